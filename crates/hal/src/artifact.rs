@@ -1,0 +1,360 @@
+//! The artifact: what a compiler hands to a device.
+//!
+//! Owns the plain data that describes compiled kernels (reflection, fault sites, needs) next to their code.
+//! Invariant: an [`Artifact`] is complete by itself. A device can run it, validate a launch against it and
+//! explain a fault in the user's words without a compiler in the process. Start at [`Artifact`].
+//! The byte encoding for the disk cache is in [`crate::encoding`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::launch::DispatchInterpreter;
+
+/// Lanes of a SIMD-group on every device of ours, as on Apple GPUs.
+pub const SIMD_WIDTH: u32 = 32;
+
+/// Threads that a threadgroup may have at most when a kernel does not say less.
+pub const MAX_THREADS_PER_THREADGROUP: u32 = 1024;
+
+/// One compilation result: code plus everything a device and a caller must know about it.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    /// What the code was compiled for.
+    pub target: ArtifactTarget,
+    /// The code.
+    pub code: ArtifactCode,
+    /// The kernels in it, in source order.
+    pub kernels: Vec<KernelInfo>,
+    /// Every checked memory access; generated code names a fault by its index here.
+    pub fault_sites: Vec<FaultSite>,
+    /// The name under which caches keep this artifact: a hash of source, options, constants, compiler and
+    /// target. Two artifacts with the same fingerprint behave alike.
+    pub fingerprint: String,
+}
+
+impl Artifact {
+    /// The kernel of that name.
+    pub fn kernel(&self, name: &str) -> Option<&KernelInfo> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// The names of all kernels, in source order.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.kernels.iter().map(|kernel| kernel.name.as_str())
+    }
+}
+
+/// What an artifact's code was compiled for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ArtifactTarget {
+    /// Machine code for a CPU.
+    Cpu {
+        /// LLVM's target triple, such as `x86_64-unknown-linux-gnu`.
+        triple: String,
+        /// LLVM's CPU name, such as `znver5`.
+        cpu: String,
+        /// LLVM's feature string, such as `+avx2,+fma`; may be empty.
+        features: String,
+    },
+    /// The interpreter, on any machine.
+    Interpreter,
+}
+
+/// The code of an artifact.
+#[derive(Clone)]
+pub enum ArtifactCode {
+    /// A relocatable ELF object. Each kernel's [`KernelInfo::symbol`] is a [`crate::launch::CpuEntry`].
+    Object(Arc<[u8]>),
+    /// No machine code: the compiler lends its interpreter.
+    Interpreter(Arc<dyn DispatchInterpreter>),
+}
+
+impl fmt::Debug for ArtifactCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ArtifactCode::Object(bytes) => write!(formatter, "Object({} bytes)", bytes.len()),
+            ArtifactCode::Interpreter(_) => formatter.write_str("Interpreter"),
+        }
+    }
+}
+
+/// One kernel of an artifact: its reflection and its needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelInfo {
+    /// The name a program asks for: the function's name or its `[[host_name]]`.
+    pub name: String,
+    /// The symbol of its entry in the object; unused by the interpreter.
+    pub symbol: String,
+    /// Its arguments in source order, disabled ones included. Built-in inputs such as
+    /// `[[thread_position_in_grid]]` are not arguments; they are in `thread_attributes`.
+    pub arguments: Vec<ArgumentInfo>,
+    /// The function constants it depends on.
+    pub function_constants: Vec<FunctionConstantInfo>,
+    /// Attributes of its thread-position inputs, such as `thread_position_in_grid`, in source order.
+    pub thread_attributes: Vec<String>,
+    /// Bytes of threadgroup memory that its static declarations need.
+    pub threadgroup_static_bytes: u64,
+    /// Scratch bytes that a worker needs whatever the group size.
+    pub scratch_bytes: u64,
+    /// Scratch bytes that a worker needs for each SIMD-group of a threadgroup, on top of `scratch_bytes`.
+    pub scratch_bytes_per_simdgroup: u64,
+    /// The most threads a threadgroup may have.
+    pub max_threads_per_threadgroup: u32,
+    /// The one group size that the kernel demands, if its source says so.
+    pub required_threads_per_threadgroup: Option<[u32; 3]>,
+    /// The one group size that this code was specialised for; other sizes need other code.
+    pub specialised_group: Option<[u32; 3]>,
+    /// Lanes per SIMD-group.
+    pub simd_width: u32,
+}
+
+impl KernelInfo {
+    /// A kernel without arguments, with the usual limits; a compiler fills in the rest.
+    pub fn new(name: impl Into<String>, symbol: impl Into<String>) -> Self {
+        KernelInfo {
+            name: name.into(),
+            symbol: symbol.into(),
+            arguments: Vec::new(),
+            function_constants: Vec::new(),
+            thread_attributes: Vec::new(),
+            threadgroup_static_bytes: 0,
+            scratch_bytes: 0,
+            scratch_bytes_per_simdgroup: 0,
+            max_threads_per_threadgroup: MAX_THREADS_PER_THREADGROUP,
+            required_threads_per_threadgroup: None,
+            specialised_group: None,
+            simd_width: SIMD_WIDTH,
+        }
+    }
+
+    /// The length of the launch's buffer table: one more than the highest slot of an enabled buffer.
+    pub fn buffer_slots(&self) -> u32 {
+        self.slots_of(ArgumentKind::Buffer)
+    }
+
+    /// The length of the launch's table of dynamic threadgroup memory.
+    pub fn threadgroup_slots(&self) -> u32 {
+        self.slots_of(ArgumentKind::ThreadgroupMemory)
+    }
+
+    /// The scratch bytes that one worker needs to run threadgroups of that many threads.
+    pub fn scratch_bytes_for(&self, threads_per_threadgroup: u32) -> u64 {
+        let simdgroups = u64::from(threads_per_threadgroup.div_ceil(self.simd_width.max(1)));
+        self.scratch_bytes.saturating_add(self.scratch_bytes_per_simdgroup.saturating_mul(simdgroups))
+    }
+
+    /// The enabled argument of that kind and Metal index.
+    pub fn argument(&self, kind: ArgumentKind, index: u32) -> Option<&ArgumentInfo> {
+        self.arguments
+            .iter()
+            .find(|argument| argument.enabled && argument.kind == kind && argument.index == index)
+    }
+
+    fn slots_of(&self, kind: ArgumentKind) -> u32 {
+        let enabled = self.arguments.iter().filter(|argument| argument.enabled && argument.kind == kind);
+        enabled.map(|argument| argument.slot.saturating_add(1)).max().unwrap_or(0)
+    }
+}
+
+/// One argument of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgumentInfo {
+    /// The Metal index: `[[buffer(index)]]`, `[[threadgroup(index)]]`, given or implied.
+    pub index: u32,
+    /// The parameter's name in the source.
+    pub name: String,
+    /// What is bound to it.
+    pub kind: ArgumentKind,
+    /// The address space of what it points to.
+    pub address_space: AddressSpace,
+    /// The MSL spelling of the element (of the pointee, without qualifiers), such as `float4`.
+    pub type_name: String,
+    /// The element's type as far as scalars can be converted to it.
+    pub element: ElementType,
+    /// `sizeof` the element.
+    pub element_size: u64,
+    /// `alignof` the element.
+    pub element_align: u64,
+    /// The bytes that must at least be bound: `sizeof(T)` for a reference, 0 for a pointer.
+    pub min_bytes: u64,
+    /// Whether it is a reference (`constant T&`), which a scalar may be bound to.
+    pub is_reference: bool,
+    /// What the kernel does with it.
+    pub access: Access,
+    /// False if a function constant disabled it: then nothing is bound and it has no slot.
+    pub enabled: bool,
+    /// Its position in the launch table: `CpuLaunch::buffers` for a buffer,
+    /// `CpuLaunch::threadgroup_slots` for threadgroup memory.
+    pub slot: u32,
+}
+
+/// What kind of thing an argument binds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ArgumentKind {
+    /// A buffer, or inline bytes.
+    Buffer,
+    /// Threadgroup memory whose length the launch gives.
+    ThreadgroupMemory,
+    /// A texture; reported by reflection, refused by every device so far.
+    Texture,
+    /// A sampler; reported by reflection, refused by every device so far.
+    Sampler,
+}
+
+/// Metal's address spaces as far as arguments have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum AddressSpace {
+    /// `device`
+    Device,
+    /// `constant`
+    Constant,
+    /// `threadgroup`
+    Threadgroup,
+}
+
+/// How a kernel uses an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Access {
+    /// It only loads.
+    Read,
+    /// It only stores.
+    Write,
+    /// It loads and stores, or the compiler cannot tell.
+    ReadWrite,
+}
+
+/// The type of an argument's element, as far as a launch needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ElementType {
+    /// A scalar.
+    Scalar(ScalarType),
+    /// A vector of 2, 3 or 4 scalars; packed ones too.
+    Vector(ScalarType, u8),
+    /// A structure of that name.
+    Struct(String),
+    /// Anything else: matrices, arrays, pointers.
+    Other,
+}
+
+/// MSL's scalar types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ScalarType {
+    /// `bool`, one byte.
+    Bool,
+    /// `char`
+    I8,
+    /// `uchar`
+    U8,
+    /// `short`
+    I16,
+    /// `ushort`
+    U16,
+    /// `int`
+    I32,
+    /// `uint`
+    U32,
+    /// `long`
+    I64,
+    /// `ulong`, `size_t`
+    U64,
+    /// `half`
+    F16,
+    /// `bfloat`
+    BF16,
+    /// `float`
+    F32,
+}
+
+impl ScalarType {
+    /// Its size and alignment in bytes.
+    pub const fn size(self) -> u64 {
+        match self {
+            ScalarType::Bool | ScalarType::I8 | ScalarType::U8 => 1,
+            ScalarType::I16 | ScalarType::U16 | ScalarType::F16 | ScalarType::BF16 => 2,
+            ScalarType::I32 | ScalarType::U32 | ScalarType::F32 => 4,
+            ScalarType::I64 | ScalarType::U64 => 8,
+        }
+    }
+
+    /// Its MSL spelling.
+    pub const fn msl_name(self) -> &'static str {
+        match self {
+            ScalarType::Bool => "bool",
+            ScalarType::I8 => "char",
+            ScalarType::U8 => "uchar",
+            ScalarType::I16 => "short",
+            ScalarType::U16 => "ushort",
+            ScalarType::I32 => "int",
+            ScalarType::U32 => "uint",
+            ScalarType::I64 => "long",
+            ScalarType::U64 => "ulong",
+            ScalarType::F16 => "half",
+            ScalarType::BF16 => "bfloat",
+            ScalarType::F32 => "float",
+        }
+    }
+}
+
+/// A function constant that a kernel depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionConstantInfo {
+    /// Its `[[function_constant(index)]]`.
+    pub index: u32,
+    /// Its name in the source.
+    pub name: String,
+    /// The MSL spelling of its type.
+    pub type_name: String,
+    /// Its type.
+    pub element: ElementType,
+    /// Whether the kernel cannot be made without a value for it.
+    pub required: bool,
+}
+
+/// One checked memory access of generated code, in the user's words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultSite {
+    /// The kernel it belongs to.
+    pub kernel: String,
+    /// The Metal index of the argument accessed, if it is known.
+    pub argument: Option<u32>,
+    /// The name of that argument, or of the variable; may be empty.
+    pub argument_name: String,
+    /// The address space accessed.
+    pub address_space: AddressSpace,
+    /// What the access does.
+    pub kind: FaultKind,
+    /// The bytes that the access touches.
+    pub access_bytes: u32,
+    /// The element's size, by which a byte offset becomes an index; 0 if it has no use.
+    pub element_bytes: u32,
+    /// The source file, as the compiler was given it.
+    pub file: String,
+    /// The line, from 1; 0 if unknown.
+    pub line: u32,
+    /// The column, from 1; 0 if unknown.
+    pub column: u32,
+}
+
+/// What a checked access does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FaultKind {
+    /// It reads.
+    Load,
+    /// It writes.
+    Store,
+    /// It reads and writes in one step.
+    Atomic,
+}
+
+impl FaultKind {
+    /// The verb for a message: "a {} of 4 bytes".
+    pub const fn word(self) -> &'static str {
+        match self {
+            FaultKind::Load => "load",
+            FaultKind::Store => "store",
+            FaultKind::Atomic => "atomic operation",
+        }
+    }
+}

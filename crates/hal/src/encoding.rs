@@ -1,0 +1,196 @@
+//! The byte encoding of an artifact, for the disk cache.
+//!
+//! Layout: magic, version, header length, code length, checksum (all little-endian), a JSON header, the code.
+//! Invariant: [`decode`] answers any bytes with an artifact that [`encode`] made, or with an error; it never
+//! panics and never allocates more than the input's own size announces. Only machine code is stored: the
+//! interpreter needs its compiler.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
+
+const MAGIC: [u8; 8] = *b"anymetal";
+/// Raised whenever the header's meaning changes.
+const VERSION: u32 = 1;
+/// Magic, version, header length, code length, checksum.
+const PREFIX_BYTES: usize = 8 + 4 + 4 + 8 + 8;
+
+/// Why an artifact cannot be encoded or decoded.
+#[derive(Debug, thiserror::Error)]
+pub enum EncodingError {
+    /// Interpreter artifacts have no bytes.
+    #[error("an artifact for the interpreter has no encoding")]
+    NoObjectCode,
+    /// Too large for the format's fields.
+    #[error("the artifact's header is too large to encode")]
+    TooLarge,
+    /// The bytes do not start like an artifact.
+    #[error("not an encoded artifact")]
+    NotAnArtifact,
+    /// Another version wrote them.
+    #[error("encoded by version {found} of the format, this is version {expected}")]
+    WrongVersion {
+        /// The version in the bytes.
+        found: u32,
+        /// The version of this build.
+        expected: u32,
+    },
+    /// They end too early, go on too long, or differ from what was written.
+    #[error("the encoded artifact is damaged")]
+    Damaged,
+    /// The header is not what this version writes.
+    #[error("the header of the encoded artifact is malformed")]
+    Header(#[source] serde_json::Error),
+}
+
+/// All of an artifact but its code.
+#[derive(Serialize, Deserialize)]
+struct Header<'a> {
+    target: std::borrow::Cow<'a, ArtifactTarget>,
+    kernels: std::borrow::Cow<'a, [KernelInfo]>,
+    fault_sites: std::borrow::Cow<'a, [FaultSite]>,
+    fingerprint: std::borrow::Cow<'a, str>,
+}
+
+/// The bytes of an artifact with object code.
+pub fn encode(artifact: &Artifact) -> Result<Vec<u8>, EncodingError> {
+    let ArtifactCode::Object(code) = &artifact.code else {
+        return Err(EncodingError::NoObjectCode);
+    };
+    let header = Header {
+        target: std::borrow::Cow::Borrowed(&artifact.target),
+        kernels: artifact.kernels.as_slice().into(),
+        fault_sites: artifact.fault_sites.as_slice().into(),
+        fingerprint: artifact.fingerprint.as_str().into(),
+    };
+    let header = serde_json::to_vec(&header).map_err(EncodingError::Header)?;
+    let header_len = u32::try_from(header.len()).map_err(|_| EncodingError::TooLarge)?;
+    let mut bytes = Vec::with_capacity(PREFIX_BYTES + header.len() + code.len());
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&header_len.to_le_bytes());
+    bytes.extend_from_slice(&(code.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&checksum(&[&header, code]).to_le_bytes());
+    bytes.extend_from_slice(&header);
+    bytes.extend_from_slice(code);
+    Ok(bytes)
+}
+
+/// The artifact that [`encode`] made those bytes from.
+pub fn decode(bytes: &[u8]) -> Result<Artifact, EncodingError> {
+    let (prefix, body) = bytes.split_at_checked(PREFIX_BYTES).ok_or(EncodingError::NotAnArtifact)?;
+    if prefix[..8] != MAGIC {
+        return Err(EncodingError::NotAnArtifact);
+    }
+    let word = |at: usize| u32::from_le_bytes([prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    let (version, header_len, code_len, sum) = (word(8), word(12), long(16), long(24));
+    if version != VERSION {
+        return Err(EncodingError::WrongVersion { found: version, expected: VERSION });
+    }
+    let (header, code) = body.split_at_checked(header_len as usize).ok_or(EncodingError::Damaged)?;
+    if code.len() as u64 != code_len || checksum(&[header, code]) != sum {
+        return Err(EncodingError::Damaged);
+    }
+    let header: Header<'_> = serde_json::from_slice(header).map_err(EncodingError::Header)?;
+    Ok(Artifact {
+        target: header.target.into_owned(),
+        code: ArtifactCode::Object(Arc::from(code)),
+        kernels: header.kernels.into_owned(),
+        fault_sites: header.fault_sites.into_owned(),
+        fingerprint: header.fingerprint.into_owned(),
+    })
+}
+
+/// A 64-bit multiply-and-rotate sum over 8-byte words. It finds damage; it does not defend against an
+/// attacker, who could as well write another program into the user's cache folder.
+fn checksum(parts: &[&[u8]]) -> u64 {
+    let mut sum: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mix = |word: u64| sum = (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29);
+    for part in parts {
+        let (words, rest) = part.as_chunks::<8>();
+        words.iter().for_each(|word| mix(u64::from_le_bytes(*word)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        mix(u64::from_le_bytes(last));
+        mix(part.len() as u64);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{
+        Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FaultKind, ScalarType,
+    };
+
+    fn sample() -> Artifact {
+        let mut kernel = KernelInfo::new("saxpy", "anymetal.saxpy");
+        kernel.arguments.push(ArgumentInfo {
+            index: 2,
+            name: "a".into(),
+            kind: ArgumentKind::Buffer,
+            address_space: AddressSpace::Constant,
+            type_name: "float".into(),
+            element: ElementType::Scalar(ScalarType::F32),
+            element_size: 4,
+            element_align: 4,
+            min_bytes: 4,
+            is_reference: true,
+            access: Access::Read,
+            enabled: true,
+            slot: 0,
+        });
+        let site = FaultSite {
+            kernel: "saxpy".into(),
+            argument: Some(2),
+            argument_name: "a".into(),
+            address_space: AddressSpace::Device,
+            kind: FaultKind::Store,
+            access_bytes: 4,
+            element_bytes: 4,
+            file: "saxpy.metal".into(),
+            line: 3,
+            column: 9,
+        };
+        Artifact {
+            target: ArtifactTarget::Cpu { triple: "x".into(), cpu: "y".into(), features: String::new() },
+            code: ArtifactCode::Object(Arc::from(&b"\x7fELF and more"[..])),
+            kernels: vec![kernel],
+            fault_sites: vec![site],
+            fingerprint: "f00".into(),
+        }
+    }
+
+    #[test]
+    fn an_artifact_survives_the_round_trip() {
+        let artifact = sample();
+        let decoded = decode(&encode(&artifact).unwrap()).unwrap();
+        assert_eq!(decoded.target, artifact.target);
+        assert_eq!(decoded.kernels, artifact.kernels);
+        assert_eq!(decoded.fault_sites, artifact.fault_sites);
+        assert_eq!(decoded.fingerprint, artifact.fingerprint);
+        let (ArtifactCode::Object(left), ArtifactCode::Object(right)) = (&decoded.code, &artifact.code)
+        else {
+            panic!("the kind of code changed");
+        };
+        assert_eq!(left, right);
+    }
+
+    #[test]
+    fn any_flipped_byte_and_any_cut_is_an_error() {
+        let bytes = encode(&sample()).unwrap();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x40;
+            assert!(decode(&damaged).is_err(), "byte {at} flipped");
+            assert!(decode(&bytes[..at]).is_err(), "cut at {at}");
+        }
+        let mut longer = bytes;
+        longer.push(0);
+        assert!(matches!(decode(&longer), Err(EncodingError::Damaged)));
+    }
+}
