@@ -1,0 +1,1 @@
+//! Metal compute on any machine: the crate users depend on.

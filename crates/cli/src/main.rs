@@ -1,0 +1,2 @@
+//! The anymetal command line.
+fn main() {}

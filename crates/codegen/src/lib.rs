@@ -1,0 +1,1 @@
+//! IR to LLVM text: SPMD on SIMD for CPUs.

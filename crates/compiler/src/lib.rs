@@ -1,0 +1,1 @@
+//! Source, options and target to Artifact, with caches.

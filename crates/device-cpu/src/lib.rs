@@ -1,0 +1,1 @@
+//! The CPU device: memory, pipelines, queues, a worker pool.

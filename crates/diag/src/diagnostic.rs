@@ -1,0 +1,159 @@
+//! The diagnostic data type and the sink that collects them.
+
+use crate::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// The program is wrong; no code is made.
+    Error,
+    /// Suspicious, but compiled.
+    Warning,
+}
+
+/// A further place that explains the primary one.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// What to say there.
+    pub text: String,
+}
+
+/// A follow-up: "in instantiation of …", "candidate: …", each with its own place.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// Where; `Span::NONE` for a remark without a place.
+    pub span: Span,
+    /// The remark.
+    pub text: String,
+}
+
+/// One message to the user.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// A stable kebab-case id, such as `unknown-name`.
+    pub id: &'static str,
+    /// The message, lower case, without a full stop.
+    pub message: String,
+    /// The primary place.
+    pub span: Span,
+    /// What to say under the caret; may be empty.
+    pub label: String,
+    /// Secondary places.
+    pub labels: Vec<Label>,
+    /// Instantiation traces, candidates.
+    pub notes: Vec<Note>,
+    /// What to try ("did you mean `x`?").
+    pub hints: Vec<String>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(id: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            id,
+            message: message.into(),
+            span,
+            label: String::new(),
+            labels: Vec::new(),
+            notes: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// A warning.
+    pub fn warning(id: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(id, span, message) }
+    }
+
+    /// Sets the text under the caret.
+    pub fn with_label(mut self, text: impl Into<String>) -> Self {
+        self.label = text.into();
+        self
+    }
+
+    /// Adds a secondary place.
+    pub fn with_secondary(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Adds a note.
+    pub fn with_note(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.notes.push(Note { span, text: text.into() });
+        self
+    }
+
+    /// Adds a hint.
+    pub fn with_hint(mut self, text: impl Into<String>) -> Self {
+        self.hints.push(text.into());
+        self
+    }
+}
+
+/// Collects diagnostics, bounded so that hostile input cannot exhaust memory.
+///
+/// Invariant: at most [`Sink::LIMIT`] diagnostics are kept; further ones are counted only.
+#[derive(Clone, Debug, Default)]
+pub struct Sink {
+    diagnostics: Vec<Diagnostic>,
+    errors: usize,
+    dropped: usize,
+}
+
+impl Sink {
+    /// The number of diagnostics kept.
+    pub const LIMIT: usize = 200;
+
+    /// An empty sink.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reports one diagnostic. An exact repeat (same id, place and message) is dropped.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if diagnostic.severity == Severity::Error {
+            self.errors += 1;
+        }
+        let repeats = |d: &Diagnostic| {
+            d.id == diagnostic.id && d.span == diagnostic.span && d.message == diagnostic.message
+        };
+        if self.diagnostics.iter().any(repeats) {
+            return;
+        }
+        if self.diagnostics.len() < Self::LIMIT {
+            self.diagnostics.push(diagnostic);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Whether an error was reported.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// The number of errors reported, repeats included.
+    pub fn error_count(&self) -> usize {
+        self.errors
+    }
+
+    /// How many were not kept.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Those kept, in the order of reporting.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Those kept.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
+}

@@ -1,0 +1,16 @@
+//! Source map, spans, diagnostics and their rendering.
+//!
+//! Owns: source files ([`SourceMap`]), positions in them ([`Span`]), macro expansion records, and
+//! the [`Diagnostic`] data type every front-end stage reports. Nothing here decides to stop:
+//! stages push diagnostics into a [`Sink`], only drivers render them ([`render`]).
+//!
+//! Start with [`SourceMap::add_file`] and [`Diagnostic::error`].
+#![forbid(unsafe_code)]
+
+mod diagnostic;
+mod render;
+mod source_map;
+
+pub use diagnostic::{Diagnostic, Label, Note, Severity, Sink};
+pub use render::{render_json, render_text, suggest};
+pub use source_map::{Expansion, ExpansionId, FileId, LineCol, SourceFile, SourceMap, Span};

@@ -1,0 +1,187 @@
+//! Source files and positions in them.
+//!
+//! Invariant: a [`Span`] made by a [`SourceMap`] stays valid for every clone of it, because files
+//! and expansions are only ever appended. Clones share file contents, so a parsed library's map
+//! is cheap to extend with one user's file.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A file registered in a [`SourceMap`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FileId(pub u32);
+
+/// A macro expansion registered in a [`SourceMap`]; `ExpansionId::NONE` means "written in the file".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ExpansionId(pub u32);
+
+impl ExpansionId {
+    /// The text stands in a file as is.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+/// A byte range of one file, with the macro expansion that brought it there, if any.
+///
+/// For a token that came out of a macro, `file..hi` says where its text is spelled (in the macro's
+/// body or in the argument), and `expansion` leads to the place of the macro's use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// First byte.
+    pub lo: u32,
+    /// One past the last byte.
+    pub hi: u32,
+    /// The expansion that produced this text.
+    pub expansion: ExpansionId,
+}
+
+impl Span {
+    /// A span that points nowhere, for things no user wrote.
+    pub const NONE: Self = Self { file: FileId(u32::MAX), lo: 0, hi: 0, expansion: ExpansionId::NONE };
+
+    /// A span of plain file text.
+    pub fn new(file: FileId, lo: u32, hi: u32) -> Self {
+        Self { file, lo, hi, expansion: ExpansionId::NONE }
+    }
+
+    /// Whether this is [`Span::NONE`].
+    pub fn is_none(self) -> bool {
+        self.file == FileId(u32::MAX)
+    }
+
+    /// The smallest span from the start of `self` to the end of `end`.
+    ///
+    /// When the two do not lie in the same file and expansion there is no such range; then `self`.
+    pub fn to(self, end: Self) -> Self {
+        if self.file == end.file && self.expansion == end.expansion {
+            Self { lo: self.lo.min(end.lo), hi: self.hi.max(end.hi), ..self }
+        } else {
+            self
+        }
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_none() { f.write_str("<none>") } else { write!(f, "{}:{}..{}", self.file.0, self.lo, self.hi) }
+    }
+}
+
+/// One macro expansion: which macro, and where it was used.
+#[derive(Clone, Debug)]
+pub struct Expansion {
+    /// The macro's name.
+    pub macro_name: Arc<str>,
+    /// The use (which may itself lie inside another expansion).
+    pub call_site: Span,
+    /// The macro's definition, `Span::NONE` for predefined ones.
+    pub definition: Span,
+}
+
+/// 1-based line and column; the column counts Unicode scalar values.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LineCol {
+    /// 1-based line.
+    pub line: u32,
+    /// 1-based column.
+    pub column: u32,
+}
+
+/// A registered file.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// The name shown to users.
+    pub name: String,
+    /// The whole text. Invalid UTF-8 was replaced when the file was added.
+    pub text: String,
+    line_starts: Vec<u32>,
+}
+
+impl SourceFile {
+    fn new(name: String, text: String) -> Self {
+        let line_starts =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1)).collect();
+        Self { name, text, line_starts }
+    }
+
+    /// Line and column of a byte offset; offsets past the end count as the end.
+    pub fn line_col(&self, offset: u32) -> LineCol {
+        let offset = offset.min(self.text.len() as u32);
+        let line = self.line_starts.partition_point(|&start| start <= offset) - 1;
+        let start = self.line_starts[line] as usize;
+        let end = self.text.floor_char_boundary(offset as usize);
+        let column = self.text[start..end.max(start)].chars().count() as u32 + 1;
+        LineCol { line: line as u32 + 1, column }
+    }
+
+    /// The text of a 1-based line without its line break; empty past the end.
+    pub fn line(&self, line: u32) -> &str {
+        self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or("")
+    }
+}
+
+/// Every file and macro expansion of one compilation.
+#[derive(Clone, Debug, Default)]
+pub struct SourceMap {
+    files: Vec<Arc<SourceFile>>,
+    expansions: Vec<Expansion>,
+}
+
+impl SourceMap {
+    /// An empty map.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a file.
+    pub fn add_file(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
+        self.files.push(Arc::new(SourceFile::new(name.into(), text.into())));
+        FileId(self.files.len() as u32 - 1)
+    }
+
+    /// Registers a file from bytes; invalid UTF-8 becomes U+FFFD.
+    pub fn add_bytes(&mut self, name: impl Into<String>, bytes: &[u8]) -> FileId {
+        self.add_file(name, String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// The file, or `None` for a foreign id or [`Span::NONE`]'s.
+    pub fn file(&self, id: FileId) -> Option<&Arc<SourceFile>> {
+        self.files.get(id.0 as usize)
+    }
+
+    /// All files in the order they were added.
+    pub fn files(&self) -> &[Arc<SourceFile>] {
+        &self.files
+    }
+
+    /// The text of a span; empty when it points nowhere.
+    pub fn text(&self, span: Span) -> &str {
+        self.file(span.file).and_then(|f| f.text.get(span.lo as usize..span.hi as usize)).unwrap_or("")
+    }
+
+    /// Registers a macro expansion.
+    pub fn add_expansion(&mut self, expansion: Expansion) -> ExpansionId {
+        self.expansions.push(expansion);
+        ExpansionId(self.expansions.len() as u32 - 1)
+    }
+
+    /// The expansion, if there is one.
+    pub fn expansion(&self, id: ExpansionId) -> Option<&Expansion> {
+        self.expansions.get(id.0 as usize)
+    }
+
+    /// File name, line and column of a span's start, as spelled.
+    pub fn location(&self, span: Span) -> Option<(&str, LineCol)> {
+        let file = self.file(span.file)?;
+        Some((&file.name, file.line_col(span.lo)))
+    }
+
+    /// The outermost place of use: the span itself, or where the outermost macro was used.
+    pub fn outermost(&self, mut span: Span) -> Span {
+        while let Some(expansion) = self.expansion(span.expansion) {
+            span = expansion.call_site;
+        }
+        span
+    }
+}

@@ -1,0 +1,1 @@
+//! Interpreter of the IR: the oracle, and the seat of the sanitizers.

@@ -1,0 +1,170 @@
+//! A function: values, locals, blocks of instructions.
+
+use crate::{Block, Inst, Local, Op, Type, Value};
+use crate::{Label, op::FpMode};
+
+/// A source position, for fault messages and debug information.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Loc {
+    /// Index into [`crate::Module::files`].
+    pub file: u32,
+    /// 1-based line; 0 when unknown.
+    pub line: u32,
+    /// 1-based column; 0 when unknown.
+    pub column: u32,
+}
+
+impl Loc {
+    /// Whether the position is known.
+    pub fn is_known(self) -> bool {
+        self.line != 0
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueDef {
+    /// The n-th parameter.
+    Param(u32),
+    /// The result of an instruction.
+    Inst(Inst),
+}
+
+/// A value's facts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ValueData {
+    /// Its type.
+    pub ty: Type,
+    /// Its origin.
+    pub def: ValueDef,
+}
+
+/// An instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstData {
+    /// What it does.
+    pub op: Op,
+    /// Its result.
+    pub result: Option<Value>,
+    /// Leave to deviate from IEEE 754.
+    pub fp: FpMode,
+    /// Where it was written.
+    pub loc: Loc,
+}
+
+/// A memory variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LocalData {
+    /// A name for people; need not be unique.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Alignment in bytes, a power of two.
+    pub align: u32,
+}
+
+/// A sequence of instructions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BlockData {
+    /// In order.
+    pub insts: Vec<Inst>,
+}
+
+/// A function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// A name, unique in the module.
+    pub name: String,
+    /// The parameters' values, in order.
+    pub params: Vec<Value>,
+    /// The result's type.
+    pub ret: Option<Type>,
+    /// All values.
+    pub values: Vec<ValueData>,
+    /// All instructions. Ones no block lists are dead.
+    pub insts: Vec<InstData>,
+    /// All blocks. Ones no instruction names are dead.
+    pub blocks: Vec<BlockData>,
+    /// All locals.
+    pub locals: Vec<LocalData>,
+    /// How many labels were handed out.
+    pub labels: u32,
+    /// The outermost block.
+    pub body: Block,
+}
+
+impl Function {
+    /// An empty function with parameters of the given types.
+    pub fn new(name: impl Into<String>, params: &[Type], ret: Option<Type>) -> Self {
+        let values: Vec<_> =
+            (0u32..).zip(params).map(|(n, &ty)| ValueData { ty, def: ValueDef::Param(n) }).collect();
+        Self {
+            name: name.into(),
+            params: (0..values.len() as u32).map(Value).collect(),
+            ret,
+            values,
+            insts: Vec::new(),
+            blocks: vec![BlockData::default()],
+            locals: Vec::new(),
+            labels: 0,
+            body: Block(0),
+        }
+    }
+
+    /// A value's type.
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value.index()].ty
+    }
+
+    /// The operation that defines the value, unless it is a parameter.
+    pub fn def(&self, value: Value) -> Option<&Op> {
+        match self.values[value.index()].def {
+            ValueDef::Inst(inst) => Some(&self.insts[inst.index()].op),
+            ValueDef::Param(_) => None,
+        }
+    }
+
+    /// The instruction.
+    pub fn inst(&self, inst: Inst) -> &InstData {
+        &self.insts[inst.index()]
+    }
+
+    /// The instructions of a block.
+    pub fn block(&self, block: Block) -> &[Inst] {
+        &self.blocks[block.index()].insts
+    }
+
+    /// Adds an empty block.
+    pub fn add_block(&mut self) -> Block {
+        self.blocks.push(BlockData::default());
+        Block(self.blocks.len() as u32 - 1)
+    }
+
+    /// Adds a local.
+    pub fn add_local(&mut self, name: impl Into<String>, size: u64, align: u32) -> Local {
+        self.locals.push(LocalData { name: name.into(), size, align });
+        Local(self.locals.len() as u32 - 1)
+    }
+
+    /// Hands out a fresh label.
+    pub fn add_label(&mut self) -> Label {
+        self.labels += 1;
+        Label(self.labels - 1)
+    }
+
+    /// Adds an instruction without putting it into a block.
+    pub fn add_inst(&mut self, op: Op, result: Option<Type>, fp: FpMode, loc: Loc) -> Inst {
+        let inst = Inst(self.insts.len() as u32);
+        let result = result.map(|ty| {
+            self.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
+            Value(self.values.len() as u32 - 1)
+        });
+        self.insts.push(InstData { op, result, fp, loc });
+        inst
+    }
+
+    /// The constant's bits, if the value is a scalar constant.
+    pub fn as_const(&self, value: Value) -> Option<u64> {
+        if let Some(Op::Const(bits)) = self.def(value) { Some(*bits) } else { None }
+    }
+}

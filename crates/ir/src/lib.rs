@@ -1,0 +1,76 @@
+//! The intermediate representation: typed, structured, seen from one thread.
+//!
+//! A [`Module`] holds monomorphic functions, constant data, threadgroup variables, function
+//! constants and kernels. This page is the meaning of all of it; the verifier's documentation is
+//! the list of what a well-formed module guarantees.
+//!
+//! # Values and types
+//! A [`Value`] is defined once, by a function parameter or an instruction, and may be used by any
+//! later instruction of the same block or of a block nested in it. Values are scalars, vectors of
+//! 2 to 4 elements, or pointers ([`Type`]); integers carry no sign, operations do. `bool` is a type
+//! of its own in values and one byte (0 or 1) in memory. Aggregates live in memory only: the
+//! front end passes and returns them by pointer.
+//!
+//! # Memory
+//! A pointer is an allocation and a byte offset in it; its [`Space`] is part of its type.
+//! Allocations are: each kernel argument's binding (device, constant), each threadgroup variable
+//! or dynamic threadgroup slot, each constant datum, and each [`Local`] of each function
+//! activation (thread). [`Op::PtrAdd`] never leaves the allocation's identity, and any offset may
+//! be computed; only accesses are checked. Layout is little endian, natural alignment; a vector of
+//! three elements occupies and aligns as four when the front end says so, the IR itself knows only
+//! the `size` and `align` it is given: [`Op::Load`] of a vector type reads exactly
+//! `elements × element size` contiguous bytes. A pointer stored in memory takes eight bytes whose
+//! bits are the executor's business; loading them back gives the same allocation and offset.
+//!
+//! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
+//! the load, records the first fault with the instruction's [`Loc`], and goes on. Reading a byte
+//! never written gives an arbitrary value (an observer may report it). [`Op::LocalStart`] begins a
+//! new lifetime: the local's contents become undefined.
+//!
+//! # Threads
+//! The kernel is executed by every thread of a grid of threadgroups; 32 consecutive threads of a
+//! threadgroup (linear index, x fastest) form a SIMD-group, the last one of a threadgroup may be
+//! partial. [`Op::Barrier`] of threadgroup scope is reached by all threads of the threadgroup that
+//! have not returned, the same textual barrier in the same loop iterations; all accesses to
+//! threadgroup and device memory before it are ordered before those after it, whatever its flags
+//! say (real programs rely on that). SIMD-group operations ([`Op::Simd`]) work over the *active*
+//! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
+//! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,
+//! and at `break`, `continue` and `return`, and are together again at the end of the construct.
+//! Relaxed atomics are single, indivisible accesses; plain racing accesses give either value.
+//!
+//! # Control flow
+//! Structured: [`Op::If`], [`Op::Loop`], [`Op::Switch`], [`Op::Scope`]. `Loop` runs `body`, then
+//! `continuing`, for ever; [`Op::Break`] of its label leaves it, [`Op::Continue`] goes to
+//! `continuing` at once. `Switch` runs the one matching case (no fall-through) and ends after it;
+//! `Break` of its label ends it early. `Scope` runs its body once; `Break` of its label leaves it.
+//! [`Op::Break`], [`Op::Continue`] and [`Op::Return`] end their block.
+//!
+//! # Arithmetic
+//! Integer arithmetic wraps. A divisor of zero counts as one (`x / 0 = x`, `x % 0 = 0`), and
+//! `MIN / -1 = MIN`, `MIN % -1 = 0`: nothing traps. Shift amounts are taken modulo the bit width.
+//! Float to integer conversion truncates towards zero, saturates, and gives 0 for NaN. Float
+//! arithmetic is IEEE 754 round to nearest even; an instruction's [`FpMode`] gives an executor
+//! leave to deviate: `Relaxed` allows contraction, reassociation and reciprocals but honours NaN
+//! and infinities, `Fast` also assumes neither occurs. Denormals may be flushed in all but
+//! `Safe`. `F16` and `BF16` operations round each result once.
+#![forbid(unsafe_code)]
+
+mod builder;
+mod entity;
+mod function;
+mod module;
+mod op;
+mod types;
+
+pub use builder::Builder;
+pub use entity::{Block, FuncId, FunctionConstantId, GlobalId, Inst, Label, Local, ThreadgroupId, Value};
+pub use function::{BlockData, Function, InstData, Loc, LocalData, ValueData, ValueDef};
+pub use module::{
+    Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, ThreadgroupVar,
+};
+pub use op::{
+    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, FpMode, MathFn, MatrixOp, Op, Query, SimdOp, SwitchCase,
+    UnOp,
+};
+pub use types::{Scalar, Space, Type};

@@ -1,0 +1,163 @@
+//! A module: functions, data, kernels and their arguments.
+
+use crate::{FuncId, Function, FunctionConstantId, Scalar, Space};
+
+/// A constant datum (`constant` tables at program scope).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Global {
+    /// A name, unique in the module.
+    pub name: String,
+    /// The contents.
+    pub bytes: Vec<u8>,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+/// A variable in threadgroup memory. Its contents are undefined when a threadgroup starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThreadgroupVar {
+    /// A name for people.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+/// A function constant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FunctionConstant {
+    /// Its name in the source.
+    pub name: String,
+    /// The index of `[[function_constant(index)]]`.
+    pub index: u32,
+    /// Its scalar type.
+    pub ty: Scalar,
+    /// Whether integers are signed (for reflection and conversions).
+    pub signed: bool,
+}
+
+/// The element that a kernel argument points to, for reflection and argument checks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ElementType {
+    /// A scalar; `signed` tells `int` from `uint`.
+    Scalar {
+        /// The scalar.
+        scalar: Scalar,
+        /// Signed integer.
+        signed: bool,
+    },
+    /// A vector.
+    Vector {
+        /// Of what.
+        scalar: Scalar,
+        /// Signed integer.
+        signed: bool,
+        /// How many.
+        count: u8,
+    },
+    /// A struct, array or matrix.
+    Aggregate,
+}
+
+/// How a kernel uses an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Only reads.
+    Read,
+    /// Only writes.
+    Write,
+    /// Both, or unknown.
+    ReadWrite,
+}
+
+/// What is bound at an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArgKind {
+    /// A buffer at `[[buffer(index)]]`.
+    Buffer,
+    /// Threadgroup memory of a length given at dispatch, at `[[threadgroup(index)]]`.
+    ThreadgroupMemory,
+}
+
+/// A kernel argument: the function's parameter of the same position, a pointer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelArg {
+    /// Its name in the source.
+    pub name: String,
+    /// What is bound.
+    pub kind: ArgKind,
+    /// Metal's index.
+    pub index: u32,
+    /// The pointer's space.
+    pub space: Space,
+    /// The element's type as MSL spells it.
+    pub type_name: String,
+    /// The element.
+    pub element: ElementType,
+    /// `sizeof(element)`.
+    pub element_size: u64,
+    /// `alignof(element)`.
+    pub element_align: u32,
+    /// Declared as a reference (`constant T&`): at least one element must be bound.
+    pub reference: bool,
+    /// How it is used.
+    pub access: Access,
+    /// The condition of `[[function_constant(c)]]`: a function without parameters that returns
+    /// `bool`. When false the argument is not declared; its parameter is the null pointer.
+    pub enabled_by: Option<FuncId>,
+}
+
+/// An entry point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernel {
+    /// The name the host uses.
+    pub name: String,
+    /// Its code. The parameters are the arguments, in order; it returns nothing.
+    pub function: FuncId,
+    /// One per parameter.
+    pub args: Vec<KernelArg>,
+    /// `[[max_total_threads_per_threadgroup(n)]]`.
+    pub max_threads: Option<u32>,
+    /// MSL names of the thread attributes it declares, for reflection.
+    pub thread_attributes: Vec<String>,
+}
+
+/// A unit of code: usually one kernel and what it needs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Module {
+    /// Source file names, for [`crate::Loc`].
+    pub files: Vec<String>,
+    /// Function constants.
+    pub function_constants: Vec<FunctionConstant>,
+    /// Constant data.
+    pub globals: Vec<Global>,
+    /// Threadgroup variables.
+    pub threadgroup_vars: Vec<ThreadgroupVar>,
+    /// Functions.
+    pub functions: Vec<Function>,
+    /// Entry points.
+    pub kernels: Vec<Kernel>,
+}
+
+impl Module {
+    /// An empty module.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The function.
+    pub fn function(&self, id: FuncId) -> &Function {
+        &self.functions[id.index()]
+    }
+
+    /// The kernel of that name.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// The function constant.
+    pub fn function_constant(&self, id: FunctionConstantId) -> &FunctionConstant {
+        &self.function_constants[id.index()]
+    }
+}

@@ -1,0 +1,104 @@
+//! What the running processor can do, found without LLVM.
+//!
+//! A warm start from the disk cache needs a cache key before, or without, loading LLVM; so the facts
+//! and the key's processor part come from the processor itself. One file per architecture, each with
+//! the same two functions; `other.rs` is their twin that knows nothing.
+
+#[cfg(target_arch = "aarch64")]
+#[path = "aarch64.rs"]
+mod processor;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[path = "other.rs"]
+mod processor;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86_64.rs"]
+mod processor;
+
+/// Which vector instructions the generated code may use. All false is a valid, slow answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct VectorFacts {
+    /// AVX-512 foundation together with VL, BW and DQ: 512-bit vectors and mask registers.
+    pub avx512f: bool,
+    /// 256-bit integer and float vectors.
+    pub avx2: bool,
+    /// Fused multiply-add instructions.
+    pub fma: bool,
+    /// Conversions between `half` and `float` in hardware (x86 F16C, or Arm, which always has them).
+    pub f16c: bool,
+    /// bfloat16 conversions and dot products in hardware.
+    pub avx512bf16: bool,
+    /// `half` arithmetic in hardware.
+    pub avx512fp16: bool,
+    /// Arm's 128-bit vectors.
+    pub neon: bool,
+}
+
+impl VectorFacts {
+    /// What `x86-64-v3` promises.
+    pub const X86_64_V3: Self = Self {
+        avx512f: false,
+        avx2: true,
+        fma: true,
+        f16c: true,
+        avx512bf16: false,
+        avx512fp16: false,
+        neon: false,
+    };
+
+    /// What `x86-64-v4` promises.
+    pub const X86_64_V4: Self = Self { avx512f: true, ..Self::X86_64_V3 };
+
+    /// Bytes in the widest vector register, 16 when nothing is known.
+    pub fn register_bytes(self) -> u32 {
+        if self.avx512f {
+            64
+        } else if self.avx2 {
+            32
+        } else {
+            16
+        }
+    }
+
+    /// Number of vector registers of that width.
+    pub fn register_count(self) -> u32 {
+        if self.avx512f || self.neon { 32 } else { 16 }
+    }
+}
+
+/// The running processor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostCpu {
+    /// What generated code may use.
+    pub vector: VectorFacts,
+    /// Changes whenever the processor's abilities do; the same on every core and in every run.
+    pub fingerprint: String,
+}
+
+impl HostCpu {
+    /// Asks the processor.
+    pub fn detect() -> Self {
+        Self {
+            vector: processor::vector_facts(),
+            fingerprint: format!("{}:{}", std::env::consts::ARCH, processor::identity()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn detection_is_stable() {
+        assert_eq!(HostCpu::detect(), HostCpu::detect());
+        assert!(HostCpu::detect().fingerprint.starts_with(std::env::consts::ARCH));
+    }
+
+    #[test]
+    fn register_shape_follows_the_widest_extension() {
+        assert_eq!(VectorFacts::default().register_bytes(), 16);
+        assert_eq!(VectorFacts::X86_64_V3.register_bytes(), 32);
+        assert_eq!(VectorFacts::X86_64_V4.register_bytes(), 64);
+        assert_eq!(VectorFacts::X86_64_V4.register_count(), 32);
+    }
+}

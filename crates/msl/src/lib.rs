@@ -1,0 +1,1 @@
+//! Metal Shading Language front end: source text to IR.

@@ -1,0 +1,1 @@
+//! Test harness: file-driven cases, corpora found through cargo, references.

@@ -1,0 +1,2 @@
+//! Developer tasks: check, test, tidy, tables.
+fn main() {}
