@@ -106,6 +106,9 @@ pub struct KernelArg {
     /// The condition of `[[function_constant(c)]]`: a function without parameters that returns
     /// `bool`. When false the argument is not declared; its parameter is the null pointer.
     pub enabled_by: Option<FuncId>,
+    /// Whether the argument is declared. True until specialisation finds `enabled_by` false; from
+    /// then on nothing is bound at its index and its parameter is not used.
+    pub enabled: bool,
 }
 
 /// An entry point.
