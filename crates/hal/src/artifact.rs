@@ -186,7 +186,8 @@ pub struct ArgumentInfo {
     /// False if a function constant disabled it: then nothing is bound and it has no slot.
     pub enabled: bool,
     /// Its position in the launch table: `CpuLaunch::buffers` for a buffer,
-    /// `CpuLaunch::threadgroup_slots` for threadgroup memory.
+    /// `CpuLaunch::threadgroup_slots` for threadgroup memory. Each table counts its enabled arguments from 0
+    /// without gaps.
     pub slot: u32,
 }
 

@@ -52,6 +52,10 @@ pub const ABI_VERSION: u32 = 1;
 /// The alignment of a worker's threadgroup memory and scratch, and of each dynamic slot.
 pub const WORKER_ALIGNMENT: u64 = 64;
 
+/// The most stack that an entry may use, calls included; larger frames belong in the scratch. The thread that
+/// runs it may be a program's own with a small stack.
+pub const MAX_ENTRY_STACK_BYTES: u64 = 256 * 1024;
+
 /// The external symbol that generated code calls for an access out of bounds.
 pub const FAULT_SYMBOL: &str = "anymetal_fault";
 

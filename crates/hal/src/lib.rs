@@ -1,10 +1,23 @@
 //! Device traits, errors with classes, capabilities, and the launch ABI.
 //!
-//! The crate is the seam between the compiler, the devices and the runtime, and depends on none of them:
-//! [`artifact`] is what a compiler hands to a device, [`launch`] is what compiled code and the CPU device
-//! agree on.
+//! The crate is the two seams of the system and depends on nothing else of it:
+//! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
+//!   the CPU device agree on;
+//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`pipeline`],
+//!   [`queue`] with [`command`] and [`completion`], [`event`]. [`validate`] holds the rules that all devices
+//!   share, [`error`] the one error type, [`capabilities`] what a device can do.
 #![forbid(unsafe_code)]
 
 pub mod artifact;
+pub mod buffer;
+pub mod capabilities;
+pub mod command;
+pub mod completion;
+pub mod device;
 pub mod encoding;
+pub mod error;
+pub mod event;
 pub mod launch;
+pub mod pipeline;
+pub mod queue;
+pub mod validate;

@@ -1,0 +1,73 @@
+//! Buffers: memory that kernels read and write.
+//!
+//! Owns the [`Buffer`] trait. Invariant: a buffer has its length and address for life, and its memory lives as
+//! long as any handle or any submitted work that uses it.
+
+use std::any::Any;
+use std::fmt;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use crate::error::DeviceError;
+
+/// Where a buffer's memory is and who may touch it, in Metal's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum StorageMode {
+    /// Host and device see the same memory.
+    #[default]
+    Shared,
+    /// Only the device touches it; the host copies through commands.
+    Private,
+}
+
+/// What buffer to make.
+#[derive(Debug, Clone, Default)]
+pub struct BufferDescriptor {
+    /// Its length in bytes; 0 is fine.
+    pub length: u64,
+    /// Where its memory is.
+    pub storage_mode: StorageMode,
+    /// A name for messages and listings; may be empty.
+    pub label: String,
+}
+
+impl BufferDescriptor {
+    /// A shared buffer of that many bytes without a label.
+    pub fn shared(length: u64) -> Self {
+        BufferDescriptor { length, ..BufferDescriptor::default() }
+    }
+}
+
+/// A range of device memory.
+///
+/// *Validation*: ranges are checked here; whether the host may touch the memory too
+/// ([`DeviceError::Unsupported`] for private storage). *Blocking*: only [`Buffer::wait_unused`] waits for
+/// submitted work; `read` and `write` copy at once. Bytes that running work writes at the same time are
+/// unspecified, never unsafe.
+pub trait Buffer: Send + Sync + fmt::Debug {
+    /// Its length in bytes.
+    fn length(&self) -> u64;
+
+    /// Where its memory is.
+    fn storage_mode(&self) -> StorageMode;
+
+    /// Its name; may be empty.
+    fn label(&self) -> &str;
+
+    /// The memory as the host sees it, or `None` for private storage. Valid while the buffer lives. Whoever
+    /// dereferences it must know that no running work writes there.
+    fn contents(&self) -> Option<NonNull<u8>>;
+
+    /// Copies bytes out.
+    fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Copies bytes in.
+    fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError>;
+
+    /// Blocks until no work submitted before this call uses the buffer, or the time is over; says which
+    /// (`true`: unused). `None` waits as long as it takes.
+    fn wait_unused(&self, timeout: Option<Duration>) -> bool;
+
+    /// For the owning device to find its own type again.
+    fn as_any(&self) -> &dyn Any;
+}

@@ -1,0 +1,55 @@
+//! What a device can do.
+//!
+//! Owns [`Capabilities`], filled in by each device from queries of the machine. Invariant: no number here comes
+//! from a table of known machines (DEV-2).
+
+/// What a device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// This machine's processor.
+    Cpu,
+    /// An NVIDIA GPU.
+    Nvidia,
+    /// An Apple GPU.
+    Apple,
+}
+
+/// What a device can do and how much of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The hardware's own name, such as the processor's brand string.
+    pub hardware_name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// The instruction set or chip generation, such as `x86_64 avx512f`.
+    pub architecture: String,
+    /// Whether host and device share memory.
+    pub unified_memory: bool,
+    /// All of its memory in bytes.
+    pub memory_bytes: u64,
+    /// The bytes that a program should stay within: what was free when the device was made, under any limit
+    /// set on the process.
+    pub working_set_bytes: u64,
+    /// The largest buffer in bytes.
+    pub max_buffer_bytes: u64,
+    /// The most threads per threadgroup in each dimension.
+    pub max_threads_per_dimension: [u32; 3],
+    /// The most threads per threadgroup in all.
+    pub max_threads_per_threadgroup: u32,
+    /// The most threadgroup memory in bytes.
+    pub max_threadgroup_memory_bytes: u64,
+    /// The most inline bytes per argument.
+    pub max_inline_bytes: u64,
+    /// Threads per SIMD-group.
+    pub simd_width: u32,
+    /// Processor cores or their like that run threadgroups at once.
+    pub compute_units: u32,
+    /// Whether `half` works.
+    pub supports_half: bool,
+    /// Whether `bfloat` works.
+    pub supports_bfloat: bool,
+    /// Whether 64-bit atomics work.
+    pub supports_64_bit_atomics: bool,
+    /// Whether completions carry the device's own start and end times.
+    pub supports_timestamps: bool,
+}

@@ -1,0 +1,148 @@
+//! Commands: what a command buffer holds.
+//!
+//! Owns plain data only: a dispatch, a copy, a fill, event signals and waits. Invariant: a command holds its
+//! resources alive (by `Arc`) and is validated by the device when it is submitted, in [`crate::validate`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::buffer::Buffer;
+use crate::event::Event;
+use crate::pipeline::Pipeline;
+
+/// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
+/// before it wrote.
+#[derive(Debug, Default)]
+pub struct Submission {
+    /// The commands.
+    pub commands: Vec<Command>,
+    /// When to stop them.
+    pub deadline: Deadline,
+    /// A name for messages; may be empty.
+    pub label: String,
+}
+
+/// How long a command buffer may run, counted from the start of its first command, event waits included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Deadline {
+    /// The device's default.
+    #[default]
+    Default,
+    /// That long.
+    After(Duration),
+    /// As long as it takes.
+    Never,
+}
+
+/// One command.
+#[derive(Debug)]
+pub enum Command {
+    /// Runs a kernel over a grid.
+    Dispatch(Dispatch),
+    /// Copies bytes from buffer to buffer.
+    Copy(BufferCopy),
+    /// Sets bytes of a buffer.
+    Fill(BufferFill),
+    /// Goes on when the event has reached the value.
+    WaitEvent {
+        /// The event.
+        event: Arc<dyn Event>,
+        /// The value.
+        value: u64,
+    },
+    /// Raises the event to the value once everything before it is done.
+    SignalEvent {
+        /// The event.
+        event: Arc<dyn Event>,
+        /// The value.
+        value: u64,
+    },
+}
+
+/// Runs a kernel over a grid.
+#[derive(Debug)]
+pub struct Dispatch {
+    /// The kernel.
+    pub pipeline: Arc<dyn Pipeline>,
+    /// What is bound, each Metal buffer index at most once (the last counts), in any order.
+    pub bindings: Vec<Binding>,
+    /// The lengths of dynamic threadgroup memory.
+    pub threadgroup_memory: Vec<ThreadgroupMemory>,
+    /// The grid.
+    pub grid: Grid,
+    /// Threads per full threadgroup.
+    pub group_size: [u32; 3],
+}
+
+/// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grid {
+    /// That many threads; the last threadgroup of a dimension may be partial.
+    Threads([u32; 3]),
+    /// That many full threadgroups.
+    Threadgroups([u32; 3]),
+}
+
+/// Something bound to a buffer argument.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    /// The Metal index.
+    pub index: u32,
+    /// What is bound.
+    pub resource: BoundResource,
+}
+
+/// What is bound to a buffer argument.
+#[derive(Debug, Clone)]
+pub enum BoundResource {
+    /// A buffer from an offset on.
+    Buffer {
+        /// The buffer.
+        buffer: Arc<dyn Buffer>,
+        /// The first byte.
+        offset: u64,
+        /// The bytes bound; `None`: to the buffer's end.
+        length: Option<u64>,
+    },
+    /// Bytes copied into the command buffer, as Metal's `setBytes`.
+    Bytes(Vec<u8>),
+    /// Nothing, on purpose; any access faults.
+    Unbound,
+}
+
+/// The length of a dynamic threadgroup memory argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadgroupMemory {
+    /// The Metal index.
+    pub index: u32,
+    /// Its bytes.
+    pub length: u64,
+}
+
+/// Copies bytes from buffer to buffer. Within one buffer the ranges must not overlap.
+#[derive(Debug)]
+pub struct BufferCopy {
+    /// Where from.
+    pub source: Arc<dyn Buffer>,
+    /// The first byte there.
+    pub source_offset: u64,
+    /// Where to.
+    pub destination: Arc<dyn Buffer>,
+    /// The first byte there.
+    pub destination_offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
+/// Sets bytes of a buffer to one value.
+#[derive(Debug)]
+pub struct BufferFill {
+    /// The buffer.
+    pub buffer: Arc<dyn Buffer>,
+    /// The first byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+    /// The value.
+    pub value: u8,
+}

@@ -1,0 +1,253 @@
+//! Completions: how a submission ends, for blocking callers and for futures.
+//!
+//! Owns [`Completion`] (the reader's side, cloneable, a future) and [`CompletionSource`] (the device's side).
+//! Invariant: a completion ends exactly once; a source dropped without an answer ends it as lost, so no waiter
+//! hangs. Concurrency: all state is behind one mutex; `done` only lets readers skip it.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::error::DeviceError;
+
+/// When a command buffer ran, by the device's clock, in nanoseconds since the device was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timing {
+    /// It was submitted.
+    pub submitted_ns: u64,
+    /// Its first command started.
+    pub started_ns: u64,
+    /// Its last command ended.
+    pub ended_ns: u64,
+}
+
+impl Timing {
+    /// How long the device was at it.
+    pub fn device_time(&self) -> Duration {
+        Duration::from_nanos(self.ended_ns.saturating_sub(self.started_ns))
+    }
+}
+
+/// How a submission ended.
+pub type Outcome = Result<Timing, DeviceError>;
+
+/// Lends the waiting thread to the device: a CPU device runs the queue on it.
+pub trait WaitAssist: Send + Sync {
+    /// Does work that brings the completion nearer, if there is some that nobody does, and returns when it is
+    /// done or when there is none. Must not block for long without working.
+    fn assist(&self, completion: &Completion);
+}
+
+/// The end of a submission, to wait for or to await.
+#[derive(Clone)]
+pub struct Completion {
+    shared: Arc<Shared>,
+}
+
+/// The device's side of a [`Completion`].
+#[derive(Debug)]
+pub struct CompletionSource {
+    completion: Completion,
+}
+
+struct Shared {
+    done: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    outcome: Option<Outcome>,
+    wakers: Vec<Waker>,
+    waiting: usize,
+    assist: Option<Arc<dyn WaitAssist>>,
+}
+
+/// How long a waiter looks at the flag before it sleeps: about what waking it would cost.
+const SPIN: Duration = Duration::from_micros(20);
+
+impl CompletionSource {
+    /// A completion that has not ended; `assist` is asked for help by blocking waiters.
+    pub fn new(assist: Option<Arc<dyn WaitAssist>>) -> Self {
+        let state = State { assist, ..State::default() };
+        let shared =
+            Shared { done: AtomicBool::new(false), state: Mutex::new(state), changed: Condvar::new() };
+        CompletionSource { completion: Completion { shared: Arc::new(shared) } }
+    }
+
+    /// The reader's side.
+    pub fn completion(&self) -> Completion {
+        self.completion.clone()
+    }
+
+    /// Ends it and wakes everyone.
+    pub fn finish(self, outcome: Outcome) {
+        self.completion.end(outcome);
+    }
+}
+
+impl Drop for CompletionSource {
+    fn drop(&mut self) {
+        if !self.completion.is_done() {
+            let reason = "the work was dropped before it ran".to_owned();
+            self.completion.end(Err(DeviceError::DeviceLost { device: "the device".to_owned(), reason }));
+        }
+    }
+}
+
+impl Completion {
+    /// Whether it has ended; never blocks.
+    pub fn is_done(&self) -> bool {
+        self.shared.done.load(Ordering::Acquire)
+    }
+
+    /// How it ended, if it has; never blocks.
+    pub fn outcome(&self) -> Option<Outcome> {
+        if !self.is_done() {
+            return None;
+        }
+        self.lock().outcome.clone()
+    }
+
+    /// Blocks until it has ended.
+    pub fn wait(&self) -> Outcome {
+        loop {
+            if let Some(outcome) = self.wait_until(None) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Blocks until it has ended, at most that long; `None` if the time is over. The calling thread may run
+    /// work of the same queue meanwhile, so a timeout is kept only as exactly as that work is short.
+    pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
+        self.wait_until(Instant::now().checked_add(timeout))
+    }
+
+    fn wait_until(&self, limit: Option<Instant>) -> Option<Outcome> {
+        if !self.is_done() {
+            // A limited wait does not lend its thread: it could not come back in time.
+            let assist = if limit.is_none() { self.lock().assist.clone() } else { None };
+            if let Some(assist) = assist {
+                assist.assist(self);
+            }
+            self.spin(limit);
+        }
+        let mut state = self.lock();
+        state.waiting += 1;
+        while state.outcome.is_none() {
+            state = match limit.map(|limit| limit.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => break,
+                Some(left) => {
+                    self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        state.waiting -= 1;
+        state.outcome.clone()
+    }
+
+    fn spin(&self, limit: Option<Instant>) {
+        let start = Instant::now();
+        while !self.is_done() && start.elapsed() < SPIN && limit.is_none_or(|limit| Instant::now() < limit) {
+            for _ in 0..32 {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn end(&self, outcome: Outcome) {
+        let (wakers, assist) = {
+            let mut state = self.lock();
+            if state.outcome.is_some() {
+                return;
+            }
+            state.outcome = Some(outcome);
+            self.shared.done.store(true, Ordering::Release);
+            if state.waiting > 0 {
+                self.shared.changed.notify_all();
+            }
+            (std::mem::take(&mut state.wakers), state.assist.take())
+        };
+        // Outside the lock: a waker may poll at once, and the assist may be the queue's last handle.
+        wakers.into_iter().for_each(Waker::wake);
+        drop(assist);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock; a poisoned one is as good as any.
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Future for Completion {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let mut state = self.lock();
+        if let Some(outcome) = &state.outcome {
+            return Poll::Ready(outcome.clone());
+        }
+        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            state.wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for Completion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Completion").field("outcome", &self.outcome()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    use super::*;
+
+    struct CountingWaker(AtomicUsize);
+
+    impl Wake for CountingWaker {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_future_is_woken_once_and_then_ready() {
+        let source = CompletionSource::new(None);
+        let mut completion = source.completion();
+        let counter = Arc::new(CountingWaker(AtomicUsize::new(0)));
+        let waker = Waker::from(Arc::clone(&counter));
+        let mut context = Context::from_waker(&waker);
+        assert!(Pin::new(&mut completion).poll(&mut context).is_pending());
+        assert!(Pin::new(&mut completion).poll(&mut context).is_pending());
+        let timing = Timing { submitted_ns: 1, started_ns: 2, ended_ns: 5 };
+        source.finish(Ok(timing));
+        assert_eq!(counter.0.load(Ordering::SeqCst), 1);
+        assert_eq!(Pin::new(&mut completion).poll(&mut context), Poll::Ready(Ok(timing)));
+        assert_eq!(completion.wait(), Ok(timing));
+    }
+
+    #[test]
+    fn a_dropped_source_ends_as_lost() {
+        let source = CompletionSource::new(None);
+        let completion = source.completion();
+        assert_eq!(completion.wait_timeout(Duration::ZERO), None);
+        let waiter = std::thread::spawn({
+            let completion = completion.clone();
+            move || completion.wait()
+        });
+        drop(source);
+        assert!(matches!(waiter.join().unwrap(), Err(DeviceError::DeviceLost { .. })));
+    }
+}

@@ -1,0 +1,45 @@
+//! The device: makes buffers, pipelines, queues and events.
+//!
+//! Owns the [`Device`] trait, the root of the family [`Buffer`], [`Pipeline`], [`Queue`], [`Event`].
+//!
+//! - *Who validates*: the device, at the call that names the mistake: ranges when a buffer is touched, all of a
+//!   command buffer in [`Queue::submit`], by the rules in [`crate::validate`] that every device shares.
+//! - *Who owns*: handles are `Arc`s. Submitted work holds what it uses, so dropping a handle is always fine.
+//! - *What may block*: `Completion::wait`, `Buffer::wait_unused`, `Event::wait` and a full queue's `submit`;
+//!   nothing else waits for the device.
+//! - *Errors*: [`DeviceError`], with a class.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::artifact::Artifact;
+use crate::buffer::{Buffer, BufferDescriptor};
+use crate::capabilities::Capabilities;
+use crate::error::DeviceError;
+use crate::event::Event;
+use crate::pipeline::Pipeline;
+use crate::queue::{Queue, QueueDescriptor};
+
+/// A machine's processor or GPU.
+pub trait Device: Send + Sync + fmt::Debug {
+    /// The name by which it is chosen: `cpu`, `nvidia:0`.
+    fn name(&self) -> &str;
+
+    /// What it can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Makes a buffer, all zero.
+    fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError>;
+
+    /// Makes a kernel of the artifact ready to run.
+    fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError>;
+
+    /// Makes a queue.
+    fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError>;
+
+    /// Makes an event with the value 0.
+    fn event(&self) -> Result<Arc<dyn Event>, DeviceError>;
+
+    /// The bytes of its memory that live buffers take.
+    fn allocated_bytes(&self) -> u64;
+}

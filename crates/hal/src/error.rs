@@ -1,0 +1,437 @@
+//! Device errors and their classes.
+//!
+//! Owns [`DeviceError`], the one error type of every device, and [`ErrorClass`], which retry and recovery
+//! policies read. Invariant: every variant says in typed fields what went wrong and, where there is one, what
+//! to do instead; a message ends a sentence for a user, never a stack of internals.
+
+use std::time::Duration;
+
+use crate::artifact::FaultKind;
+
+/// What kind of failure an error is; policies decide by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorClass {
+    /// It may work if tried again.
+    Transient,
+    /// A resource ran out; it may work once some is given back.
+    Exhausted,
+    /// The device, or the work's result, is gone; rebuilding is needed.
+    Lost,
+    /// The caller's program is wrong; trying again gives the same answer.
+    Caller,
+}
+
+/// An access outside what was bound, in the user's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutOfBounds {
+    /// The kernel.
+    pub kernel: String,
+    /// The Metal index of the argument, if the memory is an argument's.
+    pub argument: Option<u32>,
+    /// The argument's or variable's name; may be empty.
+    pub argument_name: String,
+    /// What the access did.
+    pub kind: FaultKind,
+    /// The byte offset from the start of what was bound.
+    pub byte_offset: i64,
+    /// The same in elements, if the element size is known.
+    pub element_index: Option<i64>,
+    /// The bytes that were bound.
+    pub bound_len: u64,
+    /// The elements that were bound, if the element size is known.
+    pub bound_elements: Option<u64>,
+    /// The bytes that the access touches.
+    pub access_bytes: u32,
+    /// The source file; may be empty.
+    pub file: String,
+    /// The line, from 1; 0 if unknown.
+    pub line: u32,
+    /// The column, from 1; 0 if unknown.
+    pub column: u32,
+    /// The position of the threadgroup in the grid.
+    pub group: [u32; 3],
+    /// The position of the thread in its threadgroup.
+    pub thread: [u32; 3],
+}
+
+impl std::fmt::Display for OutOfBounds {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "kernel `{}`: {} out of bounds", self.kernel, self.kind.word())?;
+        match (self.argument, self.argument_name.as_str()) {
+            (Some(index), "") => write!(formatter, " of argument {index}")?,
+            (Some(index), name) => write!(formatter, " of argument {index} `{name}`")?,
+            (None, "") => {}
+            (None, name) => write!(formatter, " of `{name}`")?,
+        }
+        match (self.element_index, self.bound_elements) {
+            (Some(index), Some(count)) => write!(
+                formatter,
+                " at index {index} (byte {}), but {count} elements ({} bytes) are bound",
+                self.byte_offset, self.bound_len
+            )?,
+            _ => write!(formatter, " at byte {}, but {} bytes are bound", self.byte_offset, self.bound_len)?,
+        }
+        let ([gx, gy, gz], [tx, ty, tz]) = (self.group, self.thread);
+        write!(formatter, ", in threadgroup ({gx}, {gy}, {gz}), thread ({tx}, {ty}, {tz})")?;
+        match (self.file.as_str(), self.line) {
+            ("", 0) => Ok(()),
+            ("", line) => write!(formatter, ", at line {line}"),
+            (file, line) => write!(formatter, ", at {file}:{line}:{}", self.column),
+        }
+    }
+}
+
+/// Why a device refused or failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// A kernel accessed memory outside what was bound.
+    #[error("{0}")]
+    OutOfBounds(Box<OutOfBounds>),
+    /// A kernel did what its device refuses at run time.
+    #[error("kernel `{kernel}` was stopped: {what}")]
+    KernelRefused {
+        /// The kernel.
+        kernel: String,
+        /// What it did.
+        what: String,
+        /// The source file; may be empty.
+        file: String,
+        /// The line, from 1; 0 if unknown.
+        line: u32,
+    },
+    /// The work ran past its deadline and was stopped.
+    #[error("{} was stopped by the deadline after {} s", describe_work(kernel), after.as_secs_f64())]
+    DeadlineExceeded {
+        /// The kernel that ran; `None` if the command buffer was waiting for an event.
+        kernel: Option<String>,
+        /// The deadline.
+        after: Duration,
+    },
+    /// An argument of the kernel was not given.
+    #[error("kernel `{kernel}`: argument {index} `{name}` is missing")]
+    MissingArgument {
+        /// The kernel.
+        kernel: String,
+        /// The argument's Metal index.
+        index: u32,
+        /// Its name.
+        name: String,
+    },
+    /// An argument was given that the kernel does not have.
+    #[error("kernel `{kernel}` has no {what} {index}; it has {}", describe_existing(existing))]
+    SurplusArgument {
+        /// The kernel.
+        kernel: String,
+        /// "buffer argument" or "threadgroup memory argument".
+        what: &'static str,
+        /// The index given.
+        index: u32,
+        /// The arguments that exist, as `index name`.
+        existing: Vec<String>,
+    },
+    /// What is bound is shorter than the kernel's type.
+    #[error("kernel `{kernel}`: argument {index} `{name}` needs {needs} bytes, but {got} are bound")]
+    ArgumentTooShort {
+        /// The kernel.
+        kernel: String,
+        /// The argument's Metal index.
+        index: u32,
+        /// Its name.
+        name: String,
+        /// The bytes it needs.
+        needs: u64,
+        /// The bytes given.
+        got: u64,
+    },
+    /// What is bound does not have the kernel's type.
+    #[error("kernel `{kernel}`: argument {index} `{name}` is {expected}, but {got} was given")]
+    WrongType {
+        /// The kernel.
+        kernel: String,
+        /// The argument's Metal index.
+        index: u32,
+        /// Its name.
+        name: String,
+        /// What the kernel declares.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
+    /// The offset is not a multiple of the element's alignment.
+    #[error(
+        "kernel `{kernel}`: argument {index} `{name}` is bound at byte {offset}, which is no multiple of its alignment {align}"
+    )]
+    MisalignedArgument {
+        /// The kernel.
+        kernel: String,
+        /// The argument's Metal index.
+        index: u32,
+        /// Its name.
+        name: String,
+        /// The offset given.
+        offset: u64,
+        /// The alignment it needs.
+        align: u64,
+    },
+    /// Inline bytes beyond the limit.
+    #[error("{got} inline bytes are more than the limit of {limit}; use a buffer")]
+    InlineBytesTooLong {
+        /// The bytes given.
+        got: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A range that is not within its buffer.
+    #[error("bytes {offset}..{} are not within a buffer of {buffer_len} bytes", offset.saturating_add(*len))]
+    RangeOutsideBuffer {
+        /// Its first byte.
+        offset: u64,
+        /// Its length.
+        len: u64,
+        /// The buffer's length.
+        buffer_len: u64,
+    },
+    /// The source and the destination of a copy overlap.
+    #[error(
+        "a copy of {len} bytes within one buffer from {source_offset} to {destination_offset} overlaps itself"
+    )]
+    OverlappingCopy {
+        /// The source's first byte.
+        source_offset: u64,
+        /// The destination's first byte.
+        destination_offset: u64,
+        /// The bytes to copy.
+        len: u64,
+    },
+    /// The artifact has no such kernel.
+    #[error("there is no kernel `{name}`; there are {}", describe_existing(existing))]
+    UnknownKernel {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        existing: Vec<String>,
+    },
+    /// The device cannot do that.
+    #[error("{device} does not support {what}; {alternative}")]
+    Unsupported {
+        /// The device's name.
+        device: String,
+        /// What was asked.
+        what: String,
+        /// What to do instead.
+        alternative: String,
+    },
+    /// The artifact's code is not for this device, or damaged.
+    #[error("the code of kernel `{kernel}` cannot be loaded: {reason}")]
+    UnloadableCode {
+        /// The kernel.
+        kernel: String,
+        /// Why, as the loader says.
+        reason: String,
+    },
+    /// No memory of that size is left.
+    #[error("out of memory: {requested} bytes were asked for")]
+    OutOfMemory {
+        /// The bytes asked for.
+        requested: u64,
+    },
+    /// A buffer beyond the device's largest.
+    #[error("a buffer of {requested} bytes is above this device's limit of {limit}; split it")]
+    BufferTooLarge {
+        /// The bytes asked for.
+        requested: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A threadgroup with too many threads.
+    #[error("kernel `{kernel}`: a threadgroup of {} is {threads} threads, the limit is {limit}", describe_size(*size))]
+    GroupTooLarge {
+        /// The kernel.
+        kernel: String,
+        /// The group size given.
+        size: [u32; 3],
+        /// Its threads.
+        threads: u128,
+        /// The limit.
+        limit: u32,
+    },
+    /// A group size that is zero in a dimension.
+    #[error("kernel `{kernel}`: a threadgroup of {} has no threads", describe_size(*size))]
+    GroupEmpty {
+        /// The kernel.
+        kernel: String,
+        /// The group size given.
+        size: [u32; 3],
+    },
+    /// A group size other than the only one that the kernel's source or its specialised code allows.
+    #[error("kernel `{kernel}` needs threadgroups of {}, not {}", describe_size(*needs), describe_size(*got))]
+    GroupSizeMismatch {
+        /// The kernel.
+        kernel: String,
+        /// The size it needs.
+        needs: [u32; 3],
+        /// The size given.
+        got: [u32; 3],
+    },
+    /// More threads in one dimension than 32 bits count, or more threadgroups than the device counts.
+    #[error("kernel `{kernel}`: a grid of {} threadgroups of {} is too large", describe_size(*groups), describe_size(*size))]
+    GridTooLarge {
+        /// The kernel.
+        kernel: String,
+        /// The threadgroups.
+        groups: [u32; 3],
+        /// The group size.
+        size: [u32; 3],
+    },
+    /// More threadgroup memory than there is.
+    #[error(
+        "kernel `{kernel}` with these arguments needs {needs} bytes of threadgroup memory, the limit is {limit}"
+    )]
+    ThreadgroupMemoryTooLarge {
+        /// The kernel.
+        kernel: String,
+        /// The bytes needed.
+        needs: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A buffer, pipeline or event of another device.
+    #[error("a {what} of another device was used with {device}")]
+    WrongDevice {
+        /// "buffer", "pipeline" or "event".
+        what: &'static str,
+        /// The device used.
+        device: String,
+    },
+    /// The queue has as many command buffers in flight as it may.
+    #[error("the queue already has {limit} command buffers in flight")]
+    QueueFull {
+        /// Its limit.
+        limit: usize,
+    },
+    /// An earlier command buffer of the device broke it, or it was shut down.
+    #[error("{device} was lost: {reason}")]
+    DeviceLost {
+        /// The device's name.
+        device: String,
+        /// Why.
+        reason: String,
+    },
+    /// A bug in the device or its interpreter: a worker panicked while it ran the work.
+    #[error("a worker panicked while it ran {}: {message}", describe_work(kernel))]
+    WorkerPanicked {
+        /// The kernel that ran, if any.
+        kernel: Option<String>,
+        /// The panic's message.
+        message: String,
+    },
+    /// No device of that name.
+    #[error("there is no device `{name}`; there are {}", describe_existing(existing))]
+    UnknownDevice {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        existing: Vec<String>,
+    },
+    /// A setting, such as an environment variable, that makes no sense.
+    #[error("`{value}` is no valid value for {setting}: {expected}")]
+    InvalidSetting {
+        /// The setting's name.
+        setting: &'static str,
+        /// Its value.
+        value: String,
+        /// What it should look like.
+        expected: &'static str,
+    },
+}
+
+impl DeviceError {
+    /// The class, by which policies decide.
+    pub fn class(&self) -> ErrorClass {
+        use DeviceError as E;
+        match self {
+            E::OutOfMemory { .. } | E::QueueFull { .. } => ErrorClass::Exhausted,
+            // Slow because the machine was busy, or an endless loop: one more try can tell.
+            E::DeadlineExceeded { .. } => ErrorClass::Transient,
+            E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
+            E::OutOfBounds(_)
+            | E::KernelRefused { .. }
+            | E::MissingArgument { .. }
+            | E::SurplusArgument { .. }
+            | E::ArgumentTooShort { .. }
+            | E::WrongType { .. }
+            | E::MisalignedArgument { .. }
+            | E::InlineBytesTooLong { .. }
+            | E::RangeOutsideBuffer { .. }
+            | E::OverlappingCopy { .. }
+            | E::UnknownKernel { .. }
+            | E::Unsupported { .. }
+            | E::UnloadableCode { .. }
+            | E::BufferTooLarge { .. }
+            | E::GroupTooLarge { .. }
+            | E::GroupEmpty { .. }
+            | E::GroupSizeMismatch { .. }
+            | E::GridTooLarge { .. }
+            | E::ThreadgroupMemoryTooLarge { .. }
+            | E::WrongDevice { .. }
+            | E::UnknownDevice { .. }
+            | E::InvalidSetting { .. } => ErrorClass::Caller,
+        }
+    }
+}
+
+fn describe_work(kernel: &Option<String>) -> String {
+    match kernel {
+        Some(kernel) => format!("kernel `{kernel}`"),
+        None => "a command buffer".to_owned(),
+    }
+}
+
+fn describe_existing(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn describe_size([x, y, z]: [u32; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_names_kernel_argument_index_and_place() {
+        let fault = OutOfBounds {
+            kernel: "saxpy".into(),
+            argument: Some(1),
+            argument_name: "y".into(),
+            kind: FaultKind::Store,
+            byte_offset: 400,
+            element_index: Some(100),
+            bound_len: 400,
+            bound_elements: Some(100),
+            access_bytes: 4,
+            file: "saxpy.metal".into(),
+            line: 7,
+            column: 5,
+            group: [3, 0, 0],
+            thread: [4, 0, 0],
+        };
+        assert_eq!(
+            DeviceError::OutOfBounds(Box::new(fault)).to_string(),
+            "kernel `saxpy`: store out of bounds of argument 1 `y` at index 100 (byte 400), but 100 elements \
+             (400 bytes) are bound, in threadgroup (3, 0, 0), thread (4, 0, 0), at saxpy.metal:7:5"
+        );
+    }
+
+    #[test]
+    fn only_transient_and_exhausted_errors_invite_a_retry() {
+        assert_eq!(DeviceError::OutOfMemory { requested: 1 }.class(), ErrorClass::Exhausted);
+        let unknown = DeviceError::UnknownKernel { name: "a".into(), existing: vec!["b".into()] };
+        assert_eq!(unknown.class(), ErrorClass::Caller);
+        assert_eq!(unknown.to_string(), "there is no kernel `a`; there are `b`");
+    }
+}
