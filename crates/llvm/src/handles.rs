@@ -81,8 +81,7 @@ impl<'l> Context<'l> {
             (llvm.LLVMCreateMemoryBufferWithMemoryRangeCopy)(text.as_ptr().cast(), text.len(), c"ir".as_ptr())
         };
         // SAFETY: context and buffer are live; the call consumes the buffer whatever it returns.
-        let failed =
-            unsafe { (llvm.LLVMParseIRInContext)(self.raw, buffer, &mut module, &mut message) } != 0;
+        let failed = unsafe { (llvm.LLVMParseIRInContext)(self.raw, buffer, &mut module, &mut message) } != 0;
         if failed {
             // SAFETY: on failure the message is LLVM's to hand over.
             return Err(unsafe { take_message(llvm, message) });

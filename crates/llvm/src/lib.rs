@@ -41,3 +41,6 @@ pub use library::{Llvm, LlvmInfo, LlvmVersion};
 pub use object::{LoadError, LoadedObject, Machine};
 pub use runtime_symbols::default_symbols;
 pub use target::{Architecture, Target};
+
+#[cfg(test)]
+mod tests;

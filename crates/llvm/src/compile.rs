@@ -1,0 +1,178 @@
+//! IR text in, bytes out: parse, verify, optimise, emit. One fresh context per compile.
+//!
+//! Pipelines are constants: a malformed pipeline string makes LLVM end the process. `default<O1>`
+//! with aggressive code generation is the usual choice: measured, O2 and O3 give the same speed for
+//! what the code generators write, at a higher price.
+
+use std::ffi::CStr;
+
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSymbol};
+
+use crate::bindings::{FILE_ASSEMBLY, FILE_OBJECT};
+use crate::error::CompileError;
+use crate::handles::{Context, Module, TargetMachine};
+use crate::library::Llvm;
+use crate::target::{Architecture, Target};
+
+/// How much work to spend on the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OptLevel {
+    /// No optimisation beyond inlining what must be inlined, and the fastest code generation.
+    O0,
+    /// The standard light pipeline, and full code generation. The default.
+    #[default]
+    O1,
+    /// The standard pipeline.
+    O2,
+    /// The standard heavy pipeline.
+    O3,
+}
+
+impl OptLevel {
+    fn pipeline(self) -> &'static CStr {
+        match self {
+            Self::O0 => c"default<O0>",
+            Self::O1 => c"default<O1>",
+            Self::O2 => c"default<O2>",
+            Self::O3 => c"default<O3>",
+        }
+    }
+
+    /// `LLVMCodeGenOptLevel`: none or aggressive.
+    fn code_level(self) -> i32 {
+        if self == Self::O0 { 0 } else { 3 }
+    }
+}
+
+/// What comes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Emit {
+    /// An ELF object for [`crate::LoadedObject`].
+    #[default]
+    Object,
+    /// Assembly text; for the NVIDIA target this is PTX.
+    Assembly,
+    /// The IR after the passes, as text.
+    OptimizedIr,
+}
+
+/// How to compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// How hard to optimise.
+    pub opt: OptLevel,
+    /// What to produce.
+    pub emit: Emit,
+    /// What to produce it for; `None` is the host.
+    pub target: Option<Target>,
+    /// Check the module before optimising. Leave on: an invalid module crashes the passes.
+    pub verify: bool,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self { opt: OptLevel::default(), emit: Emit::default(), target: None, verify: true }
+    }
+}
+
+impl Llvm {
+    /// Compiles a module given as text. May be called from any number of threads at once.
+    ///
+    /// The text needs no target lines; the target's are used whatever it says. A function that it
+    /// declares and does not define becomes a symbol for [`crate::LoadedObject::load`] to resolve.
+    pub fn compile(&self, ir_text: &str, options: &CompileOptions) -> Result<Vec<u8>, CompileError> {
+        let target = options.target.as_ref().unwrap_or_else(|| self.host_target());
+        let triple = target.architecture.triple();
+        let code_level = options.opt.code_level();
+        let machine =
+            TargetMachine::new(&self.bindings, triple, &target.cpu, &target.features, code_level)
+                .map_err(|message| CompileError::UnknownTarget { triple: triple.to_owned(), message })?;
+        let context = Context::new(&self.bindings);
+        let module = context.parse(&with_layout(ir_text, &machine)).map_err(parse_error)?;
+        machine.adopt(&module);
+        if options.verify {
+            module.verify().map_err(|message| CompileError::Verify { message })?;
+        }
+        let optimised = machine.run_passes(&module, options.opt.pipeline());
+        let message = optimised.err().into_iter().chain(context.take_errors()).next();
+        if let Some(message) = message {
+            return Err(CompileError::Passes { message });
+        }
+        let kind = match options.emit {
+            Emit::OptimizedIr => return Ok(module.print().into_bytes()),
+            Emit::Assembly => FILE_ASSEMBLY,
+            Emit::Object => FILE_OBJECT,
+        };
+        let bytes = emit(&machine, &context, &module, kind)?;
+        if options.emit == Emit::Object && target.architecture != Architecture::Nvptx64 {
+            refuse_unknown_intrinsics(&bytes)?;
+        }
+        Ok(bytes)
+    }
+}
+
+fn emit(
+    machine: &TargetMachine<'_>,
+    context: &Context<'_>,
+    module: &Module<'_>,
+    kind: i32,
+) -> Result<Vec<u8>, CompileError> {
+    let result = machine.emit(module, kind);
+    // A reported error does not stop the emission, but what was emitted is then wrong.
+    match (result, context.take_errors()) {
+        (Ok(bytes), None) => Ok(bytes),
+        (_, Some(message)) | (Err(message), None) => Err(CompileError::Codegen { message }),
+    }
+}
+
+/// Puts the target's data layout in front of the text, because the reader takes default alignments
+/// from it. It stays on the first line, so the lines of error messages remain those of the text.
+fn with_layout(ir_text: &str, machine: &TargetMachine<'_>) -> String {
+    if ir_text.contains("target datalayout") {
+        return ir_text.to_owned();
+    }
+    format!("target datalayout = \"{}\" {ir_text}", machine.data_layout())
+}
+
+/// Splits LLVM's `ir:LINE:COLUMN: error: …` into line and message.
+fn parse_error(message: String) -> CompileError {
+    let mut parts = message.splitn(4, ':');
+    let line = parts.nth(1).and_then(|line| line.parse().ok());
+    let rest = parts.nth(1).map(|rest| rest.trim().trim_start_matches("error:").trim().to_owned());
+    match (line, rest) {
+        (Some(line), Some(rest)) => CompileError::Parse { message: rest, line: Some(line) },
+        _ => CompileError::Parse { message, line: None },
+    }
+}
+
+/// An unknown `llvm.foo` is not an error to LLVM's reader or verifier; it becomes a call to a symbol
+/// of that name. Better told here than when the object is loaded.
+fn refuse_unknown_intrinsics(object: &[u8]) -> Result<(), CompileError> {
+    let unreadable =
+        |error: object::Error| CompileError::Codegen { message: format!("unreadable object: {error}") };
+    let file = ElfFile64::<Endianness>::parse(object).map_err(unreadable)?;
+    let unknown = file
+        .symbols()
+        .filter(ObjectSymbol::is_undefined)
+        .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
+        .find(|name| name.starts_with("llvm."));
+    match unknown {
+        Some(name) => Err(CompileError::UndefinedIntrinsic { name }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_messages_are_split() {
+        let error = parse_error("ir:3:5: error: expected type\n  bad\n  ^".to_owned());
+        let message = "expected type\n  bad\n  ^".to_owned();
+        assert_eq!(error, CompileError::Parse { message, line: Some(3) });
+        let odd = parse_error("something else".to_owned());
+        assert_eq!(odd, CompileError::Parse { message: "something else".to_owned(), line: None });
+    }
+}
