@@ -64,7 +64,11 @@ impl Span {
 
 impl fmt::Debug for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_none() { f.write_str("<none>") } else { write!(f, "{}:{}..{}", self.file.0, self.lo, self.hi) }
+        if self.is_none() {
+            f.write_str("<none>")
+        } else {
+            write!(f, "{}:{}..{}", self.file.0, self.lo, self.hi)
+        }
     }
 }
 
@@ -105,19 +109,32 @@ impl SourceFile {
         Self { name, text, line_starts }
     }
 
+    /// The 1-based line of a byte offset; offsets past the end count as the end.
+    pub fn line_number(&self, offset: u32) -> u32 {
+        self.line_starts.partition_point(|&start| start <= offset) as u32
+    }
+
     /// Line and column of a byte offset; offsets past the end count as the end.
     pub fn line_col(&self, offset: u32) -> LineCol {
-        let offset = offset.min(self.text.len() as u32);
-        let line = self.line_starts.partition_point(|&start| start <= offset) - 1;
-        let start = self.line_starts[line] as usize;
+        let line = self.line_number(offset);
+        let start = self.line_start(line) as usize;
         let end = self.text.floor_char_boundary(offset as usize);
         let column = self.text[start..end.max(start)].chars().count() as u32 + 1;
-        LineCol { line: line as u32 + 1, column }
+        LineCol { line, column }
+    }
+
+    /// The byte offset at which a 1-based line begins; the end of the text past the last line.
+    pub fn line_start(&self, line: u32) -> u32 {
+        let start = self.line_starts.get(line.saturating_sub(1) as usize);
+        start.copied().unwrap_or(self.text.len() as u32)
     }
 
     /// The text of a 1-based line without its line break; empty past the end.
     pub fn line(&self, line: u32) -> &str {
-        self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or("")
+        let (start, end) = (self.line_start(line), self.line_start(line.saturating_add(1)));
+        let text = self.text.get(start as usize..end as usize).unwrap_or("");
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        text.strip_suffix('\r').unwrap_or(text)
     }
 }
 
@@ -177,11 +194,14 @@ impl SourceMap {
         Some((&file.name, file.line_col(span.lo)))
     }
 
-    /// The outermost place of use: the span itself, or where the outermost macro was used.
-    pub fn outermost(&self, mut span: Span) -> Span {
-        while let Some(expansion) = self.expansion(span.expansion) {
-            span = expansion.call_site;
+    /// The place a span comes from in the end, outside every macro: the span itself, or where the
+    /// outermost macro was used. Text that was an argument there is found in the argument.
+    pub fn outermost(&self, span: Span) -> Span {
+        let mut place = span;
+        while let Some(expansion) = self.expansion(place.expansion) {
+            place = expansion.call_site;
         }
-        span
+        let in_argument = place.file == span.file && place.lo <= span.lo && span.hi <= place.hi;
+        if in_argument { Span { expansion: place.expansion, ..span } } else { place }
     }
 }

@@ -1,9 +1,9 @@
-//! The keyword table: C++17's keywords and those of MSL.
+//! The keyword table: C++17's keywords and those of MSL, and the operators that are words.
 //!
 //! Invariant: keyword number `i` is interned as `Name` number `i` (see `name.rs`), followed by the
-//! aliases, so that recognising a keyword is one comparison of indices.
+//! aliases and the operators, so that recognising a keyword is one comparison of indices.
 
-use super::Name;
+use super::{Name, Punct};
 
 macro_rules! keywords {
     ($($variant:ident $text:literal,)*) => {
@@ -82,7 +82,34 @@ impl Kw {
     }
 }
 
+/// Alternative spellings of operators.
+const OPERATORS: &[(Punct, &str)] = &[
+    (Punct::AndAnd, "and"),
+    (Punct::AmpEq, "and_eq"),
+    (Punct::Amp, "bitand"),
+    (Punct::Pipe, "bitor"),
+    (Punct::Tilde, "compl"),
+    (Punct::Bang, "not"),
+    (Punct::NotEq, "not_eq"),
+    (Punct::OrOr, "or"),
+    (Punct::PipeEq, "or_eq"),
+    (Punct::Caret, "xor"),
+    (Punct::CaretEq, "xor_eq"),
+];
+
+impl Punct {
+    /// What an alternative operator name such as `and` stands for.
+    pub(crate) fn from_name(name: Name) -> Option<Self> {
+        let index = (name.index() as usize).checked_sub(ALL.len() + ALIASES.len())?;
+        OPERATORS.get(index).map(|&(punct, _)| punct)
+    }
+}
+
 /// Every reserved spelling in the order of their name indices.
 pub(super) fn reserved_spellings() -> impl Iterator<Item = &'static str> {
-    ALL.iter().chain(ALIASES).map(|&(_, text)| text)
+    let words = ALL.iter().chain(ALIASES).map(|&(_, text)| text);
+    words.chain(OPERATORS.iter().map(|&(_, text)| text))
 }
+
+/// How many spellings are reserved.
+pub(super) const RESERVED_COUNT: usize = ALL.len() + ALIASES.len() + OPERATORS.len();

@@ -2,8 +2,8 @@
 //!
 //! One table serves the whole process, because the library's parsed snapshot and every user's
 //! translation unit share names. Strings are never freed, so the table is bounded: once
-//! [`Name::CAPACITY_BYTES`] are stored, new strings become [`Name::OVERFLOW`], which the lexer turns
-//! into a diagnostic. Invariant: equal strings have equal names (overflow aside), and an index once
+//! [`Name::CAPACITY_BYTES`] are stored, every new string becomes one overflow name
+//! ([`Name::is_overflow`]), which the preprocessor turns into a diagnostic. Invariant: equal strings have equal names (overflow aside), and an index once
 //! given is readable without a lock from every thread.
 
 use rustc_hash::FxHashMap;
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::keyword::reserved_spellings;
+use super::keyword::{RESERVED_COUNT, reserved_spellings};
 
 /// An interned string. Comparing, hashing and copying are those of an integer; the order is the order
 /// of first use, so never let it reach output.
@@ -20,7 +20,7 @@ pub struct Name(u32);
 
 /// Chunk `k` holds `FIRST_CHUNK << k` strings, so that a stored string never moves.
 const FIRST_CHUNK: usize = 1024;
-const CHUNK_COUNT: usize = 16;
+const CHUNK_COUNT: usize = 14;
 
 type Chunk = OnceLock<Box<[OnceLock<&'static str>]>>;
 
@@ -46,6 +46,7 @@ impl Table {
             table.add(text);
         }
         table.add(OVERFLOW_TEXT);
+        table.add("");
         table
     }
 
@@ -82,6 +83,9 @@ fn locate(index: usize) -> Option<(usize, usize)> {
 }
 
 impl Name {
+    /// The empty string.
+    pub const EMPTY: Self = Self(RESERVED_COUNT as u32 + 1);
+
     /// The most text the process-wide table stores.
     pub const CAPACITY_BYTES: usize = 1 << 30;
 
@@ -98,22 +102,22 @@ impl Name {
                     seen.insert(text, index);
                     Self(index)
                 }
-                None => Self(table.indices[OVERFLOW_TEXT]),
+                None => Self(RESERVED_COUNT as u32),
             }
         })
     }
 
     /// Whether the table was full when this name was made.
     pub fn is_overflow(self) -> bool {
-        self.as_str() == OVERFLOW_TEXT
+        self.0 == RESERVED_COUNT as u32
     }
 
     /// The string.
     pub fn as_str(self) -> &'static str {
         let slot = locate(self.0 as usize).and_then(|(chunk, offset)| CHUNKS[chunk].get()?.get(offset)?.get());
         slot.copied().unwrap_or_else(|| {
-            // Only a keyword's name can be asked for before anything was interned.
-            reserved_spellings().nth(self.0 as usize).expect("a name comes from the table")
+            // Only a keyword's name or the empty one can be asked for before anything was interned.
+            reserved_spellings().nth(self.0 as usize).unwrap_or("")
         })
     }
 

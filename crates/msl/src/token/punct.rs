@@ -22,7 +22,7 @@ puncts! {
     Bang "!", Assign "=", Less "<", Greater ">",
     PlusEq "+=", MinusEq "-=", StarEq "*=", SlashEq "/=", PercentEq "%=", CaretEq "^=", AmpEq "&=",
     PipeEq "|=", Shl "<<", Shr ">>", ShlEq "<<=", ShrEq ">>=", EqEq "==", NotEq "!=", LessEq "<=",
-    GreaterEq ">=", Spaceship "<=>", AndAnd "&&", OrOr "||", PlusPlus "++", MinusMinus "--",
+    GreaterEq ">=", AndAnd "&&", OrOr "||", PlusPlus "++", MinusMinus "--",
     Hash "#", HashHash "##",
 }
 
@@ -30,23 +30,5 @@ impl Punct {
     /// The spelling.
     pub fn as_str(self) -> &'static str {
         ALL[self as usize]
-    }
-
-    /// What an alternative operator name such as `and` stands for.
-    pub(crate) fn from_alternative(word: &str) -> Option<Self> {
-        Some(match word {
-            "and" => Self::AndAnd,
-            "and_eq" => Self::AmpEq,
-            "bitand" => Self::Amp,
-            "bitor" => Self::Pipe,
-            "compl" => Self::Tilde,
-            "not" => Self::Bang,
-            "not_eq" => Self::NotEq,
-            "or" => Self::OrOr,
-            "or_eq" => Self::PipeEq,
-            "xor" => Self::Caret,
-            "xor_eq" => Self::CaretEq,
-            _ => return None,
-        })
     }
 }

@@ -1,0 +1,355 @@
+//! The state of a run, and where its tokens come from.
+//!
+//! Tokens are pulled. [`Preprocessor::pull`] takes them from the innermost macro expansion that has
+//! any left, then from those set aside by a lookahead, then from the current file, where directives
+//! are obeyed on the way. Invariants: `contexts` below `floor` are out of reach while a list of tokens
+//! is expanded in isolation; a macro is in `disabled` exactly while one of its contexts is on the
+//! stack; the end of a file is reported again and again until [`Preprocessor::run`] leaves the file.
+
+use super::emit::Emitter;
+use super::macro_table::MacroTable;
+use super::pp_token::{PpKind, PpToken};
+use super::{IncludeLoader, Options, Output};
+use crate::lexer::{Lines, Problem, RawToken, Scanner};
+use crate::token::{Name, Punct, Token, TokenKind};
+use anymetal_diag::{Diagnostic, ExpansionId, FileId, Sink, SourceFile, SourceMap, Span};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A run in progress.
+pub(super) struct Preprocessor<'a> {
+    pub(super) map: &'a mut SourceMap,
+    pub(super) sink: &'a mut Sink,
+    pub(super) loader: &'a mut dyn IncludeLoader,
+    pub(super) options: &'a Options,
+    pub(super) known: Known,
+    pub(super) macros: MacroTable,
+    pub(super) frames: Vec<Frame>,
+    /// Tokens that come before the rest of the current file.
+    pub(super) pending: VecDeque<PpToken>,
+    pub(super) contexts: Vec<Context>,
+    pub(super) floor: usize,
+    /// Whether a list is being expanded in isolation, and how deeply nested.
+    pub(super) isolation: usize,
+    pub(super) disabled: FxHashSet<Name>,
+    /// Whether the tokens of an `#if` are being expanded.
+    pub(super) in_condition: bool,
+    pub(super) spent: Spent,
+    /// A bound was exceeded: no more tokens.
+    pub(super) stopped: bool,
+    pub(super) once: FxHashSet<FileId>,
+    pub(super) files_by_name: FxHashMap<String, FileId>,
+    pub(super) counter: u64,
+    pub(super) emitter: Emitter,
+    reported: usize,
+}
+
+/// A file being read.
+pub(super) struct Frame {
+    pub(super) id: FileId,
+    pub(super) file: Arc<SourceFile>,
+    pub(super) position: usize,
+    pub(super) conditionals: Vec<Conditional>,
+    /// What `#line` said: added to the real line.
+    pub(super) line_shift: i64,
+    /// The file name `#line` gave.
+    pub(super) shown_name: Option<Name>,
+}
+
+/// An `#if` that is open.
+#[derive(Clone, Copy)]
+pub(super) struct Conditional {
+    pub(super) span: Span,
+    /// Whether one of its groups was taken.
+    pub(super) taken: bool,
+    pub(super) seen_else: bool,
+}
+
+/// A macro's expansion being rescanned.
+pub(super) struct Context {
+    pub(super) tokens: Vec<PpToken>,
+    pub(super) position: usize,
+    /// The macro to enable again at the end.
+    pub(super) name: Option<Name>,
+}
+
+/// What was used of each bound.
+#[derive(Default)]
+pub(super) struct Spent {
+    pub(super) expansions: usize,
+    pub(super) substituted: usize,
+    pub(super) spelled_bytes: usize,
+    pub(super) source_bytes: usize,
+    pub(super) includes: usize,
+}
+
+/// Names that mean something to the preprocessor.
+pub(super) struct Known {
+    pub(super) defined: Name,
+    pub(super) pragma: Name,
+    pub(super) va_args: Name,
+    pub(super) va_opt: Name,
+    pub(super) zero: Name,
+    pub(super) one: Name,
+}
+
+impl Known {
+    fn new() -> Self {
+        Self {
+            defined: Name::new("defined"),
+            pragma: Name::new("_Pragma"),
+            va_args: Name::new("__VA_ARGS__"),
+            va_opt: Name::new("__VA_OPT__"),
+            zero: Name::new("0"),
+            one: Name::new("1"),
+        }
+    }
+}
+
+impl<'a> Preprocessor<'a> {
+    pub(super) fn new(
+        macros: MacroTable,
+        options: &'a Options,
+        loader: &'a mut dyn IncludeLoader,
+        map: &'a mut SourceMap,
+        sink: &'a mut Sink,
+    ) -> Self {
+        Self {
+            map,
+            sink,
+            loader,
+            options,
+            known: Known::new(),
+            macros,
+            frames: Vec::new(),
+            pending: VecDeque::new(),
+            contexts: Vec::new(),
+            floor: 0,
+            isolation: 0,
+            disabled: FxHashSet::default(),
+            in_condition: false,
+            spent: Spent::default(),
+            stopped: false,
+            once: FxHashSet::default(),
+            files_by_name: FxHashMap::default(),
+            counter: 0,
+            emitter: Emitter::default(),
+            reported: 0,
+        }
+    }
+
+    /// Preprocesses the file and everything it includes.
+    pub(super) fn run(mut self, main: FileId) -> Output {
+        self.define_predefined();
+        self.enter_file(main, Span::new(main, 0, 0));
+        while !self.frames.is_empty() {
+            let token = self.next_expanded();
+            match token.kind {
+                PpKind::End => self.leave_file(),
+                PpKind::Ident if token.name == self.known.pragma => self.pragma_operator(token),
+                _ => self.emit(token),
+            }
+        }
+        self.flush_string();
+        let end = self.map.file(main).map_or(0, |file| file.text.len() as u32);
+        let mut tokens = self.emitter.into_tokens();
+        tokens.push(Token { kind: TokenKind::Eof, span: Span::new(main, end, end) });
+        Output { tokens, macros: self.macros.freeze() }
+    }
+
+    /// Obeys the directives of a file of definitions and drops its other tokens.
+    pub(super) fn run_definitions(&mut self, file: FileId) {
+        self.enter_file(file, Span::new(file, 0, 0));
+        while self.source_token().kind != PpKind::End {}
+        self.leave_file();
+    }
+
+    /// Starts reading a file; `place` is where it is asked for.
+    pub(super) fn enter_file(&mut self, id: FileId, place: Span) {
+        let Some(file) = self.map.file(id).cloned() else { return };
+        self.spent.source_bytes += file.text.len();
+        if file.text.len() > self.options.limits.file_bytes {
+            let most = self.options.limits.file_bytes;
+            self.stop("file-too-large", place, format!("`{}` is larger than {most} bytes", file.name));
+        } else if self.spent.source_bytes > self.options.limits.source_bytes {
+            let most = self.options.limits.source_bytes;
+            self.stop("source-too-large", place, format!("more than {most} bytes of source text"));
+        }
+        let conditionals = Vec::new();
+        self.frames.push(Frame { id, file, position: 0, conditionals, line_shift: 0, shown_name: None });
+    }
+
+    fn leave_file(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        if self.stopped {
+            return;
+        }
+        for conditional in frame.conditionals {
+            self.report(|| {
+                Diagnostic::error("unterminated-conditional", conditional.span, "conditional directive without `#endif`")
+                    .with_label("begins here")
+            });
+        }
+    }
+
+    /// The next token, before macro expansion.
+    pub(super) fn pull(&mut self) -> PpToken {
+        while !self.stopped && self.contexts.len() > self.floor {
+            let Some(context) = self.contexts.last_mut() else { break };
+            if let Some(&token) = context.tokens.get(context.position) {
+                context.position += 1;
+                return token;
+            }
+            if let Some(context) = self.contexts.pop()
+                && let Some(name) = context.name
+            {
+                self.disabled.remove(&name);
+            }
+        }
+        if self.isolation > 0 { self.end_token() } else { self.source_token() }
+    }
+
+    /// Whether the next token is a parenthesis that makes a call of a function-like macro's name.
+    pub(super) fn peek_is_open_paren(&mut self) -> bool {
+        for context in self.contexts[self.floor..].iter().rev() {
+            if let Some(token) = context.tokens.get(context.position) {
+                return token.is_punct(Punct::LParen);
+            }
+        }
+        if self.isolation > 0 {
+            return false;
+        }
+        let token = self.source_token();
+        if token.kind != PpKind::End {
+            self.pending.push_front(token);
+        }
+        token.is_punct(Punct::LParen)
+    }
+
+    /// The next token of the current file that is not part of a directive.
+    pub(super) fn source_token(&mut self) -> PpToken {
+        loop {
+            if self.stopped {
+                return self.end_token();
+            }
+            if let Some(token) = self.pending.pop_front() {
+                return token;
+            }
+            let token = self.lex(Lines::Cross);
+            if token.is_punct(Punct::Hash) && token.line_start {
+                self.directive(token);
+            } else {
+                return token;
+            }
+        }
+    }
+
+    /// The next token of the current line; the line's end again and again.
+    pub(super) fn line_token(&mut self) -> PpToken {
+        self.lex(Lines::Stop)
+    }
+
+    /// Those left on the current line.
+    pub(super) fn rest_of_line(&mut self) -> Vec<PpToken> {
+        let mut tokens = Vec::new();
+        loop {
+            let token = self.line_token();
+            if token.is_end() {
+                return tokens;
+            }
+            tokens.push(token);
+        }
+    }
+
+    fn lex(&mut self, lines: Lines) -> PpToken {
+        let raw = self.lex_quietly(lines);
+        let Some(frame) = self.frames.last() else { return self.end_token() };
+        let span = Span::new(frame.id, raw.lo, raw.hi);
+        if let Some(problem) = raw.problem {
+            self.report_problem(problem, span);
+        }
+        if raw.name.is_overflow() {
+            self.stop("too-many-names", span, "too many distinct names in this process".to_owned());
+        }
+        PpToken {
+            kind: raw.kind.into(),
+            name: raw.name,
+            span,
+            space: raw.space,
+            line_start: raw.line_start,
+            painted: false,
+        }
+    }
+
+    /// The next token of the file, saying nothing of what is wrong with it.
+    pub(super) fn lex_quietly(&mut self, lines: Lines) -> RawToken {
+        let Some(frame) = self.frames.last_mut() else { return Scanner::new("", 0).next(lines) };
+        let mut scanner = Scanner::new(&frame.file.text, frame.position);
+        let token = scanner.next(lines);
+        frame.position = scanner.position();
+        token
+    }
+
+    fn report_problem(&mut self, problem: Problem, span: Span) {
+        let (id, span, message) = match problem {
+            Problem::UnterminatedLiteral => ("unterminated-literal", span, "missing closing quote"),
+            Problem::UnterminatedRawString => ("unterminated-literal", span, "raw string is not terminated"),
+            Problem::UnterminatedComment(lo) => {
+                ("unterminated-comment", Span { lo, hi: lo + 2, ..span }, "comment is not terminated")
+            }
+        };
+        self.report(|| Diagnostic::error(id, span, message));
+    }
+
+    /// The end, placed where the current file has got to.
+    pub(super) fn end_token(&self) -> PpToken {
+        let span = self.frames.last().map_or(Span::NONE, |frame| {
+            Span::new(frame.id, frame.position as u32, frame.position as u32)
+        });
+        PpToken::made(PpKind::End, Name::EMPTY, span)
+    }
+
+    /// Reports a diagnostic. Beyond the sink's capacity it is not even made, so that a file full of
+    /// mistakes is still read in linear time.
+    pub(super) fn report(&mut self, make: impl FnOnce() -> Diagnostic) {
+        self.reported += 1;
+        if self.reported <= 2 * Sink::LIMIT || !self.sink.has_errors() {
+            self.sink.push(make());
+        }
+    }
+
+    /// Reports that a bound is exceeded and ends the run.
+    pub(super) fn stop(&mut self, id: &'static str, span: Span, message: String) {
+        if !self.stopped {
+            self.sink.push(Diagnostic::error(id, span, message));
+            self.stopped = true;
+        }
+    }
+
+    /// Counts tokens made by substitution.
+    pub(super) fn spend_tokens(&mut self, count: usize, span: Span) {
+        self.spent.substituted += count;
+        if self.spent.substituted > self.options.limits.substituted {
+            self.stop("expansion-limit", span, "macro expansion makes too many tokens".to_owned());
+        }
+    }
+
+    /// Counts bytes made by `#` and `##`.
+    pub(super) fn spend_bytes(&mut self, count: usize, span: Span) {
+        self.spent.spelled_bytes += count;
+        if self.spent.spelled_bytes > self.options.limits.spelled_bytes {
+            self.stop("expansion-limit", span, "macro expansion makes too much text".to_owned());
+        }
+    }
+
+    /// The place in a file that a token comes from in the end.
+    pub(super) fn place_of_use(&self, span: Span) -> Span {
+        self.map.outermost(span)
+    }
+
+    /// Whether the span is one of plain file text.
+    pub(super) fn is_file_text(span: Span) -> bool {
+        span.expansion == ExpansionId::NONE && !span.is_none()
+    }
+}
