@@ -1,2 +1,57 @@
-//! Developer tasks: check, test, tidy, tables.
-fn main() {}
+//! Developer tasks. `cargo xtask` lists them.
+//!
+//! `tidy` holds the repository to the rules that no compiler checks; `ci` is exactly what continuous
+//! integration runs, so a change that passes here passes there.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
+
+mod arrows;
+mod ci;
+mod source_tree;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  tidy    check the rules on files, manifests and crate dependencies
+  ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let root = workspace_root();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => report(&tidy::check(&root)),
+        ["ci"] => ci::run(&root),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The folder above this crate's.
+fn workspace_root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_owned()
+}
+
+/// Prints what `tidy` found.
+fn report(findings: &[String]) -> ExitCode {
+    for finding in findings {
+        eprintln!("{finding}");
+    }
+    if findings.is_empty() {
+        println!("tidy: nothing to report");
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("tidy: {} findings", findings.len());
+    ExitCode::FAILURE
+}

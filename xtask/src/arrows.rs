@@ -1,0 +1,143 @@
+//! Which crate of the workspace may use which: the dependency diagram as a table.
+//!
+//! The two seams depend on it: compile without a device, execute without a compiler. A new crate is
+//! added here in the same change that adds it. Development dependencies are free, since tests may
+//! reach everything, but they are never a reason for a normal one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Each crate with the crates of ours that it may depend on, in pipeline order.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("anymetal-diag", &[]),
+    ("anymetal-ir", &["anymetal-diag"]),
+    ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
+    ("anymetal-interp", &["anymetal-ir"]),
+    ("anymetal-llvm", &[]),
+    ("anymetal-codegen", &["anymetal-ir"]),
+    (
+        "anymetal-compiler",
+        &[
+            "anymetal-diag",
+            "anymetal-ir",
+            "anymetal-msl",
+            "anymetal-codegen",
+            "anymetal-llvm",
+            "anymetal-interp",
+            "anymetal-hal",
+        ],
+    ),
+    ("anymetal-hal", &[]),
+    // A device never sees ir or msl. `llvm` is for its object loader, which needs no LLVM.
+    ("anymetal-device-cpu", &["anymetal-hal", "anymetal-llvm"]),
+    ("anymetal-device-nvidia", &["anymetal-hal"]),
+    ("anymetal-device-apple", &["anymetal-hal"]),
+    ("anymetal-runtime", &["anymetal-hal"]),
+    ("anymetal-translate", &["anymetal-diag"]),
+    ("anymetal-ops", &["anymetal-runtime", "anymetal-compiler", "anymetal-hal"]),
+    ("anymetal-macros", &[]),
+    ("anymetal", ANY),
+    ("anymetal-cli", &["anymetal", "anymetal-compiler"]),
+    ("anymetal-python", &["anymetal"]),
+    ("anymetal-metal-abi", &["anymetal"]),
+    ("anymetal-harness", ANY),
+    ("anymetal-conformance", ANY),
+    ("xtask", &[]),
+];
+
+/// May use every crate that is not listed in [`NEVER_USED`].
+const ANY: &[&str] = &["*"];
+
+/// Ends of the diagram: nothing depends on them, except for tests.
+const NEVER_USED: &[&str] = &[
+    "anymetal-cli",
+    "anymetal-python",
+    "anymetal-metal-abi",
+    "anymetal-harness",
+    "anymetal-conformance",
+    "xtask",
+];
+
+/// A crate and the crates of the workspace that it depends on for building or running.
+type Edges = BTreeMap<String, Vec<String>>;
+
+/// What breaks the table, or why the dependencies could not be read.
+pub(crate) fn check(root: &Path) -> Vec<String> {
+    match edges(root) {
+        Ok(edges) => violations(&edges),
+        Err(error) => vec![format!("Cargo.toml: cargo metadata failed: {error}")],
+    }
+}
+
+fn edges(root: &Path) -> Result<Edges, cargo_metadata::Error> {
+    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
+    let ours = |dependency: &&cargo_metadata::Dependency| {
+        dependency.path.is_some() && dependency.kind != DependencyKind::Development
+    };
+    let of = |package: &cargo_metadata::Package| {
+        let dependencies = package.dependencies.iter().filter(ours).map(|dependency| dependency.name.clone());
+        (package.name.to_string(), dependencies.collect())
+    };
+    Ok(metadata.packages.iter().map(of).collect())
+}
+
+fn violations(edges: &Edges) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, dependencies) in edges {
+        let Some((_, allowed)) = ALLOWED.iter().find(|(listed, _)| listed == name) else {
+            found.push(format!("{name}: not in the table of allowed dependencies (xtask/src/arrows.rs)"));
+            continue;
+        };
+        for dependency in dependencies {
+            let target = dependency.as_str();
+            let any = *allowed == ANY && !NEVER_USED.contains(&target);
+            if !any && !allowed.contains(&target) {
+                found.push(format!("{name}: must not depend on {target} (xtask/src/arrows.rs)"));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, dependency: &str) -> Vec<String> {
+        violations(&Edges::from([(name.to_owned(), vec![dependency.to_owned()])]))
+    }
+
+    #[test]
+    fn the_workspace_keeps_to_the_table() {
+        assert_eq!(check(&crate::workspace_root()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn forbidden_arrows_are_found() {
+        assert!(found("anymetal-ir", "anymetal-diag").is_empty());
+        assert!(found("anymetal", "anymetal-device-cpu").is_empty());
+        assert_eq!(found("anymetal-ir", "anymetal-llvm").len(), 1);
+        assert_eq!(found("anymetal-runtime", "anymetal-device-cpu").len(), 1);
+        assert_eq!(found("anymetal-device-cpu", "anymetal-ir").len(), 1);
+        assert_eq!(found("anymetal", "anymetal-cli").len(), 1);
+        assert_eq!(found("anymetal-new", "anymetal-ir").len(), 1);
+    }
+
+    #[test]
+    fn the_table_has_no_cycle() {
+        let position = |name: &str| ALLOWED.iter().position(|(listed, _)| *listed == name);
+        for (name, allowed) in ALLOWED.iter().filter(|(_, allowed)| *allowed != ANY) {
+            let mut reached: Vec<&str> = allowed.to_vec();
+            let mut next = 0;
+            while let Some(other) = reached.get(next).copied() {
+                assert_ne!(other, *name, "{name} reaches itself");
+                let at = position(other).expect("the table lists what it allows");
+                let more = ALLOWED[at].1.iter().filter(|more| **more != "*");
+                reached.extend(more.copied().filter(|more| !reached.contains(more)).collect::<Vec<_>>());
+                next += 1;
+            }
+        }
+    }
+}
