@@ -1,1 +1,4 @@
 //! IR to LLVM text: SPMD on SIMD for CPUs.
+#![forbid(unsafe_code)]
+
+pub mod cpu;

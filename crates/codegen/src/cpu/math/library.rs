@@ -1,0 +1,55 @@
+//! The functions that one module needs, each once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anymetal_ir::{FpMode, MathFn, Scalar};
+
+use super::{MathDef, library_function};
+
+/// Collects definitions and the declarations of the intrinsics that they call. The order of the
+/// output depends only on what was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    names: BTreeMap<(MathFn, Scalar, FpMode, u32), String>,
+    definitions: BTreeMap<String, String>,
+    declares: BTreeSet<String>,
+}
+
+impl Library {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes sure that the function is in, and gives its name (without the `@`). Arguments as for
+    /// [`library_function`].
+    pub fn require(&mut self, function: MathFn, scalar: Scalar, mode: FpMode, width: u32) -> &str {
+        let key = (function, scalar, mode, width);
+        if !self.names.contains_key(&key) {
+            let definition = library_function(function, scalar, mode, width);
+            self.names.insert(key, definition.name.clone());
+            self.add(definition);
+        }
+        &self.names[&key]
+    }
+
+    fn add(&mut self, definition: MathDef) {
+        let mut pending = vec![definition];
+        while let Some(definition) = pending.pop() {
+            self.declares.extend(definition.declares);
+            self.definitions.insert(definition.name, definition.ir_text);
+            pending.extend(definition.depends);
+        }
+    }
+
+    /// The declaration lines, sorted, without duplicates. Merge them with the module's own: LLVM
+    /// refuses a function declared twice.
+    pub fn declares(&self) -> impl Iterator<Item = &str> {
+        self.declares.iter().map(String::as_str)
+    }
+
+    /// The text of all definitions.
+    pub fn definitions(&self) -> String {
+        self.definitions.values().map(String::as_str).collect()
+    }
+}

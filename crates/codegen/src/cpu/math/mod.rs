@@ -1,0 +1,120 @@
+//! The math library of CPU code: every [`MathFn`] as LLVM IR text on vectors of lanes.
+//!
+//! [`library_function`] writes one function; [`Library`] collects the ones a module needs, each
+//! once, with the intrinsics that they declare. The text is straight-line vector code: selects
+//! instead of branches, never a call per lane. The exceptions are uniform branches on "any lane":
+//! the reduction of huge arguments of `sin`, `cos` and `tan`, and the later steps of `fmod`.
+//!
+//! What must hold:
+//! * The text parses and means the same on LLVM 18 to 22, and uses only intrinsics that every
+//!   target lowers without a call to libm when it has fused multiply-add.
+//! * No instruction carries `nnan` or `ninf`; no conversion is made whose result could be poison.
+//!   Lanes are independent: garbage or poison in one lane does not reach another.
+//! * Results do not depend on the width: a uniform value computed at width 1 equals the lane of a
+//!   vector. (No instruction may be contracted or reassociated; each `fma` is written.)
+//! * `Safe` and `Relaxed` select the precise tier: the accuracy of the MSL specification's table
+//!   8.1 over the whole domain, denormals included, and C's special cases (annex F). `Fast` selects
+//!   the fast tier: table 8.2; it may treat denormals as zero, and NaN and infinite *arguments* are
+//!   nobody's promise, but finite arguments overflow to infinity, underflow to zero and saturate as
+//!   users expect. The measured accuracy of both stands in `docs/math-accuracy.md`.
+//!
+//! Signature of every function: arguments and result are `<W x T>`, or plain `T` at width 1, with
+//! `T` of `half`, `bfloat`, `float`, `i8` to `i64`. The classification functions return
+//! `<W x i1>`; `FrexpExponent` and `Ilogb` return `<W x i32>`; `Ldexp`'s second argument is `<W x i32>`.
+//!
+//! Start with [`library_function`]; `body.rs` is the small text builder that all files use.
+
+mod basic;
+mod body;
+mod classify;
+mod integer;
+mod library;
+mod narrow;
+mod rounding;
+
+use anymetal_ir::{FpMode, MathFn, Scalar};
+
+use body::{Body, Inline, Lane, Val};
+pub use library::Library;
+
+/// One function of the library as text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MathDef {
+    /// Its name, without the `@`.
+    pub name: String,
+    /// `define internal … { … }`.
+    pub ir_text: String,
+    /// Declarations of the `llvm.*` intrinsics that it calls, one line each.
+    pub declares: Vec<String>,
+    /// Functions that it calls, to be defined in the same module.
+    pub depends: Vec<MathDef>,
+}
+
+/// How accurate, decided by the [`FpMode`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tier {
+    /// MSL specification, table 8.1.
+    Precise,
+    /// MSL specification, table 8.2.
+    Fast,
+}
+
+impl Tier {
+    fn of(mode: FpMode) -> Self {
+        match mode {
+            FpMode::Safe | FpMode::Relaxed => Self::Precise,
+            FpMode::Fast => Self::Fast,
+        }
+    }
+}
+
+/// Writes `function` for vectors of `width` lanes of `scalar` (width 1: scalars).
+///
+/// `scalar` is the type of the first argument: a float type, or an integer type for the four
+/// integer functions.
+///
+/// # Panics
+/// If `scalar` is not a type that `function` takes: the IR verifier excludes it.
+pub fn library_function(function: MathFn, scalar: Scalar, mode: FpMode, width: u32) -> MathDef {
+    let tier = Tier::of(mode);
+    let lane = Lane::of(scalar);
+    let body = Body::new(width);
+    let mut arguments = vec![lane; function.arity()];
+    if function == MathFn::Ldexp {
+        arguments[1] = Lane::I32;
+    }
+    let arguments = body.arguments(&arguments);
+    let result = match scalar {
+        Scalar::F16 | Scalar::Bf16 => narrow::emit(function, tier, &body, &arguments),
+        Scalar::F32 => single(function, tier, &body, &arguments),
+        Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => integer::emit(function, &body, &arguments),
+        Scalar::Bool => panic!("no math function takes bool: {function:?}"),
+    };
+    let inline = if is_large(function) { Inline::Compiler } else { Inline::Always };
+    body.finish(&function_name(function, scalar, tier, width), &arguments, result, inline)
+}
+
+fn function_name(function: MathFn, scalar: Scalar, tier: Tier, width: u32) -> String {
+    let function = format!("{function:?}").to_lowercase();
+    let tier = if tier == Tier::Fast { "fast" } else { "precise" };
+    format!("am_{function}_{}_{tier}_w{width}", scalar.name())
+}
+
+/// Functions whose text is worth a call: left to LLVM's judgement.
+fn is_large(function: MathFn) -> bool {
+    matches!(function, MathFn::Fmod | MathFn::Pow | MathFn::Powr)
+}
+
+/// The function on `float` lanes.
+fn single<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: &[Val<'b>]) -> Val<'b> {
+    let x = arguments[0];
+    match function {
+        MathFn::Floor | MathFn::Ceil | MathFn::Trunc | MathFn::Rint | MathFn::Round => {
+            rounding::emit(function, x)
+        }
+        MathFn::IsNan | MathFn::IsInf | MathFn::IsFinite | MathFn::IsNormal | MathFn::SignBit => {
+            classify::emit(function, x)
+        }
+        _ => basic::emit(function, tier, body, arguments),
+    }
+}

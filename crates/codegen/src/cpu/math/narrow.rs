@@ -1,0 +1,92 @@
+//! Functions on `half` and `bfloat` lanes: computed in `float`, rounded once at the end.
+//!
+//! Exact in between, so the results are those of the `float` function rounded: within one half ulp
+//! and a little of the true value. Exceptions: `fma` goes through `double`, whose 53 bits hold the
+//! exact product, and `nextafter` steps by the narrow type's own bits.
+//!
+//! Conversion of `bfloat` is written in integers: the machine instruction for it treats denormals as
+//! zero, and machines without one would call a function per lane.
+
+use anymetal_ir::MathFn;
+
+use super::body::{Body, Lane, Val};
+use super::{Tier, single};
+
+pub(super) fn emit<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: &[Val<'b>]) -> Val<'b> {
+    let lane = arguments[0].lane;
+    match function {
+        MathFn::FAbs => return (arguments[0].bits() & 0x7FFF).as_float(lane),
+        MathFn::SignBit => return arguments[0].bits().lt(0),
+        MathFn::CopySign => {
+            let (magnitude, sign) = (arguments[0].bits() & 0x7FFF, arguments[1].bits() & 0x8000);
+            return (magnitude | sign).as_float(lane);
+        }
+        MathFn::NextAfter => return next_after(arguments[0], arguments[1]),
+        MathFn::IsNormal => return is_normal(arguments[0]),
+        MathFn::Fma if tier == Tier::Precise => return fma(arguments),
+        _ => {}
+    }
+    let wide = |&argument: &Val<'b>| if argument.lane == lane { widen(argument) } else { argument };
+    let arguments: Vec<Val<'b>> = arguments.iter().map(wide).collect();
+    let result = single(function, tier, body, &arguments);
+    if result.lane == Lane::F32 { narrow(result, lane) } else { result }
+}
+
+/// Exactly, to `float`.
+fn widen(x: Val<'_>) -> Val<'_> {
+    if x.lane == Lane::F16 {
+        return x.extend(Lane::F32);
+    }
+    (x.bits().zero_extend(Lane::I32) << 16).as_float(Lane::F32)
+}
+
+/// From `float`, to nearest even.
+fn narrow(x: Val<'_>, lane: Lane) -> Val<'_> {
+    if lane == Lane::F16 {
+        return x.round_to(Lane::F16);
+    }
+    let bits = x.bits();
+    let upper = bits.lshr(16);
+    // Adding just below one half of the last place, and one more when that place is odd.
+    let rounded = (bits + 0x7FFF + (upper & 1)).lshr(16);
+    // The addition would carry a NaN into infinity or zero.
+    let result = x.is_nan().select(upper | 0x40, rounded);
+    result.truncate(Lane::I16).as_float(Lane::Bf16)
+}
+
+fn fma<'b>(arguments: &[Val<'b>]) -> Val<'b> {
+    let lane = arguments[0].lane;
+    let wide: Vec<Val<'b>> = arguments.iter().map(|&x| widen(x).extend(Lane::F64)).collect();
+    let sum = wide[0].fma(wide[1], wide[2]);
+    if lane == Lane::F16 { sum.round_to(Lane::F16) } else { narrow(round_to_odd(sum), lane) }
+}
+
+/// To `float` such that a second rounding to fewer bits gives what one rounding would have given:
+/// towards zero, with the last bit set if anything was lost.
+fn round_to_odd(x: Val<'_>) -> Val<'_> {
+    let near = x.round_to(Lane::F32);
+    let back = near.extend(Lane::F64);
+    let bits = near.bits();
+    // Rounding went away from zero: one step back.
+    let away = back.abs().gt(x.abs());
+    let towards_zero = away.select(bits - 1, bits);
+    let result = back.eq(x).select(bits, towards_zero | 1);
+    x.is_nan().select(bits, result).as_float(Lane::F32)
+}
+
+/// As for `float`, on 16 bits.
+fn next_after<'b>(x: Val<'b>, y: Val<'b>) -> Val<'b> {
+    let (wide_x, wide_y, bits) = (widen(x), widen(y), x.bits());
+    let away = wide_x.lt(wide_y) ^ bits.lt(0);
+    let stepped = bits + away.select(bits.like(1), -1);
+    let from_zero = (bits & 0x7FFF).eq(0);
+    let moved = from_zero.select((y.bits() & 0x8000) | 1, stepped);
+    let result = wide_x.eq(wide_y).select(y.bits(), moved);
+    let quiet = wide_x.is_nan().select(bits, y.bits());
+    wide_x.unordered(wide_y).select(quiet, result).as_float(x.lane)
+}
+
+fn is_normal(x: Val<'_>) -> Val<'_> {
+    let (infinity, smallest) = if x.lane == Lane::F16 { (0x7C00, 0x0400) } else { (0x7F80, 0x0080) };
+    ((x.bits() & 0x7FFF) - smallest).ult(infinity - smallest)
+}

@@ -1,0 +1,3 @@
+//! IR to LLVM text for CPUs.
+
+pub mod math;
