@@ -1,0 +1,182 @@
+//! A program: what one kernel reaches.
+
+use super::{Block, Expr, FuncId, LocalId, QualTy, ScalarTy, Ty, Types};
+use crate::token::{MathMode, Name};
+use anymetal_diag::Span;
+use anymetal_ir::{Query, Space};
+
+/// A function constant of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FunctionConstantId(pub u32);
+
+/// A threadgroup variable of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ThreadgroupVarId(pub u32);
+
+/// A variable of a function: parameter, declared variable or temporary. Always in thread space.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// For people; empty for temporaries.
+    pub name: Name,
+    /// Its type; a variable of reference type is a pointer here.
+    pub ty: Ty,
+    /// Where it was declared.
+    pub span: Span,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// For people; not unique (`f<float, 4>`).
+    pub name: String,
+    /// The parameters: the first locals. They own their (by-value) contents.
+    pub params: Vec<LocalId>,
+    /// The result; `void`, or a pointer for a reference.
+    pub ret: Ty,
+    /// All variables.
+    pub locals: Vec<Local>,
+    /// The code. Control may reach the end of a function that returns a value only by the program's
+    /// mistake; the value is then undefined.
+    pub body: Block,
+    /// The pragma in force at its definition.
+    pub math_mode: Option<MathMode>,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+/// A constant datum.
+#[derive(Clone, Debug)]
+pub struct Global {
+    /// For people.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+    /// The contents, `sizeof(ty)` bytes.
+    pub bytes: Vec<u8>,
+    /// Where it was declared.
+    pub span: Span,
+}
+
+/// A threadgroup variable.
+#[derive(Clone, Debug)]
+pub struct ThreadgroupVar {
+    /// For people.
+    pub name: Name,
+    /// Its type.
+    pub ty: Ty,
+    /// Where it was declared.
+    pub span: Span,
+}
+
+/// A function constant.
+#[derive(Clone, Debug)]
+pub struct FunctionConstant {
+    /// Its name.
+    pub name: Name,
+    /// `[[function_constant(index)]]`
+    pub index: u32,
+    /// Its type.
+    pub ty: Ty,
+    /// Where it was declared.
+    pub span: Span,
+}
+
+/// What a kernel's parameter is.
+#[derive(Clone, Debug)]
+pub enum KernelParamKind {
+    /// A pointer or reference to a buffer at `[[buffer(index)]]`.
+    Buffer {
+        /// Metal's index, given or assigned.
+        index: u32,
+        /// The element with its qualifiers and space (device or constant).
+        element: QualTy,
+        /// Declared as a reference.
+        is_reference: bool,
+        /// The condition of `[[function_constant(c)]]`: a `bool` value of function constants only.
+        enabled: Option<Expr>,
+    },
+    /// A pointer or reference to threadgroup memory at `[[threadgroup(index)]]`.
+    ThreadgroupMemory {
+        /// Metal's index.
+        index: u32,
+        /// The element.
+        element: QualTy,
+        /// Declared as a reference.
+        is_reference: bool,
+        /// As for buffers.
+        enabled: Option<Expr>,
+    },
+    /// A fact about the thread; the parameter is a scalar or a vector of 2 or 3 integers of type
+    /// `elem`. Component `n` is the query with component `n` (for queries without components there is
+    /// only one).
+    Thread {
+        /// The query for component 0.
+        query: Query,
+        /// The integer type of the parameter (or of its elements).
+        elem: ScalarTy,
+        /// 1 for a scalar.
+        len: u8,
+        /// The attribute's spelling.
+        attribute: &'static str,
+    },
+}
+
+/// A kernel's parameter.
+#[derive(Clone, Debug)]
+pub struct KernelParam {
+    /// Its name.
+    pub name: Name,
+    /// The function's parameter of the same position has this type.
+    pub ty: Ty,
+    /// What it is.
+    pub kind: KernelParamKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An entry point.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The name the host uses.
+    pub name: String,
+    /// The code; its parameters are [`Kernel::params`], in order.
+    pub function: FuncId,
+    /// The parameters.
+    pub params: Vec<KernelParam>,
+    /// `[[max_total_threads_per_threadgroup(n)]]`
+    pub max_threads: Option<u32>,
+}
+
+/// What one kernel reaches.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// All types.
+    pub types: Types,
+    /// By [`FuncId`]. Calls never form a cycle unless recursion was written.
+    pub functions: Vec<Function>,
+    /// By [`super::GlobalId`].
+    pub globals: Vec<Global>,
+    /// By [`ThreadgroupVarId`].
+    pub threadgroup_vars: Vec<ThreadgroupVar>,
+    /// By [`FunctionConstantId`].
+    pub function_constants: Vec<FunctionConstant>,
+    /// The entry point.
+    pub kernel: Kernel,
+}
+
+impl Program {
+    /// The function.
+    pub fn function(&self, id: FuncId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+}
+
+impl KernelParamKind {
+    /// The space of the memory it points to, for buffers and threadgroup memory.
+    pub fn space(&self) -> Option<Space> {
+        match self {
+            Self::Buffer { element, .. } | Self::ThreadgroupMemory { element, .. } => Some(element.space),
+            Self::Thread { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! Types: interned, so that equality is equality of ids.
+//!
+//! Invariant: array types have unqualified element types; the qualifiers of an array's elements are
+//! those of the array ([`QualTy`]). [`Types`] also owns the records and enumerations of the program.
+
+use crate::token::Name;
+use anymetal_ir::{Scalar, Space};
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// A type without qualifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Ty(pub(crate) u32);
+
+/// A record of the program's [`Types`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RecordId(pub u32);
+
+/// An enumeration of the program's [`Types`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct EnumId(pub u32);
+
+/// Arithmetic types. `char` and `signed char` are one type here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "the names are the types'")]
+pub enum ScalarTy {
+    Bool,
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    Half,
+    Bfloat,
+    Float,
+}
+
+impl ScalarTy {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Bool,
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::Half,
+        Self::Bfloat,
+        Self::Float,
+    ];
+
+    /// The scalar of the IR that holds it.
+    pub fn ir(self) -> Scalar {
+        match self {
+            Self::Bool => Scalar::Bool,
+            Self::I8 | Self::U8 => Scalar::I8,
+            Self::I16 | Self::U16 => Scalar::I16,
+            Self::I32 | Self::U32 => Scalar::I32,
+            Self::I64 | Self::U64 => Scalar::I64,
+            Self::Half => Scalar::F16,
+            Self::Bfloat => Scalar::Bf16,
+            Self::Float => Scalar::F32,
+        }
+    }
+
+    /// Whether it is a float type.
+    pub fn is_float(self) -> bool {
+        self >= Self::Half
+    }
+
+    /// Whether it is an integer type, `bool` excluded.
+    pub fn is_int(self) -> bool {
+        !self.is_float() && self != Self::Bool
+    }
+
+    /// Whether it is `bool` or an integer type.
+    pub fn is_integral(self) -> bool {
+        !self.is_float()
+    }
+
+    /// Whether it is a signed integer type.
+    pub fn is_signed_int(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// Whether it is `bool` or an unsigned integer type.
+    pub fn is_unsigned(self) -> bool {
+        matches!(self, Self::Bool | Self::U8 | Self::U16 | Self::U32 | Self::U64)
+    }
+
+    /// Size in bytes.
+    pub fn size(self) -> u32 {
+        self.ir().size()
+    }
+
+    /// The spelling in MSL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "char",
+            Self::U8 => "uchar",
+            Self::I16 => "short",
+            Self::U16 => "ushort",
+            Self::I32 => "int",
+            Self::U32 => "uint",
+            Self::I64 => "long",
+            Self::U64 => "ulong",
+            Self::Half => "half",
+            Self::Bfloat => "bfloat",
+            Self::Float => "float",
+        }
+    }
+}
+
+/// The shapes of types.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TyKind {
+    /// Poison: the result of an error. Never in a finished program.
+    Error,
+    /// `void`
+    Void,
+    /// The type of `nullptr`. Only the evaluator of constants meets it in a finished program.
+    Nullptr,
+    /// Arithmetic types.
+    Scalar(ScalarTy),
+    /// `T2`, `T3`, `T4`; packed ones align as their element and take exactly `n` elements.
+    Vector {
+        /// The element.
+        elem: ScalarTy,
+        /// 2 to 4 (packed ones in the library may be 1).
+        len: u8,
+        /// `packed_…`
+        packed: bool,
+    },
+    /// `elem{cols}x{rows}`: columns are vectors of `rows` elements.
+    Matrix {
+        /// The element.
+        elem: ScalarTy,
+        /// Columns.
+        cols: u8,
+        /// Rows.
+        rows: u8,
+    },
+    /// A pointer; the space it points to is the pointee's.
+    Pointer(QualTy),
+    /// A reference. Only in function signatures during checking; finished programs use pointers.
+    Reference {
+        /// What it refers to.
+        to: QualTy,
+        /// `&&`
+        rvalue: bool,
+    },
+    /// An array.
+    Array(Ty, u64),
+    /// A struct or union.
+    Record(RecordId),
+    /// An enumeration; in memory and values it is its underlying type.
+    Enum(EnumId),
+    /// A function type.
+    Function {
+        /// Result.
+        ret: QualTy,
+        /// Parameters.
+        params: Arc<[QualTy]>,
+    },
+    /// A made-up type that equals only itself, for the partial ordering of templates. Never in a
+    /// finished program.
+    Unique(u32),
+}
+
+/// A type with qualifiers and the address space of the object it describes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct QualTy {
+    /// The type.
+    pub ty: Ty,
+    /// `const`
+    pub is_const: bool,
+    /// `volatile`
+    pub is_volatile: bool,
+    /// Where the object lives; `Thread` also stands for "not said".
+    pub space: Space,
+}
+
+impl QualTy {
+    /// Without qualifiers, in thread space.
+    pub const fn plain(ty: Ty) -> Self {
+        Self { ty, is_const: false, is_volatile: false, space: Space::Thread }
+    }
+
+    /// Without qualifiers, in the given space.
+    pub const fn in_space(ty: Ty, space: Space) -> Self {
+        Self { ty, is_const: false, is_volatile: false, space }
+    }
+
+    /// The same qualifiers on another type.
+    pub const fn with_ty(self, ty: Ty) -> Self {
+        Self { ty, ..self }
+    }
+
+    /// With `const` added.
+    pub const fn as_const(self) -> Self {
+        Self { is_const: true, ..self }
+    }
+
+    /// Without any qualifier and in thread space.
+    pub const fn unqualified(self) -> Self {
+        Self::plain(self.ty)
+    }
+
+    /// Whether it has no qualifier and is in thread space.
+    pub fn is_plain(self) -> bool {
+        self == Self::plain(self.ty)
+    }
+}
+
+/// A data member.
+#[derive(Clone, Debug)]
+pub struct FieldInfo {
+    /// Its name; empty for anonymous structs and unions.
+    pub name: Name,
+    /// Its type; for a member of reference type, the pointer that implements it.
+    pub ty: QualTy,
+    /// Bytes from the start of the record.
+    pub offset: u64,
+    /// Declared as a reference: naming the member means what its pointer points to.
+    pub is_reference: bool,
+}
+
+/// A struct or union with its layout.
+#[derive(Clone, Debug)]
+pub struct RecordInfo {
+    /// The name with template arguments, as messages show it.
+    pub name: String,
+    /// All members are at offset 0.
+    pub is_union: bool,
+    /// The members, bases first.
+    pub fields: Vec<FieldInfo>,
+    /// `sizeof`
+    pub size: u64,
+    /// `alignof`
+    pub align: u32,
+    /// Whether the layout is known (it is, for every record in a finished program).
+    pub is_complete: bool,
+}
+
+/// An enumeration.
+#[derive(Clone, Debug)]
+pub struct EnumInfo {
+    /// The name as messages show it.
+    pub name: String,
+    /// The underlying type.
+    pub underlying: ScalarTy,
+    /// `enum class`
+    pub is_scoped: bool,
+}
+
+/// The interned types, the records and enumerations.
+#[derive(Clone, Debug)]
+pub struct Types {
+    kinds: Vec<TyKind>,
+    ids: FxHashMap<TyKind, Ty>,
+    /// By [`RecordId`].
+    pub records: Vec<RecordInfo>,
+    /// By [`EnumId`].
+    pub enums: Vec<EnumInfo>,
+}
+
+impl Default for Types {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ty {
+    /// Poison.
+    pub const ERROR: Self = Self(0);
+    /// `void`
+    pub const VOID: Self = Self(1);
+    /// The type of `nullptr`.
+    pub const NULLPTR: Self = Self(2);
+    /// `bool`
+    pub const BOOL: Self = Self::scalar(ScalarTy::Bool);
+    /// `int`
+    pub const INT: Self = Self::scalar(ScalarTy::I32);
+    /// `uint`
+    pub const UINT: Self = Self::scalar(ScalarTy::U32);
+    /// `long`
+    pub const LONG: Self = Self::scalar(ScalarTy::I64);
+    /// `ulong`, `size_t`
+    pub const ULONG: Self = Self::scalar(ScalarTy::U64);
+    /// `float`
+    pub const FLOAT: Self = Self::scalar(ScalarTy::Float);
+
+    /// A scalar type.
+    pub const fn scalar(scalar: ScalarTy) -> Self {
+        Self(3 + scalar as u32)
+    }
+
+    /// Whether it is poison.
+    pub fn is_error(self) -> bool {
+        self == Self::ERROR
+    }
+}
+
+impl Types {
+    /// A table with the fixed types.
+    pub fn new() -> Self {
+        let mut types =
+            Self { kinds: Vec::new(), ids: FxHashMap::default(), records: Vec::new(), enums: Vec::new() };
+        types.intern(TyKind::Error);
+        types.intern(TyKind::Void);
+        types.intern(TyKind::Nullptr);
+        for scalar in ScalarTy::ALL {
+            types.intern(TyKind::Scalar(scalar));
+        }
+        types
+    }
+
+    /// The id of a type.
+    pub fn intern(&mut self, kind: TyKind) -> Ty {
+        if let Some(&ty) = self.ids.get(&kind) {
+            return ty;
+        }
+        let ty = Ty(self.kinds.len() as u32);
+        self.kinds.push(kind.clone());
+        self.ids.insert(kind, ty);
+        ty
+    }
+
+    /// The shape of a type.
+    pub fn kind(&self, ty: Ty) -> &TyKind {
+        &self.kinds[ty.0 as usize]
+    }
+
+    /// A vector type.
+    pub fn vector(&mut self, elem: ScalarTy, len: u8) -> Ty {
+        self.intern(TyKind::Vector { elem, len, packed: false })
+    }
+
+    /// A scalar for a length of 1, else a vector.
+    pub fn vector_or_scalar(&mut self, elem: ScalarTy, len: u8) -> Ty {
+        if len == 1 { Ty::scalar(elem) } else { self.vector(elem, len) }
+    }
+
+    /// A pointer type.
+    pub fn pointer(&mut self, pointee: QualTy) -> Ty {
+        self.intern(TyKind::Pointer(pointee))
+    }
+
+    /// A reference type; references to references collapse.
+    pub fn reference(&mut self, to: QualTy, rvalue: bool) -> Ty {
+        if let TyKind::Reference { to: inner, rvalue: inner_rvalue } = *self.kind(to.ty) {
+            return self.intern(TyKind::Reference { to: inner, rvalue: rvalue && inner_rvalue });
+        }
+        self.intern(TyKind::Reference { to, rvalue })
+    }
+
+    /// An array type.
+    pub fn array(&mut self, elem: Ty, len: u64) -> Ty {
+        self.intern(TyKind::Array(elem, len))
+    }
+
+    /// The scalar, when it is one (enumerations are not).
+    pub fn as_scalar(&self, ty: Ty) -> Option<ScalarTy> {
+        if let TyKind::Scalar(scalar) = *self.kind(ty) { Some(scalar) } else { None }
+    }
+
+    /// The scalar that represents a scalar or an enumeration.
+    pub fn scalar_repr(&self, ty: Ty) -> Option<ScalarTy> {
+        match *self.kind(ty) {
+            TyKind::Scalar(scalar) => Some(scalar),
+            TyKind::Enum(id) => Some(self.enums[id.0 as usize].underlying),
+            _ => None,
+        }
+    }
+
+    /// Element and length of a vector, packed or not.
+    pub fn as_vector(&self, ty: Ty) -> Option<(ScalarTy, u8)> {
+        if let TyKind::Vector { elem, len, .. } = *self.kind(ty) { Some((elem, len)) } else { None }
+    }
+
+    /// Element, columns and rows of a matrix.
+    pub fn as_matrix(&self, ty: Ty) -> Option<(ScalarTy, u8, u8)> {
+        if let TyKind::Matrix { elem, cols, rows } = *self.kind(ty) { Some((elem, cols, rows)) } else { None }
+    }
+
+    /// What a pointer points to.
+    pub fn pointee(&self, ty: Ty) -> Option<QualTy> {
+        if let TyKind::Pointer(pointee) = *self.kind(ty) { Some(pointee) } else { None }
+    }
+
+    /// What a reference refers to.
+    pub fn referent(&self, ty: Ty) -> Option<QualTy> {
+        if let TyKind::Reference { to, .. } = *self.kind(ty) { Some(to) } else { None }
+    }
+
+    /// Element and length of an array.
+    pub fn as_array(&self, ty: Ty) -> Option<(Ty, u64)> {
+        if let TyKind::Array(elem, len) = *self.kind(ty) { Some((elem, len)) } else { None }
+    }
+
+    /// The record's id.
+    pub fn as_record(&self, ty: Ty) -> Option<RecordId> {
+        if let TyKind::Record(id) = *self.kind(ty) { Some(id) } else { None }
+    }
+
+    /// The record.
+    pub fn record(&self, id: RecordId) -> &RecordInfo {
+        &self.records[id.0 as usize]
+    }
+
+    /// The enumeration.
+    pub fn enumeration(&self, id: EnumId) -> &EnumInfo {
+        &self.enums[id.0 as usize]
+    }
+
+    /// The element's scalar of a scalar, enumeration, vector or matrix.
+    pub fn element(&self, ty: Ty) -> Option<ScalarTy> {
+        match *self.kind(ty) {
+            TyKind::Vector { elem, .. } | TyKind::Matrix { elem, .. } => Some(elem),
+            _ => self.scalar_repr(ty),
+        }
+    }
+
+    /// The type as a user would write it.
+    pub fn display(&self, ty: Ty) -> String {
+        let mut out = String::new();
+        self.write(&mut out, ty, 0);
+        out
+    }
+
+    /// The qualified type as a user would write it.
+    pub fn display_qual(&self, ty: QualTy) -> String {
+        let mut out = String::new();
+        self.write_qual(&mut out, ty, 0);
+        out
+    }
+
+    fn write_qual(&self, out: &mut String, ty: QualTy, depth: u32) {
+        if ty.space != Space::Thread {
+            let _ = write!(out, "{} ", ty.space.name());
+        }
+        if ty.is_const {
+            out.push_str("const ");
+        }
+        if ty.is_volatile {
+            out.push_str("volatile ");
+        }
+        self.write(out, ty.ty, depth + 1);
+    }
+
+    fn write(&self, out: &mut String, ty: Ty, depth: u32) {
+        if depth > 16 {
+            out.push('…');
+            return;
+        }
+        let _ = match *self.kind(ty) {
+            TyKind::Error => write!(out, "<error>"),
+            TyKind::Void => write!(out, "void"),
+            TyKind::Nullptr => write!(out, "nullptr_t"),
+            TyKind::Scalar(scalar) => write!(out, "{}", scalar.name()),
+            TyKind::Vector { elem, len, packed } => {
+                write!(out, "{}{}{len}", if packed { "packed_" } else { "" }, elem.name())
+            }
+            TyKind::Matrix { elem, cols, rows } => write!(out, "{}{cols}x{rows}", elem.name()),
+            TyKind::Pointer(pointee) => {
+                self.write_qual(out, pointee, depth);
+                write!(out, " *")
+            }
+            TyKind::Reference { to, rvalue } => {
+                self.write_qual(out, to, depth);
+                write!(out, "{}", if rvalue { " &&" } else { " &" })
+            }
+            TyKind::Array(elem, len) => {
+                self.write(out, elem, depth + 1);
+                write!(out, "[{len}]")
+            }
+            TyKind::Record(id) => write!(out, "{}", self.record(id).name),
+            TyKind::Enum(id) => write!(out, "{}", self.enumeration(id).name),
+            TyKind::Function { ret, ref params } => {
+                self.write_qual(out, ret, depth);
+                out.push('(');
+                for (n, &param) in params.iter().enumerate() {
+                    out.push_str(if n > 0 { ", " } else { "" });
+                    self.write_qual(out, param, depth);
+                }
+                write!(out, ")")
+            }
+            TyKind::Unique(n) => write!(out, "T{n}"),
+        };
+    }
+}
