@@ -58,10 +58,15 @@
 
 mod builder;
 mod entity;
+pub mod eval;
 mod function;
 mod module;
+mod names;
 mod op;
+mod parse;
+mod print;
 mod types;
+mod verify;
 
 pub use builder::Builder;
 pub use entity::{Block, FuncId, FunctionConstantId, GlobalId, Inst, Label, Local, ThreadgroupId, Value};
@@ -73,4 +78,7 @@ pub use op::{
     AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, FpMode, MathFn, MatrixOp, Op, Query, SimdOp, SwitchCase,
     UnOp,
 };
+pub use parse::{ParseError, parse_module};
+pub use print::{print_function, print_module};
 pub use types::{Scalar, Space, Type};
+pub use verify::{MAX_NESTING, VerifyError, verify};
