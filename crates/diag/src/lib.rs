@@ -10,7 +10,9 @@
 mod diagnostic;
 mod render;
 mod source_map;
+mod suggest;
 
 pub use diagnostic::{Diagnostic, Label, Note, Severity, Sink};
-pub use render::{render_json, render_text, suggest};
+pub use render::{render_json, render_text};
 pub use source_map::{Expansion, ExpansionId, FileId, LineCol, SourceFile, SourceMap, Span};
+pub use suggest::suggest;

@@ -1,21 +1,56 @@
-//! Rendering for terminals and for programs, and spelling suggestions.
+//! Rendering of diagnostics: `text.rs` for terminals, `json.rs` for programs.
+//!
+//! Both show a diagnostic at the place in a file where it comes from in the end
+//! ([`SourceMap::outermost`]), and then how macros led from there to the text in question. Invariant:
+//! no span, however odd, makes rendering panic or print more than a few lines.
 
-use crate::{Diagnostic, SourceMap};
+mod json;
+mod text;
 
-/// Renders diagnostics as text with source line and caret.
-pub fn render_text(map: &SourceMap, diagnostics: &[Diagnostic], colour: bool) -> String {
-    let _ = (map, diagnostics, colour);
-    String::new()
+#[cfg(test)]
+mod tests;
+
+pub use json::render_json;
+pub use text::render_text;
+
+use crate::{Diagnostic, SourceMap, Span};
+
+/// The most macro expansions shown for one diagnostic.
+const LONGEST_CHAIN: usize = 6;
+
+/// A remark with a place in a file, or [`Span::NONE`].
+struct Remark {
+    span: Span,
+    text: String,
 }
 
-/// Renders diagnostics as a JSON array.
-pub fn render_json(map: &SourceMap, diagnostics: &[Diagnostic]) -> String {
-    let _ = (map, diagnostics);
-    String::new()
+/// What is remarked after a diagnostic's own message: the macros it comes out of, then its notes.
+fn remarks(map: &SourceMap, diagnostic: &Diagnostic) -> Vec<Remark> {
+    let mut remarks = expansion_remarks(map, diagnostic.span);
+    let notes = diagnostic.notes.iter();
+    remarks.extend(notes.map(|note| Remark { span: map.outermost(note.span), text: note.text.clone() }));
+    remarks
 }
 
-/// The candidate nearest to `name` by edit distance, when it is near enough to be a typing slip.
-pub fn suggest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let _ = (name, candidates.into_iter().next());
-    None
+/// From the outermost macro inwards: where in its body the next step is spelled.
+fn expansion_remarks(map: &SourceMap, span: Span) -> Vec<Remark> {
+    let outermost = map.outermost(span);
+    let mut remarks = Vec::new();
+    let mut inner = span;
+    while let Some(expansion) = map.expansion(inner.expansion) {
+        let spelled = Span { expansion: crate::ExpansionId::NONE, ..inner };
+        let in_argument = spelled == outermost;
+        let (place, part) =
+            if in_argument { (expansion.definition, "an argument") } else { (spelled, "the expansion") };
+        remarks.push(Remark { span: place, text: format!("in {part} of macro `{}`", expansion.macro_name) });
+        inner = expansion.call_site;
+    }
+    remarks.reverse();
+    if remarks.len() > LONGEST_CHAIN {
+        let left_out = remarks.len() - LONGEST_CHAIN;
+        let text = format!("({left_out} more macro expansions)");
+        let half = LONGEST_CHAIN / 2;
+        remarks.splice(half..half + left_out, [Remark { span: Span::NONE, text }]);
+    }
+    remarks
 }

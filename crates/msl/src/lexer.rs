@@ -14,7 +14,7 @@ mod scan_punct;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use literal::{Decoded, decode_char, decode_string};
+pub(crate) use literal::{decode_char, decode_string};
 pub(crate) use number::parse_number;
 
 use crate::token::{Name, Punct};
@@ -107,11 +107,8 @@ impl<'a> Scanner<'a> {
         let at_start = self.pos == 0;
         let blank = self.skip_blank(lines);
         let lo = self.pos;
-        let (kind, name, problem) = if blank.stopped {
-            (RawKind::LineEnd, Name::EMPTY, None)
-        } else {
-            self.token()
-        };
+        let (kind, name, problem) =
+            if blank.stopped { (RawKind::LineEnd, Name::EMPTY, None) } else { self.token() };
         RawToken {
             kind,
             lo: lo as u32,

@@ -14,7 +14,7 @@ pub(crate) fn parse_number(spelling: &str) -> Result<TokenKind, String> {
     let bytes = text.as_bytes();
     match (bytes, bytes.get(1)) {
         ([b'0', ..], Some(b'x' | b'X')) => {
-            if text[2..].bytes().take_while(|byte| byte.is_ascii_hexdigit() || *byte == b'.').count() == 0 {
+            if !text[2..].trim_start_matches('.').starts_with(|char: char| char.is_ascii_hexdigit()) {
                 return Err("hexadecimal literal without digits".to_owned());
             }
             hexadecimal(&text[2..])
@@ -77,7 +77,8 @@ fn float(value: f64, suffix: &str) -> Result<TokenKind, String> {
 }
 
 fn integer(text: &str, base: u32) -> Result<TokenKind, String> {
-    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || base == 16 && byte.is_ascii_hexdigit());
+    let digits =
+        text.bytes().take_while(|byte| byte.is_ascii_digit() || base == 16 && byte.is_ascii_hexdigit());
     let (digits, suffix) = text.split_at(digits.count());
     let mut value = 0u64;
     for char in digits.chars() {
@@ -112,9 +113,9 @@ fn integer_suffix(suffix: &str, base: u32) -> Result<(bool, bool), String> {
         "u" => Ok((true, false)),
         "l" | "ll" => Ok((false, true)),
         "ul" | "ull" | "lu" | "llu" => Ok((true, true)),
-        "f" | "h" | "bf" if base == 10 => {
-            Err(format!("invalid suffix `{suffix}` on integer literal (a floating-point literal needs a `.`)"))
-        }
+        "f" | "h" | "bf" if base == 10 => Err(format!(
+            "invalid suffix `{suffix}` on integer literal (a floating-point literal needs a `.`)"
+        )),
         _ => Err(format!("invalid suffix `{suffix}` on integer literal")),
     }
 }

@@ -77,8 +77,12 @@ impl Preprocessor<'_> {
         open.seen_else |= is_else;
         if seen_else {
             self.report(|| {
-                Diagnostic::error("unmatched-conditional", name.span, format!("`#{}` after `#else`", name.name))
-                    .with_note(span, "the conditional begins here")
+                Diagnostic::error(
+                    "unmatched-conditional",
+                    name.span,
+                    format!("`#{}` after `#else`", name.name),
+                )
+                .with_note(span, "the conditional begins here")
             });
         }
         true
@@ -151,7 +155,9 @@ impl Preprocessor<'_> {
             let token = self.lex_quietly(Lines::Cross);
             match token.kind {
                 RawKind::End => {
-                    if let (Some(Problem::UnterminatedComment(lo)), Some(frame)) = (token.problem, self.frames.last()) {
+                    if let (Some(Problem::UnterminatedComment(lo)), Some(frame)) =
+                        (token.problem, self.frames.last())
+                    {
                         let span = Span::new(frame.id, lo, lo + 2);
                         self.report(|| {
                             Diagnostic::error("unterminated-comment", span, "comment is not terminated")
@@ -163,7 +169,11 @@ impl Preprocessor<'_> {
                     let name = self.lex_quietly(Lines::Stop);
                     if name.kind == RawKind::Ident {
                         let file = self.frames.last()?.id;
-                        return Some(PpToken::made(PpKind::Ident, name.name, Span::new(file, name.lo, name.hi)));
+                        return Some(PpToken::made(
+                            PpKind::Ident,
+                            name.name,
+                            Span::new(file, name.lo, name.hi),
+                        ));
                     }
                 }
                 _ => {}

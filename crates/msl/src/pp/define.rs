@@ -136,7 +136,11 @@ impl Preprocessor<'_> {
     }
 
     /// The body's tokens with their roles.
-    fn body(&self, tokens: &[PpToken], parameters: Option<&Parameters>) -> Result<Vec<BodyToken>, DefinitionError> {
+    fn body(
+        &self,
+        tokens: &[PpToken],
+        parameters: Option<&Parameters>,
+    ) -> Result<Vec<BodyToken>, DefinitionError> {
         let mut indices = FxHashMap::default();
         for (index, &name) in parameters.iter().flat_map(|parameters| &parameters.names).enumerate() {
             indices.insert(name, index as u32);

@@ -8,8 +8,8 @@ use anymetal_diag::{Diagnostic, Span, suggest};
 
 /// The directives worth suggesting.
 const NAMES: &[&str] = &[
-    "define", "elif", "elifdef", "elifndef", "else", "endif", "error", "if", "ifdef", "ifndef", "include", "line",
-    "pragma", "undef", "warning",
+    "define", "elif", "elifdef", "elifndef", "else", "endif", "error", "if", "ifdef", "ifndef", "include",
+    "line", "pragma", "undef", "warning",
 ];
 
 impl Preprocessor<'_> {

@@ -28,9 +28,7 @@ pub(super) fn evaluate(tokens: &[PpToken]) -> Result<bool, ConditionError> {
             let called = token.is_punct(Punct::LParen) && evaluator.position > 0;
             let before = called.then(|| tokens[evaluator.position - 1]);
             match before.filter(|before| before.kind == PpKind::Ident) {
-                Some(name) => {
-                    error(name.span, format!("function-like macro `{}` is not defined", name.name))
-                }
+                Some(name) => error(name.span, format!("function-like macro `{}` is not defined", name.name)),
                 None => error(token.span, "operator expected in the condition"),
             }
         }
@@ -85,7 +83,10 @@ impl Evaluator<'_> {
 
     fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Evaluated) -> Evaluated {
         if self.depth >= DEEPEST {
-            return Err(ConditionError { span: self.here(), message: "condition is nested too deeply".to_owned() });
+            return Err(ConditionError {
+                span: self.here(),
+                message: "condition is nested too deeply".to_owned(),
+            });
         }
         self.depth += 1;
         let value = inner(self);
@@ -112,14 +113,19 @@ impl Evaluator<'_> {
             self.position += 1;
             return Ok(());
         }
-        Err(ConditionError { span: self.here(), message: format!("expected `{}` in the condition", punct.as_str()) })
+        Err(ConditionError {
+            span: self.here(),
+            message: format!("expected `{}` in the condition", punct.as_str()),
+        })
     }
 
     /// A chain of binary operators of at least this precedence.
     fn binary(&mut self, least: u32, live: bool) -> Evaluated {
         let mut left = self.unary(live)?;
         while let Some(operator) = self.punct() {
-            let Some(precedence) = precedence(operator).filter(|&precedence| precedence >= least) else { break };
+            let Some(precedence) = precedence(operator).filter(|&precedence| precedence >= least) else {
+                break;
+            };
             let place = self.here();
             self.position += 1;
             let live = match operator {
@@ -132,7 +138,10 @@ impl Evaluator<'_> {
                 Some(value) => value,
                 None if !live => Value { bits: 0, unsigned: false },
                 None => {
-                    return Err(ConditionError { span: place, message: "division by zero in the condition".to_owned() });
+                    return Err(ConditionError {
+                        span: place,
+                        message: "division by zero in the condition".to_owned(),
+                    });
                 }
             };
         }
@@ -160,7 +169,10 @@ impl Evaluator<'_> {
 
     fn primary(&mut self) -> Evaluated {
         let Some(token) = self.peek() else {
-            return Err(ConditionError { span: self.here(), message: "operand expected in the condition".to_owned() });
+            return Err(ConditionError {
+                span: self.here(),
+                message: "operand expected in the condition".to_owned(),
+            });
         };
         self.position += 1;
         match token.kind {

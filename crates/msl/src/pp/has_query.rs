@@ -23,8 +23,20 @@ const MISSING_FEATURES: &[&str] = &["cxx_exceptions", "cxx_rtti", "cxx_thread_lo
 
 /// The attributes the front end knows.
 const ATTRIBUTES: &[&str] = &[
-    "always_inline", "aligned", "const", "deprecated", "fallthrough", "likely", "maybe_unused", "nodiscard",
-    "noinline", "packed", "pure", "unlikely", "unused", "visibility",
+    "always_inline",
+    "aligned",
+    "const",
+    "deprecated",
+    "fallthrough",
+    "likely",
+    "maybe_unused",
+    "nodiscard",
+    "noinline",
+    "packed",
+    "pure",
+    "unlikely",
+    "unused",
+    "visibility",
 ];
 
 impl Preprocessor<'_> {

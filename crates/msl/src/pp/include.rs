@@ -128,9 +128,11 @@ impl Preprocessor<'_> {
     fn report_missing(&mut self, name: &str, angled: bool, span: Span) {
         let searched = self.loader.searched();
         self.report(|| {
-            let mut diagnostic = Diagnostic::error("missing-include", span, format!("file `{name}` not found"));
+            let mut diagnostic =
+                Diagnostic::error("missing-include", span, format!("file `{name}` not found"));
             if !searched.is_empty() {
-                diagnostic = diagnostic.with_note(Span::NONE, format!("searched in: {}", searched.join(", ")));
+                diagnostic =
+                    diagnostic.with_note(Span::NONE, format!("searched in: {}", searched.join(", ")));
             }
             if angled {
                 return diagnostic;

@@ -62,10 +62,6 @@ impl PpToken {
         self.kind == PpKind::Punct(punct)
     }
 
-    pub(super) fn is_ident(&self, name: Name) -> bool {
-        self.kind == PpKind::Ident && self.name == name
-    }
-
     /// Whether no further token of the line, file or list follows.
     pub(super) fn is_end(&self) -> bool {
         matches!(self.kind, PpKind::LineEnd | PpKind::End)

@@ -24,7 +24,11 @@ impl Preprocessor<'_> {
         let close = if text.kind == PpKind::Str { self.next_expanded() } else { text };
         if !close.is_punct(Punct::RParen) || text.kind != PpKind::Str {
             self.report(|| {
-                Diagnostic::error("invalid-pragma", name.span, "`_Pragma` needs a string literal in parentheses")
+                Diagnostic::error(
+                    "invalid-pragma",
+                    name.span,
+                    "`_Pragma` needs a string literal in parentheses",
+                )
             });
             return;
         }
@@ -93,7 +97,9 @@ impl Made {
         let mut position = 0;
         while let Some(name) = tokens.get(position) {
             position += 1;
-            if name.kind != PpKind::Ident || !tokens.get(position).is_some_and(|next| next.is_punct(Punct::LParen)) {
+            if name.kind != PpKind::Ident
+                || !tokens.get(position).is_some_and(|next| next.is_punct(Punct::LParen))
+            {
                 continue;
             }
             let length = balanced_length(&tokens[position..]);

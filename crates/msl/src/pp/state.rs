@@ -12,7 +12,7 @@ use super::pp_token::{PpKind, PpToken};
 use super::{IncludeLoader, Options, Output};
 use crate::lexer::{Lines, Problem, RawToken, Scanner};
 use crate::token::{Name, Punct, Token, TokenKind};
-use anymetal_diag::{Diagnostic, ExpansionId, FileId, Sink, SourceFile, SourceMap, Span};
+use anymetal_diag::{Diagnostic, FileId, Sink, SourceFile, SourceMap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -187,8 +187,12 @@ impl<'a> Preprocessor<'a> {
         }
         for conditional in frame.conditionals {
             self.report(|| {
-                Diagnostic::error("unterminated-conditional", conditional.span, "conditional directive without `#endif`")
-                    .with_label("begins here")
+                Diagnostic::error(
+                    "unterminated-conditional",
+                    conditional.span,
+                    "conditional directive without `#endif`",
+                )
+                .with_label("begins here")
             });
         }
     }
@@ -304,9 +308,10 @@ impl<'a> Preprocessor<'a> {
 
     /// The end, placed where the current file has got to.
     pub(super) fn end_token(&self) -> PpToken {
-        let span = self.frames.last().map_or(Span::NONE, |frame| {
-            Span::new(frame.id, frame.position as u32, frame.position as u32)
-        });
+        let span = self
+            .frames
+            .last()
+            .map_or(Span::NONE, |frame| Span::new(frame.id, frame.position as u32, frame.position as u32));
         PpToken::made(PpKind::End, Name::EMPTY, span)
     }
 
@@ -346,10 +351,5 @@ impl<'a> Preprocessor<'a> {
     /// The place in a file that a token comes from in the end.
     pub(super) fn place_of_use(&self, span: Span) -> Span {
         self.map.outermost(span)
-    }
-
-    /// Whether the span is one of plain file text.
-    pub(super) fn is_file_text(span: Span) -> bool {
-        span.expansion == ExpansionId::NONE && !span.is_none()
     }
 }

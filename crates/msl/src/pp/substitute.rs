@@ -31,7 +31,8 @@ impl Preprocessor<'_> {
         call: Span,
         expansion: ExpansionId,
     ) -> Vec<PpToken> {
-        let parameters = if let MacroKind::Function { parameters, .. } = &definition.kind { parameters.len() } else { 0 };
+        let parameters =
+            if let MacroKind::Function { parameters, .. } = &definition.kind { parameters.len() } else { 0 };
         let mut substitution = Substitution {
             definition,
             arguments,
@@ -78,7 +79,13 @@ impl Preprocessor<'_> {
         index + 1
     }
 
-    fn substitute_parameter(&mut self, substitution: &mut Substitution<'_>, token: PpToken, index: u32, raw: bool) {
+    fn substitute_parameter(
+        &mut self,
+        substitution: &mut Substitution<'_>,
+        token: PpToken,
+        index: u32,
+        raw: bool,
+    ) {
         let arguments = substitution.arguments;
         if raw {
             self.append(substitution, arguments.get(index), token);

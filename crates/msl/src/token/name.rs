@@ -114,7 +114,8 @@ impl Name {
 
     /// The string.
     pub fn as_str(self) -> &'static str {
-        let slot = locate(self.0 as usize).and_then(|(chunk, offset)| CHUNKS[chunk].get()?.get(offset)?.get());
+        let slot =
+            locate(self.0 as usize).and_then(|(chunk, offset)| CHUNKS[chunk].get()?.get(offset)?.get());
         slot.copied().unwrap_or_else(|| {
             // Only a keyword's name or the empty one can be asked for before anything was interned.
             reserved_spellings().nth(self.0 as usize).unwrap_or("")

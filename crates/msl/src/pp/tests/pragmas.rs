@@ -1,0 +1,60 @@
+//! Pragmas that become tokens, and those that do not.
+
+use super::*;
+
+#[test]
+fn loop_hints() {
+    let text = "
+        #define N 4
+        #pragma unroll
+        #pragma unroll(N / 2)
+        #pragma unroll 8
+        #pragma clang loop unroll(full)
+        #pragma clang loop unroll_count(N) vectorize(enable)
+        #pragma clang loop unroll(disable)
+        #pragma nounroll
+        for";
+    let expected = "<unroll Enable> <unroll ( 4 / 2 ) > <unroll 8 > <unroll Full> <unroll ( 4 ) > <unroll Disable> \
+                    <unroll Disable> for";
+    assert_eq!(expand(text), expected);
+}
+
+#[test]
+fn floating_point_modes() {
+    let text = "#pragma METAL fp math_mode(safe) contract(off)\n#pragma STDC FP_CONTRACT ON\n\
+                #pragma clang fp contract(fast)\n#pragma METAL fp math_mode(fast)\nx";
+    assert_eq!(expand(text), "<math Safe> <contract Off> <contract On> <contract Fast> <math Fast> x");
+}
+
+#[test]
+fn others_are_dropped() {
+    let text = "#pragma METAL internals : enable\n#pragma unused(x)\n#pragma clang diagnostic push\n#pragma\n\
+                #pragma GCC system_header\n#pragma METAL fp math_mode(odd)\n_Pragma(\"clang diagnostic pop\") x";
+    assert_eq!(expand(text), "x");
+}
+
+#[test]
+fn operators_survive_macros() {
+    let text = "
+        #define FOR_UNROLL _Pragma(\"clang loop unroll(full)\") for
+        #define TWICE(x) x x
+        #define COUNTED(n) _Pragma(\"unroll(N)\") for
+        #define N 3
+        FOR_UNROLL (;;) TWICE(FOR_UNROLL) COUNTED(1)";
+    let expected = "<unroll Full> for ( ; ; ) <unroll Full> for <unroll Full> for <unroll ( 3 ) > for";
+    assert_eq!(expand(text), expected);
+}
+
+#[test]
+fn directives_within_arguments() {
+    let text = "#define ID(...) __VA_ARGS__\nID(a\n#pragma unroll\n#if 1\nb\n#else\nc\n#endif\n)";
+    assert_eq!(expand(text), "a <unroll Enable> b");
+}
+
+#[test]
+fn strings_join_but_not_over_other_tokens() {
+    assert_eq!(
+        expand("\"a\" \"b\" u8\"c\" ; \"d\"\n#pragma unroll\n\"e\""),
+        "\"abc\" ; \"d\" <unroll Enable> \"e\""
+    );
+}
