@@ -129,10 +129,6 @@ impl Llvm {
         let architecture = Architecture::host().ok_or_else(|| {
             unsupported(std::env::consts::ARCH, "no code is generated for this processor family".to_owned())
         })?;
-        for target in [Architecture::X86_64, Architecture::Aarch64, Architecture::Nvptx64] {
-            // SAFETY: `open_library` made sure this is libLLVM; nobody else has this handle yet.
-            unsafe { bindings::initialise_target(&library, target.llvm_name()) };
-        }
         // SAFETY: both take nothing and return a string to be disposed of, or null.
         let (host_cpu, host_features) = unsafe {
             let name = take_message(&bindings, (bindings.LLVMGetHostCPUName)());
@@ -154,7 +150,7 @@ impl Llvm {
     }
 }
 
-/// Opens a file and checks that it is a libLLVM with everything needed.
+/// Opens a file, checks that it is a libLLVM with everything needed, and prepares it for use.
 fn open_library(path: &Path) -> Result<(ManuallyDrop<Library>, Bindings, LlvmVersion), RefusalReason> {
     let stated = path.file_name().and_then(|name| name.to_str()).and_then(discovery::major_in);
     if let Some(major) = stated.filter(|major| *major < MINIMUM_MAJOR) {
@@ -170,12 +166,15 @@ fn open_library(path: &Path) -> Result<(ManuallyDrop<Library>, Bindings, LlvmVer
     // Never closed, not even when refused: unloading LLVM is not known to be safe.
     let library = ManuallyDrop::new(library);
     // SAFETY: the file is called libLLVM or was named by the user as one.
-    let (major, minor, patch) = unsafe { bindings::version(&library) }
+    let (get_version, (major, minor, patch)) = unsafe { bindings::version(&library) }
         .ok_or(RefusalReason::MissingSymbol("LLVMGetVersion (LLVM 16 and newer have it)"))?;
     if major < MINIMUM_MAJOR {
         return Err(RefusalReason::TooOld(major));
     }
     // SAFETY: it answered as libLLVM of a version whose functions have the written types.
     let bindings = unsafe { Bindings::resolve(&library) }.map_err(RefusalReason::MissingSymbol)?;
+    let targets = [Architecture::X86_64, Architecture::Aarch64, Architecture::Nvptx64];
+    // SAFETY: as above.
+    unsafe { bindings::prepare(&library, major, get_version, &targets.map(Architecture::llvm_name)) };
     Ok((library, bindings, LlvmVersion { major, minor, patch }))
 }

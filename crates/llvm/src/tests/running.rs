@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{EVERYTHING, llvm, loaded, object};
+use crate::discovery::Surroundings;
 use crate::{Architecture, CompileOptions, Emit, Llvm, LoadedObject, OptLevel, default_symbols};
 
 /// The function `name` of a loaded object, as the function pointer type asked for.
@@ -155,6 +156,35 @@ fn loads_and_unloads_many_times() {
         // Each copy has variables of its own, so the counter starts again.
         assert_eq!(function!(code, "count" as extern "C" fn() -> i32)(), 48, "round {round}");
     }
+}
+
+/// Thousands of loads and stores in one block: without the option that `bindings::prepare` sets,
+/// this takes minutes and not seconds.
+#[test]
+fn many_memory_accesses_in_one_block_compile() {
+    let Some(llvm) = llvm() else { return };
+    let mut ir = String::from("define void @triples(ptr %p) {\n");
+    for i in 0..8000 {
+        let at = i * 7 % 1000;
+        ir += &format!(
+            "%p{i} = getelementptr i32, ptr %p, i64 {at}\n%l{i} = load i32, ptr %p{i}\n\
+             %m{i} = mul i32 %l{i}, 3\nstore i32 %m{i}, ptr %p{i}\n"
+        );
+    }
+    ir += "ret void }";
+    let code = loaded(&llvm, &ir);
+    let mut values = [1u32; 1000];
+    function!(code, "triples" as extern "C" fn(*mut u32))(values.as_mut_ptr());
+    assert_eq!(values, [3u32.pow(8); 1000]);
+}
+
+#[test]
+fn opening_the_same_library_twice_is_harmless() {
+    let Some(llvm) = llvm() else { return };
+    let path = llvm.info().path.clone();
+    let surroundings = Surroundings { explicit: Some(path.into()), ..Default::default() };
+    let again = Llvm::search(&surroundings).expect("the same library opens again");
+    assert_eq!(again.info(), llvm.info());
 }
 
 #[test]
