@@ -1,1 +1,27 @@
 //! The CPU device: memory, pipelines, queues, a worker pool.
+//!
+//! It consumes artifacts (an ELF object and its reflection, or the compiler's interpreter) and knows nothing of
+//! how they were made. A submission's way: [`queue`] validates it (`command_buffer`) and asks the `pool` for a
+//! leader, which runs each command (`execute`) with help from the other workers; `fault` and `watchdog` turn
+//! what goes wrong into errors. Start at [`CpuDevice`].
+
+#[cfg_attr(not(target_os = "linux"), path = "affinity_disabled.rs")]
+mod affinity;
+mod aligned;
+mod capabilities;
+mod command_buffer;
+mod config;
+mod device;
+mod event;
+mod execute;
+mod fault;
+pub mod loader;
+mod memory;
+mod pipeline;
+mod pool;
+mod queue;
+mod watchdog;
+mod worker_memory;
+
+pub use config::CpuDeviceOptions;
+pub use device::CpuDevice;

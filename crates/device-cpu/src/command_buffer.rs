@@ -1,0 +1,235 @@
+//! A submitted command buffer: validated, with its launch tables laid out, ready to run.
+//!
+//! Owns [`CommandBuffer`] and [`prepare`], which runs on the submitting thread. Invariant: every pointer in
+//! `tables` points into a buffer or inline block that `submission` or `inline` holds alive, and every range was
+//! checked against it.
+
+use std::sync::Arc;
+
+use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::command::{Binding, BoundResource, BufferCopy, Command, Dispatch, Submission};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::launch::{BoundBuffer, ThreadgroupSlot};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate::{self, DispatchShape};
+
+use crate::aligned::AlignedMemory;
+use crate::event::CpuEvent;
+use crate::memory::{CpuBuffer, MemoryAccount};
+use crate::pipeline::CpuPipeline;
+use crate::worker_memory::WorkerNeeds;
+
+/// The alignment of inline bytes: at least that of any MSL type.
+const INLINE_ALIGNMENT: usize = 64;
+
+/// The launch tables of all dispatches of a command buffer.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchTables {
+    /// One per command, in order.
+    pub(crate) steps: Vec<Step>,
+    buffers: Vec<BoundBuffer>,
+    threadgroup_slots: Vec<ThreadgroupSlot>,
+    /// Holds the inline bytes that `buffers` points to.
+    inline: Option<AlignedMemory>,
+}
+
+// SAFETY: the pointers lead to buffers and inline memory that travel with the tables (module invariant) and
+// whose owners are `Send`.
+unsafe impl Send for LaunchTables {}
+
+/// What preparing a command has found out.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A dispatch with threads in it.
+    Dispatch(PreparedDispatch),
+    /// A dispatch of nothing.
+    EmptyDispatch,
+    /// Any other command.
+    Other,
+}
+
+/// A validated dispatch.
+#[derive(Debug)]
+pub(crate) struct PreparedDispatch {
+    /// The grid.
+    pub(crate) shape: DispatchShape,
+    /// Memory for each worker.
+    pub(crate) needs: WorkerNeeds,
+    buffers: std::ops::Range<usize>,
+    threadgroup_slots: std::ops::Range<usize>,
+}
+
+impl LaunchTables {
+    /// The buffer table of a dispatch.
+    pub(crate) fn buffers(&self, dispatch: &PreparedDispatch) -> &[BoundBuffer] {
+        &self.buffers[dispatch.buffers.clone()]
+    }
+
+    /// The threadgroup table of a dispatch.
+    pub(crate) fn threadgroup_slots(&self, dispatch: &PreparedDispatch) -> &[ThreadgroupSlot] {
+        &self.threadgroup_slots[dispatch.threadgroup_slots.clone()]
+    }
+}
+
+/// The device's side of validation.
+pub(crate) struct Preparer<'a> {
+    pub(crate) account: &'a Arc<MemoryAccount>,
+    pub(crate) limits: &'a Capabilities,
+    pub(crate) device: &'a str,
+}
+
+impl Preparer<'_> {
+    /// Validates a submission and lays out its tables.
+    pub(crate) fn prepare(&self, submission: &Submission) -> Result<LaunchTables, DeviceError> {
+        let mut tables = LaunchTables { inline: inline_memory(submission)?, ..LaunchTables::default() };
+        tables.steps.reserve(submission.commands.len());
+        let mut inline = InlineCursor { memory: tables.inline.as_ref().map(AlignedMemory::start), used: 0 };
+        for command in &submission.commands {
+            let step = match command {
+                Command::Dispatch(dispatch) => self.dispatch(dispatch, &mut tables, &mut inline)?,
+                Command::Copy(copy) => self.copy(copy)?,
+                Command::Fill(fill) => {
+                    let buffer = self.own(&fill.buffer)?;
+                    validate::check_range(fill.offset, fill.length, buffer.length())?;
+                    Step::Other
+                }
+                Command::WaitEvent { event, .. } | Command::SignalEvent { event, .. } => {
+                    event.as_any().downcast_ref::<CpuEvent>().ok_or_else(|| self.wrong_device("event"))?;
+                    Step::Other
+                }
+            };
+            tables.steps.push(step);
+        }
+        Ok(tables)
+    }
+
+    fn dispatch(
+        &self,
+        dispatch: &Dispatch,
+        tables: &mut LaunchTables,
+        inline: &mut InlineCursor,
+    ) -> Result<Step, DeviceError> {
+        let pipeline = dispatch.pipeline.as_any().downcast_ref::<CpuPipeline>();
+        let kernel = pipeline.ok_or_else(|| self.wrong_device("pipeline"))?.kernel();
+        validate::check_bindings(kernel, &dispatch.bindings, self.limits)?;
+        let layout = validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, self.limits)?;
+        let shape = validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
+        let first_buffer = tables.buffers.len();
+        tables.buffers.resize(first_buffer + kernel.buffer_slots() as usize, BoundBuffer::UNBOUND);
+        for binding in &dispatch.bindings {
+            // `check_bindings` found each.
+            if let Some(argument) = kernel.argument(ArgumentKind::Buffer, binding.index) {
+                tables.buffers[first_buffer + argument.slot as usize] = self.bound(binding, inline)?;
+            }
+        }
+        let Some(shape) = shape else {
+            return Ok(Step::EmptyDispatch);
+        };
+        let first_slot = tables.threadgroup_slots.len();
+        tables.threadgroup_slots.extend_from_slice(&layout.slots);
+        Ok(Step::Dispatch(PreparedDispatch {
+            shape,
+            needs: WorkerNeeds {
+                threadgroup_bytes: layout.total_bytes,
+                scratch_bytes: kernel.scratch_bytes_for(shape.threads_per_group()),
+            },
+            buffers: first_buffer..tables.buffers.len(),
+            threadgroup_slots: first_slot..tables.threadgroup_slots.len(),
+        }))
+    }
+
+    fn bound(&self, binding: &Binding, inline: &mut InlineCursor) -> Result<BoundBuffer, DeviceError> {
+        match &binding.resource {
+            BoundResource::Unbound => Ok(BoundBuffer::UNBOUND),
+            BoundResource::Bytes(bytes) => Ok(inline.place(bytes)),
+            BoundResource::Buffer { buffer, offset, length } => {
+                let buffer = self.own(buffer)?;
+                let len = validate::bound_length(*offset, *length, buffer.length())?;
+                // The offset is within the buffer or at its end; no dereference happens for length 0.
+                Ok(BoundBuffer { base: buffer.start().wrapping_add(*offset as usize), len })
+            }
+        }
+    }
+
+    fn copy(&self, copy: &BufferCopy) -> Result<Step, DeviceError> {
+        let (source, destination) = (self.own(&copy.source)?, self.own(&copy.destination)?);
+        validate::check_copy(copy, std::ptr::eq(source, destination))?;
+        Ok(Step::Other)
+    }
+
+    fn own<'b>(&self, buffer: &'b Arc<dyn Buffer>) -> Result<&'b CpuBuffer, DeviceError> {
+        let own = cpu_buffer(buffer).filter(|buffer| buffer.belongs_to(self.account));
+        own.ok_or_else(|| self.wrong_device("buffer"))
+    }
+
+    fn wrong_device(&self, what: &'static str) -> DeviceError {
+        DeviceError::WrongDevice { what, device: self.device.to_owned() }
+    }
+}
+
+/// The CPU device's own type behind a buffer handle.
+pub(crate) fn cpu_buffer(buffer: &Arc<dyn Buffer>) -> Option<&CpuBuffer> {
+    buffer.as_any().downcast_ref::<CpuBuffer>()
+}
+
+/// Calls `visit` for every buffer that the submission names; some more than once.
+pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(&'a Arc<dyn Buffer>)) {
+    for command in &submission.commands {
+        match command {
+            Command::Dispatch(dispatch) => {
+                for binding in &dispatch.bindings {
+                    if let BoundResource::Buffer { buffer, .. } = &binding.resource {
+                        visit(buffer);
+                    }
+                }
+            }
+            Command::Copy(copy) => {
+                visit(&copy.source);
+                visit(&copy.destination);
+            }
+            Command::Fill(fill) => visit(&fill.buffer),
+            Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
+        }
+    }
+}
+
+/// One block for all inline bytes of the submission.
+fn inline_memory(submission: &Submission) -> Result<Option<AlignedMemory>, DeviceError> {
+    let mut total = 0usize;
+    for command in &submission.commands {
+        if let Command::Dispatch(dispatch) = command {
+            for binding in &dispatch.bindings {
+                if let BoundResource::Bytes(bytes) = &binding.resource {
+                    total += bytes.len().next_multiple_of(INLINE_ALIGNMENT);
+                }
+            }
+        }
+    }
+    if total == 0 {
+        return Ok(None);
+    }
+    let memory = AlignedMemory::zeroed(total).ok_or(DeviceError::OutOfMemory { requested: total as u64 })?;
+    Ok(Some(memory))
+}
+
+/// Where the next inline bytes go.
+struct InlineCursor {
+    memory: Option<std::ptr::NonNull<u8>>,
+    used: usize,
+}
+
+impl InlineCursor {
+    fn place(&mut self, bytes: &[u8]) -> BoundBuffer {
+        let Some(memory) = self.memory.filter(|_| !bytes.is_empty()) else {
+            return BoundBuffer::UNBOUND;
+        };
+        let base = memory.as_ptr().wrapping_add(self.used);
+        self.used += bytes.len().next_multiple_of(INLINE_ALIGNMENT);
+        // SAFETY: `inline_memory` summed up the same steps over the same bindings, so the block has room from
+        // `base` on, and nobody else has it yet.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base, bytes.len()) };
+        BoundBuffer { base, len: bytes.len() as u64 }
+    }
+}

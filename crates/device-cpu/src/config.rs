@@ -1,0 +1,92 @@
+//! The device's options and the environment variables that set them.
+//!
+//! The only module of the crate that reads the environment. Invariant: a variable that makes no sense is an
+//! error that names it, never silently ignored.
+
+use std::time::Duration;
+
+use anymetal_hal::error::DeviceError;
+
+/// The most threads that may be asked for.
+const MOST_THREADS: usize = 1024;
+
+/// How a CPU device works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuDeviceOptions {
+    /// Threads that compute at once; `None`: as many as the process may use processors.
+    pub threads: Option<usize>,
+    /// Whether each worker stays on a processor of its own.
+    pub pin_workers: bool,
+    /// The deadline of submissions that do not give one.
+    pub default_deadline: Duration,
+    /// Whether a thread that waits for a completion runs the queue meanwhile.
+    pub lend_waiting_threads: bool,
+}
+
+impl Default for CpuDeviceOptions {
+    fn default() -> Self {
+        CpuDeviceOptions {
+            threads: None,
+            pin_workers: true,
+            default_deadline: Duration::from_secs(60),
+            lend_waiting_threads: true,
+        }
+    }
+}
+
+impl CpuDeviceOptions {
+    /// The defaults, changed by `ANYMETAL_CPU_THREADS` (a number) and `ANYMETAL_CPU_PIN` (`0` or `1`).
+    pub fn from_environment() -> Result<Self, DeviceError> {
+        Self::from_variables(|name| std::env::var(name).ok())
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, DeviceError> {
+        let mut options = CpuDeviceOptions::default();
+        if let Some(value) = variable("ANYMETAL_CPU_THREADS") {
+            let threads = value.trim().parse().ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
+            let setting = "ANYMETAL_CPU_THREADS";
+            let expected = "a number from 1 to 1024";
+            options.threads =
+                Some(threads.ok_or(DeviceError::InvalidSetting { setting, value, expected })?);
+        }
+        if let Some(value) = variable("ANYMETAL_CPU_PIN") {
+            options.pin_workers = match value.trim() {
+                "0" => false,
+                "1" => true,
+                _ => {
+                    let (setting, expected) = ("ANYMETAL_CPU_PIN", "0 or 1");
+                    return Err(DeviceError::InvalidSetting { setting, value, expected });
+                }
+            };
+        }
+        Ok(options)
+    }
+
+    /// The number of threads to use.
+    pub(crate) fn resolved_threads(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.threads.unwrap_or_else(available).clamp(1, MOST_THREADS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(pairs: &[(&str, &str)]) -> Result<CpuDeviceOptions, DeviceError> {
+        let find =
+            |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        CpuDeviceOptions::from_variables(find)
+    }
+
+    #[test]
+    fn variables_are_read_or_refused() {
+        assert_eq!(from(&[]).unwrap(), CpuDeviceOptions::default());
+        assert_eq!(from(&[("ANYMETAL_CPU_THREADS", " 3 ")]).unwrap().threads, Some(3));
+        assert!(!from(&[("ANYMETAL_CPU_PIN", "0")]).unwrap().pin_workers);
+        for value in ["0", "-1", "many", "", "1025"] {
+            let error = from(&[("ANYMETAL_CPU_THREADS", value)]).unwrap_err();
+            assert!(matches!(error, DeviceError::InvalidSetting { setting: "ANYMETAL_CPU_THREADS", .. }));
+        }
+    }
+}

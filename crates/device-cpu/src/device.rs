@@ -1,0 +1,112 @@
+//! The CPU device: this machine's processor under Metal's model.
+//!
+//! Owns [`CpuDevice`], a handle to what buffers, queues and workers share. Invariant: the shared part lives as
+//! long as anything made from it, so handles may be dropped in any order. Start at [`CpuDevice::new`].
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::device::Device;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::event::Event;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Queue, QueueDescriptor};
+
+use crate::capabilities;
+use crate::config::CpuDeviceOptions;
+use crate::event::CpuEvent;
+use crate::memory::{CpuBuffer, MemoryAccount};
+use crate::pipeline::{CpuPipeline, LoadedCode};
+use crate::pool::{Pool, PoolOptions};
+use crate::queue::CpuQueue;
+use crate::watchdog::Watchdog;
+
+/// This machine's processor as a Metal device.
+#[derive(Debug, Clone)]
+pub struct CpuDevice {
+    shared: Arc<DeviceShared>,
+}
+
+/// What everything made from a device shares.
+#[derive(Debug)]
+pub(crate) struct DeviceShared {
+    pub(crate) name: String,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) account: Arc<MemoryAccount>,
+    pub(crate) watchdog: Watchdog,
+    pub(crate) default_deadline: Duration,
+    pub(crate) lend_waiting_threads: bool,
+    pub(crate) pool: Pool,
+    loaded: LoadedCode,
+    made_at: Instant,
+}
+
+impl DeviceShared {
+    /// The device's clock: nanoseconds since it was made.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.made_at.elapsed().as_nanos() as u64
+    }
+}
+
+impl CpuDevice {
+    /// Makes the device and starts its workers, which sleep until there is work.
+    pub fn new(options: &CpuDeviceOptions) -> Result<Self, DeviceError> {
+        let threads = options.resolved_threads();
+        let pool = Pool::start(PoolOptions { threads, pinned: options.pin_workers }).map_err(|error| {
+            let reason = format!("its worker threads could not be started: {error}");
+            DeviceError::DeviceLost { device: "cpu".to_owned(), reason }
+        })?;
+        Ok(CpuDevice {
+            shared: Arc::new(DeviceShared {
+                name: "cpu".to_owned(),
+                capabilities: capabilities::query(threads),
+                account: Arc::default(),
+                watchdog: Watchdog::default(),
+                default_deadline: options.default_deadline,
+                lend_waiting_threads: options.lend_waiting_threads,
+                pool,
+                loaded: LoadedCode::default(),
+                made_at: Instant::now(),
+            }),
+        })
+    }
+
+    /// Threads that compute at once.
+    pub fn threads(&self) -> usize {
+        self.shared.pool.width()
+    }
+}
+
+impl Device for CpuDevice {
+    fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.shared.capabilities
+    }
+
+    fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError> {
+        Ok(Arc::new(CpuBuffer::new(descriptor, &self.shared.account, &self.shared.capabilities)?))
+    }
+
+    fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {
+        Ok(Arc::new(CpuPipeline::new(artifact, kernel, &self.shared.loaded)?))
+    }
+
+    fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError> {
+        Ok(Arc::new(CpuQueue::new(&self.shared, descriptor)))
+    }
+
+    fn event(&self) -> Result<Arc<dyn Event>, DeviceError> {
+        Ok(Arc::new(CpuEvent::default()))
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.shared.account.allocated.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,353 @@
+//! Runs the commands of a command buffer on the calling thread and whoever helps.
+//!
+//! Owns the step from a prepared dispatch to entry calls: inline or shared with the pool, by how long the
+//! kernel took last time. Invariant: when a function here returns, no other thread works on the command.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::command::{BoundResource, BufferCopy, BufferFill, Dispatch};
+use anymetal_hal::error::{DeviceError, OutOfBounds};
+use anymetal_hal::launch::{
+    CpuEntry, CpuLaunch, DispatchInterpreter, FaultRecord, InterpreterBinding, InterpreterDispatch,
+    InterpreterFault,
+};
+use anymetal_hal::pipeline::Pipeline;
+
+use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer};
+use crate::fault;
+use crate::memory::{CpuBuffer, MemoryAccount};
+use crate::pipeline::{Code, CpuPipeline, Pace};
+use crate::pool::{Body, HelperPanicked, Pool};
+use crate::worker_memory::with_worker;
+
+/// Work expected to take less stays on the calling thread: handing it over costs about as much.
+const INLINE_LIMIT: Duration = Duration::from_micros(10);
+/// Work that was expected to be short and has taken this long is shared after all.
+const ESCALATION: Duration = Duration::from_micros(20);
+/// Into so many parts is inline work cut, to look at the clock in between.
+const INLINE_PARTS: u64 = 4;
+/// Copies and fills are shared in parts of this size.
+const COPY_PART: u64 = 1 << 20;
+
+/// What running a command needs.
+pub(crate) struct Executor<'a> {
+    pub(crate) pool: &'a Pool,
+    pub(crate) account: &'a MemoryAccount,
+    pub(crate) stop: &'a AtomicU32,
+}
+
+/// A dispatch that returned early because of `stop`.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// All of it ran.
+    Completely,
+    /// `stop` was seen set.
+    Stopped,
+}
+
+/// A launch table that several threads read.
+struct SharedLaunch<'a>(&'a CpuLaunch);
+
+// SAFETY: the table is constant during the dispatch; what its pointers lead to is shared under the rules of
+// `anymetal_hal::launch` (atomics for `stop` and `fault`, the kernel's own rules for buffer contents).
+unsafe impl Sync for SharedLaunch<'_> {}
+
+impl SharedLaunch<'_> {
+    fn pointer(&self) -> *const CpuLaunch {
+        self.0
+    }
+}
+
+impl Executor<'_> {
+    /// Runs one dispatch.
+    pub(crate) fn dispatch(
+        &self,
+        pipeline: &CpuPipeline,
+        dispatch: &Dispatch,
+        prepared: &PreparedDispatch,
+        tables: &LaunchTables,
+    ) -> Result<Ended, DeviceError> {
+        match pipeline.code() {
+            Code::Native { entry, .. } => self.native(*entry, pipeline, prepared, tables)?,
+            Code::Interpreter(interpreter) => {
+                self.interpret(interpreter.as_ref(), pipeline, dispatch, prepared, tables)?;
+            }
+        }
+        let stopped = self.stop.load(Ordering::Relaxed) != 0;
+        Ok(if stopped { Ended::Stopped } else { Ended::Completely })
+    }
+
+    fn native(
+        &self,
+        entry: CpuEntry,
+        pipeline: &CpuPipeline,
+        prepared: &PreparedDispatch,
+        tables: &LaunchTables,
+    ) -> Result<(), DeviceError> {
+        let _gate = self.account.gate.shared();
+        let record = FaultRecord::default();
+        let (buffers, slots) = (tables.buffers(prepared), tables.threadgroup_slots(prepared));
+        let launch = CpuLaunch {
+            buffers: buffers.as_ptr(),
+            buffer_count: buffers.len() as u64,
+            threadgroup_slots: slots.as_ptr(),
+            threadgroup_slot_count: slots.len() as u64,
+            stop: self.stop,
+            fault: &raw const record,
+            grid_threads: prepared.shape.grid_threads,
+            groups: prepared.shape.groups,
+            group_size: prepared.shape.group_size,
+            reserved: 0,
+        };
+        let launch = SharedLaunch(&launch);
+        let out_of_memory = AtomicBool::new(false);
+        let body = |worker: u32, first: u64, end: u64| {
+            let ran = with_worker(worker, prepared.needs, |worker| {
+                // SAFETY: the entry belongs to the pipeline's loaded object; the tables follow the launch ABI
+                // (validated lengths, memory held by the command buffer and this thread) and outlive the call;
+                // the pool hands out each threadgroup once.
+                unsafe { entry(launch.pointer(), worker, first, end) }
+            });
+            if ran.is_err() {
+                out_of_memory.store(true, Ordering::Relaxed);
+            }
+        };
+        let ran = self.run_groups(prepared.shape.group_count, pipeline.pace(), &body);
+        if out_of_memory.into_inner() {
+            let requested = prepared.needs.threadgroup_bytes.saturating_add(prepared.needs.scratch_bytes);
+            return Err(DeviceError::OutOfMemory { requested });
+        }
+        let kernel = &pipeline.kernel().name;
+        ran.map_err(|HelperPanicked| panicked(kernel))?;
+        match record.recorded() {
+            None => Ok(()),
+            Some(recorded) => Err(fault::describe(pipeline.artifact(), kernel, &prepared.shape, recorded)),
+        }
+    }
+
+    /// Runs so many threadgroups, on the calling thread alone if they are expected to be done soon.
+    fn run_groups(&self, total: u64, pace: &Pace, body: &Body<'_>) -> Result<(), HelperPanicked> {
+        let alone = total == 1 || self.pool.width() == 1;
+        let short =
+            pace.estimate(total).is_some_and(|nanoseconds| nanoseconds < INLINE_LIMIT.as_nanos() as u64);
+        let mut done = 0;
+        if alone || short {
+            let start = Instant::now();
+            let part = if alone { total } else { (total / INLINE_PARTS).max(1) };
+            let mut elapsed = Duration::ZERO;
+            while done < total && elapsed < ESCALATION {
+                let end = done.saturating_add(part).min(total);
+                body(0, done, end);
+                done = end;
+                elapsed = start.elapsed();
+            }
+            pace.note(elapsed.as_nanos() as u64, done);
+        }
+        if done < total {
+            let share = self.pool.run_job(done..total, total, body)?;
+            pace.note(share.busy.as_nanos() as u64, share.groups);
+        }
+        Ok(())
+    }
+
+    fn interpret(
+        &self,
+        interpreter: &dyn DispatchInterpreter,
+        pipeline: &CpuPipeline,
+        dispatch: &Dispatch,
+        prepared: &PreparedDispatch,
+        tables: &LaunchTables,
+    ) -> Result<(), DeviceError> {
+        // Alone with all buffer contents of the device: the slices below are the only way to them.
+        let _gate = self.account.gate.exclusive();
+        let (memories, bindings) = interpreter_memory(pipeline, dispatch, prepared, tables);
+        let kernel = pipeline.kernel();
+        let slots = tables.threadgroup_slots(prepared);
+        let request = InterpreterDispatch {
+            kernel: &kernel.name,
+            memories,
+            bindings,
+            grid_threads: prepared.shape.grid_threads,
+            groups: prepared.shape.groups,
+            group_size: prepared.shape.group_size,
+            threadgroup_lengths: slots.iter().map(|slot| slot.len).collect(),
+            stop: self.stop,
+        };
+        interpreter.dispatch(request).or_else(|fault| interpreter_error(fault, pipeline, prepared))
+    }
+
+    /// Copies bytes between buffers.
+    pub(crate) fn copy(&self, copy: &BufferCopy) -> Result<(), DeviceError> {
+        let (Some(source), Some(destination)) = (cpu_buffer(&copy.source), cpu_buffer(&copy.destination))
+        else {
+            return Ok(());
+        };
+        let (from, to) = (copy.source_offset, copy.destination_offset);
+        let (source, destination) = (Start(source), Start(destination));
+        self.run_bytes(copy.length, &|first, len| {
+            // SAFETY: both ranges are within their buffers, do not overlap (validated at submission), and no
+            // slice into a buffer exists while the gate is shared.
+            unsafe {
+                let source = source.at(from + first);
+                std::ptr::copy_nonoverlapping(source, destination.at(to + first), len);
+            }
+        })
+    }
+
+    /// Sets bytes of a buffer.
+    pub(crate) fn fill(&self, fill: &BufferFill) -> Result<(), DeviceError> {
+        let Some(buffer) = cpu_buffer(&fill.buffer) else {
+            return Ok(());
+        };
+        let buffer = Start(buffer);
+        self.run_bytes(fill.length, &|first, len| {
+            // SAFETY: the range is within the buffer (validated at submission), and no slice into it exists
+            // while the gate is shared.
+            unsafe { std::ptr::write_bytes(buffer.at(fill.offset + first), fill.value, len) }
+        })
+    }
+
+    fn run_bytes(&self, length: u64, part: &(dyn Fn(u64, usize) + Sync)) -> Result<(), DeviceError> {
+        let _gate = self.account.gate.shared();
+        let parts = length.div_ceil(COPY_PART);
+        let body = |_worker: u32, first: u64, end: u64| {
+            let (first, end) = (first * COPY_PART, (end * COPY_PART).min(length));
+            part(first, (end - first) as usize);
+        };
+        if parts <= 2 {
+            if length > 0 {
+                body(0, 0, parts);
+            }
+            return Ok(());
+        }
+        self.pool.run_job(0..parts, parts, &body).map_err(|HelperPanicked| panicked("copy"))?;
+        Ok(())
+    }
+}
+
+/// A buffer's bytes by address.
+struct Start<'a>(&'a CpuBuffer);
+
+impl Start<'_> {
+    /// The byte at an offset that is within the buffer or at its end.
+    fn at(&self, offset: u64) -> *mut u8 {
+        self.0.start().wrapping_add(offset as usize)
+    }
+}
+
+fn panicked(kernel: &str) -> DeviceError {
+    let message = "see the panic message of the worker thread".to_owned();
+    DeviceError::WorkerPanicked { kernel: Some(kernel.to_owned()), message }
+}
+
+/// The distinct memories of a dispatch as slices, and its bindings into them. The caller holds the gate alone.
+fn interpreter_memory<'a>(
+    pipeline: &CpuPipeline,
+    dispatch: &'a Dispatch,
+    prepared: &PreparedDispatch,
+    tables: &'a LaunchTables,
+) -> (Vec<&'a mut [u8]>, Vec<Option<InterpreterBinding>>) {
+    let table = tables.buffers(prepared);
+    let mut memories = Vec::new();
+    let mut known: Vec<*const CpuBuffer> = Vec::new();
+    let mut bindings = vec![None; table.len()];
+    for binding in &dispatch.bindings {
+        let Some(argument) = pipeline.kernel().argument(ArgumentKind::Buffer, binding.index) else {
+            continue;
+        };
+        let slot = argument.slot as usize;
+        let bound = table[slot];
+        let (base, length, offset) = match &binding.resource {
+            BoundResource::Unbound => continue,
+            BoundResource::Bytes(_) => (bound.base, bound.len, 0),
+            BoundResource::Buffer { buffer, offset, .. } => match cpu_buffer(buffer) {
+                None => continue,
+                Some(buffer) => (buffer.start(), buffer.length(), *offset),
+            },
+        };
+        let address: *const CpuBuffer = match &binding.resource {
+            BoundResource::Buffer { buffer, .. } => {
+                cpu_buffer(buffer).map_or(std::ptr::null(), std::ptr::from_ref)
+            }
+            BoundResource::Bytes(_) | BoundResource::Unbound => std::ptr::null(),
+        };
+        let seen = known.iter().position(|&known| !address.is_null() && known == address);
+        // An index bound twice: only the last binding's inline bytes are in the table, and they must not be
+        // turned into two slices.
+        let seen = seen.or_else(|| {
+            let same = |memory: &&'a mut [u8]| std::ptr::eq(memory.as_ptr(), base) && !base.is_null();
+            memories.iter().position(same)
+        });
+        let memory = seen.unwrap_or_else(|| {
+            known.push(address);
+            memories.push(slice(base, length));
+            memories.len() - 1
+        });
+        bindings[slot] = Some(InterpreterBinding { memory, offset, len: bound.len });
+    }
+    (memories, bindings)
+}
+
+/// A memory of the dispatch as a slice; see [`interpreter_memory`] for who else may have it: nobody.
+fn slice<'a>(base: *mut u8, length: u64) -> &'a mut [u8] {
+    if base.is_null() || length == 0 {
+        return &mut [];
+    }
+    // SAFETY: base and length are those of a live buffer or inline block that the command buffer holds beyond
+    // this dispatch. The gate is held alone, so no other access to buffer contents exists, and the caller
+    // makes one slice per distinct block.
+    unsafe { std::slice::from_raw_parts_mut(base, length as usize) }
+}
+
+fn interpreter_error(
+    fault: InterpreterFault,
+    pipeline: &CpuPipeline,
+    prepared: &PreparedDispatch,
+) -> Result<(), DeviceError> {
+    let kernel = pipeline.kernel().name.clone();
+    match fault {
+        // The deadline explains it.
+        InterpreterFault::Stopped => Ok(()),
+        InterpreterFault::UnknownKernel { kernel: name } => {
+            Err(DeviceError::UnknownKernel { name, existing: vec![kernel] })
+        }
+        InterpreterFault::Refused { what, file, line } => {
+            Err(DeviceError::KernelRefused { kernel, what, file, line })
+        }
+        InterpreterFault::OutOfBounds {
+            argument,
+            argument_name,
+            kind,
+            byte_offset,
+            bound_len,
+            access_bytes,
+            element_bytes,
+            file,
+            line,
+            column,
+            group,
+            thread_in_group,
+        } => {
+            let element = Some(i64::from(element_bytes)).filter(|&bytes| bytes > 0);
+            Err(DeviceError::OutOfBounds(Box::new(OutOfBounds {
+                kernel,
+                argument,
+                argument_name,
+                kind,
+                byte_offset,
+                element_index: element.map(|bytes| byte_offset.div_euclid(bytes)),
+                bound_len,
+                bound_elements: element.map(|bytes| bound_len / bytes as u64),
+                access_bytes,
+                file,
+                line,
+                column,
+                group,
+                thread: prepared.shape.thread_position(thread_in_group),
+            })))
+        }
+    }
+}

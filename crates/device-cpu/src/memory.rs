@@ -1,0 +1,186 @@
+//! Buffers of the CPU device: host memory that kernels use directly.
+//!
+//! Owns [`CpuBuffer`]. Invariant: its bytes are only ever touched through raw pointers (host copies here,
+//! generated code elsewhere), or through slices under the exclusive side of the device's [`MemoryGate`].
+//! `pending` lists the completions of submitted work that uses the buffer, for `wait_unused`.
+
+use std::any::Any;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
+
+use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::completion::Completion;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::validate::check_range;
+
+use crate::aligned::AlignedMemory;
+
+/// Who may touch buffer contents how. Machine code and host copies use raw pointers and share the gate; the
+/// interpreter works on Rust slices and takes it alone.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryGate(RwLock<()>);
+
+impl MemoryGate {
+    /// For access through raw pointers.
+    pub(crate) fn shared(&self) -> RwLockReadGuard<'_, ()> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For access through slices.
+    pub(crate) fn exclusive(&self) -> RwLockWriteGuard<'_, ()> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What all buffers of a device share.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryAccount {
+    /// Who may touch contents.
+    pub(crate) gate: MemoryGate,
+    /// Bytes of live buffers.
+    pub(crate) allocated: AtomicU64,
+}
+
+/// A buffer in host memory.
+pub(crate) struct CpuBuffer {
+    memory: AlignedMemory,
+    storage_mode: StorageMode,
+    label: String,
+    account: Arc<MemoryAccount>,
+    pending: Mutex<Vec<Completion>>,
+}
+
+impl CpuBuffer {
+    pub(crate) fn new(
+        descriptor: &BufferDescriptor,
+        account: &Arc<MemoryAccount>,
+        limits: &Capabilities,
+    ) -> Result<Self, DeviceError> {
+        let requested = descriptor.length;
+        if requested > limits.max_buffer_bytes {
+            return Err(DeviceError::BufferTooLarge { requested, limit: limits.max_buffer_bytes });
+        }
+        let memory = usize::try_from(requested).ok().and_then(AlignedMemory::zeroed);
+        let memory = memory.ok_or(DeviceError::OutOfMemory { requested })?;
+        account.allocated.fetch_add(requested, Ordering::Relaxed);
+        Ok(CpuBuffer {
+            memory,
+            storage_mode: descriptor.storage_mode,
+            label: descriptor.label.clone(),
+            account: Arc::clone(account),
+            pending: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The first byte, for the device's own use.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.memory.start().as_ptr()
+    }
+
+    /// Whether it belongs to the device with that account.
+    pub(crate) fn belongs_to(&self, account: &Arc<MemoryAccount>) -> bool {
+        Arc::ptr_eq(&self.account, account)
+    }
+
+    /// Notes submitted work that uses the buffer.
+    pub(crate) fn note_use(&self, completion: &Completion) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        // Work of one queue ends in order, so the done ones go quickly and the list stays short.
+        pending.retain(|earlier| !earlier.is_done());
+        pending.push(completion.clone());
+    }
+
+    fn host_access(&self) -> Result<(), DeviceError> {
+        match self.storage_mode {
+            StorageMode::Shared => Ok(()),
+            StorageMode::Private => Err(DeviceError::Unsupported {
+                device: "cpu".to_owned(),
+                what: "host access to a private buffer".to_owned(),
+                alternative: "copy it to a shared buffer with a command".to_owned(),
+            }),
+        }
+    }
+}
+
+impl Buffer for CpuBuffer {
+    fn length(&self) -> u64 {
+        self.memory.len() as u64
+    }
+
+    fn storage_mode(&self) -> StorageMode {
+        self.storage_mode
+    }
+
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn contents(&self) -> Option<NonNull<u8>> {
+        self.host_access().is_ok().then(|| self.memory.start())
+    }
+
+    fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError> {
+        self.host_access()?;
+        check_range(offset, destination.len() as u64, self.length())?;
+        let _gate = self.account.gate.shared();
+        // SAFETY: the range is within the buffer (checked above), `destination` is exclusively ours, and no
+        // slice into the buffer exists while the gate is shared.
+        unsafe {
+            let source = self.start().add(offset as usize);
+            std::ptr::copy_nonoverlapping(source, destination.as_mut_ptr(), destination.len());
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError> {
+        self.host_access()?;
+        check_range(offset, source.len() as u64, self.length())?;
+        let _gate = self.account.gate.shared();
+        // SAFETY: the range is within the buffer (checked above); no slice into the buffer exists while the
+        // gate is shared, so `source` does not overlap it.
+        unsafe {
+            let destination = self.start().add(offset as usize);
+            std::ptr::copy_nonoverlapping(source.as_ptr(), destination, source.len());
+        }
+        Ok(())
+    }
+
+    fn wait_unused(&self, timeout: Option<Duration>) -> bool {
+        let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let unused = pending.iter().all(|completion| match limit {
+            None => {
+                // How the work ended is its submitter's business.
+                let _outcome = completion.wait();
+                true
+            }
+            Some(limit) => completion.wait_timeout(limit.saturating_duration_since(Instant::now())).is_some(),
+        });
+        if unused {
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            pending.retain(|completion| !completion.is_done());
+        }
+        unused
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for CpuBuffer {
+    fn drop(&mut self) {
+        self.account.allocated.fetch_sub(self.memory.len() as u64, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for CpuBuffer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (label, length) = (&self.label, self.memory.len());
+        formatter.debug_struct("CpuBuffer").field("label", label).field("length", &length).finish()
+    }
+}

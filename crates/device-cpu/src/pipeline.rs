@@ -1,0 +1,153 @@
+//! Pipelines of the CPU device: loaded machine code, or the interpreter.
+//!
+//! Owns [`CpuPipeline`] and [`LoadedCode`], the cache that loads an artifact's object once for all its kernels.
+//! Invariant: an entry's address is called only while its `LoadedObject` is held here.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use anymetal_hal::artifact::{Artifact, ArtifactCode, KernelInfo};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::launch::{CpuEntry, DispatchInterpreter, FAULT_SYMBOL};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate::check_arguments;
+
+use crate::fault::anymetal_fault;
+use crate::loader::{LoadedObject, default_symbols};
+
+/// A kernel ready to run.
+pub(crate) struct CpuPipeline {
+    artifact: Arc<Artifact>,
+    kernel: usize,
+    code: Code,
+    pace: Pace,
+}
+
+/// What runs a kernel.
+pub(crate) enum Code {
+    /// Machine code; the object keeps the entry's pages mapped.
+    Native { entry: CpuEntry, _object: Arc<LoadedObject> },
+    /// The compiler's interpreter.
+    Interpreter(Arc<dyn DispatchInterpreter>),
+}
+
+/// How long a threadgroup took last time, in 1/16 ns; 0: not known. A guess that decides only whether helpers
+/// are called at once.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(AtomicU64);
+
+impl Pace {
+    /// The nanoseconds that so many threadgroups may take, if the kernel ran before.
+    pub(crate) fn estimate(&self, groups: u64) -> Option<u64> {
+        let sixteenths = self.0.load(Ordering::Relaxed);
+        (sixteenths != 0)
+            .then(|| (u128::from(sixteenths) * u128::from(groups) / 16).min(u128::from(u64::MAX)) as u64)
+    }
+
+    /// Notes what one thread did in that time.
+    pub(crate) fn note(&self, nanoseconds: u64, groups: u64) {
+        if groups > 0 {
+            let sixteenths =
+                (u128::from(nanoseconds) * 16 / u128::from(groups)).clamp(1, u128::from(u64::MAX));
+            self.0.store(sixteenths as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+impl CpuPipeline {
+    pub(crate) fn new(
+        artifact: &Arc<Artifact>,
+        kernel: &str,
+        loaded: &LoadedCode,
+    ) -> Result<Self, DeviceError> {
+        let unknown = || DeviceError::UnknownKernel {
+            name: kernel.to_owned(),
+            existing: artifact.kernel_names().map(str::to_owned).collect(),
+        };
+        let index = artifact.kernels.iter().position(|info| info.name == kernel).ok_or_else(unknown)?;
+        let info = &artifact.kernels[index];
+        check_arguments(info, "cpu")?;
+        let code = match &artifact.code {
+            ArtifactCode::Interpreter(interpreter) => Code::Interpreter(Arc::clone(interpreter)),
+            ArtifactCode::Object(bytes) => native(loaded.object(artifact, bytes, kernel)?, info)?,
+        };
+        Ok(CpuPipeline { artifact: Arc::clone(artifact), kernel: index, code, pace: Pace::default() })
+    }
+
+    /// The artifact that the kernel is part of.
+    pub(crate) fn artifact(&self) -> &Artifact {
+        &self.artifact
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.pace
+    }
+}
+
+fn native(object: Arc<LoadedObject>, kernel: &KernelInfo) -> Result<Code, DeviceError> {
+    let address = object.symbol(&kernel.symbol).ok_or_else(|| DeviceError::UnloadableCode {
+        kernel: kernel.name.clone(),
+        reason: format!("the object does not define `{}`", kernel.symbol),
+    })?;
+    // SAFETY: the artifact's contract is that this symbol is a `CpuEntry`; the object that holds its code is
+    // kept beside it.
+    let entry = unsafe { std::mem::transmute::<*const u8, CpuEntry>(address) };
+    Ok(Code::Native { entry, _object: object })
+}
+
+impl Pipeline for CpuPipeline {
+    fn kernel(&self) -> &KernelInfo {
+        &self.artifact.kernels[self.kernel]
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl fmt::Debug for CpuPipeline {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("CpuPipeline").field("kernel", &self.kernel().name).finish_non_exhaustive()
+    }
+}
+
+/// Objects in memory, by artifact, as long as a pipeline uses them.
+#[derive(Debug, Default)]
+pub(crate) struct LoadedCode {
+    entries: Mutex<Vec<(Weak<Artifact>, Weak<LoadedObject>)>>,
+}
+
+impl LoadedCode {
+    fn object(
+        &self,
+        artifact: &Arc<Artifact>,
+        bytes: &[u8],
+        kernel: &str,
+    ) -> Result<Arc<LoadedObject>, DeviceError> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        // A weak handle keeps its allocation, so a live address names one artifact only.
+        entries.retain(|(artifact, object)| artifact.strong_count() > 0 && object.strong_count() > 0);
+        let address = Arc::as_ptr(artifact);
+        let known = entries.iter().find(|(known, _)| std::ptr::eq(known.as_ptr(), address));
+        if let Some(object) = known.and_then(|(_, object)| object.upgrade()) {
+            return Ok(object);
+        }
+        let object = LoadedObject::load(bytes, &resolve).map_err(|error| DeviceError::UnloadableCode {
+            kernel: kernel.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let object = Arc::new(object);
+        entries.push((Arc::downgrade(artifact), Arc::downgrade(&object)));
+        Ok(object)
+    }
+}
+
+fn resolve(symbol: &str) -> Option<*const ()> {
+    if symbol == FAULT_SYMBOL { Some(anymetal_fault as *const ()) } else { default_symbols(symbol) }
+}

@@ -1,0 +1,150 @@
+//! Artifacts for the tests: C kernels compiled by gcc, and helpers to launch them.
+
+use std::process::Command as Process;
+use std::sync::{Arc, OnceLock};
+
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_hal::artifact::{
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
+    FaultKind, FaultSite, KernelInfo, ScalarType,
+};
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission};
+use anymetal_hal::device::Device;
+use anymetal_hal::pipeline::Pipeline;
+
+/// A device with so many threads.
+pub(crate) fn device(threads: usize) -> CpuDevice {
+    CpuDevice::new(&CpuDeviceOptions { threads: Some(threads), ..CpuDeviceOptions::default() }).unwrap()
+}
+
+/// The kernels of `kernels.c`, compiled once per process.
+pub(crate) fn artifact() -> Arc<Artifact> {
+    static ARTIFACT: OnceLock<Arc<Artifact>> = OnceLock::new();
+    Arc::clone(ARTIFACT.get_or_init(|| Arc::new(compile())))
+}
+
+fn compile() -> Artifact {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device/kernels.c");
+    let output =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels-{}.o", std::process::id()));
+    let flags = ["-c", "-O2", "-ffreestanding", "-Wall", "-Werror", "-o"];
+    let status = Process::new("gcc").args(flags).arg(&output).arg(source).status().expect("gcc runs");
+    assert!(status.success(), "gcc refused kernels.c");
+    let object = std::fs::read(&output).unwrap();
+    std::fs::remove_file(&output).unwrap();
+    let mut worker_memory = kernel("worker_memory", &["out"]);
+    worker_memory.threadgroup_static_bytes = 100;
+    worker_memory.scratch_bytes = 4096;
+    worker_memory.scratch_bytes_per_simdgroup = 64;
+    worker_memory.arguments.push(ArgumentInfo {
+        kind: ArgumentKind::ThreadgroupMemory,
+        address_space: AddressSpace::Threadgroup,
+        ..argument(0, "tile")
+    });
+    let mut saxpy = kernel("saxpy", &["x", "y", "a"]);
+    saxpy.arguments[2].is_reference = true;
+    saxpy.arguments[2].min_bytes = 4;
+    Artifact {
+        target: ArtifactTarget::Cpu { triple: "host".into(), cpu: "host".into(), features: String::new() },
+        code: ArtifactCode::Object(object.into()),
+        kernels: vec![
+            kernel("empty", &[]),
+            saxpy,
+            kernel("count", &["counts"]),
+            kernel("tally", &["counter"]),
+            kernel("endless", &[]),
+            kernel("checked_store", &["out"]),
+            worker_memory,
+        ],
+        fault_sites: vec![FaultSite {
+            kernel: "checked_store".into(),
+            argument: Some(0),
+            argument_name: "out".into(),
+            address_space: AddressSpace::Device,
+            kind: FaultKind::Store,
+            access_bytes: 4,
+            element_bytes: 4,
+            file: "store.metal".into(),
+            line: 12,
+            column: 5,
+        }],
+        fingerprint: "tests".into(),
+    }
+}
+
+/// A kernel whose arguments are float buffers.
+pub(crate) fn kernel(name: &str, arguments: &[&str]) -> KernelInfo {
+    let mut kernel = KernelInfo::new(name, name);
+    kernel.arguments = (0..).zip(arguments).map(|(index, name)| argument(index, name)).collect();
+    kernel
+}
+
+fn argument(index: u32, name: &str) -> ArgumentInfo {
+    ArgumentInfo {
+        index,
+        name: name.into(),
+        kind: ArgumentKind::Buffer,
+        address_space: AddressSpace::Device,
+        type_name: "float".into(),
+        element: ElementType::Scalar(ScalarType::F32),
+        element_size: 4,
+        element_align: 4,
+        min_bytes: 0,
+        is_reference: false,
+        access: Access::ReadWrite,
+        enabled: true,
+        slot: index,
+    }
+}
+
+/// The pipeline of a test kernel.
+pub(crate) fn pipeline(device: &CpuDevice, kernel: &str) -> Arc<dyn Pipeline> {
+    device.pipeline(&artifact(), kernel).unwrap()
+}
+
+/// A buffer of so many zero bytes.
+pub(crate) fn zeroed(device: &CpuDevice, length: u64) -> Arc<dyn Buffer> {
+    device.buffer(&BufferDescriptor::shared(length)).unwrap()
+}
+
+/// A buffer with those words.
+pub(crate) fn words(device: &CpuDevice, words: &[u32]) -> Arc<dyn Buffer> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let buffer = zeroed(device, bytes.len() as u64);
+    buffer.write(0, &bytes).unwrap();
+    buffer
+}
+
+/// The words of a buffer.
+pub(crate) fn read_words(buffer: &dyn Buffer) -> Vec<u32> {
+    let mut bytes = vec![0; buffer.length() as usize];
+    buffer.read(0, &mut bytes).unwrap();
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+/// Binds a whole buffer.
+pub(crate) fn bind(index: u32, buffer: &Arc<dyn Buffer>) -> Binding {
+    Binding { index, resource: BoundResource::Buffer { buffer: Arc::clone(buffer), offset: 0, length: None } }
+}
+
+/// A dispatch in one dimension.
+pub(crate) fn dispatch(
+    pipeline: &Arc<dyn Pipeline>,
+    bindings: Vec<Binding>,
+    threads: u32,
+    group: u32,
+) -> Command {
+    Command::Dispatch(Dispatch {
+        pipeline: Arc::clone(pipeline),
+        bindings,
+        threadgroup_memory: Vec::new(),
+        grid: Grid::Threads([threads, 1, 1]),
+        group_size: [group, 1, 1],
+    })
+}
+
+/// A submission with default settings.
+pub(crate) fn submission(commands: Vec<Command>) -> Submission {
+    Submission { commands, ..Submission::default() }
+}

@@ -1,0 +1,7 @@
+//! The CPU device under test, through the hal traits only. Kernels are C, compiled by gcc when the tests run.
+
+mod faults;
+mod interpreter;
+mod kernels;
+mod launches;
+mod queues;
