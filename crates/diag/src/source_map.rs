@@ -142,6 +142,8 @@ impl SourceFile {
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<Arc<SourceFile>>,
+    /// The expansions with the lowest ids, shared by all clones.
+    frozen: Arc<Vec<Expansion>>,
     expansions: Vec<Expansion>,
 }
 
@@ -180,12 +182,21 @@ impl SourceMap {
     /// Registers a macro expansion.
     pub fn add_expansion(&mut self, expansion: Expansion) -> ExpansionId {
         self.expansions.push(expansion);
-        ExpansionId(self.expansions.len() as u32 - 1)
+        ExpansionId((self.frozen.len() + self.expansions.len()) as u32 - 1)
     }
 
     /// The expansion, if there is one.
     pub fn expansion(&self, id: ExpansionId) -> Option<&Expansion> {
-        self.expansions.get(id.0 as usize)
+        let id = id.0 as usize;
+        self.frozen.get(id).or_else(|| self.expansions.get(id.checked_sub(self.frozen.len())?))
+    }
+
+    /// Makes clones share the expansions registered so far. Worth it for a map that is cloned often,
+    /// such as the library's.
+    pub fn freeze(&mut self) {
+        let mut all = Vec::clone(&self.frozen);
+        all.append(&mut self.expansions);
+        self.frozen = Arc::new(all);
     }
 
     /// File name, line and column of a span's start, as spelled.

@@ -58,11 +58,11 @@ pub(crate) enum RawKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Problem {
     /// A string or character literal without its closing quote.
-    UnterminatedLiteral,
+    OpenLiteral,
     /// A raw string without its closing delimiter.
-    UnterminatedRawString,
+    OpenRawString,
     /// A block comment before this token that never ends; where it begins.
-    UnterminatedComment(u32),
+    CommentBefore(u32),
 }
 
 /// Whether line ends are tokens.
@@ -116,7 +116,7 @@ impl<'a> Scanner<'a> {
             name,
             space: blank.space,
             line_start: blank.line_start || at_start,
-            problem: problem.or(blank.unterminated.map(Problem::UnterminatedComment)),
+            problem: problem.or(blank.unterminated.map(Problem::CommentBefore)),
         }
     }
 

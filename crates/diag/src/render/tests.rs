@@ -56,6 +56,24 @@ fn shows_the_use_of_a_macro_and_then_its_body() {
 }
 
 #[test]
+fn a_frozen_map_keeps_its_expansions() {
+    let (mut map, file) = map_with("A B");
+    let expansion = |name: &str| Expansion {
+        macro_name: Arc::from(name),
+        call_site: Span::new(file, 0, 1),
+        definition: Span::NONE,
+    };
+    let first = map.add_expansion(expansion("A"));
+    map.freeze();
+    let mut clone = map.clone();
+    let second = clone.add_expansion(expansion("B"));
+    let name = |map: &SourceMap, id| map.expansion(id).map(|expansion| expansion.macro_name.to_string());
+    assert_eq!(name(&clone, first).as_deref(), Some("A"));
+    assert_eq!(name(&clone, second).as_deref(), Some("B"));
+    assert_eq!((name(&map, second), name(&map, ExpansionId::NONE)), (None, None));
+}
+
+#[test]
 fn cuts_long_lines_but_counts_columns_from_their_start() {
     let line = format!("{}BAD{}", "x ".repeat(50_000), " y".repeat(50_000));
     let (map, file) = map_with(&line);

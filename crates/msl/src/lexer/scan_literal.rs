@@ -16,7 +16,7 @@ impl Scanner<'_> {
         let mut dirty = false;
         let problem = loop {
             match self.bytes.get(self.pos) {
-                None | Some(b'\n') => break Some(Problem::UnterminatedLiteral),
+                None | Some(b'\n') => break Some(Problem::OpenLiteral),
                 Some(&byte) if byte == quote => {
                     self.pos += 1;
                     break None;
@@ -67,7 +67,7 @@ impl Scanner<'_> {
             }
             None => {
                 self.pos += rest.find('\n').unwrap_or(rest.len());
-                Some(Problem::UnterminatedRawString)
+                Some(Problem::OpenRawString)
             }
         };
         (RawKind::Str, self.spelling(lo, false), problem)

@@ -72,12 +72,12 @@ fn reads_literals_with_prefixes() {
 #[test]
 fn reports_what_never_ends() {
     let problems = |text: &str| scan(text).iter().filter_map(|token| token.problem).collect::<Vec<_>>();
-    assert_eq!(problems("\"abc\nx"), [Problem::UnterminatedLiteral]);
-    assert_eq!(problems("'"), [Problem::UnterminatedLiteral]);
-    assert_eq!(problems("R\"(abc\n"), [Problem::UnterminatedRawString]);
+    assert_eq!(problems("\"abc\nx"), [Problem::OpenLiteral]);
+    assert_eq!(problems("'"), [Problem::OpenLiteral]);
+    assert_eq!(problems("R\"(abc\n"), [Problem::OpenRawString]);
     let mut scanner = Scanner::new("a /* b", 0);
     scanner.next(Lines::Cross);
-    assert_eq!(scanner.next(Lines::Cross).problem, Some(Problem::UnterminatedComment(2)));
+    assert_eq!(scanner.next(Lines::Cross).problem, Some(Problem::CommentBefore(2)));
 }
 
 #[test]

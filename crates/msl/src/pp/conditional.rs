@@ -155,7 +155,7 @@ impl Preprocessor<'_> {
             let token = self.lex_quietly(Lines::Cross);
             match token.kind {
                 RawKind::End => {
-                    if let (Some(Problem::UnterminatedComment(lo)), Some(frame)) =
+                    if let (Some(Problem::CommentBefore(lo)), Some(frame)) =
                         (token.problem, self.frames.last())
                     {
                         let span = Span::new(frame.id, lo, lo + 2);

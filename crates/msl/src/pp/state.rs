@@ -297,9 +297,9 @@ impl<'a> Preprocessor<'a> {
 
     fn report_problem(&mut self, problem: Problem, span: Span) {
         let (id, span, message) = match problem {
-            Problem::UnterminatedLiteral => ("unterminated-literal", span, "missing closing quote"),
-            Problem::UnterminatedRawString => ("unterminated-literal", span, "raw string is not terminated"),
-            Problem::UnterminatedComment(lo) => {
+            Problem::OpenLiteral => ("unterminated-literal", span, "missing closing quote"),
+            Problem::OpenRawString => ("unterminated-literal", span, "raw string is not terminated"),
+            Problem::CommentBefore(lo) => {
                 ("unterminated-comment", Span { lo, hi: lo + 2, ..span }, "comment is not terminated")
             }
         };

@@ -56,8 +56,8 @@ fn spell(kind: TokenKind) -> String {
 }
 
 fn run_with(text: &str, files: &[(&str, &str)], options: &Options) -> Run {
-    let mut loader = MemoryIncludes::default();
-    loader.files = files.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+    let files = files.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+    let mut loader = MemoryIncludes { files };
     let mut map = SourceMap::new();
     let mut sink = Sink::new();
     let main = map.add_file("main.metal", text);

@@ -20,7 +20,10 @@ pub struct Name(u32);
 
 /// Chunk `k` holds `FIRST_CHUNK << k` strings, so that a stored string never moves.
 const FIRST_CHUNK: usize = 1024;
-const CHUNK_COUNT: usize = 14;
+const CHUNK_COUNT: usize = 13;
+
+/// How many names a thread remembers for itself.
+const SEEN_CAPACITY: usize = 1 << 16;
 
 type Chunk = OnceLock<Box<[OnceLock<&'static str>]>>;
 
@@ -86,8 +89,9 @@ impl Name {
     /// The empty string.
     pub const EMPTY: Self = Self(RESERVED_COUNT as u32 + 1);
 
-    /// The most text the process-wide table stores.
-    pub const CAPACITY_BYTES: usize = 1 << 30;
+    /// The most text the process-wide table stores. There is a bound on the number of names, too: with
+    /// everything around them they take about a gigabyte at most.
+    pub const CAPACITY_BYTES: usize = 256 << 20;
 
     /// Interns a string.
     pub fn new(text: &str) -> Self {
@@ -99,7 +103,9 @@ impl Name {
             let table = guard.get_or_insert_with(Table::with_reserved);
             match table.intern(text) {
                 Some((text, index)) => {
-                    seen.insert(text, index);
+                    if seen.len() < SEEN_CAPACITY {
+                        seen.insert(text, index);
+                    }
                     Self(index)
                 }
                 None => Self(RESERVED_COUNT as u32),
