@@ -5,5 +5,6 @@ pub mod ast;
 pub mod builtins;
 pub mod hir;
 pub mod lexer;
+pub mod parser;
 pub mod pp;
 pub mod token;

@@ -1,0 +1,358 @@
+//! Declarations as written.
+
+use super::{Block, Expr, InitClause, OperatorName, Path, TemplateArg, Type};
+use crate::token::{MathMode, Name};
+use anymetal_diag::Span;
+use std::sync::Arc;
+
+/// `[[name(args)]]`; `[[clang::x]]` keeps the name `x` with its namespace.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// `clang` in `[[clang::optnone]]`.
+    pub namespace: Option<Name>,
+    /// The name.
+    pub name: Name,
+    /// The arguments as expressions (`buffer(0)`, `host_name("x")`, `access(read)`).
+    pub args: Vec<Expr>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A declaration.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind,
+    /// `template<…>` in front, outermost first (a member template of a class template has its own).
+    pub template: Option<TemplateParams>,
+    /// Where.
+    pub span: Span,
+}
+
+/// The shapes of declarations, at namespace, class and block scope.
+#[derive(Clone, Debug)]
+pub enum ItemKind {
+    /// `namespace a::b { … }` (nested ones are nested here).
+    Namespace(Namespace),
+    /// `using namespace n;`
+    UsingNamespace(Path),
+    /// `using a::b;`
+    UsingDeclaration(Path),
+    /// `using X = T;` or one declarator of a typedef.
+    Alias(TypeAlias),
+    /// A variable, program-scope constant, or static data member; one per declarator.
+    Variable(Variable),
+    /// A non-static data member.
+    Field(Field),
+    /// A function, method, constructor, operator; declared or defined; also `template<> …` full
+    /// specialisations (then `template` is present and empty).
+    Function(Arc<Function>),
+    /// A struct, class or union, declared or defined, primary or specialised.
+    Record(Arc<Record>),
+    /// An enumeration.
+    Enum(Arc<Enum>),
+    /// `static_assert(cond, "message")`
+    StaticAssert(Expr, Option<Name>),
+    /// `template R f<A>(…);` in its spellings.
+    ExplicitInstantiation(ExplicitInstantiation),
+    /// `#pragma METAL fp math_mode(..)` at namespace scope: holds to the end of the file.
+    MathMode(MathMode),
+    /// `;`
+    Empty,
+}
+
+/// A namespace.
+#[derive(Clone, Debug)]
+pub struct Namespace {
+    /// `None` for the anonymous one.
+    pub name: Option<Name>,
+    /// `inline`
+    pub is_inline: bool,
+    /// What it contains.
+    pub items: Vec<Item>,
+}
+
+/// `template<…>`.
+#[derive(Clone, Debug)]
+pub struct TemplateParams {
+    /// Empty for a full specialisation.
+    pub params: Vec<TemplateParam>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A template parameter.
+#[derive(Clone, Debug)]
+pub struct TemplateParam {
+    /// What it stands for.
+    pub kind: TemplateParamKind,
+    /// `None` when unnamed.
+    pub name: Option<Name>,
+    /// `...`
+    pub is_pack: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// The kinds of template parameters.
+#[derive(Clone, Debug)]
+pub enum TemplateParamKind {
+    /// `typename T = default`
+    Type(Option<Type>),
+    /// `int N = default`; the type may be a function pointer, a class or `auto`.
+    Value(Type, Option<Expr>),
+}
+
+/// A type alias.
+#[derive(Clone, Debug)]
+pub struct TypeAlias {
+    /// The new name.
+    pub name: Name,
+    /// What it names.
+    pub ty: Type,
+}
+
+/// Name, type and initialiser of a variable.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// The name; a qualified one (`S::x`) or a specialised one (`is_x<T>`) keeps its path.
+    pub declarator: Declarator,
+    /// Its full type.
+    pub ty: Type,
+    /// `= e`, `(args)`, `{…}`.
+    pub init: Option<Initialiser>,
+    /// `constexpr`
+    pub is_constexpr: bool,
+    /// `static`
+    pub is_static: bool,
+    /// `extern`
+    pub is_extern: bool,
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+/// What a declarator declares.
+#[derive(Clone, Debug)]
+pub struct Declarator {
+    /// The simple name.
+    pub name: Name,
+    /// `is_complex_v<T*>` in a variable template's specialisation.
+    pub specialisation: Option<Vec<TemplateArg>>,
+    /// The scope in `S<T>::x`.
+    pub scope: Option<Path>,
+}
+
+/// An initialiser.
+#[derive(Clone, Debug)]
+pub enum Initialiser {
+    /// `= e`
+    Assign(Expr),
+    /// `(a, b)`
+    Paren(Vec<Expr>),
+    /// `{a, b}` directly.
+    Brace(Vec<InitClause>),
+}
+
+/// A non-static data member.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// `None` for anonymous structs and unions.
+    pub name: Option<Name>,
+    /// Its type.
+    pub ty: Type,
+    /// Default member initialiser.
+    pub init: Option<Initialiser>,
+    /// Attributes (`[[id(n)]]`).
+    pub attributes: Vec<Attribute>,
+    /// Where.
+    pub span: Span,
+}
+
+/// What a function is called.
+#[derive(Clone, Debug)]
+pub enum FunctionName {
+    /// An ordinary name.
+    Name(Name),
+    /// An operator or conversion.
+    Operator(OperatorName),
+    /// The class's own name.
+    Constructor(Name),
+    /// `~S`
+    Destructor,
+}
+
+/// Words in front of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FunctionSpecifiers {
+    /// `constexpr`
+    pub is_constexpr: bool,
+    /// `static`
+    pub is_static: bool,
+    /// `inline` or an attribute that means it
+    pub is_inline: bool,
+    /// `explicit`
+    pub is_explicit: bool,
+    /// `kernel` or `[[kernel]]`
+    pub is_kernel: bool,
+    /// `vertex`, `fragment` and other stages, parsed and skipped later.
+    pub is_other_stage: bool,
+}
+
+/// Words behind a method's parameter list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MethodQualifiers {
+    /// `const`
+    pub is_const: bool,
+    /// `volatile`
+    pub is_volatile: bool,
+    /// `device`, `thread`, …
+    pub space: Option<super::AddressSpace>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// `None` when unnamed.
+    pub name: Option<Name>,
+    /// Its type as written (arrays not yet decayed; [`super::TypeKind::Pack`] for `Ts... xs`).
+    pub ty: Type,
+    /// Default argument.
+    pub default: Option<Expr>,
+    /// Attributes (`[[buffer(0)]]`, `[[thread_position_in_grid]]`, `[[function_constant(x)]]`).
+    pub attributes: Vec<Attribute>,
+    /// Where.
+    pub span: Span,
+}
+
+/// `member(args)` or `member{args}` of a constructor.
+#[derive(Clone, Debug)]
+pub struct MemInit {
+    /// The member, or the class itself (delegation), or a base.
+    pub name: Path,
+    /// The arguments.
+    pub args: Vec<InitClause>,
+    /// `{}`
+    pub braced: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// A function's body.
+#[derive(Clone, Debug)]
+pub enum FunctionBody {
+    /// `;`
+    None,
+    /// `{ … }`
+    Block(Block),
+    /// `= default`
+    Default,
+    /// `= delete`
+    Delete,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: FunctionName,
+    /// The scope in `S<T>::f` (definitions outside of the class).
+    pub scope: Option<Path>,
+    /// Explicit arguments in `template<> f<int>(…)`.
+    pub specialisation: Option<Vec<TemplateArg>>,
+    /// The result type; `None` for constructors and conversion operators. A trailing one is here.
+    pub ret: Option<Type>,
+    /// The parameters.
+    pub params: Vec<Param>,
+    /// `...` at the end (never supported, kept for the message).
+    pub is_variadic: bool,
+    /// Words in front.
+    pub specifiers: FunctionSpecifiers,
+    /// Words behind.
+    pub method: MethodQualifiers,
+    /// Attributes, of all places.
+    pub attributes: Vec<Attribute>,
+    /// Constructor initialisers.
+    pub mem_inits: Vec<MemInit>,
+    /// The body.
+    pub body: FunctionBody,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+/// Struct, class or union.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RecordKind {
+    /// `struct` and `class`
+    Struct,
+    /// `union`
+    Union,
+}
+
+/// A record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Struct or union.
+    pub kind: RecordKind,
+    /// `None` for anonymous ones.
+    pub name: Option<Name>,
+    /// The scope in `struct A::B { … }`.
+    pub scope: Option<Path>,
+    /// `<int, U*>` of a specialisation.
+    pub specialisation: Option<Vec<TemplateArg>>,
+    /// Base classes.
+    pub bases: Vec<Type>,
+    /// `None` for a declaration only.
+    pub members: Option<Vec<Item>>,
+    /// `alignas(e)`
+    pub align: Vec<Expr>,
+    /// `__attribute__((packed))` or `#pragma pack`.
+    pub is_packed: bool,
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+/// An enumeration.
+#[derive(Clone, Debug)]
+pub struct Enum {
+    /// `None` when anonymous.
+    pub name: Option<Name>,
+    /// `enum class`
+    pub is_scoped: bool,
+    /// `: T`
+    pub underlying: Option<Type>,
+    /// `None` for a declaration only.
+    pub enumerators: Option<Vec<Enumerator>>,
+    /// Where.
+    pub span: Span,
+}
+
+/// An enumerator.
+#[derive(Clone, Debug)]
+pub struct Enumerator {
+    /// Its name.
+    pub name: Name,
+    /// `= e`
+    pub value: Option<Expr>,
+    /// Where.
+    pub span: Span,
+}
+
+/// `template [[host_name("n")]] [[kernel]] decltype(f<A>) f<A>;`, the same by a typedef, or with the
+/// whole signature repeated.
+#[derive(Clone, Debug)]
+pub struct ExplicitInstantiation {
+    /// Attributes (`host_name`).
+    pub attributes: Vec<Attribute>,
+    /// The template and its arguments, or without arguments when they follow from the signature.
+    pub path: Path,
+    /// The parameter types when the signature was written out.
+    pub params: Option<Vec<Param>>,
+    /// The declared type when it was not (`decltype(f<A>)`, a typedef).
+    pub ty: Option<Type>,
+    /// `template struct S<int>;`
+    pub is_record: bool,
+}

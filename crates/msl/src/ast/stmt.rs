@@ -1,0 +1,149 @@
+//! Statements as written.
+
+use super::{Expr, Item, Type, Variable};
+use crate::token::MathMode;
+use anymetal_diag::Span;
+
+/// `{ … }`
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// In order.
+    pub stmts: Vec<Stmt>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A loop pragma.
+#[derive(Clone, Debug)]
+pub enum LoopHint {
+    /// `unroll(full)`
+    Full,
+    /// `unroll`, `unroll(enable)`
+    Enable,
+    /// `nounroll`, `unroll(disable)`
+    Disable,
+    /// `unroll(expr)`, `unroll_count(expr)`
+    Count(Expr),
+}
+
+/// What a `for` starts with.
+#[derive(Clone, Debug)]
+pub enum ForInit {
+    /// Nothing.
+    Empty,
+    /// Declarations.
+    Declaration(Vec<Variable>),
+    /// An expression.
+    Expr(Expr),
+}
+
+/// `case value:` or `default:`.
+#[derive(Clone, Debug)]
+pub enum SwitchLabel {
+    /// `case`
+    Case(Expr),
+    /// `default`
+    Default,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it is.
+    pub kind: StmtKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// The shapes of statements.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// `;`
+    Empty,
+    /// `{ … }`
+    Block(Block),
+    /// An expression.
+    Expr(Expr),
+    /// Variables of one declaration statement.
+    Variables(Vec<Variable>),
+    /// Any other declaration: alias, using, record, enum, `static_assert`.
+    Item(Box<Item>),
+    /// A declaration that gives several: a record and variables of it, several typedef names.
+    Items(Vec<Item>),
+    /// `if`
+    If {
+        /// `if constexpr`
+        is_constexpr: bool,
+        /// `if (init; cond)`
+        init: Option<Box<Stmt>>,
+        /// The condition; a declaration there (`if (int x = …)`) is [`StmtKind::If::declared`].
+        cond: Expr,
+        /// `if (T x = e)`: then `cond` is a path to it.
+        declared: Option<Box<Variable>>,
+        /// When true.
+        then: Box<Stmt>,
+        /// When false.
+        otherwise: Option<Box<Stmt>>,
+    },
+    /// `switch`: the body is a block in which [`StmtKind::Label`]s stand.
+    Switch {
+        /// The selector.
+        selector: Expr,
+        /// The body.
+        body: Box<Stmt>,
+    },
+    /// A `case` or `default` label, in front of the statement that follows it.
+    Label(SwitchLabel),
+    /// `for`
+    For {
+        /// First clause.
+        init: ForInit,
+        /// Second clause.
+        cond: Option<Expr>,
+        /// Third clause.
+        step: Option<Expr>,
+        /// The body.
+        body: Box<Stmt>,
+        /// Pragmas in front.
+        hint: Option<LoopHint>,
+    },
+    /// `for (T x : range)`
+    RangeFor {
+        /// The variable's type.
+        ty: Type,
+        /// The variable (its `init` is empty).
+        variable: Box<Variable>,
+        /// The range.
+        range: Expr,
+        /// The body.
+        body: Box<Stmt>,
+        /// Pragmas in front.
+        hint: Option<LoopHint>,
+    },
+    /// `while`
+    While {
+        /// The condition.
+        cond: Expr,
+        /// The body.
+        body: Box<Stmt>,
+        /// Pragmas in front.
+        hint: Option<LoopHint>,
+    },
+    /// `do … while`
+    DoWhile {
+        /// The body.
+        body: Box<Stmt>,
+        /// The condition.
+        cond: Expr,
+        /// Pragmas in front.
+        hint: Option<LoopHint>,
+    },
+    /// `break`
+    Break,
+    /// `continue`
+    Continue,
+    /// `return`
+    Return(Option<Expr>),
+    /// `#pragma METAL fp math_mode(..)`: holds to the end of the enclosing block.
+    MathMode(MathMode),
+}

@@ -1,0 +1,313 @@
+//! The parser: tokens to the syntax tree.
+//!
+//! Hand-written recursive descent. It resolves nothing, but tracks which names are types, templates
+//! and namespaces ([`scope`]), because C++'s grammar needs to know: `a < b` and `(a)(b)` parse by what
+//! `a` is. A name it does not know is tried both ways (it may be declared later, or be misspelled).
+//!
+//! Invariants: parsing always ends and consumes every token, whatever the input: each loop either
+//! advances or skips to a synchronisation point; recursion is bounded by [`MAX_DEPTH`] and tree height
+//! by [`MAX_HEIGHT`], both with a diagnostic. Errors are reported once and parsing goes on.
+//! Start with [`parse`], then `decl.rs`.
+
+mod attribute;
+mod chain;
+mod decl;
+mod declarator;
+mod enumeration;
+mod expr;
+mod function;
+mod postfix;
+mod record;
+mod scope;
+mod specifier;
+mod stmt;
+mod template;
+mod variable;
+
+#[cfg(test)]
+mod tests;
+
+pub use scope::Scopes;
+
+use crate::ast::Item;
+use crate::token::{Kw, Name, Punct, Token, TokenKind};
+use anymetal_diag::{Diagnostic, Sink, Span};
+use scope::{NameKind, ScopeId};
+
+/// How deeply constructs may nest.
+pub const MAX_DEPTH: u32 = 200;
+
+/// How high one expression's tree may be.
+pub const MAX_HEIGHT: u32 = 1500;
+
+/// A parsed translation unit.
+#[derive(Debug)]
+pub struct ParsedUnit {
+    /// The declarations.
+    pub items: Vec<Item>,
+    /// The names declared, to start the next unit from.
+    pub scopes: Scopes,
+}
+
+/// Parses a token stream that ends with `Eof`, starting from the names in `scopes`.
+pub fn parse(tokens: &[Token], scopes: Scopes, sink: &mut Sink) -> ParsedUnit {
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        split_greater: false,
+        template_depth: 0,
+        angle: false,
+        depth: 0,
+        height: 0,
+        scopes,
+        sink,
+        pending_errors: None,
+    };
+    let items = parser.translation_unit();
+    ParsedUnit { items, scopes: parser.scopes }
+}
+
+/// The parser's state: a position in the tokens and the names seen so far.
+struct Parser<'t> {
+    tokens: &'t [Token],
+    at: usize,
+    /// The current token is `>>`, and its first half was consumed as a closing angle bracket.
+    split_greater: bool,
+    /// How many `template<…>` heads enclose the current declaration.
+    template_depth: u32,
+    /// Inside template arguments, outside of parentheses: `>` closes.
+    angle: bool,
+    depth: u32,
+    /// The height of the expression parsed last.
+    height: u32,
+    scopes: Scopes,
+    sink: &'t mut Sink,
+    /// While something is only tried, the number of errors it would have reported.
+    pending_errors: Option<u32>,
+}
+
+/// A place to return to.
+#[derive(Clone, Copy)]
+struct Checkpoint {
+    at: usize,
+    split_greater: bool,
+    angle: bool,
+    height: u32,
+    scope: ScopeId,
+}
+
+impl<'t> Parser<'t> {
+    // --- tokens
+
+    fn peek(&self) -> TokenKind {
+        if self.split_greater {
+            return TokenKind::Punct(Punct::Greater);
+        }
+        self.peek_at(0)
+    }
+
+    fn peek_at(&self, ahead: usize) -> TokenKind {
+        self.tokens.get(self.at + ahead).map_or(TokenKind::Eof, |token| token.kind)
+    }
+
+    fn span(&self) -> Span {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(Span::NONE, |token| token.span)
+    }
+
+    fn previous_span(&self) -> Span {
+        match self.at.checked_sub(1) {
+            Some(at) => self.tokens[at].span,
+            None => self.span(),
+        }
+    }
+
+    fn since(&self, start: Span) -> Span {
+        start.to(self.previous_span())
+    }
+
+    fn at_end(&self) -> bool {
+        matches!(self.peek(), TokenKind::Eof)
+    }
+
+    fn advance(&mut self) -> TokenKind {
+        let kind = self.peek();
+        self.split_greater = false;
+        if !matches!(kind, TokenKind::Eof) {
+            self.at += 1;
+        }
+        kind
+    }
+
+    fn is(&self, punct: Punct) -> bool {
+        self.peek() == TokenKind::Punct(punct)
+    }
+
+    fn is_kw(&self, keyword: Kw) -> bool {
+        self.peek() == TokenKind::Keyword(keyword)
+    }
+
+    fn next_is(&self, ahead: usize, punct: Punct) -> bool {
+        self.peek_at(ahead) == TokenKind::Punct(punct)
+    }
+
+    fn eat(&mut self, punct: Punct) -> bool {
+        let found = self.is(punct);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn eat_kw(&mut self, keyword: Kw) -> bool {
+        let found = self.is_kw(keyword);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, punct: Punct, context: &str) -> bool {
+        if self.eat(punct) {
+            return true;
+        }
+        let found = self.peek();
+        self.error(
+            "expected-token",
+            self.span(),
+            format!("expected `{}` {context}, found {found}", punct.as_str()),
+        );
+        false
+    }
+
+    /// Closes template arguments or parameters, taking `>>` apart.
+    fn expect_greater(&mut self) -> bool {
+        if self.split_greater || self.is(Punct::Greater) {
+            self.advance();
+            return true;
+        }
+        if self.is(Punct::Shr) {
+            self.split_greater = true;
+            return true;
+        }
+        self.expect(Punct::Greater, "to end the template list")
+    }
+
+    fn is_greater(&self) -> bool {
+        self.is(Punct::Greater) || self.is(Punct::Shr)
+    }
+
+    fn ident(&mut self, what: &str) -> Option<(Name, Span)> {
+        let span = self.span();
+        if let TokenKind::Ident(name) = self.peek() {
+            self.advance();
+            return Some((name, span));
+        }
+        let found = self.peek();
+        self.error("expected-name", span, format!("expected {what}, found {found}"));
+        None
+    }
+
+    // --- errors and limits
+
+    fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(id, span, message));
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        match &mut self.pending_errors {
+            Some(count) => *count += 1,
+            None => self.sink.push(diagnostic),
+        }
+    }
+
+    /// Runs `parse` one level deeper; too deep is an error that skips the rest of the unit.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> T, otherwise: impl FnOnce(&mut Self) -> T) -> T {
+        if self.depth >= MAX_DEPTH {
+            self.too_deep();
+            return otherwise(self);
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn too_deep(&mut self) {
+        let message = format!("nested more than {MAX_DEPTH} levels deep");
+        let span = self.span();
+        // Everything after would only nest deeper or fail to close: stop here, whether tried or real.
+        if self.pending_errors.is_none() {
+            self.sink.push(Diagnostic::error("too-deep", span, message));
+            self.at = self.tokens.len().saturating_sub(1);
+        } else {
+            self.pending_errors = self.pending_errors.map(|count| count + 1);
+        }
+        self.split_greater = false;
+    }
+
+    // --- trying
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            at: self.at,
+            split_greater: self.split_greater,
+            angle: self.angle,
+            height: self.height,
+            scope: self.scopes.current(),
+        }
+    }
+
+    fn rewind(&mut self, to: Checkpoint) {
+        self.at = to.at;
+        self.split_greater = to.split_greater;
+        self.angle = to.angle;
+        self.height = to.height;
+        self.scopes.set_current(to.scope);
+    }
+
+    /// Tries to parse something; on `None` or an error nothing has happened.
+    fn attempt<T>(&mut self, parse: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let start = self.checkpoint();
+        let outer = self.pending_errors.replace(0);
+        let result = parse(self);
+        let errors = std::mem::replace(&mut self.pending_errors, outer).unwrap_or(0);
+        if result.is_some() && errors == 0 {
+            return result;
+        }
+        self.rewind(start);
+        None
+    }
+
+    // --- synchronisation
+
+    /// Skips to after the next `;` or before a closing brace at this level, to go on after an error.
+    fn skip_statement(&mut self) {
+        let mut open = 0u32;
+        loop {
+            match self.peek() {
+                TokenKind::Eof => return,
+                TokenKind::Punct(Punct::LBrace | Punct::LParen | Punct::LBracket) => open += 1,
+                TokenKind::Punct(Punct::RBrace) if open == 0 => return,
+                TokenKind::Punct(Punct::RBrace) => {
+                    open -= 1;
+                    if open == 0 {
+                        self.advance();
+                        self.eat(Punct::Semi);
+                        return;
+                    }
+                }
+                TokenKind::Punct(Punct::RParen | Punct::RBracket) => open = open.saturating_sub(1),
+                TokenKind::Punct(Punct::Semi) if open == 0 => {
+                    self.advance();
+                    return;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    fn classify(&self, name: Name) -> NameKind {
+        self.scopes.lookup(name).map_or(NameKind::Unknown, |entry| entry.kind)
+    }
+}

@@ -1,0 +1,309 @@
+//! Declarators: the part of a declaration around a name, `*const p[4]`, `(&vals)[N]`, `f(int x)`.
+//!
+//! A declarator is read into a list of modifiers, innermost last, and then applied to the base type.
+
+use super::attribute::Attributes;
+use super::chain::Expected;
+use super::scope::NameKind;
+use super::Parser;
+use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
+use crate::token::{Kw, Name, Punct, TokenKind};
+use anymetal_diag::Span;
+
+/// Pointers and arrays of pointers to… beyond this count nobody means.
+const MAX_MODIFIERS: usize = 64;
+
+enum Modifier {
+    /// `...` in front of the name.
+    Pack,
+    Pointer(Qualifiers),
+    Reference { rvalue: bool, quals: Qualifiers },
+    Array(Option<Expr>),
+    Function(Vec<Param>),
+}
+
+/// What a declarator says.
+pub(super) struct ParsedDeclarator {
+    pub(super) name: Option<DeclaratorName>,
+    pub(super) ty: Type,
+    /// For functions: the parameters, when the outermost part of the declarator is a function.
+    pub(super) params: Option<(Vec<Param>, bool)>,
+    pub(super) attributes: Attributes,
+    pub(super) span: Span,
+}
+
+/// The name in a declarator.
+pub(super) struct DeclaratorName {
+    pub(super) name: FunctionName,
+    pub(super) scope: Option<Path>,
+    pub(super) args: Option<Vec<TemplateArg>>,
+}
+
+impl DeclaratorName {
+    /// The simple name, unless it is an operator.
+    pub(super) fn simple(&self) -> Option<Name> {
+        match self.name {
+            FunctionName::Name(name) | FunctionName::Constructor(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// Where a declarator stands decides what a parenthesis behind the name means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At namespace or class scope: parameters.
+    Namespace,
+    /// In a function: an initialiser.
+    Block,
+    /// A parameter or type name.
+    Param,
+}
+
+impl Parser<'_> {
+    pub(super) fn abstract_declarator(&mut self, base: Type) -> Option<Type> {
+        let declarator = self.declarator(base, Place::Param, false)?;
+        Some(declarator.ty)
+    }
+
+    /// Parses a declarator over `base`. With `named` false, a name is not looked for.
+    pub(super) fn declarator(&mut self, base: Type, place: Place, named: bool) -> Option<ParsedDeclarator> {
+        let start = base.span;
+        let mut attributes = Attributes::default();
+        let mut mods = Vec::new();
+        let mut params = None;
+        let (name, span) = self.declarator_parts(place, named, &mut mods, &mut params, &mut attributes)?;
+        let mut ty = base;
+        for modifier in mods {
+            ty = apply(ty, modifier, self.since(start));
+        }
+        self.attributes(&mut attributes);
+        Some(ParsedDeclarator { name, ty, params, attributes, span })
+    }
+
+    fn declarator_parts(
+        &mut self,
+        place: Place,
+        named: bool,
+        mods: &mut Vec<Modifier>,
+        params: &mut Option<(Vec<Param>, bool)>,
+        attributes: &mut Attributes,
+    ) -> Option<(Option<DeclaratorName>, Span)> {
+        self.pointer_operators(mods)?;
+        self.attributes(attributes);
+        let is_pack = self.eat(Punct::Ellipsis);
+        if is_pack {
+
+            mods.push(Modifier::Pack);
+        }
+        let nested = self.is(Punct::LParen) && (self.at_nested_declarator() || (named && self.at_parenthesised_name()));
+        let mut inner = Vec::new();
+        let mut name = None;
+        let mut span = self.span();
+        let mut is_inner = false;
+        if nested {
+            self.advance();
+            let found = self.nested(
+                |p| p.declarator_parts(place, named, &mut inner, &mut None, attributes),
+                |_| None,
+            )?;
+            (name, span) = found;
+            self.expect(Punct::RParen, "to end the declarator");
+            is_inner = true;
+        } else if named {
+            (name, span) = self.declarator_name()?;
+            self.attributes(attributes);
+        }
+        self.suffixes(place, name.is_some() || is_inner || !named, is_inner, mods, params)?;
+        mods.extend(inner);
+        Some((name, span))
+    }
+
+    fn pointer_operators(&mut self, mods: &mut Vec<Modifier>) -> Option<()> {
+        loop {
+            let modifier = match self.peek() {
+                TokenKind::Punct(Punct::Star) => Some(false),
+                TokenKind::Punct(Punct::Amp | Punct::AndAnd) => Some(true),
+                // `device float* thread& x`: a space between pointer operators belongs to the left one.
+                _ => return Some(()),
+            };
+            let rvalue = self.is(Punct::AndAnd);
+            self.advance();
+            let mut quals = Qualifiers::default();
+            while self.qualifier(&mut quals) {}
+            mods.push(match modifier {
+                Some(true) => Modifier::Reference { rvalue, quals },
+                _ => Modifier::Pointer(quals),
+            });
+            if mods.len() > MAX_MODIFIERS {
+                self.error("too-deep", self.span(), "too many pointer operators");
+                return None;
+            }
+        }
+    }
+
+    /// `(*p)`, `(&a)`, `(thread &a)`, `(&)` in an abstract one.
+    fn at_nested_declarator(&self) -> bool {
+        let mut ahead = 1;
+        while matches!(
+            self.peek_at(ahead),
+            TokenKind::Keyword(Kw::Device | Kw::Constant | Kw::Threadgroup | Kw::Thread | Kw::Const)
+        ) {
+            ahead += 1;
+        }
+        matches!(self.peek_at(ahead), TokenKind::Punct(Punct::Star | Punct::Amp | Punct::AndAnd))
+    }
+
+    /// `(name)(…)` or `(name)[…]`: needless parentheses, common in typedefs of function types.
+    fn at_parenthesised_name(&self) -> bool {
+        matches!(self.peek_at(1), TokenKind::Ident(_))
+            && self.next_is(2, Punct::RParen)
+            && (self.next_is(3, Punct::LParen) || self.next_is(3, Punct::LBracket))
+    }
+
+    fn declarator_name(&mut self) -> Option<(Option<DeclaratorName>, Span)> {
+        let span = self.span();
+        match self.peek() {
+            TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) | TokenKind::Keyword(Kw::Operator) => {}
+            TokenKind::Punct(Punct::Tilde) => {
+                self.advance();
+                self.ident("the class's name")?;
+                let name = DeclaratorName { name: FunctionName::Destructor, scope: None, args: None };
+                return Some((Some(name), span));
+            }
+            _ => return Some((None, span)),
+        }
+        let mut path = self.path(Expected::Value)?.path;
+        let last = path.segments.pop()?;
+        let span = last.span;
+        let scope = (!path.segments.is_empty()).then_some(path);
+        let name = match last.operator {
+            Some(operator) => FunctionName::Operator(operator),
+            None => FunctionName::Name(last.name),
+        };
+        Some((Some(DeclaratorName { name, scope, args: last.args }), span))
+    }
+
+    fn suffixes(
+        &mut self,
+        place: Place,
+        may_be_function: bool,
+        is_inner: bool,
+        mods: &mut Vec<Modifier>,
+        params: &mut Option<(Vec<Param>, bool)>,
+    ) -> Option<()> {
+        let mut arrays = Vec::new();
+        loop {
+            if self.is(Punct::LBracket) && !self.next_is(1, Punct::LBracket) {
+                self.advance();
+                let angle = std::mem::replace(&mut self.angle, false);
+                let len = if self.is(Punct::RBracket) { None } else { Some(self.conditional_expr()) };
+                self.angle = angle;
+                self.expect(Punct::RBracket, "to end the array bound");
+                arrays.push(len);
+                if arrays.len() > MAX_MODIFIERS {
+                    self.error("too-deep", self.span(), "too many array dimensions");
+                    return None;
+                }
+            } else if self.is(Punct::LParen) && may_be_function && arrays.is_empty() {
+                let parameters = match place {
+                    Place::Block if !is_inner => false,
+                    Place::Block | Place::Param => true,
+                    Place::Namespace => is_inner || self.at_parameters(),
+                };
+                if !parameters {
+                    break;
+                }
+                let (list, variadic) = self.parameters()?;
+                if is_inner || place == Place::Param {
+                    mods.push(Modifier::Function(list));
+                } else {
+                    *params = Some((list, variadic));
+                }
+                break;
+            } else {
+                break;
+            }
+        }
+        mods.extend(arrays.into_iter().rev().map(Modifier::Array));
+        Some(())
+    }
+
+    /// At namespace or class scope: do parameters follow, or an initialiser's arguments?
+    fn at_parameters(&self) -> bool {
+        match self.peek_at(1) {
+            TokenKind::Punct(Punct::RParen | Punct::Ellipsis | Punct::LBracket) => true,
+            TokenKind::Keyword(Kw::This | Kw::True | Kw::False | Kw::Nullptr | Kw::Sizeof) => false,
+            TokenKind::Keyword(_) => true,
+            TokenKind::Punct(Punct::ColonColon) => true,
+            TokenKind::Ident(name) => !matches!(self.classify(name), NameKind::Value),
+            _ => false,
+        }
+    }
+
+    /// Parses `(…)` of a function; the flag says whether it ends in `...`.
+    pub(super) fn parameters(&mut self) -> Option<(Vec<Param>, bool)> {
+        self.expect(Punct::LParen, "to begin the parameters");
+        let angle = std::mem::replace(&mut self.angle, false);
+        let mut params = Vec::new();
+        let mut variadic = false;
+        while !self.is(Punct::RParen) && !self.at_end() {
+            if self.eat(Punct::Ellipsis) {
+                variadic = true;
+                break;
+            }
+            params.push(self.nested(Self::parameter, |_| None)?);
+            if !self.eat(Punct::Comma) {
+                break;
+            }
+        }
+        self.angle = angle;
+        if !self.expect(Punct::RParen, "to end the parameters") {
+            return None;
+        }
+        let only_void = params.len() == 1
+            && params[0].name.is_none()
+            && matches!(params[0].ty.kind, TypeKind::Builtin(crate::ast::BuiltinType::Void));
+        if only_void {
+            params.clear();
+        }
+        Some((params, variadic))
+    }
+
+    fn parameter(&mut self) -> Option<Param> {
+        let start = self.span();
+        let specs = self.specifiers(false)?;
+        let Some(base) = specs.ty else {
+            let found = self.peek();
+            self.error("expected-type", start, format!("expected a parameter's type, found {found}"));
+            return None;
+        };
+        let declarator = self.declarator(base, Place::Param, true)?;
+        let mut attributes = specs.attributes.list;
+        attributes.extend(declarator.attributes.list);
+        let name = declarator.name.as_ref().and_then(DeclaratorName::simple);
+        if let Some(name) = name {
+            self.scopes.declare(name, NameKind::Value);
+        }
+        let default = if self.eat(Punct::Assign) {
+            Some(if self.is(Punct::LBrace) { self.init_list() } else { self.assignment_expr() })
+        } else {
+            None
+        };
+        Some(Param { name, ty: declarator.ty, default, attributes, span: declarator.span })
+    }
+}
+
+fn apply(base: Type, modifier: Modifier, span: Span) -> Type {
+    let (kind, quals) = match modifier {
+        Modifier::Pointer(quals) => (TypeKind::Pointer(Box::new(base)), quals),
+        Modifier::Reference { rvalue, quals } => (TypeKind::Reference { referent: Box::new(base), rvalue }, quals),
+        Modifier::Pack => (TypeKind::Pack(Box::new(base)), Qualifiers::default()),
+        Modifier::Array(len) => (TypeKind::Array(Box::new(base), len.map(Box::new)), Qualifiers::default()),
+        Modifier::Function(params) => {
+            let params = params.into_iter().map(|param| param.ty).collect();
+            (TypeKind::Function { ret: Box::new(base), params }, Qualifiers::default())
+        }
+    };
+    Type { kind, quals, span }
+}

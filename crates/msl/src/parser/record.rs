@@ -1,0 +1,150 @@
+//! Structs, classes and unions.
+
+use super::attribute::Attributes;
+use super::chain::Expected;
+use super::declarator::Place;
+use super::scope::{Entry, NameKind, ScopeId};
+use super::specifier::Specifiers;
+use super::Parser;
+use crate::ast::{Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
+use crate::token::{Kw, Name, Punct, TokenKind};
+use anymetal_diag::Span;
+use std::sync::Arc;
+
+/// The head of a record: everything up to the bases.
+struct Head {
+    name: Option<Name>,
+    scope: Option<Path>,
+    specialisation: Option<Vec<TemplateArg>>,
+    span: Span,
+    known: Option<ScopeId>,
+}
+
+impl Parser<'_> {
+    /// `struct S … { … }`, or a reference to one (`struct S x`).
+    pub(super) fn record_specifier(&mut self, specs: &mut Specifiers) -> Option<TypeKind> {
+        let kind = if self.is_kw(Kw::Union) { RecordKind::Union } else { RecordKind::Struct };
+        self.advance();
+        let mut attributes = Attributes::default();
+        self.attributes(&mut attributes);
+        let head = self.record_head()?;
+        self.attributes(&mut attributes);
+        let defines = self.is(Punct::LBrace) || self.is(Punct::Colon);
+        let declares = self.is(Punct::Semi) && head.scope.is_none();
+        if !defines && !declares {
+            // `struct S x`: a use.
+            let name = head.name?;
+            let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), span: head.span });
+            path.segments.push(crate::ast::PathSegment {
+                name,
+                operator: None,
+                args: head.specialisation,
+                span: head.span,
+            });
+            return Some(TypeKind::Path(path));
+        }
+        let scope = self.declare_record(&head);
+        let bases = self.bases();
+        let members = if defines { Some(self.members(scope, head.name)) } else { None };
+        self.attributes(&mut attributes);
+        let is_packed = attributes.has("packed") || attributes.has("__packed__");
+        specs.attributes.align.clear();
+        Some(TypeKind::Record(Arc::new(Record {
+            kind,
+            name: head.name,
+            scope: head.scope,
+            specialisation: head.specialisation,
+            bases,
+            members,
+            align: attributes.align,
+            is_packed,
+            attributes: attributes.list,
+            span: head.span,
+        })))
+    }
+
+    fn record_head(&mut self) -> Option<Head> {
+        let span = self.span();
+        if !matches!(self.peek(), TokenKind::Ident(_)) {
+            return Some(Head { name: None, scope: None, specialisation: None, span, known: None });
+        }
+        let mut parsed = self.path(Expected::Type)?;
+        let last = parsed.path.segments.pop()?;
+        let scope = (!parsed.path.segments.is_empty()).then_some(parsed.path);
+        Some(Head {
+            name: Some(last.name),
+            scope,
+            specialisation: last.args,
+            span: last.span,
+            known: parsed.scope,
+        })
+    }
+
+    /// Declares the name where the record stands, outside of its own template parameters' scope.
+    fn declare_record(&mut self, head: &Head) -> ScopeId {
+        let scope = self.scopes.add(true);
+        if head.specialisation.is_some() || head.scope.is_some() {
+            return scope;
+        }
+        let Some(name) = head.name else { return scope };
+        let kind = if self.template_depth > 0 { NameKind::TypeTemplate } else { NameKind::Type };
+        let known = head.known.filter(|_| self.scopes.own(name).is_some());
+        self.declare_outside_template(name, Entry { kind, scope: Some(known.unwrap_or(scope)) });
+        known.unwrap_or(scope)
+    }
+
+    fn bases(&mut self) -> Vec<Type> {
+        let mut bases = Vec::new();
+        if !self.eat(Punct::Colon) {
+            return bases;
+        }
+        loop {
+            while self.eat_kw(Kw::Public) || self.eat_kw(Kw::Private) || self.eat_kw(Kw::Protected) {}
+            match self.type_id() {
+                Some(ty) => bases.push(ty),
+                None => {
+                    self.error("expected-type", self.span(), "expected a base class");
+                    return bases;
+                }
+            }
+            if !self.eat(Punct::Comma) {
+                return bases;
+            }
+        }
+    }
+
+    /// `{ … }` of a record.
+    fn members(&mut self, scope: ScopeId, name: Option<Name>) -> Vec<Item> {
+        let start = self.span();
+        self.expect(Punct::LBrace, "to begin the members");
+        let outer = self.scopes.current();
+        self.scopes.set_parent(scope, outer);
+        self.scopes.set_current(scope);
+        self.scopes.class_name = name;
+        let template_depth = std::mem::replace(&mut self.template_depth, 0);
+        let mut items = Vec::new();
+        while !self.is(Punct::RBrace) && !self.at_end() {
+            let before = self.at;
+            self.scopes.class_name = name;
+            if matches!(self.peek(), TokenKind::Keyword(Kw::Public | Kw::Private | Kw::Protected)) {
+                self.advance();
+                self.expect(Punct::Colon, "after the access word");
+                continue;
+            }
+            items.extend(self.nested(|p| p.item_at(Place::Namespace), |_| Vec::new()));
+            if self.at == before {
+                self.advance();
+            }
+        }
+        self.template_depth = template_depth;
+        self.scopes.class_name = None;
+        self.scopes.set_current(outer);
+        if !self.eat(Punct::RBrace) {
+            let diagnostic =
+                anymetal_diag::Diagnostic::error("unclosed", self.span(), "expected `}` to end the record")
+                    .with_secondary(start, "the record begins here");
+            self.report(diagnostic);
+        }
+        items
+    }
+}

@@ -1,0 +1,420 @@
+//! Statements.
+
+use super::declarator::Place;
+use super::scope::NameKind;
+use super::Parser;
+use crate::ast::{Block, Expr, ExprKind, ForInit, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable};
+use crate::token::{Kw, Pragma, Punct, TokenKind, UnrollHint};
+use anymetal_diag::Span;
+
+impl Parser<'_> {
+    /// `{ … }` in a scope of its own.
+    pub(super) fn block(&mut self) -> Block {
+        let outer = self.scopes.enter();
+        let block = self.block_in_scope();
+        self.scopes.set_current(outer);
+        block
+    }
+
+    /// `{ … }` in the current scope (a function's body sees its parameters).
+    pub(super) fn block_in_scope(&mut self) -> Block {
+        let start = self.span();
+        let mut stmts = Vec::new();
+        if self.expect(Punct::LBrace, "to begin the block") {
+            while !self.is(Punct::RBrace) && !self.at_end() {
+                let before = self.at;
+                self.statement_into(&mut stmts);
+                if self.at == before && !self.split_greater {
+                    self.advance();
+                }
+            }
+            if !self.eat(Punct::RBrace) {
+                let diagnostic = anymetal_diag::Diagnostic::error("unclosed", self.span(), "expected `}` to end the block")
+                    .with_secondary(start, "the block begins here");
+                self.report(diagnostic);
+            }
+        }
+        Block { stmts, span: self.since(start) }
+    }
+
+    /// Parses one statement; a declaration may give several.
+    fn statement_into(&mut self, stmts: &mut Vec<Stmt>) {
+        let start = self.span();
+        let mut push = |kind, span| stmts.push(Stmt { kind, span });
+        match self.peek() {
+            TokenKind::Keyword(Kw::Case) => {
+                self.advance();
+                let value = self.conditional_expr();
+                self.expect(Punct::Colon, "after the case's value");
+                push(StmtKind::Label(SwitchLabel::Case(value)), self.since(start));
+            }
+            TokenKind::Keyword(Kw::Default) if self.next_is(1, Punct::Colon) => {
+                self.advance();
+                self.advance();
+                push(StmtKind::Label(SwitchLabel::Default), self.since(start));
+            }
+            _ => {
+                let stmt = self.statement();
+                stmts.push(stmt);
+            }
+        }
+    }
+
+    /// Parses one statement.
+    pub(super) fn statement(&mut self) -> Stmt {
+        let start = self.span();
+        let kind = self.nested(Self::statement_kind, |_| StmtKind::Empty);
+        Stmt { kind, span: self.since(start) }
+    }
+
+    fn statement_kind(&mut self) -> StmtKind {
+        let hint = self.loop_hint();
+        match self.peek() {
+            TokenKind::Punct(Punct::LBrace) => StmtKind::Block(self.block()),
+            TokenKind::Punct(Punct::Semi) => {
+                self.advance();
+                StmtKind::Empty
+            }
+            TokenKind::Pragma(pragma) => {
+                self.advance();
+                if let Pragma::MathMode(mode) = pragma { StmtKind::MathMode(mode) } else { StmtKind::Empty }
+            }
+            TokenKind::Keyword(keyword) => self.keyword_statement(keyword, hint),
+            _ => self.simple_statement(),
+        }
+    }
+
+    fn keyword_statement(&mut self, keyword: Kw, hint: Option<LoopHint>) -> StmtKind {
+        let span = self.span();
+        match keyword {
+            Kw::If => self.if_statement(),
+            Kw::Switch => self.switch_statement(),
+            Kw::For => self.for_statement(hint),
+            Kw::While => self.while_statement(hint),
+            Kw::Do => self.do_statement(hint),
+            Kw::Break => self.word_statement(StmtKind::Break),
+            Kw::Continue => self.word_statement(StmtKind::Continue),
+            Kw::Return => {
+                self.advance();
+                let value = match self.peek() {
+                    TokenKind::Punct(Punct::Semi) => None,
+                    TokenKind::Punct(Punct::LBrace) => Some(self.init_list()),
+                    _ => Some(self.expr()),
+                };
+                self.end_statement();
+                StmtKind::Return(value)
+            }
+            Kw::Case | Kw::Default => {
+                self.error("misplaced-label", span, "a case label must stand directly in a switch's block");
+                self.skip_statement();
+                StmtKind::Empty
+            }
+            Kw::Goto | Kw::Try | Kw::Asm | Kw::Throw => {
+                self.error("unsupported", span, format!("MSL has no `{}`", keyword.as_str()));
+                self.skip_statement();
+                StmtKind::Empty
+            }
+            _ => self.simple_statement(),
+        }
+    }
+
+    fn word_statement(&mut self, kind: StmtKind) -> StmtKind {
+        self.advance();
+        self.end_statement();
+        kind
+    }
+
+    fn end_statement(&mut self) {
+        if self.eat(Punct::Semi) {
+            return;
+        }
+        // The caret belongs behind what came before, not at the next line.
+        let previous = self.previous_span();
+        let after = Span { lo: previous.hi.saturating_sub(1), ..previous };
+        let found = self.peek();
+        self.error("expected-token", after, format!("expected `;` after this, found {found}"));
+        self.skip_statement();
+    }
+
+    /// Loop pragmas in front of a statement. A hint before something else than a loop is dropped.
+    fn loop_hint(&mut self) -> Option<LoopHint> {
+        let mut hint = None;
+        loop {
+            match self.peek() {
+                TokenKind::Pragma(Pragma::Unroll(kind)) => {
+                    self.advance();
+                    hint = Some(match kind {
+                        UnrollHint::Enable => LoopHint::Enable,
+                        UnrollHint::Full => LoopHint::Full,
+                        UnrollHint::Disable => LoopHint::Disable,
+                    });
+                }
+                TokenKind::Pragma(Pragma::UnrollCountBegin) => {
+                    self.advance();
+                    hint = Some(LoopHint::Count(self.expr()));
+                    while !matches!(self.peek(), TokenKind::Pragma(Pragma::End) | TokenKind::Eof) {
+                        self.advance();
+                    }
+                    self.advance();
+                }
+                TokenKind::Pragma(Pragma::Contract(_)) => {
+                    self.advance();
+                }
+                _ => return hint,
+            }
+        }
+    }
+
+    /// A declaration or an expression.
+    fn simple_statement(&mut self) -> StmtKind {
+        if let Some(kind) = self.declaration_statement() {
+            return kind;
+        }
+        let expr = self.expr();
+        if matches!(expr.kind, ExprKind::Error) {
+            self.skip_statement();
+        } else {
+            self.end_statement();
+        }
+        StmtKind::Expr(expr)
+    }
+
+    fn declaration_statement(&mut self) -> Option<StmtKind> {
+        match self.peek() {
+            TokenKind::Keyword(
+                Kw::Using | Kw::Typedef | Kw::StaticAssert | Kw::Namespace | Kw::Template,
+            ) => {
+                let items = self.item();
+                return Some(items_statement(items));
+            }
+            TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union | Kw::Enum) => {
+                return Some(items_statement(self.item_at(Place::Block)));
+            }
+            _ => {}
+        }
+        if !self.may_start_declaration() {
+            return None;
+        }
+        Some(items_statement(self.item_at(Place::Block)))
+    }
+
+    /// Does a declaration begin here (and not an expression)?
+    pub(super) fn may_start_declaration(&mut self) -> bool {
+        if self.at_attribute() {
+            return true;
+        }
+        match self.peek() {
+            TokenKind::Keyword(
+                Kw::Static | Kw::Constexpr | Kw::Const | Kw::Volatile | Kw::Extern | Kw::Inline | Kw::Device
+                | Kw::Constant | Kw::Threadgroup | Kw::Thread | Kw::Auto | Kw::Register,
+            ) => true,
+            TokenKind::Keyword(_) | TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) => {
+                self.may_start_type() && self.type_then_name()
+            }
+            _ => false,
+        }
+    }
+
+    /// A type followed by something that can only be a declarator.
+    fn type_then_name(&mut self) -> bool {
+        let unknown = matches!(self.peek(), TokenKind::Ident(name) if self.classify(name) == NameKind::Unknown);
+        let start = self.checkpoint();
+        let found = self.attempt(|p| {
+            let specs = p.specifiers(false)?;
+            specs.ty?;
+            p.at_declarator(unknown).then_some(())
+        });
+        self.rewind(start);
+        found.is_some()
+    }
+
+    /// Behind a type: a name, or `*name`, `&name`, `(&name)[…]`.
+    fn at_declarator(&self, unknown_type: bool) -> bool {
+        let mut ahead = 0;
+        let nested = self.next_is(0, Punct::LParen);
+        if nested {
+            ahead = 1;
+        }
+        let mut operators = 0;
+        loop {
+            match self.peek_at(ahead) {
+                TokenKind::Punct(Punct::Star | Punct::Amp | Punct::AndAnd) => operators += 1,
+                TokenKind::Keyword(
+                    Kw::Device | Kw::Constant | Kw::Threadgroup | Kw::Thread | Kw::Const | Kw::Volatile | Kw::Restrict,
+                ) => {}
+                TokenKind::Ident(_) => break,
+                _ => return false,
+            }
+            ahead += 1;
+        }
+        if nested {
+            return operators > 0 && self.next_is(ahead + 1, Punct::RParen);
+        }
+        // `a * b;` with an unknown `a` is a product, `Unknown x` a declaration.
+        if unknown_type && operators > 0 {
+            return matches!(self.peek_at(ahead + 1), TokenKind::Punct(Punct::Assign));
+        }
+        true
+    }
+
+    fn condition(&mut self) -> (Expr, Option<Box<Variable>>) {
+        if self.may_start_declaration() {
+            let declared = self.attempt(|p| {
+                let specs = p.specifiers(true)?;
+                let base = specs.ty?;
+                let declarator = p.declarator(base, Place::Block, true)?;
+                let name = declarator.name.as_ref()?.simple()?;
+                p.is(Punct::Assign).then_some(())?;
+                let variable = p.variable_rest(declarator, &specs.function, specs.attributes.list, false);
+                Some((name, variable))
+            });
+            if let Some((name, variable)) = declared {
+                let span = variable.span;
+                let segment = crate::ast::PathSegment { name, operator: None, args: None, span };
+                let path = crate::ast::Path { global: false, segments: vec![segment], span };
+                return (Expr { kind: ExprKind::Path(path), span }, Some(Box::new(variable)));
+            }
+        }
+        (self.expr(), None)
+    }
+
+    fn if_statement(&mut self) -> StmtKind {
+        self.advance();
+        let is_constexpr = self.eat_kw(Kw::Constexpr);
+        self.expect(Punct::LParen, "after `if`");
+        let outer = self.scopes.enter();
+        let init = self.if_init();
+        let (cond, declared) = self.condition();
+        self.expect(Punct::RParen, "to end the condition");
+        let then = Box::new(self.statement());
+        let otherwise = if self.eat_kw(Kw::Else) { Some(Box::new(self.statement())) } else { None };
+        self.scopes.set_current(outer);
+        StmtKind::If { is_constexpr, init, cond, declared, then, otherwise }
+    }
+
+    /// `init;` of `if (init; cond)`.
+    fn if_init(&mut self) -> Option<Box<Stmt>> {
+        let mut ahead = 0;
+        let mut open = 0u32;
+        loop {
+            match self.peek_at(ahead) {
+                TokenKind::Punct(Punct::LParen) => open += 1,
+                TokenKind::Punct(Punct::RParen) if open == 0 => return None,
+                TokenKind::Punct(Punct::RParen) => open -= 1,
+                TokenKind::Punct(Punct::Semi) => break,
+                TokenKind::Eof | TokenKind::Punct(Punct::LBrace) => return None,
+                _ => {}
+            }
+            ahead += 1;
+        }
+        Some(Box::new(self.statement()))
+    }
+
+    fn switch_statement(&mut self) -> StmtKind {
+        self.advance();
+        self.expect(Punct::LParen, "after `switch`");
+        let selector = self.parenthesised_expr();
+        self.expect(Punct::RParen, "to end the selector");
+        StmtKind::Switch { selector, body: Box::new(self.statement()) }
+    }
+
+    fn for_statement(&mut self, hint: Option<LoopHint>) -> StmtKind {
+        self.advance();
+        self.expect(Punct::LParen, "after `for`");
+        let outer = self.scopes.enter();
+        let kind = match self.range_for_header() {
+            Some((ty, variable, range)) => {
+                let body = Box::new(self.statement());
+                StmtKind::RangeFor { ty, variable: Box::new(variable), range, body, hint }
+            }
+            None => self.for_rest(hint),
+        };
+        self.scopes.set_current(outer);
+        kind
+    }
+
+    fn for_rest(&mut self, hint: Option<LoopHint>) -> StmtKind {
+        let init = if self.eat(Punct::Semi) {
+            ForInit::Empty
+        } else if self.may_start_declaration() {
+            let items = self.item_at(Place::Block);
+            let variables = items.into_iter().filter_map(|item| match item.kind {
+                ItemKind::Variable(variable) => Some(variable),
+                _ => None,
+            });
+            ForInit::Declaration(variables.collect())
+        } else {
+            let expr = self.expr();
+            self.expect(Punct::Semi, "after the loop's first clause");
+            ForInit::Expr(expr)
+        };
+        let cond = if self.is(Punct::Semi) { None } else { Some(self.expr()) };
+        self.expect(Punct::Semi, "after the loop's condition");
+        let step = if self.is(Punct::RParen) { None } else { Some(self.parenthesised_expr()) };
+        self.expect(Punct::RParen, "to end the loop's head");
+        let body = Box::new(self.statement());
+        StmtKind::For { init, cond, step, body, hint }
+    }
+
+    /// `T x : range)`, or nothing happened.
+    fn range_for_header(&mut self) -> Option<(crate::ast::Type, Variable, Expr)> {
+        if !self.may_start_declaration() {
+            return None;
+        }
+        self.attempt(|p| {
+            let specs = p.specifiers(true)?;
+            let base = specs.ty?;
+            let declarator = p.declarator(base, Place::Block, true)?;
+            p.is(Punct::Colon).then_some(())?;
+            let ty = declarator.ty.clone();
+            let variable = p.variable_rest(declarator, &specs.function, specs.attributes.list, false);
+            p.advance();
+            let range = if p.is(Punct::LBrace) { p.init_list() } else { p.expr() };
+            p.eat(Punct::RParen).then_some((ty, variable, range))
+        })
+    }
+
+    fn while_statement(&mut self, hint: Option<LoopHint>) -> StmtKind {
+        self.advance();
+        self.expect(Punct::LParen, "after `while`");
+        let cond = self.parenthesised_expr();
+        self.expect(Punct::RParen, "to end the condition");
+        StmtKind::While { cond, body: Box::new(self.statement()), hint }
+    }
+
+    fn do_statement(&mut self, hint: Option<LoopHint>) -> StmtKind {
+        self.advance();
+        let body = Box::new(self.statement());
+        if !self.eat_kw(Kw::While) {
+            let found = self.peek();
+            self.error("expected-token", self.span(), format!("expected `while` after the loop's body, found {found}"));
+        }
+        self.expect(Punct::LParen, "after `while`");
+        let cond = self.parenthesised_expr();
+        self.expect(Punct::RParen, "to end the condition");
+        self.end_statement();
+        StmtKind::DoWhile { body, cond, hint }
+    }
+}
+
+/// The items of one declaration as one statement.
+fn items_statement(items: Vec<Item>) -> StmtKind {
+    let all_variables = items.iter().all(|item| matches!(item.kind, ItemKind::Variable(_)));
+    if all_variables && !items.is_empty() {
+        let variables = items.into_iter().filter_map(|item| match item.kind {
+            ItemKind::Variable(variable) => Some(variable),
+            _ => None,
+        });
+        return StmtKind::Variables(variables.collect());
+    }
+    let mut items = items;
+    if items.len() == 1
+        && let Some(item) = items.pop()
+    {
+        return StmtKind::Item(Box::new(item));
+    }
+    if items.is_empty() {
+        return StmtKind::Empty;
+    }
+    StmtKind::Items(items)
+}

@@ -1,0 +1,134 @@
+//! `template<…>` heads and explicit instantiations.
+
+use super::attribute::Attributes;
+use super::chain::Expected;
+use super::declarator::Place;
+use super::scope::NameKind;
+use super::Parser;
+use crate::ast::{ExplicitInstantiation, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
+use crate::token::{Kw, Punct, TokenKind};
+
+impl Parser<'_> {
+    /// `template<…>`, with the parameters declared in the current (fresh) scope.
+    pub(super) fn template_params(&mut self) -> Option<TemplateParams> {
+        let start = self.span();
+        self.expect(Punct::Less, "after `template`");
+        let mut params = Vec::new();
+        let angle = std::mem::replace(&mut self.angle, true);
+        while !self.is_greater() && !self.at_end() {
+            let Some(param) = self.template_param() else {
+                self.angle = angle;
+                return None;
+            };
+            params.push(param);
+            if !self.eat(Punct::Comma) {
+                break;
+            }
+        }
+        self.angle = angle;
+        if !self.expect_greater() {
+            return None;
+        }
+        Some(TemplateParams { params, span: self.since(start) })
+    }
+
+    fn template_param(&mut self) -> Option<TemplateParam> {
+        let start = self.span();
+        let is_type = match self.peek() {
+            TokenKind::Keyword(Kw::Class) => true,
+            // `typename T`, `typename = …`, `typename... Ts`; but `typename X::type N` is a value.
+            TokenKind::Keyword(Kw::Typename) => match self.peek_at(1) {
+                TokenKind::Ident(_) => !self.next_is(2, Punct::ColonColon) && !self.next_is(2, Punct::Less),
+                _ => true,
+            },
+            TokenKind::Keyword(Kw::Template) => {
+                self.error("unsupported", start, "template template parameters are not supported");
+                return None;
+            }
+            _ => false,
+        };
+        if is_type {
+            return self.type_template_param();
+        }
+        let specs = self.specifiers(false)?;
+        let Some(base) = specs.ty else {
+            let found = self.peek();
+            self.error("expected-type", start, format!("expected a template parameter, found {found}"));
+            return None;
+        };
+        let declarator = self.declarator(base, Place::Param, true)?;
+        let (ty, is_pack) = match declarator.ty.kind {
+            crate::ast::TypeKind::Pack(inner) => (*inner, true),
+            _ => (declarator.ty, false),
+        };
+        let name = declarator.name.as_ref().and_then(|name| name.simple());
+        if let Some(name) = name {
+            self.scopes.declare(name, NameKind::Value);
+        }
+        let default = if self.eat(Punct::Assign) { Some(self.conditional_expr()) } else { None };
+        let kind = TemplateParamKind::Value(ty, default);
+        Some(TemplateParam { kind, name, is_pack, span: self.since(start) })
+    }
+
+    fn type_template_param(&mut self) -> Option<TemplateParam> {
+        let start = self.span();
+        self.advance();
+        let is_pack = self.eat(Punct::Ellipsis);
+        let mut name = None;
+        if let TokenKind::Ident(ident) = self.peek() {
+            self.advance();
+            self.scopes.declare(ident, NameKind::Type);
+            name = Some(ident);
+        }
+        let default = if self.eat(Punct::Assign) { Some(self.type_id()?) } else { None };
+        Some(TemplateParam { kind: TemplateParamKind::Type(default), name, is_pack, span: self.since(start) })
+    }
+
+    /// What follows `template` when no `<` does.
+    pub(super) fn explicit_instantiation(&mut self) -> Option<ItemKind> {
+        let mut attributes = Attributes::default();
+        self.attributes(&mut attributes);
+        if matches!(self.peek(), TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union)) {
+            self.advance();
+            let path = self.path(Expected::Type)?.path;
+            self.expect(Punct::Semi, "after the explicit instantiation");
+            return Some(ItemKind::ExplicitInstantiation(ExplicitInstantiation {
+                attributes: attributes.list,
+                path,
+                params: None,
+                ty: None,
+                is_record: true,
+            }));
+        }
+        let specs = self.specifiers(true)?;
+        attributes.list.extend(specs.attributes.list);
+        let Some(base) = specs.ty else {
+            let found = self.peek();
+            self.error("expected-type", self.span(), format!("expected the instantiation's type, found {found}"));
+            return None;
+        };
+        // The declared name is a template-id: `f<float, 4>`, with or without parameters.
+        let mut ty = base;
+        while self.eat(Punct::Star) {
+            let span = self.since(ty.span);
+            ty = crate::ast::Type {
+                kind: crate::ast::TypeKind::Pointer(Box::new(ty)),
+                quals: Default::default(),
+                span,
+            };
+        }
+        let path = self.path(Expected::Value)?.path;
+        let outer = self.scopes.enter();
+        let params = if self.is(Punct::LParen) { Some(self.parameters()?.0) } else { None };
+        self.scopes.set_current(outer);
+        self.attributes(&mut attributes);
+        self.expect(Punct::Semi, "after the explicit instantiation");
+        Some(ItemKind::ExplicitInstantiation(ExplicitInstantiation {
+            attributes: attributes.list,
+            path,
+            params,
+            ty: Some(ty),
+            is_record: false,
+        }))
+    }
+}

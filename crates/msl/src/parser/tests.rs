@@ -1,0 +1,1 @@
+//! The parser's own tests; whole programs are tested through the checker.
