@@ -15,7 +15,7 @@ pub use text::render_text;
 
 use crate::{Diagnostic, SourceMap, Span};
 
-/// The most macro expansions shown for one diagnostic.
+/// The most macro expansions, and the most includes, shown for one diagnostic.
 const LONGEST_CHAIN: usize = 6;
 
 /// A remark with a place in a file, or [`Span::NONE`].
@@ -24,12 +24,23 @@ struct Remark {
     text: String,
 }
 
-/// What is remarked after a diagnostic's own message: the macros it comes out of, then its notes.
+/// What is remarked after a diagnostic's own message: the macros it comes out of, its notes, and the
+/// includes that lead to its file.
 fn remarks(map: &SourceMap, diagnostic: &Diagnostic) -> Vec<Remark> {
     let mut remarks = expansion_remarks(map, diagnostic.span);
     let notes = diagnostic.notes.iter();
     remarks.extend(notes.map(|note| Remark { span: map.outermost(note.span), text: note.text.clone() }));
+    remarks.extend(include_remarks(map, map.outermost(diagnostic.span)));
     remarks
+}
+
+/// How the file of a place came to be read.
+fn include_remarks(map: &SourceMap, place: Span) -> Vec<Remark> {
+    let next =
+        |place: &Span| Some(map.outermost(map.included_from(place.file))).filter(|place| !place.is_none());
+    // The bound also ends a chain that leads back to itself.
+    let places = std::iter::successors(next(&place), next).take(LONGEST_CHAIN);
+    places.map(|span| Remark { span, text: "in the file included here".to_owned() }).collect()
 }
 
 /// From the outermost macro inwards: where in its body the next step is spelled.

@@ -142,6 +142,8 @@ impl SourceFile {
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<Arc<SourceFile>>,
+    /// Where each file was first included; `Span::NONE` for those that were not.
+    included_from: Vec<Span>,
     /// The expansions with the lowest ids, shared by all clones.
     frozen: Arc<Vec<Expansion>>,
     expansions: Vec<Expansion>,
@@ -156,6 +158,7 @@ impl SourceMap {
     /// Registers a file.
     pub fn add_file(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         self.files.push(Arc::new(SourceFile::new(name.into(), text.into())));
+        self.included_from.push(Span::NONE);
         FileId(self.files.len() as u32 - 1)
     }
 
@@ -167,6 +170,20 @@ impl SourceMap {
     /// The file, or `None` for a foreign id or [`Span::NONE`]'s.
     pub fn file(&self, id: FileId) -> Option<&Arc<SourceFile>> {
         self.files.get(id.0 as usize)
+    }
+
+    /// Records where a file was included. Only the first place counts.
+    pub fn set_included_from(&mut self, id: FileId, place: Span) {
+        if let Some(known) = self.included_from.get_mut(id.0 as usize)
+            && known.is_none()
+        {
+            *known = place;
+        }
+    }
+
+    /// Where the file was first included; `Span::NONE` for one that was not.
+    pub fn included_from(&self, id: FileId) -> Span {
+        self.included_from.get(id.0 as usize).copied().unwrap_or(Span::NONE)
     }
 
     /// All files in the order they were added.

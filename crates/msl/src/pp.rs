@@ -83,7 +83,7 @@ pub struct Limits {
     pub tokens: usize,
     /// Macro expansions.
     pub expansions: usize,
-    /// Tokens made by substitution, whether they survive or not.
+    /// Tokens collected as arguments or made by substitution, whether they survive or not.
     pub substituted: usize,
     /// Bytes of text made by `#` and `##` together.
     pub spelled_bytes: usize,

@@ -74,6 +74,19 @@ fn a_frozen_map_keeps_its_expansions() {
 }
 
 #[test]
+fn shows_how_a_header_was_included() {
+    let (mut map, main) = map_with("x\n#include \"a.h\"\n");
+    let header = map.add_file("a.h", "bad");
+    map.set_included_from(header, Span::new(main, 11, 16));
+    map.set_included_from(header, Span::new(main, 0, 1));
+    let text = render_text(&map, &[Diagnostic::error("e", Span::new(header, 0, 3), "m")], false);
+    assert!(text.contains("a.h:1:1") && text.contains("in the file included here"), "{text}");
+    assert!(text.contains("kernel.metal:2:10"), "{text}");
+    map.set_included_from(main, Span::new(header, 0, 1));
+    assert!(render_text(&map, &[Diagnostic::error("e", Span::new(header, 0, 3), "m")], false).len() < 2_000);
+}
+
+#[test]
 fn cuts_long_lines_but_counts_columns_from_their_start() {
     let line = format!("{}BAD{}", "x ".repeat(50_000), " y".repeat(50_000));
     let (map, file) = map_with(&line);

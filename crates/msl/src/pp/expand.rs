@@ -60,6 +60,7 @@ impl Preprocessor<'_> {
             self.stop("expansion-limit", span, "macro calls nested too deeply in arguments".to_owned());
             return Vec::new();
         }
+        self.spend_tokens(tokens.len(), tokens.first().map_or(Span::NONE, |token| token.span));
         let floor = std::mem::replace(&mut self.floor, self.contexts.len());
         self.isolation += 1;
         self.contexts.push(Context { tokens: tokens.to_vec(), position: 0, name: None });
@@ -155,6 +156,8 @@ impl Preprocessor<'_> {
                 }
                 _ => {}
             }
+            // Nested calls collect the same tokens again at every level.
+            self.spend_tokens(1, name.span);
             arguments.tokens.push(token);
         }
     }

@@ -95,6 +95,7 @@ impl Preprocessor<'_> {
         if once {
             self.once.insert(file);
         }
+        self.map.set_included_from(file, span);
         self.enter_file(file, span);
     }
 

@@ -332,7 +332,7 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
-    /// Counts tokens made by substitution.
+    /// Counts tokens collected or made by macro expansion.
     pub(super) fn spend_tokens(&mut self, count: usize, span: Span) {
         self.spent.substituted += count;
         if self.spent.substituted > self.options.limits.substituted {
