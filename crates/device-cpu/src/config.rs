@@ -15,8 +15,10 @@ const MOST_THREADS: usize = 1024;
 pub struct CpuDeviceOptions {
     /// Threads that compute at once; `None`: as many as the process may use processors.
     pub threads: Option<usize>,
-    /// Whether each worker stays on a processor of its own.
-    pub pin_workers: bool,
+    /// Whether each worker stays on a processor of its own; `None`: if there is a worker for every processor
+    /// that the process may use. Unpinned workers often share a processor with the thread they help, and the
+    /// work then takes twice as long (`examples/dispatch_latency.rs`).
+    pub pin_workers: Option<bool>,
     /// The deadline of submissions that do not give one.
     pub default_deadline: Duration,
     /// Whether a thread that waits for a completion runs the queue meanwhile.
@@ -27,7 +29,7 @@ impl Default for CpuDeviceOptions {
     fn default() -> Self {
         CpuDeviceOptions {
             threads: None,
-            pin_workers: true,
+            pin_workers: None,
             default_deadline: Duration::from_secs(60),
             lend_waiting_threads: true,
         }
@@ -51,8 +53,8 @@ impl CpuDeviceOptions {
         }
         if let Some(value) = variable("ANYMETAL_CPU_PIN") {
             options.pin_workers = match value.trim() {
-                "0" => false,
-                "1" => true,
+                "0" => Some(false),
+                "1" => Some(true),
                 _ => {
                     let (setting, expected) = ("ANYMETAL_CPU_PIN", "0 or 1");
                     return Err(DeviceError::InvalidSetting { setting, value, expected });
@@ -83,7 +85,7 @@ mod tests {
     fn variables_are_read_or_refused() {
         assert_eq!(from(&[]).unwrap(), CpuDeviceOptions::default());
         assert_eq!(from(&[("ANYMETAL_CPU_THREADS", " 3 ")]).unwrap().threads, Some(3));
-        assert!(!from(&[("ANYMETAL_CPU_PIN", "0")]).unwrap().pin_workers);
+        assert_eq!(from(&[("ANYMETAL_CPU_PIN", "0")]).unwrap().pin_workers, Some(false));
         for value in ["0", "-1", "many", "", "1025"] {
             let error = from(&[("ANYMETAL_CPU_THREADS", value)]).unwrap_err();
             assert!(matches!(error, DeviceError::InvalidSetting { setting: "ANYMETAL_CPU_THREADS", .. }));

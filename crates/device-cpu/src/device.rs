@@ -16,6 +16,7 @@ use anymetal_hal::event::Event;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
+use crate::affinity;
 use crate::capabilities;
 use crate::config::CpuDeviceOptions;
 use crate::event::CpuEvent;
@@ -56,7 +57,9 @@ impl CpuDevice {
     /// Makes the device and starts its workers, which sleep until there is work.
     pub fn new(options: &CpuDeviceOptions) -> Result<Self, DeviceError> {
         let threads = options.resolved_threads();
-        let pool = Pool::start(PoolOptions { threads, pinned: options.pin_workers }).map_err(|error| {
+        let processors = affinity::allowed_processors().len();
+        let pinned = options.pin_workers.unwrap_or(threads >= processors);
+        let pool = Pool::start(PoolOptions { threads, pinned }).map_err(|error| {
             let reason = format!("its worker threads could not be started: {error}");
             DeviceError::DeviceLost { device: "cpu".to_owned(), reason }
         })?;
