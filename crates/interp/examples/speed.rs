@@ -1,0 +1,115 @@
+//! Measures the interpreter: lane-operations per second of a loop of float arithmetic, and of one with
+//! memory access. `cargo run --release -p anymetal-interp --example speed`
+#![expect(clippy::print_stdout, reason = "it prints its measurements")]
+
+use std::time::Instant;
+
+use anymetal_interp::{Dispatch, InterpError, Limits, Memory, NoObserver, Program, run};
+use anymetal_ir::{
+    Access, ArgKind, BinOp, Builder, CastOp, CmpOp, ElementType, Function, Kernel, KernelArg, MathFn, Module,
+    Op, Query, Scalar, Space, Type, Value,
+};
+
+const THREADS: u32 = 1 << 14;
+const ITERATIONS: i32 = 1000;
+
+fn main() -> Result<(), InterpError> {
+    measure("float arithmetic", |b, data, x| {
+        let x = b.cast(CastOp::UToF, x, Type::F32);
+        let var = b.func.add_local("x", 4, 4);
+        let ptr = b.local_addr(var);
+        b.store(ptr, x, 4);
+        repeat(b, |b| {
+            let mut x = b.load(ptr, Type::F32, 4);
+            let (scale, shift) = (b.f32(0.999), b.f32(1.5));
+            for _ in 0..8 {
+                x = b.math(MathFn::Fma, vec![x, scale, shift]);
+                x = b.binary(BinOp::FMul, x, scale);
+            }
+            b.store(ptr, x, 4);
+        });
+        let x = b.load(ptr, Type::F32, 4);
+        b.store(data, x, 4);
+    })?;
+    measure("buffer access", |b, data, _| {
+        repeat(b, |b| {
+            for _ in 0..4 {
+                let old = b.load(data, Type::I32, 4);
+                let one = b.i32(1);
+                let new = b.binary(BinOp::Add, old, one);
+                b.store(data, new, 4);
+            }
+        });
+    })
+}
+
+/// Runs the closure's code `ITERATIONS` times.
+fn repeat(b: &mut Builder<'_>, body: impl FnOnce(&mut Builder<'_>)) {
+    let var = b.func.add_local("i", 4, 4);
+    let ptr = b.local_addr(var);
+    let zero = b.i32(0);
+    b.store(ptr, zero, 4);
+    b.endless_loop(
+        |b, label| {
+            let i = b.load(ptr, Type::I32, 4);
+            let end = b.i32(ITERATIONS);
+            let done = b.compare(CmpOp::UGe, i, end);
+            b.if_else(done, |b| b.push(Op::Break(label)), |_| {});
+            body(b);
+        },
+        |b, _| {
+            let i = b.load(ptr, Type::I32, 4);
+            let one = b.i32(1);
+            let next = b.binary(BinOp::Add, i, one);
+            b.store(ptr, next, 4);
+        },
+    );
+}
+
+/// Builds a kernel whose closure gets the address of the thread's element and the thread's number.
+fn measure(name: &str, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Result<(), InterpError> {
+    let mut function = Function::new("k", &[Type::Ptr(Space::Device)], None);
+    let data = function.params[0];
+    let mut b = Builder::new(&mut function);
+    let x = b.query(Query::ThreadPositionInGrid(0));
+    let index = b.cast(CastOp::ZExt, x, Type::I64);
+    let own = b.ptr_index(data, index, 4);
+    build(&mut b, own, x);
+    let mut module = Module::new();
+    module.functions.push(function);
+    let argument = KernelArg {
+        name: "data".to_owned(),
+        kind: ArgKind::Buffer,
+        index: 0,
+        space: Space::Device,
+        type_name: "float".to_owned(),
+        element: ElementType::Scalar { scalar: Scalar::F32, signed: false },
+        element_size: 4,
+        element_align: 4,
+        reference: false,
+        access: Access::ReadWrite,
+        enabled_by: None,
+        enabled: true,
+    };
+    module.kernels.push(Kernel {
+        name: "k".to_owned(),
+        function: anymetal_ir::FuncId(0),
+        args: vec![argument],
+        max_threads: None,
+        thread_attributes: Vec::new(),
+    });
+    let program = Program::new(&module, "k")?;
+    let mut bytes = vec![0; THREADS as usize * 4];
+    let mut memory = Memory::new().bind(&mut bytes);
+    let dispatch = Dispatch::threads([THREADS, 1, 1], [256, 1, 1]);
+    let start = Instant::now();
+    let report = run(&program, &dispatch, &mut memory, Limits::default(), &mut NoObserver)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let lane_operations = report.steps as f64 * 32.0;
+    println!(
+        "{name}: {:.0} million lane-operations/s, {:.1} ns per step of 32 lanes",
+        lane_operations / seconds / 1e6,
+        seconds * 1e9 / report.steps as f64
+    );
+    Ok(())
+}

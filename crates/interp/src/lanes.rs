@@ -1,0 +1,233 @@
+//! Arithmetic on all 32 lanes at once: the fast forms of common operations, as functions that the compiler
+//! turns into vector code.
+//!
+//! Invariant: each agrees bit for bit with [`anymetal_ir::eval`] (tested); what has no fast form is
+//! evaluated lane by lane by the machine. All lanes are computed, active or not: nothing traps, and no one
+//! reads an inactive lane of a value.
+
+use anymetal_ir::{BinOp, CastOp, CmpOp, MathFn, Scalar, UnOp};
+
+/// One component of a value, for the 32 lanes of a SIMD-group; bits are zero-extended.
+pub(crate) type Lanes = [u64; 32];
+/// One operand.
+pub(crate) type Apply1 = fn(&Lanes) -> Lanes;
+/// Two operands.
+pub(crate) type Apply2 = fn(&Lanes, &Lanes) -> Lanes;
+/// Three operands.
+pub(crate) type Apply3 = fn(&Lanes, &Lanes, &Lanes) -> Lanes;
+
+macro_rules! lanes {
+    (|$a:ident| $e:expr) => {{
+        fn apply(x: &Lanes) -> Lanes {
+            let mut out = [0; 32];
+            for i in 0..32 {
+                let $a = x[i];
+                out[i] = $e;
+            }
+            out
+        }
+        apply as Apply1
+    }};
+    (|$a:ident, $b:ident| $e:expr) => {{
+        fn apply(x: &Lanes, y: &Lanes) -> Lanes {
+            let mut out = [0; 32];
+            for i in 0..32 {
+                let ($a, $b) = (x[i], y[i]);
+                out[i] = $e;
+            }
+            out
+        }
+        apply as Apply2
+    }};
+    (|$a:ident, $b:ident, $c:ident| $e:expr) => {{
+        fn apply(x: &Lanes, y: &Lanes, z: &Lanes) -> Lanes {
+            let mut out = [0; 32];
+            for i in 0..32 {
+                let ($a, $b, $c) = (x[i], y[i], z[i]);
+                out[i] = $e;
+            }
+            out
+        }
+        apply as Apply3
+    }};
+}
+
+#[inline(always)]
+fn f(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+/// The bits, NaN made canonical as everywhere in the IR's arithmetic.
+#[inline(always)]
+fn b(x: f32) -> u64 {
+    u64::from(if x.is_nan() { 0x7fc0_0000 } else { x.to_bits() })
+}
+
+#[inline(always)]
+fn s(bits: u64) -> i32 {
+    bits as u32 as i32
+}
+
+/// `condition ? a : b`.
+pub(crate) const SELECT: Apply3 = lanes!(|c, x, y| if c != 0 { x } else { y });
+
+/// The fast form of a one-operand operation.
+pub(crate) fn unary(op: UnOp, ty: Scalar) -> Option<Apply1> {
+    Some(match (op, ty) {
+        (UnOp::FNeg, Scalar::F32) => lanes!(|x| x ^ 0x8000_0000),
+        (UnOp::INeg, Scalar::I32) => lanes!(|x| u64::from((x as u32).wrapping_neg())),
+        (UnOp::Not, Scalar::Bool) => lanes!(|x| x ^ 1),
+        (UnOp::Not, Scalar::I32) => lanes!(|x| x ^ 0xffff_ffff),
+        _ => return None,
+    })
+}
+
+/// The fast form of a two-operand operation.
+pub(crate) fn binary(op: BinOp, ty: Scalar) -> Option<Apply2> {
+    // Bitwise operations keep zero-extended bits zero-extended, whatever the width.
+    match op {
+        BinOp::And => return Some(lanes!(|x, y| x & y)),
+        BinOp::Or => return Some(lanes!(|x, y| x | y)),
+        BinOp::Xor => return Some(lanes!(|x, y| x ^ y)),
+        _ => {}
+    }
+    match ty {
+        Scalar::F32 => binary_f32(op),
+        Scalar::I32 => binary_i32(op),
+        Scalar::I64 => binary_i64(op),
+        _ => None,
+    }
+}
+
+fn binary_f32(op: BinOp) -> Option<Apply2> {
+    Some(match op {
+        BinOp::FAdd => lanes!(|x, y| b(f(x) + f(y))),
+        BinOp::FSub => lanes!(|x, y| b(f(x) - f(y))),
+        BinOp::FMul => lanes!(|x, y| b(f(x) * f(y))),
+        BinOp::FDiv => lanes!(|x, y| b(f(x) / f(y))),
+        _ => return None,
+    })
+}
+
+fn binary_i32(op: BinOp) -> Option<Apply2> {
+    Some(match op {
+        BinOp::Add => lanes!(|x, y| u64::from((x as u32).wrapping_add(y as u32))),
+        BinOp::Sub => lanes!(|x, y| u64::from((x as u32).wrapping_sub(y as u32))),
+        BinOp::Mul => lanes!(|x, y| u64::from((x as u32).wrapping_mul(y as u32))),
+        BinOp::Shl => lanes!(|x, y| u64::from((x as u32).wrapping_shl(y as u32))),
+        BinOp::LShr => lanes!(|x, y| u64::from((x as u32).wrapping_shr(y as u32))),
+        BinOp::AShr => lanes!(|x, y| u64::from(s(x).wrapping_shr(y as u32) as u32)),
+        BinOp::UMin => lanes!(|x, y| x.min(y)),
+        BinOp::UMax => lanes!(|x, y| x.max(y)),
+        BinOp::SMin => lanes!(|x, y| u64::from(s(x).min(s(y)) as u32)),
+        BinOp::SMax => lanes!(|x, y| u64::from(s(x).max(s(y)) as u32)),
+        BinOp::UDiv => lanes!(|x, y| u64::from(x as u32 / (y as u32).max(1))),
+        BinOp::URem => lanes!(|x, y| u64::from(x as u32 % (y as u32).max(1))),
+        _ => return None,
+    })
+}
+
+fn binary_i64(op: BinOp) -> Option<Apply2> {
+    Some(match op {
+        BinOp::Add => lanes!(|x, y| x.wrapping_add(y)),
+        BinOp::Sub => lanes!(|x, y| x.wrapping_sub(y)),
+        BinOp::Mul => lanes!(|x, y| x.wrapping_mul(y)),
+        BinOp::Shl => lanes!(|x, y| x.wrapping_shl(y as u32)),
+        BinOp::LShr => lanes!(|x, y| x.wrapping_shr(y as u32)),
+        _ => return None,
+    })
+}
+
+/// The fast form of a comparison.
+pub(crate) fn compare(op: CmpOp, ty: Scalar) -> Option<Apply2> {
+    // Unsigned orders of zero-extended bits are those of any width.
+    Some(match op {
+        CmpOp::Eq => lanes!(|x, y| u64::from(x == y)),
+        CmpOp::Ne => lanes!(|x, y| u64::from(x != y)),
+        CmpOp::ULt => lanes!(|x, y| u64::from(x < y)),
+        CmpOp::ULe => lanes!(|x, y| u64::from(x <= y)),
+        CmpOp::UGt => lanes!(|x, y| u64::from(x > y)),
+        CmpOp::UGe => lanes!(|x, y| u64::from(x >= y)),
+        CmpOp::SLt if ty == Scalar::I32 => lanes!(|x, y| u64::from(s(x) < s(y))),
+        CmpOp::SLe if ty == Scalar::I32 => lanes!(|x, y| u64::from(s(x) <= s(y))),
+        CmpOp::SGt if ty == Scalar::I32 => lanes!(|x, y| u64::from(s(x) > s(y))),
+        CmpOp::SGe if ty == Scalar::I32 => lanes!(|x, y| u64::from(s(x) >= s(y))),
+        CmpOp::FEq if ty == Scalar::F32 => lanes!(|x, y| u64::from(f(x) == f(y))),
+        CmpOp::FLt if ty == Scalar::F32 => lanes!(|x, y| u64::from(f(x) < f(y))),
+        CmpOp::FLe if ty == Scalar::F32 => lanes!(|x, y| u64::from(f(x) <= f(y))),
+        CmpOp::FGt if ty == Scalar::F32 => lanes!(|x, y| u64::from(f(x) > f(y))),
+        CmpOp::FGe if ty == Scalar::F32 => lanes!(|x, y| u64::from(f(x) >= f(y))),
+        CmpOp::FNe if ty == Scalar::F32 => lanes!(|x, y| u64::from(f(x) != f(y))),
+        _ => return None,
+    })
+}
+
+/// The fast form of a conversion. Those that keep the zero-extended bits need no instruction at all and
+/// never come here.
+pub(crate) fn cast(op: CastOp, from: Scalar, to: Scalar) -> Option<Apply1> {
+    Some(match (op, from, to) {
+        (CastOp::Trunc, _, Scalar::I32) => lanes!(|x| x & 0xffff_ffff),
+        (CastOp::Trunc, _, Scalar::I16) => lanes!(|x| x & 0xffff),
+        (CastOp::Trunc, _, Scalar::I8) => lanes!(|x| x & 0xff),
+        (CastOp::SExt, Scalar::I32, Scalar::I64) => lanes!(|x| s(x) as i64 as u64),
+        (CastOp::SToF, Scalar::I32, Scalar::F32) => lanes!(|x| b(s(x) as f32)),
+        (CastOp::UToF, Scalar::I32, Scalar::F32) => lanes!(|x| b(x as u32 as f32)),
+        (CastOp::FToS, Scalar::F32, Scalar::I32) => lanes!(|x| u64::from(f(x) as i32 as u32)),
+        (CastOp::FToU, Scalar::F32, Scalar::I32) => lanes!(|x| u64::from(f(x) as u32)),
+        _ => return None,
+    })
+}
+
+/// The fast form of a one-operand library function.
+pub(crate) fn math1(function: MathFn, ty: Scalar) -> Option<Apply1> {
+    Some(match (function, ty) {
+        (MathFn::FAbs, Scalar::F32) => lanes!(|x| x & 0x7fff_ffff),
+        (MathFn::Sqrt, Scalar::F32) => lanes!(|x| b(f(x).sqrt())),
+        (MathFn::Floor, Scalar::F32) => lanes!(|x| b(f(x).floor())),
+        (MathFn::Ceil, Scalar::F32) => lanes!(|x| b(f(x).ceil())),
+        (MathFn::Trunc, Scalar::F32) => lanes!(|x| b(f(x).trunc())),
+        _ => return None,
+    })
+}
+
+/// The fast form of a three-operand library function.
+pub(crate) fn math3(function: MathFn, ty: Scalar) -> Option<Apply3> {
+    Some(match (function, ty) {
+        (MathFn::Fma, Scalar::F32) => lanes!(|x, y, z| b(fused(f(x), f(y), f(z)))),
+        _ => return None,
+    })
+}
+
+/// `x × y + z`, rounded once, without a call to the C library: the product is exact in `f64`; the sum is
+/// rounded to odd there, which leaves the final rounding correct.
+#[inline(always)]
+pub(crate) fn fused(x: f32, y: f32, z: f32) -> f32 {
+    let (product, addend) = (f64::from(x) * f64::from(y), f64::from(z));
+    let sum = product + addend;
+    let back = sum - product;
+    let error = (product - (sum - back)) + (addend - back);
+    let bits = sum.to_bits();
+    // Inexact and even: step towards the error, which makes it odd. (Infinities and NaN give a NaN error.)
+    let step = if (error > 0.0) == (sum > 0.0) { 1 } else { u64::MAX };
+    let inexact = (error > 0.0) | (error < 0.0);
+    let odd = if inexact & (bits & 1 == 0) { bits.wrapping_add(step) } else { bits };
+    f64::from_bits(odd) as f32
+}
+
+/// Bit per lane whose value is not zero.
+pub(crate) fn mask_of(lanes: &Lanes) -> u32 {
+    let mut mask = 0;
+    for (lane, &value) in lanes.iter().enumerate() {
+        mask |= u32::from(value != 0) << lane;
+    }
+    mask
+}
+
+/// The set lanes of a mask, ascending.
+pub(crate) fn lanes_in(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
+}

@@ -1,0 +1,277 @@
+//! A machine executes one SIMD-group: 32 lanes in lock-step.
+//!
+//! Invariant: a step that is not a region's end marker runs with at least one lane active. The machine has
+//! no Rust stack of its own, so it can stop at a barrier anywhere, inside loops inside calls, and go on
+//! later. [`Machine::resume`] is the place to start; `control.rs` explains masks and frames.
+
+mod atomic;
+mod control;
+mod environment;
+mod matrix;
+mod memory;
+mod pointer;
+mod simd;
+
+use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
+use anymetal_ir::{BarrierScope, Query};
+
+use crate::InterpError;
+use crate::lanes::{Lanes, lanes_in};
+use crate::program::step::{Pc, Slot, Step};
+use crate::program::{Persistent, Program};
+use crate::transcendental::library;
+use control::Frame;
+pub(crate) use environment::Environment;
+
+/// What memory holds that was never written. Recognisable in results, and the same in every run; generated
+/// code may differ.
+pub(crate) const UNDEFINED_BYTE: u8 = 0xa5;
+
+/// Loop iterations after which a SIMD-group lets the others of its threadgroup run, so that one may wait
+/// for another through memory.
+const TURN: u32 = 1 << 16;
+
+/// Why a machine stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pause {
+    /// All lanes have returned.
+    Done,
+    /// It waits at a threadgroup barrier.
+    Barrier {
+        /// The barrier.
+        at: Pc,
+        /// A lane that waits.
+        lane: u32,
+    },
+    /// It used up its turn.
+    Turn,
+}
+
+/// The state of one SIMD-group.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    registers: Vec<Lanes>,
+    private: Vec<u8>,
+    frames: Vec<Frame>,
+    pc: Pc,
+    /// The lanes that execute.
+    active: u32,
+    /// The lanes that exist.
+    existing: u32,
+    simdgroup: u32,
+}
+
+impl Machine {
+    /// A machine that can run any SIMD-group of the program.
+    pub(crate) fn new(program: &Program) -> Self {
+        let mut registers = vec![[0; 32]; program.register_count];
+        for (lanes, persistent) in registers.iter_mut().zip(&program.persistent) {
+            if let Persistent::Bits(bits) = *persistent {
+                *lanes = [bits; 32];
+            }
+        }
+        Self {
+            registers,
+            private: vec![UNDEFINED_BYTE; program.private_bytes as usize],
+            frames: Vec::new(),
+            pc: program.entry,
+            active: 0,
+            existing: 0,
+            simdgroup: 0,
+        }
+    }
+
+    /// Gets ready to run a SIMD-group of the current threadgroup from its beginning.
+    pub(crate) fn start(&mut self, env: &Environment<'_, '_>, simdgroup: u32) {
+        let threads: u32 = env.group.size.iter().product();
+        let lanes = (threads - simdgroup * 32).min(32);
+        self.existing = u32::MAX >> (32 - lanes);
+        self.active = self.existing;
+        self.simdgroup = simdgroup;
+        self.pc = env.program.entry;
+        self.frames.clear();
+        self.frames.push(Frame::call(Pc::MAX));
+        for (slot, persistent) in env.program.persistent.iter().enumerate() {
+            if let Persistent::Query(query) = *persistent {
+                self.registers[slot] = self.answers(env, query);
+            }
+        }
+    }
+
+    fn answers(&self, env: &Environment<'_, '_>, query: Query) -> Lanes {
+        std::array::from_fn(|lane| u64::from(env.answer(query, self.simdgroup, lane as u32)))
+    }
+
+    /// The first lane of a register; for results of whole evaluations.
+    pub(crate) fn first_lane(&self, slot: Slot) -> u64 {
+        self.registers[slot.index()][0]
+    }
+
+    /// Runs until the SIMD-group is done or has to wait.
+    pub(crate) fn resume(&mut self, env: &mut Environment<'_, '_>) -> Result<Pause, InterpError> {
+        let program = env.program;
+        let mut turn = TURN;
+        loop {
+            let pc = self.pc;
+            self.pc += 1;
+            env.report.steps += 1;
+            let step = &program.steps[pc as usize];
+            match *step {
+                Step::Apply1 { apply, dst, a } => {
+                    self.registers[dst.index()] = apply(&self.registers[a.index()]);
+                }
+                Step::Apply2 { apply, dst, a, b } => {
+                    self.registers[dst.index()] =
+                        apply(&self.registers[a.index()], &self.registers[b.index()]);
+                }
+                Step::Apply3 { apply, dst, a, b, c } => {
+                    let (a, b, c) = (a.index(), b.index(), c.index());
+                    self.registers[dst.index()] =
+                        apply(&self.registers[a], &self.registers[b], &self.registers[c]);
+                }
+                Step::Load { dst, ptr, element, align } => self.load(env, pc, dst, ptr, element, align),
+                Step::Store { src, ptr, element, align } => self.store(env, pc, src, ptr, element, align),
+                Step::Move { dst, src } => {
+                    self.registers[dst.index()] = self.registers[src.index()];
+                }
+                Step::Merge { dst, src } => self.merge(dst, src),
+                Step::Back { body } => {
+                    if self.active != 0 {
+                        self.pc = body;
+                        env.check_limits()?;
+                        turn -= 1;
+                        if turn == 0 {
+                            return Ok(Pause::Turn);
+                        }
+                    }
+                }
+                Step::Call { entry } => {
+                    env.check_limits()?;
+                    self.call(entry);
+                }
+                Step::EndFunction => {
+                    if self.end_function() {
+                        return Ok(Pause::Done);
+                    }
+                }
+                Step::Barrier { scope } => {
+                    let lane = self.arrive(env, pc, scope);
+                    if scope == BarrierScope::Threadgroup {
+                        return Ok(Pause::Barrier { at: pc, lane });
+                    }
+                }
+                _ => {
+                    if !self.control(program, step) && !self.compute(env, step) {
+                        self.effect(env, pc, step);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Arithmetic that has no fast form, and pointers; false if the step is something else.
+    fn compute(&mut self, env: &Environment<'_, '_>, step: &Step) -> bool {
+        match *step {
+            Step::PtrOffset { dst, base, offset } => {
+                self.registers[dst.index()] =
+                    self.registers[base.index()].map(|base| base.wrapping_add(offset as u64));
+            }
+            Step::PtrIndex { dst, base, index, scale, offset } => {
+                let (base, index) = (&self.registers[base.index()], &self.registers[index.index()]);
+                self.registers[dst.index()] = pointer::indexed(base, index, scale, offset);
+            }
+            Step::Unary { op, ty, dst, a } => self.map1(dst, a, |a| eval_unary(op, ty, a)),
+            Step::Cast { op, from, to, dst, a } => self.map1(dst, a, |a| eval_cast(op, from, to, a)),
+            Step::Binary { op, ty, dst, a, b } => self.map2(dst, a, b, |a, b| eval_binary(op, ty, a, b)),
+            Step::Compare { op, ty, dst, a, b } => {
+                self.map2(dst, a, b, |a, b| u64::from(eval_compare(op, ty, a, b)));
+            }
+            Step::Math { function, ty, arity, dst, args } => {
+                let mut out = [0; 32];
+                for lane in lanes_in(self.active) {
+                    let args = args.map(|arg| self.registers[arg.index()][lane]);
+                    out[lane] = library(function, ty, &args[..usize::from(arity)]);
+                }
+                self.registers[dst.index()] = out;
+            }
+            Step::ComparePtr { op, dst, a, b } => self.compare_pointers(env, op, dst, a, b),
+            Step::PackPtr { dst, ptr } => self.pack_pointer(env, dst, ptr),
+            Step::UnpackPtr { dst, bits } => self.unpack_pointer(dst, bits),
+            Step::Repack { dst, src, to, from } => self.repack(env.program, dst, src, to, from),
+            Step::Pick { dst, index, from } => {
+                let sources = &env.program.operands[from.indices()];
+                let mut out = [0; 32];
+                for (lane, out) in out.iter_mut().enumerate() {
+                    let index = self.registers[index.index()][lane] as usize % sources.len();
+                    *out = self.registers[sources[index].index()][lane];
+                }
+                self.registers[dst.index()] = out;
+            }
+            Step::Replace { dst, index, value, old, position, count } => {
+                let mut out = self.registers[old.index()];
+                for (lane, out) in out.iter_mut().enumerate() {
+                    if self.registers[index.index()][lane] % u64::from(count) == u64::from(position) {
+                        *out = self.registers[value.index()][lane];
+                    }
+                }
+                self.registers[dst.index()] = out;
+            }
+            Step::Simd { op, ty, dst, args } => {
+                let args = args.map(|arg| &self.registers[arg.index()]);
+                self.registers[dst.index()] = simd::apply(op, ty, self.active, args);
+            }
+            Step::MatrixMultiply { operands, types } => {
+                self.multiply(&env.program.operands[operands.indices()], types);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Access to memory.
+    fn effect(&mut self, env: &mut Environment<'_, '_>, pc: Pc, step: &Step) {
+        match *step {
+            Step::LocalStart { region } => self.local_start(env, pc, region),
+            Step::MemCopy { dst, src, size, align } => self.copy(env, pc, dst, src, (size, align)),
+            Step::MemZero { dst, size, align } => self.zero(env, pc, dst, size, align),
+            Step::AtomicLoad { .. }
+            | Step::AtomicStore { .. }
+            | Step::AtomicRmw { .. }
+            | Step::AtomicCas { .. } => self.atomic(env, pc, step),
+            Step::MatrixLoad { dst, ptr, stride, ty, transpose } => {
+                self.load_matrix(env, pc, dst, (ptr, stride), ty, transpose);
+            }
+            Step::MatrixStore { src, ptr, stride, ty, transpose } => {
+                self.store_matrix(env, pc, src, (ptr, stride), ty, transpose);
+            }
+            _ => unreachable!("every step is executed somewhere: {step:?}"),
+        }
+    }
+
+    /// Operations that are evaluated lane by lane are evaluated for active lanes only.
+    fn map1(&mut self, dst: Slot, a: Slot, f: impl Fn(u64) -> u64) {
+        let mut out = [0; 32];
+        let a = &self.registers[a.index()];
+        for lane in lanes_in(self.active) {
+            out[lane] = f(a[lane]);
+        }
+        self.registers[dst.index()] = out;
+    }
+
+    fn map2(&mut self, dst: Slot, a: Slot, b: Slot, f: impl Fn(u64, u64) -> u64) {
+        let mut out = [0; 32];
+        let (a, b) = (&self.registers[a.index()], &self.registers[b.index()]);
+        for lane in lanes_in(self.active) {
+            out[lane] = f(a[lane], b[lane]);
+        }
+        self.registers[dst.index()] = out;
+    }
+
+    fn merge(&mut self, dst: Slot, src: Slot) {
+        let src = self.registers[src.index()];
+        let dst = &mut self.registers[dst.index()];
+        for lane in lanes_in(self.active) {
+            dst[lane] = src[lane];
+        }
+    }
+}

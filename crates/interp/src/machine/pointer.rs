@@ -1,0 +1,112 @@
+//! Pointers as values and as bytes.
+//!
+//! As a value a pointer is two components, the region's number and the byte offset. As eight bytes it is
+//! the region in the upper 16 bits and the offset, as a signed number, in the lower 48; null is zero, and so
+//! is an argument that nothing is bound to. An offset beyond 48 bits makes bits that name no region.
+
+use anymetal_ir::{CmpOp, Scalar, eval::eval_compare};
+
+use super::{Environment, Machine};
+use crate::lanes::Lanes;
+use crate::program::Program;
+use crate::program::step::{Element, PtrSlots, Slot, SlotRange};
+
+const OFFSET_BITS: u32 = 48;
+
+/// `base + index × scale + offset`, on offsets.
+pub(super) fn indexed(base: &Lanes, index: &Lanes, scale: u32, offset: i64) -> Lanes {
+    let (scale, offset) = (u64::from(scale), offset as u64);
+    let mut out = [0; 32];
+    for i in 0..32 {
+        out[i] = base[i].wrapping_add(index[i].wrapping_mul(scale)).wrapping_add(offset);
+    }
+    out
+}
+
+/// The eight bytes of a pointer.
+pub(super) fn pack(env: &Environment<'_, '_>, region: u64, offset: u64) -> u64 {
+    let low = offset & ((1 << OFFSET_BITS) - 1);
+    if unpack(low).1 != offset {
+        return (0xffff << OFFSET_BITS) | low;
+    }
+    let region = if offset == 0 && env.region(region).is_null { 0 } else { region };
+    (region << OFFSET_BITS) | low
+}
+
+/// Region and offset of eight bytes.
+pub(super) fn unpack(bits: u64) -> (u64, u64) {
+    let unused = 64 - OFFSET_BITS;
+    (bits >> OFFSET_BITS, (((bits << unused) as i64) >> unused) as u64)
+}
+
+impl Machine {
+    /// Equality looks at region and offset, orders at offsets only (they are for one allocation).
+    pub(super) fn compare_pointers(
+        &mut self,
+        env: &Environment<'_, '_>,
+        op: CmpOp,
+        dst: Slot,
+        a: PtrSlots,
+        b: PtrSlots,
+    ) {
+        let value = |ptr: PtrSlots, lane: usize| {
+            let (region, offset) =
+                (self.registers[ptr.region.index()][lane], self.registers[ptr.offset.index()][lane]);
+            match op {
+                CmpOp::Eq | CmpOp::Ne => pack(env, region, offset),
+                _ => offset,
+            }
+        };
+        self.registers[dst.index()] = std::array::from_fn(|lane| {
+            u64::from(eval_compare(op, Scalar::I64, value(a, lane), value(b, lane)))
+        });
+    }
+
+    pub(super) fn pack_pointer(&mut self, env: &Environment<'_, '_>, dst: Slot, ptr: PtrSlots) {
+        let (region, offset) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
+        self.registers[dst.index()] = std::array::from_fn(|lane| pack(env, region[lane], offset[lane]));
+    }
+
+    pub(super) fn unpack_pointer(&mut self, dst: PtrSlots, bits: Slot) {
+        let bits = self.registers[bits.index()];
+        self.registers[dst.region.index()] = bits.map(|bits| unpack(bits).0);
+        self.registers[dst.offset.index()] = bits.map(|bits| unpack(bits).1);
+    }
+
+    /// Between element sizes: the same bytes.
+    pub(super) fn repack(
+        &mut self,
+        program: &Program,
+        dst: SlotRange,
+        src: SlotRange,
+        to: Element,
+        from: Element,
+    ) {
+        let (to_size, from_size) = (to.size() as usize, from.size() as usize);
+        for lane in 0..32 {
+            let mut bytes = [0; 40];
+            for (n, src) in program.operands[src.indices()].iter().enumerate() {
+                let bits = self.registers[src.index()][lane].to_le_bytes();
+                bytes[n * from_size..][..from_size].copy_from_slice(&bits[..from_size]);
+            }
+            for (n, dst) in program.operands[dst.indices()].iter().enumerate() {
+                let mut bits = [0; 8];
+                bits[..to_size].copy_from_slice(&bytes[n * to_size..][..to_size]);
+                let bits = u64::from_le_bytes(bits);
+                self.registers[dst.index()][lane] =
+                    if to == Element::Bool { u64::from(bits != 0) } else { bits };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpack;
+
+    #[test]
+    fn offsets_in_packed_pointers_are_signed() {
+        assert_eq!(unpack(7 << 48 | 0xffff_ffff_fffc), (7, -4i64 as u64));
+        assert_eq!(unpack(7 << 48 | 12), (7, 12));
+    }
+}

@@ -1,0 +1,159 @@
+//! Observers: code that watches a run. The sanitizers are observers, so that the interpreter itself stays
+//! the plain meaning of the IR.
+//!
+//! Events of one SIMD-group come in program order, lanes of one instruction in ascending order; SIMD-groups
+//! of a threadgroup run in turns (see the crate documentation), threadgroups one after the other. An event
+//! for an access in bounds comes before the access. To add an observer: one file here, an explicit
+//! re-export in `lib.rs`.
+
+mod bounds;
+mod misaligned;
+mod several;
+mod trace;
+mod uninitialised;
+
+pub use bounds::Bounds;
+pub use misaligned::{Misaligned, MisalignedAccess};
+pub use several::Several;
+pub use trace::Trace;
+pub use uninitialised::{Uninitialised, UninitialisedRead};
+
+use anymetal_ir::{BarrierScope, FuncId, Loc, Local};
+
+use crate::report::{Fault, PartialBarrier, Place, ThreadId, Variable};
+use crate::{Dispatch, Program};
+
+/// Which accesses an observer wants to hear of. Telling every access costs a multiple of executing it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Interests {
+    /// Accesses to buffers, threadgroup memory and constant data.
+    pub shared: bool,
+    /// Accesses to locals, and the starts of their lifetimes.
+    pub private: bool,
+}
+
+impl Interests {
+    /// All accesses.
+    pub const ALL: Self = Self { shared: true, private: true };
+}
+
+/// An access in bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What the pointer points into.
+    pub variable: Variable,
+    /// Where the bytes are.
+    pub place: Place,
+    /// The byte offset from the variable's start.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: u64,
+    /// The alignment that the instruction promises.
+    pub align: u32,
+    /// The instruction.
+    pub loc: Loc,
+}
+
+/// What an atomic does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and (if it is a compare-and-exchange: perhaps) writes.
+    ReadModifyWrite,
+}
+
+/// The start of a local's lifetime in one thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LocalStart {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The function.
+    pub function: FuncId,
+    /// The local.
+    pub local: Local,
+    /// Where it begins in the SIMD-group's private memory.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The instruction.
+    pub loc: Loc,
+}
+
+/// Arrival of a SIMD-group at a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BarrierArrival {
+    /// Who meets.
+    pub scope: BarrierScope,
+    /// The first thread that arrived; its `generation` is the one that the barrier ends.
+    pub thread: ThreadId,
+    /// Bit per lane that arrived.
+    pub arrived: u32,
+    /// The instruction.
+    pub loc: Loc,
+}
+
+/// A threadgroup.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Its position in the grid.
+    pub position: [u32; 3],
+    /// Its linear number, x fastest.
+    pub linear: u64,
+    /// Its threads.
+    pub size: [u32; 3],
+    /// Its SIMD-groups.
+    pub simdgroups: u32,
+}
+
+/// The sizes an observer needs for shadow memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemorySizes {
+    /// Bytes of a threadgroup's memory: [`Place::Threadgroup`] offsets are below it.
+    pub threadgroup: u64,
+    /// Bytes of a SIMD-group's private memory: [`Place::Private`] offsets are below it.
+    pub private: u64,
+}
+
+/// Watches a run. Every method has an empty default.
+#[expect(unused_variables, reason = "the defaults ignore what they are told")]
+pub trait Observer {
+    /// Asked once, before the run.
+    fn interests(&self) -> Interests {
+        Interests::default()
+    }
+    /// The run begins.
+    fn on_dispatch(&mut self, program: &Program, dispatch: &Dispatch, sizes: MemorySizes) {}
+    /// A threadgroup begins; its memory's contents are undefined.
+    fn on_group_start(&mut self, group: &Group) {}
+    /// A threadgroup ended.
+    fn on_group_end(&mut self, group: &Group) {}
+    /// A plain read.
+    fn on_load(&mut self, access: &Access) {}
+    /// A plain write.
+    fn on_store(&mut self, access: &Access) {}
+    /// A copy from memory to memory: a read and a write, told as one so that shadow memory can follow it.
+    fn on_copy(&mut self, source: &Access, target: &Access) {}
+    /// An atomic access.
+    fn on_atomic(&mut self, access: &Access, kind: AtomicKind) {}
+    /// A local's contents became undefined.
+    fn on_local_start(&mut self, start: &LocalStart) {}
+    /// A SIMD-group arrived at a barrier.
+    fn on_barrier(&mut self, arrival: &BarrierArrival) {}
+    /// All SIMD-groups of the threadgroup that still run have arrived and go on, in generation `generation`.
+    fn on_barrier_passed(&mut self, group: &Group, generation: u32) {}
+    /// An access out of bounds.
+    fn on_fault(&mut self, fault: &Fault) {}
+    /// A barrier that not all lanes reached.
+    fn on_partial_barrier(&mut self, barrier: &PartialBarrier) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {}

@@ -1,0 +1,170 @@
+//! Regions: every allocation that a pointer can name, and where it lies.
+//!
+//! Region 0 is nothing. Then come the kernel's arguments, in order, then threadgroup variables, constant data
+//! and locals as lowering meets them.
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::{FuncId, GlobalId, Kernel, Local, Module, Space, ThreadgroupId};
+
+use crate::InterpError;
+use crate::report::Variable;
+
+/// Pointers in memory keep 16 bits for the region.
+const MAX_REGIONS: usize = 0xffff;
+/// Private memory of one SIMD-group, and static threadgroup memory.
+pub(crate) const MAX_BYTES: u64 = 1 << 30;
+
+/// Which memory a region lies in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arena {
+    Nothing,
+    Buffer(u32),
+    Threadgroup,
+    Private,
+    Global(u32),
+}
+
+/// An allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Region {
+    pub(crate) arena: Arena,
+    pub(crate) variable: Variable,
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+    /// Private memory: the distance between two lanes' copies.
+    pub(crate) lane_stride: u64,
+    pub(crate) writable: bool,
+    /// An argument that nothing is bound to: equal to null.
+    pub(crate) is_null: bool,
+}
+
+impl Region {
+    pub(crate) const NOTHING: Self = Self {
+        arena: Arena::Nothing,
+        variable: Variable::Nothing,
+        start: 0,
+        len: 0,
+        lane_stride: 0,
+        writable: false,
+        is_null: true,
+    };
+}
+
+/// Hands out region numbers.
+pub(super) struct Layout {
+    pub(super) regions: Vec<Region>,
+    pub(super) names: Vec<String>,
+    numbers: BTreeMap<Variable, u32>,
+    pub(super) threadgroup_bytes: u64,
+    pub(super) globals: Vec<GlobalId>,
+}
+
+impl Layout {
+    pub(super) fn new(module: &Module, kernel: Option<&Kernel>) -> Self {
+        let mut layout = Self {
+            regions: vec![Region::NOTHING],
+            names: vec![String::new()],
+            numbers: BTreeMap::new(),
+            threadgroup_bytes: 0,
+            globals: Vec::new(),
+        };
+        debug_assert!(kernel.is_none_or(|k| module.function(k.function).params.len() == k.args.len()));
+        for (position, arg) in (0u32..).zip(kernel.map_or(&[][..], |kernel| &kernel.args)) {
+            layout.regions.push(Region {
+                variable: Variable::Argument(position),
+                writable: arg.space != Space::Constant,
+                ..Region::NOTHING
+            });
+            layout.names.push(arg.name.clone());
+        }
+        layout
+    }
+
+    fn add(&mut self, region: Region, name: &str) -> Result<u32, InterpError> {
+        if let Some(&number) = self.numbers.get(&region.variable) {
+            return Ok(number);
+        }
+        let number = self.regions.len();
+        limit("allocations of a kernel", number as u64, MAX_REGIONS as u64)?;
+        self.numbers.insert(region.variable, number as u32);
+        self.regions.push(region);
+        self.names.push(name.to_owned());
+        Ok(number as u32)
+    }
+
+    pub(super) fn threadgroup(&mut self, module: &Module, id: ThreadgroupId) -> Result<u32, InterpError> {
+        let variable = Variable::Threadgroup(id);
+        if let Some(&number) = self.numbers.get(&variable) {
+            return Ok(number);
+        }
+        let data = &module.threadgroup_vars[id.index()];
+        let start = align_up(self.threadgroup_bytes, data.align);
+        self.threadgroup_bytes = start.saturating_add(data.size);
+        limit("threadgroup memory", self.threadgroup_bytes, MAX_BYTES)?;
+        let region = Region {
+            arena: Arena::Threadgroup,
+            variable,
+            start,
+            len: data.size,
+            lane_stride: 0,
+            writable: true,
+            is_null: false,
+        };
+        self.add(region, &data.name)
+    }
+
+    pub(super) fn global(&mut self, module: &Module, id: GlobalId) -> Result<u32, InterpError> {
+        let variable = Variable::Global(id);
+        if let Some(&number) = self.numbers.get(&variable) {
+            return Ok(number);
+        }
+        let data = &module.globals[id.index()];
+        let arena = Arena::Global(self.globals.len() as u32);
+        self.globals.push(id);
+        let len = data.bytes.len() as u64;
+        let region =
+            Region { arena, variable, start: 0, len, lane_stride: 0, writable: false, is_null: false };
+        self.add(region, &data.name)
+    }
+
+    /// Locals lie relative to their function's first until [`Layout::move_locals`].
+    pub(super) fn local(&mut self, module: &Module, f: FuncId, local: Local) -> Result<u32, InterpError> {
+        let data = &module.function(f).locals[local.index()];
+        // One size for all lanes' copies, as if each lane had its own aligned variable.
+        let lane_stride = align_up(data.size, data.align);
+        limit("a local variable", lane_stride, MAX_BYTES / 32)?;
+        let region = Region {
+            arena: Arena::Private,
+            variable: Variable::Local(f, local),
+            start: 0,
+            len: data.size,
+            lane_stride,
+            writable: true,
+            is_null: false,
+        };
+        self.add(region, &data.name)
+    }
+
+    /// Lays out the locals of a function from `base` on; returns where they end.
+    pub(super) fn move_locals(&mut self, function: FuncId, base: u64) -> Result<u64, InterpError> {
+        let mut end = base;
+        for region in &mut self.regions {
+            if matches!(region.variable, Variable::Local(f, _) if f == function) {
+                region.start = end;
+                end += region.lane_stride * 32;
+                limit("private memory", end, MAX_BYTES)?;
+            }
+        }
+        Ok(end)
+    }
+}
+
+fn align_up(size: u64, align: u32) -> u64 {
+    size.checked_next_multiple_of(u64::from(align.max(1))).unwrap_or(u64::MAX)
+}
+
+/// Refuses what exceeds a limit.
+pub(crate) fn limit(what: &'static str, size: u64, limit: u64) -> Result<(), InterpError> {
+    if size > limit { Err(InterpError::TooLarge { what, size, limit }) } else { Ok(()) }
+}

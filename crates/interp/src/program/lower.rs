@@ -1,0 +1,390 @@
+//! Lowers one function to steps: the walk over its regions and all control flow.
+//!
+//! The walk keeps a stack of open regions instead of recursing, so nesting has no limit. Each open region
+//! stands for one frame of the running SIMD-group's control stack (`then` and `otherwise` share one, as do
+//! `body` and `continuing`). Steps that can switch all lanes off are noted in the region and get the
+//! region's end marker as their target once it is known.
+
+use anymetal_ir::{Block, FuncId, Function, Inst, Label, Loc, Module, Op, Type, Value};
+use rustc_hash::FxHashMap;
+
+use super::Persistent;
+use super::layout::{Layout, limit};
+use super::registers::{self, FOREIGN, PERSISTENT};
+use super::step::{PtrSlots, Slot, SlotRange, Step};
+use crate::InterpError;
+
+/// Steps of one function; keeps step numbers far from overflow.
+const MAX_STEPS: u64 = 1 << 26;
+
+/// What all functions of a program share.
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) persistent: Vec<Persistent>,
+    persistent_numbers: FxHashMap<Persistent, u32>,
+    /// Parameter and result places of other functions.
+    pub(super) foreign: Vec<(FuncId, u32)>,
+    pub(super) operands: Vec<Slot>,
+    pub(super) case_values: Vec<u64>,
+}
+
+impl Tables {
+    pub(super) fn persistent(&mut self, what: Persistent) -> Slot {
+        let next = self.persistent.len() as u32;
+        let number = *self.persistent_numbers.entry(what).or_insert(next);
+        if number == next {
+            self.persistent.push(what);
+        }
+        Slot(number | PERSISTENT)
+    }
+
+    pub(super) fn range(&mut self, slots: &[Slot]) -> SlotRange {
+        let start = self.operands.len() as u32;
+        self.operands.extend_from_slice(slots);
+        SlotRange { start, len: slots.len() as u32 }
+    }
+}
+
+/// A function's steps, with places relative to its own window.
+pub(super) struct Lowered {
+    pub(super) steps: Vec<Step>,
+    pub(super) locs: Vec<Loc>,
+    pub(super) places: u32,
+}
+
+/// The components of a value: one per element, two for a pointer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Components {
+    slots: [Slot; 4],
+    count: u8,
+}
+
+impl Components {
+    pub(super) const NONE: Self = Self { slots: [Slot(0); 4], count: 0 };
+
+    pub(super) fn new(slots: &[Slot]) -> Self {
+        let mut all = [Slot(0); 4];
+        all[..slots.len()].copy_from_slice(slots);
+        Self { slots: all, count: slots.len() as u8 }
+    }
+
+    pub(super) fn all(&self) -> &[Slot] {
+        &self.slots[..usize::from(self.count)]
+    }
+
+    /// The component, or the only one.
+    pub(super) fn at(&self, element: usize) -> Slot {
+        if self.count == 1 { self.slots[0] } else { self.all()[element] }
+    }
+
+    pub(super) fn pointer(&self) -> PtrSlots {
+        PtrSlots { region: self.slots[0], offset: self.slots[1] }
+    }
+}
+
+/// How many components a value of the type has.
+pub(super) fn component_count(ty: Type) -> u32 {
+    if ty.is_ptr() { 2 } else { u32::from(ty.lanes()) }
+}
+
+enum Region {
+    Body,
+    Then { branch: u32, otherwise: Block },
+    Otherwise { marker: u32 },
+    LoopBody { continuing: Block, head: u32 },
+    LoopContinuing { marker: u32, head: u32 },
+    Case { inst: Inst, number: usize, step: u32 },
+    Default { step: u32 },
+    Scope,
+}
+
+struct Open {
+    region: Region,
+    block: Block,
+    next: usize,
+    label: Option<Label>,
+    /// Steps that skip to the end of this region.
+    skips: Vec<u32>,
+}
+
+/// The state of lowering one function.
+pub(super) struct Lowering<'a> {
+    pub(super) module: &'a Module,
+    pub(super) id: FuncId,
+    pub(super) function: &'a Function,
+    pub(super) layout: &'a mut Layout,
+    pub(super) tables: &'a mut Tables,
+    pub(super) is_kernel: bool,
+    values: Vec<Components>,
+    steps: Vec<Step>,
+    locs: Vec<Loc>,
+    loc: Loc,
+    virtuals: u32,
+    open: Vec<Open>,
+}
+
+/// Lowers a function. A kernel's parameters are the arguments' regions.
+pub(super) fn lower(
+    module: &Module,
+    id: FuncId,
+    is_kernel: bool,
+    layout: &mut Layout,
+    tables: &mut Tables,
+) -> Result<Lowered, InterpError> {
+    let function = module.function(id);
+    let mut lowering = Lowering {
+        module,
+        id,
+        function,
+        layout,
+        tables,
+        is_kernel,
+        values: vec![Components::NONE; function.values.len()],
+        steps: Vec::new(),
+        locs: Vec::new(),
+        loc: Loc::default(),
+        virtuals: 0,
+        open: Vec::new(),
+    };
+    let fixed = lowering.parameters();
+    lowering.start_locals()?;
+    lowering.body()?;
+    let (mut steps, locs, virtuals) = (lowering.steps, lowering.locs, lowering.virtuals);
+    limit("steps of a function", steps.len() as u64, MAX_STEPS)?;
+    let allocation = registers::allocate(&mut steps, &mut tables.operands, fixed, virtuals);
+    Ok(Lowered { steps, locs, places: allocation.places })
+}
+
+impl Lowering<'_> {
+    /// Results first, then parameters: the fixed places of a function. Returns how many there are.
+    fn parameters(&mut self) -> u32 {
+        self.virtuals = self.function.ret.map_or(0, component_count);
+        for (position, &param) in (1u64..).zip(&self.function.params) {
+            let components = if self.is_kernel {
+                let region = self.tables.persistent(Persistent::Bits(position));
+                Components::new(&[region, self.tables.persistent(Persistent::Bits(0))])
+            } else {
+                self.fresh(self.function.ty(param))
+            };
+            self.define(param, components);
+        }
+        self.virtuals
+    }
+
+    /// Fresh components for a value of the type.
+    pub(super) fn fresh(&mut self, ty: Type) -> Components {
+        let slots: [Slot; 4] = std::array::from_fn(|n| Slot(self.virtuals + n as u32));
+        let count = component_count(ty);
+        self.virtuals += count;
+        Components::new(&slots[..count as usize])
+    }
+
+    pub(super) fn fresh_slot(&mut self) -> Slot {
+        self.virtuals += 1;
+        Slot(self.virtuals - 1)
+    }
+
+    pub(super) fn define(&mut self, value: Value, components: Components) {
+        self.values[value.index()] = components;
+    }
+
+    pub(super) fn components(&self, value: Value) -> Components {
+        self.values[value.index()]
+    }
+
+    /// The only component of a scalar.
+    pub(super) fn scalar(&self, value: Value) -> Slot {
+        self.values[value.index()].slots[0]
+    }
+
+    pub(super) fn pointer(&self, value: Value) -> PtrSlots {
+        self.values[value.index()].pointer()
+    }
+
+    pub(super) fn emit(&mut self, step: Step) -> u32 {
+        self.steps.push(step);
+        self.locs.push(self.loc);
+        self.steps.len() as u32 - 1
+    }
+
+    /// Emits a step that skips to the end of the current region when no lane is left.
+    fn emit_skipping(&mut self, step: Step) -> u32 {
+        let pc = self.emit(step);
+        if let Some(open) = self.open.last_mut() {
+            open.skips.push(pc);
+        }
+        pc
+    }
+
+    fn patch(&mut self, pc: u32, to: u32) {
+        if let Some(target) = self.steps[pc as usize].target_mut() {
+            *target = to;
+        }
+    }
+
+    fn patch_all(&mut self, skips: Vec<u32>, to: u32) {
+        for pc in skips {
+            self.patch(pc, to);
+        }
+    }
+
+    fn enter(&mut self, region: Region, block: Block, label: Option<Label>) {
+        self.open.push(Open { region, block, next: 0, label, skips: Vec::new() });
+    }
+
+    fn body(&mut self) -> Result<(), InterpError> {
+        self.enter(Region::Body, self.function.body, None);
+        while let Some(open) = self.open.last_mut() {
+            if let Some(&inst) = self.function.block(open.block).get(open.next) {
+                open.next += 1;
+                self.instruction(inst)?;
+            } else {
+                let open = self.open.pop().expect("it was there");
+                self.finish(open);
+            }
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, inst: Inst) -> Result<(), InterpError> {
+        let data = self.function.inst(inst);
+        self.loc = data.loc;
+        match &data.op {
+            Op::If { cond, then, otherwise } => {
+                let branch = self.emit(Step::If { cond: self.scalar(*cond), otherwise: 0 });
+                self.enter(Region::Then { branch, otherwise: *otherwise }, *then, None);
+            }
+            Op::Loop { label, body, continuing } => {
+                let head = self.emit(Step::Loop);
+                self.enter(Region::LoopBody { continuing: *continuing, head }, *body, Some(*label));
+            }
+            Op::Switch { label, .. } => {
+                self.emit(Step::Switch);
+                self.open_case(inst, 0, *label);
+            }
+            Op::Scope { label, body } => {
+                self.emit(Step::Scope);
+                self.enter(Region::Scope, *body, Some(*label));
+            }
+            Op::Break(label) => {
+                let frame = self.frame_of(*label);
+                self.emit_skipping(Step::Leave { frame, skip: 0 });
+            }
+            Op::Continue(label) => {
+                let frame = self.frame_of(*label);
+                self.emit_skipping(Step::Continue { frame, skip: 0 });
+            }
+            Op::Return(value) => self.return_(*value),
+            Op::Call(callee, args) => self.call(*callee, args, data.result),
+            op => self.plain(op, data.result)?,
+        }
+        Ok(())
+    }
+
+    /// How many frames below the top the labelled region's frame is.
+    fn frame_of(&self, label: Label) -> u32 {
+        let below = self.open.iter().rev().position(|open| open.label == Some(label));
+        below.expect("the verifier checks that labels are in scope") as u32
+    }
+
+    fn return_(&mut self, value: Option<Value>) {
+        if let Some(value) = value {
+            let components = self.components(value);
+            for (number, &src) in (0u32..).zip(components.all()) {
+                self.emit(Step::Merge { dst: Slot(number), src });
+            }
+        }
+        let frame = self.open.len() as u32 - 1;
+        self.emit_skipping(Step::Leave { frame, skip: 0 });
+    }
+
+    fn foreign(&mut self, callee: FuncId, place: u32) -> Slot {
+        self.tables.foreign.push((callee, place));
+        Slot((self.tables.foreign.len() as u32 - 1) | FOREIGN)
+    }
+
+    fn call(&mut self, callee: FuncId, args: &[Value], result: Option<Value>) {
+        let results = self.module.function(callee).ret.map_or(0, component_count);
+        let mut place = results;
+        for &arg in args {
+            for &src in self.components(arg).all() {
+                let dst = self.foreign(callee, place);
+                self.emit(Step::Move { dst, src });
+                place += 1;
+            }
+        }
+        self.emit(Step::Call { entry: callee.0 });
+        if let Some(result) = result {
+            let components = self.fresh(self.function.ty(result));
+            for (place, &dst) in (0u32..).zip(components.all()) {
+                let src = self.foreign(callee, place);
+                self.emit(Step::Move { dst, src });
+            }
+            self.define(result, components);
+        }
+    }
+
+    /// Opens case `number` of a switch, or its default after the last.
+    fn open_case(&mut self, inst: Inst, number: usize, label: Label) {
+        let Op::Switch { selector, cases, default, .. } = &self.function.inst(inst).op else {
+            unreachable!("only switches have cases");
+        };
+        let Some(case) = cases.get(number) else {
+            let step = self.emit(Step::Default { end: 0 });
+            self.enter(Region::Default { step }, *default, Some(label));
+            return;
+        };
+        let bits = self.function.ty(*selector).scalar().map_or(64, |scalar| scalar.bits());
+        let start = self.tables.case_values.len() as u32;
+        self.tables.case_values.extend(case.values.iter().map(|&v| v as u64 & (u64::MAX >> (64 - bits))));
+        let values = SlotRange { start, len: case.values.len() as u32 };
+        let step = self.emit(Step::Case { selector: self.scalar(*selector), values, next: 0 });
+        self.enter(Region::Case { inst, number, step }, case.body, Some(label));
+    }
+
+    /// Ends a region whose block has been walked; may open the construct's next region.
+    fn finish(&mut self, open: Open) {
+        let next = self.steps.len() as u32;
+        self.patch_all(open.skips, next);
+        match open.region {
+            Region::Body => {
+                self.emit(Step::EndFunction);
+            }
+            Region::Then { branch, otherwise } => {
+                self.patch(branch, next);
+                if self.function.block(otherwise).is_empty() {
+                    self.emit_skipping(Step::EndIf { skip: 0 });
+                } else {
+                    let marker = self.emit(Step::Else { end: 0 });
+                    self.enter(Region::Otherwise { marker }, otherwise, None);
+                }
+            }
+            Region::Otherwise { marker } => {
+                self.patch(marker, next);
+                self.emit_skipping(Step::EndIf { skip: 0 });
+            }
+            Region::LoopBody { continuing, head } => {
+                let marker = self.emit(Step::Continuing { end: 0 });
+                self.enter(Region::LoopContinuing { marker, head }, continuing, open.label);
+            }
+            Region::LoopContinuing { marker, head } => {
+                self.emit(Step::Back { body: head + 1 });
+                let end = self.emit_skipping(Step::EndLoop { skip: 0 });
+                self.patch(marker, end);
+            }
+            Region::Case { inst, number, step } => {
+                self.emit(Step::EndCase);
+                self.patch(step, next + 1);
+                let label = open.label.expect("cases carry their switch's label");
+                self.open_case(inst, number + 1, label);
+            }
+            Region::Default { step } => {
+                self.patch(step, next);
+                self.emit_skipping(Step::EndSwitch { skip: 0 });
+            }
+            Region::Scope => {
+                self.emit_skipping(Step::EndScope { skip: 0 });
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Programs: one kernel of a module, made ready to run.
+//!
+//! [`Program::new`] lowers every function the kernel reaches to steps (`lower.rs`, `lower_value.rs`,
+//! `lower_memory.rs`), gives their components places in one register file (`registers.rs`) and joins them
+//! (`link.rs`). Because recursion does not exist and a SIMD-group has one flow of control, each function is
+//! active at most once per SIMD-group; so registers and locals have fixed places, laid out like a stack over
+//! the call graph.
+
+mod call_graph;
+mod layout;
+mod link;
+mod lower;
+mod lower_memory;
+mod lower_value;
+mod registers;
+pub(crate) mod step;
+
+use anymetal_ir::{ArgKind, FuncId, Kernel, Loc, Module, Query};
+
+use crate::InterpError;
+use crate::report::Variable;
+pub(crate) use layout::{Arena, MAX_BYTES, Region, limit};
+use step::{Pc, Slot, Step};
+
+/// A component that never changes while a SIMD-group runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Persistent {
+    /// The same bits in all lanes.
+    Bits(u64),
+    /// A fact about each thread.
+    Query(Query),
+}
+
+/// A kernel argument as the interpreter sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProgramArgument {
+    /// Its name in the source.
+    pub name: String,
+    /// Metal's index.
+    pub index: u32,
+    /// What must be bound.
+    pub kind: ArgKind,
+    /// Whether stores are refused (constant memory).
+    pub read_only: bool,
+}
+
+/// A kernel, ready to run any number of times.
+#[derive(Debug)]
+pub struct Program {
+    kernel: String,
+    arguments: Vec<ProgramArgument>,
+    files: Vec<String>,
+    /// By region number.
+    variable_names: Vec<String>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) locs: Vec<Loc>,
+    pub(crate) operands: Vec<Slot>,
+    pub(crate) case_values: Vec<u64>,
+    /// These take the first places of the register file.
+    pub(crate) persistent: Vec<Persistent>,
+    pub(crate) register_count: usize,
+    pub(crate) entry: Pc,
+    /// The result's first place, if the entry returns something.
+    pub(crate) result: Slot,
+    /// By number; the arguments' are filled in by a run.
+    pub(crate) regions: Vec<Region>,
+    /// The contents of the constant data that are used.
+    pub(crate) globals: Vec<Vec<u8>>,
+    pub(crate) static_threadgroup_bytes: u64,
+    pub(crate) private_bytes: u64,
+}
+
+impl Program {
+    /// Prepares a kernel of a *verified* module. Function constants should have been specialised away; one
+    /// that remains is zero and counts as undefined.
+    ///
+    /// # Panics
+    /// May panic on a module that the verifier rejects.
+    pub fn new(module: &Module, kernel: &str) -> Result<Self, InterpError> {
+        let kernel =
+            module.kernel(kernel).ok_or_else(|| InterpError::UnknownKernel { kernel: kernel.to_owned() })?;
+        Self::build(module, kernel.function, Some(kernel))
+    }
+
+    fn build(module: &Module, entry: FuncId, kernel: Option<&Kernel>) -> Result<Self, InterpError> {
+        let order = call_graph::callers_first(module, entry)?;
+        let mut layout = layout::Layout::new(module, kernel);
+        let mut lowered = Vec::with_capacity(order.len());
+        let mut tables = lower::Tables::default();
+        for &id in &order {
+            let params = if id == entry { kernel } else { None };
+            lowered.push(lower::lower(module, id, params.is_some(), &mut layout, &mut tables)?);
+        }
+        link::link(module, kernel, order, lowered, layout, tables)
+    }
+
+    /// The kernel's name.
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    /// The kernel's arguments, in the order of [`crate::Memory::arguments`].
+    pub fn arguments(&self) -> &[ProgramArgument] {
+        &self.arguments
+    }
+
+    /// The name of the file of a position; empty if unknown.
+    pub fn file(&self, loc: Loc) -> &str {
+        if loc.is_known() { self.files.get(loc.file as usize).map_or("", String::as_str) } else { "" }
+    }
+
+    /// The source files, for [`Loc::file`].
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    /// The variables that pointers may point into, with their names in the source.
+    pub fn variables(&self) -> impl Iterator<Item = (Variable, &str)> {
+        self.regions.iter().zip(&self.variable_names).map(|(region, name)| (region.variable, name.as_str()))
+    }
+
+    /// The name of a variable in the source; empty for [`Variable::Nothing`].
+    pub fn variable_name(&self, variable: Variable) -> &str {
+        self.regions
+            .iter()
+            .position(|region| region.variable == variable)
+            .map_or("", |number| &self.variable_names[number])
+    }
+
+    /// `file:line:column`, for messages.
+    pub fn position(&self, loc: Loc) -> String {
+        if loc.is_known() {
+            format!("{}:{}:{}", self.file(loc), loc.line, loc.column)
+        } else {
+            "unknown position".to_owned()
+        }
+    }
+
+    /// How many steps the program has.
+    pub fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+/// The value of a function without parameters that returns a scalar, such as the condition of
+/// [`anymetal_ir::KernelArg::enabled_by`]; its bits, zero-extended. Memory it may use is empty.
+pub fn evaluate(module: &Module, function: FuncId) -> Result<u64, InterpError> {
+    let program = Program::build(module, function, None)?;
+    crate::run::evaluate(&program)
+}

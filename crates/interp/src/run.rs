@@ -1,0 +1,216 @@
+//! Runs a dispatch: threadgroups one after the other, the SIMD-groups of one in turns.
+//!
+//! A SIMD-group runs until it is done, waits at a barrier, or has used up its turn. When every SIMD-group of
+//! the threadgroup is done or waits, the waiting ones must wait at the same barrier, and go on. Machines of
+//! SIMD-groups that are done are used again, so a kernel without barriers stays in one machine's cache.
+
+use anymetal_ir::ArgKind;
+
+use crate::dispatch::{Argument, Dispatch, Limits, Memory};
+use crate::machine::{Environment, Machine, Pause, UNDEFINED_BYTE};
+use crate::observer::{Group, MemorySizes, NoObserver, Observer};
+use crate::program::{Arena, Program, Region};
+use crate::report::{DivergentBarrier, Report};
+use crate::{InterpError, program};
+
+/// Threads of one threadgroup; Metal's devices allow 1024.
+const MAX_THREADS: u64 = 1 << 14;
+
+/// Runs a dispatch to its end. Accesses out of bounds do not end it: see [`Report`].
+pub fn run(
+    program: &Program,
+    dispatch: &Dispatch,
+    memory: &mut Memory<'_>,
+    limits: Limits<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Report, InterpError> {
+    check_group_size(dispatch)?;
+    let mut regions = program.regions.clone();
+    let threadgroup_bytes = bind(program, memory, &mut regions)?;
+    let sizes = MemorySizes { threadgroup: threadgroup_bytes, private: program.private_bytes };
+    observer.on_dispatch(program, dispatch, sizes);
+    let interests = observer.interests();
+    let mut env = Environment {
+        program,
+        buffers: &mut memory.buffers,
+        regions,
+        threadgroup: vec![UNDEFINED_BYTE; threadgroup_bytes as usize],
+        observer,
+        interests,
+        report: Report::default(),
+        limits,
+        dispatch: *dispatch,
+        group: Group { position: [0; 3], linear: 0, size: [0; 3], simdgroups: 0 },
+        generation: 0,
+        scratch: Vec::new(),
+    };
+    let mut machines = Vec::new();
+    let [x, y, z] = dispatch.group_counts();
+    let groups = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
+    for (linear, position) in (0u64..).zip(groups) {
+        let size = dispatch.size_of_group(position);
+        let simdgroups = size.iter().product::<u32>().div_ceil(32);
+        env.group = Group { position, linear, size, simdgroups };
+        env.check_limits()?;
+        run_group(&mut env, &mut machines)?;
+    }
+    Ok(env.report)
+}
+
+/// The result of a program whose entry returns a scalar, run by one thread without memory.
+pub(crate) fn evaluate(program: &Program) -> Result<u64, InterpError> {
+    let mut env = Environment {
+        program,
+        buffers: &mut [],
+        regions: program.regions.clone(),
+        threadgroup: vec![UNDEFINED_BYTE; program.static_threadgroup_bytes as usize],
+        observer: &mut NoObserver,
+        interests: Default::default(),
+        report: Report::default(),
+        limits: Limits { max_steps: 1 << 20, ..Limits::default() },
+        dispatch: Dispatch::threads([1; 3], [1; 3]),
+        group: Group { position: [0; 3], linear: 0, size: [1; 3], simdgroups: 1 },
+        generation: 0,
+        scratch: Vec::new(),
+    };
+    let mut machine = Machine::new(program);
+    machine.start(&env, 0);
+    // The only SIMD-group meets nobody at a barrier.
+    while machine.resume(&mut env)? != Pause::Done {}
+    Ok(machine.first_lane(program.result))
+}
+
+fn check_group_size(dispatch: &Dispatch) -> Result<(), InterpError> {
+    let threads = dispatch.group_size.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
+    if threads == 0 || threads > MAX_THREADS {
+        return Err(InterpError::InvalidGroupSize { size: dispatch.group_size });
+    }
+    Ok(())
+}
+
+/// Fills in the regions of the arguments; returns the bytes of threadgroup memory.
+fn bind(program: &Program, memory: &Memory<'_>, regions: &mut [Region]) -> Result<u64, InterpError> {
+    let (expected, given) = (program.arguments().len(), memory.arguments.len());
+    if expected != given {
+        return Err(InterpError::ArgumentCount { expected, given });
+    }
+    let mut threadgroup_end = program.static_threadgroup_bytes;
+    for ((description, argument), region) in
+        program.arguments().iter().zip(&memory.arguments).zip(&mut regions[1..])
+    {
+        let name = || description.name.clone();
+        match *argument {
+            Argument::Unbound => {}
+            Argument::Buffer { buffer, offset, len } => {
+                if description.kind != ArgKind::Buffer {
+                    return Err(InterpError::ArgumentKind { name: name() });
+                }
+                let whole = memory.buffers.get(buffer).map(|bytes| bytes.len() as u64);
+                let end = offset.checked_add(len);
+                if whole.is_none() || end.is_none() || end > whole {
+                    return Err(InterpError::InvalidBinding { name: name() });
+                }
+                region.arena = Arena::Buffer(buffer as u32);
+                (region.start, region.len, region.is_null) = (offset, len, false);
+            }
+            Argument::Threadgroup { len } => {
+                if description.kind != ArgKind::ThreadgroupMemory {
+                    return Err(InterpError::ArgumentKind { name: name() });
+                }
+                let start = threadgroup_end.next_multiple_of(16);
+                threadgroup_end = start.saturating_add(len);
+                program::limit("threadgroup memory", threadgroup_end, program::MAX_BYTES)?;
+                region.arena = Arena::Threadgroup;
+                (region.start, region.len, region.is_null) = (start, len, false);
+            }
+        }
+    }
+    Ok(threadgroup_end)
+}
+
+/// A SIMD-group of the running threadgroup.
+enum Member {
+    /// Can go on.
+    Ready(Machine),
+    /// Waits at a barrier (its step), with a lane that waits.
+    Waiting(Machine, u32, u32),
+    Done,
+}
+
+fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<(), InterpError> {
+    env.generation = 0;
+    env.threadgroup.fill(UNDEFINED_BYTE);
+    let group = env.group;
+    env.observer.on_group_start(&group);
+    let mut members = Vec::with_capacity(group.simdgroups as usize);
+    for simdgroup in 0..group.simdgroups {
+        let mut machine = spare.pop().unwrap_or_else(|| Machine::new(env.program));
+        machine.start(env, simdgroup);
+        members.push(advance(env, machine, spare)?);
+    }
+    loop {
+        if !members.iter().any(|member| matches!(member, Member::Ready(_)))
+            && !open_barrier(env, &mut members)?
+        {
+            break;
+        }
+        for member in &mut members {
+            match std::mem::replace(member, Member::Done) {
+                Member::Ready(machine) => *member = advance(env, machine, spare)?,
+                other => *member = other,
+            }
+        }
+    }
+    env.observer.on_group_end(&group);
+    Ok(())
+}
+
+/// Runs one SIMD-group as far as it goes in one turn.
+fn advance(
+    env: &mut Environment<'_, '_>,
+    mut machine: Machine,
+    spare: &mut Vec<Machine>,
+) -> Result<Member, InterpError> {
+    Ok(match machine.resume(env)? {
+        Pause::Done => {
+            spare.push(machine);
+            Member::Done
+        }
+        Pause::Barrier { at, lane } => Member::Waiting(machine, at, lane),
+        Pause::Turn => {
+            env.check_limits()?;
+            Member::Ready(machine)
+        }
+    })
+}
+
+/// Lets all waiting SIMD-groups go on; false if there is none.
+fn open_barrier(env: &mut Environment<'_, '_>, members: &mut [Member]) -> Result<bool, InterpError> {
+    let mut first = None;
+    for (simdgroup, member) in (0u32..).zip(members.iter()) {
+        let Member::Waiting(_, at, lane) = *member else { continue };
+        let (first_at, first_simdgroup, first_lane) = *first.get_or_insert((at, simdgroup, lane));
+        if at != first_at {
+            return Err(InterpError::DivergentBarrier(Box::new(DivergentBarrier {
+                first: env.program.locs[first_at as usize],
+                first_thread: env.thread(first_simdgroup, first_lane),
+                second: env.program.locs[at as usize],
+                second_thread: env.thread(simdgroup, lane),
+            })));
+        }
+    }
+    if first.is_none() {
+        return Ok(false);
+    }
+    env.generation += 1;
+    let group = env.group;
+    env.observer.on_barrier_passed(&group, env.generation);
+    for member in members {
+        *member = match std::mem::replace(member, Member::Done) {
+            Member::Waiting(machine, ..) => Member::Ready(machine),
+            other => other,
+        };
+    }
+    env.check_limits()?;
+    Ok(true)
+}

@@ -1,0 +1,218 @@
+//! Faults, limits and observers.
+
+mod support;
+
+use std::sync::atomic::AtomicU32;
+
+use anymetal_interp::{
+    AccessKind, Argument, Bounds, Interests, InterpError, Limits, Memory, Misaligned, NoObserver, Program,
+    Several, Trace, Uninitialised, Variable, run,
+};
+use anymetal_ir::{BarrierScope, CastOp, CmpOp, Module, Op, Space, ThreadgroupId, ThreadgroupVar, Type};
+use support::*;
+
+#[test]
+fn accesses_out_of_bounds_are_dropped_read_zero_and_are_reported() {
+    let module = kernel(&[Space::Device, Space::Device], |b, p| {
+        let x = thread_x(b);
+        b.loc = line(7);
+        let value = load_i32(b, p[0], x);
+        let value = add_const(b, value, 1);
+        b.loc = line(8);
+        store_at(b, p[1], x, value);
+    });
+    let (mut input, mut output) = (bytes_i32(&[10; 60]), bytes_i32(&[0; 64]));
+    let mut bounds = Bounds::new();
+    let mut memory = Memory::new().bind(&mut input).bind(&mut output);
+    // The second argument is bound to elements 2..60 of its buffer.
+    memory.arguments[1] = Argument::Buffer { buffer: 1, offset: 8, len: 232 };
+    let report = observe(&module, grid(64, 64), &mut memory, &mut bounds).expect("it goes on");
+    assert_eq!(report.fault_count, 4 + 6);
+    let first = report.faults[0];
+    assert_eq!((first.kind, first.variable, first.loc.line), (AccessKind::Load, Variable::Argument(0), 7));
+    assert_eq!((first.offset, first.bound, first.bytes), (240, 240, 4));
+    assert_eq!((first.thread.index_in_group, first.thread.simdgroup, first.thread.lane), (60, 1, 28));
+    let places: Vec<_> = bounds.faults().iter().map(|(f, n)| (f.kind, f.offset, f.loc.line, *n)).collect();
+    assert_eq!(places, [(AccessKind::Load, 240, 7, 4), (AccessKind::Store, 232, 8, 6)]);
+    let output = i32s(&output);
+    assert_eq!((output[1], output[2], output[59], output[60], output[63]), (0, 11, 11, 0, 0));
+}
+
+#[test]
+fn unbound_arguments_equal_null_and_fault_with_their_name() {
+    let module = kernel(&[Space::Device, Space::Device], |b, p| {
+        let null = b.value(Op::Const(0), Type::Ptr(Space::Device));
+        let is_null = b.compare(CmpOp::Eq, p[0], null);
+        let is_null = b.cast(CastOp::ZExt, is_null, Type::I32);
+        b.store(p[1], is_null, 4);
+        b.loc = line(4);
+        let before = b.ptr_offset(p[0], -4);
+        let value = b.load(before, Type::I32, 4);
+        let second = b.ptr_offset(p[1], 4);
+        b.store(second, value, 4);
+    });
+    let mut output = bytes_i32(&[9, 9]);
+    let program = Program::new(&module, "k").expect("it is well formed");
+    let mut memory = Memory::new().unbound().bind(&mut output);
+    let report =
+        run(&program, &grid(1, 1), &mut memory, Limits::default(), &mut NoObserver).expect("goes on");
+    assert_eq!(i32s(&output), [1, 0]);
+    let fault = report.faults[0];
+    assert_eq!((fault.offset, fault.bound, program.variable_name(fault.variable)), (-4, 0, "a"));
+    assert_eq!(program.position(fault.loc), "test.metal:4:1");
+}
+
+#[test]
+fn pointers_survive_memory_and_forged_ones_fault() {
+    let module = kernel(&[Space::Device, Space::Device], |b, p| {
+        let slot = b.func.add_local("slot", 8, 8);
+        let slot = b.local_addr(slot);
+        let behind = b.ptr_offset(p[0], 64);
+        b.store(slot, behind, 8);
+        let loaded = b.load(slot, Type::Ptr(Space::Device), 8);
+        let back = b.ptr_offset(loaded, -60);
+        let value = b.load(back, Type::I32, 4);
+        b.store(p[1], value, 4);
+        let forged = b.i64(0x1234_5678_9abc_def0);
+        let forged = b.cast(CastOp::IntToPtr, forged, Type::Ptr(Space::Device));
+        b.store(forged, value, 4);
+    });
+    let (mut input, mut output) = (bytes_i32(&[5, 6]), bytes_i32(&[0]));
+    let mut memory = Memory::new().bind(&mut input).bind(&mut output);
+    let report = run_k(&module, grid(1, 1), &mut memory).expect("it goes on");
+    assert_eq!(i32s(&output), [6]);
+    assert_eq!((report.fault_count, report.faults[0].variable), (1, Variable::Nothing));
+}
+
+#[test]
+fn constant_memory_is_not_written_and_copies_check_both_sides() {
+    let module = kernel(&[Space::Constant, Space::Device], |b, p| {
+        let one = b.i32(1);
+        b.store(p[0], one, 4);
+        b.push(Op::MemCopy { dst: p[1], src: p[0], size: 8, align: 4 });
+        let far = b.ptr_offset(p[0], 4);
+        let second = b.ptr_offset(p[1], 8);
+        b.push(Op::MemCopy { dst: second, src: far, size: 8, align: 4 });
+        let end = b.ptr_offset(p[1], 12);
+        b.push(Op::MemZero { dst: end, size: 8, align: 4 });
+    });
+    let (mut input, mut output) = (bytes_i32(&[5, 6]), bytes_i32(&[-1; 4]));
+    let mut memory = Memory::new().bind(&mut input).bind(&mut output);
+    let report = run_k(&module, grid(1, 1), &mut memory).expect("it goes on");
+    assert_eq!(i32s(&input), [5, 6]);
+    assert_eq!(i32s(&output), [5, 6, 0, 0]);
+    let kinds: Vec<_> = report.faults.iter().map(|fault| (fault.kind, fault.offset)).collect();
+    assert_eq!(kinds, [(AccessKind::Store, 0), (AccessKind::Load, 4), (AccessKind::Store, 12)]);
+}
+
+fn endless() -> Module {
+    kernel(&[], |b, _| b.endless_loop(|_, _| {}, |_, _| {}))
+}
+
+#[test]
+fn an_endless_loop_is_stopped_by_the_budget_and_by_the_flag() {
+    let program = Program::new(&endless(), "k").expect("it is well formed");
+    let limits = Limits { max_steps: 10_000, ..Limits::default() };
+    let result = run(&program, &grid(1, 1), &mut Memory::new(), limits, &mut NoObserver);
+    assert_eq!(result, Err(InterpError::BudgetExceeded { budget: 10_000 }));
+    let stop = AtomicU32::new(1);
+    let limits = Limits { stop: Some(&stop), ..Limits::default() };
+    let result = run(&program, &grid(1, 1), &mut Memory::new(), limits, &mut NoObserver);
+    assert_eq!(result, Err(InterpError::Stopped));
+}
+
+#[test]
+fn a_flag_set_from_another_thread_stops_the_run() {
+    let program = Program::new(&endless(), "k").expect("it is well formed");
+    let stop = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        let runner = scope.spawn(|| {
+            let limits = Limits { stop: Some(&stop), ..Limits::default() };
+            run(&program, &grid(100, 64), &mut Memory::new(), limits, &mut NoObserver)
+        });
+        stop.store(1, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(runner.join().expect("no panic"), Err(InterpError::Stopped));
+    });
+}
+
+#[test]
+fn arguments_are_checked_before_anything_runs() {
+    let module = kernel(&[Space::Device, Space::Threadgroup], |_, _| {});
+    let mut bytes = vec![0; 8];
+    let wrong_count = run_k(&module, grid(1, 1), &mut Memory::new().bind(&mut bytes));
+    assert_eq!(wrong_count, Err(InterpError::ArgumentCount { expected: 2, given: 1 }));
+    let wrong_kind = run_k(&module, grid(1, 1), &mut Memory::new().threadgroup(4).bind(&mut bytes));
+    assert_eq!(wrong_kind, Err(InterpError::ArgumentKind { name: "a".to_owned() }));
+    let mut memory = Memory::new().bind(&mut bytes).threadgroup(4);
+    memory.arguments[0] = Argument::Buffer { buffer: 0, offset: u64::MAX, len: 8 };
+    assert_eq!(
+        run_k(&module, grid(1, 1), &mut memory),
+        Err(InterpError::InvalidBinding { name: "a".into() })
+    );
+}
+
+/// Reads a local that half of the lanes wrote, and threadgroup memory that no one wrote.
+fn reads_undefined() -> Module {
+    let mut module = Module::new();
+    module.threadgroup_vars.push(ThreadgroupVar { name: "tile".to_owned(), size: 64, align: 4 });
+    add_kernel(&mut module, &[Space::Device], |b, p| {
+        let x = thread_x(b);
+        let var = b.func.add_local("total", 8, 4);
+        let copy = b.func.add_local("copy", 8, 4);
+        b.push(Op::LocalStart(var));
+        let (ptr, copy) = (b.local_addr(var), b.local_addr(copy));
+        let low = less(b, x, 2);
+        b.if_else(low, |b| b.store(ptr, x, 4), |_| {});
+        // Copying undefined bytes is no read; reading the copy is.
+        b.push(Op::MemCopy { dst: copy, src: ptr, size: 8, align: 4 });
+        b.loc = line(9);
+        let value = b.load(copy, Type::I32, 4);
+        let tile = b.infer(Op::ThreadgroupAddr(ThreadgroupId(0)));
+        b.loc = line(11);
+        let other = b.load(tile, Type::I32, 4);
+        let sum = add(b, value, other);
+        store_at(b, p[0], x, sum);
+    });
+    module
+}
+
+#[test]
+fn reads_of_undefined_bytes_are_reported_once_per_place_with_the_name() {
+    let mut uninitialised = Uninitialised::new();
+    let mut buffer = bytes_i32(&[0; 4]);
+    let module = reads_undefined();
+    observe(&module, grid(4, 4), &mut Memory::new().bind(&mut buffer), &mut uninitialised).expect("it runs");
+    let reads: Vec<_> =
+        uninitialised.reads().iter().map(|r| (r.name.as_str(), r.loc.line, r.thread.lane)).collect();
+    assert_eq!(reads, [("copy", 9, 2), ("tile", 11, 0)]);
+    // Undefined memory has a recognisable pattern.
+    let pattern = i32::from_le_bytes([0xa5; 4]);
+    assert_eq!(i32s(&buffer)[3], pattern.wrapping_add(pattern));
+}
+
+#[test]
+fn several_observers_watch_one_run() {
+    let module = kernel(&[Space::Device], |b, p| {
+        let x = thread_x(b);
+        b.loc = line(2);
+        let odd = b.ptr_offset(p[0], 2);
+        b.store(odd, x, 4);
+        b.push(Op::Barrier(BarrierScope::Threadgroup));
+        let far = b.ptr_offset(p[0], 8);
+        b.store(far, x, 4);
+    });
+    let mut buffer = vec![0; 8];
+    let (mut trace, mut misaligned) = (Trace::new(4, Interests::ALL), Misaligned::new());
+    let mut several = Several::new().with(&mut trace).with(&mut misaligned);
+    observe(&module, grid(1, 1), &mut Memory::new().bind(&mut buffer), &mut several).expect("it runs");
+    assert_eq!(misaligned.accesses().len(), 1);
+    assert_eq!(misaligned.accesses()[0].loc.line, 2);
+    assert_eq!(
+        trace.text(),
+        "dispatch k of [1, 1, 1] threads in groups of [1, 1, 1]\n\
+         group [0, 0, 0] starts with [1, 1, 1] threads\n\
+         group (0, 0, 0) thread (0, 0, 0) writes a+2 (4 bytes) at test.metal:2:1\n\
+         group [0, 0, 0] SIMD-group 0 lanes 0x00000001 arrive at the Threadgroup barrier at test.metal:2:1\n"
+    );
+    assert_eq!(trace.omitted(), 3);
+}
