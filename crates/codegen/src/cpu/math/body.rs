@@ -250,16 +250,10 @@ impl Body {
         let (value, mask) = step(Val { body: self, lane: start.lane, operand: Operand::Temporary(phi) });
         let any = mask.any();
         let after = self.current_block();
-        let line = format!(
-            "  %t{phi} = phi {ty} [ {}, %{before} ], [ {}, %{after} ]\n",
-            start.text(),
-            value.text()
-        );
+        let line =
+            format!("  %t{phi} = phi {ty} [ {}, %{before} ], [ {}, %{after} ]\n", start.text(), value.text());
         self.state.borrow_mut().text.insert_str(place, &line);
-        self.start_block(
-            format_args!("br i1 {}, label %{head}, label %{done}", any.text()),
-            &done,
-        );
+        self.start_block(format_args!("br i1 {}, label %{head}, label %{done}", any.text()), &done);
         value
     }
 
@@ -277,7 +271,13 @@ impl Body {
     }
 
     /// The finished function.
-    pub(super) fn finish(&self, name: &str, arguments: &[Val<'_>], result: Val<'_>, inline: Inline) -> MathDef {
+    pub(super) fn finish(
+        &self,
+        name: &str,
+        arguments: &[Val<'_>],
+        result: Val<'_>,
+        inline: Inline,
+    ) -> MathDef {
         let inline = match inline {
             Inline::Always => "alwaysinline ",
             Inline::Compiler => "",
@@ -485,10 +485,6 @@ impl<'b> Val<'b> {
         self.compare(if self.lane.is_float() { "fcmp olt" } else { "icmp slt" }, right)
     }
 
-    pub(super) fn le(self, right: impl Right<'b>) -> Val<'b> {
-        self.compare(if self.lane.is_float() { "fcmp ole" } else { "icmp sle" }, right)
-    }
-
     pub(super) fn gt(self, right: impl Right<'b>) -> Val<'b> {
         self.compare(if self.lane.is_float() { "fcmp ogt" } else { "icmp sgt" }, right)
     }
@@ -526,10 +522,7 @@ impl<'b> Val<'b> {
     pub(super) fn select(self, yes: Val<'b>, no: impl Right<'b>) -> Val<'b> {
         assert_eq!(self.lane, Lane::I1, "select by something else than a mask");
         let no = no.value(yes);
-        self.body.push(
-            yes.lane,
-            format_args!("select {}, {}, {}", self.typed(), yes.typed(), no.typed()),
-        )
+        self.body.push(yes.lane, format_args!("select {}, {}, {}", self.typed(), yes.typed(), no.typed()))
     }
 
     /// Whether any lane holds, as `i1` (kept in a [`Val`] only for its name). A lane may be poison

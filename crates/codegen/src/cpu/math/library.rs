@@ -25,7 +25,7 @@ impl Library {
     /// [`library_function`].
     pub fn require(&mut self, function: MathFn, scalar: Scalar, mode: FpMode, width: u32) -> &str {
         let key = (function, scalar, mode, width);
-        if !self.names.contains_key(&key) {
+        if self.names.get(&key).is_none() {
             let definition = library_function(function, scalar, mode, width);
             self.names.insert(key, definition.name.clone());
             self.add(definition);

@@ -27,10 +27,18 @@
 mod basic;
 mod body;
 mod classify;
+mod coefficients;
+mod exponential;
+mod huge;
+mod hyperbolic;
 mod integer;
+mod inverse;
 mod library;
+mod logarithm;
 mod narrow;
+mod power;
 mod rounding;
+mod trigonometric;
 
 use anymetal_ir::{FpMode, MathFn, Scalar};
 
@@ -115,6 +123,30 @@ fn single<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: &[Val<'b>
         MathFn::IsNan | MathFn::IsInf | MathFn::IsFinite | MathFn::IsNormal | MathFn::SignBit => {
             classify::emit(function, x)
         }
+        MathFn::Sin => trigonometric::sin(tier, body, x),
+        MathFn::Cos => trigonometric::cos(tier, body, x),
+        MathFn::Tan => trigonometric::tan(tier, body, x),
+        MathFn::SinPi => trigonometric::sin_pi(tier, x),
+        MathFn::CosPi => trigonometric::cos_pi(tier, x),
+        MathFn::TanPi => trigonometric::tan_pi(tier, x),
+        MathFn::Asin => inverse::asin(tier, x),
+        MathFn::Acos => inverse::acos(tier, x),
+        MathFn::Atan => inverse::atan(tier, x),
+        MathFn::Atan2 => inverse::atan2(tier, x, arguments[1]),
+        MathFn::Sinh => hyperbolic::sinh(tier, x),
+        MathFn::Cosh => hyperbolic::cosh(tier, x),
+        MathFn::Tanh => hyperbolic::tanh(tier, x),
+        MathFn::Asinh => hyperbolic::asinh(body, x),
+        MathFn::Acosh => hyperbolic::acosh(body, x),
+        MathFn::Atanh => hyperbolic::atanh(body, x),
+        MathFn::Exp => exponential::exp(tier, x),
+        MathFn::Exp2 => exponential::exp2(tier, x),
+        MathFn::Exp10 => exponential::exp10(tier, x),
+        MathFn::Log => logarithm::log(tier, x),
+        MathFn::Log2 => logarithm::log2(tier, x),
+        MathFn::Log10 => logarithm::log10(tier, x),
+        MathFn::Pow => power::pow(tier, x, arguments[1]),
+        MathFn::Powr => power::powr(tier, x, arguments[1]),
         _ => basic::emit(function, tier, body, arguments),
     }
 }

@@ -1,0 +1,105 @@
+//! `exp`, `exp2` and `exp10`, and the pieces that `pow` and the hyperbolic functions share.
+//!
+//! base^x = 2^k × base^r with k the nearest integer to x log2(base). Adding 1.5 × 2^23 rounds a float
+//! to an integer and leaves that integer in the low bits: no conversion, no poison for NaN.
+
+use super::Tier;
+use super::body::{Lane, Val};
+use super::coefficients as c;
+
+/// 1.5 × 2^23: floats from 2^23 on have no fraction.
+pub(super) const ROUND: f32 = 12_582_912.0;
+/// Its bits.
+const ROUND_BITS: i32 = 0x4B40_0000;
+/// 1.5 × 2^52, the same for doubles.
+pub(super) const ROUND_DOUBLE: f64 = 6_755_399_441_055_744.0;
+
+/// Evaluates a polynomial, lowest order first in `coefficients`, by Horner's rule.
+pub(super) fn polynomial<'b>(x: Val<'b>, coefficients: &[f32]) -> Val<'b> {
+    let (&highest, rest) = coefficients.split_last().expect("a polynomial has coefficients");
+    rest.iter().rev().fold(x.like(highest), |sum, &coefficient| sum.fma(x, coefficient))
+}
+
+/// The same in doubles, continuing from `sum`, the value of the higher orders.
+pub(super) fn polynomial_double<'b>(x: Val<'b>, coefficients: &[f64], sum: Val<'b>) -> Val<'b> {
+    coefficients.iter().rev().fold(sum, |sum, &coefficient| sum.fma(x, coefficient))
+}
+
+/// A power 2^k × (1 + fraction), not yet put together.
+pub(super) struct Power<'b> {
+    /// The integer k.
+    exponent: Val<'b>,
+    /// Between -0.3 and 0.42.
+    fraction: Val<'b>,
+}
+
+impl<'b> Power<'b> {
+    /// Multiplies by 2^n.
+    pub(super) fn times_power_of_two(self, n: i32) -> Self {
+        Self { exponent: self.exponent + n, ..self }
+    }
+
+    /// The value, rounded once: two factors, each of half the exponent, so that denormal and
+    /// overflowing results come out right. For exponents from -252 to 254.
+    pub(super) fn value(self) -> Val<'b> {
+        let half = self.exponent.ashr(1);
+        let rest = self.exponent - half;
+        (self.fraction + 1.0_f32) * power_of_two(half) * power_of_two(rest)
+    }
+
+    /// The value for exponents from -126 to 129, with one factor: an exponent of -126 gives zero, 129
+    /// gives infinity. (One factor covers 254 powers, so the smallest normal results are given up.)
+    pub(super) fn value_flushed(self) -> Val<'b> {
+        self.fraction.fma(2.0_f32, 2.0_f32) * power_of_two(self.exponent - 1)
+    }
+
+    /// By tier: all exponents, or those of [`Self::value_flushed`].
+    pub(super) fn value_in(self, tier: Tier) -> Val<'b> {
+        if tier == Tier::Fast { self.value_flushed() } else { self.value() }
+    }
+}
+
+/// 2^k for k from -126 to 127; -127 gives zero and 128 infinity.
+pub(super) fn power_of_two(k: Val<'_>) -> Val<'_> {
+    ((k + 127) << 23).as_float(Lane::F32)
+}
+
+/// `x` limited to the tier's range of results: (precise low, precise high, fast low, fast high).
+fn limited<'b>(tier: Tier, x: Val<'b>, limits: [f32; 4]) -> Val<'b> {
+    let [low, high] = if tier == Tier::Fast { [limits[2], limits[3]] } else { [limits[0], limits[1]] };
+    x.at_least(low).at_most(high)
+}
+
+pub(super) fn exp(tier: Tier, x: Val<'_>) -> Val<'_> {
+    exp_power(tier, limited(tier, x, [-104.0, 89.0, -87.336_54, 89.41])).value_in(tier)
+}
+
+/// e^x for |x| up to 180.
+pub(super) fn exp_power(tier: Tier, x: Val<'_>) -> Power<'_> {
+    let rounded = x.fma(c::LOG2_E, ROUND);
+    let k = rounded - ROUND;
+    let r = k.fma(-c::LN2_LOW, k.fma(-c::LN2_HIGH, x));
+    let q = if tier == Tier::Fast { polynomial(r, &c::EXP_FAST) } else { polynomial(r, &c::EXP) };
+    Power { exponent: rounded.bits() - ROUND_BITS, fraction: (r * r).fma(q, r) }
+}
+
+pub(super) fn exp2(tier: Tier, x: Val<'_>) -> Val<'_> {
+    let x = limited(tier, x, [-151.0, 129.0, -126.0, 129.0]);
+    let rounded = x + ROUND;
+    exp2_power(tier, x - (rounded - ROUND), rounded.bits() - ROUND_BITS).value_in(tier)
+}
+
+/// 2^(k + r) for |r| up to one half.
+pub(super) fn exp2_power<'b>(tier: Tier, r: Val<'b>, k: Val<'b>) -> Power<'b> {
+    let q = if tier == Tier::Fast { polynomial(r, &c::EXP2_FAST) } else { polynomial(r, &c::EXP2) };
+    Power { exponent: k, fraction: r * q }
+}
+
+pub(super) fn exp10(tier: Tier, x: Val<'_>) -> Val<'_> {
+    let x = limited(tier, x, [-45.2, 38.6, -37.929_7, 38.83]);
+    let rounded = x.fma(c::LOG2_10, ROUND);
+    let k = rounded - ROUND;
+    let r = k.fma(-c::LOG10_2_LOW, k.fma(-c::LOG10_2_HIGH, x));
+    let q = if tier == Tier::Fast { polynomial(r, &c::EXP10_FAST) } else { polynomial(r, &c::EXP10) };
+    Power { exponent: rounded.bits() - ROUND_BITS, fraction: r * q }.value_in(tier)
+}

@@ -1,0 +1,1 @@
+//! The table of `docs/math-accuracy.md`.
