@@ -1,0 +1,207 @@
+//! Lowering: the typed program to the IR.
+//!
+//! Everything has been decided by then; this stage only writes it out. Scalars, vectors and pointers
+//! become IR values; records, arrays and matrices live in memory and are written straight to where
+//! they are wanted ("into" functions). A HIR function becomes one IR function; aggregate parameters
+//! are pointers to copies that the caller makes, an aggregate result is written through a first
+//! pointer parameter. The kernel itself is a small IR function that asks for the thread's facts and
+//! calls the lowered body.
+//!
+//! Invariant: the module that [`lower`] returns passes [`anymetal_ir`]'s verifier.
+//! Start with [`lower`], then `function.rs`, `value.rs`, `place.rs`.
+
+mod aggregate;
+mod builtin;
+mod convert;
+mod function;
+mod kernel;
+mod place;
+mod purity;
+mod stmt;
+mod value;
+
+use crate::hir;
+use crate::token::MathMode;
+use anymetal_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
+use anymetal_ir as ir;
+use rustc_hash::FxHashMap;
+
+/// What lowering depends on besides the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The mode of float arithmetic where no pragma says otherwise.
+    pub math_mode: MathMode,
+}
+
+/// Writes a program out as an IR module with one kernel.
+///
+/// Fails, with a diagnostic, only for what the IR cannot say: recursion.
+pub fn lower(program: &hir::Program, options: Options, map: &SourceMap, sink: &mut Sink) -> Option<ir::Module> {
+    let mut lowerer = Lowerer {
+        program,
+        map,
+        module: ir::Module::new(),
+        functions: FxHashMap::default(),
+        pending: Vec::new(),
+        files: FxHashMap::default(),
+        default_mode: fp_mode(options.math_mode),
+    };
+    if let Some(diagnostic) = lowerer.find_recursion() {
+        sink.push(diagnostic);
+        return None;
+    }
+    lowerer.data();
+    lowerer.kernel();
+    Some(lowerer.module)
+}
+
+fn fp_mode(mode: MathMode) -> ir::FpMode {
+    match mode {
+        MathMode::Safe => ir::FpMode::Safe,
+        MathMode::Relaxed => ir::FpMode::Relaxed,
+        MathMode::Fast => ir::FpMode::Fast,
+    }
+}
+
+/// The module under construction.
+struct Lowerer<'p> {
+    program: &'p hir::Program,
+    map: &'p SourceMap,
+    module: ir::Module,
+    functions: FxHashMap<hir::FuncId, ir::FuncId>,
+    /// Functions that have an id but no code yet.
+    pending: Vec<(hir::FuncId, ir::FuncId)>,
+    files: FxHashMap<FileId, u32>,
+    default_mode: ir::FpMode,
+}
+
+impl Lowerer<'_> {
+    fn types(&self) -> &hir::Types {
+        &self.program.types
+    }
+
+    /// The IR type of values of this type; `None` for aggregates and `void`.
+    fn value_type(&self, ty: hir::Ty) -> Option<ir::Type> {
+        match *self.types().kind(ty) {
+            hir::TyKind::Scalar(scalar) => Some(ir::Type::Scalar(scalar.ir())),
+            hir::TyKind::Enum(id) => Some(ir::Type::Scalar(self.types().enumeration(id).underlying.ir())),
+            hir::TyKind::Vector { elem, len: 1, .. } => Some(ir::Type::Scalar(elem.ir())),
+            hir::TyKind::Vector { elem, len, .. } => Some(ir::Type::Vector(elem.ir(), len)),
+            hir::TyKind::Pointer(pointee) => Some(ir::Type::Ptr(pointee.space)),
+            hir::TyKind::Reference { to, .. } => Some(ir::Type::Ptr(to.space)),
+            hir::TyKind::Nullptr => Some(ir::Type::Ptr(ir::Space::Thread)),
+            _ => None,
+        }
+    }
+
+    fn is_void(&self, ty: hir::Ty) -> bool {
+        matches!(self.types().kind(ty), hir::TyKind::Void)
+    }
+
+    fn is_aggregate(&self, ty: hir::Ty) -> bool {
+        self.value_type(ty).is_none() && !self.is_void(ty)
+    }
+
+    /// Globals, threadgroup variables and function constants keep their ids.
+    fn data(&mut self) {
+        for (n, global) in self.program.globals.iter().enumerate() {
+            let align = self.types().layout(global.ty).align;
+            let name = format!("{}.{n}", global.name);
+            self.module.globals.push(ir::Global { name, bytes: global.bytes.clone(), align });
+        }
+        for variable in &self.program.threadgroup_vars {
+            let layout = self.types().layout(variable.ty);
+            let name = variable.name.as_str().to_owned();
+            self.module.threadgroup_vars.push(ir::ThreadgroupVar { name, size: layout.size, align: layout.align });
+        }
+        for constant in &self.program.function_constants {
+            let scalar = self.types().scalar_repr(constant.ty).unwrap_or(hir::ScalarTy::I32);
+            self.module.function_constants.push(ir::FunctionConstant {
+                name: constant.name.as_str().to_owned(),
+                index: constant.index,
+                ty: scalar.ir(),
+                signed: scalar.is_signed_int(),
+            });
+        }
+    }
+
+    /// The IR function for a HIR function, declared when first asked for.
+    fn function_id(&mut self, id: hir::FuncId) -> ir::FuncId {
+        if let Some(&known) = self.functions.get(&id) {
+            return known;
+        }
+        let function = self.program.function(id);
+        let mut params = Vec::new();
+        if self.is_aggregate(function.ret) {
+            params.push(ir::Type::Ptr(ir::Space::Thread));
+        }
+        for &param in &function.params {
+            let ty = function.locals[param.0 as usize].ty;
+            params.push(self.value_type(ty).unwrap_or(ir::Type::Ptr(ir::Space::Thread)));
+        }
+        let ret = self.value_type(function.ret);
+        let new = ir::FuncId(self.module.functions.len() as u32);
+        let name = format!("{}.{}", function.name, id.0);
+        self.module.functions.push(ir::Function::new(name, &params, ret));
+        self.functions.insert(id, new);
+        self.pending.push((id, new));
+        new
+    }
+
+    fn add_function(&mut self, function: ir::Function) -> ir::FuncId {
+        self.module.functions.push(function);
+        ir::FuncId(self.module.functions.len() as u32 - 1)
+    }
+
+    /// Where a user would look for this text: the outermost macro's use.
+    fn loc(&mut self, span: Span) -> ir::Loc {
+        let span = self.map.outermost(span);
+        let Some(file) = self.map.file(span.file) else { return ir::Loc::default() };
+        let index = *self.files.entry(span.file).or_insert_with(|| {
+            self.module.files.push(file.name.clone());
+            self.module.files.len() as u32 - 1
+        });
+        let at = file.line_col(span.lo);
+        ir::Loc { file: index, line: at.line, column: at.column }
+    }
+
+    /// The IR, like GPUs, has no call stack: a cycle of calls is an error.
+    fn find_recursion(&self) -> Option<Diagnostic> {
+        let count = self.program.functions.len();
+        let mut state = vec![0u8; count];
+        let callees: Vec<_> = self.program.functions.iter().map(purity::callees).collect();
+        // An explicit stack of (function, next callee) keeps deep call chains off ours.
+        for root in 0..count {
+            if state[root] != 0 {
+                continue;
+            }
+            state[root] = 1;
+            let mut stack = vec![(root, 0)];
+            while let Some((function, next)) = stack.last_mut() {
+                let Some(&callee) = callees[*function].get(*next) else {
+                    state[*function] = 2;
+                    stack.pop();
+                    continue;
+                };
+                *next += 1;
+                let callee = callee.0 as usize;
+                match state[callee] {
+                    0 => {
+                        state[callee] = 1;
+                        stack.push((callee, 0));
+                    }
+                    1 => return Some(self.recursion(callee)),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+
+    fn recursion(&self, function: usize) -> Diagnostic {
+        let function = &self.program.functions[function];
+        let message = format!("`{}` calls itself, directly or through others", function.name);
+        Diagnostic::error("unsupported-recursion", function.span, message)
+            .with_hint("recursive functions are not supported; write a loop")
+    }
+}

@@ -1,0 +1,206 @@
+//! Calls of the library's builtins.
+
+use super::function::FunctionLowerer;
+use crate::builtins::{ArithFn, BuiltinId, BuiltinOp, SimdFn};
+use crate::hir::{self, ScalarTy};
+use anymetal_ir as ir;
+
+impl FunctionLowerer<'_, '_, '_> {
+    /// Calls a builtin; gives its value, unless it has none.
+    pub(super) fn builtin(&mut self, id: BuiltinId, args: &[hir::Expr], expr: &hir::Expr) -> Option<ir::Value> {
+        let elem = args.first().and_then(|arg| self.types().element(arg.ty.ty)).unwrap_or(ScalarTy::I32);
+        let op = id.get().op;
+        let values: Vec<_> = args.iter().map(|arg| self.value(arg)).collect();
+        self.at(expr.span);
+        let result = match op {
+            BuiltinOp::Math(function, mode) => self.math_call(function, mode, values),
+            BuiltinOp::Arith(function) => self.arith(function, elem, &values),
+            BuiltinOp::Bitcast => {
+                let to = self.value_type(expr.ty.ty);
+                self.bitcast(values[0], to)
+            }
+            BuiltinOp::Select => self.b.infer(ir::Op::Select(values[2], values[1], values[0])),
+            BuiltinOp::AnyOf => self.fold_bools(values[0], ir::BinOp::Or),
+            BuiltinOp::AllOf => self.fold_bools(values[0], ir::BinOp::And),
+            BuiltinOp::Simd(SimdFn::QuadMin) if !elem.is_float() => self.quad_extreme(ArithFn::Min, elem, values[0]),
+            BuiltinOp::Simd(SimdFn::QuadMax) if !elem.is_float() => self.quad_extreme(ArithFn::Max, elem, values[0]),
+            BuiltinOp::Simd(function) => self.b.infer(ir::Op::Simd(simd_op(function, elem), values)),
+            BuiltinOp::Query(query) => self.b.query(query),
+            BuiltinOp::Barrier(scope) => {
+                self.b.push(ir::Op::Barrier(scope));
+                return None;
+            }
+            BuiltinOp::Fence => {
+                self.b.push(ir::Op::Fence);
+                return None;
+            }
+            BuiltinOp::AtomicStore => {
+                self.b.push(ir::Op::AtomicStore(values[0], values[1]));
+                return None;
+            }
+            BuiltinOp::AtomicLoad => {
+                let ty = self.value_type(expr.ty.ty);
+                self.b.value(ir::Op::AtomicLoad(values[0]), ty)
+            }
+            BuiltinOp::AtomicRmw(op) => self.atomic(op, args, &values),
+            BuiltinOp::AtomicCas => self.b.infer(ir::Op::AtomicCas(values[0], values[1], values[2])),
+            BuiltinOp::MatrixStore { transpose } => {
+                self.b.push(ir::Op::Matrix(ir::MatrixOp::Store { transpose }, values));
+                return None;
+            }
+            BuiltinOp::MatrixLoad { transpose } => {
+                let ty = self.value_type(expr.ty.ty);
+                self.b.value(ir::Op::Matrix(ir::MatrixOp::Load { transpose }, values), ty)
+            }
+            BuiltinOp::MatrixMultiplyAccumulate => {
+                self.b.infer(ir::Op::Matrix(ir::MatrixOp::MultiplyAccumulate, values))
+            }
+        };
+        Some(result)
+    }
+
+    /// Builtins that give aggregates: there are none, but bits may be asked for as a record.
+    pub(super) fn aggregate_builtin(
+        &mut self,
+        id: BuiltinId,
+        args: &[hir::Expr],
+        expr: &hir::Expr,
+        ptr: ir::Value,
+    ) {
+        let value = match (id.get().op, args) {
+            (BuiltinOp::Bitcast, [arg]) if self.module.is_aggregate(arg.ty.ty) => {
+                self.into(arg, ptr);
+                return;
+            }
+            (BuiltinOp::Bitcast, [arg]) => self.value(arg),
+            _ => panic!("{} gives no `{}`", id.get().name, self.types().display(expr.ty.ty)),
+        };
+        self.b.store(ptr, value, 1);
+    }
+
+    fn math_call(
+        &mut self,
+        function: ir::MathFn,
+        mode: Option<ir::FpMode>,
+        values: Vec<ir::Value>,
+    ) -> ir::Value {
+        let outer = self.b.fp;
+        self.b.fp = mode.unwrap_or(outer);
+        let value = self.b.math(function, values);
+        self.b.fp = outer;
+        value
+    }
+
+    fn arith(&mut self, function: ArithFn, elem: ScalarTy, values: &[ir::Value]) -> ir::Value {
+        use ir::BinOp as B;
+        let (float, signed) = (elem.is_float(), elem.is_signed_int());
+        let pick = |signed_op, unsigned_op| if signed { signed_op } else { unsigned_op };
+        match function {
+            ArithFn::Min if float => self.b.math(ir::MathFn::FMin, values.to_vec()),
+            ArithFn::Max if float => self.b.math(ir::MathFn::FMax, values.to_vec()),
+            ArithFn::Abs if float => self.b.math(ir::MathFn::FAbs, values.to_vec()),
+            ArithFn::Min => self.b.binary(pick(B::SMin, B::UMin), values[0], values[1]),
+            ArithFn::Max => self.b.binary(pick(B::SMax, B::UMax), values[0], values[1]),
+            ArithFn::MulHi => self.b.binary(pick(B::SMulHi, B::UMulHi), values[0], values[1]),
+            ArithFn::AddSat => self.b.binary(pick(B::SAddSat, B::UAddSat), values[0], values[1]),
+            ArithFn::SubSat => self.b.binary(pick(B::SSubSat, B::USubSat), values[0], values[1]),
+            ArithFn::Abs if !signed => values[0],
+            ArithFn::Abs => {
+                let negative = self.b.unary(ir::UnOp::INeg, values[0]);
+                self.b.binary(B::SMax, values[0], negative)
+            }
+            ArithFn::PopCount => self.b.math(ir::MathFn::PopCount, values.to_vec()),
+            ArithFn::Clz => self.b.math(ir::MathFn::Clz, values.to_vec()),
+            ArithFn::Ctz => self.b.math(ir::MathFn::Ctz, values.to_vec()),
+            ArithFn::ReverseBits => self.b.math(ir::MathFn::ReverseBits, values.to_vec()),
+        }
+    }
+
+    /// Integer minimum or maximum over a quad: two exchanges.
+    fn quad_extreme(&mut self, function: ArithFn, elem: ScalarTy, value: ir::Value) -> ir::Value {
+        [1, 2].into_iter().fold(value, |value, mask| {
+            let mask = self.b.i32(mask);
+            let other = self.b.infer(ir::Op::Simd(ir::SimdOp::QuadShuffleXor, vec![value, mask]));
+            self.arith(function, elem, &[value, other])
+        })
+    }
+
+    fn fold_bools(&mut self, value: ir::Value, op: ir::BinOp) -> ir::Value {
+        let lanes = self.b.func.ty(value).lanes();
+        if lanes == 1 {
+            return value;
+        }
+        let first = self.b.infer(ir::Op::Extract(value, 0));
+        (1..lanes).fold(first, |folded, lane| {
+            let element = self.b.infer(ir::Op::Extract(value, lane));
+            self.b.binary(op, folded, element)
+        })
+    }
+
+    fn atomic(&mut self, op: ir::AtomicOp, args: &[hir::Expr], values: &[ir::Value]) -> ir::Value {
+        use ir::AtomicOp as A;
+        let elem = self.types().element(args[1].ty.ty).unwrap_or(ScalarTy::U32);
+        let mut operand = values[1];
+        let op = match op {
+            A::Add if elem.is_float() => A::FAdd,
+            A::Sub if elem.is_float() => {
+                operand = self.b.unary(ir::UnOp::FNeg, operand);
+                A::FAdd
+            }
+            A::UMin if elem.is_signed_int() => A::SMin,
+            A::UMax if elem.is_signed_int() => A::SMax,
+            other => other,
+        };
+        self.b.infer(ir::Op::AtomicRmw(op, values[0], operand))
+    }
+}
+
+fn simd_op(function: SimdFn, elem: ScalarTy) -> ir::SimdOp {
+    use ir::SimdOp as S;
+    let pick = |float, signed, unsigned| {
+        if elem.is_float() {
+            float
+        } else if elem.is_signed_int() {
+            signed
+        } else {
+            unsigned
+        }
+    };
+    match function {
+        SimdFn::Sum => S::Sum,
+        SimdFn::Product => S::Product,
+        SimdFn::Min => pick(S::FMin, S::SMin, S::UMin),
+        SimdFn::Max => pick(S::FMax, S::SMax, S::UMax),
+        SimdFn::And => S::And,
+        SimdFn::Or => S::Or,
+        SimdFn::Xor => S::Xor,
+        SimdFn::PrefixInclusiveSum => S::PrefixInclusiveSum,
+        SimdFn::PrefixExclusiveSum => S::PrefixExclusiveSum,
+        SimdFn::PrefixInclusiveProduct => S::PrefixInclusiveProduct,
+        SimdFn::PrefixExclusiveProduct => S::PrefixExclusiveProduct,
+        SimdFn::Shuffle => S::Shuffle,
+        SimdFn::ShuffleXor => S::ShuffleXor,
+        SimdFn::ShuffleUp => S::ShuffleUp,
+        SimdFn::ShuffleDown => S::ShuffleDown,
+        SimdFn::RotateUp => S::RotateUp,
+        SimdFn::RotateDown => S::RotateDown,
+        SimdFn::ShuffleAndFillUp => S::ShuffleAndFillUp,
+        SimdFn::ShuffleAndFillDown => S::ShuffleAndFillDown,
+        SimdFn::Broadcast => S::Broadcast,
+        SimdFn::BroadcastFirst => S::BroadcastFirst,
+        SimdFn::Any => S::Any,
+        SimdFn::All => S::All,
+        SimdFn::Ballot => S::Ballot,
+        SimdFn::ActiveMask => S::ActiveMask,
+        SimdFn::IsFirst => S::IsFirst,
+        SimdFn::QuadSum => S::QuadSum,
+        SimdFn::QuadProduct => S::QuadProduct,
+        SimdFn::QuadMin => S::QuadFMin,
+        SimdFn::QuadMax => S::QuadFMax,
+        SimdFn::QuadBroadcast => S::QuadBroadcast,
+        SimdFn::QuadShuffle => S::QuadShuffle,
+        SimdFn::QuadShuffleXor => S::QuadShuffleXor,
+        SimdFn::QuadShuffleUp => S::QuadShuffleUp,
+        SimdFn::QuadShuffleDown => S::QuadShuffleDown,
+    }
+}

@@ -1,0 +1,169 @@
+//! One function: its variables, parameters and result.
+
+use super::{Lowerer, fp_mode};
+use crate::hir;
+use anymetal_diag::Span;
+use anymetal_ir as ir;
+
+/// A function under construction.
+///
+/// The IR function is taken out of the module while it is built, so that callees can be declared
+/// meanwhile.
+pub(super) struct FunctionLowerer<'l, 'p, 'f> {
+    pub(super) module: &'l mut Lowerer<'p>,
+    pub(super) b: ir::Builder<'f>,
+    pub(super) hir: &'p hir::Function,
+    /// The address of each variable, once it has one.
+    addresses: Vec<Option<Variable>>,
+    /// Enclosing loops and switches: where `break` and `continue` go.
+    pub(super) targets: Vec<Target>,
+    /// The pointer through which an aggregate result is returned.
+    pub(super) result: Option<ir::Value>,
+}
+
+/// Where a variable lives.
+#[derive(Clone, Copy)]
+enum Variable {
+    Local(ir::Local),
+    /// An aggregate parameter: the caller's copy.
+    Pointer(ir::Value),
+}
+
+/// An enclosing construct.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) label: ir::Label,
+    pub(super) is_loop: bool,
+}
+
+impl Lowerer<'_> {
+    /// Writes the code of all functions declared so far, and of those they call.
+    pub(super) fn pending_functions(&mut self) {
+        while let Some((source, target)) = self.pending.pop() {
+            let placeholder = ir::Function::new("", &[], None);
+            let slot = &mut self.module.functions[target.index()];
+            let mut function = std::mem::replace(slot, placeholder);
+            self.function(source, &mut function);
+            self.module.functions[target.index()] = function;
+        }
+    }
+
+    fn function(&mut self, source: hir::FuncId, function: &mut ir::Function) {
+        let hir = self.program.function(source);
+        let fp = hir.math_mode.map_or(self.default_mode, fp_mode);
+        let params = function.params.clone();
+        let mut lowerer = FunctionLowerer::new(self, hir, function, fp);
+        lowerer.parameters(&params);
+        lowerer.block(&hir.body);
+        lowerer.end();
+    }
+}
+
+impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
+    pub(super) fn new(
+        module: &'l mut Lowerer<'p>,
+        hir: &'p hir::Function,
+        function: &'f mut ir::Function,
+        fp: ir::FpMode,
+    ) -> Self {
+        let mut b = ir::Builder::new(function);
+        b.fp = fp;
+        b.loc = module.loc(hir.span);
+        Self { module, b, hir, addresses: vec![None; hir.locals.len()], targets: Vec::new(), result: None }
+    }
+
+    fn parameters(&mut self, params: &[ir::Value]) {
+        let mut params = params.iter().copied();
+        if self.module.is_aggregate(self.hir.ret) {
+            self.result = params.next();
+        }
+        for (&local, value) in self.hir.params.iter().zip(params) {
+            let ty = self.hir.locals[local.0 as usize].ty;
+            if self.module.is_aggregate(ty) {
+                self.addresses[local.0 as usize] = Some(Variable::Pointer(value));
+            } else {
+                let address = self.start_local(local);
+                let align = self.access_align(ty);
+                self.b.store(address, value, align);
+            }
+        }
+    }
+
+    /// Reaching the end of a function that gives a value is the program's mistake: any value will do.
+    fn end(&mut self) {
+        if self.b.is_terminated() {
+            return;
+        }
+        if let Some(ty) = self.b.func.ret {
+            let undefined = self.b.value(ir::Op::Undef, ty);
+            self.b.push(ir::Op::Return(Some(undefined)));
+        }
+    }
+
+    pub(super) fn types(&self) -> &'p hir::Types {
+        &self.module.program.types
+    }
+
+    pub(super) fn at(&mut self, span: Span) {
+        if !span.is_none() {
+            self.b.loc = self.module.loc(span);
+        }
+    }
+
+    /// The IR type of values of this type.
+    ///
+    /// # Panics
+    /// For aggregates: a bug in lowering.
+    pub(super) fn value_type(&self, ty: hir::Ty) -> ir::Type {
+        match self.module.value_type(ty) {
+            Some(ty) => ty,
+            None => panic!("lowering took `{}` for a value", self.types().display(ty)),
+        }
+    }
+
+    /// The alignment an access of this value type may claim: that of its element, since programs
+    /// cast pointers to wider vectors without checking.
+    pub(super) fn access_align(&self, ty: hir::Ty) -> u32 {
+        match self.types().element(ty) {
+            Some(element) => element.size(),
+            None => self.types().layout(ty).align,
+        }
+    }
+
+    /// The address of a variable.
+    pub(super) fn local_address(&mut self, local: hir::LocalId) -> ir::Value {
+        let slot = self.ensure_local(local);
+        match slot {
+            Variable::Local(local) => self.b.local_addr(local),
+            Variable::Pointer(pointer) => pointer,
+        }
+    }
+
+    /// Begins a variable's lifetime and gives its address.
+    pub(super) fn start_local(&mut self, local: hir::LocalId) -> ir::Value {
+        if let Variable::Local(slot) = self.ensure_local(local) {
+            self.b.push(ir::Op::LocalStart(slot));
+        }
+        self.local_address(local)
+    }
+
+    fn ensure_local(&mut self, local: hir::LocalId) -> Variable {
+        let index = local.0 as usize;
+        if let Some(known) = self.addresses[index] {
+            return known;
+        }
+        let data = &self.hir.locals[index];
+        let layout = self.types().layout(data.ty);
+        let slot = self.b.func.add_local(data.name.as_str(), layout.size, layout.align);
+        self.addresses[index] = Some(Variable::Local(slot));
+        Variable::Local(slot)
+    }
+
+    /// A fresh temporary; its lifetime begins here.
+    pub(super) fn temporary(&mut self, ty: hir::Ty) -> ir::Value {
+        let layout = self.types().layout(ty);
+        let slot = self.b.func.add_local("", layout.size, layout.align);
+        self.b.push(ir::Op::LocalStart(slot));
+        self.b.local_addr(slot)
+    }
+}

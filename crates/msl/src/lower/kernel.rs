@@ -1,0 +1,141 @@
+//! The entry point: arguments for the host, facts about the thread for the body.
+
+use super::Lowerer;
+use super::function::FunctionLowerer;
+use crate::hir::{self, KernelParamKind, ScalarTy};
+use anymetal_ir as ir;
+
+impl Lowerer<'_> {
+    pub(super) fn kernel(&mut self) {
+        let kernel = &self.program.kernel;
+        let args: Vec<_> = kernel.params.iter().filter_map(|param| self.argument(param)).collect();
+        let params: Vec<_> = args.iter().map(|arg| ir::Type::Ptr(arg.space)).collect();
+        let mut entry = ir::Function::new(kernel.name.clone(), &params, None);
+        self.entry(&mut entry);
+        let function = self.add_function(entry);
+        self.pending_functions();
+        self.module.kernels.push(ir::Kernel {
+            name: kernel.name.clone(),
+            function,
+            args,
+            max_threads: kernel.max_threads,
+            thread_attributes: thread_attributes(kernel),
+        });
+    }
+
+    /// Asks for the thread's facts and calls the body.
+    fn entry(&mut self, entry: &mut ir::Function) {
+        let kernel = &self.program.kernel;
+        let body = self.function_id(kernel.function);
+        let loc = self.loc(self.program.function(kernel.function).span);
+        let mut pointers = entry.params.clone().into_iter();
+        let mut b = ir::Builder::new(entry);
+        b.loc = loc;
+        let mut values = Vec::new();
+        for param in &kernel.params {
+            values.push(match param.kind {
+                KernelParamKind::Thread { query, elem, len, .. } => thread_fact(&mut b, query, elem, len),
+                _ => pointers.next().expect("one IR parameter per pointer"),
+            });
+        }
+        b.push(ir::Op::Call(body, values));
+    }
+
+    fn argument(&mut self, param: &hir::KernelParam) -> Option<ir::KernelArg> {
+        let (kind, index, element, reference, enabled) = match &param.kind {
+            KernelParamKind::Buffer { index, element, is_reference, enabled } => {
+                (ir::ArgKind::Buffer, *index, *element, *is_reference, enabled)
+            }
+            KernelParamKind::ThreadgroupMemory { index, element, is_reference, enabled } => {
+                (ir::ArgKind::ThreadgroupMemory, *index, *element, *is_reference, enabled)
+            }
+            KernelParamKind::Thread { .. } => return None,
+        };
+        let enabled_by = enabled.as_ref().map(|condition| self.condition(param, condition));
+        let layout = self.types().layout(element.ty);
+        let read_only = element.is_const || element.space == ir::Space::Constant;
+        Some(ir::KernelArg {
+            name: param.name.as_str().to_owned(),
+            kind,
+            index,
+            space: element.space,
+            type_name: self.types().display(element.ty),
+            element: self.element_type(element.ty),
+            element_size: layout.size,
+            element_align: layout.align,
+            reference,
+            access: if read_only { ir::Access::Read } else { ir::Access::ReadWrite },
+            enabled_by,
+            enabled: true,
+        })
+    }
+
+    fn element_type(&self, ty: hir::Ty) -> ir::ElementType {
+        match *self.types().kind(ty) {
+            hir::TyKind::Vector { elem, len, .. } => {
+                ir::ElementType::Vector { scalar: elem.ir(), signed: elem.is_signed_int(), count: len }
+            }
+            // An atomic is a record around its scalar; the host sees the scalar.
+            hir::TyKind::Record(id) => match &self.types().record(id).fields[..] {
+                [only] if self.types().record(id).name.contains("atomic") => self.element_type(only.ty.ty),
+                _ => ir::ElementType::Aggregate,
+            },
+            _ => match self.types().scalar_repr(ty) {
+                Some(scalar) => ir::ElementType::Scalar { scalar: scalar.ir(), signed: scalar.is_signed_int() },
+                None => ir::ElementType::Aggregate,
+            },
+        }
+    }
+
+    /// The condition of an argument, as a function that specialisation evaluates.
+    fn condition(&mut self, param: &hir::KernelParam, condition: &hir::Expr) -> ir::FuncId {
+        let name = format!("{}.enabled", param.name.as_str());
+        let mut function = ir::Function::new(name, &[], Some(ir::Type::BOOL));
+        let shell = self.program.function(self.program.kernel.function);
+        let fp = self.default_mode;
+        let mut lowerer = FunctionLowerer::new(self, shell, &mut function, fp);
+        let value = lowerer.value(condition);
+        lowerer.b.push(ir::Op::Return(Some(value)));
+        self.add_function(function)
+    }
+}
+
+fn thread_attributes(kernel: &hir::Kernel) -> Vec<String> {
+    let attribute = |param: &hir::KernelParam| match param.kind {
+        KernelParamKind::Thread { attribute, .. } => Some(attribute.to_owned()),
+        _ => None,
+    };
+    kernel.params.iter().filter_map(attribute).collect()
+}
+
+/// The query for another component.
+fn component(query: ir::Query, n: u8) -> ir::Query {
+    use ir::Query as Q;
+    match query {
+        Q::ThreadPositionInGrid(_) => Q::ThreadPositionInGrid(n),
+        Q::ThreadPositionInThreadgroup(_) => Q::ThreadPositionInThreadgroup(n),
+        Q::ThreadgroupPositionInGrid(_) => Q::ThreadgroupPositionInGrid(n),
+        Q::ThreadsPerGrid(_) => Q::ThreadsPerGrid(n),
+        Q::ThreadsPerThreadgroup(_) => Q::ThreadsPerThreadgroup(n),
+        Q::DispatchThreadsPerThreadgroup(_) => Q::DispatchThreadsPerThreadgroup(n),
+        Q::ThreadgroupsPerGrid(_) => Q::ThreadgroupsPerGrid(n),
+        other => other,
+    }
+}
+
+fn thread_fact(b: &mut ir::Builder<'_>, query: ir::Query, elem: ScalarTy, len: u8) -> ir::Value {
+    let scalar = elem.ir();
+    let mut parts = Vec::new();
+    for n in 0..len {
+        let fact = b.query(component(query, n));
+        parts.push(match scalar.bits() {
+            32 => fact,
+            bits if bits < 32 => b.cast(ir::CastOp::Trunc, fact, ir::Type::Scalar(scalar)),
+            _ => b.cast(ir::CastOp::ZExt, fact, ir::Type::Scalar(scalar)),
+        });
+    }
+    match parts[..] {
+        [one] => one,
+        _ => b.value(ir::Op::Compose(parts), ir::Type::Vector(scalar, len)),
+    }
+}

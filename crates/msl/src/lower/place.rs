@@ -1,0 +1,253 @@
+//! Places: where lvalues are, and reading and writing them.
+
+use super::function::FunctionLowerer;
+use crate::hir::{self, ExprKind};
+use anymetal_ir as ir;
+
+/// Designated memory.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// An object at an address.
+    Memory {
+        /// The address.
+        ptr: ir::Value,
+        /// What its alignment is known to be.
+        align: u32,
+    },
+    /// Several elements of a vector, in the order of the indices.
+    Swizzle {
+        /// The vector's address.
+        ptr: ir::Value,
+        /// The element.
+        elem: hir::ScalarTy,
+        /// Which ones.
+        picks: Vec<u8>,
+    },
+}
+
+/// The largest alignment that `offset` bytes past an address of alignment `align` still has.
+fn align_at(align: u32, offset: u64) -> u32 {
+    if offset == 0 { align } else { align.min(1 << offset.trailing_zeros().min(16)) }
+}
+
+impl FunctionLowerer<'_, '_, '_> {
+    /// Evaluates a place, with its effects.
+    pub(super) fn place(&mut self, expr: &hir::Expr) -> Place {
+        self.at(expr.span);
+        match &expr.kind {
+            ExprKind::Local(local) => {
+                let align = self.types().layout(expr.ty.ty).align;
+                Place::Memory { ptr: self.local_address(*local), align }
+            }
+            ExprKind::Global(id) => {
+                let ptr = self.b.infer(ir::Op::GlobalAddr(ir::GlobalId(id.0)));
+                Place::Memory { ptr, align: self.types().layout(expr.ty.ty).align }
+            }
+            ExprKind::Threadgroup(id) => {
+                let ptr = self.b.infer(ir::Op::ThreadgroupAddr(ir::ThreadgroupId(id.0)));
+                Place::Memory { ptr, align: self.types().layout(expr.ty.ty).align }
+            }
+            ExprKind::Deref(pointer) => {
+                let ptr = self.value(pointer);
+                Place::Memory { ptr, align: self.types().layout(expr.ty.ty).align }
+            }
+            ExprKind::Field(base, record, field) => self.field(base, *record, *field),
+            ExprKind::Element(base, index) => {
+                let size = self.types().layout(expr.ty.ty).size;
+                self.indexed(base, index, size)
+            }
+            ExprKind::Column(base, index) => {
+                let (elem, _, rows) = self.types().as_matrix(base.ty.ty).expect("columns are of matrices");
+                let stride = self.types().column_stride(elem, rows);
+                self.indexed(base, index, stride)
+            }
+            ExprKind::VectorElement(base, index) => self.vector_element(base, index),
+            ExprKind::Swizzle(base, picks) => self.swizzle_place(base, picks),
+            ExprKind::Materialize(value) => {
+                let ptr = self.temporary(expr.ty.ty);
+                self.into(value, ptr);
+                Place::Memory { ptr, align: self.types().layout(expr.ty.ty).align }
+            }
+            ExprKind::Assign(place, value) => self.assign(place, value),
+            ExprKind::Update { .. } => self.update(expr).0,
+            ExprKind::Let(local, init, rest) => {
+                self.bind(*local, init.as_deref());
+                self.place(rest)
+            }
+            ExprKind::Comma(first, rest) => {
+                self.effects(first);
+                self.place(rest)
+            }
+            other => panic!("lowering took a value for a place: {other:?}"),
+        }
+    }
+
+    /// The address of a place that is not a swizzle.
+    pub(super) fn address(&mut self, expr: &hir::Expr) -> (ir::Value, u32) {
+        match self.place(expr) {
+            Place::Memory { ptr, align } => (ptr, align),
+            Place::Swizzle { .. } => panic!("a swizzle has no address"),
+        }
+    }
+
+    fn field(&mut self, base: &hir::Expr, record: hir::RecordId, field: u32) -> Place {
+        let (ptr, align) = self.address(base);
+        let info = self.types().record(record);
+        let offset = info.fields[field as usize].offset;
+        // Inside a packed record an address may be less aligned than the type asks.
+        let align = align_at(align.min(info.align), offset);
+        Place::Memory { ptr: self.b.ptr_offset(ptr, offset as i64), align }
+    }
+
+    fn indexed(&mut self, base: &hir::Expr, index: &hir::Expr, stride: u64) -> Place {
+        let (ptr, align) = self.address(base);
+        let index = self.index64(index);
+        let ptr = match self.b.func.as_const(index) {
+            Some(index) => self.b.ptr_offset(ptr, (index as i64).wrapping_mul(stride as i64)),
+            None => self.b.ptr_index(ptr, index, stride as u32),
+        };
+        Place::Memory { ptr, align: align_at(align, stride) }
+    }
+
+    /// An index as a 64-bit integer, extended by its sign.
+    fn index64(&mut self, index: &hir::Expr) -> ir::Value {
+        let value = self.value(index);
+        let scalar = self.types().scalar_repr(index.ty.ty).unwrap_or(hir::ScalarTy::I64);
+        self.convert_scalar(value, scalar, hir::ScalarTy::I64)
+    }
+
+    fn vector_element(&mut self, base: &hir::Expr, index: &hir::Expr) -> Place {
+        let (elem, len) = self.types().as_vector(base.ty.ty).expect("elements are of vectors");
+        let (ptr, align) = self.address(base);
+        let index = self.index64(index);
+        if let Some(constant) = self.b.func.as_const(index) {
+            let offset = (constant % u64::from(len.max(1))) * u64::from(elem.size());
+            let ptr = self.b.ptr_offset(ptr, offset as i64);
+            return Place::Memory { ptr, align: align.min(elem.size()) };
+        }
+        let len = self.b.i64(i64::from(len.max(1)));
+        let index = self.b.binary(ir::BinOp::URem, index, len);
+        let ptr = self.b.ptr_index(ptr, index, elem.size());
+        Place::Memory { ptr, align: align.min(elem.size()) }
+    }
+
+    fn swizzle_place(&mut self, base: &hir::Expr, picks: &[u8]) -> Place {
+        let place = self.place(base);
+        let elem = self.types().element(base.ty.ty).expect("swizzles are of vectors");
+        match place {
+            Place::Memory { ptr, align } if picks.len() == 1 => {
+                let offset = u64::from(picks[0]) * u64::from(elem.size());
+                Place::Memory { ptr: self.b.ptr_offset(ptr, offset as i64), align: align.min(elem.size()) }
+            }
+            Place::Memory { ptr, .. } => Place::Swizzle { ptr, elem, picks: picks.to_vec() },
+            Place::Swizzle { ptr, elem, picks: outer } => {
+                let picks: Vec<u8> = picks.iter().map(|&n| outer[usize::from(n)]).collect();
+                match picks[..] {
+                    [one] => {
+                        let offset = i64::from(one) * i64::from(elem.size());
+                        Place::Memory { ptr: self.b.ptr_offset(ptr, offset), align: elem.size() }
+                    }
+                    _ => Place::Swizzle { ptr, elem, picks },
+                }
+            }
+        }
+    }
+
+    /// Reads a place of value type.
+    pub(super) fn read(&mut self, place: &Place, ty: hir::QualTy) -> ir::Value {
+        match place {
+            Place::Memory { ptr, align } => {
+                let align = (*align).min(self.access_align(ty.ty));
+                let op = ir::Op::Load { ptr: *ptr, align, volatile: ty.is_volatile };
+                let ty = self.value_type(ty.ty);
+                self.b.value(op, ty)
+            }
+            Place::Swizzle { ptr, elem, picks } => {
+                let parts = picks.iter().map(|&pick| {
+                    let ptr = self.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
+                    self.b.load(ptr, ir::Type::Scalar(elem.ir()), elem.size())
+                });
+                let parts: Vec<_> = parts.collect();
+                let ty = self.value_type(ty.ty);
+                self.b.value(ir::Op::Compose(parts), ty)
+            }
+        }
+    }
+
+    /// Writes a value of value type to a place.
+    pub(super) fn write(&mut self, place: &Place, ty: hir::QualTy, value: ir::Value) {
+        match place {
+            Place::Memory { ptr, align } => {
+                let align = (*align).min(self.access_align(ty.ty));
+                self.b.push(ir::Op::Store { ptr: *ptr, value, align, volatile: ty.is_volatile });
+            }
+            Place::Swizzle { ptr, elem, picks } => {
+                for (n, &pick) in picks.iter().enumerate() {
+                    let part = self.b.infer(ir::Op::Extract(value, n as u8));
+                    let ptr = self.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
+                    self.b.store(ptr, part, elem.size());
+                }
+            }
+        }
+    }
+
+    /// Assigns: the value first, then the place.
+    fn assign(&mut self, place: &hir::Expr, value: &hir::Expr) -> Place {
+        let ty = place.ty;
+        if self.module.is_aggregate(ty.ty) {
+            // The value may read what is overwritten, unless it is a plain copy.
+            if let ExprKind::Load(source) = &value.kind {
+                let (source, source_align) = self.address(source);
+                let (target, align) = self.address(place);
+                self.copy(target, source, ty.ty, align.min(source_align));
+                return Place::Memory { ptr: target, align };
+            }
+            let temporary = self.temporary(ty.ty);
+            self.into(value, temporary);
+            let (target, align) = self.address(place);
+            self.copy(target, temporary, ty.ty, align);
+            return Place::Memory { ptr: target, align };
+        }
+        let value = self.value(value);
+        let target = self.place(place);
+        self.write(&target, ty, value);
+        target
+    }
+
+    /// Performs an update; gives the place and the old value.
+    pub(super) fn update(&mut self, expr: &hir::Expr) -> (Place, ir::Value) {
+        let ExprKind::Update { rhs, place, old, value, .. } = &expr.kind else {
+            panic!("not an update");
+        };
+        if let Some((local, rhs)) = rhs {
+            self.bind(*local, Some(rhs));
+        }
+        let target = self.place(place);
+        let before = self.read(&target, place.ty);
+        let slot = self.start_local(*old);
+        let align = self.access_align(place.ty.ty);
+        self.b.store(slot, before, align);
+        let after = self.value(value);
+        self.write(&target, place.ty, after);
+        (target, before)
+    }
+
+    /// Begins a variable's lifetime with an optional value.
+    pub(super) fn bind(&mut self, local: hir::LocalId, init: Option<&hir::Expr>) {
+        let ty = self.hir.locals[local.0 as usize].ty;
+        let Some(init) = init else {
+            self.start_local(local);
+            return;
+        };
+        if self.module.is_aggregate(ty) {
+            let ptr = self.start_local(local);
+            self.into(init, ptr);
+            return;
+        }
+        // `int i = i + 1;` inside a loop reads the new, undefined `i`; evaluating first is as good.
+        let value = self.value(init);
+        let ptr = self.start_local(local);
+        let align = self.access_align(ty);
+        self.b.store(ptr, value, align);
+    }
+}

@@ -1,0 +1,165 @@
+//! What an expression may do: whether it may be evaluated without need, and whom it calls.
+
+use crate::hir::{self, BinaryOp, ExprKind, Stmt, StmtKind};
+
+/// How many nodes count as cheap.
+const CHEAP: u32 = 12;
+
+/// Whether evaluating it has no effect, cannot fault, and costs about as little as a branch: then
+/// both sides of `?:` and `&&` may be evaluated.
+pub(super) fn is_cheap(expr: &hir::Expr) -> bool {
+    let mut left = CHEAP;
+    cheap(expr, &mut left)
+}
+
+fn cheap(expr: &hir::Expr, left: &mut u32) -> bool {
+    if *left == 0 {
+        return false;
+    }
+    *left -= 1;
+    match &expr.kind {
+        ExprKind::Const(_)
+        | ExprKind::Zero
+        | ExprKind::Undef
+        | ExprKind::Local(_)
+        | ExprKind::FunctionConstant(_)
+        | ExprKind::FunctionConstantDefined(_) => true,
+        // Only a variable can be read without the risk of a fault.
+        ExprKind::Load(place) => is_variable(place),
+        ExprKind::AddressOf(place) | ExprKind::ArrayDecay(place) => is_variable(place),
+        ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => cheap(a, left),
+        // Division is slow, and slower still when lanes that do not need it take part.
+        ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => false,
+        ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) | ExprKind::Logical(_, a, b)
+        | ExprKind::PointerAdd(a, b) => cheap(a, left) && cheap(b, left),
+        ExprKind::Conditional(c, a, b) | ExprKind::Select(c, a, b) => {
+            cheap(c, left) && cheap(a, left) && cheap(b, left)
+        }
+        ExprKind::Swizzle(base, _) if !expr.is_place => cheap(base, left),
+        ExprKind::Vector(parts) => parts.iter().all(|part| cheap(part, left)),
+        _ => false,
+    }
+}
+
+fn is_variable(place: &hir::Expr) -> bool {
+    match &place.kind {
+        ExprKind::Local(_) | ExprKind::Threadgroup(_) | ExprKind::Global(_) => true,
+        ExprKind::Field(base, ..) | ExprKind::Swizzle(base, _) => is_variable(base),
+        _ => false,
+    }
+}
+
+/// The functions that a function calls directly.
+pub(super) fn callees(function: &hir::Function) -> Vec<hir::FuncId> {
+    let mut found = Vec::new();
+    block(&function.body, &mut found);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn block(block: &hir::Block, found: &mut Vec<hir::FuncId>) {
+    for stmt in &block.stmts {
+        statement(stmt, found);
+    }
+}
+
+fn statement(stmt: &Stmt, found: &mut Vec<hir::FuncId>) {
+    match &stmt.kind {
+        StmtKind::Expr(e) => expr(e, found),
+        StmtKind::Declare { init, .. } | StmtKind::Return(init) => {
+            if let Some(init) = init {
+                expr(init, found);
+            }
+        }
+        StmtKind::Block(inner) => block(inner, found),
+        StmtKind::If { cond, then, otherwise } => {
+            expr(cond, found);
+            block(then, found);
+            block(otherwise, found);
+        }
+        StmtKind::Loop { cond, step, body, .. } => {
+            for e in cond.iter().chain(step) {
+                expr(e, found);
+            }
+            block(body, found);
+        }
+        StmtKind::Switch { selector, cases } => {
+            expr(selector, found);
+            for case in cases {
+                block(&case.body, found);
+            }
+        }
+        StmtKind::Break | StmtKind::Continue | StmtKind::MathMode(_) => {}
+    }
+}
+
+fn expr(e: &hir::Expr, found: &mut Vec<hir::FuncId>) {
+    match &e.kind {
+        ExprKind::Call(id, args) | ExprKind::Construct(id, args) => {
+            found.push(*id);
+            exprs(args, found);
+        }
+        ExprKind::Builtin(_, args)
+        | ExprKind::Vector(args)
+        | ExprKind::Matrix(args)
+        | ExprKind::Struct(args)
+        | ExprKind::Array(args) => exprs(args, found),
+        ExprKind::Deref(a)
+        | ExprKind::Field(a, ..)
+        | ExprKind::Swizzle(a, _)
+        | ExprKind::Materialize(a)
+        | ExprKind::Load(a)
+        | ExprKind::AddressOf(a)
+        | ExprKind::ArrayDecay(a)
+        | ExprKind::Unary(_, a)
+        | ExprKind::Cast(_, a)
+        | ExprKind::Union(_, a) => expr(a, found),
+        ExprKind::Element(a, b)
+        | ExprKind::Column(a, b)
+        | ExprKind::VectorElement(a, b)
+        | ExprKind::Assign(a, b)
+        | ExprKind::Binary(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::Logical(_, a, b)
+        | ExprKind::PointerAdd(a, b)
+        | ExprKind::PointerDiff(a, b)
+        | ExprKind::Comma(a, b) => {
+            expr(a, found);
+            expr(b, found);
+        }
+        ExprKind::Conditional(a, b, c) | ExprKind::Select(a, b, c) => {
+            expr(a, found);
+            expr(b, found);
+            expr(c, found);
+        }
+        ExprKind::Update { rhs, place, value, .. } => {
+            if let Some((_, rhs)) = rhs {
+                expr(rhs, found);
+            }
+            expr(place, found);
+            expr(value, found);
+        }
+        ExprKind::Let(_, init, rest) => {
+            if let Some(init) = init {
+                expr(init, found);
+            }
+            expr(rest, found);
+        }
+        ExprKind::Local(_)
+        | ExprKind::Global(_)
+        | ExprKind::Threadgroup(_)
+        | ExprKind::Const(_)
+        | ExprKind::Zero
+        | ExprKind::Undef
+        | ExprKind::FunctionConstant(_)
+        | ExprKind::FunctionConstantDefined(_)
+        | ExprKind::Error => {}
+    }
+}
+
+fn exprs(list: &[hir::Expr], found: &mut Vec<hir::FuncId>) {
+    for e in list {
+        expr(e, found);
+    }
+}
