@@ -9,44 +9,38 @@ use anymetal_ir::{BinOp, CastOp, CmpOp, MathFn, Scalar, UnOp};
 
 /// One component of a value, for the 32 lanes of a SIMD-group; bits are zero-extended.
 pub(crate) type Lanes = [u64; 32];
-/// One operand.
-pub(crate) type Apply1 = fn(&Lanes) -> Lanes;
-/// Two operands.
-pub(crate) type Apply2 = fn(&Lanes, &Lanes) -> Lanes;
-/// Three operands.
-pub(crate) type Apply3 = fn(&Lanes, &Lanes, &Lanes) -> Lanes;
+/// The result, then one operand.
+pub(crate) type Apply1 = fn(&mut Lanes, &Lanes);
+/// The result, then two operands.
+pub(crate) type Apply2 = fn(&mut Lanes, &Lanes, &Lanes);
+/// The result, then three operands.
+pub(crate) type Apply3 = fn(&mut Lanes, &Lanes, &Lanes, &Lanes);
 
 macro_rules! lanes {
     (|$a:ident| $e:expr) => {{
-        fn apply(x: &Lanes) -> Lanes {
-            let mut out = [0; 32];
+        fn apply(out: &mut Lanes, x: &Lanes) {
             for i in 0..32 {
                 let $a = x[i];
                 out[i] = $e;
             }
-            out
         }
         apply as Apply1
     }};
     (|$a:ident, $b:ident| $e:expr) => {{
-        fn apply(x: &Lanes, y: &Lanes) -> Lanes {
-            let mut out = [0; 32];
+        fn apply(out: &mut Lanes, x: &Lanes, y: &Lanes) {
             for i in 0..32 {
                 let ($a, $b) = (x[i], y[i]);
                 out[i] = $e;
             }
-            out
         }
         apply as Apply2
     }};
     (|$a:ident, $b:ident, $c:ident| $e:expr) => {{
-        fn apply(x: &Lanes, y: &Lanes, z: &Lanes) -> Lanes {
-            let mut out = [0; 32];
+        fn apply(out: &mut Lanes, x: &Lanes, y: &Lanes, z: &Lanes) {
             for i in 0..32 {
                 let ($a, $b, $c) = (x[i], y[i], z[i]);
                 out[i] = $e;
             }
-            out
         }
         apply as Apply3
     }};
@@ -212,6 +206,29 @@ pub(crate) fn fused(x: f32, y: f32, z: f32) -> f32 {
     let inexact = (error > 0.0) | (error < 0.0);
     let odd = if inexact & (bits & 1 == 0) { bits.wrapping_add(step) } else { bits };
     f64::from_bits(odd) as f32
+}
+
+/// One register to write and all others to read. Allocation gives a result a place that is none of its
+/// operands'.
+#[inline(always)]
+pub(crate) fn split(registers: &mut [Lanes], dst: usize) -> (&mut Lanes, Others<'_>) {
+    let (below, rest) = registers.split_at_mut(dst);
+    let (dst, above) = rest.split_first_mut().expect("the register exists");
+    (dst, Others { below, above })
+}
+
+/// The registers beside the one that [`split`] took out.
+pub(crate) struct Others<'r> {
+    below: &'r [Lanes],
+    above: &'r [Lanes],
+}
+
+impl<'r> Others<'r> {
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> &'r Lanes {
+        let below = self.below.len();
+        if index < below { &self.below[index] } else { &self.above[index - below - 1] }
+    }
 }
 
 /// Bit per lane whose value is not zero.

@@ -52,7 +52,7 @@ impl Machine {
             let offsets = self.element_offsets(from, ty, transpose, n);
             let request = request(env, pc, AccessKind::Load, ty);
             let located = self.locate(env, &self.registers[from.0.region.index()], &offsets, request);
-            self.registers[dst.index()] = self.read_one(env, from.0, &located, Element::of(ty));
+            self.read(env, from.0, &located, Element::of(ty), 0, dst);
         }
     }
 

@@ -7,9 +7,9 @@
 use anymetal_ir::Loc;
 
 use super::{Environment, Machine, UNDEFINED_BYTE, pointer};
-use crate::lanes::{Lanes, lanes_in};
+use crate::lanes::{Lanes, lanes_in, split};
 use crate::observer::LocalStart;
-use crate::program::step::{Element, Pc, PtrSlots, SlotRange};
+use crate::program::step::{Element, Pc, PtrSlots, Slot, SlotRange};
 use crate::program::{Arena, Region};
 use crate::report::{AccessKind, Fault, Variable};
 
@@ -45,7 +45,11 @@ impl Machine {
     ) -> Located {
         let number = regions[self.active.trailing_zeros() as usize & 31];
         let mut located = Located { good: 0, arena: None, at: [0; 32] };
-        let same = lanes_in(self.active).all(|lane| regions[lane] == number);
+        let same = if self.active == u32::MAX {
+            regions.iter().fold(0, |differences, region| differences | (region ^ number)) == 0
+        } else {
+            lanes_in(self.active).all(|lane| regions[lane] == number)
+        };
         if same {
             let region = *env.region(number);
             located.arena = Some(region.arena);
@@ -141,36 +145,39 @@ impl Machine {
         let located = self.locate(env, regions, offsets, request);
         let slots = &program.operands[dst.indices()];
         if element == Element::Pointer {
-            let bits = self.read(env, ptr, &located, element, 0);
+            self.read(env, ptr, &located, element, 0, slots[1]);
+            let bits = self.registers[slots[1].index()];
             self.registers[slots[0].index()] = bits.map(|bits| pointer::unpack(bits).0);
             self.registers[slots[1].index()] = bits.map(|bits| pointer::unpack(bits).1);
             return;
         }
-        for (n, slot) in slots.iter().enumerate() {
-            let out = self.read(env, ptr, &located, element, n * element.size() as usize);
-            self.registers[slot.index()] = out;
+        for (n, &slot) in slots.iter().enumerate() {
+            self.read(env, ptr, &located, element, n * element.size() as usize, slot);
         }
     }
 
-    /// Reads one component; lanes out of bounds, and inactive ones, get zero.
-    fn read(
-        &self,
+    /// Reads one component into a register; lanes out of bounds, and inactive ones, get zero.
+    pub(super) fn read(
+        &mut self,
         env: &Environment<'_, '_>,
         ptr: PtrSlots,
         located: &Located,
         element: Element,
         add: usize,
-    ) -> Lanes {
-        let mut out = [0; 32];
+        dst: Slot,
+    ) {
+        let (out, others) = split(&mut self.registers, dst.index());
+        if located.good != u32::MAX {
+            out.fill(0);
+        }
         if let Some(arena) = located.arena {
-            read_lanes(env.bytes(&self.private, arena), element, located, located.good, add, &mut out);
+            read_lanes(env.bytes(&self.private, arena), element, located, located.good, add, out);
         } else {
             for lane in lanes_in(located.good) {
-                let arena = env.region(self.registers[ptr.region.index()][lane]).arena;
-                read_lanes(env.bytes(&self.private, arena), element, located, 1 << lane, add, &mut out);
+                let arena = env.region(others.get(ptr.region.index())[lane]).arena;
+                read_lanes(env.bytes(&self.private, arena), element, located, 1 << lane, add, out);
             }
         }
-        out
     }
 
     pub(super) fn store(
@@ -203,18 +210,7 @@ impl Machine {
         }
     }
 
-    /// One component of any single element per lane, for matrices and atomics.
-    pub(super) fn read_one(
-        &self,
-        env: &Environment<'_, '_>,
-        ptr: PtrSlots,
-        located: &Located,
-        element: Element,
-    ) -> Lanes {
-        self.read(env, ptr, located, element, 0)
-    }
-
-    /// The counterpart of [`Self::read_one`].
+    /// Writes one element per lane.
     pub(super) fn write_one(
         &mut self,
         env: &mut Environment<'_, '_>,

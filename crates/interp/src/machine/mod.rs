@@ -16,7 +16,7 @@ use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
 use anymetal_ir::{BarrierScope, Query};
 
 use crate::InterpError;
-use crate::lanes::{Lanes, lanes_in};
+use crate::lanes::{Lanes, lanes_in, split};
 use crate::program::step::{Pc, Slot, Step};
 use crate::program::{Persistent, Program};
 use crate::transcendental::library;
@@ -118,16 +118,16 @@ impl Machine {
             let step = &program.steps[pc as usize];
             match *step {
                 Step::Apply1 { apply, dst, a } => {
-                    self.registers[dst.index()] = apply(&self.registers[a.index()]);
+                    let (out, others) = split(&mut self.registers, dst.index());
+                    apply(out, others.get(a.index()));
                 }
                 Step::Apply2 { apply, dst, a, b } => {
-                    self.registers[dst.index()] =
-                        apply(&self.registers[a.index()], &self.registers[b.index()]);
+                    let (out, others) = split(&mut self.registers, dst.index());
+                    apply(out, others.get(a.index()), others.get(b.index()));
                 }
                 Step::Apply3 { apply, dst, a, b, c } => {
-                    let (a, b, c) = (a.index(), b.index(), c.index());
-                    self.registers[dst.index()] =
-                        apply(&self.registers[a], &self.registers[b], &self.registers[c]);
+                    let (out, others) = split(&mut self.registers, dst.index());
+                    apply(out, others.get(a.index()), others.get(b.index()), others.get(c.index()));
                 }
                 Step::Load { dst, ptr, element, align } => self.load(env, pc, dst, ptr, element, align),
                 Step::Store { src, ptr, element, align } => self.store(env, pc, src, ptr, element, align),
@@ -173,12 +173,12 @@ impl Machine {
     fn compute(&mut self, env: &Environment<'_, '_>, step: &Step) -> bool {
         match *step {
             Step::PtrOffset { dst, base, offset } => {
-                self.registers[dst.index()] =
-                    self.registers[base.index()].map(|base| base.wrapping_add(offset as u64));
+                let (out, others) = split(&mut self.registers, dst.index());
+                pointer::advanced(out, others.get(base.index()), offset);
             }
             Step::PtrIndex { dst, base, index, scale, offset } => {
-                let (base, index) = (&self.registers[base.index()], &self.registers[index.index()]);
-                self.registers[dst.index()] = pointer::indexed(base, index, scale, offset);
+                let (out, others) = split(&mut self.registers, dst.index());
+                pointer::indexed(out, others.get(base.index()), others.get(index.index()), scale, offset);
             }
             Step::Unary { op, ty, dst, a } => self.map1(dst, a, |a| eval_unary(op, ty, a)),
             Step::Cast { op, from, to, dst, a } => self.map1(dst, a, |a| eval_cast(op, from, to, a)),

@@ -13,14 +13,19 @@ use crate::program::step::{Element, PtrSlots, Slot, SlotRange};
 
 const OFFSET_BITS: u32 = 48;
 
+/// `base + offset`, on offsets.
+pub(super) fn advanced(out: &mut Lanes, base: &Lanes, offset: i64) {
+    for i in 0..32 {
+        out[i] = base[i].wrapping_add(offset as u64);
+    }
+}
+
 /// `base + index × scale + offset`, on offsets.
-pub(super) fn indexed(base: &Lanes, index: &Lanes, scale: u32, offset: i64) -> Lanes {
+pub(super) fn indexed(out: &mut Lanes, base: &Lanes, index: &Lanes, scale: u32, offset: i64) {
     let (scale, offset) = (u64::from(scale), offset as u64);
-    let mut out = [0; 32];
     for i in 0..32 {
         out[i] = base[i].wrapping_add(index[i].wrapping_mul(scale)).wrapping_add(offset);
     }
-    out
 }
 
 /// The eight bytes of a pointer.

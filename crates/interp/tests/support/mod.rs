@@ -142,6 +142,8 @@ pub(crate) fn observe(
     memory: &mut Memory<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Report, InterpError> {
+    let rules = anymetal_ir::verify(module);
+    assert!(rules.is_ok(), "{rules:?}");
     run(&Program::new(module, "k")?, &dispatch, memory, Limits::default(), observer)
 }
 
