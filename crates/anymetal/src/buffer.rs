@@ -1,0 +1,139 @@
+//! Typed buffers and views of them.
+//!
+//! Owns [`Buffer`] and [`BufferView`]. Invariant: a view lies within its buffer and starts at an element; the
+//! host's reads and writes wait for the submitted work that uses the buffer.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use anymetal_hal::buffer::Buffer as HalBuffer;
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Error;
+
+/// Device memory with elements of one type. Clones share the memory.
+pub struct Buffer<T> {
+    inner: Arc<dyn HalBuffer>,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    pub(crate) fn new(inner: Arc<dyn HalBuffer>, len: usize) -> Self {
+        Buffer { inner, len, element: PhantomData }
+    }
+
+    /// How many elements it has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A copy of all elements, once submitted work is done with them.
+    pub fn read(&self) -> Result<Vec<T>, Error> {
+        let mut elements = vec![T::zeroed(); self.len];
+        self.read_into(0, &mut elements)?;
+        Ok(elements)
+    }
+
+    /// Copies elements out from `start` on, once submitted work is done with them.
+    pub fn read_into(&self, start: usize, elements: &mut [T]) -> Result<(), Error> {
+        let offset = self.offset(start, elements.len())?;
+        self.inner.wait_unused(None);
+        Ok(self.inner.read(offset, bytemuck::cast_slice_mut(elements))?)
+    }
+
+    /// Overwrites the first elements, once submitted work is done with them.
+    pub fn write(&self, elements: &[T]) -> Result<(), Error> {
+        self.write_at(0, elements)
+    }
+
+    /// Overwrites elements from `start` on, once submitted work is done with them.
+    pub fn write_at(&self, start: usize, elements: &[T]) -> Result<(), Error> {
+        let offset = self.offset(start, elements.len())?;
+        self.inner.wait_unused(None);
+        Ok(self.inner.write(offset, bytemuck::cast_slice(elements))?)
+    }
+
+    /// A part of it, to bind as an argument.
+    pub fn view(&self, range: Range<usize>) -> Result<BufferView<T>, Error> {
+        let Range { start, end } = range;
+        if start > end || end > self.len {
+            return Err(Error::RangeOutsideBuffer { start, end, len: self.len });
+        }
+        Ok(BufferView { buffer: self.clone(), start, len: end - start })
+    }
+
+    /// The untyped buffer below.
+    pub fn hal(&self) -> &Arc<dyn HalBuffer> {
+        &self.inner
+    }
+
+    fn offset(&self, start: usize, count: usize) -> Result<u64, Error> {
+        match start.checked_add(count) {
+            Some(end) if end <= self.len => Ok((start * size_of::<T>()) as u64),
+            end => Err(Error::RangeOutsideBuffer { start, end: end.unwrap_or(usize::MAX), len: self.len }),
+        }
+    }
+}
+
+impl<T> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        Buffer { inner: Arc::clone(&self.inner), len: self.len, element: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for Buffer<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (element, len) = (std::any::type_name::<T>(), self.len);
+        write!(formatter, "Buffer<{element}>({len} elements)")
+    }
+}
+
+/// A part of a buffer. It holds the buffer alive.
+#[derive(Clone, Debug)]
+pub struct BufferView<T> {
+    buffer: Buffer<T>,
+    start: usize,
+    len: usize,
+}
+
+impl<T: Pod> BufferView<T> {
+    /// How many elements it has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A copy of its elements, once submitted work is done with the buffer.
+    pub fn read(&self) -> Result<Vec<T>, Error> {
+        let mut elements = vec![<T as Zeroable>::zeroed(); self.len];
+        self.buffer.read_into(self.start, &mut elements)?;
+        Ok(elements)
+    }
+
+    /// The buffer that it is a part of.
+    pub fn buffer(&self) -> &Buffer<T> {
+        &self.buffer
+    }
+
+    /// The first byte in the buffer.
+    pub fn byte_offset(&self) -> u64 {
+        (self.start * size_of::<T>()) as u64
+    }
+
+    /// Its bytes.
+    pub fn byte_length(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+}

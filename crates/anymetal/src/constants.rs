@@ -1,0 +1,84 @@
+//! Values for a kernel's function constants.
+
+use crate::argument::Scalar;
+
+/// Values by index (`[[function_constant(0)]]`) or by name. A later value for the same constant counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FunctionConstants {
+    values: Vec<(ConstantKey, Vec<Scalar>)>,
+}
+
+/// Which function constant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConstantKey {
+    /// By `[[function_constant(index)]]`.
+    Index(u32),
+    /// By its name in the source.
+    Name(String),
+}
+
+impl From<u32> for ConstantKey {
+    fn from(index: u32) -> Self {
+        ConstantKey::Index(index)
+    }
+}
+
+/// Literals are `i32`; a negative one names no constant and is reported as unknown.
+impl From<i32> for ConstantKey {
+    fn from(index: i32) -> Self {
+        u32::try_from(index).map_or_else(|_| ConstantKey::Name(index.to_string()), ConstantKey::Index)
+    }
+}
+
+impl From<&str> for ConstantKey {
+    fn from(name: &str) -> Self {
+        ConstantKey::Name(name.to_owned())
+    }
+}
+
+impl From<String> for ConstantKey {
+    fn from(name: String) -> Self {
+        ConstantKey::Name(name)
+    }
+}
+
+impl std::fmt::Display for ConstantKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ConstantKey::Index(index) => write!(formatter, "{index}"),
+            ConstantKey::Name(name) => write!(formatter, "`{name}`"),
+        }
+    }
+}
+
+impl FunctionConstants {
+    /// None.
+    pub fn new() -> Self {
+        FunctionConstants::default()
+    }
+
+    /// With a scalar, converted to the type that the source declares.
+    #[must_use]
+    pub fn with(self, constant: impl Into<ConstantKey>, value: impl Into<Scalar>) -> Self {
+        self.with_vector(constant, [value.into()])
+    }
+
+    /// With the lanes of a vector.
+    #[must_use]
+    pub fn with_vector(mut self, constant: impl Into<ConstantKey>, lanes: impl Into<Vec<Scalar>>) -> Self {
+        let key = constant.into();
+        self.values.retain(|(known, _)| *known != key);
+        self.values.push((key, lanes.into()));
+        self
+    }
+
+    /// What was given, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&ConstantKey, &[Scalar])> {
+        self.values.iter().map(|(key, lanes)| (key, lanes.as_slice()))
+    }
+
+    /// Whether nothing was given.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
