@@ -23,7 +23,8 @@
 //! bits are the executor's business; loading them back gives the same allocation and offset.
 //!
 //! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
-//! the load, records the first fault with the instruction's [`Loc`], and goes on. Reading a byte
+//! the load, records the first fault with the instruction's [`Loc`], and goes on. A pass may leave
+//! out an access whose outcome is not used, and its fault with it. Reading a byte
 //! never written gives an arbitrary value (an observer may report it). [`Op::LocalStart`] begins a
 //! new lifetime: the local's contents become undefined.
 //!
@@ -44,7 +45,8 @@
 //! `continuing`, for ever; [`Op::Break`] of its label leaves it, [`Op::Continue`] goes to
 //! `continuing` at once. `Switch` runs the one matching case (no fall-through) and ends after it;
 //! `Break` of its label ends it early. `Scope` runs its body once; `Break` of its label leaves it.
-//! [`Op::Break`], [`Op::Continue`] and [`Op::Return`] end their block.
+//! [`Op::Break`], [`Op::Continue`] and [`Op::Return`] end their block. Control that reaches the end
+//! of a function with a result gives an arbitrary value.
 //!
 //! # Arithmetic
 //! Integer arithmetic wraps. A divisor of zero counts as one (`x / 0 = x`, `x % 0 = 0`), and
@@ -53,9 +55,16 @@
 //! arithmetic is IEEE 754 round to nearest even; an instruction's [`FpMode`] gives an executor
 //! leave to deviate: `Relaxed` allows contraction, reassociation and reciprocals but honours NaN
 //! and infinities, `Fast` also assumes neither occurs. Denormals may be flushed in all but
-//! `Safe`. `F16` and `BF16` operations round each result once.
+//! `Safe`. `F16` and `BF16` operations round each result once. The minimum and maximum of zeros of
+//! opposite sign are either zero; of a number and a NaN, the number. The bits of a NaN that
+//! arithmetic gives are arbitrary. [`eval`] computes the exact results.
+//!
+//! # Where to start
+//! [`Builder`] makes functions, [`print_module`] and [`parse_module`] write and read the text form,
+//! [`verify`] checks, [`passes`] transforms, [`analysis`] answers questions.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 mod builder;
 mod entity;
 pub mod eval;
@@ -64,6 +73,7 @@ mod module;
 mod names;
 mod op;
 mod parse;
+pub mod passes;
 mod print;
 mod types;
 mod verify;

@@ -1,0 +1,11 @@
+//! Questions that several passes and code generators ask of a function.
+//!
+//! Every answer covers only what the function's body reaches.
+
+mod locals;
+mod uses;
+mod walk;
+
+pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
+pub use uses::{use_counts, used_functions};
+pub use walk::{nesting, walk_insts};

@@ -1,0 +1,144 @@
+//! Drops what the body does not reach and numbers the rest densely, in textual order.
+
+use crate::analysis::walk_insts;
+use crate::{Block, BlockData, Function, Inst, InstData, Label, Local, Op, Value, ValueData, ValueDef};
+
+const GONE: u32 = u32::MAX;
+
+/// Compacts one function. Locals without a use and labels without a construct go too.
+pub fn compact(function: &mut Function) {
+    let mut order = Vec::new();
+    walk_insts(function, function.body, &mut |inst| order.push(inst));
+    let mut renumbering = Renumbering {
+        values: vec![GONE; function.values.len()],
+        blocks: vec![GONE; function.blocks.len()],
+        locals: vec![GONE; function.locals.len()],
+        labels: vec![GONE; function.labels as usize],
+        label_count: 0,
+    };
+    let values = renumbering.number_values(function, &order);
+    let locals = renumbering.number_locals(function, &order);
+    let blocks = renumbering.number_blocks(function, &order);
+    let mut insts = Vec::with_capacity(order.len());
+    for &old in &order {
+        let data = &mut function.insts[old.index()];
+        let mut op = std::mem::replace(&mut data.op, Op::Fence);
+        renumbering.operation(&mut op);
+        let result = data.result.map(|value| Value(renumbering.values[value.index()]));
+        insts.push(InstData { op, result, fp: data.fp, loc: data.loc });
+    }
+    for param in &mut function.params {
+        *param = Value(renumbering.values[param.index()]);
+    }
+    function.values = values;
+    function.locals = locals;
+    function.blocks = blocks;
+    function.insts = insts;
+    function.labels = renumbering.label_count;
+    function.body = Block(0);
+}
+
+/// New numbers by old ones.
+struct Renumbering {
+    values: Vec<u32>,
+    blocks: Vec<u32>,
+    locals: Vec<u32>,
+    labels: Vec<u32>,
+    label_count: u32,
+}
+
+impl Renumbering {
+    fn number_values(&mut self, function: &Function, order: &[Inst]) -> Vec<ValueData> {
+        let mut table = Vec::new();
+        for (n, param) in (0u32..).zip(&function.params) {
+            self.values[param.index()] = n;
+            table.push(ValueData { ty: function.ty(*param), def: ValueDef::Param(n) });
+        }
+        for (n, &inst) in (0u32..).zip(order) {
+            if let Some(result) = function.inst(inst).result {
+                self.values[result.index()] = table.len() as u32;
+                table.push(ValueData { ty: function.ty(result), def: ValueDef::Inst(Inst(n)) });
+            }
+        }
+        table
+    }
+
+    fn number_locals(&mut self, function: &Function, order: &[Inst]) -> Vec<crate::LocalData> {
+        for &inst in order {
+            if let Op::LocalAddr(local) | Op::LocalStart(local) = function.inst(inst).op {
+                self.locals[local.index()] = 0;
+            }
+        }
+        let mut table = Vec::new();
+        for (number, data) in self.locals.iter_mut().zip(&function.locals) {
+            if *number != GONE {
+                *number = table.len() as u32;
+                table.push(data.clone());
+            }
+        }
+        table
+    }
+
+    fn number_blocks(&mut self, function: &mut Function, order: &[Inst]) -> Vec<BlockData> {
+        let mut olds = vec![function.body];
+        for &inst in order {
+            olds.extend(function.inst(inst).op.blocks());
+        }
+        let mut new_insts = vec![Inst(GONE); function.insts.len()];
+        for (n, &inst) in (0u32..).zip(order) {
+            new_insts[inst.index()] = Inst(n);
+        }
+        let mut table = Vec::with_capacity(olds.len());
+        for old in olds {
+            self.blocks[old.index()] = table.len() as u32;
+            let mut data = std::mem::take(&mut function.blocks[old.index()]);
+            for inst in &mut data.insts {
+                *inst = new_insts[inst.index()];
+            }
+            table.push(data);
+        }
+        table
+    }
+
+    fn operation(&mut self, op: &mut Op) {
+        op.for_each_operand_mut(|value| *value = Value(self.values[value.index()]));
+        match op {
+            Op::LocalAddr(local) | Op::LocalStart(local) => *local = Local(self.locals[local.index()]),
+            Op::Break(label) | Op::Continue(label) => *label = self.label(*label),
+            Op::If { then, otherwise, .. } => {
+                *then = self.block(*then);
+                *otherwise = self.block(*otherwise);
+            }
+            Op::Loop { label, body, continuing } => {
+                *label = self.label(*label);
+                *body = self.block(*body);
+                *continuing = self.block(*continuing);
+            }
+            Op::Switch { label, cases, default, .. } => {
+                *label = self.label(*label);
+                for case in cases {
+                    case.body = self.block(case.body);
+                }
+                *default = self.block(*default);
+            }
+            Op::Scope { label, body } => {
+                *label = self.label(*label);
+                *body = self.block(*body);
+            }
+            _ => {}
+        }
+    }
+
+    fn block(&self, block: Block) -> Block {
+        Block(self.blocks[block.index()])
+    }
+
+    fn label(&mut self, label: Label) -> Label {
+        let number = &mut self.labels[label.index()];
+        if *number == GONE {
+            *number = self.label_count;
+            self.label_count += 1;
+        }
+        Label(*number)
+    }
+}

@@ -1,0 +1,117 @@
+//! Removes what has no effect: unused results, stores to locals that nothing reads, constructs
+//! with nothing in them.
+//!
+//! An unused load goes too, and with it the report of a fault that it might have caused. Loops
+//! stay: whether one ends is not known.
+
+use crate::analysis::{LocalPointers, local_pointers, local_uses, use_counts};
+use crate::{Block, Function, Inst, Local, MatrixOp, Op, Value};
+
+/// Cleans one function; returns whether anything went.
+pub fn dead(function: &mut Function) -> bool {
+    let unread: Vec<bool> = local_uses(function).iter().map(|local| !local.read && !local.escapes).collect();
+    let mut cleaner = Cleaner {
+        counts: use_counts(function),
+        roots: local_roots(function),
+        unread,
+        function,
+        changed: false,
+    };
+    let body = cleaner.function.body;
+    cleaner.block(body);
+    cleaner.changed
+}
+
+/// For each value: the local it points into, at any offset.
+fn local_roots(function: &Function) -> Vec<Option<Local>> {
+    let constant: LocalPointers = local_pointers(function);
+    let mut roots: Vec<Option<Local>> = constant.iter().map(|place| place.map(|(local, _)| local)).collect();
+    crate::analysis::walk_insts(function, function.body, &mut |inst| {
+        let data = function.inst(inst);
+        if let (Op::PtrAdd { base, .. }, Some(result)) = (&data.op, data.result) {
+            roots[result.index()] = roots[base.index()];
+        }
+    });
+    roots
+}
+
+struct Cleaner<'a> {
+    function: &'a mut Function,
+    /// Uses by instructions that are still there.
+    counts: Vec<u32>,
+    roots: Vec<Option<Local>>,
+    /// Locals that nothing reads.
+    unread: Vec<bool>,
+    changed: bool,
+}
+
+impl Cleaner<'_> {
+    /// Backwards, so that the uses of a value are decided before its definition.
+    fn block(&mut self, block: Block) {
+        let mut insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        let before = insts.len();
+        insts.reverse();
+        insts.retain(|&inst| self.stays(inst));
+        insts.reverse();
+        self.changed |= insts.len() != before;
+        self.function.blocks[block.index()].insts = insts;
+    }
+
+    fn stays(&mut self, inst: Inst) -> bool {
+        let blocks = self.function.inst(inst).op.blocks();
+        for &nested in blocks.iter().rev() {
+            self.block(nested);
+        }
+        let data = self.function.inst(inst);
+        let unused = data.result.is_none_or(|value| self.counts[value.index()] == 0);
+        let needed = match &data.op {
+            Op::If { .. } | Op::Switch { .. } | Op::Scope { .. } => {
+                blocks.iter().any(|nested| !self.function.block(*nested).is_empty())
+            }
+            op => !unused || has_effect(op) && !self.writes_unread(op),
+        };
+        if !needed {
+            data.op.clone().for_each_operand(|value| self.counts[value.index()] -= 1);
+        }
+        needed
+    }
+
+    /// Whether it only writes a local that nothing reads.
+    fn writes_unread(&self, op: &Op) -> bool {
+        let into = |ptr: Value| self.roots[ptr.index()].is_some_and(|local| self.unread[local.index()]);
+        match op {
+            Op::Store { ptr, volatile: false, .. } => into(*ptr),
+            Op::MemCopy { dst, .. } | Op::MemZero { dst, .. } => into(*dst),
+            Op::LocalStart(local) => self.unread[local.index()],
+            _ => false,
+        }
+    }
+}
+
+/// Whether it does anything beside its result. SIMD-group operations do not: lanes that leave
+/// one out together lose nothing.
+pub(super) fn has_effect(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::LocalStart(_)
+            | Op::Load { volatile: true, .. }
+            | Op::Store { .. }
+            | Op::MemCopy { .. }
+            | Op::MemZero { .. }
+            | Op::AtomicLoad(_)
+            | Op::AtomicStore(..)
+            | Op::AtomicRmw(..)
+            | Op::AtomicCas(..)
+            | Op::Fence
+            | Op::Barrier(_)
+            | Op::Matrix(MatrixOp::Store { .. }, _)
+            | Op::Call(..)
+            | Op::If { .. }
+            | Op::Loop { .. }
+            | Op::Switch { .. }
+            | Op::Scope { .. }
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return(_)
+    )
+}

@@ -1,0 +1,39 @@
+//! One kernel and what it needs, out of a module of many.
+
+use crate::analysis::used_functions;
+use crate::{FuncId, Module, Op};
+
+/// A module with only the kernel of that name, its functions and its `enabled_by` functions. Data
+/// tables stay whole, so that their numbers stay. `None` if there is no such kernel.
+pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
+    let mut kernel = module.kernel(name)?.clone();
+    let mut roots = vec![kernel.function];
+    roots.extend(kernel.args.iter().filter_map(|arg| arg.enabled_by));
+    let mut used = used_functions(module, &roots);
+    used.sort_unstable();
+    let new_id = |id: FuncId| {
+        let position = used.binary_search(&id).expect("every reference is among the used functions");
+        FuncId(position as u32)
+    };
+    let mut functions: Vec<_> = used.iter().map(|&id| module.function(id).clone()).collect();
+    for function in &mut functions {
+        for data in &mut function.insts {
+            if let Op::Call(callee, _) = &mut data.op {
+                // An instruction that nothing reaches may call what is not used.
+                *callee = if used.binary_search(callee).is_ok() { new_id(*callee) } else { FuncId(0) };
+            }
+        }
+    }
+    kernel.function = new_id(kernel.function);
+    for arg in &mut kernel.args {
+        arg.enabled_by = arg.enabled_by.map(new_id);
+    }
+    Some(Module {
+        files: module.files.clone(),
+        function_constants: module.function_constants.clone(),
+        globals: module.globals.clone(),
+        threadgroup_vars: module.threadgroup_vars.clone(),
+        functions,
+        kernels: vec![kernel],
+    })
+}

@@ -1,0 +1,234 @@
+//! Blocks and constructs: branches on constants, loops that run once, regions nobody leaves.
+//!
+//! Invariant: when a construct has been folded, [`Folder::breaks`] and [`Folder::continues`] of
+//! its label count exactly the jumps left inside it.
+
+use super::Folder;
+use crate::analysis::walk_insts;
+use crate::passes::dead::has_effect;
+use crate::{Block, Inst, Label, Op, SwitchCase};
+
+/// What is left of an instruction.
+struct Left {
+    /// Whether control reaches what follows.
+    goes_on: bool,
+}
+
+impl Folder<'_> {
+    /// Folds a block in place; returns whether control can reach its end.
+    pub(super) fn block(&mut self, block: Block, depth: usize) -> bool {
+        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        let count = insts.len();
+        let mut out = Vec::with_capacity(count);
+        let mut goes_on = true;
+        for (n, inst) in insts.into_iter().enumerate() {
+            self.substitution.apply(&mut self.function.insts[inst.index()].op);
+            goes_on = self.instruction(inst, &mut out, depth).goes_on;
+            if !goes_on {
+                self.changed |= n + 1 < count;
+                break;
+            }
+        }
+        self.function.blocks[block.index()].insts = out;
+        goes_on
+    }
+
+    fn instruction(&mut self, inst: Inst, out: &mut Vec<Inst>, depth: usize) -> Left {
+        let goes_on = match &self.function.inst(inst).op {
+            &Op::If { cond, then, otherwise } => match self.function.as_const(cond) {
+                Some(bits) => {
+                    self.changed = true;
+                    self.splice(if bits != 0 { then } else { otherwise }, out, depth)
+                }
+                None => self.branch(inst, then, otherwise, out, depth),
+            },
+            &Op::Loop { label, body, continuing } => self.endless(inst, label, body, continuing, out, depth),
+            &Op::Scope { label, body } => self.scope(inst, label, body, out, depth),
+            Op::Switch { label, selector, cases, default } => {
+                let (label, default, cases) = (*label, *default, cases.clone());
+                match self.selector(*selector) {
+                    Some(value) => {
+                        let case = cases.iter().find(|case| case.values.contains(&value));
+                        let body = case.map_or(default, |case| case.body);
+                        self.function.insts[inst.index()].op = Op::Scope { label, body };
+                        self.changed = true;
+                        self.scope(inst, label, body, out, depth)
+                    }
+                    None => self.switch(inst, label, &cases, default, out, depth),
+                }
+            }
+            op if op.is_terminator() => {
+                self.count(inst);
+                out.push(inst);
+                false
+            }
+            _ => {
+                self.simple(inst, out);
+                true
+            }
+        };
+        Left { goes_on }
+    }
+
+    fn selector(&self, selector: crate::Value) -> Option<i64> {
+        let scalar = self.function.ty(selector).scalar()?;
+        Some(crate::eval::sign_extend(scalar, self.function.as_const(selector)?))
+    }
+
+    fn count(&mut self, inst: Inst) {
+        match self.function.inst(inst).op {
+            Op::Break(label) => self.breaks[label.index()] += 1,
+            Op::Continue(label) => self.continues[label.index()] += 1,
+            _ => {}
+        }
+    }
+
+    fn is_empty(&self, block: Block) -> bool {
+        self.function.block(block).is_empty()
+    }
+
+    /// Folds the block and appends its instructions in place of the construct.
+    fn splice(&mut self, block: Block, out: &mut Vec<Inst>, depth: usize) -> bool {
+        let goes_on = self.block(block, depth + 1);
+        out.append(&mut self.function.blocks[block.index()].insts);
+        goes_on
+    }
+
+    fn branch(
+        &mut self,
+        inst: Inst,
+        then: Block,
+        otherwise: Block,
+        out: &mut Vec<Inst>,
+        depth: usize,
+    ) -> bool {
+        let then_goes_on = self.block(then, depth + 1);
+        let otherwise_goes_on = self.block(otherwise, depth + 1);
+        if self.is_empty(then) && self.is_empty(otherwise) {
+            self.changed = true;
+        } else {
+            out.push(inst);
+        }
+        then_goes_on || otherwise_goes_on
+    }
+
+    fn scope(&mut self, inst: Inst, label: Label, body: Block, out: &mut Vec<Inst>, depth: usize) -> bool {
+        let mut goes_on = self.block(body, depth + 1);
+        goes_on |= self.strip_tail(body, Op::Break(label));
+        if self.breaks[label.index()] == 0 {
+            self.changed = true;
+            out.append(&mut self.function.blocks[body.index()].insts);
+            return goes_on;
+        }
+        out.push(inst);
+        true
+    }
+
+    fn switch(
+        &mut self,
+        inst: Inst,
+        label: Label,
+        cases: &[SwitchCase],
+        default: Block,
+        out: &mut Vec<Inst>,
+        depth: usize,
+    ) -> bool {
+        let blocks: Vec<Block> = cases.iter().map(|case| case.body).chain([default]).collect();
+        let mut goes_on = false;
+        for &block in &blocks {
+            goes_on |= self.block(block, depth + 1);
+            goes_on |= self.strip_tail(block, Op::Break(label));
+        }
+        if blocks.iter().all(|&block| self.is_empty(block)) {
+            self.changed = true;
+            return true;
+        }
+        out.push(inst);
+        goes_on || self.breaks[label.index()] > 0
+    }
+
+    fn endless(
+        &mut self,
+        inst: Inst,
+        label: Label,
+        body: Block,
+        continuing: Block,
+        out: &mut Vec<Inst>,
+        depth: usize,
+    ) -> bool {
+        let mut body_goes_on = self.block(body, depth + 1);
+        body_goes_on |= self.strip_tail(body, Op::Continue(label));
+        let continued = body_goes_on || self.continues[label.index()] > 0;
+        if continued {
+            self.block(continuing, depth + 1);
+        } else {
+            self.changed |= !self.is_empty(continuing);
+            self.function.blocks[continuing.index()].insts.clear();
+        }
+        let only_breaks = {
+            let mut insts =
+                self.function.block(continuing).iter().rev().map(|&inst| &self.function.inst(inst).op);
+            insts.next() == Some(&Op::Break(label)) && insts.all(|op| !has_effect(op))
+        };
+        if continued && !only_breaks {
+            out.push(inst);
+            return self.breaks[label.index()] > 0;
+        }
+        // The body runs once: a scope, whose end is where `continue` leads.
+        if only_breaks {
+            self.continues_become_breaks(label, body);
+            self.breaks[label.index()] -= 1;
+            self.function.blocks[continuing.index()].insts.clear();
+        }
+        self.changed = true;
+        self.function.insts[inst.index()].op = Op::Scope { label, body };
+        body_goes_on |= self.strip_tail(body, Op::Break(label));
+        if self.breaks[label.index()] == 0 {
+            out.append(&mut self.function.blocks[body.index()].insts);
+            return body_goes_on;
+        }
+        out.push(inst);
+        true
+    }
+
+    fn continues_become_breaks(&mut self, label: Label, body: Block) {
+        if self.continues[label.index()] == 0 {
+            return;
+        }
+        let mut found = Vec::new();
+        walk_insts(self.function, body, &mut |inst| {
+            if self.function.inst(inst).op == Op::Continue(label) {
+                found.push(inst);
+            }
+        });
+        for inst in found {
+            self.function.insts[inst.index()].op = Op::Break(label);
+            self.breaks[label.index()] += 1;
+            self.continues[label.index()] -= 1;
+        }
+    }
+
+    /// Removes jumps to where control goes anyway after the block's end. Returns whether any was.
+    fn strip_tail(&mut self, block: Block, jump: Op) -> bool {
+        let mut stripped = false;
+        let mut blocks = vec![block];
+        while let Some(block) = blocks.pop() {
+            let Some(&last) = self.function.block(block).last() else { continue };
+            let op = &self.function.inst(last).op;
+            if *op == jump {
+                match jump {
+                    Op::Break(label) => self.breaks[label.index()] -= 1,
+                    Op::Continue(label) => self.continues[label.index()] -= 1,
+                    _ => {}
+                }
+                self.function.blocks[block.index()].insts.pop();
+                self.changed = true;
+                stripped = true;
+                blocks.push(block);
+            } else if !matches!(op, Op::Loop { .. }) {
+                blocks.extend(op.blocks());
+            }
+        }
+        stripped
+    }
+}

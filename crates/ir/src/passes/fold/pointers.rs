@@ -1,0 +1,55 @@
+//! Addresses, and loads from constant data.
+
+use super::Folded;
+use crate::eval::sign_extend;
+use crate::{Function, GlobalId, Module, Op, Scalar, Type, Value};
+
+pub(super) fn simplify(function: &Function, op: &Op) -> Folded {
+    let Op::PtrAdd { base, index, scale, offset } = *op else { return Folded::Keep };
+    if let Some(value) = index
+        && let Some(bits) = function.as_const(value)
+    {
+        let bytes = sign_extend(Scalar::I64, bits).wrapping_mul(i64::from(scale)).wrapping_add(offset);
+        return Folded::Op(Op::PtrAdd { base, index: None, scale: 1, offset: bytes });
+    }
+    if index.is_none() && offset == 0 {
+        return Folded::Value(base);
+    }
+    match (function.def(base), index) {
+        (Some(Op::PtrAdd { base, index: None, offset: inner, .. }), _) => {
+            Folded::Op(Op::PtrAdd { base: *base, index, scale, offset: offset.wrapping_add(*inner) })
+        }
+        (Some(Op::PtrAdd { base, index, scale, offset: inner }), None) => {
+            let offset = offset.wrapping_add(*inner);
+            Folded::Op(Op::PtrAdd { base: *base, index: *index, scale: *scale, offset })
+        }
+        _ => Folded::Keep,
+    }
+}
+
+/// The datum and byte offset that a pointer names, if they are constant.
+fn constant_place(function: &Function, ptr: Value) -> Option<(GlobalId, i64)> {
+    match function.def(ptr)? {
+        Op::GlobalAddr(global) => Some((*global, 0)),
+        Op::PtrAdd { base, index: None, offset, .. } => match function.def(*base)? {
+            Op::GlobalAddr(global) => Some((*global, *offset)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The elements that a load reads from constant data, if it lies inside.
+pub(super) fn load_constant(module: &Module, function: &Function, ptr: Value, ty: Type) -> Option<Vec<u64>> {
+    let (global, offset) = constant_place(function, ptr)?;
+    let scalar = ty.scalar()?;
+    let start = usize::try_from(offset).ok()?;
+    let end = start.checked_add(ty.size() as usize)?;
+    let bytes = module.globals.get(global.index())?.bytes.get(start..end)?;
+    let elements: Vec<u64> = bytes
+        .chunks(scalar.size() as usize)
+        .map(|chunk| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)))
+        .collect();
+    let fits = elements.iter().all(|bits| bits & !crate::eval::mask(scalar) == 0);
+    fits.then_some(elements)
+}

@@ -1,0 +1,344 @@
+//! Forwards stores to loads of locals: a cheap "memory to registers" for structured control flow.
+//!
+//! A *variable* is a local whose every access is a load or store of one size at one constant
+//! offset, and whose address goes nowhere else. Walking in textual order, the pass knows which
+//! value each variable holds, if one value is it on every path that leads here; a load of such a
+//! variable becomes that value. There are no merges of values: after an `if` whose branches
+//! disagree, and after any construct that can be left in several ways and writes the variable, its
+//! contents are unknown until the next store or load. At a loop's entry everything written in the
+//! loop is unknown. Stores that no load reads any more are left to [`super::dead`].
+
+use super::substitution::Substitution;
+use crate::analysis::{LocalPointers, local_pointers, local_uses};
+use crate::op::CastOp;
+use crate::{Block, Function, Inst, Local, Op, Scalar, Type, Value};
+
+/// Forwards within one function; returns whether anything changed.
+pub fn forward(function: &mut Function) -> bool {
+    let pointers = local_pointers(function);
+    let variables = variables(function, &pointers);
+    let order = Order::new(function, &pointers, &variables);
+    let mut visible = vec![false; function.values.len()];
+    for param in &function.params {
+        visible[param.index()] = true;
+    }
+    let mut forwarder = Forwarder {
+        pointers,
+        order,
+        contents: vec![Contents::Unknown; function.locals.len()],
+        variables,
+        log: Vec::new(),
+        visible,
+        substitution: Substitution::default(),
+        changed: false,
+        function,
+    };
+    let body = forwarder.function.body;
+    forwarder.block(body);
+    forwarder.changed
+}
+
+/// Which locals are variables.
+fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bool> {
+    let mut variables: Vec<bool> =
+        local_uses(function).iter().map(|local| !local.escapes && !local.dynamic).collect();
+    let mut places: Vec<Option<(i64, u32)>> = vec![None; function.locals.len()];
+    crate::analysis::walk_insts(function, function.body, &mut |inst| {
+        let data = function.inst(inst);
+        let (ptr, size) = match &data.op {
+            Op::Load { ptr, .. } => (*ptr, data.result.map(|value| function.ty(value).size())),
+            Op::Store { ptr, value, .. } => (*ptr, Some(function.ty(*value).size())),
+            Op::MemCopy { dst, src, .. } => {
+                for ptr in [dst, src] {
+                    if let Some((local, _)) = pointers[ptr.index()] {
+                        variables[local.index()] = false;
+                    }
+                }
+                return;
+            }
+            Op::MemZero { dst, .. } => (*dst, None),
+            _ => return,
+        };
+        let Some((local, offset)) = pointers[ptr.index()] else { return };
+        let room = function.locals[local.index()].size;
+        let inside = size.filter(|&size| {
+            u64::try_from(offset)
+                .is_ok_and(|start| start.checked_add(u64::from(size)).is_some_and(|end| end <= room))
+        });
+        let place = inside.map(|size| (offset, size));
+        let known = places[local.index()].get_or_insert(place.unwrap_or((0, 0)));
+        if place != Some(*known) {
+            variables[local.index()] = false;
+        }
+    });
+    variables
+}
+
+/// Textual positions, to know in advance what a construct writes.
+struct Order {
+    /// Position of each instruction, and the position after its last nested one.
+    range: Vec<(u32, u32)>,
+    /// Writes of variables by position, in order.
+    writes: Vec<(u32, Local)>,
+}
+
+impl Order {
+    fn new(function: &Function, pointers: &LocalPointers, variables: &[bool]) -> Self {
+        let mut order = Self { range: vec![(0, 0); function.insts.len()], writes: Vec::new() };
+        let mut position = 0;
+        order.number(function, pointers, variables, function.body, &mut position);
+        order
+    }
+
+    fn number(
+        &mut self,
+        function: &Function,
+        pointers: &LocalPointers,
+        variables: &[bool],
+        block: Block,
+        position: &mut u32,
+    ) {
+        for &inst in function.block(block) {
+            let start = *position;
+            *position += 1;
+            let written = match &function.inst(inst).op {
+                Op::Store { ptr, .. } => pointers[ptr.index()].map(|(local, _)| local),
+                Op::LocalStart(local) => Some(*local),
+                op => {
+                    for nested in op.blocks() {
+                        self.number(function, pointers, variables, nested, position);
+                    }
+                    None
+                }
+            };
+            if let Some(local) = written.filter(|local| variables[local.index()]) {
+                self.writes.push((start, local));
+            }
+            self.range[inst.index()] = (start, *position);
+        }
+    }
+
+    fn written_in(&self, inst: Inst) -> Vec<Local> {
+        let (start, end) = self.range[inst.index()];
+        let first = self.writes.partition_point(|&(at, _)| at < start);
+        self.writes[first..].iter().take_while(|&&(at, _)| at < end).map(|&(_, local)| local).collect()
+    }
+}
+
+/// What is known of a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Contents {
+    Unknown,
+    /// Nothing was stored since its lifetime began.
+    Undefined,
+    Value(Value),
+}
+
+struct Forwarder<'a> {
+    function: &'a mut Function,
+    pointers: LocalPointers,
+    variables: Vec<bool>,
+    order: Order,
+    contents: Vec<Contents>,
+    /// Earlier contents, to go back to the state before a construct.
+    log: Vec<(Local, Contents)>,
+    /// Values defined so far in the blocks around here.
+    visible: Vec<bool>,
+    substitution: Substitution,
+    changed: bool,
+}
+
+impl Forwarder<'_> {
+    fn set(&mut self, local: Local, contents: Contents) {
+        let old = std::mem::replace(&mut self.contents[local.index()], contents);
+        if old != contents {
+            self.log.push((local, old));
+        }
+    }
+
+    fn go_back(&mut self, mark: usize) {
+        while self.log.len() > mark {
+            if let Some((local, old)) = self.log.pop() {
+                self.contents[local.index()] = old;
+            }
+        }
+    }
+
+    /// Goes back to the state at `mark`; returns what had become of each changed variable.
+    fn undo(&mut self, mark: usize) -> Vec<(Local, Contents)> {
+        let mut locals: Vec<Local> = self.log[mark..].iter().map(|&(local, _)| local).collect();
+        locals.sort_unstable();
+        locals.dedup();
+        let changed = locals.into_iter().map(|local| (local, self.contents[local.index()])).collect();
+        self.go_back(mark);
+        changed
+    }
+
+    /// Walks a block; returns whether control may reach its end. Values defined in it are not
+    /// visible afterwards.
+    fn block(&mut self, block: Block) -> bool {
+        let mut goes_on = true;
+        let insts = self.function.blocks[block.index()].insts.clone();
+        let mut kept = Vec::with_capacity(insts.len());
+        for &inst in &insts {
+            self.substitution.apply(&mut self.function.insts[inst.index()].op);
+            let data = self.function.inst(inst);
+            let stays = match &data.op {
+                &Op::Load { ptr, .. } => !self.load(inst, ptr),
+                &Op::Store { ptr, value, .. } => {
+                    if let Some(local) = self.variable(ptr) {
+                        self.set(local, Contents::Value(value));
+                    }
+                    true
+                }
+                &Op::LocalStart(local) => {
+                    let variable = self.variables[local.index()];
+                    let fresh = variable && self.contents[local.index()] == Contents::Undefined;
+                    if variable {
+                        self.set(local, Contents::Undefined);
+                    }
+                    self.changed |= fresh;
+                    !fresh
+                }
+                &Op::If { then, otherwise, .. } => {
+                    goes_on = self.branch(then, otherwise);
+                    true
+                }
+                op if op.is_terminator() => {
+                    goes_on = false;
+                    true
+                }
+                op => {
+                    let blocks = op.blocks();
+                    if !blocks.is_empty() {
+                        self.region(inst, &blocks);
+                    }
+                    true
+                }
+            };
+            if stays {
+                kept.push(inst);
+                if let Some(result) = self.function.inst(inst).result {
+                    self.visible[result.index()] = true;
+                }
+            }
+        }
+        for &inst in &kept {
+            if let Some(result) = self.function.inst(inst).result {
+                self.visible[result.index()] = false;
+            }
+        }
+        self.function.blocks[block.index()].insts = kept;
+        goes_on
+    }
+
+    fn variable(&self, ptr: Value) -> Option<Local> {
+        let (local, _) = self.pointers.get(ptr.index()).copied().flatten()?;
+        self.variables[local.index()].then_some(local)
+    }
+
+    /// Returns whether the load is replaced by a value.
+    fn load(&mut self, inst: Inst, ptr: Value) -> bool {
+        let (Some(local), Some(result)) = (self.variable(ptr), self.function.inst(inst).result) else {
+            return false;
+        };
+        let ty = self.function.ty(result);
+        match self.contents[local.index()] {
+            Contents::Unknown => self.set(local, Contents::Value(result)),
+            Contents::Undefined => {
+                self.function.insts[inst.index()].op = Op::Undef;
+                self.set(local, Contents::Value(result));
+                self.changed = true;
+            }
+            Contents::Value(value) if self.function.ty(value) == ty => {
+                self.substitution.replace(result, value);
+                self.changed = true;
+                return true;
+            }
+            Contents::Value(value) if can_bitcast(self.function.ty(value), ty) => {
+                self.function.insts[inst.index()].op = Op::Cast(CastOp::Bitcast, value);
+                self.changed = true;
+            }
+            Contents::Value(_) => {}
+        }
+        false
+    }
+
+    fn branch(&mut self, then: Block, otherwise: Block) -> bool {
+        let mark = self.log.len();
+        let then_goes_on = self.block(then);
+        let after_then = self.undo(mark);
+        let otherwise_goes_on = self.block(otherwise);
+        let after_otherwise = self.undo(mark);
+        match (then_goes_on, otherwise_goes_on) {
+            (true, true) => self.join(after_then, &after_otherwise),
+            (true, false) => self.adopt(after_then),
+            _ => self.adopt(after_otherwise),
+        }
+        then_goes_on || otherwise_goes_on
+    }
+
+    /// The state after the only branch that goes on.
+    fn adopt(&mut self, after: Vec<(Local, Contents)>) {
+        for (local, contents) in after {
+            let contents = self.still_visible(contents);
+            self.set(local, contents);
+        }
+    }
+
+    /// Both lists are sorted by local; one that is missing did not change.
+    fn join(&mut self, after_then: Vec<(Local, Contents)>, after_otherwise: &[(Local, Contents)]) {
+        let find = |list: &[(Local, Contents)], local: Local| {
+            list.binary_search_by_key(&local, |&(local, _)| local).ok().map(|n| list[n].1)
+        };
+        let mut locals: Vec<Local> =
+            after_then.iter().chain(after_otherwise).map(|&(local, _)| local).collect();
+        locals.sort_unstable();
+        locals.dedup();
+        for local in locals {
+            let before = self.contents[local.index()];
+            let a = self.still_visible(find(&after_then, local).unwrap_or(before));
+            let b = self.still_visible(find(after_otherwise, local).unwrap_or(before));
+            let joined = match (a, b) {
+                (a, b) if a == b => a,
+                // An undefined variable may as well hold what the other branch stored.
+                (Contents::Undefined, Contents::Value(_)) => b,
+                (Contents::Value(_), Contents::Undefined) => a,
+                _ => Contents::Unknown,
+            };
+            self.set(local, joined);
+        }
+    }
+
+    fn still_visible(&self, contents: Contents) -> Contents {
+        match contents {
+            Contents::Value(value) if !self.visible[value.index()] => Contents::Unknown,
+            other => other,
+        }
+    }
+
+    /// A loop, switch or scope: what it writes is unknown at the entry of a loop's blocks, and
+    /// after it.
+    fn region(&mut self, inst: Inst, blocks: &[Block]) {
+        let written = self.order.written_in(inst);
+        let is_loop = matches!(self.function.inst(inst).op, Op::Loop { .. });
+        let mark = self.log.len();
+        for &block in blocks {
+            if is_loop {
+                for &local in &written {
+                    self.set(local, Contents::Unknown);
+                }
+            }
+            self.block(block);
+            self.go_back(mark);
+        }
+        for &local in &written {
+            self.set(local, Contents::Unknown);
+        }
+    }
+}
+
+fn can_bitcast(from: Type, to: Type) -> bool {
+    let plain = |ty: Type| ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
+    plain(from) && plain(to) && from.size() == to.size()
+}

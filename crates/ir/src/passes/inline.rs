@@ -1,0 +1,258 @@
+//! Inlines every call.
+//!
+//! Afterwards the module holds the kernels' functions and the `enabled_by` functions only, none of
+//! them with a call. Callees are done before callers, so each body is copied complete. Returns
+//! that end the callee become plain control flow where possible ([`super::returns`]); the others
+//! store the result in a local and leave a `scope` around the copy.
+
+use thiserror::Error;
+
+use super::compact::compact;
+use super::returns::{Outcome, Prepared, prepare};
+use super::substitution::Substitution;
+use crate::analysis::{nesting, used_functions};
+use crate::{
+    Block, FuncId, Function, Inst, Label, Local, MAX_NESTING, Module, Op, Value, ValueData, ValueDef,
+};
+
+/// No function may grow beyond this many instructions, nor all of them together beyond four times
+/// as many.
+pub const MAX_INSTRUCTIONS: usize = 2_000_000;
+
+/// Why a module cannot be inlined.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum InlineError {
+    /// Calls inside calls multiply to too much code.
+    #[error("{function} has more than {MAX_INSTRUCTIONS} instructions after inlining")]
+    TooLarge {
+        /// The function's name.
+        function: String,
+    },
+    /// Calls inside constructs inside calls nest too deep.
+    #[error("constructs in {function} nest deeper than {MAX_NESTING} after inlining")]
+    TooDeep {
+        /// The function's name.
+        function: String,
+    },
+}
+
+/// Inlines every call of a verified module.
+///
+/// # Errors
+/// If the result would be too large. The module is then half transformed and of no use.
+pub fn inline(module: &mut Module) -> Result<(), InlineError> {
+    let mut roots: Vec<FuncId> = Vec::new();
+    for kernel in &module.kernels {
+        roots.push(kernel.function);
+        roots.extend(kernel.args.iter().filter_map(|arg| arg.enabled_by));
+    }
+    let order = used_functions(module, &roots);
+    let mut prepared: Vec<Option<Prepared>> = module.functions.iter().map(|_| None).collect();
+    let called = called_functions(module, &order);
+    let mut total = 0;
+    for &id in &order {
+        let mut function =
+            std::mem::replace(&mut module.functions[id.index()], Function::new(String::new(), &[], None));
+        inline_into(&mut function, &prepared)?;
+        total += function.insts.len();
+        if function.insts.len() > MAX_INSTRUCTIONS || total > 4 * MAX_INSTRUCTIONS {
+            return Err(InlineError::TooLarge { function: function.name });
+        }
+        if nesting(&function) > MAX_NESTING {
+            return Err(InlineError::TooDeep { function: function.name });
+        }
+        if called[id.index()] {
+            prepared[id.index()] = Some(prepare(function.clone()));
+        }
+        module.functions[id.index()] = function;
+    }
+    keep_functions(module, &roots);
+    Ok(())
+}
+
+/// For each function, whether one of these calls it.
+fn called_functions(module: &Module, order: &[FuncId]) -> Vec<bool> {
+    let mut called = vec![false; module.functions.len()];
+    for &caller in order {
+        for data in &module.function(caller).insts {
+            if let Op::Call(callee, _) = data.op {
+                called[callee.index()] = true;
+            }
+        }
+    }
+    called
+}
+
+/// Drops all other functions and renumbers the references to these.
+fn keep_functions(module: &mut Module, roots: &[FuncId]) {
+    let mut numbers = vec![None; module.functions.len()];
+    let mut kept = Vec::new();
+    let mut kept_ids: Vec<FuncId> = roots.to_vec();
+    kept_ids.sort_unstable();
+    kept_ids.dedup();
+    for id in kept_ids {
+        numbers[id.index()] = Some(FuncId(kept.len() as u32));
+        kept.push(std::mem::replace(&mut module.functions[id.index()], Function::new("", &[], None)));
+    }
+    module.functions = kept;
+    for kernel in &mut module.kernels {
+        kernel.function = numbers[kernel.function.index()].expect("a kernel's function is kept");
+        for arg in &mut kernel.args {
+            arg.enabled_by = arg.enabled_by.and_then(|id| numbers[id.index()]);
+        }
+    }
+}
+
+fn inline_into(function: &mut Function, prepared: &[Option<Prepared>]) -> Result<(), InlineError> {
+    let mut substitution = Substitution::default();
+    let has_call = function.insts.iter().any(|data| matches!(data.op, Op::Call(..)));
+    if has_call {
+        for block in 0..function.blocks.len() {
+            let insts = std::mem::take(&mut function.blocks[block].insts);
+            let mut out = Vec::with_capacity(insts.len());
+            for inst in insts {
+                let data = function.inst(inst);
+                let Op::Call(callee, args) = &data.op else {
+                    out.push(inst);
+                    continue;
+                };
+                let (callee, args, result) = (*callee, args.clone(), data.result);
+                let callee = prepared[callee.index()].as_ref().expect("callees are prepared before callers");
+                let copied = Copier::new(function, callee, &args, inst).run(&mut out);
+                if let (Some(result), Some(copied)) = (result, copied) {
+                    substitution.replace(result, copied);
+                }
+                if function.insts.len() > MAX_INSTRUCTIONS {
+                    return Err(InlineError::TooLarge { function: function.name.clone() });
+                }
+            }
+            function.blocks[block].insts = out;
+        }
+        substitution.apply_everywhere(function);
+    }
+    compact(function);
+    Ok(())
+}
+
+/// Copies a callee into a caller: every table is appended, every number shifted.
+struct Copier<'a> {
+    caller: &'a mut Function,
+    callee: &'a Prepared,
+    values: Vec<Value>,
+    first_block: u32,
+    first_local: u32,
+    first_label: u32,
+    /// The call, for the position of what has none in the callee.
+    call: Inst,
+}
+
+impl<'a> Copier<'a> {
+    fn new(caller: &'a mut Function, callee: &'a Prepared, args: &[Value], call: Inst) -> Self {
+        // Parameters are never results, so every other entry gets its number in `insts`.
+        let mut values = vec![Value(u32::MAX); callee.function.values.len()];
+        for (param, &arg) in callee.function.params.iter().zip(args) {
+            values[param.index()] = arg;
+        }
+        let (first_block, first_local) = (caller.blocks.len() as u32, caller.locals.len() as u32);
+        let first_label = caller.labels;
+        Self { caller, callee, values, first_block, first_local, first_label, call }
+    }
+
+    /// Appends the copy to `out`; returns the value of the call, if it has one.
+    fn run(mut self, out: &mut Vec<Inst>) -> Option<Value> {
+        let call = self.caller.inst(self.call).clone();
+        self.caller.locals.extend(self.callee.function.locals.iter().cloned());
+        self.caller.labels += self.callee.function.labels;
+        for local in 0..self.callee.function.locals.len() as u32 {
+            let start = Op::LocalStart(Local(self.first_local + local));
+            out.push(self.caller.add_inst(start, None, call.fp, call.loc));
+        }
+        let body = self.copy_code();
+        match self.callee.scope {
+            Some(label) => {
+                let label = self.label(label);
+                out.push(self.caller.add_inst(Op::Scope { label, body }, None, call.fp, call.loc));
+            }
+            None => out.append(&mut std::mem::take(&mut self.caller.blocks[body.index()].insts)),
+        }
+        match self.callee.outcome {
+            Outcome::Nothing => None,
+            Outcome::Value(value) => Some(self.values[value.index()]),
+            Outcome::Local { local, ty, align } => {
+                let local = Local(self.first_local + local.0);
+                let thread = crate::Type::Ptr(crate::Space::Thread);
+                let addr = self.caller.add_inst(Op::LocalAddr(local), Some(thread), call.fp, call.loc);
+                let ptr = self.caller.inst(addr).result.expect("made with a result");
+                let load = self.caller.add_inst(
+                    Op::Load { ptr, align, volatile: false },
+                    Some(ty),
+                    call.fp,
+                    call.loc,
+                );
+                out.extend([addr, load]);
+                self.caller.inst(load).result
+            }
+        }
+    }
+
+    fn copy_code(&mut self) -> Block {
+        let source = &self.callee.function;
+        let first_inst = self.caller.insts.len() as u32;
+        // Definitions may come after uses in the table, so values are numbered first.
+        for (n, data) in (first_inst..).zip(&source.insts) {
+            if let Some(result) = data.result {
+                self.values[result.index()] = Value(self.caller.values.len() as u32);
+                let ty = source.ty(result);
+                self.caller.values.push(ValueData { ty, def: ValueDef::Inst(Inst(n)) });
+            }
+        }
+        for data in &source.insts {
+            let mut data = data.clone();
+            self.renumber(&mut data.op);
+            data.result = data.result.map(|value| self.values[value.index()]);
+            self.caller.insts.push(data);
+        }
+        for block in &source.blocks {
+            let insts = block.insts.iter().map(|inst| Inst(first_inst + inst.0)).collect();
+            self.caller.blocks.push(crate::BlockData { insts });
+        }
+        self.block(source.body)
+    }
+
+    fn renumber(&self, op: &mut Op) {
+        op.for_each_operand_mut(|value| *value = self.values[value.index()]);
+        match op {
+            Op::LocalAddr(local) | Op::LocalStart(local) => *local = Local(self.first_local + local.0),
+            Op::Break(label) | Op::Continue(label) => *label = self.label(*label),
+            Op::If { then, otherwise, .. } => {
+                *then = self.block(*then);
+                *otherwise = self.block(*otherwise);
+            }
+            Op::Loop { label, body, continuing } => {
+                *label = self.label(*label);
+                *body = self.block(*body);
+                *continuing = self.block(*continuing);
+            }
+            Op::Switch { label, cases, default, .. } => {
+                *label = self.label(*label);
+                for case in cases {
+                    case.body = self.block(case.body);
+                }
+                *default = self.block(*default);
+            }
+            Op::Scope { label, body } => {
+                *label = self.label(*label);
+                *body = self.block(*body);
+            }
+            _ => {}
+        }
+    }
+
+    fn block(&self, block: Block) -> Block {
+        Block(self.first_block + block.0)
+    }
+
+    fn label(&self, label: Label) -> Label {
+        Label(self.first_label + label.0)
+    }
+}

@@ -1,0 +1,55 @@
+//! Transformations. Each takes a verified module and leaves a verified one.
+//!
+//! [`extract_kernel`], [`specialise`] and [`inline`] bring a module to the form that code
+//! generators take: kernels without calls and function constants. [`fold`], [`split`], [`forward`],
+//! [`reuse`] and [`dead`] make it small; [`optimise`] runs them until nothing changes.
+
+pub mod compact;
+pub mod dead;
+pub mod extract;
+pub mod fold;
+pub mod forward;
+pub mod inline;
+mod returns;
+pub mod reuse;
+pub mod specialise;
+pub mod split;
+mod substitution;
+
+pub use extract::extract_kernel;
+pub use inline::{InlineError, inline};
+pub use specialise::{MissingConstant, SpecialiseError, specialise};
+
+use crate::{Function, Module};
+
+/// Rounds of [`optimise`]. Each round that matters enables the next by one more nested fact, so
+/// few are needed; the bound keeps the cost linear.
+const MAX_ROUNDS: usize = 6;
+
+/// Folds, splits aggregates, forwards stores and drops dead code until nothing changes, in every
+/// function.
+pub fn optimise(module: &mut Module) {
+    let mut functions = std::mem::take(&mut module.functions);
+    for function in &mut functions {
+        optimise_function(module, function);
+    }
+    module.functions = functions;
+}
+
+/// As [`optimise`], for one function. The module gives the constant data; its functions are not
+/// looked at.
+pub fn optimise_function(module: &Module, function: &mut Function) {
+    for round in 0..MAX_ROUNDS {
+        let mut changed = fold::fold(module, function);
+        if round < 2 {
+            changed |= split::split(function);
+        }
+        changed |= forward::forward(function);
+        changed |= reuse::reuse(function);
+        changed |= dead::dead(function);
+        compact::compact(function);
+        if !changed {
+            break;
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Turns a callee's returns into something that can stand in the middle of a caller.
+//!
+//! A branch that returns takes the rest of the block into its other branch, so that
+//! `if (c) return a; …` becomes `if (c) … else …` and the return stands at the end. A single
+//! return at the very end hands over its value; returns at ends of branches store it in a local;
+//! the rest (from inside loops, or too deep) leaves a scope around the body.
+
+use super::compact::compact;
+use crate::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Space, Type, Value};
+
+/// Deeper than this no rest of a block is moved, so that long chains of guards do not nest for
+/// ever.
+const MAX_MOVED_DEPTH: usize = 48;
+
+/// How the caller gets the result.
+pub(super) enum Outcome {
+    Nothing,
+    Value(Value),
+    Local { local: Local, ty: Type, align: u32 },
+}
+
+/// A callee without returns.
+pub(super) struct Prepared {
+    pub(super) function: Function,
+    /// The label that the body breaks out of, if it does.
+    pub(super) scope: Option<Label>,
+    pub(super) outcome: Outcome,
+}
+
+/// Prepares a function without calls.
+pub(super) fn prepare(mut function: Function) -> Prepared {
+    let body = function.body;
+    let returning = returning_blocks(&function);
+    move_rests(&mut function, &returning, body, 0);
+    let returns = count_returns(&function);
+    // One return at the very end, of a value that is defined there.
+    let last = function.block(body).last().map(|&inst| function.inst(inst).op.clone());
+    if let (1, Some(Op::Return(value))) = (returns, last) {
+        function.blocks[body.index()].insts.pop();
+        compact_keeping(&mut function, value)
+    } else {
+        let label = function.add_label();
+        let slot = function.ret.filter(|_| returns > 0).map(|ty| {
+            // The smallest power of two that holds the value is an alignment that suits it.
+            let align = ty.size().next_power_of_two();
+            (function.add_local("result", u64::from(ty.size()), align), ty, align)
+        });
+        let mut rewriter = Rewriter { function, label, slot, breaks: 0 };
+        rewriter.block(body, true);
+        let scope = (rewriter.breaks > 0).then_some(label);
+        let outcome = match (slot, rewriter.function.ret) {
+            (Some((local, ty, align)), _) => Outcome::Local { local, ty, align },
+            // The function never returns a value; the caller gets whatever a fresh local holds.
+            (None, Some(ty)) => {
+                let align = ty.size().next_power_of_two();
+                let local = rewriter.function.add_local("result", u64::from(ty.size()), align);
+                Outcome::Local { local, ty, align }
+            }
+            (None, None) => Outcome::Nothing,
+        };
+        Prepared { function: rewriter.function, scope, outcome }
+    }
+}
+
+/// Compacts, following the number of the returned value.
+fn compact_keeping(function: &mut Function, value: Option<Value>) -> Prepared {
+    let def = value.map(|value| (value, function.values[value.index()].def));
+    let mut function = std::mem::replace(function, Function::new("", &[], None));
+    // The value's definition is reached; its instruction's position in the walk finds it again.
+    let position = def.and_then(|(_, def)| match def {
+        crate::ValueDef::Inst(wanted) => {
+            let (mut n, mut found) = (0, None);
+            crate::analysis::walk_insts(&function, function.body, &mut |inst| {
+                if inst == wanted {
+                    found = Some(n);
+                }
+                n += 1;
+            });
+            found
+        }
+        crate::ValueDef::Param(_) => None,
+    });
+    compact(&mut function);
+    let outcome = match (def, position) {
+        (None, _) => Outcome::Nothing,
+        (Some(_), Some(n)) => {
+            let result = function.insts[n].result;
+            Outcome::Value(result.expect("a returned value is a result"))
+        }
+        (Some((_, crate::ValueDef::Param(n))), None) => Outcome::Value(function.params[n as usize]),
+        (Some((value, crate::ValueDef::Inst(_))), None) => Outcome::Value(value),
+    };
+    Prepared { function, scope: None, outcome }
+}
+
+fn count_returns(function: &Function) -> usize {
+    let mut count = 0;
+    crate::analysis::walk_insts(function, function.body, &mut |inst| {
+        count += usize::from(matches!(function.inst(inst).op, Op::Return(_)));
+    });
+    count
+}
+
+/// For each block, whether a return is in it or nested in it.
+fn returning_blocks(function: &Function) -> Vec<bool> {
+    let mut order = vec![function.body];
+    let mut next = 0;
+    while next < order.len() {
+        for &inst in function.block(order[next]) {
+            order.extend(function.inst(inst).op.blocks());
+        }
+        next += 1;
+    }
+    let mut returning = vec![false; function.blocks.len()];
+    for &block in order.iter().rev() {
+        returning[block.index()] = function.block(block).iter().any(|&inst| {
+            let op = &function.inst(inst).op;
+            matches!(op, Op::Return(_)) || op.blocks().iter().any(|nested| returning[nested.index()])
+        });
+    }
+    returning
+}
+
+/// Whether control never reaches the end of the block, as far as its last instruction tells.
+fn exits(function: &Function, block: Block) -> bool {
+    let mut blocks = vec![block];
+    while let Some(block) = blocks.pop() {
+        match function.block(block).last().map(|&inst| &function.inst(inst).op) {
+            Some(op) if op.is_terminator() => {}
+            Some(Op::If { then, otherwise, .. }) => blocks.extend([*then, *otherwise]),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Moves what follows an `if` with a returning branch into its other branch.
+fn move_rests(function: &mut Function, returning: &[bool], block: Block, depth: usize) {
+    if depth >= MAX_MOVED_DEPTH {
+        return;
+    }
+    let mut at = 0;
+    while at < function.block(block).len() {
+        let inst = function.block(block)[at];
+        at += 1;
+        let Op::If { then, otherwise, .. } = function.inst(inst).op else { continue };
+        if !returning[then.index()] && !returning[otherwise.index()] {
+            continue;
+        }
+        let (then_exits, otherwise_exits) = (exits(function, then), exits(function, otherwise));
+        let rest = match (then_exits, otherwise_exits) {
+            (false, false) => Vec::new(),
+            _ => function.blocks[block.index()].insts.split_off(at),
+        };
+        match (then_exits, otherwise_exits) {
+            // Both leave: the rest is dead. Neither does: it stays.
+            (true, true) | (false, false) => {}
+            (true, false) => function.blocks[otherwise.index()].insts.extend(rest),
+            (false, true) => function.blocks[then.index()].insts.extend(rest),
+        }
+        // What is now last in the block is at the end of the function.
+        if at == function.block(block).len() {
+            move_rests(function, returning, then, depth + 1);
+            move_rests(function, returning, otherwise, depth + 1);
+        }
+    }
+}
+
+/// Replaces returns by stores and breaks.
+struct Rewriter {
+    function: Function,
+    label: Label,
+    slot: Option<(Local, Type, u32)>,
+    breaks: usize,
+}
+
+impl Rewriter {
+    /// `tail`: after this block nothing of the callee runs.
+    fn block(&mut self, block: Block, tail: bool) {
+        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        let count = insts.len();
+        let mut out = Vec::with_capacity(count);
+        for (n, inst) in insts.into_iter().enumerate() {
+            let tail = tail && n + 1 == count;
+            let data = self.function.inst(inst);
+            match data.op {
+                Op::Return(value) => {
+                    let (fp, loc) = (data.fp, data.loc);
+                    self.leave(&mut out, value, tail, fp, loc);
+                    continue;
+                }
+                Op::Loop { body, continuing, .. } => {
+                    self.block(body, false);
+                    self.block(continuing, false);
+                }
+                _ => {
+                    for nested in data.op.blocks() {
+                        self.block(nested, tail);
+                    }
+                }
+            }
+            out.push(inst);
+        }
+        self.function.blocks[block.index()].insts = out;
+    }
+
+    fn leave(&mut self, out: &mut Vec<Inst>, value: Option<Value>, tail: bool, fp: FpMode, loc: Loc) {
+        if let (Some(value), Some((local, _, align))) = (value, self.slot) {
+            let thread = Type::Ptr(Space::Thread);
+            let addr = self.function.add_inst(Op::LocalAddr(local), Some(thread), fp, loc);
+            let ptr = self.function.inst(addr).result.expect("made with a result");
+            let store = Op::Store { ptr, value, align, volatile: false };
+            let store = self.function.add_inst(store, None, fp, loc);
+            out.extend([addr, store]);
+        }
+        if !tail {
+            self.breaks += 1;
+            out.push(self.function.add_inst(Op::Break(self.label), None, fp, loc));
+        }
+    }
+}

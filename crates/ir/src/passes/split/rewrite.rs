@@ -1,0 +1,273 @@
+//! Replaces accesses of split locals by accesses of their parts.
+
+use super::cells::{Cell, Partition};
+use crate::op::{CastOp, CmpOp};
+use crate::{Block, FpMode, Function, Inst, Loc, Local, Op, Scalar, Space, Type, Value};
+
+/// Rewrites every access of a split local.
+pub(super) fn rewrite(function: &mut Function, partition: &Partition) {
+    let parts = add_parts(function, partition);
+    let mut rewriter =
+        Rewriter { function, partition, parts, out: Vec::new(), fp: FpMode::default(), loc: Loc::default() };
+    // New instructions go only into existing blocks, so the blocks can be done in any order.
+    for n in 0..rewriter.function.blocks.len() {
+        rewriter.block(Block(n as u32));
+    }
+}
+
+/// A local for each cell.
+fn add_parts(function: &mut Function, partition: &Partition) -> Vec<Vec<Local>> {
+    let mut parts = Vec::with_capacity(partition.cells.len());
+    for (n, cells) in partition.cells.iter().enumerate() {
+        let mut own = Vec::new();
+        for cell in cells.iter().flatten() {
+            let name = format!("{}.{}", function.locals[n].name, cell.start);
+            let align = cell.ty.size().next_power_of_two().min(16);
+            own.push(function.add_local(name, u64::from(cell.ty.size()), align));
+        }
+        parts.push(own);
+    }
+    parts
+}
+
+struct Rewriter<'a> {
+    function: &'a mut Function,
+    partition: &'a Partition,
+    parts: Vec<Vec<Local>>,
+    /// The block under construction.
+    out: Vec<Inst>,
+    /// Mode and position of the instruction being replaced.
+    fp: FpMode,
+    loc: Loc,
+}
+
+impl Rewriter<'_> {
+    fn block(&mut self, block: Block) {
+        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        self.out = Vec::with_capacity(insts.len());
+        for inst in insts {
+            let data = self.function.inst(inst);
+            (self.fp, self.loc) = (data.fp, data.loc);
+            let replaced = match data.op.clone() {
+                Op::LocalStart(local) => self.start(local),
+                Op::Load { ptr, align, .. } => self.load(inst, ptr, align),
+                Op::Store { ptr, value, .. } => self.store(ptr, value),
+                Op::MemCopy { dst, src, size, align } => self.copy(dst, src, size, align),
+                Op::MemZero { dst, size, .. } => self.zero(dst, size),
+                _ => false,
+            };
+            if !replaced {
+                self.out.push(inst);
+            }
+        }
+        self.function.blocks[block.index()].insts = std::mem::take(&mut self.out);
+    }
+
+    fn push(&mut self, op: Op) {
+        let inst = self.function.add_inst(op, None, self.fp, self.loc);
+        self.out.push(inst);
+    }
+
+    fn value(&mut self, op: Op, ty: Type) -> Value {
+        let inst = self.function.add_inst(op, Some(ty), self.fp, self.loc);
+        self.out.push(inst);
+        self.function.inst(inst).result.expect("made with a result")
+    }
+
+    fn part_addr(&mut self, local: Local, cell: usize) -> Value {
+        let part = self.parts[local.index()][cell];
+        self.value(Op::LocalAddr(part), Type::Ptr(Space::Thread))
+    }
+
+    fn load_part(&mut self, local: Local, n: usize, cell: Cell) -> Value {
+        let ptr = self.part_addr(local, n);
+        self.value(Op::Load { ptr, align: cell_align(cell), volatile: false }, cell.ty)
+    }
+
+    /// Stores a value of the cell's size.
+    fn store_part(&mut self, local: Local, n: usize, cell: Cell, value: Value) {
+        let value = self.reinterpret(value, cell.ty);
+        let ptr = self.part_addr(local, n);
+        self.push(Op::Store { ptr, value, align: cell_align(cell), volatile: false });
+    }
+
+    /// The same bytes as another type of the same size. Pointers go by way of `i64` and `bool` by
+    /// way of `i8`, because a bitcast takes neither.
+    fn reinterpret(&mut self, value: Value, ty: Type) -> Value {
+        let from = self.function.ty(value);
+        match (from, ty) {
+            _ if from == ty => value,
+            (Type::Ptr(_), _) => {
+                let bits = self.value(Op::Cast(CastOp::PtrToInt, value), Type::I64);
+                self.reinterpret(bits, ty)
+            }
+            (Type::I64, Type::Ptr(_)) => self.value(Op::Cast(CastOp::IntToPtr, value), ty),
+            (_, Type::Ptr(_)) => {
+                let bits = self.reinterpret(value, Type::I64);
+                self.reinterpret(bits, ty)
+            }
+            _ if from.scalar() == Some(Scalar::Bool) => {
+                let bytes = self.value(Op::Cast(CastOp::ZExt, value), from.with_scalar(Scalar::I8));
+                self.reinterpret(bytes, ty)
+            }
+            _ if ty.scalar() == Some(Scalar::Bool) => {
+                let bytes = self.reinterpret(value, ty.with_scalar(Scalar::I8));
+                let zero = self.zero_of(ty.with_scalar(Scalar::I8));
+                self.value(Op::Compare(CmpOp::Ne, bytes, zero), ty)
+            }
+            _ => self.value(Op::Cast(CastOp::Bitcast, value), ty),
+        }
+    }
+
+    fn zero_of(&mut self, ty: Type) -> Value {
+        match ty {
+            Type::Vector(scalar, _) => {
+                let zero = self.value(Op::Const(0), Type::Scalar(scalar));
+                self.value(Op::Splat(zero), ty)
+            }
+            ty => self.value(Op::Const(0), ty),
+        }
+    }
+
+    fn start(&mut self, local: Local) -> bool {
+        if self.partition.cells[local.index()].is_none() {
+            return false;
+        }
+        for part in self.parts[local.index()].clone() {
+            self.push(Op::LocalStart(part));
+        }
+        true
+    }
+
+    /// The cell that an access of this size lies in.
+    fn cell_of(&self, ptr: Value, size: u32) -> Option<(Local, usize, Cell, u64)> {
+        let (local, start) = self.partition.place(ptr)?;
+        let cells = self.partition.cells[local.index()].as_ref()?;
+        let end = start + u64::from(size);
+        let n = cells.iter().position(|cell| cell.start <= start && end <= cell.end())?;
+        Some((local, n, cells[n], start - cells[n].start))
+    }
+
+    fn load(&mut self, inst: Inst, ptr: Value, align: u32) -> bool {
+        let Some(result) = self.function.inst(inst).result else { return false };
+        let ty = self.function.ty(result);
+        let Some((local, n, cell, within)) = self.cell_of(ptr, ty.size()) else { return false };
+        if cell.ty.size() == ty.size() {
+            let ptr = self.part_addr(local, n);
+            let align = align.min(cell_align(cell));
+            self.function.insts[inst.index()].op = Op::Load { ptr, align, volatile: false };
+            self.out.push(inst);
+            return true;
+        }
+        let (Some(element), Some(wanted)) = (cell.ty.scalar(), ty.scalar()) else { return false };
+        let whole = self.load_part(local, n, cell);
+        let first = (within / u64::from(element.size())) as u8;
+        let op = match ty {
+            Type::Vector(_, count) => {
+                let picks = (first..first + count).collect();
+                Op::Shuffle(whole, whole, picks)
+            }
+            _ => Op::Extract(whole, first),
+        };
+        self.function.insts[inst.index()].op = if element == wanted {
+            op
+        } else {
+            let part = self.value(op, ty.with_scalar(element));
+            Op::Cast(CastOp::Bitcast, part)
+        };
+        self.out.push(inst);
+        true
+    }
+
+    fn store(&mut self, ptr: Value, value: Value) -> bool {
+        let ty = self.function.ty(value);
+        let Some((local, n, cell, within)) = self.cell_of(ptr, ty.size()) else { return false };
+        if cell.ty.size() == ty.size() {
+            self.store_part(local, n, cell, value);
+            return true;
+        }
+        let Some(element) = cell.ty.scalar() else { return false };
+        let value = self.reinterpret(value, ty.with_scalar(element));
+        let mut whole = self.load_part(local, n, cell);
+        let first = (within / u64::from(element.size())) as u8;
+        for m in 0..ty.lanes() {
+            let part = match ty {
+                Type::Vector(..) => self.value(Op::Extract(value, m), Type::Scalar(element)),
+                _ => value,
+            };
+            whole = self.value(Op::Insert(whole, first + m, part), cell.ty);
+        }
+        self.store_part(local, n, cell, whole);
+        true
+    }
+
+    /// A copy becomes loads of all cells, then stores.
+    fn copy(&mut self, dst: Value, src: Value, size: u64, align: u32) -> bool {
+        match (self.partition.place(dst), self.partition.place(src)) {
+            (None, None) => false,
+            (Some((to, start)), None) => {
+                let cells = self.partition.cells_in(to, start, size);
+                let mut values = Vec::new();
+                for &(_, cell) in &cells {
+                    let ptr = self.offset(src, cell.start - start);
+                    let align = offset_align(align, cell.start - start);
+                    values.push(self.value(Op::Load { ptr, align, volatile: false }, cell.ty));
+                }
+                for ((n, cell), value) in cells.into_iter().zip(values) {
+                    self.store_part(to, n, cell, value);
+                }
+                true
+            }
+            (None, Some((from, start))) => {
+                for (n, cell) in self.partition.cells_in(from, start, size) {
+                    let value = self.load_part(from, n, cell);
+                    let ptr = self.offset(dst, cell.start - start);
+                    let align = offset_align(align, cell.start - start);
+                    self.push(Op::Store { ptr, value, align, volatile: false });
+                }
+                true
+            }
+            (Some((to, to_start)), Some((from, from_start))) => {
+                let source = self.partition.cells_in(from, from_start, size);
+                let mut values = Vec::new();
+                for (n, cell) in source {
+                    let value = self.load_part(from, n, cell);
+                    values.push((cell.start - from_start + to_start, value));
+                }
+                for (n, cell) in self.partition.cells_in(to, to_start, size) {
+                    let value = values.iter().find(|(start, _)| *start == cell.start);
+                    if let Some(&(_, value)) = value {
+                        self.store_part(to, n, cell, value);
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    fn zero(&mut self, dst: Value, size: u64) -> bool {
+        let Some((local, start)) = self.partition.place(dst) else { return false };
+        for (n, cell) in self.partition.cells_in(local, start, size) {
+            let value = self.zero_of(cell.ty);
+            self.store_part(local, n, cell, value);
+        }
+        true
+    }
+
+    fn offset(&mut self, base: Value, bytes: u64) -> Value {
+        if bytes == 0 {
+            return base;
+        }
+        let ty = self.function.ty(base);
+        self.value(Op::PtrAdd { base, index: None, scale: 1, offset: bytes as i64 }, ty)
+    }
+}
+
+fn cell_align(cell: Cell) -> u32 {
+    cell.ty.size().next_power_of_two().min(16)
+}
+
+/// The alignment that is left after an offset.
+fn offset_align(align: u32, offset: u64) -> u32 {
+    if offset == 0 { align } else { align.min(1 << offset.trailing_zeros().min(31)) }
+}

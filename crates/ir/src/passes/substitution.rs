@@ -1,0 +1,50 @@
+//! Replacing values by others.
+
+use crate::{Function, Op, Value};
+
+/// A growing set of replacements. Invariant: no cycle, because a value is only ever replaced by
+/// one defined before it.
+#[derive(Default)]
+pub(super) struct Substitution {
+    /// Indexed by value; a value that stands for itself is not replaced.
+    to: Vec<Value>,
+}
+
+impl Substitution {
+    /// From now on `new` stands for `old`.
+    pub(super) fn replace(&mut self, old: Value, new: Value) {
+        while self.to.len() <= old.index() {
+            self.to.push(Value(self.to.len() as u32));
+        }
+        self.to[old.index()] = self.resolve(new);
+    }
+
+    /// The value that stands for this one in the end.
+    pub(super) fn resolve(&mut self, value: Value) -> Value {
+        let next = |to: &[Value], value: Value| to.get(value.index()).copied().unwrap_or(value);
+        let mut last = value;
+        while next(&self.to, last) != last {
+            last = next(&self.to, last);
+        }
+        // Shorten the path, so that long chains are walked once.
+        let mut at = value;
+        while next(&self.to, at) != at {
+            let following = next(&self.to, at);
+            self.to[at.index()] = last;
+            at = following;
+        }
+        last
+    }
+
+    /// Rewrites the operands.
+    pub(super) fn apply(&mut self, op: &mut Op) {
+        op.for_each_operand_mut(|value| *value = self.resolve(*value));
+    }
+
+    /// Rewrites the operands of all instructions.
+    pub(super) fn apply_everywhere(&mut self, function: &mut Function) {
+        for data in &mut function.insts {
+            self.apply(&mut data.op);
+        }
+    }
+}

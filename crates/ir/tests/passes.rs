@@ -1,0 +1,113 @@
+//! Runs the passes over `tests/ir/<pass>/*.ir`: each file holds a module, a line `; after`, and
+//! the module after the pass. `ANYMETAL_BLESS=1` writes what came out.
+
+use std::path::{Path, PathBuf};
+
+use anymetal_ir::passes::{self, SpecialiseError};
+use anymetal_ir::{FunctionConstantId, Module, parse_module, print_module, verify};
+
+const MARK: &str = "\n; after\n";
+
+/// Runs a pass; gives the new text, or the error's.
+type Pass = fn(&mut Module, &str) -> Result<(), String>;
+
+fn on_each_function(module: &mut Module, pass: impl Fn(&Module, &mut anymetal_ir::Function) -> bool) {
+    let mut functions = std::mem::take(&mut module.functions);
+    for function in &mut functions {
+        pass(module, function);
+        passes::compact::compact(function);
+    }
+    module.functions = functions;
+}
+
+/// Values from a header line such as `; constants: 3=7 5=1`: position and bits.
+fn specialise(module: &mut Module, text: &str) -> Result<(), String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("; constants:")).unwrap_or("");
+    let values: Vec<(FunctionConstantId, Option<u64>)> = line
+        .split_whitespace()
+        .map(|pair| {
+            let (id, bits) = pair.split_once('=').expect("position=bits");
+            (FunctionConstantId(id.parse().expect("a position")), Some(bits.parse().expect("bits")))
+        })
+        .collect();
+    passes::specialise(module, &values).map_err(|error: SpecialiseError| error.to_string())
+}
+
+const PASSES: &[(&str, Pass)] = &[
+    ("dead", |module, _| {
+        on_each_function(module, |_, function| passes::dead::dead(function));
+        Ok(())
+    }),
+    ("fold", |module, _| {
+        on_each_function(module, passes::fold::fold);
+        Ok(())
+    }),
+    ("forward", |module, _| {
+        on_each_function(module, |_, function| {
+            passes::forward::forward(function) | passes::dead::dead(function)
+        });
+        Ok(())
+    }),
+    ("inline", |module, _| passes::inline(module).map_err(|error| error.to_string())),
+    ("optimise", |module, _| {
+        passes::inline(module).map_err(|error| error.to_string())?;
+        passes::optimise(module);
+        Ok(())
+    }),
+    ("reuse", |module, _| {
+        on_each_function(module, |_, function| passes::reuse::reuse(function));
+        Ok(())
+    }),
+    ("specialise", specialise),
+    ("split", |module, _| {
+        on_each_function(module, |_, function| passes::split::split(function) | passes::dead::dead(function));
+        Ok(())
+    }),
+];
+
+fn data_files(pass: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir").join(pass);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "ir"));
+    files.sort();
+    files
+}
+
+/// The module after the pass, as text, with every check on the way.
+fn run(path: &Path, before: &str, pass: Pass) -> String {
+    let name = path.display();
+    let mut module = parse_module(before).unwrap_or_else(|error| panic!("{name}:{error}"));
+    if let Err(errors) = verify(&module) {
+        panic!("{name}: before the pass: {}", errors[0]);
+    }
+    if let Err(message) = pass(&mut module, before) {
+        return format!("; error: {message}\n");
+    }
+    let text = print_module(&module);
+    if let Err(errors) = verify(&module) {
+        panic!("{name}: after the pass: {}\n{text}", errors[0]);
+    }
+    text
+}
+
+#[test]
+fn passes_do_what_the_files_say() {
+    let bless = std::env::var_os("ANYMETAL_BLESS").is_some();
+    let mut count = 0;
+    for (name, pass) in PASSES {
+        for path in data_files(name) {
+            count += 1;
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            let (before, after) = text.split_once(MARK).unwrap_or((&text, ""));
+            let found = run(&path, before, *pass);
+            if bless {
+                let text = format!("{}{MARK}{found}", before.trim_end_matches('\n'));
+                std::fs::write(&path, text).expect("a writable file");
+            } else {
+                assert_eq!(found, after, "{}: set ANYMETAL_BLESS=1 to accept", path.display());
+            }
+        }
+    }
+    assert!(count >= PASSES.len(), "each pass has a file");
+}
