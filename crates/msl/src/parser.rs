@@ -61,6 +61,7 @@ pub fn parse(tokens: &[Token], scopes: Scopes, sink: &mut Sink) -> ParsedUnit {
         height: 0,
         scopes,
         sink,
+        fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
         pending_errors: None,
     };
     let items = parser.translation_unit();
@@ -82,6 +83,8 @@ struct Parser<'t> {
     height: u32,
     scopes: Scopes,
     sink: &'t mut Sink,
+    /// How many tokens may still be consumed by trying: nested tries could take exponential time.
+    fuel: usize,
     /// While something is only tried, the number of errors it would have reported.
     pending_errors: Option<u32>,
 }
@@ -134,6 +137,9 @@ impl<'t> Parser<'t> {
         self.split_greater = false;
         if !matches!(kind, TokenKind::Eof) {
             self.at += 1;
+            if self.pending_errors.is_some() {
+                self.burn();
+            }
         }
         kind
     }
@@ -247,6 +253,16 @@ impl<'t> Parser<'t> {
 
     // --- trying
 
+    /// Accounts for one tried token; when there have been too many, the rest of the unit is dropped.
+    fn burn(&mut self) {
+        self.fuel = self.fuel.saturating_sub(1);
+        if self.fuel == 0 {
+            let message = "too ambiguous to parse: templates and parentheses nest too deeply here";
+            self.sink.push(Diagnostic::error("too-ambiguous", self.span(), message));
+            self.at = self.tokens.len().saturating_sub(1);
+        }
+    }
+
     fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             at: self.at,
@@ -258,8 +274,10 @@ impl<'t> Parser<'t> {
     }
 
     fn rewind(&mut self, to: Checkpoint) {
-        self.at = to.at;
-        self.split_greater = to.split_greater;
+        if self.fuel > 0 {
+            self.at = to.at;
+            self.split_greater = to.split_greater;
+        }
         self.angle = to.angle;
         self.height = to.height;
         self.scopes.set_current(to.scope);
