@@ -30,8 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("anymetal-hal", &[]),
-    // A device never sees ir or msl. `llvm` is for its object loader, which needs no LLVM.
-    ("anymetal-device-cpu", &["anymetal-hal", "anymetal-llvm"]),
+    // A device never sees ir, msl or llvm.
+    ("anymetal-device-cpu", &["anymetal-hal"]),
     ("anymetal-device-nvidia", &["anymetal-hal"]),
     ("anymetal-device-apple", &["anymetal-hal"]),
     ("anymetal-runtime", &["anymetal-hal"]),

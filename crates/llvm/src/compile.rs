@@ -48,7 +48,7 @@ impl OptLevel {
 /// What comes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Emit {
-    /// An ELF object for [`crate::LoadedObject`].
+    /// An ELF object, which the CPU device loads.
     #[default]
     Object,
     /// Assembly text; for the NVIDIA target this is PTX.
@@ -80,7 +80,7 @@ impl Llvm {
     /// Compiles a module given as text. May be called from any number of threads at once.
     ///
     /// The text needs no target lines; the target's are used whatever it says. A function that it
-    /// declares and does not define becomes a symbol for [`crate::LoadedObject::load`] to resolve.
+    /// declares and does not define becomes a symbol for the loader to resolve.
     pub fn compile(&self, ir_text: &str, options: &CompileOptions) -> Result<Vec<u8>, CompileError> {
         let target = options.target.as_ref().unwrap_or_else(|| self.host_target());
         let triple = target.architecture.triple();

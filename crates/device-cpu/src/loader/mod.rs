@@ -240,3 +240,6 @@ fn copy(memory: &mut [u8], offset: usize, bytes: &[u8]) -> Result<(), LoadError>
         .copy_from_slice(bytes);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,9 @@
 
 use super::{EVERYTHING, llvm, object};
 use crate::discovery::Surroundings;
-use crate::{CompileError, CompileOptions, Emit, Llvm, LlvmError, LoadError, LoadedObject, RefusalReason};
+use anymetal_device_cpu::loader::{LoadError, LoadedObject};
+
+use crate::{CompileError, CompileOptions, Emit, Llvm, LlvmError, RefusalReason};
 
 fn error(llvm: &Llvm, ir: &str) -> CompileError {
     llvm.compile(ir, &CompileOptions::default()).expect_err("the test's IR is wrong")

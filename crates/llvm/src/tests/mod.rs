@@ -7,7 +7,9 @@ mod running;
 
 use std::sync::Arc;
 
-use crate::{CompileOptions, Llvm, LoadedObject, default_symbols};
+use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+
+use crate::{CompileOptions, Llvm};
 
 /// The process's LLVM, or `None` when tests may go without.
 #[allow(clippy::print_stderr, reason = "a skipped test has to say so where the tester looks")]

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{EVERYTHING, llvm, loaded, object};
 use crate::discovery::Surroundings;
-use crate::{Architecture, CompileOptions, Emit, Llvm, LoadedObject, OptLevel, default_symbols};
+use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
+
+use crate::{Architecture, CompileOptions, Emit, Llvm, OptLevel};
 
 /// The function `name` of a loaded object, as the function pointer type asked for.
 macro_rules! function {
