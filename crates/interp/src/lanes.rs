@@ -248,3 +248,159 @@ pub(crate) fn lanes_in(mut mask: u32) -> impl Iterator<Item = usize> {
         (lane < 32).then_some(lane)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_math, eval_unary, mask};
+
+    use super::*;
+
+    const SCALARS: [Scalar; 8] = [
+        Scalar::Bool,
+        Scalar::I8,
+        Scalar::I16,
+        Scalar::I32,
+        Scalar::I64,
+        Scalar::F16,
+        Scalar::Bf16,
+        Scalar::F32,
+    ];
+
+    /// Bits that are edges of one type or another, and some that are nothing special.
+    fn values(ty: Scalar) -> Vec<u64> {
+        let mut all: Vec<u64> =
+            [0u64, 1, 2, 31, 32, 63, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fff_ffff, 0x8000_0000].to_vec();
+        all.extend([u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 0xdead_beef_1234_5678]);
+        let floats = [
+            0.0f32,
+            1.0,
+            0.5,
+            1.5,
+            2.5,
+            3.999_999,
+            1e-45,
+            1e-38,
+            f32::MAX,
+            f32::MIN_POSITIVE,
+            2_147_483_648.0,
+            4_294_967_300.0,
+            1e10,
+            0.1,
+            f32::INFINITY,
+            f32::NAN,
+        ];
+        all.extend(floats.iter().flat_map(|x| [u64::from(x.to_bits()), u64::from((-x).to_bits())]));
+        all.iter_mut().for_each(|bits| *bits &= mask(ty));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn apply1(apply: Apply1, a: u64) -> u64 {
+        let mut out = [0; 32];
+        apply(&mut out, &[a; 32]);
+        out[31]
+    }
+
+    fn apply2(apply: Apply2, a: u64, b: u64) -> u64 {
+        let mut out = [0; 32];
+        apply(&mut out, &[a; 32], &[b; 32]);
+        out[31]
+    }
+
+    #[test]
+    fn fast_arithmetic_is_the_exact_arithmetic() {
+        use BinOp::*;
+        let ops = [
+            FAdd, FSub, FMul, FDiv, FRem, Add, Sub, Mul, UDiv, SDiv, URem, SRem, Shl, LShr, AShr, And, Or,
+            Xor, UMulHi, SMulHi, UMin, UMax, SMin, SMax, UAddSat, SAddSat, USubSat, SSubSat,
+        ];
+        let mut forms = 0;
+        for (op, ty) in ops.iter().flat_map(|&op| SCALARS.map(|ty| (op, ty))) {
+            let Some(apply) = binary(op, ty) else { continue };
+            if ty.is_float() && matches!(op, And | Or | Xor) {
+                continue;
+            }
+            forms += 1;
+            for (a, b) in values(ty).into_iter().flat_map(|a| values(ty).into_iter().map(move |b| (a, b))) {
+                assert_eq!(apply2(apply, a, b), eval_binary(op, ty, a, b), "{op:?} {ty:?} {a:#x} {b:#x}");
+            }
+        }
+        for (op, ty) in
+            [UnOp::FNeg, UnOp::INeg, UnOp::Not].into_iter().flat_map(|op| SCALARS.map(|ty| (op, ty)))
+        {
+            let Some(apply) = unary(op, ty) else { continue };
+            forms += 1;
+            for a in values(ty) {
+                assert_eq!(apply1(apply, a), eval_unary(op, ty, a), "{op:?} {ty:?} {a:#x}");
+            }
+        }
+        assert!(forms > 30, "{forms}");
+    }
+
+    #[test]
+    fn fast_comparisons_are_the_exact_comparisons() {
+        use CmpOp::*;
+        for op in [Eq, Ne, ULt, ULe, UGt, UGe, SLt, SLe, SGt, SGe, FEq, FLt, FLe, FGt, FGe, FNe] {
+            for ty in SCALARS {
+                let is_float_op = matches!(op, FEq | FLt | FLe | FGt | FGe | FNe);
+                let Some(apply) = compare(op, ty) else { continue };
+                if is_float_op != ty.is_float() {
+                    continue;
+                }
+                for (a, b) in values(ty).into_iter().flat_map(|a| values(ty).into_iter().map(move |b| (a, b)))
+                {
+                    let expected = u64::from(eval_compare(op, ty, a, b));
+                    assert_eq!(apply2(apply, a, b), expected, "{op:?} {ty:?} {a:#x} {b:#x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fast_conversions_and_functions_are_the_exact_ones() {
+        use CastOp::*;
+        for op in [Trunc, SExt, FToS, FToU, SToF, UToF, FCast] {
+            for (from, to) in SCALARS.into_iter().flat_map(|from| SCALARS.map(|to| (from, to))) {
+                let Some(apply) = cast(op, from, to) else { continue };
+                for a in values(from) {
+                    let expected = eval_cast(op, from, to, a);
+                    assert_eq!(apply1(apply, a), expected, "{op:?} {from:?} {to:?} {a:#x}");
+                }
+            }
+        }
+        let all = values(Scalar::F32);
+        for function in [MathFn::FAbs, MathFn::Sqrt, MathFn::Floor, MathFn::Ceil, MathFn::Trunc] {
+            let apply = math1(function, Scalar::F32).expect("it has a fast form");
+            for &a in &all {
+                let expected = eval_math(function, Scalar::F32, &[a]);
+                assert_eq!(Some(apply1(apply, a)), expected, "{function:?} {a:#x}");
+            }
+        }
+        for &a in &all {
+            for (&b, &c) in all.iter().flat_map(|b| all.iter().map(move |c| (b, c))) {
+                let mut out = [0; 32];
+                let apply = math3(MathFn::Fma, Scalar::F32).expect("it has a fast form");
+                apply(&mut out, &[a; 32], &[b; 32], &[c; 32]);
+                let expected = eval_math(MathFn::Fma, Scalar::F32, &[a, b, c]);
+                assert_eq!(Some(out[0]), expected, "fma {a:#x} {b:#x} {c:#x}");
+            }
+        }
+    }
+
+    /// Against the hardware's or the C library's, on operands close enough to cancel.
+    #[test]
+    fn the_fused_product_rounds_once() {
+        let mut state = 1u64;
+        for _ in 0..200_000 {
+            let [x, y, z] = std::array::from_fn(|n| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let exponent = 100 + ((state >> 60) as u32 + n as u32 * 7) % 56;
+                f32::from_bits(((state >> 32) as u32 & 0x807f_ffff) | exponent << 23)
+            });
+            assert_eq!(fused(x, y, z).to_bits(), x.mul_add(y, z).to_bits(), "{x} {y} {z}");
+            let near = -(x * y);
+            assert_eq!(fused(x, y, near).to_bits(), x.mul_add(y, near).to_bits(), "{x} {y} {near}");
+        }
+    }
+}

@@ -45,6 +45,6 @@ pub use observer::{
     Access, AtomicKind, BarrierArrival, Bounds, Group, Interests, LocalStart, MemorySizes, Misaligned,
     MisalignedAccess, NoObserver, Observer, Several, Trace, Uninitialised, UninitialisedRead,
 };
-pub use program::{Program, ProgramArgument, evaluate};
+pub use program::{Program, ProgramArgument};
 pub use report::{AccessKind, DivergentBarrier, Fault, PartialBarrier, Place, Report, ThreadId, Variable};
 pub use run::run;

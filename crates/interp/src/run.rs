@@ -8,7 +8,7 @@ use anymetal_ir::ArgKind;
 
 use crate::dispatch::{Argument, Dispatch, Limits, Memory};
 use crate::machine::{Environment, Machine, Pause, UNDEFINED_BYTE};
-use crate::observer::{Group, MemorySizes, NoObserver, Observer};
+use crate::observer::{Group, MemorySizes, Observer};
 use crate::program::{Arena, Program, Region};
 use crate::report::{DivergentBarrier, Report};
 use crate::{InterpError, program};
@@ -57,29 +57,6 @@ pub fn run(
     Ok(env.report)
 }
 
-/// The result of a program whose entry returns a scalar, run by one thread without memory.
-pub(crate) fn evaluate(program: &Program) -> Result<u64, InterpError> {
-    let mut env = Environment {
-        program,
-        buffers: &mut [],
-        regions: program.regions.clone(),
-        threadgroup: vec![UNDEFINED_BYTE; program.static_threadgroup_bytes as usize],
-        observer: &mut NoObserver,
-        interests: Default::default(),
-        report: Report::default(),
-        limits: Limits { max_steps: 1 << 20, ..Limits::default() },
-        dispatch: Dispatch::threads([1; 3], [1; 3]),
-        group: Group { position: [0; 3], linear: 0, size: [1; 3], simdgroups: 1 },
-        generation: 0,
-        scratch: Vec::new(),
-    };
-    let mut machine = Machine::new(program);
-    machine.start(&env, 0);
-    // The only SIMD-group meets nobody at a barrier.
-    while machine.resume(&mut env)? != Pause::Done {}
-    Ok(machine.first_lane(program.result))
-}
-
 fn check_group_size(dispatch: &Dispatch) -> Result<(), InterpError> {
     let threads = dispatch.group_size.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
     if threads == 0 || threads > MAX_THREADS {
@@ -100,6 +77,7 @@ fn bind(program: &Program, memory: &Memory<'_>, regions: &mut [Region]) -> Resul
     {
         let name = || description.name.clone();
         match *argument {
+            _ if !description.enabled => {}
             Argument::Unbound => {}
             Argument::Buffer { buffer, offset, len } => {
                 if description.kind != ArgKind::Buffer {

@@ -280,14 +280,3 @@ fn recursion_is_refused() {
     let error = anymetal_interp::Program::new(&module, "k").expect_err("recursive");
     assert_eq!(error, anymetal_interp::InterpError::Recursion { function: "f".to_owned() });
 }
-
-#[test]
-fn conditions_of_arguments_can_be_evaluated() {
-    let mut module = Module::new();
-    let condition = function(&mut module, "has_bias", &[], Some(Type::BOOL), |b, _| {
-        let n = b.i32(4);
-        let yes = less(b, n, 5);
-        b.push(Op::Return(Some(yes)));
-    });
-    assert_eq!(anymetal_interp::evaluate(&module, condition), Ok(1));
-}

@@ -102,11 +102,6 @@ impl Machine {
         std::array::from_fn(|lane| u64::from(env.answer(query, self.simdgroup, lane as u32)))
     }
 
-    /// The first lane of a register; for results of whole evaluations.
-    pub(crate) fn first_lane(&self, slot: Slot) -> u64 {
-        self.registers[slot.index()][0]
-    }
-
     /// Runs until the SIMD-group is done or has to wait.
     pub(crate) fn resume(&mut self, env: &mut Environment<'_, '_>) -> Result<Pause, InterpError> {
         let program = env.program;

@@ -61,7 +61,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(module: &Module, kernel: Option<&Kernel>) -> Self {
+    pub(super) fn new(kernel: &Kernel) -> Self {
         let mut layout = Self {
             regions: vec![Region::NOTHING],
             names: vec![String::new()],
@@ -69,8 +69,7 @@ impl Layout {
             threadgroup_bytes: 0,
             globals: Vec::new(),
         };
-        debug_assert!(kernel.is_none_or(|k| module.function(k.function).params.len() == k.args.len()));
-        for (position, arg) in (0u32..).zip(kernel.map_or(&[][..], |kernel| &kernel.args)) {
+        for (position, arg) in (0u32..).zip(&kernel.args) {
             layout.regions.push(Region {
                 variable: Variable::Argument(position),
                 writable: arg.space != Space::Constant,

@@ -5,7 +5,7 @@ use anymetal_ir::{FuncId, Kernel, Module, Space};
 use super::layout::{Layout, limit};
 use super::lower::{Lowered, Tables};
 use super::registers::{FOREIGN, PERSISTENT};
-use super::step::{Slot, Step};
+use super::step::Step;
 use super::{Program, ProgramArgument, call_graph};
 use crate::InterpError;
 
@@ -23,7 +23,7 @@ struct Window {
 /// `order` and `lowered` go together; callers come before callees.
 pub(super) fn link(
     module: &Module,
-    kernel: Option<&Kernel>,
+    kernel: &Kernel,
     order: Vec<FuncId>,
     lowered: Vec<Lowered>,
     mut layout: Layout,
@@ -60,10 +60,10 @@ pub(super) fn link(
         steps.extend(code);
         locs.extend(function.locs);
     }
-    let entry = windows[order[0].index()];
+    let entry = windows[order[0].index()].entry;
     Ok(Program {
-        kernel: kernel.map_or_else(String::new, |kernel| kernel.name.clone()),
-        arguments: kernel.map_or_else(Vec::new, arguments),
+        kernel: kernel.name.clone(),
+        arguments: arguments(kernel),
         files: module.files.clone(),
         variable_names: layout.names,
         steps,
@@ -72,8 +72,7 @@ pub(super) fn link(
         case_values: tables.case_values,
         persistent: tables.persistent,
         register_count,
-        entry: entry.entry,
-        result: Slot(entry.registers),
+        entry,
         regions: layout.regions,
         globals: layout.globals.iter().map(|id| module.globals[id.index()].bytes.clone()).collect(),
         static_threadgroup_bytes: layout.threadgroup_bytes,
@@ -119,6 +118,7 @@ fn arguments(kernel: &Kernel) -> Vec<ProgramArgument> {
             index: arg.index,
             kind: arg.kind,
             read_only: arg.space == Space::Constant,
+            enabled: arg.enabled,
         })
         .collect()
 }

@@ -15,7 +15,7 @@ mod lower_value;
 mod registers;
 pub(crate) mod step;
 
-use anymetal_ir::{ArgKind, FuncId, Kernel, Loc, Module, Query};
+use anymetal_ir::{ArgKind, Loc, Module, Query};
 
 use crate::InterpError;
 use crate::report::Variable;
@@ -42,6 +42,8 @@ pub struct ProgramArgument {
     pub kind: ArgKind,
     /// Whether stores are refused (constant memory).
     pub read_only: bool,
+    /// False if specialisation found that it is not declared; what is bound there is ignored.
+    pub enabled: bool,
 }
 
 /// A kernel, ready to run any number of times.
@@ -60,8 +62,6 @@ pub struct Program {
     pub(crate) persistent: Vec<Persistent>,
     pub(crate) register_count: usize,
     pub(crate) entry: Pc,
-    /// The result's first place, if the entry returns something.
-    pub(crate) result: Slot,
     /// By number; the arguments' are filled in by a run.
     pub(crate) regions: Vec<Region>,
     /// The contents of the constant data that are used.
@@ -79,17 +79,13 @@ impl Program {
     pub fn new(module: &Module, kernel: &str) -> Result<Self, InterpError> {
         let kernel =
             module.kernel(kernel).ok_or_else(|| InterpError::UnknownKernel { kernel: kernel.to_owned() })?;
-        Self::build(module, kernel.function, Some(kernel))
-    }
-
-    fn build(module: &Module, entry: FuncId, kernel: Option<&Kernel>) -> Result<Self, InterpError> {
-        let order = call_graph::callers_first(module, entry)?;
-        let mut layout = layout::Layout::new(module, kernel);
+        let order = call_graph::callers_first(module, kernel.function)?;
+        let mut layout = layout::Layout::new(kernel);
         let mut lowered = Vec::with_capacity(order.len());
         let mut tables = lower::Tables::default();
         for &id in &order {
-            let params = if id == entry { kernel } else { None };
-            lowered.push(lower::lower(module, id, params.is_some(), &mut layout, &mut tables)?);
+            let is_kernel = id == kernel.function;
+            lowered.push(lower::lower(module, id, is_kernel, &mut layout, &mut tables)?);
         }
         link::link(module, kernel, order, lowered, layout, tables)
     }
@@ -140,11 +136,4 @@ impl Program {
     pub fn step_count(&self) -> usize {
         self.steps.len()
     }
-}
-
-/// The value of a function without parameters that returns a scalar, such as the condition of
-/// [`anymetal_ir::KernelArg::enabled_by`]; its bits, zero-extended. Memory it may use is empty.
-pub fn evaluate(module: &Module, function: FuncId) -> Result<u64, InterpError> {
-    let program = Program::build(module, function, None)?;
-    crate::run::evaluate(&program)
 }
