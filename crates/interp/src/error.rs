@@ -3,7 +3,7 @@
 
 use crate::report::DivergentBarrier;
 
-/// An error of the interpreter. After an error of [`crate::run`] the buffers' contents are unspecified.
+/// An error of the interpreter. After an error of [`crate::run()`] the buffers' contents are unspecified.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InterpError {
     /// The module has no kernel of that name.

@@ -1,7 +1,7 @@
 //! Interpreter of the IR: the oracle, and the seat of the sanitizers.
 //!
 //! What a module means stands in the documentation of [`anymetal_ir`]; this crate is that meaning as code.
-//! Make a [`Program`] of a verified module's kernel, then [`run`] it with a [`Dispatch`], a [`Memory`] and an
+//! Make a [`Program`] of a verified module's kernel, then [`run()`] it with a [`Dispatch`], a [`Memory`] and an
 //! [`Observer`]. It never reads or writes outside what is bound, and stops when told to.
 //!
 //! # How it executes
@@ -43,7 +43,8 @@ pub use dispatch::{Argument, Dispatch, Limits, Memory};
 pub use error::InterpError;
 pub use observer::{
     Access, AtomicKind, BarrierArrival, Bounds, Group, Interests, LocalStart, MemorySizes, Misaligned,
-    MisalignedAccess, NoObserver, Observer, Several, Trace, Uninitialised, UninitialisedRead,
+    MisalignedAccess, NoObserver, Observer, Race, RaceAccess, RaceFound, RaceKind, Several, Trace,
+    Uninitialised, UninitialisedRead,
 };
 pub use program::{Program, ProgramArgument};
 pub use report::{AccessKind, DivergentBarrier, Fault, PartialBarrier, Place, Report, ThreadId, Variable};

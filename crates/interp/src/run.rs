@@ -13,8 +13,11 @@ use crate::program::{Arena, Program, Region};
 use crate::report::{DivergentBarrier, Report};
 use crate::{InterpError, program};
 
-/// Threads of one threadgroup; Metal's devices allow 1024.
-const MAX_THREADS: u64 = 1 << 14;
+/// Threads of one threadgroup, as on Metal's devices.
+const MAX_THREADS: u64 = 1024;
+
+/// Registers and private memory of all SIMD-groups of a threadgroup.
+const MAX_MACHINE_BYTES: u64 = 1 << 32;
 
 /// Runs a dispatch to its end. Accesses out of bounds do not end it: see [`Report`].
 pub fn run(
@@ -24,7 +27,7 @@ pub fn run(
     limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Report, InterpError> {
-    check_group_size(dispatch)?;
+    check_group_size(program, dispatch)?;
     let mut regions = program.regions.clone();
     let threadgroup_bytes = bind(program, memory, &mut regions)?;
     let sizes = MemorySizes { threadgroup: threadgroup_bytes, private: program.private_bytes };
@@ -57,12 +60,13 @@ pub fn run(
     Ok(env.report)
 }
 
-fn check_group_size(dispatch: &Dispatch) -> Result<(), InterpError> {
+fn check_group_size(program: &Program, dispatch: &Dispatch) -> Result<(), InterpError> {
     let threads = dispatch.group_size.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
     if threads == 0 || threads > MAX_THREADS {
         return Err(InterpError::InvalidGroupSize { size: dispatch.group_size });
     }
-    Ok(())
+    let bytes = program.register_count as u64 * 256 + program.private_bytes;
+    program::limit("memory of a threadgroup's threads", bytes * threads.div_ceil(32), MAX_MACHINE_BYTES)
 }
 
 /// Fills in the regions of the arguments; returns the bytes of threadgroup memory.

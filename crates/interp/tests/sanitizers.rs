@@ -154,6 +154,19 @@ fn arguments_are_checked_before_anything_runs() {
     );
 }
 
+#[test]
+fn what_is_too_large_is_refused() {
+    let with_local = |size: u64| {
+        kernel(&[], |b, _| {
+            b.func.add_local("big", size, 16);
+        })
+    };
+    let error = Program::new(&with_local(u64::MAX), "k").expect_err("too large");
+    assert!(matches!(error, InterpError::TooLarge { what: "a local variable", .. }), "{error}");
+    let result = run_k(&with_local(8 << 20), grid(1024, 1024), &mut Memory::new());
+    assert!(matches!(result, Err(InterpError::TooLarge { .. })), "{result:?}");
+}
+
 /// Reads a local that half of the lanes wrote, and threadgroup memory that no one wrote.
 fn reads_undefined() -> Module {
     let mut module = Module::new();

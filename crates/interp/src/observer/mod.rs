@@ -8,12 +8,14 @@
 
 mod bounds;
 mod misaligned;
+mod race;
 mod several;
 mod trace;
 mod uninitialised;
 
 pub use bounds::Bounds;
 pub use misaligned::{Misaligned, MisalignedAccess};
+pub use race::{Race, RaceAccess, RaceFound, RaceKind};
 pub use several::Several;
 pub use trace::Trace;
 pub use uninitialised::{Uninitialised, UninitialisedRead};
