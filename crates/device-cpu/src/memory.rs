@@ -51,7 +51,32 @@ pub(crate) struct CpuBuffer {
     storage_mode: StorageMode,
     label: String,
     account: Arc<MemoryAccount>,
-    pending: Mutex<Vec<Completion>>,
+    pending: Mutex<Pending>,
+}
+
+/// Submitted work that uses a buffer, some of it done.
+#[derive(Default)]
+struct Pending {
+    completions: Vec<Completion>,
+    /// At this length the done ones are taken out, so that each is looked at a bounded number of times.
+    prune_at: usize,
+}
+
+/// A list shorter than this is not pruned.
+const LEAST_PRUNED: usize = 16;
+
+impl Pending {
+    fn push(&mut self, completion: Completion) {
+        if self.completions.len() >= self.prune_at.max(LEAST_PRUNED) {
+            self.prune();
+        }
+        self.completions.push(completion);
+    }
+
+    fn prune(&mut self) {
+        self.completions.retain(|completion| !completion.is_done());
+        self.prune_at = 2 * self.completions.len();
+    }
 }
 
 impl CpuBuffer {
@@ -72,7 +97,7 @@ impl CpuBuffer {
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
             account: Arc::clone(account),
-            pending: Mutex::new(Vec::new()),
+            pending: Mutex::default(),
         })
     }
 
@@ -88,10 +113,7 @@ impl CpuBuffer {
 
     /// Notes submitted work that uses the buffer.
     pub(crate) fn note_use(&self, completion: &Completion) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        // Work of one queue ends in order, so the done ones go quickly and the list stays short.
-        pending.retain(|earlier| !earlier.is_done());
-        pending.push(completion.clone());
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).push(completion.clone());
     }
 
     fn host_access(&self) -> Result<(), DeviceError> {
@@ -151,7 +173,7 @@ impl Buffer for CpuBuffer {
 
     fn wait_unused(&self, timeout: Option<Duration>) -> bool {
         let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).completions.clone();
         let unused = pending.iter().all(|completion| match limit {
             None => {
                 // How the work ended is its submitter's business.
@@ -161,8 +183,7 @@ impl Buffer for CpuBuffer {
             Some(limit) => completion.wait_timeout(limit.saturating_duration_since(Instant::now())).is_some(),
         });
         if unused {
-            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            pending.retain(|completion| !completion.is_done());
+            self.pending.lock().unwrap_or_else(PoisonError::into_inner).prune();
         }
         unused
     }

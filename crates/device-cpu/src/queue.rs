@@ -259,10 +259,12 @@ impl QueueCore {
         drop(submission);
         let mut state = self.lock();
         state.in_flight -= 1;
-        let crowded = state.crowding > 0;
+        // Waking a submitter for each free place would cost more than the work; a quarter is worth it.
+        let limit = self.descriptor.max_in_flight.max(1);
+        let wake = state.crowding > 0 && state.in_flight <= limit - limit / 4;
         drop(state);
-        if crowded {
-            self.space.notify_one();
+        if wake {
+            self.space.notify_all();
         }
         timing.ended_ns = self.device.now_ns();
         let outcome: Outcome = result.map(|()| timing);
