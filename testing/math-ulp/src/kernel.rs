@@ -6,8 +6,9 @@
 use std::fmt::Write;
 
 use anymetal_codegen::cpu::math::{Library, library_function};
+use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_ir::{FpMode, MathFn, Scalar, Type};
-use anymetal_llvm::{CompileOptions, Llvm, LoadedObject, default_symbols};
+use anymetal_llvm::{CompileOptions, Emit, Llvm};
 
 /// Which function in which form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,10 +36,15 @@ pub struct Kernels {
 impl Kernels {
     /// Compiles; an error is a message, for this is a tool.
     pub fn compile(variants: &[Variant]) -> Result<Self, String> {
+        Self::compile_for(variants, None)
+    }
+
+    /// The same for a processor level such as `x86-64-v3`, which the host must support.
+    pub fn compile_for(variants: &[Variant], level: Option<&str>) -> Result<Self, String> {
         let llvm = Llvm::load().map_err(|error| error.to_string())?;
-        let text = module(variants);
-        let object =
-            llvm.compile(&text, &CompileOptions::default()).map_err(|error| format!("{error}\n{error:?}"))?;
+        let target = level.map(|level| llvm.host_target().x86_64_level(level));
+        let options = CompileOptions { target, ..CompileOptions::default() };
+        let object = llvm.compile(&module(variants), &options).map_err(|error| error.to_string())?;
         let object = LoadedObject::load(&object, &refuse_library_calls).map_err(|error| error.to_string())?;
         let mut loops = Vec::new();
         for (index, &variant) in variants.iter().enumerate() {
@@ -87,6 +93,14 @@ pub fn module(variants: &[Variant]) -> String {
     }
     let declares: Vec<&str> = library.declares().collect();
     format!("{}\n{}\n{loops}", declares.join("\n"), library.definitions())
+}
+
+/// The module's machine code as text.
+pub fn assembly(variants: &[Variant]) -> Result<String, String> {
+    let llvm = Llvm::load().map_err(|error| error.to_string())?;
+    let options = CompileOptions { emit: Emit::Assembly, ..CompileOptions::default() };
+    let text = llvm.compile(&module(variants), &options).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The text of one function and all it depends on, for inspection.

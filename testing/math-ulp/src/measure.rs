@@ -1,9 +1,9 @@
 //! Errors in units in the last place, and the worst of many.
 
-use anymetal_ir::{FpMode, MathFn};
+use anymetal_ir::{FpMode, MathFn, Scalar};
 
 use crate::catalog::Bound;
-use crate::kernel::Kernels;
+use crate::kernel::{Kernels, Variant};
 use crate::reference::{Expected, expected};
 
 /// Arguments and what was made of them.
@@ -66,33 +66,62 @@ impl Format {
     }
 }
 
-/// Error in the unit of `bound`, divided by nothing: compare with [`allowed`].
-fn error(bound: Bound, mode: FpMode, truth: Expected, got: u32, arguments: [f32; 3]) -> f64 {
+/// The number that a word holds.
+pub fn decode(scalar: Scalar, word: u32) -> f32 {
+    match scalar {
+        Scalar::F16 => half::f16::from_bits(word as u16).to_f32(),
+        Scalar::Bf16 => half::bf16::from_bits(word as u16).to_f32(),
+        _ => f32::from_bits(word),
+    }
+}
+
+fn format(scalar: Scalar) -> Format {
+    match scalar {
+        Scalar::F16 => HALF,
+        Scalar::Bf16 => BRAIN,
+        _ => SINGLE,
+    }
+}
+
+/// Error of `got` in the unit of the subject's bound.
+fn error(subject: Subject, truth: Expected, got: u32, arguments: [f32; 3]) -> f64 {
+    let Subject { variant, bound, .. } = subject;
     let truth = match truth {
         Expected::Word(word) => return if word == got { 0.0 } else { f64::INFINITY },
         Expected::Number(number) => number,
     };
-    let value = f64::from(f32::from_bits(got));
-    if mode == FpMode::Fast && forgiven(truth, value, arguments) {
+    let value = f64::from(decode(variant.scalar, got));
+    if variant.mode == FpMode::Fast && forgiven(variant.function, truth, value, arguments) {
         return 0.0;
     }
+    // Which of two zeros is the larger is left open.
+    if matches!(variant.function, MathFn::FMin | MathFn::FMax) && truth == 0.0 && value == 0.0 {
+        return 0.0;
+    }
+    let ulps = || format(variant.scalar).error(truth, value);
     match bound {
-        Bound::Ulp(_) => SINGLE.error(truth, value),
+        Bound::Ulp(_) => ulps(),
         Bound::Absolute(_) => (truth - value).abs(),
-        // The error in ulp that remains per exponent, at least one.
-        Bound::UlpByExponent(..) => {
-            let ulps = SINGLE.error(truth, value);
-            let room = Bound::room(bound, truth);
-            if room.is_finite() { ulps / room } else { ulps }
+        Bound::UlpByExponent(base, factor) => {
+            let room = base + factor * truth.abs().log2().abs();
+            if room.is_finite() { ulps() / room } else { ulps() }
         }
     }
 }
 
-/// What fast mode does not promise: NaN and infinities in, NaN out, denormals, signs of zero.
-fn forgiven(truth: f64, got: f64, arguments: [f32; 3]) -> bool {
+/// What fast mode does not promise: NaN and infinities in, NaN out, denormals; remainders of large
+/// quotients, powers of zero with an exponent next to zero.
+fn forgiven(function: MathFn, truth: f64, got: f64, arguments: [f32; 3]) -> bool {
+    let [x, y, _] = arguments;
+    let special = match function {
+        MathFn::Fmod => (x / y).abs() > 4e6,
+        MathFn::Pow | MathFn::Powr => x == 0.0 && y.abs() < 1e-30,
+        MathFn::Rsqrt => x == 0.0,
+        _ => false,
+    };
     let outside = arguments.iter().any(|x| !x.is_finite() || x.is_subnormal());
     let flushed = truth.abs() < 2_f64.powi(-125) && got.abs() < 2_f64.powi(-125);
-    outside || truth.is_nan() || flushed
+    special || outside || truth.is_nan() || flushed
 }
 
 impl Bound {
@@ -105,43 +134,33 @@ impl Bound {
             Self::UlpByExponent(..) => 1.0,
         }
     }
-
-    fn room(self, truth: f64) -> f64 {
-        match self {
-            Self::UlpByExponent(base, factor) => base + factor * truth.abs().log2().abs(),
-            _ => f64::INFINITY,
-        }
-    }
 }
 
-/// The function that a measurement is about.
+/// What a measurement is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
     /// Which of the kernels.
     pub index: usize,
-    /// Its function.
-    pub function: MathFn,
-    /// Its mode.
-    pub mode: FpMode,
+    /// What it computes.
+    pub variant: Variant,
     /// The unit of its errors.
     pub bound: Bound,
 }
 
-/// Runs a kernel of `float` at any width over the arguments and finds the worst error.
+/// Runs a kernel over the arguments and finds the worst error.
 pub fn worst(kernels: &Kernels, subject: Subject, arguments: [&[u32]; 3], output: &mut Vec<u32>) -> Worst {
+    let Variant { function, scalar, .. } = subject.variant;
     output.clear();
     output.resize(arguments[0].len(), 0);
     kernels.run(subject.index, arguments, output);
+    let floats_taken = if function == MathFn::Ldexp { 1 } else { function.arity() };
     let mut worst = Worst::default();
     for (i, &got) in output.iter().enumerate() {
         let words = arguments.map(|a| a[i]);
-        let mut floats = words.map(f32::from_bits);
-        let truth = expected(subject.function, floats, words[1].cast_signed());
-        let arity = subject.function.arity();
-        for float in &mut floats[if subject.function == MathFn::Ldexp { 1 } else { arity }..] {
-            *float = 0.0;
-        }
-        let error = error(subject.bound, subject.mode, truth, got, floats);
+        let mut floats = words.map(|word| decode(scalar, word));
+        floats[floats_taken..].fill(0.0);
+        let truth = expected(function, floats, words[1].cast_signed());
+        let error = error(subject, truth, got, floats);
         if error > worst.error {
             worst = Worst { error, arguments: words, got };
         }

@@ -116,19 +116,27 @@ fn tan_pi(x: f64) -> f64 {
         return 0.0_f64.copysign(x);
     }
     let magnitude = y.abs();
-    let value =
-        if magnitude <= 0.25 { (PI * magnitude).tan() } else { 1.0 / (PI * (0.5 - magnitude)).tan() };
+    let value = if magnitude <= 0.25 { (PI * magnitude).tan() } else { 1.0 / (PI * (0.5 - magnitude)).tan() };
     value.copysign(y)
 }
 
 fn asinh(x: f64) -> f64 {
     let a = x.abs();
+    if x.is_infinite() {
+        return x;
+    }
     (a + a * a / (1.0 + (a * a + 1.0).sqrt())).ln_1p().copysign(x)
 }
 
 fn acosh(x: f64) -> f64 {
     let d = x - 1.0;
-    if x.is_infinite() { x } else { (d + (d * (x + 1.0)).sqrt()).ln_1p() }
+    if x.is_infinite() && x > 0.0 {
+        x
+    } else if x < 1.0 {
+        f64::NAN
+    } else {
+        (d + (d * (x + 1.0)).sqrt()).ln_1p()
+    }
 }
 
 fn atanh(x: f64) -> f64 {

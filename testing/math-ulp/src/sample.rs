@@ -72,9 +72,37 @@ pub const SPECIAL: &[f32] = &[
 
 /// Neighbourhoods of these are searched, with both signs: thresholds of our own and of results.
 const EDGES: &[f32] = &[
-    0.5, 0.625, 1.0, 2.0, 0.25, 0.007_812_5, 0.666_666_7, 1.333_333_4, 9.02, 9.1, 10.0, 87.336_54, 88.722_84, 89.0,
-    89.416, 103.972, 104.0, 126.0, 128.0, 149.0, 150.0, 38.531_84, 37.93, 44.85, 45.15, 1e5, 1e6, 4.0e6, 8.4e6,
-    3.141_592_7, 0.693_147_2,
+    0.5,
+    0.625,
+    1.0,
+    2.0,
+    0.25,
+    0.007_812_5,
+    0.666_666_7,
+    1.333_333_4,
+    9.02,
+    9.1,
+    10.0,
+    87.336_54,
+    88.722_84,
+    89.0,
+    89.416,
+    103.972,
+    104.0,
+    126.0,
+    128.0,
+    149.0,
+    150.0,
+    38.531_84,
+    37.93,
+    44.85,
+    45.15,
+    1e5,
+    1e6,
+    4.0e6,
+    8.4e6,
+    3.141_592_7,
+    0.693_147_2,
 ];
 
 /// Arguments for a function of one argument: about `count`.
@@ -130,7 +158,8 @@ pub fn usual_range(function: MathFn) -> (f64, f64) {
 pub fn binary(function: MathFn, count: usize) -> Vec<(f32, f32)> {
     let mut random = Random::new(2);
     let special: Vec<f32> = SPECIAL.iter().flat_map(|&x| [x, -x]).collect();
-    let mut pairs: Vec<(f32, f32)> = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y))).collect();
+    let mut pairs: Vec<(f32, f32)> =
+        special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y))).collect();
     while pairs.len() < count {
         let choice = random.word() % 4;
         pairs.push(match function {
@@ -185,7 +214,8 @@ pub fn arguments(function: MathFn, count: usize) -> [Vec<u32>; 3] {
             if function == MathFn::Ldexp {
                 second.iter_mut().for_each(|n| *n = ((random.word() % 700) as i32 - 350).cast_unsigned());
             }
-            let third = if arity == 3 { third_arguments(&mut random, &first, &second) } else { second.clone() };
+            let third =
+                if arity == 3 { third_arguments(&mut random, &first, &second) } else { second.clone() };
             [bits(first), second, third]
         }
     };
@@ -200,17 +230,23 @@ pub fn arguments(function: MathFn, count: usize) -> [Vec<u32>; 3] {
 fn third_arguments(random: &mut Random, first: &[f32], second: &[u32]) -> Vec<u32> {
     let near = |(x, y): (&f32, &u32)| {
         let product = x * f32::from_bits(*y);
-        if random.word().is_multiple_of(2) { (-product * random.between(0.9, 1.1)).to_bits() } else { random.word() }
+        if random.word().is_multiple_of(2) {
+            (-product * random.between(0.9, 1.1)).to_bits()
+        } else {
+            random.word()
+        }
     };
     first.iter().zip(second).map(near).collect()
 }
 
-/// All words, in pieces.
-pub fn all_words() -> impl Iterator<Item = [Vec<u32>; 3]> {
-    const PIECE: u32 = 1 << 20;
-    (0..(1_u64 << 32) / u64::from(PIECE)).map(|piece| {
-        let start = piece as u32 * PIECE;
-        let words: Vec<u32> = (start..=start + (PIECE - 1)).collect();
+/// Every `stride`-th word, in pieces.
+pub fn strided_words(stride: u32) -> impl Iterator<Item = [Vec<u32>; 3]> {
+    const PIECE: u64 = 1 << 20;
+    let stride = u64::from(stride.max(1));
+    let total = (1_u64 << 32).div_ceil(stride);
+    (0..total.div_ceil(PIECE)).map(move |piece| {
+        // Past the end, the words begin again.
+        let words: Vec<u32> = (piece * PIECE..(piece + 1) * PIECE).map(|i| (i * stride) as u32).collect();
         [words.clone(), words.clone(), words]
     })
 }

@@ -39,24 +39,21 @@ fn rsqrt(tier: Tier, x: Val<'_>) -> Val<'_> {
             let x = x.extend(Lane::F64);
             (x.like(1.0) / x.sqrt()).round_to(Lane::F32)
         }
-        Tier::Fast => x.like(1.0_f32) / x.sqrt(),
+        Tier::Fast => x.approximate_rsqrt(),
     }
 }
 
 /// A NaN operand counts as missing; in fast mode one compare and select, one instruction on most
-/// machines.
+/// machines. (Not `llvm.minnum`: of half vectors, into which LLVM turns the widened one, it becomes a
+/// call per lane.)
 fn minimum<'b>(tier: Tier, x: Val<'b>, y: Val<'b>) -> Val<'b> {
-    match tier {
-        Tier::Precise => x.intrinsic2("minnum", y),
-        Tier::Fast => x.lt(y).select(x, y),
-    }
+    let smaller = x.lt(y).select(x, y);
+    if tier == Tier::Fast { smaller } else { y.is_nan().select(x, smaller) }
 }
 
 fn maximum<'b>(tier: Tier, x: Val<'b>, y: Val<'b>) -> Val<'b> {
-    match tier {
-        Tier::Precise => x.intrinsic2("maxnum", y),
-        Tier::Fast => x.gt(y).select(x, y),
-    }
+    let larger = x.gt(y).select(x, y);
+    if tier == Tier::Fast { larger } else { y.is_nan().select(x, larger) }
 }
 
 /// The remainder of truncated division, exactly.
@@ -84,13 +81,13 @@ fn fmod<'b>(tier: Tier, body: &'b Body, x: Val<'b>, y: Val<'b>) -> Val<'b> {
     infinite_divisor.select(x, result)
 }
 
-/// One step with a float quotient, exact while that is below 2^23.
+/// One step with a float quotient, exact while that is below 2^23; zero where nothing is left of it.
 fn fast_fmod<'b>(x: Val<'b>, y: Val<'b>) -> Val<'b> {
     let (magnitude, divisor) = (x.abs(), y.abs());
     let quotient = (magnitude / divisor).unary("trunc");
     let rest = (-quotient).fma(divisor, magnitude);
     let rest = rest.lt(0.0).select(rest + divisor, rest);
-    rest.with_sign_of(x)
+    rest.lt(divisor).select(rest, 0.0).with_sign_of(x)
 }
 
 /// The neighbour of `x` towards `y`. As sign and magnitude, a step away from zero adds one to the

@@ -173,6 +173,13 @@ impl Body {
     /// Calls the intrinsic `llvm.{name}.{type of the first argument}`.
     fn intrinsic(&self, name: &str, arguments: &[Val<'_>], tail: &str) -> Val<'_> {
         let lane = arguments[0].lane;
+        let call = self.intrinsic_call(name, arguments, tail);
+        self.push(lane, format_args!("call {call}"))
+    }
+
+    /// The same as text after `call`, for a call with flags.
+    fn intrinsic_call(&self, name: &str, arguments: &[Val<'_>], tail: &str) -> String {
+        let lane = arguments[0].lane;
         let ty = self.type_name(lane);
         let suffix = match self.width {
             1 => lane.suffix().to_owned(),
@@ -185,7 +192,7 @@ impl Body {
         self.declare(format!("declare {ty} @llvm.{name}.{suffix}({})", types.join(", ")));
         let mut actual: Vec<String> = arguments.iter().map(|a| format!("{ty} {}", a.text())).collect();
         actual.extend((!tail.is_empty()).then(|| tail.to_owned()));
-        self.push(lane, format_args!("call {ty} @llvm.{name}.{suffix}({})", actual.join(", ")))
+        format!("{ty} @llvm.{name}.{suffix}({})", actual.join(", "))
     }
 
     fn declare(&self, line: String) {
@@ -324,8 +331,12 @@ impl<'b> Right<'b> for f32 {
 
 impl<'b> Right<'b> for f64 {
     fn value(self, like: Val<'b>) -> Val<'b> {
-        assert_eq!(like.lane, Lane::F64, "an f64 constant beside another type");
-        like.body.f64(self)
+        if like.lane == Lane::F64 {
+            return like.body.f64(self);
+        }
+        let single = self as f32;
+        assert_eq!(f64::from(single), self, "a constant that is no float beside one");
+        single.value(like)
     }
 }
 
@@ -465,6 +476,16 @@ impl<'b> Val<'b> {
     /// This magnitude with that sign.
     pub(super) fn with_sign_of(self, sign: Val<'b>) -> Val<'b> {
         self.intrinsic2("copysign", sign)
+    }
+
+    /// 1 / √x within 2 ulp: the flags let LLVM take the machine's estimate and refine it. Zero and
+    /// infinity may give NaN.
+    pub(super) fn approximate_rsqrt(self) -> Val<'b> {
+        let root = self.body.intrinsic_call("sqrt", &[self], "");
+        let root = self.body.push(self.lane, format_args!("call reassoc arcp contract afn {root}"));
+        let one = self.like(1.0_f32);
+        self.body
+            .push(self.lane, format_args!("fdiv reassoc arcp contract afn {}, {}", one.typed(), root.text()))
     }
 
     /// The larger; NaN stays.

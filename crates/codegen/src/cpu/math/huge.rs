@@ -1,4 +1,4 @@
-//! `sin`, `cos` and `tan` of arguments beyond a million, after Payne and Hanek.
+//! `sin`, `cos` and `tan` of arguments beyond a hundred thousand, after Payne and Hanek.
 //!
 //! x = m 2^e with an integer m of 24 bits. x 2/π modulo 4 needs only a window of the bits of 2/π: those
 //! above it contribute whole multiples of 4, those below too little to matter. 96 bits leave an error
@@ -55,7 +55,7 @@ fn definition(function: Circular, width: u32) -> MathDef {
     body.finish(&name, &arguments, result, Inline::Never)
 }
 
-/// |x| 2/π modulo 4, in units of 2^-62, for |x| from 2^19 on.
+/// |x| 2/π modulo 4, in units of 2^-62, for |x| from 2^16 on.
 fn quarter_turns<'b>(body: &'b Body, x: Val<'b>) -> Val<'b> {
     let bits = x.bits();
     let mantissa = ((bits & 0x007F_FFFF) | 0x0080_0000).zero_extend(Lane::I64);

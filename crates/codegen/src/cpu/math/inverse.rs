@@ -11,34 +11,53 @@ fn complement(t: Val<'_>) -> Val<'_> {
     t.like(high) - (t - low)
 }
 
-/// asin of |x|, or half of acos of |x| where that is above one half: the angle from the nearer axis.
+/// The angle asin s = s + rest from the nearer axis, in two parts.
 struct FromAxis<'b> {
     /// |x| > 1/2.
     beyond: Val<'b>,
-    angle: Val<'b>,
+    s: Val<'b>,
+    /// s times the square of s.
+    cube: Val<'b>,
+    /// Times `cube`: the rest.
+    factor: Val<'b>,
 }
 
-/// asin s for s ≤ 1/2 by polynomial; above, acos |x| = 2 asin √((1 - |x|) / 2).
-fn from_axis<'b>(tier: Tier, x: Val<'b>) -> FromAxis<'b> {
-    let magnitude = x.abs();
-    let beyond = magnitude.gt(0.5_f32);
-    let z = beyond.select(magnitude.fma(-0.5_f32, 0.5_f32), x * x);
-    let s = beyond.select(z.sqrt(), magnitude);
-    let p = if tier == Tier::Fast { polynomial(z, &c::ASIN_FAST) } else { polynomial(z, &c::ASIN) };
-    FromAxis { beyond, angle: (s * z).fma(p, s) }
+impl<'b> FromAxis<'b> {
+    /// s = |x| up to one half; above, acos |x| = 2 asin √((1 - |x|) / 2).
+    fn new(tier: Tier, x: Val<'b>) -> Self {
+        let magnitude = x.abs();
+        let beyond = magnitude.gt(0.5_f32);
+        let z = beyond.select(magnitude.fma(-0.5_f32, 0.5_f32), x * x);
+        let s = beyond.select(z.sqrt(), magnitude);
+        let factor = if tier == Tier::Fast { polynomial(z, &c::ASIN_FAST) } else { polynomial(z, &c::ASIN) };
+        Self { beyond, s, cube: s * z, factor }
+    }
+
+    fn angle(&self) -> Val<'b> {
+        self.cube.fma(self.factor, self.s)
+    }
 }
 
+/// Above one half: π/2 - 2 s, what its rounding lost (nothing near one half), and the small rest.
 pub(super) fn asin(tier: Tier, x: Val<'_>) -> Val<'_> {
-    let FromAxis { beyond, angle } = from_axis(tier, x);
-    let upper = complement(angle + angle);
-    beyond.select(upper, angle).with_sign_of(x)
+    let near = FromAxis::new(tier, x);
+    let [high, low, _] = c::HALF_PI;
+    let rest = (near.cube + near.cube).fma(near.factor, -low);
+    let difference = near.s.fma(-2.0_f32, high);
+    let rest = match tier {
+        Tier::Precise => near.s.fma(2.0_f32, difference - high) + rest,
+        Tier::Fast => rest,
+    };
+    let upper = difference - rest;
+    near.beyond.select(upper, near.angle()).with_sign_of(x)
 }
 
 pub(super) fn acos(tier: Tier, x: Val<'_>) -> Val<'_> {
-    let FromAxis { beyond, angle } = from_axis(tier, x);
-    let rest = complement(beyond.select(angle, angle.with_sign_of(x)));
+    let near = FromAxis::new(tier, x);
+    let angle = near.angle();
+    let rest = complement(near.beyond.select(angle, angle.with_sign_of(x)));
     let outer = x.lt(0.0_f32).select(rest, angle);
-    beyond.select(outer + outer, rest)
+    near.beyond.select(outer + outer, rest)
 }
 
 /// atan t for t from 0 to 1.

@@ -110,7 +110,7 @@ fn function_name(function: MathFn, scalar: Scalar, tier: Tier, width: u32) -> St
 
 /// Functions whose text is worth a call: left to LLVM's judgement.
 fn is_large(function: MathFn) -> bool {
-    matches!(function, MathFn::Fmod | MathFn::Pow | MathFn::Powr)
+    matches!(function, MathFn::Fmod)
 }
 
 /// The function on `float` lanes.

@@ -2,7 +2,7 @@
 //!
 //! x = n π + r with |r| ≤ π/2: sin x = ±sin r, one polynomial, no choice of two. For the cosine n is
 //! half an odd integer. π/2 in three floats, subtracted by fused multiply-add, serves up to a
-//! million; where any lane is beyond, [`super::huge`] computes all again.
+//! hundred thousand; where any lane is beyond, [`super::huge`] computes all again.
 
 use super::Tier;
 use super::body::{Body, Lane, Val};
@@ -12,7 +12,7 @@ use super::huge::{self, Circular};
 
 const SIGN: i32 = i32::MIN;
 /// Up to here the error of π/2 in three floats does not matter.
-const LIMIT: f32 = 1.0e6;
+const LIMIT: f32 = 1.0e5;
 
 pub(super) fn sin<'b>(tier: Tier, body: &'b Body, x: Val<'b>) -> Val<'b> {
     // On magnitudes, because the polynomial would turn -0 into 0.
@@ -35,10 +35,12 @@ pub(super) fn cos<'b>(tier: Tier, body: &'b Body, x: Val<'b>) -> Val<'b> {
 }
 
 pub(super) fn tan<'b>(tier: Tier, body: &'b Body, x: Val<'b>) -> Val<'b> {
-    let rounded = x.fma(c::TWO_OVER_PI, ROUND);
-    let r = reduced(x, rounded - ROUND);
-    let usual = tangent_kernel(tier, r, (rounded.bits() & 1).ne(0));
-    body.if_any(x.abs().gt(LIMIT), usual, || huge::recomputed(Circular::Tan, body, x, usual, LIMIT))
+    let magnitude = x.abs();
+    let rounded = magnitude.fma(c::TWO_OVER_PI, ROUND);
+    let r = reduced(magnitude, rounded - ROUND);
+    let tangent = tangent_kernel(tier, r, (rounded.bits() & 1).ne(0));
+    let usual = (tangent.bits() ^ (x.bits() & SIGN)).as_float(Lane::F32);
+    body.if_any(magnitude.gt(LIMIT), usual, || huge::recomputed(Circular::Tan, body, x, usual, LIMIT))
 }
 
 /// x - n π/2. The first product and difference are exact: both sides are multiples of 2^-23, and
