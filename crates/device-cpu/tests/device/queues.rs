@@ -180,3 +180,36 @@ fn dropping_everything_with_work_in_flight_ends_the_work() {
     event.signal(1);
     completion.wait().unwrap();
 }
+
+#[test]
+fn a_chain_of_events_over_four_queues_keeps_the_order() {
+    let device = device(2);
+    let saxpy = pipeline(&device, "saxpy");
+    let queues: Vec<_> = (0..4).map(|_| device.queue(&QueueDescriptor::default()).unwrap()).collect();
+    let event = device.event().unwrap();
+    let scale =
+        |value: f32| Binding { index: 2, resource: BoundResource::Bytes(value.to_le_bytes().to_vec()) };
+    // Shears by turns turn (x, y) around the origin: it stays bounded, and any other order ends elsewhere.
+    let (x, y) = (words(&device, &[1.0f32.to_bits(); 8]), words(&device, &[0.0f32.to_bits(); 8]));
+    let (mut expected, mut random) = ([1.0f32, 0.0], 1u32);
+    let completions: Vec<_> = (0..3000u64)
+        .map(|step| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (from, to, a) = if step % 2 == 0 { (&x, &y, 0.25f32) } else { (&y, &x, -0.25f32) };
+            let (source, target) = if step % 2 == 0 { (0, 1) } else { (1, 0) };
+            expected[target] += a * expected[source];
+            let commands = vec![
+                Command::WaitEvent { event: Arc::clone(&event), value: step },
+                dispatch(&saxpy, vec![bind(0, from), bind(1, to), scale(a)], 8, 8),
+                Command::SignalEvent { event: Arc::clone(&event), value: step + 1 },
+            ];
+            queues[(random >> 20) as usize % 4].submit(submission(commands)).unwrap()
+        })
+        .collect();
+    for completion in completions {
+        completion.wait().unwrap();
+    }
+    assert!(expected.iter().all(|value| value.abs() < 10.0) && expected != [1.0, 0.0]);
+    assert_eq!(read_words(x.as_ref()), [expected[0].to_bits(); 8]);
+    assert_eq!(read_words(y.as_ref()), [expected[1].to_bits(); 8]);
+}
