@@ -28,7 +28,7 @@ fn compile() -> Artifact {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device/kernels.c");
     let output =
         std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels-{}.o", std::process::id()));
-    let flags = ["-c", "-O2", "-ffreestanding", "-Wall", "-Werror", "-o"];
+    let flags = ["-c", "-O2", "-ffreestanding", "-ffp-contract=off", "-Wall", "-Werror", "-o"];
     let status = Process::new("gcc").args(flags).arg(&output).arg(source).status().expect("gcc runs");
     assert!(status.success(), "gcc refused kernels.c");
     let object = std::fs::read(&output).unwrap();
