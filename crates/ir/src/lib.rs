@@ -75,6 +75,7 @@ mod op;
 mod parse;
 pub mod passes;
 mod print;
+pub mod random;
 mod types;
 mod verify;
 

@@ -1,0 +1,203 @@
+//! Random statements and constructs.
+
+use super::{Generator, Place};
+use crate::op::CmpOp;
+use crate::{BinOp, Builder, Label, Op, SwitchCase, Type, Value};
+
+/// No statement runs more often than this in one thread.
+const MAX_ITERATIONS: usize = 64;
+
+impl Generator {
+    /// Statements until the function's budget is used up.
+    pub(super) fn statements(&mut self, b: &mut Builder<'_>, place: Place) {
+        while self.budget > 0 && !b.is_terminated() {
+            self.statement(b, place);
+        }
+    }
+
+    /// A few statements in a block of their own; what they define goes out of scope.
+    fn some(&mut self, b: &mut Builder<'_>, place: Place) {
+        let place = Place { depth: place.depth + 1, ..place };
+        let (values, variables) = (self.pool.len(), self.variables.len());
+        for _ in 0..1 + self.rng.below(5) {
+            if self.budget == 0 || b.is_terminated() {
+                break;
+            }
+            self.statement(b, place);
+        }
+        self.pool.truncate(values);
+        self.variables.truncate(variables);
+    }
+
+    fn statement(&mut self, b: &mut Builder<'_>, place: Place) {
+        self.budget -= 1;
+        b.loc = crate::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
+        let nests = place.depth < self.options.depth;
+        match self.rng.below(34) {
+            0..10 => self.pure_statement(b),
+            10..15 => self.local_statement(b),
+            15 => self.declare(b),
+            16 | 17 => self.input_statement(b),
+            18 => self.param_statement(b),
+            19 | 20 => self.own_statement(b),
+            21 => self.counter_statement(b),
+            22..24 => self.simd_statement(b, place),
+            24 => self.exchange(b, place),
+            25 => self.call_statement(b),
+            26 => self.early_return(b, place),
+            27..29 if nests => self.branch(b, place),
+            29..31 if nests => self.counted_loop(b, place),
+            31 if nests => self.switch(b, place),
+            32 if nests => self.scope(b, place),
+            _ => self.pure_statement(b),
+        }
+    }
+
+    /// A condition, and whether all threads of the group agree on it.
+    pub(super) fn condition(&mut self, b: &mut Builder<'_>) -> (Value, bool) {
+        if self.rng.one_in(3) {
+            let entry = self.uniform_of(b, Type::BOOL);
+            return (entry.value, true);
+        }
+        if self.rng.one_in(2) {
+            self.compare(b);
+        }
+        let entry = self.value_of(b, Type::BOOL);
+        (entry.value, entry.uniform)
+    }
+
+    fn branch(&mut self, b: &mut Builder<'_>, place: Place) {
+        let (cond, uniform) = self.condition(b);
+        let place = Place { uniform: place.uniform && uniform, ..place };
+        let both = self.rng.one_in(2);
+        let then = b.nested(|b| self.some(b, place));
+        let otherwise = b.nested(|b| {
+            if both {
+                self.some(b, place);
+            }
+        });
+        b.push(Op::If { cond, then, otherwise });
+    }
+
+    /// A loop over a counter, which may be left or shortened by breaks and continues.
+    fn counted_loop(&mut self, b: &mut Builder<'_>, place: Place) {
+        let most = 1 + self.rng.below(5);
+        if place.iterations * most > MAX_ITERATIONS {
+            return self.pure_statement(b);
+        }
+        let limit = if self.rng.one_in(2) { Some(self.index_below(b, most as u32 + 1)) } else { None };
+        let (limit, uniform) = match limit {
+            Some(entry) => (entry.value, entry.uniform),
+            None => (b.i32(most as i32), true),
+        };
+        let counter = b.func.add_local("i", 4, 4);
+        b.push(Op::LocalStart(counter));
+        let (ptr, zero) = (b.local_addr(counter), b.i32(0));
+        b.store(ptr, zero, 4);
+        let jumps = self.rng.one_in(2);
+        let divergent_jumps = jumps && self.rng.one_in(2);
+        let place = Place {
+            // A divergent jump would leave some threads behind at the barriers that follow it.
+            uniform: place.uniform && uniform && !divergent_jumps,
+            iterations: place.iterations * most,
+            ..place
+        };
+        let label = b.func.add_label();
+        let body = b.nested(|b| {
+            let ptr = b.local_addr(counter);
+            let i = b.load(ptr, Type::I32, 4);
+            let done = b.compare(CmpOp::UGe, i, limit);
+            b.if_else(done, |b| b.push(Op::Break(label)), |_| {});
+            let values = self.pool.len();
+            self.add(i, Type::I32, place.uniform);
+            self.some(b, place);
+            if jumps && !b.is_terminated() {
+                self.jump(b, label, divergent_jumps);
+                self.some(b, place);
+            }
+            self.pool.truncate(values);
+        });
+        let continuing = b.nested(|b| {
+            let ptr = b.local_addr(counter);
+            let i = b.load(ptr, Type::I32, 4);
+            let one = b.i32(1);
+            let next = b.binary(BinOp::Add, i, one);
+            b.store(ptr, next, 4);
+            if self.rng.one_in(4) {
+                self.pure_and_forget(b);
+            }
+        });
+        b.push(Op::Loop { label, body, continuing });
+    }
+
+    fn pure_and_forget(&mut self, b: &mut Builder<'_>) {
+        let values = self.pool.len();
+        self.pure_statement(b);
+        self.pool.truncate(values);
+    }
+
+    /// A conditional break or continue.
+    fn jump(&mut self, b: &mut Builder<'_>, label: Label, divergent: bool) {
+        let cond = if divergent { self.condition(b).0 } else { self.uniform_of(b, Type::BOOL).value };
+        let leave = self.rng.one_in(2);
+        b.if_else(cond, |b| b.push(if leave { Op::Break(label) } else { Op::Continue(label) }), |_| {});
+    }
+
+    fn switch(&mut self, b: &mut Builder<'_>, place: Place) {
+        let entry = self.index_below(b, 5);
+        let place = Place { uniform: place.uniform && entry.uniform, ..place };
+        let label = b.func.add_label();
+        let mut cases = Vec::new();
+        for values in [vec![0], vec![1, 3], vec![-1, 2]] {
+            if self.rng.one_in(4) {
+                continue;
+            }
+            let body = b.nested(|b| self.leavable(b, place, label));
+            cases.push(SwitchCase { values, body });
+        }
+        let default = b.nested(|b| self.leavable(b, place, label));
+        b.push(Op::Switch { label, selector: entry.value, cases, default });
+    }
+
+    /// Statements with, perhaps, a way out in the middle.
+    fn leavable(&mut self, b: &mut Builder<'_>, place: Place, label: Label) {
+        if self.rng.one_in(3) {
+            return;
+        }
+        let values = self.pool.len();
+        let leaves = self.rng.one_in(2);
+        // As in loops, only a condition that all agree on keeps the rest uniform.
+        let cond = leaves.then(|| self.condition(b));
+        self.some(b, place);
+        if let Some((cond, uniform)) = cond.filter(|_| !b.is_terminated()) {
+            b.if_else(cond, |b| b.push(Op::Break(label)), |_| {});
+            self.some(b, Place { uniform: place.uniform && uniform, ..place });
+        }
+        self.pool.truncate(values);
+    }
+
+    fn scope(&mut self, b: &mut Builder<'_>, place: Place) {
+        let label = b.func.add_label();
+        let body = b.nested(|b| {
+            self.leavable(b, place, label);
+            if !b.is_terminated() && self.rng.one_in(4) {
+                b.push(Op::Break(label));
+            }
+        });
+        b.push(Op::Scope { label, body });
+    }
+
+    /// Some threads leave the function. The kernel's bytes stay as they are for them, except for
+    /// what they have stored.
+    fn early_return(&mut self, b: &mut Builder<'_>, place: Place) {
+        // In a kernel's loop it would let an exchange before it run once more without some threads.
+        if !self.rng.one_in(3) || self.returns.is_none() && place.iterations > 1 {
+            return self.pure_statement(b);
+        }
+        let (cond, _) = self.condition(b);
+        let returns = self.returns;
+        let entry = returns.map(|ty| self.value_of(b, ty));
+        b.if_else(cond, |b| b.push(Op::Return(entry.map(|entry| entry.value))), |_| {});
+        self.someone_left = true;
+    }
+}

@@ -1,0 +1,221 @@
+//! Random accesses: locals, the thread's own bytes, the input, counters.
+//!
+//! Memory that is written as floats is only read as floats: the bits of a NaN are not defined.
+
+use super::values::Entry;
+use super::{BYTES_PER_THREAD, COUNTERS, Generator, INPUT_BYTES, PARAMS_BYTES};
+use crate::{AtomicOp, Builder, Local, Op, Scalar, Type, Value};
+
+/// A local in scope: an array of one type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variable {
+    local: Local,
+    ty: Type,
+    count: u32,
+    /// Bytes from one element to the next.
+    stride: u32,
+}
+
+impl Variable {
+    fn align(self) -> u32 {
+        element_align(self.ty)
+    }
+}
+
+fn element_align(ty: Type) -> u32 {
+    ty.size().next_power_of_two().min(16)
+}
+
+impl Generator {
+    /// Declares and initialises a local: a scalar, a vector, or an array.
+    pub(super) fn declare(&mut self, b: &mut Builder<'_>) {
+        let ty = self.any_type();
+        let count = if self.rng.one_in(3) { 2 + self.rng.below(4) as u32 } else { 1 };
+        let stride = element_align(ty);
+        let local = b.func.add_local("x", u64::from(stride * count), element_align(ty));
+        let variable = Variable { local, ty, count, stride };
+        b.push(Op::LocalStart(local));
+        if count > 1 {
+            let dst = b.local_addr(local);
+            b.push(Op::MemZero { dst, size: u64::from(stride * count), align: variable.align() });
+        } else {
+            let entry = self.value_of(b, ty);
+            let ptr = b.local_addr(local);
+            b.store(ptr, entry.value, variable.align());
+        }
+        self.variables.push(variable);
+    }
+
+    /// A place in a local: an element at a constant or computed index.
+    fn element(&mut self, b: &mut Builder<'_>, variable: Variable) -> Value {
+        let base = b.local_addr(variable.local);
+        if variable.count == 1 {
+            return base;
+        }
+        if self.rng.one_in(2) {
+            let n = self.rng.below(variable.count as usize) as i64;
+            return b.ptr_offset(base, n * i64::from(variable.stride));
+        }
+        let limit = if self.goes_outside() { variable.count + 2 } else { variable.count };
+        let index = self.index_below(b, limit);
+        let index = self.widened(b, index.value);
+        b.ptr_index(base, index, variable.stride)
+    }
+
+    fn goes_outside(&mut self) -> bool {
+        self.options.out_of_bounds && self.rng.one_in(8)
+    }
+
+    pub(super) fn local_statement(&mut self, b: &mut Builder<'_>) {
+        if self.variables.is_empty() {
+            return self.declare(b);
+        }
+        let variables = self.variables.clone();
+        let variable = self.rng.pick(&variables);
+        match self.rng.below(8) {
+            0..3 => {
+                let ptr = self.element(b, variable);
+                let value = b.load(ptr, variable.ty, variable.align());
+                self.add(value, variable.ty, false);
+            }
+            3..6 => {
+                let entry = self.value_of(b, variable.ty);
+                let ptr = self.element(b, variable);
+                b.store(ptr, entry.value, variable.align());
+            }
+            6 => self.partial_access(b, variable),
+            _ => self.copy_local(b, variable),
+        }
+    }
+
+    /// One element of a vector in memory, read or written by itself.
+    fn partial_access(&mut self, b: &mut Builder<'_>, variable: Variable) {
+        let Type::Vector(scalar, n) = variable.ty else { return };
+        let element = self.rng.below(usize::from(n)) as i64;
+        let base = self.element(b, variable);
+        let ptr = b.ptr_offset(base, element * i64::from(scalar.size()));
+        if self.rng.one_in(2) {
+            let value = b.load(ptr, Type::Scalar(scalar), scalar.size());
+            self.add(value, Type::Scalar(scalar), false);
+        } else {
+            let entry = self.value_of(b, Type::Scalar(scalar));
+            b.store(ptr, entry.value, scalar.size());
+        }
+    }
+
+    /// Copies a local to a new one.
+    fn copy_local(&mut self, b: &mut Builder<'_>, variable: Variable) {
+        let size = u64::from(variable.stride * variable.count);
+        let local = b.func.add_local("copy", size, variable.align());
+        b.push(Op::LocalStart(local));
+        let dst = b.local_addr(local);
+        let src = b.local_addr(variable.local);
+        // Copying padding that was never written is fine, reading it would not be.
+        b.push(Op::MemCopy { dst, src, size, align: variable.align() });
+        self.variables.push(Variable { local, ..variable });
+    }
+
+    /// Integer types may be read from random bytes, and floats made of the integers.
+    fn readable_type(&mut self) -> Type {
+        let scalar = self.rng.pick(&[Scalar::I32, Scalar::I32, Scalar::I8, Scalar::I16, Scalar::I64]);
+        if self.rng.one_in(4) {
+            Type::Vector(scalar, 2 + self.rng.below(3) as u8)
+        } else {
+            Type::Scalar(scalar)
+        }
+    }
+
+    /// Reads the input at a computed place.
+    pub(super) fn input_statement(&mut self, b: &mut Builder<'_>) {
+        let Some(input) = self.pointers.input else { return };
+        let floats = self.options.floats && self.rng.one_in(2);
+        let ty = if floats { Type::F32 } else { self.readable_type() };
+        let step = element_align(ty);
+        let count = INPUT_BYTES / step;
+        let limit = if self.goes_outside() { 2 * count } else { count };
+        let index = self.index_below(b, limit);
+        let wide = self.widened(b, index.value);
+        let ptr = b.ptr_index(input, wide, step);
+        let value = b.load(ptr, ty, element_align(ty));
+        self.add(value, ty, index.uniform);
+    }
+
+    /// Reads a parameter, which all threads have alike.
+    pub(super) fn param_statement(&mut self, b: &mut Builder<'_>) {
+        let Some(params) = self.pointers.params else { return };
+        let ty = self.readable_type();
+        let step = element_align(ty);
+        let slot = self.rng.below((PARAMS_BYTES / step) as usize) as i64;
+        let ptr = b.ptr_offset(params, slot * i64::from(step));
+        let value = b.load(ptr, ty, step);
+        self.add(value, ty, true);
+    }
+
+    /// Writes or reads this thread's own bytes. Everything in them is an integer.
+    pub(super) fn own_statement(&mut self, b: &mut Builder<'_>) {
+        let Some(own) = self.pointers.own else { return };
+        let ty = self.readable_type();
+        let step = element_align(ty);
+        let slots = BYTES_PER_THREAD / step;
+        let ptr = if self.rng.one_in(2) {
+            let slot = self.rng.below(slots as usize) as i64;
+            b.ptr_offset(own, slot * i64::from(step))
+        } else {
+            let index = self.index_below(b, slots);
+            let wide = self.widened(b, index.value);
+            b.ptr_index(own, wide, step)
+        };
+        // Beyond the end of the whole buffer, whichever thread this is.
+        let ptr = if self.goes_outside() { b.ptr_offset(ptr, 1 << 30) } else { ptr };
+        if self.rng.one_in(2) {
+            let value = b.load(ptr, ty, step);
+            self.add(value, ty, false);
+        } else {
+            let entry = self.value_of(b, ty);
+            b.store(ptr, entry.value, step);
+        }
+    }
+
+    /// Adds to a counter; each counter has its own operation, so that order does not matter.
+    pub(super) fn counter_statement(&mut self, b: &mut Builder<'_>) {
+        let Some(counters) = self.pointers.counters.filter(|_| self.options.atomics) else { return };
+        const OPS: &[AtomicOp] = &[
+            AtomicOp::Add,
+            AtomicOp::Sub,
+            AtomicOp::And,
+            AtomicOp::Or,
+            AtomicOp::Xor,
+            AtomicOp::UMax,
+            AtomicOp::SMin,
+            AtomicOp::UMin,
+        ];
+        let n = self.rng.below(OPS.len().min(COUNTERS as usize));
+        let entry = self.value_of(b, Type::I32);
+        let ptr = b.ptr_offset(counters, n as i64 * 4);
+        b.infer(Op::AtomicRmw(OPS[n], ptr, entry.value));
+    }
+
+    /// Shows what was computed: the last values of each type and all locals go to the thread's own
+    /// bytes.
+    pub(super) fn store_results(&mut self, b: &mut Builder<'_>) {
+        let Some(own) = self.pointers.own else { return };
+        for variable in self.variables.clone() {
+            let ptr = b.local_addr(variable.local);
+            let value = b.load(ptr, variable.ty, variable.align());
+            self.add(value, variable.ty, false);
+        }
+        let mut at = 0;
+        let entries: Vec<Entry> = self.pool.iter().rev().copied().collect();
+        for entry in entries {
+            let step = element_align(entry.ty);
+            let start = u32::next_multiple_of(at, step);
+            if start + entry.ty.size() > BYTES_PER_THREAD {
+                break;
+            }
+            let value = self.clean(b, entry);
+            let ptr = b.ptr_offset(own, i64::from(start));
+            b.store(ptr, value, step);
+            at = start + entry.ty.size();
+        }
+    }
+}
