@@ -61,12 +61,12 @@ const ROUNDED: f64 = 0.500_001;
 /// All of them, in the order of the specification's table.
 pub const CATALOG: &[Entry] = &[
     entry(MathFn::Acos, "acos", 4.0, 2.0, "≤ 5 ulp", Ulp(3.0)),
-    entry(MathFn::Acosh, "acosh", 4.0, 1.0, "log(x + sqrt(x² - 1))", Ulp(1.0)),
+    entry(MathFn::Acosh, "acosh", 4.0, 1.0, "log(x + sqrt(x² - 1))", Ulp(4.0)),
     entry(MathFn::Asin, "asin", 4.0, 2.0, "≤ 5 ulp", Ulp(3.0)),
-    entry(MathFn::Asinh, "asinh", 4.0, 1.0, "log(x + sqrt(x² + 1))", Ulp(1.0)),
+    entry(MathFn::Asinh, "asinh", 4.0, 1.0, "log(x + sqrt(x² + 1))", Ulp(4.0)),
     entry(MathFn::Atan, "atan", 5.0, 2.0, "≤ 5 ulp", Ulp(4.0)),
     entry(MathFn::Atan2, "atan2", 6.0, 2.5, "by atan(y / x)", Ulp(4.0)),
-    entry(MathFn::Atanh, "atanh", 5.0, 1.0, "½ log((1 + x) / (1 - x))", Ulp(1.0)),
+    entry(MathFn::Atanh, "atanh", 5.0, 1.0, "½ log((1 + x) / (1 - x))", Ulp(4.0)),
     entry(MathFn::Ceil, "ceil", 0.5, 0.0, "correctly rounded", Ulp(0.0)),
     entry(MathFn::CopySign, "copysign", 0.0, 0.0, "0 ulp", Ulp(0.0)),
     entry(MathFn::Cos, "cos", 4.0, 2.5, "≤ 2^-13 on [-π, π]", Absolute(2e-6)),

@@ -146,12 +146,8 @@ fn atanh(x: f64) -> f64 {
 
 /// IEEE 754-2008's powr: the power as e^(y log x).
 fn powr(x: f64, y: f64) -> f64 {
-    let undefined = (x == 0.0 && y == 0.0)
-        || (x == f64::INFINITY && y == 0.0)
-        || (x == 1.0 && y.is_infinite())
-        || x < 0.0
-        || x.is_nan()
-        || y.is_nan();
+    let zero_times_infinity = (y == 0.0 && (x == 0.0 || x.is_infinite())) || (x == 1.0 && y.is_infinite());
+    let undefined = zero_times_infinity || x < 0.0 || x.is_nan() || y.is_nan();
     if undefined { f64::NAN } else { x.abs().powf(y) }
 }
 

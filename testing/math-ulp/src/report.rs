@@ -31,7 +31,7 @@ pub fn head() -> String {
 pub fn row(entry: &Entry, mode: FpMode, measured: Measured, library: Option<f64>) -> String {
     let fast = mode == FpMode::Fast;
     let metal = match (fast, entry.metal_precise) {
-        (true, _) => entry.metal_fast.to_owned(),
+        (true, _) => entry.metal_fast.replace('|', "\\|"),
         (false, 0.5) => "correctly rounded".to_owned(),
         (false, limit) => format!("≤ {limit} ulp"),
     };

@@ -101,8 +101,8 @@ const EDGES: &[f32] = &[
     1e6,
     4.0e6,
     8.4e6,
-    3.141_592_7,
-    0.693_147_2,
+    std::f32::consts::PI,
+    std::f32::consts::LN_2,
 ];
 
 /// Arguments for a function of one argument: about `count`.

@@ -13,7 +13,11 @@ const ROUNDS: usize = 20;
 
 fn operands(function: MathFn) -> [Vec<u32>; 2] {
     let mut random = Random::new(3);
-    let (low, high) = usual_range(function);
+    let (low, high) = match function {
+        // Results that overflow or are denormal are rare in real programs and slow on some machines.
+        MathFn::Exp | MathFn::Exp2 | MathFn::Exp10 | MathFn::Sinh | MathFn::Cosh => (-10.0, 10.0),
+        _ => usual_range(function),
+    };
     let low = if matches!(function, MathFn::Pow | MathFn::Powr) { 0.01 } else { low };
     let first = (0..ELEMENTS).map(|_| random.between(low, high).to_bits()).collect();
     let second = match function {

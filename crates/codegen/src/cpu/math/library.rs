@@ -1,5 +1,6 @@
 //! The functions that one module needs, each once.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{FpMode, MathFn, Scalar};
@@ -25,9 +26,9 @@ impl Library {
     /// [`library_function`].
     pub fn require(&mut self, function: MathFn, scalar: Scalar, mode: FpMode, width: u32) -> &str {
         let key = (function, scalar, mode, width);
-        if self.names.get(&key).is_none() {
+        if let Entry::Vacant(vacant) = self.names.entry(key) {
             let definition = library_function(function, scalar, mode, width);
-            self.names.insert(key, definition.name.clone());
+            vacant.insert(definition.name.clone());
             self.add(definition);
         }
         &self.names[&key]

@@ -7,7 +7,7 @@
 use super::Tier;
 use super::body::{Body, Lane, Val};
 use super::coefficients as c;
-use super::exponential::{polynomial, polynomial_double};
+use super::exponential::{polynomial, polynomial_double, power_of_two};
 
 /// Bits of 2/3.
 const TWO_THIRDS: i32 = 0x3F2A_AAAB;
@@ -133,6 +133,18 @@ pub(super) fn log2_pair(x: Val<'_>) -> (Val<'_>, Val<'_>) {
     let sum = k + near_one;
     let lost = near_one - (sum - k);
     (magnitude.lt(f32::MIN_POSITIVE).select(x.like(-3.0e38_f32), sum), lost)
+}
+
+/// ln(1 + u) + n ln 2 for u from zero to 2^126. What the sum 1 + u loses is put back into f, so
+/// small results are as exact as large ones.
+pub(super) fn log1p_plus<'b>(u: Val<'b>, n: Val<'b>) -> Val<'b> {
+    let sum = u + 1.0_f32;
+    // The smaller addend is the one that is cut.
+    let (larger, smaller) = (u.at_least(1.0_f32), u.at_most(1.0_f32));
+    let lost = smaller - (sum - larger);
+    let (k, f) = split(sum);
+    let f = lost.fma(power_of_two(-k), f);
+    fast(k.to_float(Lane::F32) + n, f, &NATURAL)
 }
 
 /// ln v for doubles v that are positive, normal and finite.
