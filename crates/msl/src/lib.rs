@@ -5,6 +5,7 @@ pub mod ast;
 pub mod builtins;
 pub mod hir;
 pub mod lexer;
+pub mod library;
 pub mod lower;
 pub mod parser;
 pub mod pp;

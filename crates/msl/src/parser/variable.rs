@@ -1,7 +1,7 @@
 //! Variables and their initialisers.
 
 use super::declarator::ParsedDeclarator;
-use super::scope::NameKind;
+use super::scope::{Entry, NameKind};
 use super::Parser;
 use crate::ast::{Attribute, Declarator, FunctionSpecifiers, Initialiser, Variable};
 use crate::token::{Name, Punct};
@@ -29,7 +29,8 @@ impl Parser<'_> {
             } else {
                 NameKind::Value
             };
-            self.scopes.declare(name, kind);
+            // Not in the scope of a variable template's own parameters.
+            self.declare_outside_template(name, Entry { kind, scope: None });
         }
         let init = self.initialiser();
         Variable {

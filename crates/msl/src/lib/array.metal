@@ -1,0 +1,57 @@
+// <metal_array> and <metal_uniform>.
+
+namespace metal {
+
+// An aggregate of one array; a member function for each space that an object may be in.
+template <typename T, size_t N> struct array {
+  typedef T value_type;
+  typedef size_t size_type;
+  T __elems[N];
+
+  constexpr size_t size() const { return N; }
+  constexpr size_t size() const device { return N; }
+  constexpr size_t size() const constant { return N; }
+  constexpr size_t size() const threadgroup { return N; }
+  constexpr size_t max_size() const { return N; }
+  constexpr bool empty() const { return N == 0; }
+
+#define __AM_SPACE(SPACE) \
+  constexpr SPACE T& operator[](size_t i) SPACE { return __elems[i]; } \
+  constexpr const SPACE T& operator[](size_t i) const SPACE { return __elems[i]; } \
+  constexpr SPACE T& at(size_t i) SPACE { return __elems[i]; } \
+  constexpr const SPACE T& at(size_t i) const SPACE { return __elems[i]; } \
+  constexpr SPACE T& front() SPACE { return __elems[0]; } \
+  constexpr const SPACE T& front() const SPACE { return __elems[0]; } \
+  constexpr SPACE T& back() SPACE { return __elems[N - 1]; } \
+  constexpr const SPACE T& back() const SPACE { return __elems[N - 1]; } \
+  constexpr SPACE T* data() SPACE { return __elems; } \
+  constexpr const SPACE T* data() const SPACE { return __elems; } \
+  constexpr SPACE T* begin() SPACE { return __elems; } \
+  constexpr const SPACE T* begin() const SPACE { return __elems; } \
+  constexpr SPACE T* end() SPACE { return __elems + N; } \
+  constexpr const SPACE T* end() const SPACE { return __elems + N; }
+  __AM_SPACE(thread)
+  __AM_SPACE(device)
+  __AM_SPACE(threadgroup)
+#undef __AM_SPACE
+  constexpr const constant T& operator[](size_t i) const constant { return __elems[i]; }
+  constexpr const constant T& at(size_t i) const constant { return __elems[i]; }
+  constexpr const constant T& front() const constant { return __elems[0]; }
+  constexpr const constant T& back() const constant { return __elems[N - 1]; }
+  constexpr const constant T* data() const constant { return __elems; }
+  constexpr const constant T* begin() const constant { return __elems; }
+  constexpr const constant T* end() const constant { return __elems + N; }
+
+  void fill(T value) thread {
+    for (size_t i = 0; i < N; i++) __elems[i] = value;
+  }
+};
+template <typename T, size_t N> struct vec_elements<array<T, N>> : integral_constant<uint, uint(N)> {};
+
+// A value that the program promises to be the same in all threads. The promise is not needed here:
+// whether a value is uniform is found by analysis.
+template <typename T> using uniform = T;
+template <typename T> constexpr T make_uniform(T x) { return x; }
+template <typename T> struct is_uniform : true_type {};
+
+}

@@ -1,0 +1,26 @@
+// <metal_compute>. Every barrier orders threadgroup and device memory, whatever the flags: real
+// programs rely on `mem_none` doing so.
+
+namespace metal {
+
+enum class mem_flags : uint {
+  mem_none = 0,
+  mem_device = 1,
+  mem_threadgroup = 2,
+  mem_texture = 4,
+  mem_threadgroup_imageblock = 8,
+  mem_object_data = 16
+};
+constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(uint(a) | uint(b)); }
+constexpr mem_flags operator&(mem_flags a, mem_flags b) { return mem_flags(uint(a) & uint(b)); }
+constexpr mem_flags operator~(mem_flags a) { return mem_flags(~uint(a) & 31u); }
+thread mem_flags& operator|=(thread mem_flags& a, mem_flags b) { return a = a | b; }
+thread mem_flags& operator&=(thread mem_flags& a, mem_flags b) { return a = a & b; }
+
+void threadgroup_barrier(mem_flags) { __am_barrier_threadgroup(); }
+void threadgroup_barrier(mem_flags, thread_scope) { __am_barrier_threadgroup(); }
+void simdgroup_barrier(mem_flags) { __am_barrier_simdgroup(); }
+void simdgroup_barrier(mem_flags, thread_scope) { __am_barrier_simdgroup(); }
+void atomic_thread_fence(mem_flags, memory_order, thread_scope scope = thread_scope_device) { __am_fence(); }
+
+}

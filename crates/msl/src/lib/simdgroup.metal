@@ -1,0 +1,160 @@
+// <metal_simdgroup> and <metal_quadgroup>. Templates, as programs add plain functions of the same names
+// for types of their own, which must win.
+
+namespace metal {
+
+// The specification leaves out `bool` and 64-bit integers; it is silent on bfloat, which works.
+template <typename T> constexpr constant bool __am_shared_element =
+    __is_arithmetic(T) && !__is_same(T, bool) && sizeof(T) <= 4;
+template <typename T> constexpr constant bool __am_shared = __am_shared_element<typename __am_element<T>::type>;
+template <typename T> constexpr constant bool __am_shared_integer =
+    __am_shared<T> && __is_integral(typename __am_element<T>::type);
+template <typename T> constexpr constant bool __am_quad_element =
+    __is_arithmetic(T) && !__is_same(T, bool);
+template <typename T> constexpr constant bool __am_quad = __am_quad_element<typename __am_element<T>::type>;
+template <typename T> constexpr constant bool __am_quad_integer =
+    __am_quad<T> && __is_integral(typename __am_element<T>::type);
+
+template <typename T, typename _E = void> struct __is_valid_simdgroup_type
+    : bool_constant<__am_shared<T> && !__is_same(typename __am_element<T>::type, bfloat)> {};
+
+#define __AM_REDUCE(NAME, CLASS) \
+  template <typename T, typename = enable_if_t<__am_##CLASS<T>>> T NAME(T data) { return __am_##NAME(data); }
+#define __AM_PERMUTE(NAME, BUILTIN) \
+  template <typename T, typename = enable_if_t<__am_shared<T>>> T NAME(T data, ushort lane) { return BUILTIN(data, lane); }
+#define __AM_FILL(NAME) \
+  template <typename T, typename = enable_if_t<__am_shared<T>>> T NAME(T data, T filling, ushort delta) { \
+    return __am_##NAME(data, filling, delta, 32u); \
+  } \
+  template <typename T, typename = enable_if_t<__am_shared<T>>> T NAME(T data, T filling, ushort delta, ushort modulo) { \
+    return __am_##NAME(data, filling, delta, modulo); \
+  }
+
+__AM_REDUCE(simd_sum, shared)
+__AM_REDUCE(simd_product, shared)
+__AM_REDUCE(simd_min, shared)
+__AM_REDUCE(simd_max, shared)
+__AM_REDUCE(simd_and, shared_integer)
+__AM_REDUCE(simd_or, shared_integer)
+__AM_REDUCE(simd_xor, shared_integer)
+__AM_REDUCE(simd_prefix_inclusive_sum, shared)
+__AM_REDUCE(simd_prefix_exclusive_sum, shared)
+__AM_REDUCE(simd_prefix_inclusive_product, shared)
+__AM_REDUCE(simd_prefix_exclusive_product, shared)
+__AM_REDUCE(simd_broadcast_first, shared)
+__AM_PERMUTE(simd_broadcast, __am_simd_broadcast)
+__AM_PERMUTE(simd_shuffle, __am_simd_shuffle)
+__AM_PERMUTE(simd_shuffle_xor, __am_simd_shuffle_xor)
+__AM_PERMUTE(simd_shuffle_up, __am_simd_shuffle_up)
+__AM_PERMUTE(simd_shuffle_down, __am_simd_shuffle_down)
+__AM_PERMUTE(simd_shuffle_rotate_up, __am_simd_rotate_up)
+__AM_PERMUTE(simd_shuffle_rotate_down, __am_simd_rotate_down)
+__AM_FILL(simd_shuffle_and_fill_up)
+__AM_FILL(simd_shuffle_and_fill_down)
+
+#undef __AM_REDUCE
+#undef __AM_PERMUTE
+#undef __AM_FILL
+
+// One bit per thread.
+struct simd_vote {
+  typedef ulong vote_t;
+  explicit constexpr simd_vote(vote_t v = 0) : __v(v) {}
+  explicit constexpr operator vote_t() const { return __v; }
+  constexpr bool all() const { return (__v & 0xfffffffful) == 0xfffffffful; }
+  constexpr bool any() const { return (__v & 0xfffffffful) != 0; }
+  vote_t __v;
+};
+
+simd_vote simd_ballot(bool expr) { return simd_vote(__am_simd_ballot(expr)); }
+simd_vote simd_active_threads_mask() { return simd_vote(__am_simd_active_mask()); }
+bool simd_all(bool expr) { return __am_simd_all(expr); }
+bool simd_any(bool expr) { return __am_simd_any(expr); }
+bool simd_is_first() { return __am_simd_is_first(); }
+bool simd_is_helper_thread() { return false; }
+
+// Quad-groups: what has no builtin is made of SIMD-group operations on the four lanes.
+
+uint __am_quad_lane() { return __am_thread_index_in_simdgroup() & 3u; }
+uint __am_quad_base() { return __am_thread_index_in_simdgroup() & ~3u; }
+uint __am_quad_bits(bool expr) { return uint(__am_simd_ballot(expr) >> __am_quad_base()) & 15u; }
+uint __am_quad_active() { return uint(__am_simd_active_mask() >> __am_quad_base()) & 15u; }
+template <typename T> T __am_quad_rotate(T data, uint distance) {
+  return __am_simd_shuffle(data, __am_quad_base() | ((__am_quad_lane() + distance) & 3u));
+}
+
+#define __AM_QUAD(NAME) \
+  template <typename T, typename = enable_if_t<__am_quad<T>>> T NAME(T data) { return __am_##NAME(data); }
+#define __AM_QUAD_PERMUTE(NAME) \
+  template <typename T, typename = enable_if_t<__am_quad<T>>> T NAME(T data, ushort lane) { return __am_##NAME(data, lane); }
+// Combines the values of those active lanes that are among LANES (bits 0 to 3).
+#define __AM_QUAD_FOLD(NAME, CLASS, START, OP, LANES) \
+  template <typename T, typename = enable_if_t<__am_##CLASS<T>>> T NAME(T data) { \
+    uint lanes = __am_quad_active() & (LANES); \
+    T result = START; \
+    for (uint i = 0; i < 4; i++) { \
+      T other = __am_quad_shuffle(data, i); \
+      if (lanes >> i & 1u) result = T(result OP other); \
+    } \
+    return result; \
+  }
+#define __AM_QUAD_FILL(WAY) \
+  template <typename T, typename = enable_if_t<__am_quad<T>>> \
+  T quad_shuffle_and_fill_##WAY(T data, T filling, ushort delta) { \
+    return __am_simd_shuffle_and_fill_##WAY(data, filling, delta, 4u); \
+  } \
+  template <typename T, typename = enable_if_t<__am_quad<T>>> \
+  T quad_shuffle_and_fill_##WAY(T data, T filling, ushort delta, ushort modulo) { \
+    return __am_simd_shuffle_and_fill_##WAY(data, filling, delta, modulo); \
+  }
+
+__AM_QUAD(quad_sum)
+__AM_QUAD(quad_product)
+__AM_QUAD(quad_min)
+__AM_QUAD(quad_max)
+__AM_QUAD_PERMUTE(quad_broadcast)
+__AM_QUAD_PERMUTE(quad_shuffle)
+__AM_QUAD_PERMUTE(quad_shuffle_xor)
+__AM_QUAD_PERMUTE(quad_shuffle_up)
+__AM_QUAD_PERMUTE(quad_shuffle_down)
+__AM_QUAD_FOLD(quad_and, quad_integer, T(~T(0)), &, 15u)
+__AM_QUAD_FOLD(quad_or, quad_integer, T(0), |, 15u)
+__AM_QUAD_FOLD(quad_xor, quad_integer, T(0), ^, 15u)
+__AM_QUAD_FOLD(quad_prefix_inclusive_sum, quad, T(0), +, (2u << __am_quad_lane()) - 1u)
+__AM_QUAD_FOLD(quad_prefix_exclusive_sum, quad, T(0), +, (1u << __am_quad_lane()) - 1u)
+__AM_QUAD_FOLD(quad_prefix_inclusive_product, quad, T(1), *, (2u << __am_quad_lane()) - 1u)
+__AM_QUAD_FOLD(quad_prefix_exclusive_product, quad, T(1), *, (1u << __am_quad_lane()) - 1u)
+__AM_QUAD_FILL(up)
+__AM_QUAD_FILL(down)
+template <typename T, typename = enable_if_t<__am_quad<T>>> T quad_shuffle_rotate_up(T data, ushort delta) {
+  return __am_quad_rotate(data, 0u - delta);
+}
+template <typename T, typename = enable_if_t<__am_quad<T>>> T quad_shuffle_rotate_down(T data, ushort delta) {
+  return __am_quad_rotate(data, delta);
+}
+template <typename T, typename = enable_if_t<__am_quad<T>>> T quad_broadcast_first(T data) {
+  return __am_quad_shuffle(data, __am_ctz(__am_quad_active()));
+}
+
+#undef __AM_QUAD
+#undef __AM_QUAD_PERMUTE
+#undef __AM_QUAD_FOLD
+#undef __AM_QUAD_FILL
+
+struct quad_vote {
+  typedef uint vote_t;
+  explicit constexpr quad_vote(vote_t v = 0) : __v(v & 15u) {}
+  explicit constexpr operator vote_t() const { return __v; }
+  constexpr bool all() const { return __v == 15u; }
+  constexpr bool any() const { return __v != 0; }
+  vote_t __v;
+};
+
+quad_vote quad_ballot(bool expr) { return quad_vote(__am_quad_bits(expr)); }
+quad_vote quad_active_threads_mask() { return quad_vote(__am_quad_active()); }
+bool quad_all(bool expr) { return __am_quad_bits(!expr) == 0; }
+bool quad_any(bool expr) { return __am_quad_bits(expr) != 0; }
+bool quad_is_first() { return __am_quad_lane() == __am_ctz(__am_quad_active()); }
+bool quad_is_helper_thread() { return false; }
+
+}

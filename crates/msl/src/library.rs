@@ -1,0 +1,78 @@
+//! The Metal standard library as header text, in `lib/`.
+//!
+//! One main text includes the headers in order, as if a program included all `<metal_…>` headers and
+//! `<simd/simd.h>`; what the text cannot express it calls by the names of [`crate::builtins`]. Names
+//! starting with `__am_` are internal. Invariant: the headers preprocess, parse and check without
+//! diagnostics (tests see to it).
+//!
+//! To add a function, write it into the header of its family; functions are checked when first used.
+
+use crate::pp::{IncludeLoader, IncludedFile};
+use anymetal_diag::{FileId, SourceMap};
+
+/// The headers with the names that messages show, in the order in which they build on one another.
+const HEADERS: &[(&str, &str)] = &[
+    ("<metal_types>", include_str!("lib/types.metal")),
+    ("<metal_macros>", include_str!("lib/macros.metal")),
+    ("<metal_type_traits>", include_str!("lib/type_traits.metal")),
+    ("<metal_limits>", include_str!("lib/limits.metal")),
+    ("<metal_math>", include_str!("lib/math.metal")),
+    ("<metal_integer>", include_str!("lib/integer.metal")),
+    ("<metal_relational>", include_str!("lib/relational.metal")),
+    ("<metal_geometric>", include_str!("lib/geometric.metal")),
+    ("<metal_matrix>", include_str!("lib/matrix.metal")),
+    ("<metal_pack>", include_str!("lib/pack.metal")),
+    ("<metal_array>", include_str!("lib/array.metal")),
+    ("<metal_atomic>", include_str!("lib/atomic.metal")),
+    ("<metal_compute>", include_str!("lib/compute.metal")),
+    ("<metal_simdgroup>", include_str!("lib/simdgroup.metal")),
+    ("<metal_simdgroup_matrix>", include_str!("lib/simdgroup_matrix.metal")),
+    ("<metal_internals>", include_str!("lib/internals.metal")),
+];
+
+/// Registers the text that includes all headers; preprocess it with [`Headers`].
+pub fn add_sources(map: &mut SourceMap) -> FileId {
+    let text: String = HEADERS.iter().map(|(name, _)| format!("#include {name}\n")).collect();
+    map.add_file("<metal_stdlib>", text)
+}
+
+/// Finds the library's headers, each under its own name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Headers;
+
+impl IncludeLoader for Headers {
+    fn load(&mut self, name: &str, angled: bool, _from: &str) -> Option<IncludedFile> {
+        let wanted = |header: &str| header.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) == Some(name);
+        let (name, text) = HEADERS.iter().find(|(header, _)| angled && wanted(header))?;
+        Some(IncludedFile { name: (*name).to_owned(), text: (*text).to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::{self, Scopes};
+    use crate::pp::{self, MacroTable};
+    use anymetal_diag::Sink;
+
+    #[test]
+    fn headers_parse_without_diagnostics_and_leave_no_internal_macros() {
+        let mut map = SourceMap::new();
+        let mut sink = Sink::new();
+        let main = add_sources(&mut map);
+        let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
+        let output = pp::preprocess(main, &MacroTable::default(), &options, &mut Headers, &mut map, &mut sink);
+        let unit = parser::parse(&output.tokens, Scopes::default(), &mut sink);
+        let rendered = anymetal_diag::render_text(&map, sink.diagnostics(), false);
+        assert!(sink.diagnostics().is_empty(), "{rendered}");
+        assert!(unit.items.len() > 100);
+        for (name, text) in HEADERS {
+            let defined = text.lines().filter_map(|line| line.trim_start().strip_prefix("#define __AM_"));
+            for definition in defined {
+                let macro_name = definition.split(|char: char| !char.is_alphanumeric() && char != '_').next();
+                let undef = format!("#undef __AM_{}", macro_name.unwrap_or_default());
+                assert!(text.lines().any(|line| line == undef), "{name} leaves `{definition}` defined");
+            }
+        }
+    }
+}
