@@ -8,7 +8,7 @@ use std::fmt::Write;
 use anymetal_codegen::cpu::math::{Library, library_function};
 use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_ir::{FpMode, MathFn, Scalar, Type};
-use anymetal_llvm::{CompileOptions, Emit, Llvm};
+use anymetal_llvm::{CompileOptions, Emit, Llvm, Target};
 
 /// Which function in which form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,10 +95,10 @@ pub fn module(variants: &[Variant]) -> String {
     format!("{}\n{}\n{loops}", declares.join("\n"), library.definitions())
 }
 
-/// The module's machine code as text.
-pub fn assembly(variants: &[Variant]) -> Result<String, String> {
+/// The module's machine code as text, for the host or another target.
+pub fn assembly(variants: &[Variant], target: Option<Target>) -> Result<String, String> {
     let llvm = Llvm::load().map_err(|error| error.to_string())?;
-    let options = CompileOptions { emit: Emit::Assembly, ..CompileOptions::default() };
+    let options = CompileOptions { emit: Emit::Assembly, target, ..CompileOptions::default() };
     let text = llvm.compile(&module(variants), &options).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

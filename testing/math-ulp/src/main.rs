@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     let outcome = if options.ir {
         Ok(variants.into_iter().map(function_text).collect())
     } else if options.asm {
-        assembly(&variants)
+        assembly(&variants, None)
     } else {
         Kernels::compile(&variants).and_then(|kernels| table(&kernels, &cases, &options))
     };

@@ -2,13 +2,14 @@
 //! the narrow types to theirs.
 
 use anymetal_ir::{FpMode, MathFn, Scalar};
+use anymetal_llvm::{Architecture, Llvm, Target};
 use math_ulp::catalog::{Bound, CATALOG, Entry};
-use math_ulp::kernel::{Kernels, Variant, module};
+use math_ulp::kernel::{Kernels, Variant, assembly, module};
 use math_ulp::measure::{Subject, worst};
 use math_ulp::sample::{self, Random};
 
 const MODES: [FpMode; 2] = [FpMode::Safe, FpMode::Fast];
-const SAMPLES: usize = 100_000;
+const SAMPLES: usize = 60_000;
 
 fn variants(scalar: Scalar, width: u32, keep: impl Fn(&Entry) -> bool) -> Vec<(&'static Entry, Variant)> {
     let entries = CATALOG.iter().filter(|entry| keep(entry));
@@ -262,4 +263,41 @@ fn the_text_is_portable_and_repeatable() {
     declared.sort_unstable();
     declared.dedup();
     assert_eq!(declared.len(), count);
+}
+
+/// Functions that the machine code calls and that are not ours.
+fn called_from_outside(assembly: &str) -> Vec<&str> {
+    let callee = |line: &'_ str| {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some(".extern"), Some(".func"), _) => true,
+            (Some("bl" | "callq" | "call"), Some(name), _) => !name.starts_with("am_"),
+            _ => false,
+        }
+    };
+    assembly.lines().filter(|line| !line.contains("call.uni") && callee(line)).collect()
+}
+
+#[test]
+fn other_targets_need_no_c_library_either() {
+    assert_eq!(called_from_outside("\tbl\tfmaf\n\tbl\tam_x\n.extern .func f\n").len(), 2);
+    let llvm = Llvm::load().expect("libLLVM");
+    let arm = Target {
+        architecture: Architecture::Aarch64,
+        cpu: "generic".to_owned(),
+        features: String::new(),
+        ..llvm.host_target().clone()
+    };
+    let targets = [(arm, 32), (llvm.host_target().nvptx("sm_80", "+ptx70"), 1)];
+    for (target, width) in targets {
+        let name = target.architecture.triple();
+        let all: Vec<Variant> = [Scalar::F32, Scalar::F16, Scalar::Bf16]
+            .into_iter()
+            .flat_map(|scalar| variants(scalar, width, |_| true))
+            .map(|(_, variant)| variant)
+            .collect();
+        let text = assembly(&all, Some(target)).expect(name);
+        let outside = called_from_outside(&text);
+        assert!(outside.is_empty(), "{name}: {outside:?}");
+    }
 }

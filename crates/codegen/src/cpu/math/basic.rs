@@ -3,7 +3,8 @@
 use anymetal_ir::MathFn;
 
 use super::Tier;
-use super::body::{Body, Lane, Val};
+use super::body::{Body, Lane};
+use super::value::Val;
 
 const MAGNITUDE: i32 = 0x7FFF_FFFF;
 const INFINITY: i32 = 0x7F80_0000;

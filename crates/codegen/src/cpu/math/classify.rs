@@ -4,7 +4,7 @@
 
 use anymetal_ir::MathFn;
 
-use super::body::Val;
+use super::value::Val;
 
 /// Bits of positive infinity and of the smallest normal number.
 const INFINITY: i32 = 0x7F80_0000;

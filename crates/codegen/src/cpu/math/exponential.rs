@@ -4,8 +4,9 @@
 //! to an integer and leaves that integer in the low bits: no conversion, no poison for NaN.
 
 use super::Tier;
-use super::body::{Lane, Val};
+use super::body::Lane;
 use super::coefficients as c;
+use super::value::Val;
 
 /// 1.5 × 2^23: floats from 2^23 on have no fraction.
 pub(super) const ROUND: f32 = 12_582_912.0;

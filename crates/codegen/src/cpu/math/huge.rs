@@ -6,8 +6,9 @@
 //!
 //! The function is kept out of line: it runs only where a lane needs it.
 
-use super::body::{Body, Inline, Lane, Val};
+use super::body::{Body, Inline, Lane};
 use super::trigonometric::{sine_kernel, tangent_kernel};
+use super::value::Val;
 use super::{MathDef, Tier};
 
 /// Which function.

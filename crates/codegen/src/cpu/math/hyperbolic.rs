@@ -1,10 +1,11 @@
 //! `sinh`, `cosh`, `tanh` and their inverses.
 
 use super::Tier;
-use super::body::{Body, Lane, Val};
+use super::body::{Body, Lane};
 use super::coefficients as c;
 use super::exponential::{exp_power, polynomial};
 use super::logarithm::{ln_double, log1p_plus};
+use super::value::Val;
 
 /// Half of e^|x|, infinite where `cosh` and `sinh` are.
 fn half_exp(tier: Tier, magnitude: Val<'_>) -> Val<'_> {

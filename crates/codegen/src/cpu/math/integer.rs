@@ -2,7 +2,8 @@
 
 use anymetal_ir::MathFn;
 
-use super::body::{Body, Val};
+use super::body::Body;
+use super::value::Val;
 
 pub(super) fn emit<'b>(function: MathFn, _body: &'b Body, arguments: &[Val<'b>]) -> Val<'b> {
     let x = arguments[0];

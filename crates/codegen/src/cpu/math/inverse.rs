@@ -1,9 +1,9 @@
 //! `asin`, `acos`, `atan`, `atan2`.
 
 use super::Tier;
-use super::body::Val;
 use super::coefficients as c;
 use super::exponential::polynomial;
+use super::value::Val;
 
 /// π/2 - t, from the high and low part of π/2.
 fn complement(t: Val<'_>) -> Val<'_> {

@@ -5,9 +5,10 @@
 //! integers: subtracting the bits of 2/3 makes the exponent field count from there.
 
 use super::Tier;
-use super::body::{Body, Lane, Val};
+use super::body::{Body, Lane};
 use super::coefficients as c;
 use super::exponential::{polynomial, polynomial_double, power_of_two};
+use super::value::Val;
 
 /// Bits of 2/3.
 const TWO_THIRDS: i32 = 0x3F2A_AAAB;

@@ -39,11 +39,13 @@ mod narrow;
 mod power;
 mod rounding;
 mod trigonometric;
+mod value;
 
 use anymetal_ir::{FpMode, MathFn, Scalar};
 
-use body::{Body, Inline, Lane, Val};
+use body::{Body, Inline, Lane};
 pub use library::Library;
+use value::Val;
 
 /// One function of the library as text.
 #[derive(Clone, PartialEq, Eq, Debug)]

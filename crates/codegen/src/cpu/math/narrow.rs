@@ -9,7 +9,8 @@
 
 use anymetal_ir::MathFn;
 
-use super::body::{Body, Lane, Val};
+use super::body::{Body, Lane};
+use super::value::Val;
 use super::{Tier, single};
 
 pub(super) fn emit<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: &[Val<'b>]) -> Val<'b> {

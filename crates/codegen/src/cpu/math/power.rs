@@ -4,9 +4,10 @@
 //! logarithm is a pair of floats.
 
 use super::Tier;
-use super::body::{Lane, Val};
+use super::body::Lane;
 use super::exponential::{ROUND, ROUND_DOUBLE, exp2_power};
 use super::logarithm::{log2_double, log2_pair};
+use super::value::Val;
 
 const SIGN: i32 = i32::MIN;
 

@@ -2,7 +2,7 @@
 
 use anymetal_ir::MathFn;
 
-use super::body::Val;
+use super::value::Val;
 
 pub(super) fn emit(function: MathFn, x: Val<'_>) -> Val<'_> {
     match function {

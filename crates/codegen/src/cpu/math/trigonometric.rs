@@ -5,10 +5,11 @@
 //! hundred thousand; where any lane is beyond, [`super::huge`] computes all again.
 
 use super::Tier;
-use super::body::{Body, Lane, Val};
+use super::body::{Body, Lane};
 use super::coefficients as c;
 use super::exponential::{ROUND, polynomial};
 use super::huge::{self, Circular};
+use super::value::Val;
 
 const SIGN: i32 = i32::MIN;
 /// Up to here the error of π/2 in three floats does not matter.
