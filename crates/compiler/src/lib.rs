@@ -1,1 +1,2 @@
 //! Source, options and target to Artifact, with caches.
+#![forbid(unsafe_code)]

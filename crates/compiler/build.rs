@@ -1,0 +1,39 @@
+//! Gives the compiler an identity for cache keys: a hash over the sources of every crate that decides what
+//! code comes out. A rebuilt compiler then never meets the objects of another one, and nobody has to remember
+//! to raise a version number.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+
+/// The crates whose sources decide what a compilation gives.
+const CRATES: &[&str] = &["diag", "ir", "msl", "interp", "llvm", "codegen", "compiler", "hal"];
+
+fn main() {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    for name in CRATES {
+        let folder = here.join("..").join(name);
+        for part in ["src", "lib", "Cargo.toml"] {
+            let path = folder.join(part);
+            if path.exists() {
+                println!("cargo::rerun-if-changed={}", path.display());
+                add(&path, &mut hasher);
+            }
+        }
+    }
+    println!("cargo::rustc-env=ANYMETAL_COMPILER_SOURCES={:016x}", hasher.finish());
+}
+
+/// Adds a file, or all files of a folder in the order of their names.
+fn add(path: &Path, hasher: &mut DefaultHasher) {
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        entries.sort();
+        entries.iter().for_each(|entry| add(entry, hasher));
+        return;
+    }
+    hasher.write(path.file_name().map_or(&[], |name| name.as_encoded_bytes()));
+    hasher.write(&std::fs::read(path).unwrap_or_default());
+    hasher.write_u8(0xff);
+}

@@ -1,0 +1,34 @@
+//! Manifests: what a source depended on when it was last parsed, so that a warm start need not parse it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::includes::Probe;
+
+/// What is remembered about a source between processes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// Every look for an included file.
+    pub(crate) probes: Vec<Probe>,
+    /// The kernels, in source order.
+    pub(crate) kernels: Vec<String>,
+    /// Diagnostics that did not stop the compilation, as text; empty if there were none.
+    pub(crate) warnings: String,
+}
+
+impl Manifest {
+    /// The bytes for the disk; `None` for paths that JSON cannot hold.
+    pub(crate) fn to_bytes(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(self).ok()
+    }
+
+    /// The manifest of those bytes, if it still describes what is on disk.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Manifest> {
+        let manifest: Manifest = serde_json::from_slice(bytes).ok()?;
+        manifest.still_holds().then_some(manifest)
+    }
+
+    /// Whether every look for a file would find the same now.
+    pub(crate) fn still_holds(&self) -> bool {
+        self.probes.iter().all(Probe::still_holds)
+    }
+}

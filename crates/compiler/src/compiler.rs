@@ -1,0 +1,133 @@
+//! The compiler: settings and caches that libraries share.
+//!
+//! Owns [`Compiler`], a cheap handle. Invariant: two requests for the same source at the same time parse it once.
+
+use std::sync::{Arc, OnceLock};
+
+use anymetal_hal::artifact::Artifact;
+use anymetal_llvm::discovery::Surroundings;
+use anymetal_llvm::{HostCpu, Llvm, LlvmError};
+
+use crate::cache::disk::DiskCache;
+use crate::cache::shared::SharedCache;
+use crate::config::CacheConfig;
+use crate::error::CompileError;
+use crate::library::{Library, LibraryState};
+use crate::note::{Note, Notes};
+use crate::source::Source;
+
+/// How a compiler works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompilerOptions {
+    /// Where results are kept.
+    pub cache: CacheConfig,
+}
+
+impl CompilerOptions {
+    /// As the user's environment says.
+    pub fn from_environment() -> Self {
+        CompilerOptions { cache: CacheConfig::from_environment() }
+    }
+}
+
+/// Makes libraries of sources. Clones share the caches.
+#[derive(Clone)]
+pub struct Compiler {
+    shared: Arc<Shared>,
+}
+
+/// What libraries keep of their compiler.
+pub(crate) struct Shared {
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) disk: Option<DiskCache>,
+    pub(crate) artifacts: SharedCache<Arc<Artifact>>,
+    libraries: SharedCache<Arc<LibraryState>>,
+    /// The processor and the user's choice of LLVM; part of every object's key.
+    machine: OnceLock<Machine>,
+}
+
+struct Machine {
+    fingerprint: String,
+    disabled: Option<LlvmError>,
+}
+
+impl std::fmt::Debug for Compiler {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Compiler").field("disk", &self.shared.disk).finish_non_exhaustive()
+    }
+}
+
+impl Compiler {
+    /// A compiler with caches of its own.
+    pub fn new(options: &CompilerOptions) -> Self {
+        let notes = Arc::new(Notes::default());
+        let cache = &options.cache;
+        let disk = cache
+            .folder
+            .as_ref()
+            .map(|folder| DiskCache::new(folder, cache.max_disk_bytes, Arc::clone(&notes)));
+        let shared = Shared {
+            notes,
+            disk,
+            artifacts: SharedCache::new(cache.artifacts_in_memory),
+            libraries: SharedCache::new(cache.libraries_in_memory),
+            machine: OnceLock::new(),
+        };
+        Compiler { shared: Arc::new(shared) }
+    }
+
+    /// The process's compiler, made as the environment says when it is first asked for.
+    pub fn global() -> &'static Compiler {
+        static GLOBAL: OnceLock<Compiler> = OnceLock::new();
+        GLOBAL.get_or_init(|| Compiler::new(&CompilerOptions::from_environment()))
+    }
+
+    /// Reads a source, or remembers it. A source that compiled before, with the same included files, is not
+    /// parsed until something is asked that no cache knows.
+    pub fn library(&self, source: Source) -> Result<Library, CompileError> {
+        let key = source.key();
+        let make = || LibraryState::new(source, key, Arc::clone(&self.shared)).map(Arc::new);
+        let state = self.shared.libraries.get_or_make(key, |state| state.still_holds(), make)?;
+        Ok(Library::new(state))
+    }
+
+    /// What a user should know although nothing failed; each note is given once.
+    pub fn take_notes(&self) -> Vec<Note> {
+        self.shared.notes.take()
+    }
+
+    /// The libLLVM that this process compiles with, looked for at the first call.
+    pub fn llvm() -> Result<Arc<Llvm>, CompileError> {
+        Llvm::load().map_err(CompileError::NoLlvm)
+    }
+}
+
+impl Shared {
+    /// Why no LLVM is to be used, if the user said so. Loads nothing.
+    pub(crate) fn llvm_disabled(&self) -> Option<LlvmError> {
+        self.machine().disabled.clone()
+    }
+
+    /// Changes whenever compiled code might not run here, or not be what the user asked for. It does not name
+    /// LLVM's version, which only loading it would tell: code of an older LLVM is as right.
+    pub(crate) fn machine_fingerprint(&self) -> &str {
+        &self.machine().fingerprint
+    }
+
+    /// Notes that kernels are interpreted.
+    pub(crate) fn note_no_llvm(&self, error: LlvmError) {
+        self.notes.add(Note::NoLlvm(error));
+    }
+
+    fn machine(&self) -> &Machine {
+        self.machine.get_or_init(|| {
+            let surroundings = Surroundings::of_process();
+            let explicit = surroundings.explicit.as_deref().map(|path| path.to_string_lossy().into_owned());
+            let processor = HostCpu::detect().fingerprint;
+            Machine {
+                fingerprint: format!("{processor};llvm={}", explicit.unwrap_or_default()),
+                disabled: surroundings.disabled().map(|value| LlvmError::Disabled { value }),
+            }
+        })
+    }
+}

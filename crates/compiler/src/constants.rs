@@ -1,0 +1,231 @@
+//! Values for function constants: how they are given, and what they become.
+//!
+//! Owns [`ConstantKey`], [`ConstantValue`] and their resolution against a module. Invariant: a value reaches the
+//! module only if the declared type holds it exactly (numbers for floating-point types are rounded to nearest);
+//! nothing is truncated.
+
+use std::fmt;
+
+use anymetal_diag::suggest;
+use anymetal_hal::artifact::{ElementType, FunctionConstantInfo, ScalarType};
+use anymetal_ir::{FunctionConstant, FunctionConstantId, Module};
+use half::{bf16, f16};
+
+use crate::error::CompileError;
+use crate::key::KeyBuilder;
+use crate::reflection::scalar_type;
+
+/// Which function constant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConstantKey {
+    /// By `[[function_constant(index)]]`.
+    Index(u32),
+    /// By its name in the source.
+    Name(String),
+}
+
+impl fmt::Display for ConstantKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConstantKey::Index(index) => write!(formatter, "{index}"),
+            ConstantKey::Name(name) => write!(formatter, "`{name}`"),
+        }
+    }
+}
+
+/// The value of a function constant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ConstantValue {
+    /// For `bool` only.
+    Bool(bool),
+    /// For integer types that hold it, and floating-point types that hold it exactly.
+    Integer(i128),
+    /// For floating-point types, rounded to the nearest value.
+    Float(f64),
+    /// For exactly that type: the value's bits, zero-extended.
+    Typed(ScalarType, u64),
+}
+
+impl ConstantValue {
+    /// The bits of a value of that type, zero-extended; `None` if the type cannot hold it.
+    fn bits(self, declared: ScalarType) -> Option<u64> {
+        match self {
+            ConstantValue::Typed(given, bits) => (given == declared).then_some(bits),
+            ConstantValue::Bool(value) => (declared == ScalarType::Bool).then_some(u64::from(value)),
+            ConstantValue::Integer(value) => integer_bits(value, declared),
+            ConstantValue::Float(value) => float_bits(value, declared),
+        }
+    }
+
+    fn describe(self) -> String {
+        match self {
+            ConstantValue::Typed(given, _) => format!("a `{}`", given.msl_name()),
+            ConstantValue::Bool(value) => format!("`{value}`"),
+            ConstantValue::Integer(value) => format!("the integer {value}"),
+            ConstantValue::Float(value) => format!("the number {value:?}"),
+        }
+    }
+
+    /// Adds the value to a key.
+    pub(crate) fn add_to(self, key: KeyBuilder) -> KeyBuilder {
+        match self {
+            ConstantValue::Bool(value) => key.field("bool").number(value.into()),
+            ConstantValue::Integer(value) => key.field("integer").field(value.to_le_bytes()),
+            ConstantValue::Float(value) => key.field("float").number(value.to_bits()),
+            ConstantValue::Typed(scalar, bits) => key.field(scalar.msl_name()).number(bits),
+        }
+    }
+}
+
+fn integer_bits(value: i128, declared: ScalarType) -> Option<u64> {
+    let signed = matches!(declared, ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64);
+    let bits = declared.size() * 8;
+    match declared {
+        ScalarType::Bool => None,
+        ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 => {
+            let number = value as f64;
+            let exact = stored_float(number, declared) as i128 == value && number as i128 == value;
+            exact.then(|| float_bits(number, declared))?
+        }
+        _ => {
+            let (low, high) = if signed {
+                (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+            } else {
+                (0, (1i128 << bits) - 1)
+            };
+            let mask = (1u128 << bits) - 1;
+            (low..=high).contains(&value).then_some((value as u128 & mask) as u64)
+        }
+    }
+}
+
+fn float_bits(value: f64, declared: ScalarType) -> Option<u64> {
+    Some(match declared {
+        ScalarType::F16 => f16::from_f64(value).to_bits().into(),
+        ScalarType::BF16 => bf16::from_f64(value).to_bits().into(),
+        ScalarType::F32 => (value as f32).to_bits().into(),
+        _ => return None,
+    })
+}
+
+fn stored_float(value: f64, declared: ScalarType) -> f64 {
+    match declared {
+        ScalarType::F16 => f16::from_f64(value).to_f64(),
+        ScalarType::BF16 => bf16::from_f64(value).to_f64(),
+        _ => f64::from(value as f32),
+    }
+}
+
+/// Finds each value's constant in the module. With `ignore_unknown`, values for constants that this kernel does
+/// not have are left out instead of refused, as Metal does.
+pub(crate) fn resolve(
+    values: &[(ConstantKey, ConstantValue)],
+    module: &Module,
+    kernel: &str,
+    ignore_unknown: bool,
+) -> Result<Vec<(FunctionConstantId, Option<u64>)>, CompileError> {
+    let mut resolved = Vec::with_capacity(values.len());
+    for (key, value) in values {
+        let matches = |constant: &FunctionConstant| match key {
+            ConstantKey::Index(index) => constant.index == *index,
+            ConstantKey::Name(name) => constant.name == *name,
+        };
+        let mut found = false;
+        // Several declarations may share an index: all get the value.
+        for (position, constant) in module.function_constants.iter().enumerate().filter(|(_, c)| matches(c)) {
+            found = true;
+            let declared = scalar_type(constant.ty, constant.signed);
+            let bits = value.bits(declared).ok_or_else(|| CompileError::ConstantType {
+                kernel: kernel.to_owned(),
+                constant: key.to_string(),
+                expected: declared.msl_name().to_owned(),
+                got: value.describe(),
+            })?;
+            resolved.push((FunctionConstantId(position as u32), Some(bits)));
+        }
+        if !found && !ignore_unknown {
+            return Err(unknown(key, module, kernel));
+        }
+    }
+    Ok(resolved)
+}
+
+fn unknown(key: &ConstantKey, module: &Module, kernel: &str) -> CompileError {
+    let names = module.function_constants.iter().map(|constant| constant.name.as_str());
+    let suggestion = match key {
+        ConstantKey::Name(name) => suggest(name, names).map(str::to_owned),
+        ConstantKey::Index(_) => None,
+    };
+    CompileError::UnknownConstant {
+        kernel: kernel.to_owned(),
+        constant: key.to_string(),
+        existing: module.function_constants.iter().map(|constant| describe(constant, false)).collect(),
+        suggestion,
+    }
+}
+
+/// A function constant in the words of reflection.
+pub(crate) fn describe(constant: &FunctionConstant, required: bool) -> FunctionConstantInfo {
+    let scalar = scalar_type(constant.ty, constant.signed);
+    FunctionConstantInfo {
+        index: constant.index,
+        name: constant.name.clone(),
+        type_name: scalar.msl_name().to_owned(),
+        element: ElementType::Scalar(scalar),
+        required,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anymetal_ir::Scalar;
+
+    fn module() -> Module {
+        let constant =
+            |name: &str, index, ty, signed| FunctionConstant { name: name.into(), index, ty, signed };
+        let function_constants = vec![
+            constant("width", 0, Scalar::I32, false),
+            constant("scale", 1, Scalar::F32, false),
+            constant("flag", 2, Scalar::Bool, false),
+            constant("offset", 3, Scalar::I16, true),
+        ];
+        Module { function_constants, ..Module::default() }
+    }
+
+    fn one(key: ConstantKey, value: ConstantValue) -> Result<Option<u64>, CompileError> {
+        resolve(&[(key, value)], &module(), "k", false).map(|resolved| resolved[0].1)
+    }
+
+    #[test]
+    fn values_are_converted_exactly_or_refused() {
+        let name = |name: &str| ConstantKey::Name(name.into());
+        assert_eq!(one(name("width"), ConstantValue::Integer(7)).unwrap(), Some(7));
+        assert_eq!(one(ConstantKey::Index(3), ConstantValue::Integer(-1)).unwrap(), Some(0xffff));
+        assert_eq!(one(name("scale"), ConstantValue::Integer(2)).unwrap(), Some(0x4000_0000));
+        assert_eq!(one(name("scale"), ConstantValue::Float(0.5)).unwrap(), Some(0x3f00_0000));
+        assert_eq!(one(name("flag"), ConstantValue::Bool(true)).unwrap(), Some(1));
+        for (key, value) in [
+            ("width", ConstantValue::Integer(-1)),
+            ("width", ConstantValue::Float(1.0)),
+            ("width", ConstantValue::Typed(ScalarType::I32, 1)),
+            ("flag", ConstantValue::Integer(1)),
+            ("scale", ConstantValue::Integer((1 << 24) + 1)),
+            ("offset", ConstantValue::Integer(1 << 15)),
+        ] {
+            assert!(
+                matches!(one(name(key), value), Err(CompileError::ConstantType { .. })),
+                "{key} {value:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_constants_name_those_that_exist() {
+        let error = one(ConstantKey::Name("widht".into()), ConstantValue::Integer(1)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("did you mean `width`?") && text.contains("`bool flag` (index 2)"), "{text}");
+        let ignored = resolve(&[(ConstantKey::Index(9), ConstantValue::Bool(true))], &module(), "k", true);
+        assert_eq!(ignored.unwrap(), []);
+    }
+}

@@ -1,0 +1,176 @@
+//! Why there is no artifact.
+//!
+//! Invariant: a mistake in the source is [`CompileError::Source`] with every diagnostic of the run; a mistake in
+//! the request has a variant of its own that names what exists; a bug of ours is [`CompileError::Internal`],
+//! never a panic of the user's program.
+
+use std::sync::Arc;
+
+use anymetal_hal::artifact::FunctionConstantInfo;
+use anymetal_llvm::LlvmError;
+use anymetal_msl::Diagnostics;
+
+/// Why a library, a reflection or an artifact could not be made.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CompileError {
+    /// The source is wrong; the diagnostics say where.
+    #[error("{}", .0.render_text(false).trim_end())]
+    Source(Arc<Diagnostics>),
+    /// The source has no such kernel.
+    #[error("there is no kernel `{name}`{}; {}", did_you_mean(.suggestion), list_kernels(.existing))]
+    UnknownKernel {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        existing: Vec<String>,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// Function constants that the kernel cannot do without.
+    #[error("kernel `{kernel}` needs values for its function constants: {}", list_constants(.missing))]
+    MissingConstants {
+        /// The kernel.
+        kernel: String,
+        /// Those without a value.
+        missing: Vec<FunctionConstantInfo>,
+    },
+    /// A value for a function constant that does not exist.
+    #[error("kernel `{kernel}` has no function constant {constant}{}; it has {}", did_you_mean(.suggestion), list_constants(.existing))]
+    UnknownConstant {
+        /// The kernel.
+        kernel: String,
+        /// The name or index given.
+        constant: String,
+        /// Those that exist.
+        existing: Vec<FunctionConstantInfo>,
+        /// The name that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// A value that the function constant's type cannot hold.
+    #[error("function constant {constant} of kernel `{kernel}` is a `{expected}`, but {got} was given")]
+    ConstantType {
+        /// The kernel.
+        kernel: String,
+        /// The name or index given.
+        constant: String,
+        /// The declared type.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
+    /// The condition of an argument depends on more than function constants.
+    #[error("{message}")]
+    ArgumentCondition {
+        /// What is wrong, as a sentence.
+        message: String,
+    },
+    /// The kernel is larger than the compiler takes.
+    #[error("kernel `{kernel}` is too large: {reason}")]
+    TooLarge {
+        /// The kernel.
+        kernel: String,
+        /// The limit that it exceeds.
+        reason: String,
+    },
+    /// The kernel does something that the code generator does not support yet.
+    #[error("kernel `{kernel}` cannot be compiled for this processor: {reason}")]
+    Unsupported {
+        /// The kernel.
+        kernel: String,
+        /// What it does.
+        reason: String,
+    },
+    /// Machine code was asked for and there is no LLVM.
+    #[error(transparent)]
+    NoLlvm(LlvmError),
+    /// The system gave no thread to compile on.
+    #[error("no thread to compile on: {message}")]
+    NoThread {
+        /// What the system says.
+        message: String,
+    },
+    /// A bug of the compiler.
+    #[error("internal error of the compiler in stage `{stage}`: {message}; please report it with the source")]
+    Internal {
+        /// Where it happened.
+        stage: &'static str,
+        /// What happened.
+        message: String,
+    },
+}
+
+impl CompileError {
+    /// The rendered message; the source's diagnostics with their lines, in colour if wanted.
+    pub fn render_text(&self, colour: bool) -> String {
+        match self {
+            CompileError::Source(diagnostics) => diagnostics.render_text(colour),
+            other => format!("error: {other}\n"),
+        }
+    }
+
+    /// A JSON array of diagnostics. Errors without a place in the source have `null` there.
+    pub fn render_json(&self) -> String {
+        match self {
+            CompileError::Source(diagnostics) => diagnostics.render_json(),
+            other => {
+                let diagnostic = anymetal_diag::Diagnostic::error(
+                    other.id(),
+                    anymetal_diag::Span::NONE,
+                    other.to_string(),
+                );
+                anymetal_diag::render_json(&anymetal_diag::SourceMap::default(), &[diagnostic])
+            }
+        }
+    }
+
+    /// A stable name of the kind of error.
+    pub fn id(&self) -> &'static str {
+        match self {
+            CompileError::Source(_) => "source",
+            CompileError::UnknownKernel { .. } => "unknown-kernel",
+            CompileError::MissingConstants { .. } => "missing-constants",
+            CompileError::UnknownConstant { .. } => "unknown-constant",
+            CompileError::ConstantType { .. } => "constant-type",
+            CompileError::ArgumentCondition { .. } => "argument-condition",
+            CompileError::TooLarge { .. } => "kernel-too-large",
+            CompileError::Unsupported { .. } => "unsupported",
+            CompileError::NoLlvm(_) => "no-llvm",
+            CompileError::NoThread { .. } => "no-thread",
+            CompileError::Internal { .. } => "internal",
+        }
+    }
+
+    /// Whether the user's input is at fault, rather than the machine or the compiler.
+    pub fn is_users(&self) -> bool {
+        !matches!(
+            self,
+            CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal { .. }
+        )
+    }
+}
+
+fn did_you_mean(suggestion: &Option<String>) -> String {
+    suggestion.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
+fn list_kernels(names: &[String]) -> String {
+    /// Files with template instantiations have thousands.
+    const SHOWN: usize = 40;
+    if names.is_empty() {
+        return "the source has no kernels".to_owned();
+    }
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("there are {}{more}", shown.join(", "))
+}
+
+fn list_constants(constants: &[FunctionConstantInfo]) -> String {
+    if constants.is_empty() {
+        return "none".to_owned();
+    }
+    let describe = |constant: &FunctionConstantInfo| {
+        format!("`{} {}` (index {})", constant.type_name, constant.name, constant.index)
+    };
+    constants.iter().map(describe).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,119 @@
+//! The interpreter in the shape that devices lend threads to.
+//!
+//! Owns [`Executor`], the [`DispatchInterpreter`] of interpreter artifacts. Invariant: memory outside the bound
+//! ranges is untouched; the first access out of bounds ends the dispatch with an error, as the seam demands.
+
+use std::fmt;
+
+use anymetal_hal::artifact::FaultKind;
+use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
+use anymetal_interp::{
+    AccessKind, Argument, Dispatch, Fault, InterpError, Limits, Memory, NoObserver, Program, Variable, run,
+};
+use anymetal_ir::{ArgKind, Kernel, KernelArg, Loc, Module};
+
+use crate::error::CompileError;
+
+/// One kernel, ready to be interpreted.
+pub(crate) struct Executor {
+    program: Program,
+    arguments: Vec<KernelArg>,
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Executor").field("kernel", &self.program.kernel()).finish_non_exhaustive()
+    }
+}
+
+impl Executor {
+    /// Prepares a kernel of a verified and specialised module.
+    pub(crate) fn new(module: &Module, kernel: &Kernel) -> Result<Self, CompileError> {
+        let program = Program::new(module, &kernel.name).map_err(|error| match error {
+            InterpError::TooLarge { .. } => {
+                CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }
+            }
+            other => CompileError::Internal { stage: "interpreter", message: other.to_string() },
+        })?;
+        Ok(Executor { program, arguments: kernel.args.clone() })
+    }
+
+    /// What is bound at each argument, in source order; disabled ones have no slot.
+    fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
+        let mut buffers = request.bindings.iter();
+        let mut threadgroup = request.threadgroup_lengths.iter();
+        let mut bind = |argument: &KernelArg| {
+            if !argument.enabled {
+                return Argument::Unbound;
+            }
+            match argument.kind {
+                ArgKind::Buffer => match buffers.next().copied().flatten() {
+                    Some(at) => Argument::Buffer { buffer: at.memory, offset: at.offset, len: at.len },
+                    None => Argument::Unbound,
+                },
+                ArgKind::ThreadgroupMemory => {
+                    Argument::Threadgroup { len: threadgroup.next().copied().unwrap_or(0) }
+                }
+            }
+        };
+        self.arguments.iter().map(&mut bind).collect()
+    }
+
+    fn describe_fault(&self, fault: &Fault, group_size: [u32; 3]) -> InterpreterFault {
+        let argument = match fault.variable {
+            Variable::Argument(position) => self.arguments.get(position as usize),
+            Variable::Nothing | Variable::Threadgroup(_) | Variable::Global(_) | Variable::Local(..) => None,
+        };
+        let [x, y, z] = fault.thread.position_in_group;
+        let [size_x, size_y, _] = group_size;
+        InterpreterFault::OutOfBounds {
+            argument: argument.map(|argument| argument.index),
+            argument_name: self.program.variable_name(fault.variable).to_owned(),
+            kind: match fault.kind {
+                AccessKind::Load => FaultKind::Load,
+                AccessKind::Store => FaultKind::Store,
+                AccessKind::Atomic => FaultKind::Atomic,
+            },
+            byte_offset: fault.offset,
+            bound_len: fault.bound,
+            access_bytes: u32::try_from(fault.bytes).unwrap_or(u32::MAX),
+            element_bytes: argument.map_or(0, |argument| u32::try_from(argument.element_size).unwrap_or(0)),
+            file: self.program.file(fault.loc).to_owned(),
+            line: fault.loc.line,
+            column: fault.loc.column,
+            group: fault.thread.group,
+            thread_in_group: x
+                .wrapping_add(size_x.wrapping_mul(y))
+                .wrapping_add(size_x.wrapping_mul(size_y).wrapping_mul(z)),
+        }
+    }
+
+    fn refused(&self, error: &InterpError) -> InterpreterFault {
+        let at = match error {
+            InterpError::DivergentBarrier(barrier) => barrier.first,
+            _ => Loc::default(),
+        };
+        let file = self.program.file(at).to_owned();
+        InterpreterFault::Refused { what: error.to_string(), file, line: at.line }
+    }
+}
+
+impl DispatchInterpreter for Executor {
+    fn dispatch(&self, request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
+        if request.kernel != self.program.kernel() {
+            return Err(InterpreterFault::UnknownKernel { kernel: request.kernel.to_owned() });
+        }
+        let arguments = self.bind(&request);
+        let dispatch = Dispatch::threads(request.grid_threads, request.group_size);
+        let mut memory = Memory { buffers: request.memories, arguments };
+        let limits = Limits { stop: Some(request.stop), max_reported: 1, ..Limits::default() };
+        match run(&self.program, &dispatch, &mut memory, limits, &mut NoObserver) {
+            Ok(report) => match report.faults.first() {
+                Some(fault) => Err(self.describe_fault(fault, request.group_size)),
+                None => Ok(()),
+            },
+            Err(InterpError::Stopped) => Err(InterpreterFault::Stopped),
+            Err(error) => Err(self.refused(&error)),
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! Libraries: sources from which kernels are reflected and compiled.
+//!
+//! Owns [`Library`] and the requests that it takes ([`Specialisation`], [`Target`], [`Emit`]). Invariant: a
+//! library whose manifest was on disk is parsed only when a cache misses; everything made from it is stored
+//! under a key of what was really parsed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use anymetal_diag::suggest;
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
+use anymetal_hal::encoding;
+use anymetal_hal::launch::ABI_VERSION;
+use anymetal_ir::{Kernel, Module, print_module};
+use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
+
+use crate::big_stack;
+use crate::cache::disk::Kind;
+use crate::cache::manifest::Manifest;
+use crate::compiler::{Compiler, Shared};
+use crate::constants::{ConstantKey, ConstantValue};
+use crate::error::CompileError;
+use crate::executor::Executor;
+use crate::includes::{self, FileIncludes};
+use crate::key::{Key, KeyBuilder};
+use crate::machine_code;
+use crate::pipeline::prepare;
+use crate::reflection;
+use crate::source::Source;
+
+/// How many unspecialised modules a library keeps: a kernel is usually reflected and then compiled.
+const MODULES_KEPT: usize = 8;
+
+/// What a kernel is compiled for besides its source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Specialisation {
+    /// Values for function constants; a later value for the same constant counts.
+    pub constants: Vec<(ConstantKey, ConstantValue)>,
+    /// Whether values for constants that the kernel does not have are ignored, as Metal does, or refused.
+    pub ignore_unknown_constants: bool,
+    /// The one threadgroup size that the code is to run with; `None`: any.
+    pub group_size: Option<[u32; 3]>,
+    /// Whether accesses are checked against what is bound. Without checks an access out of bounds is
+    /// undefined behaviour of the whole process.
+    pub checks: bool,
+}
+
+impl Default for Specialisation {
+    fn default() -> Self {
+        Specialisation {
+            constants: Vec::new(),
+            ignore_unknown_constants: false,
+            group_size: None,
+            checks: true,
+        }
+    }
+}
+
+impl Specialisation {
+    fn add_to(&self, mut key: KeyBuilder) -> KeyBuilder {
+        key = key.number(self.constants.len() as u64);
+        for (constant, value) in &self.constants {
+            key = match constant {
+                ConstantKey::Index(index) => key.field("index").number((*index).into()),
+                ConstantKey::Name(name) => key.field("name").field(name),
+            };
+            key = value.add_to(key);
+        }
+        let size = self.group_size.map(|size| format!("{size:?}")).unwrap_or_default();
+        key.number(self.ignore_unknown_constants.into()).field(size).number(self.checks.into())
+    }
+}
+
+/// What to compile for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// This processor: machine code, or the interpreter with a note if there is no LLVM.
+    Cpu,
+    /// Machine code for this processor, or an error if there is no LLVM.
+    CpuLlvm,
+    /// The interpreter.
+    Interpreter,
+}
+
+/// What to print of a kernel on its way to machine code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Emit {
+    /// The IR as the front end made it; function constants stay open.
+    FrontEndIr,
+    /// The IR as the code generator takes it: specialised, inlined, optimised.
+    Ir,
+    /// The code generator's LLVM text.
+    Llvm,
+    /// The processor's assembly.
+    Assembly,
+}
+
+/// A source from which kernels are compiled. Clones are the same library.
+#[derive(Clone)]
+pub struct Library {
+    state: Arc<LibraryState>,
+}
+
+/// What clones of a library share.
+pub(crate) struct LibraryState {
+    shared: Arc<Shared>,
+    source: Source,
+    source_key: Key,
+    manifest: Manifest,
+    front: OnceLock<Result<Arc<Front>, CompileError>>,
+    modules: Mutex<Modules>,
+}
+
+/// A parsed source.
+struct Front {
+    library: anymetal_msl::Library,
+    manifest: Manifest,
+}
+
+/// Unspecialised modules, and when each was last used.
+#[derive(Default)]
+struct Modules {
+    known: BTreeMap<String, (Arc<Module>, u64)>,
+    clock: u64,
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Library").field("name", &self.state.source.name).finish_non_exhaustive()
+    }
+}
+
+impl LibraryState {
+    /// From the disk's manifest if there is one that still holds, otherwise by parsing now.
+    pub(crate) fn new(source: Source, source_key: Key, shared: Arc<Shared>) -> Result<Self, CompileError> {
+        let on_disk = shared.disk.as_ref().and_then(|disk| disk.read(Kind::Manifest, &source_key));
+        let (manifest, front) = match on_disk.and_then(|bytes| Manifest::from_bytes(&bytes)) {
+            Some(manifest) => (manifest, OnceLock::new()),
+            None => {
+                let front = Arc::new(parse(&source)?);
+                if let (Some(disk), Some(bytes)) = (&shared.disk, front.manifest.to_bytes()) {
+                    disk.write(Kind::Manifest, &source_key, &bytes);
+                }
+                (front.manifest.clone(), OnceLock::from(Ok(front)))
+            }
+        };
+        let modules = Mutex::new(Modules::default());
+        Ok(LibraryState { shared, source, source_key, manifest, front, modules })
+    }
+
+    /// Whether the included files are what they were.
+    pub(crate) fn still_holds(&self) -> bool {
+        self.current_manifest().still_holds()
+    }
+
+    /// What was parsed, or what will be if nothing changes until then.
+    fn current_manifest(&self) -> &Manifest {
+        match self.front.get() {
+            Some(Ok(front)) => &front.manifest,
+            _ => &self.manifest,
+        }
+    }
+
+    /// The parsed source.
+    fn front(&self) -> Result<&Arc<Front>, CompileError> {
+        self.front.get_or_init(|| parse(&self.source).map(Arc::new)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The kernel's module as the front end made it.
+    fn module(&self, kernel: &str) -> Result<Arc<Module>, CompileError> {
+        if let Some(module) = self.known_module(kernel) {
+            return Ok(module);
+        }
+        let front = self.front()?;
+        let module = big_stack::run("front end", || {
+            front.library.module(kernel).map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))
+        })?;
+        let module = Arc::new(module);
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        modules.clock += 1;
+        let now = modules.clock;
+        modules.known.insert(kernel.to_owned(), (Arc::clone(&module), now));
+        if modules.known.len() > MODULES_KEPT {
+            let oldest =
+                modules.known.iter().min_by_key(|(_, (_, used))| *used).map(|(name, _)| name.clone());
+            oldest.map(|name| modules.known.remove(&name));
+        }
+        Ok(module)
+    }
+
+    fn known_module(&self, kernel: &str) -> Option<Arc<Module>> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        modules.clock += 1;
+        let now = modules.clock;
+        let (module, used) = modules.known.get_mut(kernel)?;
+        *used = now;
+        Some(Arc::clone(module))
+    }
+}
+
+fn parse(source: &Source) -> Result<Front, CompileError> {
+    big_stack::run("front end", || {
+        let options = anymetal_msl::CompileOptions {
+            definitions: source.options.definitions.clone(),
+            math_mode: source.options.math_mode,
+            metal_version: source.options.language_version,
+        };
+        let mut includes = FileIncludes::new(source);
+        let (library, diagnostics) =
+            anymetal_msl::Library::parse(&source.name, &source.bytes, &options, &mut includes);
+        let Some(library) = library.filter(|_| !diagnostics.has_errors()) else {
+            return Err(CompileError::Source(Arc::new(diagnostics)));
+        };
+        let kernels = library.kernels().iter().map(|kernel| kernel.name.clone()).collect();
+        let warnings =
+            if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
+        let manifest = Manifest { probes: includes.into_probes(), kernels, warnings };
+        Ok(Front { library, manifest })
+    })
+}
+
+impl Library {
+    pub(crate) fn new(state: Arc<LibraryState>) -> Self {
+        Library { state }
+    }
+
+    /// The kernels' names, in source order.
+    pub fn kernel_names(&self) -> &[String] {
+        &self.state.current_manifest().kernels
+    }
+
+    /// The diagnostics that did not stop the compilation, rendered without colour; empty if there are none.
+    pub fn warnings(&self) -> &str {
+        &self.state.current_manifest().warnings
+    }
+
+    /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.
+    pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, CompileError> {
+        self.check_name(kernel)?;
+        let module = self.state.module(kernel)?;
+        big_stack::run("reflection", || {
+            let constants = reflection::function_constants(&module, kernel);
+            Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
+        })
+    }
+
+    /// A kernel's reflection with its function constants given: arguments that they disable are marked.
+    pub fn reflect_specialised(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<KernelInfo, CompileError> {
+        let (module, constants) = self.prepared(kernel, specialisation)?;
+        Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
+    }
+
+    /// A kernel's artifact: from memory, from disk, or compiled now.
+    pub fn artifact(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        target: Target,
+    ) -> Result<Arc<Artifact>, CompileError> {
+        self.check_name(kernel)?;
+        let shared = &self.state.shared;
+        match target {
+            Target::Interpreter => self.interpreted(kernel, specialisation),
+            Target::CpuLlvm => match shared.llvm_disabled() {
+                Some(error) => Err(CompileError::NoLlvm(error)),
+                None => self.compiled(kernel, specialisation),
+            },
+            Target::Cpu => {
+                let compiled = match shared.llvm_disabled() {
+                    Some(error) => Err(CompileError::NoLlvm(error)),
+                    None => self.compiled(kernel, specialisation),
+                };
+                match compiled {
+                    Err(CompileError::NoLlvm(error)) => {
+                        shared.note_no_llvm(error);
+                        self.interpreted(kernel, specialisation)
+                    }
+                    other => other,
+                }
+            }
+        }
+    }
+
+    /// The kernel's text at a stage. Nothing of it is cached.
+    pub fn emit(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        emit: Emit,
+    ) -> Result<String, CompileError> {
+        self.check_name(kernel)?;
+        if emit == Emit::FrontEndIr {
+            return Ok(print_module(&*self.state.module(kernel)?));
+        }
+        let (module, _) = self.prepared(kernel, specialisation)?;
+        big_stack::run("printing", || match emit {
+            Emit::FrontEndIr | Emit::Ir => Ok(print_module(&module)),
+            Emit::Llvm => {
+                let code =
+                    machine_code::generate(&module, kernel_of(&module, kernel)?, specialisation, true)?;
+                Ok(code.llvm_ir)
+            }
+            Emit::Assembly => {
+                let llvm = Compiler::llvm()?;
+                let code =
+                    machine_code::generate(&module, kernel_of(&module, kernel)?, specialisation, false)?;
+                let options = LlvmOptions { emit: LlvmEmit::Assembly, ..LlvmOptions::default() };
+                let bytes = machine_code::through_llvm(&llvm, &code, &options)?;
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            }
+        })
+    }
+
+    fn check_name(&self, kernel: &str) -> Result<(), CompileError> {
+        let names = self.kernel_names();
+        if names.iter().any(|name| name == kernel) {
+            return Ok(());
+        }
+        Err(CompileError::UnknownKernel {
+            name: kernel.to_owned(),
+            existing: names.to_vec(),
+            suggestion: suggest(kernel, names.iter().map(String::as_str)).map(str::to_owned),
+        })
+    }
+
+    /// The module as executors take it, and the constants as reflection tells them.
+    fn prepared(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<(Module, Vec<anymetal_hal::artifact::FunctionConstantInfo>), CompileError> {
+        self.check_name(kernel)?;
+        let module = self.state.module(kernel)?;
+        big_stack::run("middle end", || {
+            let constants = reflection::function_constants(&module, kernel);
+            Ok((prepare(&module, kernel, specialisation)?, constants))
+        })
+    }
+
+    fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {
+        let content = includes::content_key(&self.state.source_key, &self.state.current_manifest().probes);
+        let key = KeyBuilder::new("artifact").field(content.as_bytes()).field(kernel).field(target);
+        specialisation.add_to(key).number(ABI_VERSION.into()).finish()
+    }
+
+    fn interpreted(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<Arc<Artifact>, CompileError> {
+        let key = self.key(kernel, specialisation, "interpreter");
+        let make = || {
+            let (module, constants) = self.prepared(kernel, specialisation)?;
+            big_stack::run("interpreter", || {
+                let found = kernel_of(&module, kernel)?;
+                let mut info = reflection::reflect(&module, found, constants);
+                info.specialised_group = specialisation.group_size;
+                Ok(Arc::new(Artifact {
+                    target: ArtifactTarget::Interpreter,
+                    code: ArtifactCode::Interpreter(Arc::new(Executor::new(&module, found)?)),
+                    kernels: vec![info],
+                    fault_sites: Vec::new(),
+                    fingerprint: key.to_string(),
+                }))
+            })
+        };
+        self.state.shared.artifacts.get_or_make(key, |_| true, make)
+    }
+
+    fn compiled(&self, kernel: &str, specialisation: &Specialisation) -> Result<Arc<Artifact>, CompileError> {
+        let shared = &self.state.shared;
+        let key = self.key(kernel, specialisation, shared.machine_fingerprint());
+        shared.artifacts.get_or_make(
+            key,
+            |_| true,
+            || {
+                if let Some(artifact) = self.from_disk(kernel, &key) {
+                    return Ok(Arc::new(artifact));
+                }
+                self.compile_now(kernel, specialisation).map(Arc::new)
+            },
+        )
+    }
+
+    fn from_disk(&self, kernel: &str, key: &Key) -> Option<Artifact> {
+        let disk = self.state.shared.disk.as_ref()?;
+        let bytes = disk.read(Kind::Object, key)?;
+        let artifact = encoding::decode(&bytes).ok().filter(|artifact| artifact.kernel(kernel).is_some());
+        if artifact.is_none() {
+            disk.remove(Kind::Object, key);
+        }
+        artifact
+    }
+
+    fn compile_now(&self, kernel: &str, specialisation: &Specialisation) -> Result<Artifact, CompileError> {
+        let shared = &self.state.shared;
+        // First, because without it nothing else is worth doing.
+        let llvm = Compiler::llvm()?;
+        let (module, constants) = self.prepared(kernel, specialisation)?;
+        // Only now is it certain what was parsed.
+        let key = self.key(kernel, specialisation, shared.machine_fingerprint());
+        let artifact = big_stack::run("code generator", || {
+            let found = kernel_of(&module, kernel)?;
+            let info = reflection::reflect(&module, found, constants);
+            machine_code::compile(&llvm, &module, found, info, specialisation, key.to_string())
+        })?;
+        if let (Some(disk), Ok(bytes)) = (&shared.disk, encoding::encode(&artifact)) {
+            disk.write(Kind::Object, &key, &bytes);
+        }
+        Ok(artifact)
+    }
+}
+
+fn kernel_of<'m>(module: &'m Module, kernel: &str) -> Result<&'m Kernel, CompileError> {
+    module.kernel(kernel).ok_or_else(|| CompileError::Internal {
+        stage: "front end",
+        message: format!("the module for kernel `{kernel}` has no such kernel"),
+    })
+}

@@ -1,0 +1,112 @@
+//! Machine code: the code generator's text through LLVM to an artifact.
+
+use std::sync::Arc;
+
+use anymetal_codegen::cpu::{self, AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions};
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind, FaultSite, KernelInfo};
+use anymetal_ir::{Kernel, Module};
+use anymetal_llvm::{CompileOptions, HostCpu, Llvm};
+
+use crate::error::CompileError;
+use crate::library::Specialisation;
+use crate::reflection::{ENTRY_SYMBOL, address_space};
+
+/// LLVM text for the prepared module's kernel.
+pub(crate) fn generate(
+    module: &Module,
+    kernel: &Kernel,
+    specialisation: &Specialisation,
+    comments: bool,
+) -> Result<CpuCode, CompileError> {
+    let vector = HostCpu::detect().vector;
+    let options = CpuOptions {
+        checks: specialisation.checks,
+        group_size: specialisation.group_size,
+        features: CpuFeatures {
+            avx512: vector.avx512f,
+            avx2: vector.avx2,
+            fma: vector.fma,
+            f16c: vector.f16c,
+            neon: vector.neon,
+        },
+        symbol: ENTRY_SYMBOL.to_owned(),
+        comments,
+    };
+    cpu::generate(module, &kernel.name, &options).map_err(|error| match error {
+        CodegenError::TooMuchMemory { .. } | CodegenError::TooDeep { .. } => {
+            CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }
+        }
+        CodegenError::BadGroupSize { .. } => {
+            CompileError::Unsupported { kernel: kernel.name.clone(), reason: error.to_string() }
+        }
+        CodegenError::UnknownKernel { .. }
+        | CodegenError::NotInlined { .. }
+        | CodegenError::NotSpecialised => {
+            CompileError::Internal { stage: "code generator", message: error.to_string() }
+        }
+    })
+}
+
+/// The bytes that LLVM makes of the code; what kind, the options say.
+pub(crate) fn through_llvm(
+    llvm: &Llvm,
+    code: &CpuCode,
+    options: &CompileOptions,
+) -> Result<Vec<u8>, CompileError> {
+    let internal = |error: anymetal_llvm::CompileError| CompileError::Internal {
+        stage: "LLVM",
+        message: error.to_string(),
+    };
+    llvm.compile(&code.llvm_ir, options).map_err(internal)
+}
+
+/// Compiles to an object and describes it.
+pub(crate) fn compile(
+    llvm: &Llvm,
+    module: &Module,
+    kernel: &Kernel,
+    mut info: KernelInfo,
+    specialisation: &Specialisation,
+    fingerprint: String,
+) -> Result<Artifact, CompileError> {
+    let code = generate(module, kernel, specialisation, false)?;
+    let object = through_llvm(llvm, &code, &CompileOptions::default())?;
+    info.symbol = code.symbol.clone();
+    info.threadgroup_static_bytes = code.threadgroup_static_bytes;
+    info.scratch_bytes = code.scratch_bytes;
+    info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
+    info.specialised_group = specialisation.group_size;
+    let target = llvm.host_target();
+    Ok(Artifact {
+        target: ArtifactTarget::Cpu {
+            triple: target.architecture.triple().to_owned(),
+            cpu: target.cpu.clone(),
+            features: target.features.clone(),
+        },
+        code: ArtifactCode::Object(Arc::from(object)),
+        kernels: vec![info],
+        fault_sites: code.fault_sites.iter().map(|site| fault_site(module, kernel, site)).collect(),
+        fingerprint,
+    })
+}
+
+fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultSite {
+    let argument = site.argument.and_then(|position| kernel.args.get(position));
+    let file = if site.loc.is_known() { module.files.get(site.loc.file as usize) } else { None };
+    FaultSite {
+        kernel: kernel.name.clone(),
+        argument: argument.map(|argument| argument.index),
+        argument_name: argument.map_or_else(|| site.variable.clone(), |argument| argument.name.clone()),
+        address_space: address_space(site.space),
+        kind: match site.kind {
+            AccessKind::Load => FaultKind::Load,
+            AccessKind::Store => FaultKind::Store,
+            AccessKind::Atomic => FaultKind::Atomic,
+        },
+        access_bytes: site.access_bytes,
+        element_bytes: argument.map_or(0, |argument| u32::try_from(argument.element_size).unwrap_or(0)),
+        file: file.cloned().unwrap_or_default(),
+        line: site.loc.line,
+        column: site.loc.column,
+    }
+}

@@ -1,0 +1,89 @@
+//! Notes: what a user should know although nothing failed.
+//!
+//! Owns [`Note`] and the list that a compiler collects them in. Invariant: each kind of note is kept once per
+//! compiler, so a loop over kernels does not repeat it.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use anymetal_llvm::LlvmError;
+
+/// Something that went on in another way than wished.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Note {
+    /// Kernels run in the interpreter.
+    #[error("{}: kernels run in the interpreter, which is much slower", why_no_llvm(.0))]
+    NoLlvm(LlvmError),
+    /// Compiled kernels are not kept.
+    #[error("the cache folder {} is not used ({reason}); set ANYMETAL_CACHE to another, or to off", .folder.display())]
+    CacheUnusable {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl Note {
+    /// The same on one line for a terminal.
+    fn same_kind(&self, other: &Note) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// The reason in one line; the error itself lists every place.
+fn why_no_llvm(error: &LlvmError) -> String {
+    match error {
+        LlvmError::NotFound { minimum, tried } => format!(
+            "no libLLVM {minimum} or newer found (looked in {} places; set ANYMETAL_LLVM to its path)",
+            tried.len()
+        ),
+        LlvmError::Disabled { .. } | LlvmError::HostUnsupported { .. } => error.to_string(),
+    }
+}
+
+/// The notes of a compiler.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    seen: Vec<Note>,
+    taken: usize,
+}
+
+impl Notes {
+    pub(crate) fn add(&self, note: Note) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.seen.iter().any(|known| known.same_kind(&note)) {
+            state.seen.push(note);
+        }
+    }
+
+    /// Those that no earlier call returned.
+    pub(crate) fn take(&self) -> Vec<Note> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = state.seen[state.taken..].to_vec();
+        state.taken = state.seen.len();
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_note_is_told_once() {
+        let notes = Notes::default();
+        let disabled = Note::NoLlvm(LlvmError::Disabled { value: "none".into() });
+        notes.add(disabled.clone());
+        notes.add(disabled.clone());
+        assert_eq!(notes.take(), [disabled.clone()]);
+        notes.add(disabled);
+        assert_eq!(notes.take(), []);
+    }
+}

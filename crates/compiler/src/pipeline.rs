@@ -1,0 +1,62 @@
+//! The stages between the front end's module and an executor's input.
+//!
+//! Invariant: what [`prepare`] returns is verified, holds one kernel, has no calls and no function constants.
+
+use anymetal_ir::passes::{SpecialiseError, extract_kernel, inline, optimise, specialise};
+use anymetal_ir::{Module, VerifyError, verify};
+
+use crate::constants::{self, describe};
+use crate::error::CompileError;
+use crate::library::Specialisation;
+
+/// Specialises, inlines and optimises one kernel of a module that the front end just made.
+pub(crate) fn prepare(
+    module: &Module,
+    kernel: &str,
+    specialisation: &Specialisation,
+) -> Result<Module, CompileError> {
+    check(module, "front end")?;
+    let mut module = extract_kernel(module, kernel).ok_or_else(|| CompileError::Internal {
+        stage: "front end",
+        message: format!("the module for kernel `{kernel}` has no such kernel"),
+    })?;
+    let values = constants::resolve(
+        &specialisation.constants,
+        &module,
+        kernel,
+        specialisation.ignore_unknown_constants,
+    )?;
+    specialise(&mut module, &values).map_err(|error| specialise_error(&module, kernel, error))?;
+    inline(&mut module).map_err(|error| too_large(kernel, &error))?;
+    optimise(&mut module);
+    check(&module, "optimiser")?;
+    Ok(module)
+}
+
+/// A stage that leaves a broken module has a bug.
+fn check(module: &Module, stage: &'static str) -> Result<(), CompileError> {
+    verify(module).map_err(|errors| {
+        let shown: Vec<String> = errors.iter().take(5).map(VerifyError::to_string).collect();
+        CompileError::Internal { stage, message: format!("the module is not valid: {}", shown.join("; ")) }
+    })
+}
+
+fn specialise_error(module: &Module, kernel: &str, error: SpecialiseError) -> CompileError {
+    match error {
+        SpecialiseError::MissingConstants(missing) => {
+            let is_missing =
+                |name: &str, index: u32| missing.iter().any(|m| m.name == name && m.index == index);
+            let constants = module.function_constants.iter();
+            let missing = constants.filter(|c| is_missing(&c.name, c.index)).map(|c| describe(c, true));
+            CompileError::MissingConstants { kernel: kernel.to_owned(), missing: missing.collect() }
+        }
+        SpecialiseError::ConditionNotConstant { .. } => {
+            CompileError::ArgumentCondition { message: error.to_string() }
+        }
+        SpecialiseError::Inline(error) => too_large(kernel, &error),
+    }
+}
+
+fn too_large(kernel: &str, error: &dyn std::error::Error) -> CompileError {
+    CompileError::TooLarge { kernel: kernel.to_owned(), reason: error.to_string() }
+}
