@@ -159,7 +159,7 @@ impl<'a> ComputeEncoder<'a> {
         };
         let threadgroup_memory = self.threadgroup_memory.iter().filter(used).copied().collect();
         self.commands.push(Command::Dispatch(Dispatch {
-            pipeline: pipeline.hal().clone(),
+            pipeline: pipeline.for_group_size(group_size),
             bindings,
             threadgroup_memory,
             grid,

@@ -1,84 +1,146 @@
 //! The thin layer between this crate and the compiler.
 //!
-//! Owns [`CompiledLibrary`], the only place that knows `anymetal_compiler`. Invariant: everything else in the
-//! crate sees artifacts, names and rendered diagnostics.
+//! Owns [`CompiledLibrary`], the only place that calls `anymetal_compiler`. Invariant: everything else in the
+//! crate sees artifacts, names, reflection and rendered diagnostics.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{Artifact, FunctionConstantInfo};
-use anymetal_hal::device::Device as HalDevice;
+use anymetal_compiler::{
+    Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, MathMode as CompilerMathMode, Source,
+    SourceOptions, Specialisation, Target,
+};
+use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
 
-use crate::constants::FunctionConstants;
+use crate::argument::Scalar;
+use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;
-use crate::library::CompileOptions;
+use crate::library::{CheckMode, CompileOptions, MathMode};
 
-/// Source that was compiled as far as it can be without knowing kernel and constants, or ready code.
-#[derive(Debug)]
-pub(crate) struct CompiledLibrary {
-    artifact: Arc<Artifact>,
+/// What a user should know about compiling although nothing failed, such as that there is no LLVM and kernels
+/// are interpreted. Each note is given once per process.
+pub fn compiler_notes() -> Vec<String> {
+    Compiler::global().take_notes().iter().map(ToString::to_string).collect()
+}
+
+/// A source whose kernels are compiled on demand, or ready code.
+#[derive(Debug, Clone)]
+pub(crate) enum CompiledLibrary {
+    Source { library: anymetal_compiler::Library, checks: bool },
+    Artifact(Arc<Artifact>),
 }
 
 impl CompiledLibrary {
-    pub(crate) fn from_source(
-        source: &str,
-        options: &CompileOptions,
-        device: &dyn HalDevice,
-    ) -> Result<Self, Error> {
-        let _ = (source, options);
-        Err(no_compiler(device))
+    pub(crate) fn from_source(text: &str, options: &CompileOptions) -> Result<Self, Error> {
+        Self::new(Source::from_text(&options.file_name, text, source_options(options)), options)
     }
 
-    pub(crate) fn from_file(
-        path: PathBuf,
-        options: &CompileOptions,
-        device: &dyn HalDevice,
-    ) -> Result<Self, Error> {
-        let _ = (path, options);
-        Err(no_compiler(device))
+    pub(crate) fn from_file(path: &Path, options: &CompileOptions) -> Result<Self, Error> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::UnreadableFile { path: path.to_owned(), reason: error.to_string() })?;
+        Self::new(Source::from_file(path, bytes, source_options(options)), options)
     }
 
     pub(crate) fn from_artifact(artifact: Arc<Artifact>) -> Self {
-        CompiledLibrary { artifact }
+        CompiledLibrary::Artifact(artifact)
+    }
+
+    fn new(source: Source, options: &CompileOptions) -> Result<Self, Error> {
+        let library = Compiler::global().library(source)?;
+        Ok(CompiledLibrary::Source { library, checks: options.check_mode == CheckMode::Bounds })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
-        self.artifact.kernel_names().map(str::to_owned).collect()
-    }
-
-    pub(crate) fn function_constants(&self) -> Vec<FunctionConstantInfo> {
-        let mut constants: Vec<FunctionConstantInfo> = Vec::new();
-        for constant in self.artifact.kernels.iter().flat_map(|kernel| &kernel.function_constants) {
-            if !constants.contains(constant) {
-                constants.push(constant.clone());
-            }
+        match self {
+            CompiledLibrary::Source { library, .. } => library.kernel_names().to_vec(),
+            CompiledLibrary::Artifact(artifact) => artifact.kernel_names().map(str::to_owned).collect(),
         }
-        constants
     }
 
     pub(crate) fn warnings(&self) -> &str {
-        ""
+        match self {
+            CompiledLibrary::Source { library, .. } => library.warnings(),
+            CompiledLibrary::Artifact(_) => "",
+        }
     }
 
+    pub(crate) fn reflect(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        match self {
+            CompiledLibrary::Source { library, .. } => Ok(library.reflect(kernel)?),
+            CompiledLibrary::Artifact(artifact) => artifact.kernel(kernel).cloned().ok_or_else(|| {
+                let existing = artifact.kernel_names().map(str::to_owned).collect();
+                DeviceError::UnknownKernel { name: kernel.to_owned(), existing }.into()
+            }),
+        }
+    }
+
+    /// Whether code for one threadgroup size can be made.
+    pub(crate) fn can_specialise(&self) -> bool {
+        matches!(self, CompiledLibrary::Source { .. })
+    }
+
+    /// The kernel's code, for any threadgroup size or for one.
     pub(crate) fn artifact(
         &self,
         kernel: &str,
         constants: &FunctionConstants,
-        _device: &dyn HalDevice,
+        group_size: Option<[u32; 3]>,
     ) -> Result<Arc<Artifact>, Error> {
-        if let Some((constant, _)) = constants.iter().next() {
-            let problem = format!("kernel `{kernel}` was compiled before, its constants are fixed");
-            return Err(Error::FunctionConstant { constant: constant.to_string(), problem });
+        match self {
+            CompiledLibrary::Source { library, checks } => {
+                let specialisation = Specialisation {
+                    constants: constants
+                        .iter()
+                        .map(|(key, value)| (compiler_key(key), compiler_value(value)))
+                        .collect(),
+                    group_size,
+                    checks: *checks,
+                    ..Specialisation::default()
+                };
+                Ok(library.artifact(kernel, &specialisation, Target::Cpu)?)
+            }
+            CompiledLibrary::Artifact(artifact) => match constants.iter().next() {
+                None => Ok(Arc::clone(artifact)),
+                Some((constant, _)) => Err(Error::FunctionConstant {
+                    constant: constant.to_string(),
+                    problem: format!("kernel `{kernel}` was compiled before, its constants are fixed"),
+                }),
+            },
         }
-        Ok(Arc::clone(&self.artifact))
     }
 }
 
-fn no_compiler(device: &dyn HalDevice) -> Error {
-    Error::Device(DeviceError::Unsupported {
-        device: device.name().to_owned(),
-        what: "compiling source".to_owned(),
-        alternative: "this build has no compiler".to_owned(),
-    })
+fn source_options(options: &CompileOptions) -> SourceOptions {
+    let define = |(name, value): &(String, Option<String>)| {
+        Definition::Define(match value {
+            Some(value) => format!("{name}={value}"),
+            None => name.clone(),
+        })
+    };
+    SourceOptions {
+        definitions: options.defines.iter().map(define).collect(),
+        include_folders: options.include_folders.clone(),
+        math_mode: match options.math_mode {
+            MathMode::Safe => CompilerMathMode::Safe,
+            MathMode::Relaxed => CompilerMathMode::Relaxed,
+            MathMode::Fast => CompilerMathMode::Fast,
+        },
+        language_version: options.language_version,
+    }
+}
+
+fn compiler_key(key: &ConstantKey) -> CompilerKey {
+    match key {
+        ConstantKey::Index(index) => CompilerKey::Index(*index),
+        ConstantKey::Name(name) => CompilerKey::Name(name.clone()),
+    }
+}
+
+fn compiler_value(value: Scalar) -> ConstantValue {
+    match value {
+        Scalar::Bool(value) => ConstantValue::Bool(value),
+        Scalar::Integer(value) => ConstantValue::Integer(value),
+        Scalar::Float(value) => ConstantValue::Float(value),
+    }
 }

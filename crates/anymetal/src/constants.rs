@@ -5,7 +5,7 @@ use crate::argument::Scalar;
 /// Values by index (`[[function_constant(0)]]`) or by name. A later value for the same constant counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FunctionConstants {
-    values: Vec<(ConstantKey, Vec<Scalar>)>,
+    values: Vec<(ConstantKey, Scalar)>,
 }
 
 /// Which function constant.
@@ -57,24 +57,18 @@ impl FunctionConstants {
         FunctionConstants::default()
     }
 
-    /// With a scalar, converted to the type that the source declares.
+    /// With a value, converted to the type that the source declares.
     #[must_use]
-    pub fn with(self, constant: impl Into<ConstantKey>, value: impl Into<Scalar>) -> Self {
-        self.with_vector(constant, [value.into()])
-    }
-
-    /// With the lanes of a vector.
-    #[must_use]
-    pub fn with_vector(mut self, constant: impl Into<ConstantKey>, lanes: impl Into<Vec<Scalar>>) -> Self {
+    pub fn with(mut self, constant: impl Into<ConstantKey>, value: impl Into<Scalar>) -> Self {
         let key = constant.into();
         self.values.retain(|(known, _)| *known != key);
-        self.values.push((key, lanes.into()));
+        self.values.push((key, value.into()));
         self
     }
 
     /// What was given, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&ConstantKey, &[Scalar])> {
-        self.values.iter().map(|(key, lanes)| (key, lanes.as_slice()))
+    pub fn iter(&self) -> impl Iterator<Item = (&ConstantKey, Scalar)> {
+        self.values.iter().map(|(key, value)| (key, *value))
     }
 
     /// Whether nothing was given.

@@ -105,7 +105,7 @@ impl Device {
 
     /// Compiles MSL source. Kernels are compiled down to device code when their pipeline is made.
     pub fn library_from_source_with(&self, source: &str, options: &CompileOptions) -> Result<Library, Error> {
-        let compiled = CompiledLibrary::from_source(source, options, self.inner.as_ref())?;
+        let compiled = CompiledLibrary::from_source(source, options)?;
         Ok(Library::new(self.clone(), compiled))
     }
 
@@ -115,11 +115,12 @@ impl Device {
         path: impl Into<PathBuf>,
         options: &CompileOptions,
     ) -> Result<Library, Error> {
-        let compiled = CompiledLibrary::from_file(path.into(), options, self.inner.as_ref())?;
+        let compiled = CompiledLibrary::from_file(&path.into(), options)?;
         Ok(Library::new(self.clone(), compiled))
     }
 
-    /// A library of code that was compiled before.
+    /// A library of code that was compiled before. Machine code in it runs with the rights of the process, so
+    /// take it only from where you would take a program.
     pub fn library_from_artifact(&self, artifact: Arc<Artifact>) -> Library {
         Library::new(self.clone(), CompiledLibrary::from_artifact(artifact))
     }

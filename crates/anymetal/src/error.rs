@@ -1,20 +1,27 @@
 //! The error of every fallible call of the crate.
 //!
-//! Invariant: a mistake in MSL is [`Error::Compile`] with rendered diagnostics; everything else that a device
-//! says is [`Error::Device`]; the rest are mistakes in a call, found before anything runs.
+//! Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device says is
+//! [`Error::Device`]; the rest are mistakes in a call, found before anything runs.
 
+use std::fmt;
+use std::sync::Arc;
+
+use anymetal_compiler::CompileError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// The source did not compile.
-    #[error("{diagnostics}")]
-    Compile {
-        /// All diagnostics, rendered with source lines.
-        diagnostics: String,
-        /// The same as JSON.
-        json: String,
+    /// The source or kernel did not compile.
+    #[error(transparent)]
+    Compile(CompileFailure),
+    /// A file that cannot be read.
+    #[error("{} cannot be read: {reason}", path.display())]
+    UnreadableFile {
+        /// Its path.
+        path: std::path::PathBuf,
+        /// What the system says.
+        reason: String,
     },
     /// The device refused or failed.
     #[error(transparent)]
@@ -93,7 +100,10 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Error::Device(error) => error.class(),
-            Error::Compile { .. }
+            // A machine without what compiling needs, or a bug: trying again does not help, rebuilding might.
+            Error::Compile(failure) if !failure.is_users() => ErrorClass::Lost,
+            Error::Compile(_)
+            | Error::UnreadableFile { .. }
             | Error::ArgumentCount { .. }
             | Error::UnknownArgument { .. }
             | Error::FunctionConstant { .. }
@@ -104,5 +114,57 @@ impl Error {
             | Error::RangeOutsideBuffer { .. }
             | Error::TooManyElements { .. } => ErrorClass::Caller,
         }
+    }
+}
+
+/// Why compiling failed: diagnostics of the source, or another reason.
+#[derive(Clone)]
+pub struct CompileFailure(Arc<CompileError>);
+
+impl CompileFailure {
+    /// For people: all diagnostics with source lines, in colour if wanted.
+    pub fn render_text(&self, colour: bool) -> String {
+        self.0.render_text(colour)
+    }
+
+    /// For programs: a JSON array of diagnostics.
+    pub fn render_json(&self) -> String {
+        self.0.render_json()
+    }
+
+    /// A stable name of the kind of failure.
+    pub fn id(&self) -> &'static str {
+        self.0.id()
+    }
+
+    /// Whether the user's input is at fault, rather than the machine or the compiler.
+    pub fn is_users(&self) -> bool {
+        self.0.is_users()
+    }
+}
+
+impl From<CompileError> for Error {
+    fn from(error: CompileError) -> Self {
+        Error::Compile(CompileFailure(Arc::new(error)))
+    }
+}
+
+impl std::error::Error for CompileFailure {}
+
+impl fmt::Display for CompileFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Debug for CompileFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("CompileFailure").field(&self.0).finish()
+    }
+}
+
+impl PartialEq for CompileFailure {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id() && self.render_text(false) == other.render_text(false)
     }
 }

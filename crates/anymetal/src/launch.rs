@@ -155,7 +155,7 @@ impl<'a> Launch<'a> {
             }
         };
         Ok(Dispatch {
-            pipeline: self.pipeline.hal().clone(),
+            pipeline: self.pipeline.for_group_size(group_size),
             bindings: std::mem::take(&mut self.bindings),
             threadgroup_memory: std::mem::take(&mut self.threadgroup_memory),
             grid,

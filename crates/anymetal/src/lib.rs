@@ -49,9 +49,10 @@ pub use argument::{Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unboun
 pub use buffer::{Buffer, BufferView};
 pub use bytemuck::Pod;
 pub use command_buffer::{BlitEncoder, CommandBuffer, ComputeEncoder};
+pub use compile::compiler_notes;
 pub use constants::{ConstantKey, FunctionConstants};
 pub use device::Device;
-pub use error::Error;
+pub use error::{CompileFailure, Error};
 pub use extent::Extent;
 pub use half::{bf16, f16};
 pub use launch::Launch;

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use anymetal_hal::artifact::FunctionConstantInfo;
+use anymetal_hal::artifact::KernelInfo;
 
 use crate::compile::CompiledLibrary;
 use crate::constants::FunctionConstants;
 use crate::device::Device;
 use crate::error::Error;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Specialiser};
 
 /// How source is compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct CompileOptions {
     pub math_mode: MathMode,
     /// Whether accesses are checked against what is bound.
     pub check_mode: CheckMode,
+    /// The version of MSL, as `__METAL_VERSION__` gives it: 320 for Metal 3.2.
+    pub language_version: u32,
 }
 
 impl Default for CompileOptions {
@@ -33,6 +35,7 @@ impl Default for CompileOptions {
             include_folders: Vec::new(),
             math_mode: MathMode::default(),
             check_mode: CheckMode::default(),
+            language_version: 320,
         }
     }
 }
@@ -81,9 +84,9 @@ impl Library {
         self.compiled.kernel_names()
     }
 
-    /// The function constants that the library's kernels depend on.
-    pub fn function_constants(&self) -> Vec<FunctionConstantInfo> {
-        self.compiled.function_constants()
+    /// A kernel's arguments, function constants and limits, without making it ready to run.
+    pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        self.compiled.reflect(kernel)
     }
 
     /// The diagnostics that did not stop compilation, rendered; empty if there are none.
@@ -98,7 +101,13 @@ impl Library {
 
     /// Makes a kernel ready to run, with values for its function constants.
     pub fn pipeline_with(&self, kernel: &str, constants: &FunctionConstants) -> Result<Pipeline, Error> {
-        let artifact = self.compiled.artifact(kernel, constants, self.device.hal().as_ref())?;
-        Ok(Pipeline::new(self.device.hal().pipeline(&artifact, kernel)?))
+        let artifact = self.compiled.artifact(kernel, constants, None)?;
+        let general = self.device.hal().pipeline(&artifact, kernel)?;
+        let specialiser = Specialiser {
+            compiled: self.compiled.clone(),
+            device: self.device.clone(),
+            constants: constants.clone(),
+        };
+        Ok(Pipeline::new(general, specialiser))
     }
 }

@@ -1,27 +1,101 @@
 //! Pipelines: kernels ready to run, with their reflection.
+//!
+//! Owns [`Pipeline`] and the choice between code for any threadgroup size and code for one. Invariant: both
+//! give the same results and the same errors; the second exists only where it is expected to pay.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 
+use crate::compile::CompiledLibrary;
+use crate::constants::FunctionConstants;
+use crate::device::Device;
 use crate::error::Error;
 use crate::extent::default_group_size;
+
+/// How many threadgroup sizes get code of their own.
+const MOST_SPECIALISED: usize = 8;
 
 /// A kernel ready to run on one device. Clones share the code.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    inner: Arc<dyn HalPipeline>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// For any threadgroup size.
+    general: Arc<dyn HalPipeline>,
+    specialised: Mutex<Vec<Specialised>>,
+    specialiser: Specialiser,
+}
+
+/// Code for one threadgroup size.
+#[derive(Debug)]
+struct Specialised {
+    size: [u32; 3],
+    /// `None`: it was tried and cannot be made.
+    pipeline: Option<Arc<dyn HalPipeline>>,
+}
+
+/// What making code for one threadgroup size needs.
+#[derive(Debug)]
+pub(crate) struct Specialiser {
+    pub(crate) compiled: CompiledLibrary,
+    pub(crate) device: Device,
+    pub(crate) constants: FunctionConstants,
 }
 
 impl Pipeline {
-    pub(crate) fn new(inner: Arc<dyn HalPipeline>) -> Self {
-        Pipeline { inner }
+    pub(crate) fn new(general: Arc<dyn HalPipeline>, specialiser: Specialiser) -> Self {
+        Pipeline { shared: Arc::new(Shared { general, specialised: Mutex::default(), specialiser }) }
+    }
+
+    /// The code to run with threadgroups of that size. The first launch with a new size may compile.
+    pub(crate) fn for_group_size(&self, size: [u32; 3]) -> Arc<dyn HalPipeline> {
+        let general = &self.shared.general;
+        if !self.specialisation_pays() {
+            return Arc::clone(general);
+        }
+        // Held while compiling: a second launch with the same size waits instead of compiling too.
+        let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match known.iter().find(|specialised| specialised.size == size) {
+            Some(specialised) => specialised.pipeline.clone(),
+            None if known.len() >= MOST_SPECIALISED => None,
+            None => {
+                let pipeline = self.specialise(size);
+                known.push(Specialised { size, pipeline: pipeline.clone() });
+                pipeline
+            }
+        };
+        found.unwrap_or_else(|| Arc::clone(general))
+    }
+
+    /// Kernels that share threadgroup memory run a threadgroup in parts between barriers; a known number of
+    /// SIMD-groups lets each part be unrolled. Others run thread by thread whatever the size.
+    fn specialisation_pays(&self) -> bool {
+        let kernel = self.kernel();
+        let threadgroup_memory = kernel.threadgroup_static_bytes > 0 || kernel.threadgroup_slots() > 0;
+        threadgroup_memory
+            && kernel.specialised_group.is_none()
+            && self.shared.specialiser.compiled.can_specialise()
+    }
+
+    /// Wrong sizes and failures leave the general code, which tells what is wrong.
+    fn specialise(&self, size: [u32; 3]) -> Option<Arc<dyn HalPipeline>> {
+        let threads = size.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent))?;
+        if threads == 0 || threads > self.kernel().max_threads_per_threadgroup {
+            return None;
+        }
+        let Specialiser { compiled, device, constants } = &self.shared.specialiser;
+        let artifact = compiled.artifact(self.name(), constants, Some(size)).ok()?;
+        device.hal().pipeline(&artifact, self.name()).ok()
     }
 
     /// The kernel's reflection: arguments, limits, attributes.
     pub fn kernel(&self) -> &KernelInfo {
-        self.inner.kernel()
+        self.shared.general.kernel()
     }
 
     /// The kernel's name.
@@ -44,9 +118,9 @@ impl Pipeline {
         self.kernel().threadgroup_static_bytes
     }
 
-    /// The pipeline below.
+    /// The pipeline below, for any threadgroup size.
     pub fn hal(&self) -> &Arc<dyn HalPipeline> {
-        &self.inner
+        &self.shared.general
     }
 
     /// The buffer arguments in the order of their Metal indices, disabled ones left out.

@@ -1,0 +1,123 @@
+//! The public crate from source to result: compile, run, read back, and what is told when something is wrong.
+
+use anymetal::{CompileOptions, Device, DeviceError, Error, FunctionConstants};
+
+const SOURCE: &str = r"
+#include <metal_stdlib>
+using namespace metal;
+
+constant int factor [[function_constant(3)]];
+
+kernel void saxpy(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
+                  constant float& a [[buffer(2)]], uint i [[thread_position_in_grid]]) {
+    y[i] += a * x[i];
+}
+
+kernel void scaled(device int* out, uint i [[thread_position_in_grid]]) {
+    out[i] = int(i) * factor;
+}
+
+kernel void reversed(device const int* in, device int* out, uint i [[thread_position_in_threadgroup]],
+                     uint g [[threadgroup_position_in_grid]], uint n [[threads_per_threadgroup]]) {
+    threadgroup int tile[256];
+    tile[i] = in[g * n + i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[g * n + i] = tile[n - 1 - i];
+}
+";
+
+fn library() -> Result<anymetal::Library, Error> {
+    let options = CompileOptions { file_name: "test.metal".into(), ..CompileOptions::default() };
+    Device::system_default()?.library_from_source_with(SOURCE, &options)
+}
+
+#[test]
+fn saxpy_from_source() -> Result<(), Error> {
+    let library = library()?;
+    assert_eq!(library.kernel_names(), ["saxpy", "scaled", "reversed"]);
+    let device = library.device();
+    let (saxpy, queue) = (library.pipeline("saxpy")?, device.queue()?);
+    for count in [0usize, 1, 31, 33, 1000, (1 << 20) + 7] {
+        let xs: Vec<f32> = (0..count).map(|i| i as f32).collect();
+        let (x, y) = (device.buffer(&xs)?, device.buffer(&vec![1.0f32; count])?);
+        queue.launch(&saxpy).arg(&x).arg(&y).arg(2.0f32).threads(count).submit()?.wait()?;
+        assert_eq!(y.read()?, xs.iter().map(|x| 1.0 + 2.0 * x).collect::<Vec<f32>>());
+    }
+    Ok(())
+}
+
+#[test]
+fn function_constants_are_given_by_index_or_name() -> Result<(), Error> {
+    let library = library()?;
+    let (out, queue) = (library.device().buffer_zeroed::<i32>(40)?, library.device().queue()?);
+    for constants in [FunctionConstants::new().with(3, -2), FunctionConstants::new().with("factor", -2)] {
+        let scaled = library.pipeline_with("scaled", &constants)?;
+        queue.launch(&scaled).arg(&out).threads(40).submit()?.wait()?;
+        assert_eq!(out.read()?, (0..40).map(|i| i * -2).collect::<Vec<i32>>());
+    }
+    assert!(matches!(library.pipeline("scaled"), Err(Error::Compile(failure)) if failure.is_users()));
+    Ok(())
+}
+
+#[test]
+fn threadgroups_of_every_size_share_their_memory() -> Result<(), Error> {
+    let library = library()?;
+    let (reversed, queue) = (library.pipeline("reversed")?, library.device().queue()?);
+    let numbers: Vec<i32> = (0..1024).collect();
+    let (input, out) = (library.device().buffer(&numbers)?, library.device().buffer_zeroed::<i32>(1024)?);
+    for size in [1u32, 32, 64, 128, 256, 64] {
+        queue
+            .launch(&reversed)
+            .arg(&input)
+            .arg(&out)
+            .groups(1024 / size)
+            .group_size(size)
+            .submit()?
+            .wait()?;
+        let expected = |i: i32| i / size as i32 * size as i32 + size as i32 - 1 - i % size as i32;
+        assert_eq!(
+            out.read()?,
+            numbers.iter().map(|&i| expected(i)).collect::<Vec<i32>>(),
+            "groups of {size}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn an_access_out_of_bounds_names_kernel_argument_index_and_line() -> Result<(), Error> {
+    let library = library()?;
+    let (saxpy, queue) = (library.pipeline("saxpy")?, library.device().queue()?);
+    let (x, y) = (library.device().buffer(&[1.0f32; 100])?, library.device().buffer(&[1.0f32; 90])?);
+    let error = queue.launch(&saxpy).arg(&x).arg(&y).arg(1.0f32).threads(100).submit()?.wait().unwrap_err();
+    let Error::Device(DeviceError::OutOfBounds(fault)) = &error else { panic!("{error}") };
+    assert_eq!(
+        (fault.kernel.as_str(), fault.argument, fault.argument_name.as_str()),
+        ("saxpy", Some(1), "y")
+    );
+    assert_eq!((fault.element_index, fault.bound_elements), (Some(90), Some(90)));
+    assert!(fault.file.ends_with("test.metal") && fault.line == 9, "{error}");
+    Ok(())
+}
+
+#[test]
+fn broken_source_comes_back_as_diagnostics() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let error =
+        device.library_from_source("kernel void f(device float* x) { x[0] = y; }").and_then(|library| {
+            // Checked at the latest when the kernel is asked for.
+            library.pipeline("f").map(drop)
+        });
+    let Err(Error::Compile(failure)) = error else { panic!("{error:?}") };
+    assert!(failure.is_users() && failure.render_text(false).contains('y'), "{failure}");
+    assert!(failure.render_json().starts_with('['));
+    let Err(Error::Compile(unknown)) = library()?.pipeline("saxpi") else {
+        panic!("an unknown kernel was found")
+    };
+    assert!(unknown.to_string().contains("did you mean `saxpy`?"), "{unknown}");
+    assert!(matches!(
+        device.library_from_file("no such file.metal", &CompileOptions::default()),
+        Err(Error::UnreadableFile { .. })
+    ));
+    Ok(())
+}
