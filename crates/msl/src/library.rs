@@ -2,8 +2,8 @@
 //!
 //! One main text includes the headers in order, as if a program included all `<metal_…>` headers and
 //! `<simd/simd.h>`; what the text cannot express it calls by the names of [`crate::builtins`]. Names
-//! starting with `__am_` are internal. Invariant: the headers preprocess, parse and check without
-//! diagnostics (tests see to it).
+//! starting with `__am_` are those builtins; names starting with `__lib_` are internal to the headers.
+//! Invariant: the headers preprocess, parse and check without diagnostics (tests see to it).
 //!
 //! To add a function, write it into the header of its family; functions are checked when first used.
 

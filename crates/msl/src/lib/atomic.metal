@@ -20,34 +20,34 @@ typedef _atomic<ulong> atomic_ulong;
 typedef _atomic<float> atomic_float;
 
 // Which types have which operations.
-template <typename T> constexpr constant bool __am_atomic_integer = __is_same(T, int) || __is_same(T, uint) || __is_same(T, ulong) || __is_same(T, long);
-template <typename T> constexpr constant bool __am_atomic_number = __am_atomic_integer<T> || __is_same(T, float);
-template <typename T> constexpr constant bool __am_atomic_any = __am_atomic_number<T> || __is_same(T, bool);
+template <typename T> constexpr constant bool __lib_atomic_integer = __is_same(T, int) || __is_same(T, uint) || __is_same(T, ulong) || __is_same(T, long);
+template <typename T> constexpr constant bool __lib_atomic_number = __lib_atomic_integer<T> || __is_same(T, float);
+template <typename T> constexpr constant bool __lib_atomic_any = __lib_atomic_number<T> || __is_same(T, bool);
 
 // Whether a compare-and-exchange took place: by the bits.
-template <typename T> bool __am_same_bits(T a, T b) { return a == b; }
-bool __am_same_bits(float a, float b) { return __am_as_type<uint>(a) == __am_as_type<uint>(b); }
+template <typename T> bool __lib_same_bits(T a, T b) { return a == b; }
+bool __lib_same_bits(float a, float b) { return __am_as_type<uint>(a) == __am_as_type<uint>(b); }
 
 #define __AM_MODIFY(SPACE, NAME, BUILTIN, CLASS) \
-  template <typename T, typename = enable_if_t<__am_atomic_##CLASS<T>>> \
+  template <typename T, typename = enable_if_t<__lib_atomic_##CLASS<T>>> \
   T atomic_##NAME##_explicit(volatile SPACE _atomic<T>* object, typename _atomic<T>::value_type operand, memory_order) { \
     return BUILTIN(&object->__s, operand); \
   }
 #define __AM_ATOMICS(SPACE) \
-  template <typename T, typename = enable_if_t<__am_atomic_any<T>>> \
+  template <typename T, typename = enable_if_t<__lib_atomic_any<T>>> \
   T atomic_load_explicit(const volatile SPACE _atomic<T>* object, memory_order) { \
     return __am_atomic_load(&object->__s); \
   } \
-  template <typename T, typename = enable_if_t<__am_atomic_any<T>>> \
+  template <typename T, typename = enable_if_t<__lib_atomic_any<T>>> \
   void atomic_store_explicit(volatile SPACE _atomic<T>* object, typename _atomic<T>::value_type desired, memory_order) { \
     __am_atomic_store(&object->__s, desired); \
   } \
-  template <typename T, typename = enable_if_t<__am_atomic_any<T>>> \
+  template <typename T, typename = enable_if_t<__lib_atomic_any<T>>> \
   bool atomic_compare_exchange_weak_explicit( \
       volatile SPACE _atomic<T>* object, thread typename _atomic<T>::value_type* expected, \
       typename _atomic<T>::value_type desired, memory_order, memory_order) { \
     T old = __am_atomic_cas(&object->__s, *expected, desired); \
-    bool exchanged = __am_same_bits(old, *expected); \
+    bool exchanged = __lib_same_bits(old, *expected); \
     *expected = old; \
     return exchanged; \
   } \

@@ -3,7 +3,35 @@
 
 namespace metal {
 
-// T: the type. U: its unsigned counterpart. N: bits of an element. V: T's element, for splatted counts.
+// N is the number of bits of an element, U the unsigned counterpart of T.
+template <typename U, typename T> T __lib_rotate(T x, T n, uint N) {
+  U v = U(x);
+  U s = U(n) & U(N - 1);
+  return T(U(v << s) | U(v >> (U(U(0) - s) & U(N - 1))));
+}
+template <typename T> T __lib_extract_bits(T x, uint offset, uint bits, uint N) {
+  uint above = (N - bits - offset) & (N - 1);
+  return bits == 0 ? T(0) : T(T(x << T(above)) >> T((N - bits) & (N - 1)));
+}
+template <typename U, typename T> T __lib_insert_bits(T base, T insert, uint offset, uint bits, uint N) {
+  if (bits == 0) return base;
+  U mask = U(U(U(~U(0)) >> U((N - bits) & (N - 1))) << U(offset & (N - 1)));
+  return T((U(base) & U(~mask)) | (U(U(insert) << U(offset & (N - 1))) & mask));
+}
+// With 64 bits, from both halves of the product.
+template <typename U, typename T> T __lib_madsat_long(T x, T y, T z) {
+  U low = U(x) * U(y);
+  U sum = low + U(z);
+  T high = __am_mulhi(x, y) + (z >> T(63)) + __am_select(T(0), T(1), sum < low);
+  return __am_select(T(sum), __am_select(T(LONG_MAX), T(LONG_MIN), high < T(0)), high != (T(sum) >> T(63)));
+}
+template <typename T> T __lib_madsat_ulong(T x, T y, T z) {
+  T low = x * y;
+  T sum = low + z;
+  return __am_select(sum, T(ULONG_MAX), (__am_mulhi(x, y) != T(0)) | (sum < low));
+}
+
+// T is the type, U its unsigned counterpart, N the number of bits of an element.
 #define __AM_INTEGER(T, U, N) \
   T abs(T x) { return __am_abs(x); } \
   U absdiff(T x, T y) { return U(U(__am_max(x, y)) - U(__am_min(x, y))); } \
@@ -23,38 +51,15 @@ namespace metal {
   T ctz(T x) { return __am_ctz(x); } \
   T popcount(T x) { return __am_popcount(x); } \
   T reverse_bits(T x) { return __am_reverse_bits(x); } \
-  T rotate(T x, T n) { \
-    U v = U(x); \
-    U s = U(n) & U(N - 1); \
-    return T(U(v << s) | U(v >> (U(U(0) - s) & U(N - 1)))); \
-  } \
-  T extract_bits(T x, uint offset, uint bits) { \
-    uint above = (N - bits - offset) & (N - 1); \
-    return bits == 0 ? T(0) : T(T(x << T(above)) >> T(N - bits)); \
-  } \
-  T insert_bits(T base, T insert, uint offset, uint bits) { \
-    if (bits == 0) return base; \
-    U mask = U(U(U(~U(0)) >> U(N - bits)) << U(offset)); \
-    return T((U(base) & U(~mask)) | (U(U(insert) << U(offset)) & mask)); \
-  }
+  T rotate(T x, T n) { return __lib_rotate<U>(x, n, N); } \
+  T extract_bits(T x, uint offset, uint bits) { return __lib_extract_bits(x, offset, bits, N); } \
+  T insert_bits(T x, T y, uint offset, uint bits) { return __lib_insert_bits<U>(x, y, offset, bits, N); }
 // Products of the narrower types are exact in W, 64 bits wide; LOW and HIGH are the limits of T.
 #define __AM_MADSAT(T, W, LOW, HIGH) \
-  T madsat(T x, T y, T z) { \
-    return T(__am_min(__am_max(W(x) * W(y) + W(z), W(LOW)), W(HIGH))); \
-  }
-// With 64 bits, from both halves of the product.
+  T madsat(T x, T y, T z) { return T(__am_min(__am_max(W(x) * W(y) + W(z), W(LOW)), W(HIGH))); }
 #define __AM_MADSAT_LONG(T, U) \
-  T madsat(T x, T y, T z) { \
-    U low = U(x) * U(y); \
-    U sum = low + U(z); \
-    T high = __am_mulhi(x, y) + (z >> T(63)) + __am_select(T(0), T(1), sum < low); \
-    return __am_select(T(sum), __am_select(T(LONG_MAX), T(LONG_MIN), high < T(0)), high != (T(sum) >> T(63))); \
-  } \
-  U madsat(U x, U y, U z) { \
-    U low = x * y; \
-    U sum = low + z; \
-    return __am_select(sum, U(ULONG_MAX), (__am_mulhi(x, y) != U(0)) | (sum < low)); \
-  }
+  T madsat(T x, T y, T z) { return __lib_madsat_long<U>(x, y, z); } \
+  U madsat(U x, U y, U z) { return __lib_madsat_ulong(x, y, z); }
 #define __AM_MUL24(T) \
   T mul24(T x, T y) { return x * y; } \
   T mad24(T x, T y, T z) { return x * y + z; }

@@ -73,6 +73,9 @@ namespace fast { __AM_ALIASES(__am_fast_) }
 namespace precise { __AM_ALIASES(__am_precise_) }
 #undef __AM_ALIASES
 
+// The fraction of x, whose whole part is known: of x's sign, 0 for infinities.
+template <typename T> T __lib_modf(T x, T whole) { return __am_copysign(__am_select(x - whole, T(0), __am_isinf(x)), x); }
+
 // What is made of several builtins: per type T, with I the integers of its length, BELOW the greatest
 // number below 1, and P the builtins' prefix.
 #define __AM_MIXED(T, I, BELOW, P) \
@@ -88,11 +91,7 @@ namespace precise { __AM_ALIASES(__am_precise_) }
   T clamp(T x, T low, T high) { return P##fmin(P##fmax(x, low), high); } \
   T saturate(T x) { return P##fmin(P##fmax(x, T(0)), T(1)); } \
   T sincos(T x, thread T& cosine) { cosine = P##cos(x); return P##sin(x); } \
-  T modf(T x, thread T& whole) { \
-    T t = P##trunc(x); \
-    whole = t; \
-    return __am_copysign(__am_select(x - t, T(0), __am_isinf(x)), x); \
-  } \
+  T modf(T x, thread T& whole) { return __lib_modf(x, whole = P##trunc(x)); } \
   T frexp(T x, thread I& exponent) { exponent = __am_frexp_exponent(x); return __am_frexp_mantissa(x); } \
   T ldexp(T x, I k) { return __am_ldexp(x, k); } \
   I ilogb(T x) { return __am_ilogb(x); }
@@ -111,14 +110,18 @@ namespace precise { __AM_MIXED_FLOAT(__am_precise_) }
 #undef __AM_MIXED
 
 // <metal_common>, but for clamp and saturate.
+template <typename T> T __lib_sign(T x) {
+  return __am_select(__am_select(__am_select(x, T(0), __am_isnan(x)), T(1), x > T(0)), T(-1), x < T(0));
+}
+template <typename T> T __lib_smoothstep(T edge0, T edge1, T x) {
+  T t = __am_fmin(__am_fmax((x - edge0) / (edge1 - edge0), T(0)), T(1));
+  return t * t * (T(3) - T(2) * t);
+}
 #define __AM_COMMON(T) \
   T mix(T x, T y, T a) { return x + (y - x) * a; } \
-  T sign(T x) { return __am_select(__am_select(__am_select(x, T(0), __am_isnan(x)), T(1), x > T(0)), T(-1), x < T(0)); } \
+  T sign(T x) { return __lib_sign(x); } \
   T step(T edge, T x) { return __am_select(T(1), T(0), x < edge); } \
-  T smoothstep(T edge0, T edge1, T x) { \
-    T t = __am_fmin(__am_fmax((x - edge0) / (edge1 - edge0), T(0)), T(1)); \
-    return t * t * (T(3) - T(2) * t); \
-  }
+  T smoothstep(T edge0, T edge1, T x) { return __lib_smoothstep(edge0, edge1, x); }
 __AM_COMMON(float) __AM_COMMON(float2) __AM_COMMON(float3) __AM_COMMON(float4)
 __AM_COMMON(half) __AM_COMMON(half2) __AM_COMMON(half3) __AM_COMMON(half4)
 #undef __AM_COMMON

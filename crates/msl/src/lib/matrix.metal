@@ -1,7 +1,44 @@
-// <metal_matrix>: products, transpose and determinant. A matrix is its columns. Sums, differences and
-// products with a scalar are the checker's.
+// <metal_matrix>: the operators, transpose and determinant. A matrix is its columns. Scalars convert to
+// the element type.
 
 namespace metal {
+
+#define __AM_ELEMENTWISE(OP) \
+  template <typename T, int C, int R> matrix<T, C, R> operator OP(matrix<T, C, R> a, matrix<T, C, R> b) { \
+    matrix<T, C, R> result; \
+    for (int c = 0; c < C; c++) result[c] = a[c] OP b[c]; \
+    return result; \
+  }
+__AM_ELEMENTWISE(+)
+__AM_ELEMENTWISE(-)
+#undef __AM_ELEMENTWISE
+template <typename T, int C, int R> matrix<T, C, R> operator-(matrix<T, C, R> m) {
+  matrix<T, C, R> result;
+  for (int c = 0; c < C; c++) result[c] = -m[c];
+  return result;
+}
+template <typename T, int C, int R> matrix<T, C, R> operator+(matrix<T, C, R> m) { return m; }
+template <typename T, int C, int R> matrix<T, C, R> operator*(matrix<T, C, R> m, typename __lib_identity<T>::type s) {
+  matrix<T, C, R> result;
+  for (int c = 0; c < C; c++) result[c] = m[c] * s;
+  return result;
+}
+template <typename T, int C, int R> matrix<T, C, R> operator*(typename __lib_identity<T>::type s, matrix<T, C, R> m) {
+  matrix<T, C, R> result;
+  for (int c = 0; c < C; c++) result[c] = s * m[c];
+  return result;
+}
+template <typename T, int C, int R> matrix<T, C, R> operator/(matrix<T, C, R> m, typename __lib_identity<T>::type s) {
+  matrix<T, C, R> result;
+  for (int c = 0; c < C; c++) result[c] = m[c] / s;
+  return result;
+}
+template <typename T, int C, int R> bool operator==(matrix<T, C, R> a, matrix<T, C, R> b) {
+  bool same = true;
+  for (int c = 0; c < C; c++) same = same && __am_all(a[c] == b[c]);
+  return same;
+}
+template <typename T, int C, int R> bool operator!=(matrix<T, C, R> a, matrix<T, C, R> b) { return !(a == b); }
 
 template <typename T, int C, int R> vec<T, R> operator*(matrix<T, C, R> m, vec<T, C> v) {
   vec<T, R> sum = m[0] * v[0];
@@ -34,10 +71,21 @@ template <typename T, int K, int R, int C> matrix<T, C, R> operator*(matrix<T, K
   }
   return product;
 }
-template <typename T, int N> thread matrix<T, N, N>& operator*=(thread matrix<T, N, N>& a, matrix<T, N, N> b) {
-  a = a * b;
-  return a;
-}
+#define __AM_COMPOUND(SPACE) \
+  template <typename T, int C, int R> \
+  SPACE matrix<T, C, R>& operator+=(SPACE matrix<T, C, R>& a, matrix<T, C, R> b) { return a = a + b; } \
+  template <typename T, int C, int R> \
+  SPACE matrix<T, C, R>& operator-=(SPACE matrix<T, C, R>& a, matrix<T, C, R> b) { return a = a - b; } \
+  template <typename T, int C, int R> \
+  SPACE matrix<T, C, R>& operator*=(SPACE matrix<T, C, R>& a, matrix<T, C, C> b) { return a = a * b; } \
+  template <typename T, int C, int R> \
+  SPACE matrix<T, C, R>& operator*=(SPACE matrix<T, C, R>& a, typename __lib_identity<T>::type s) { return a = a * s; } \
+  template <typename T, int C, int R> \
+  SPACE matrix<T, C, R>& operator/=(SPACE matrix<T, C, R>& a, typename __lib_identity<T>::type s) { return a = a / s; }
+__AM_COMPOUND(thread)
+__AM_COMPOUND(device)
+__AM_COMPOUND(threadgroup)
+#undef __AM_COMPOUND
 
 template <typename T, int C, int R> matrix<T, R, C> transpose(matrix<T, C, R> m) {
   matrix<T, R, C> result;

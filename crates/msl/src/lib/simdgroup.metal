@@ -4,29 +4,29 @@
 namespace metal {
 
 // The specification leaves out `bool` and 64-bit integers; it is silent on bfloat, which works.
-template <typename T> constexpr constant bool __am_shared_element =
+template <typename T> constexpr constant bool __lib_shared_element =
     __is_arithmetic(T) && !__is_same(T, bool) && sizeof(T) <= 4;
-template <typename T> constexpr constant bool __am_shared = __am_shared_element<typename __am_element<T>::type>;
-template <typename T> constexpr constant bool __am_shared_integer =
-    __am_shared<T> && __is_integral(typename __am_element<T>::type);
-template <typename T> constexpr constant bool __am_quad_element =
+template <typename T> constexpr constant bool __lib_shared = __lib_shared_element<typename __lib_element<T>::type>;
+template <typename T> constexpr constant bool __lib_shared_integer =
+    __lib_shared<T> && __is_integral(typename __lib_element<T>::type);
+template <typename T> constexpr constant bool __lib_quad_element =
     __is_arithmetic(T) && !__is_same(T, bool);
-template <typename T> constexpr constant bool __am_quad = __am_quad_element<typename __am_element<T>::type>;
-template <typename T> constexpr constant bool __am_quad_integer =
-    __am_quad<T> && __is_integral(typename __am_element<T>::type);
+template <typename T> constexpr constant bool __lib_quad = __lib_quad_element<typename __lib_element<T>::type>;
+template <typename T> constexpr constant bool __lib_quad_integer =
+    __lib_quad<T> && __is_integral(typename __lib_element<T>::type);
 
 template <typename T, typename _E = void> struct __is_valid_simdgroup_type
-    : bool_constant<__am_shared<T> && !__is_same(typename __am_element<T>::type, bfloat)> {};
+    : bool_constant<__lib_shared<T> && !__is_same(typename __lib_element<T>::type, bfloat)> {};
 
 #define __AM_REDUCE(NAME, CLASS) \
-  template <typename T, typename = enable_if_t<__am_##CLASS<T>>> T NAME(T data) { return __am_##NAME(data); }
+  template <typename T, typename = enable_if_t<__lib_##CLASS<T>>> T NAME(T data) { return __am_##NAME(data); }
 #define __AM_PERMUTE(NAME, BUILTIN) \
-  template <typename T, typename = enable_if_t<__am_shared<T>>> T NAME(T data, ushort lane) { return BUILTIN(data, lane); }
+  template <typename T, typename = enable_if_t<__lib_shared<T>>> T NAME(T data, ushort lane) { return BUILTIN(data, lane); }
 #define __AM_FILL(NAME) \
-  template <typename T, typename = enable_if_t<__am_shared<T>>> T NAME(T data, T filling, ushort delta) { \
+  template <typename T, typename = enable_if_t<__lib_shared<T>>> T NAME(T data, T filling, ushort delta) { \
     return __am_##NAME(data, filling, delta, 32u); \
   } \
-  template <typename T, typename = enable_if_t<__am_shared<T>>> T NAME(T data, T filling, ushort delta, ushort modulo) { \
+  template <typename T, typename = enable_if_t<__lib_shared<T>>> T NAME(T data, T filling, ushort delta, ushort modulo) { \
     return __am_##NAME(data, filling, delta, modulo); \
   }
 
@@ -75,22 +75,22 @@ bool simd_is_helper_thread() { return false; }
 
 // Quad-groups: what has no builtin is made of SIMD-group operations on the four lanes.
 
-uint __am_quad_lane() { return __am_thread_index_in_simdgroup() & 3u; }
-uint __am_quad_base() { return __am_thread_index_in_simdgroup() & ~3u; }
-uint __am_quad_bits(bool expr) { return uint(__am_simd_ballot(expr) >> __am_quad_base()) & 15u; }
-uint __am_quad_active() { return uint(__am_simd_active_mask() >> __am_quad_base()) & 15u; }
-template <typename T> T __am_quad_rotate(T data, uint distance) {
-  return __am_simd_shuffle(data, __am_quad_base() | ((__am_quad_lane() + distance) & 3u));
+uint __lib_quad_lane() { return __am_thread_index_in_simdgroup() & 3u; }
+uint __lib_quad_base() { return __am_thread_index_in_simdgroup() & ~3u; }
+uint __lib_quad_bits(bool expr) { return uint(__am_simd_ballot(expr) >> __lib_quad_base()) & 15u; }
+uint __lib_quad_active() { return uint(__am_simd_active_mask() >> __lib_quad_base()) & 15u; }
+template <typename T> T __lib_quad_rotate(T data, uint distance) {
+  return __am_simd_shuffle(data, __lib_quad_base() | ((__lib_quad_lane() + distance) & 3u));
 }
 
 #define __AM_QUAD(NAME) \
-  template <typename T, typename = enable_if_t<__am_quad<T>>> T NAME(T data) { return __am_##NAME(data); }
+  template <typename T, typename = enable_if_t<__lib_quad<T>>> T NAME(T data) { return __am_##NAME(data); }
 #define __AM_QUAD_PERMUTE(NAME) \
-  template <typename T, typename = enable_if_t<__am_quad<T>>> T NAME(T data, ushort lane) { return __am_##NAME(data, lane); }
+  template <typename T, typename = enable_if_t<__lib_quad<T>>> T NAME(T data, ushort lane) { return __am_##NAME(data, lane); }
 // Combines the values of those active lanes that are among LANES (bits 0 to 3).
 #define __AM_QUAD_FOLD(NAME, CLASS, START, OP, LANES) \
-  template <typename T, typename = enable_if_t<__am_##CLASS<T>>> T NAME(T data) { \
-    uint lanes = __am_quad_active() & (LANES); \
+  template <typename T, typename = enable_if_t<__lib_##CLASS<T>>> T NAME(T data) { \
+    uint lanes = __lib_quad_active() & (LANES); \
     T result = START; \
     for (uint i = 0; i < 4; i++) { \
       T other = __am_quad_shuffle(data, i); \
@@ -99,11 +99,11 @@ template <typename T> T __am_quad_rotate(T data, uint distance) {
     return result; \
   }
 #define __AM_QUAD_FILL(WAY) \
-  template <typename T, typename = enable_if_t<__am_quad<T>>> \
+  template <typename T, typename = enable_if_t<__lib_quad<T>>> \
   T quad_shuffle_and_fill_##WAY(T data, T filling, ushort delta) { \
     return __am_simd_shuffle_and_fill_##WAY(data, filling, delta, 4u); \
   } \
-  template <typename T, typename = enable_if_t<__am_quad<T>>> \
+  template <typename T, typename = enable_if_t<__lib_quad<T>>> \
   T quad_shuffle_and_fill_##WAY(T data, T filling, ushort delta, ushort modulo) { \
     return __am_simd_shuffle_and_fill_##WAY(data, filling, delta, modulo); \
   }
@@ -120,20 +120,20 @@ __AM_QUAD_PERMUTE(quad_shuffle_down)
 __AM_QUAD_FOLD(quad_and, quad_integer, T(~T(0)), &, 15u)
 __AM_QUAD_FOLD(quad_or, quad_integer, T(0), |, 15u)
 __AM_QUAD_FOLD(quad_xor, quad_integer, T(0), ^, 15u)
-__AM_QUAD_FOLD(quad_prefix_inclusive_sum, quad, T(0), +, (2u << __am_quad_lane()) - 1u)
-__AM_QUAD_FOLD(quad_prefix_exclusive_sum, quad, T(0), +, (1u << __am_quad_lane()) - 1u)
-__AM_QUAD_FOLD(quad_prefix_inclusive_product, quad, T(1), *, (2u << __am_quad_lane()) - 1u)
-__AM_QUAD_FOLD(quad_prefix_exclusive_product, quad, T(1), *, (1u << __am_quad_lane()) - 1u)
+__AM_QUAD_FOLD(quad_prefix_inclusive_sum, quad, T(0), +, (2u << __lib_quad_lane()) - 1u)
+__AM_QUAD_FOLD(quad_prefix_exclusive_sum, quad, T(0), +, (1u << __lib_quad_lane()) - 1u)
+__AM_QUAD_FOLD(quad_prefix_inclusive_product, quad, T(1), *, (2u << __lib_quad_lane()) - 1u)
+__AM_QUAD_FOLD(quad_prefix_exclusive_product, quad, T(1), *, (1u << __lib_quad_lane()) - 1u)
 __AM_QUAD_FILL(up)
 __AM_QUAD_FILL(down)
-template <typename T, typename = enable_if_t<__am_quad<T>>> T quad_shuffle_rotate_up(T data, ushort delta) {
-  return __am_quad_rotate(data, 0u - delta);
+template <typename T, typename = enable_if_t<__lib_quad<T>>> T quad_shuffle_rotate_up(T data, ushort delta) {
+  return __lib_quad_rotate(data, 0u - delta);
 }
-template <typename T, typename = enable_if_t<__am_quad<T>>> T quad_shuffle_rotate_down(T data, ushort delta) {
-  return __am_quad_rotate(data, delta);
+template <typename T, typename = enable_if_t<__lib_quad<T>>> T quad_shuffle_rotate_down(T data, ushort delta) {
+  return __lib_quad_rotate(data, delta);
 }
-template <typename T, typename = enable_if_t<__am_quad<T>>> T quad_broadcast_first(T data) {
-  return __am_quad_shuffle(data, __am_ctz(__am_quad_active()));
+template <typename T, typename = enable_if_t<__lib_quad<T>>> T quad_broadcast_first(T data) {
+  return __am_quad_shuffle(data, __am_ctz(__lib_quad_active()));
 }
 
 #undef __AM_QUAD
@@ -150,11 +150,11 @@ struct quad_vote {
   vote_t __v;
 };
 
-quad_vote quad_ballot(bool expr) { return quad_vote(__am_quad_bits(expr)); }
-quad_vote quad_active_threads_mask() { return quad_vote(__am_quad_active()); }
-bool quad_all(bool expr) { return __am_quad_bits(!expr) == 0; }
-bool quad_any(bool expr) { return __am_quad_bits(expr) != 0; }
-bool quad_is_first() { return __am_quad_lane() == __am_ctz(__am_quad_active()); }
+quad_vote quad_ballot(bool expr) { return quad_vote(__lib_quad_bits(expr)); }
+quad_vote quad_active_threads_mask() { return quad_vote(__lib_quad_active()); }
+bool quad_all(bool expr) { return __lib_quad_bits(!expr) == 0; }
+bool quad_any(bool expr) { return __lib_quad_bits(expr) != 0; }
+bool quad_is_first() { return __lib_quad_lane() == __am_ctz(__lib_quad_active()); }
 bool quad_is_helper_thread() { return false; }
 
 }

@@ -21,10 +21,10 @@ template <bool B, typename T, typename F> struct conditional { typedef T type; }
 template <typename T, typename F> struct conditional<false, T, F> { typedef F type; };
 template <bool B, typename T, typename F> using conditional_t = typename conditional<B, T, F>::type;
 
-template <typename... Ts> struct __am_make_void { typedef void type; };
-template <typename... Ts> using void_t = typename __am_make_void<Ts...>::type;
+template <typename... Ts> struct __lib_make_void { typedef void type; };
+template <typename... Ts> using void_t = typename __lib_make_void<Ts...>::type;
 
-template <typename T> struct __am_identity { typedef T type; };
+template <typename T> struct __lib_identity { typedef T type; };
 
 template <typename... Bs> struct _disjunction : false_type {};
 template <typename B> struct _disjunction<B> : B {};
@@ -74,6 +74,13 @@ template <typename T, typename U> struct is_convertible : bool_constant<__is_con
 template <typename T, typename U> constexpr constant bool is_convertible_v = __is_convertible(T, U);
 template <typename T, typename U> struct is_base_of : bool_constant<__is_base_of(T, U)> {};
 template <typename T, typename U> constexpr constant bool is_base_of_v = __is_base_of(T, U);
+template <typename T, typename Arg> struct is_constructible : bool_constant<__is_constructible(T, Arg)> {};
+template <typename T, typename Arg> constexpr constant bool is_constructible_v = __is_constructible(T, Arg);
+template <typename T> struct is_default_constructible : bool_constant<__is_constructible(T)> {};
+template <typename T, typename U> struct is_assignable : bool_constant<__is_convertible(U, T)> {};
+template <typename T> struct is_fundamental : bool_constant<__is_arithmetic(T) || __is_void(T)> {};
+template <typename T> struct is_object : bool_constant<!__is_function(T) && !__is_reference(T) && !__is_void(T)> {};
+template <typename T> struct is_compound : bool_constant<!is_fundamental<T>::value> {};
 
 template <typename T> struct remove_const { typedef T type; };
 template <typename T> struct remove_const<const T> { typedef T type; };
@@ -111,9 +118,9 @@ template <typename T> using add_lvalue_reference_t = typename add_lvalue_referen
 template <typename T> struct add_rvalue_reference { typedef T&& type; };
 template <> struct add_rvalue_reference<void> { typedef void type; };
 template <typename T> using add_rvalue_reference_t = typename add_rvalue_reference<T>::type;
-template <typename T> struct __am_decay { typedef remove_addrspace_t<remove_cv_t<T>> type; };
-template <typename T, size_t N> struct __am_decay<T[N]> { typedef T* type; };
-template <typename T> struct decay { typedef typename __am_decay<remove_reference_t<T>>::type type; };
+template <typename T> struct __lib_decay { typedef remove_addrspace_t<remove_cv_t<T>> type; };
+template <typename T, size_t N> struct __lib_decay<T[N]> { typedef T* type; };
+template <typename T> struct decay { typedef typename __lib_decay<remove_reference_t<T>>::type type; };
 template <typename T> using decay_t = typename decay<T>::type;
 
 template <typename T> add_rvalue_reference_t<T> declval();
@@ -154,9 +161,9 @@ template <typename T> using make_signed_t = typename make_signed<T>::type;
 template <typename T> using make_unsigned_t = typename make_unsigned<T>::type;
 
 // The element of a vector, or the type itself; and how many elements it has.
-template <typename T> struct __am_element { typedef T type; };
-template <typename T, int N> struct __am_element<vec<T, N>> { typedef T type; };
-template <typename T, int N> struct __am_element<packed_vec<T, N>> { typedef T type; };
+template <typename T> struct __lib_element { typedef T type; };
+template <typename T, int N> struct __lib_element<vec<T, N>> { typedef T type; };
+template <typename T, int N> struct __lib_element<packed_vec<T, N>> { typedef T type; };
 template <typename T> struct vec_elements : integral_constant<uint, 1> {};
 template <typename T, int N> struct vec_elements<vec<T, N>> : integral_constant<uint, uint(N)> {};
 template <typename T, int N> struct vec_elements<packed_vec<T, N>> : integral_constant<uint, uint(N)> {};
