@@ -1,8 +1,9 @@
 //! Random statements and constructs.
 
-use super::{Generator, Place};
+use super::values::Entry;
+use super::{Generator, PARAMS_BYTES, Place};
 use crate::op::CmpOp;
-use crate::{BinOp, Builder, Label, Op, SwitchCase, Type, Value};
+use crate::{BinOp, Builder, Label, Op, Query, SwitchCase, Type, Value};
 
 /// No statement runs more often than this in one thread.
 const MAX_ITERATIONS: usize = 64;
@@ -33,10 +34,12 @@ impl Generator {
         self.budget -= 1;
         b.loc = crate::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
         let nests = place.depth < self.options.depth;
-        match self.rng.below(34) {
+        match self.rng.below(37) {
             0..10 => self.pure_statement(b),
             10..15 => self.local_statement(b),
             15 => self.declare(b),
+            34 => self.declare_record(b),
+            35 => self.pointer_statement(b),
             16 | 17 => self.input_statement(b),
             18 => self.param_statement(b),
             19 | 20 => self.own_statement(b),
@@ -53,17 +56,40 @@ impl Generator {
         }
     }
 
-    /// A condition, and whether all threads of the group agree on it.
+    /// A condition, and whether all threads of the group agree on it. Rarely a constant: folding
+    /// would leave little of the kernel.
     pub(super) fn condition(&mut self, b: &mut Builder<'_>) -> (Value, bool) {
         if self.rng.one_in(3) {
-            let entry = self.uniform_of(b, Type::BOOL);
-            return (entry.value, true);
+            return (self.uniform_condition(b), true);
         }
-        if self.rng.one_in(2) {
-            self.compare(b);
+        let known: Vec<Entry> = self.pool.iter().copied().filter(|entry| entry.ty == Type::BOOL).collect();
+        if known.is_empty() || self.rng.one_in(3) {
+            let (x, y) = (self.value_of(b, Type::I32), self.value_of(b, Type::I32));
+            let op = self.rng.pick(&[CmpOp::Eq, CmpOp::ULt, CmpOp::SGt, CmpOp::Ne]);
+            return (b.compare(op, x.value, y.value), x.uniform && y.uniform);
         }
-        let entry = self.value_of(b, Type::BOOL);
+        let entry = self.rng.pick(&known);
         (entry.value, entry.uniform)
+    }
+
+    /// A condition that all threads of the group agree on.
+    fn uniform_condition(&mut self, b: &mut Builder<'_>) -> Value {
+        let known: Vec<Entry> =
+            self.pool.iter().copied().filter(|entry| entry.ty == Type::BOOL && entry.uniform).collect();
+        if !known.is_empty() && self.rng.one_in(2) {
+            return self.rng.pick(&known).value;
+        }
+        let x = match self.pointers.params {
+            Some(params) => {
+                let slot = self.rng.below(PARAMS_BYTES as usize / 4) as i64;
+                let ptr = b.ptr_offset(params, slot * 4);
+                b.load(ptr, Type::I32, 4)
+            }
+            None => b.query(Query::ThreadgroupPositionInGrid(0)),
+        };
+        let y = self.uniform_of(b, Type::I32);
+        let op = self.rng.pick(&[CmpOp::Ne, CmpOp::ULt, CmpOp::SGt]);
+        b.compare(op, x, y.value)
     }
 
     fn branch(&mut self, b: &mut Builder<'_>, place: Place) {
@@ -138,7 +164,7 @@ impl Generator {
 
     /// A conditional break or continue.
     fn jump(&mut self, b: &mut Builder<'_>, label: Label, divergent: bool) {
-        let cond = if divergent { self.condition(b).0 } else { self.uniform_of(b, Type::BOOL).value };
+        let cond = if divergent { self.condition(b).0 } else { self.uniform_condition(b) };
         let leave = self.rng.one_in(2);
         b.if_else(cond, |b| b.push(if leave { Op::Break(label) } else { Op::Continue(label) }), |_| {});
     }

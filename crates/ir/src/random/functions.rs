@@ -4,7 +4,8 @@ use super::values::Entry;
 use super::{Generator, Place, Pointers};
 use crate::{Builder, FpMode, FuncId, Function, Op, Space, Type};
 
-/// A function that may be called: it takes the thread's own bytes, the input, and values.
+/// A function that may be called: it takes the thread's own bytes, the input,
+/// memory of the caller to write to, and values.
 #[derive(Clone, Debug)]
 pub(super) struct Helper {
     id: FuncId,
@@ -21,7 +22,8 @@ impl Generator {
         for n in 0..self.rng.below(4) {
             let ret = self.any_type();
             let params: Vec<Type> = (0..1 + self.rng.below(3)).map(|_| self.any_type()).collect();
-            let mut types = vec![Type::Ptr(Space::Device), Type::Ptr(Space::Device)];
+            let mut types =
+                vec![Type::Ptr(Space::Device), Type::Ptr(Space::Device), Type::Ptr(Space::Thread)];
             types.extend(&params);
             let mut function = Function::new(format!("helper{n}"), &types, Some(ret));
             let values = function.params.clone();
@@ -29,9 +31,10 @@ impl Generator {
             builder.fp = FpMode::Safe;
             self.begin_function(Some(ret));
             self.pointers = Pointers { own: Some(values[0]), input: Some(values[1]), ..Pointers::default() };
-            for (&value, &ty) in values[2..].iter().zip(&params) {
+            for (&value, &ty) in values[3..].iter().zip(&params) {
                 self.add(value, ty, false);
             }
+            self.take_scratch(values[2]);
             self.budget = self.options.statements / 6;
             let place = Place { uniform: false, depth: 1, iterations: 8 };
             self.statements(&mut builder, place);
@@ -52,7 +55,8 @@ impl Generator {
         }
         let n = self.rng.below(self.helpers.len());
         let helper = self.helpers[n].clone();
-        let mut args = vec![own, input];
+        let scratch = self.scratch(b);
+        let mut args = vec![own, input, scratch];
         for &ty in &helper.params {
             let entry: Entry = self.value_of(b, ty);
             args.push(entry.value);

@@ -6,14 +6,26 @@ use super::values::Entry;
 use super::{BYTES_PER_THREAD, COUNTERS, Generator, INPUT_BYTES, PARAMS_BYTES};
 use crate::{AtomicOp, Builder, Local, Op, Scalar, Type, Value};
 
-/// A local in scope: an array of one type.
+/// Where a variable lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Base {
+    Local(Local),
+    /// Memory that the caller passed.
+    Pointer(Value),
+}
+
+/// Memory of this thread that is in scope: an array of one type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Variable {
-    local: Local,
+    base: Base,
+    /// Where the array begins.
+    offset: u32,
     ty: Type,
     count: u32,
     /// Bytes from one element to the next.
     stride: u32,
+    /// Bytes of all that shares the base, if it may be copied as one.
+    record: Option<u32>,
 }
 
 impl Variable {
@@ -22,8 +34,16 @@ impl Variable {
     }
 }
 
+/// What callers pass helpers to write to: this many `i32`s.
+pub(super) const SCRATCH_WORDS: u32 = 4;
+
+/// Bytes from one element of an array to the next.
+fn element_step(ty: Type) -> u32 {
+    ty.size().next_power_of_two()
+}
+
 fn element_align(ty: Type) -> u32 {
-    ty.size().next_power_of_two().min(16)
+    element_step(ty).min(16)
 }
 
 impl Generator {
@@ -31,9 +51,10 @@ impl Generator {
     pub(super) fn declare(&mut self, b: &mut Builder<'_>) {
         let ty = self.any_type();
         let count = if self.rng.one_in(3) { 2 + self.rng.below(4) as u32 } else { 1 };
-        let stride = element_align(ty);
+        let stride = element_step(ty);
         let local = b.func.add_local("x", u64::from(stride * count), element_align(ty));
-        let variable = Variable { local, ty, count, stride };
+        let record = Some(stride * count);
+        let variable = Variable { base: Base::Local(local), offset: 0, ty, count, stride, record };
         b.push(Op::LocalStart(local));
         if count > 1 {
             let dst = b.local_addr(local);
@@ -46,9 +67,95 @@ impl Generator {
         self.variables.push(variable);
     }
 
-    /// A place in a local: an element at a constant or computed index.
+    fn address(&mut self, b: &mut Builder<'_>, variable: Variable) -> Value {
+        let base = match variable.base {
+            Base::Local(local) => b.local_addr(local),
+            Base::Pointer(value) => value,
+        };
+        b.ptr_offset(base, i64::from(variable.offset))
+    }
+
+    /// Declares a struct of integers, filled with zeros or from the thread's own bytes.
+    pub(super) fn declare_record(&mut self, b: &mut Builder<'_>) {
+        let local = b.func.add_local("s", 0, 16);
+        b.push(Op::LocalStart(local));
+        let mut fields = Vec::new();
+        let mut end = 0u32;
+        for _ in 0..2 + self.rng.below(3) {
+            let ty = self.readable_type();
+            let align = element_align(ty);
+            let offset = end.next_multiple_of(align);
+            let stride = element_step(ty);
+            end = offset + stride;
+            fields.push(Variable {
+                base: Base::Local(local),
+                offset,
+                ty,
+                count: 1,
+                stride: align,
+                record: None,
+            });
+        }
+        let size = end.next_multiple_of(16);
+        b.func.locals[local.index()].size = u64::from(size);
+        let dst = b.local_addr(local);
+        match self.pointers.own.filter(|_| size <= BYTES_PER_THREAD && self.rng.one_in(2)) {
+            Some(src) => b.push(Op::MemCopy { dst, src, size: u64::from(size), align: 16 }),
+            None => b.push(Op::MemZero { dst, size: u64::from(size), align: 16 }),
+        }
+        self.variables.extend(fields.into_iter().map(|field| Variable { record: Some(size), ..field }));
+    }
+
+    /// A new local for a helper to write to, and its address.
+    pub(super) fn scratch(&mut self, b: &mut Builder<'_>) -> Value {
+        let size = SCRATCH_WORDS * 4;
+        let local = b.func.add_local("scratch", u64::from(size), 4);
+        b.push(Op::LocalStart(local));
+        let dst = b.local_addr(local);
+        b.push(Op::MemZero { dst, size: u64::from(size), align: 4 });
+        for word in 0..SCRATCH_WORDS {
+            let (base, offset, ty) = (Base::Local(local), word * 4, Type::I32);
+            self.variables.push(Variable { base, offset, ty, count: 1, stride: 4, record: Some(size) });
+        }
+        dst
+    }
+
+    /// What a helper sees of its caller's scratch.
+    pub(super) fn take_scratch(&mut self, pointer: Value) {
+        let (base, ty) = (Base::Pointer(pointer), Type::I32);
+        self.variables.push(Variable { base, offset: 0, ty, count: SCRATCH_WORDS, stride: 4, record: None });
+    }
+
+    /// Reads through a pointer that was itself in memory, or chosen by a condition.
+    pub(super) fn pointer_statement(&mut self, b: &mut Builder<'_>) {
+        let Some(input) = self.pointers.input else { return };
+        let mut pointers = Vec::new();
+        for _ in 0..2 {
+            let index = self.index_below(b, INPUT_BYTES / 4);
+            let wide = self.widened(b, index.value);
+            pointers.push(b.ptr_index(input, wide, 4));
+        }
+        let local = b.func.add_local("p", 8, 8);
+        b.push(Op::LocalStart(local));
+        let place = b.local_addr(local);
+        b.store(place, pointers[0], 8);
+        let cond = self.condition(b).0;
+        if self.rng.one_in(2) {
+            let chosen = b.infer(Op::Select(cond, pointers[0], pointers[1]));
+            b.store(place, chosen, 8);
+        } else {
+            b.if_else(cond, |b| b.store(place, pointers[1], 8), |_| {});
+        }
+        let ptr = b.load(place, Type::Ptr(crate::Space::Device), 8);
+        let value = b.load(ptr, Type::I32, 4);
+        self.add(value, Type::I32, false);
+        let same = b.compare(crate::op::CmpOp::Eq, ptr, pointers[0]);
+        self.add(same, Type::BOOL, false);
+    }
+
+    /// A place in a variable: an element at a constant or computed index.
     fn element(&mut self, b: &mut Builder<'_>, variable: Variable) -> Value {
-        let base = b.local_addr(variable.local);
+        let base = self.address(b, variable);
         if variable.count == 1 {
             return base;
         }
@@ -103,16 +210,25 @@ impl Generator {
         }
     }
 
-    /// Copies a local to a new one.
+    /// Copies what a variable belongs to into a new local, or integers to the thread's own bytes.
     fn copy_local(&mut self, b: &mut Builder<'_>, variable: Variable) {
-        let size = u64::from(variable.stride * variable.count);
-        let local = b.func.add_local("copy", size, variable.align());
+        let (Base::Local(from), Some(size)) = (variable.base, variable.record) else { return };
+        let align = b.func.locals[from.index()].align;
+        let together: Vec<Variable> =
+            self.variables.iter().copied().filter(|other| other.base == variable.base).collect();
+        let integers = together.iter().all(|v| v.ty.scalar().is_some_and(Scalar::is_int));
+        // Bytes between elements that are not powers of two were perhaps never written.
+        let solid = together.iter().all(|v| v.ty.size() == v.stride) && together.len() == 1;
+        if let Some(dst) = self.pointers.own.filter(|_| integers && solid && size <= BYTES_PER_THREAD) {
+            let src = b.local_addr(from);
+            return b.push(Op::MemCopy { dst, src, size: u64::from(size), align });
+        }
+        let local = b.func.add_local("copy", u64::from(size), align);
         b.push(Op::LocalStart(local));
         let dst = b.local_addr(local);
-        let src = b.local_addr(variable.local);
-        // Copying padding that was never written is fine, reading it would not be.
-        b.push(Op::MemCopy { dst, src, size, align: variable.align() });
-        self.variables.push(Variable { local, ..variable });
+        let src = b.local_addr(from);
+        b.push(Op::MemCopy { dst, src, size: u64::from(size), align });
+        self.variables.extend(together.into_iter().map(|v| Variable { base: Base::Local(local), ..v }));
     }
 
     /// Integer types may be read from random bytes, and floats made of the integers.
@@ -130,7 +246,7 @@ impl Generator {
         let Some(input) = self.pointers.input else { return };
         let floats = self.options.floats && self.rng.one_in(2);
         let ty = if floats { Type::F32 } else { self.readable_type() };
-        let step = element_align(ty);
+        let step = element_step(ty);
         let count = INPUT_BYTES / step;
         let limit = if self.goes_outside() { 2 * count } else { count };
         let index = self.index_below(b, limit);
@@ -144,10 +260,10 @@ impl Generator {
     pub(super) fn param_statement(&mut self, b: &mut Builder<'_>) {
         let Some(params) = self.pointers.params else { return };
         let ty = self.readable_type();
-        let step = element_align(ty);
+        let step = element_step(ty);
         let slot = self.rng.below((PARAMS_BYTES / step) as usize) as i64;
         let ptr = b.ptr_offset(params, slot * i64::from(step));
-        let value = b.load(ptr, ty, step);
+        let value = b.load(ptr, ty, element_align(ty));
         self.add(value, ty, true);
     }
 
@@ -155,7 +271,7 @@ impl Generator {
     pub(super) fn own_statement(&mut self, b: &mut Builder<'_>) {
         let Some(own) = self.pointers.own else { return };
         let ty = self.readable_type();
-        let step = element_align(ty);
+        let step = element_step(ty);
         let slots = BYTES_PER_THREAD / step;
         let ptr = if self.rng.one_in(2) {
             let slot = self.rng.below(slots as usize) as i64;
@@ -168,11 +284,11 @@ impl Generator {
         // Beyond the end of the whole buffer, whichever thread this is.
         let ptr = if self.goes_outside() { b.ptr_offset(ptr, 1 << 30) } else { ptr };
         if self.rng.one_in(2) {
-            let value = b.load(ptr, ty, step);
+            let value = b.load(ptr, ty, element_align(ty));
             self.add(value, ty, false);
         } else {
             let entry = self.value_of(b, ty);
-            b.store(ptr, entry.value, step);
+            b.store(ptr, entry.value, element_align(ty));
         }
     }
 
@@ -200,21 +316,21 @@ impl Generator {
     pub(super) fn store_results(&mut self, b: &mut Builder<'_>) {
         let Some(own) = self.pointers.own else { return };
         for variable in self.variables.clone() {
-            let ptr = b.local_addr(variable.local);
+            let ptr = self.address(b, variable);
             let value = b.load(ptr, variable.ty, variable.align());
             self.add(value, variable.ty, false);
         }
         let mut at = 0;
         let entries: Vec<Entry> = self.pool.iter().rev().copied().collect();
         for entry in entries {
-            let step = element_align(entry.ty);
-            let start = u32::next_multiple_of(at, step);
+            let align = element_align(entry.ty);
+            let start = u32::next_multiple_of(at, align);
             if start + entry.ty.size() > BYTES_PER_THREAD {
                 break;
             }
             let value = self.clean(b, entry);
             let ptr = b.ptr_offset(own, i64::from(start));
-            b.store(ptr, value, step);
+            b.store(ptr, value, align);
             at = start + entry.ty.size();
         }
     }

@@ -285,6 +285,8 @@ impl Generator {
             }
         }
         for _ in 0..3 {
+            self.input_statement(b);
+            self.param_statement(b);
             self.declare(b);
         }
     }

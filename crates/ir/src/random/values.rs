@@ -43,7 +43,7 @@ impl Generator {
     /// A value of the type: one in scope if there is, preferably a late one, or a constant.
     pub(super) fn value_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
         let fitting: Vec<Entry> = self.pool.iter().copied().filter(|entry| entry.ty == ty).collect();
-        if fitting.is_empty() || self.rng.one_in(6) {
+        if fitting.is_empty() || self.rng.one_in(8) {
             return self.constant_of(b, ty);
         }
         let late = fitting.len().min(4);
