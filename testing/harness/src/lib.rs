@@ -1,7 +1,14 @@
-//! Test harness: public corpora found through cargo, kernels run on every executor, references.
+//! Test harness: public corpora found through cargo and taken through the compiler stage by stage.
 //!
 //! Third-party kernels are never copied into this repository: [`corpus`] finds them in the sources
-//! that cargo downloaded for `testing/corpora`.
+//! that cargo downloaded for `testing/corpora`. [`stages`] compiles one entry point, [`shard`] many of them
+//! in child processes, [`corpus_report`] tells what came of it.
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod corpus_report;
+pub mod disk_includes;
+pub mod machine_code;
+pub mod panics;
+pub mod shard;
+pub mod stages;
