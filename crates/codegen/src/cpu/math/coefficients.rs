@@ -168,16 +168,9 @@ pub(super) const HALF_PI: [f32; 3] = [1.5707964e+00, -4.371139e-08, -1.7151245e-
 /// sin x = x + x³ p(x²) for |x| ≤ π/2; relative error 2^-27.3.
 pub(super) const SIN: [f32; 4] = [-1.666666e-01, 8.333069e-03, -1.9809774e-04, 2.6060818e-06];
 
-/// sin x = x + x³ p(x²) for |x| ≤ π/2; relative error 2^-19.8.
-pub(super) const SIN_FAST: [f32; 3] = [-1.666585e-01, 8.314233e-03, -1.8540841e-04];
-
 /// tan x = x + x³ p(x²) for |x| ≤ π/4; relative error 2^-25.7.
 pub(super) const TAN: [f32; 6] =
     [3.3333156e-01, 1.3338836e-01, 5.34082e-02, 2.4441391e-02, 3.1014828e-03, 9.396526e-03];
-
-/// tan x = x + x³ p(x²) for |x| ≤ π/4; relative error 2^-21.9.
-pub(super) const TAN_FAST: [f32; 5] =
-    [3.333517e-01, 1.3292125e-01, 5.6916744e-02, 1.2959276e-02, 2.013896e-02];
 
 /// π: high and low part.
 pub(super) const PI: [f32; 2] = [3.1415927e+00, -8.742278e-08];
@@ -185,16 +178,9 @@ pub(super) const PI: [f32; 2] = [3.1415927e+00, -8.742278e-08];
 /// sin πx = π x + x³ p(x²) for |x| ≤ 1/2; relative error 2^-27.2.
 pub(super) const SIN_PI: [f32; 4] = [-5.167711e+00, 2.5500863e+00, -5.983313e-01, 7.771875e-02];
 
-/// sin πx = π x + x³ p(x²) for |x| ≤ 1/2; relative error 2^-19.8.
-pub(super) const SIN_PI_FAST: [f32; 3] = [-5.16746e+00, 2.5443218e+00, -5.599952e-01];
-
 /// tan πx = π x + x³ p(x²) for |x| ≤ 1/4; relative error 2^-25.7.
 pub(super) const TAN_PI: [f32; 6] =
     [1.033537e+01, 4.0819553e+01, 1.61301e+02, 7.288396e+02, 9.082523e+02, 2.7309383e+04];
-
-/// tan πx = π x + x³ p(x²) for |x| ≤ 1/4; relative error 2^-21.9.
-pub(super) const TAN_PI_FAST: [f32; 5] =
-    [1.0335995e+01, 4.0676586e+01, 1.719015e+02, 3.8638498e+02, 5.9243735e+03];
 
 /// asin x = x + x³ p(x²) for |x| ≤ 1/2; relative error 2^-27.6.
 pub(super) const ASIN: [f32; 5] = [1.6666754e-01, 7.4952476e-02, 4.547726e-02, 2.4142792e-02, 4.2233024e-02];

@@ -6,10 +6,10 @@
 //!
 //! The function is kept out of line: it runs only where a lane needs it.
 
+use super::MathDef;
 use super::body::{Body, Inline, Lane};
 use super::trigonometric::{sine_kernel, tangent_kernel};
 use super::value::Val;
-use super::{MathDef, Tier};
 
 /// Which function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,12 +86,12 @@ fn sine<'b>(body: &'b Body, angle: Val<'b>, sign: Val<'b>) -> Val<'b> {
     let beyond = flipped.lt(0);
     let angle = beyond.select(angle ^ i64::MIN, angle);
     let sign = sign ^ beyond.select(body.i32(SIGN), 0);
-    (sine_kernel(Tier::Precise, radians(angle)).bits() ^ sign).as_float(Lane::F32)
+    (sine_kernel(radians(angle)).bits() ^ sign).as_float(Lane::F32)
 }
 
 fn tangent<'b>(body: &'b Body, angle: Val<'b>, sign: Val<'b>) -> Val<'b> {
     let turns = (angle + (1_i64 << 61)).lshr(62);
     let odd = (turns.truncate(Lane::I32) & body.i32(1)).ne(0);
-    let tangent = tangent_kernel(Tier::Precise, radians(angle - (turns << 62)), odd);
+    let tangent = tangent_kernel(radians(angle - (turns << 62)), odd);
     (tangent.bits() ^ sign).as_float(Lane::F32)
 }

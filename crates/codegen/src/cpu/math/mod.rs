@@ -125,9 +125,9 @@ fn single<'b>(function: MathFn, tier: Tier, body: &'b Body, arguments: &[Val<'b>
         MathFn::IsNan | MathFn::IsInf | MathFn::IsFinite | MathFn::IsNormal | MathFn::SignBit => {
             classify::emit(function, x)
         }
-        MathFn::Sin => trigonometric::sin(tier, body, x),
-        MathFn::Cos => trigonometric::cos(tier, body, x),
-        MathFn::Tan => trigonometric::tan(tier, body, x),
+        MathFn::Sin => trigonometric::sin(body, x),
+        MathFn::Cos => trigonometric::cos(body, x),
+        MathFn::Tan => trigonometric::tan(body, x),
         MathFn::SinPi => trigonometric::sin_pi(tier, x),
         MathFn::CosPi => trigonometric::cos_pi(tier, x),
         MathFn::TanPi => trigonometric::tan_pi(tier, x),

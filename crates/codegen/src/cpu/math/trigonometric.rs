@@ -1,5 +1,8 @@
 //! `sin`, `cos`, `tan`, and the same of multiples of π.
 //!
+//! `sin`, `cos` and `tan` are the same in both tiers: what the fast limits would save is not worth
+//! the difference.
+//!
 //! x = n π + r with |r| ≤ π/2: sin x = ±sin r, one polynomial, no choice of two. For the cosine n is
 //! half an odd integer. π/2 in three floats, subtracted by fused multiply-add, serves up to a
 //! hundred thousand; where any lane is beyond, [`super::huge`] computes all again.
@@ -15,31 +18,31 @@ const SIGN: i32 = i32::MIN;
 /// Up to here the error of π/2 in three floats does not matter.
 const LIMIT: f32 = 1.0e5;
 
-pub(super) fn sin<'b>(tier: Tier, body: &'b Body, x: Val<'b>) -> Val<'b> {
+pub(super) fn sin<'b>(body: &'b Body, x: Val<'b>) -> Val<'b> {
     // On magnitudes, because the polynomial would turn -0 into 0.
     let magnitude = x.abs();
     let rounded = magnitude.fma(c::ONE_OVER_PI, ROUND);
     let r = reduced(magnitude, (rounded - ROUND) * 2.0_f32);
     let sign = (rounded.bits() << 31) ^ (x.bits() & SIGN);
-    let usual = (sine_kernel(tier, r).bits() ^ sign).as_float(Lane::F32);
+    let usual = (sine_kernel(r).bits() ^ sign).as_float(Lane::F32);
     body.if_any(magnitude.gt(LIMIT), usual, || huge::recomputed(Circular::Sin, body, x, usual, LIMIT))
 }
 
-pub(super) fn cos<'b>(tier: Tier, body: &'b Body, x: Val<'b>) -> Val<'b> {
+pub(super) fn cos<'b>(body: &'b Body, x: Val<'b>) -> Val<'b> {
     let magnitude = x.abs();
     let rounded = magnitude.fma(c::ONE_OVER_PI, -0.5_f32) + ROUND;
     let r = reduced(magnitude, (rounded - ROUND).fma(2.0_f32, 1.0_f32));
     // cos((n + ½) π + r) = -sin r for even n.
     let sign = (rounded.bits() << 31) ^ SIGN;
-    let usual = (sine_kernel(tier, r).bits() ^ sign).as_float(Lane::F32);
+    let usual = (sine_kernel(r).bits() ^ sign).as_float(Lane::F32);
     body.if_any(magnitude.gt(LIMIT), usual, || huge::recomputed(Circular::Cos, body, x, usual, LIMIT))
 }
 
-pub(super) fn tan<'b>(tier: Tier, body: &'b Body, x: Val<'b>) -> Val<'b> {
+pub(super) fn tan<'b>(body: &'b Body, x: Val<'b>) -> Val<'b> {
     let magnitude = x.abs();
     let rounded = magnitude.fma(c::TWO_OVER_PI, ROUND);
     let r = reduced(magnitude, rounded - ROUND);
-    let tangent = tangent_kernel(tier, r, (rounded.bits() & 1).ne(0));
+    let tangent = tangent_kernel(r, (rounded.bits() & 1).ne(0));
     let usual = (tangent.bits() ^ (x.bits() & SIGN)).as_float(Lane::F32);
     body.if_any(magnitude.gt(LIMIT), usual, || huge::recomputed(Circular::Tan, body, x, usual, LIMIT))
 }
@@ -51,17 +54,15 @@ fn reduced<'b>(x: Val<'b>, n: Val<'b>) -> Val<'b> {
 }
 
 /// sin r for |r| ≤ π/2.
-pub(super) fn sine_kernel(tier: Tier, r: Val<'_>) -> Val<'_> {
+pub(super) fn sine_kernel(r: Val<'_>) -> Val<'_> {
     let z = r * r;
-    let p = if tier == Tier::Fast { polynomial(z, &c::SIN_FAST) } else { polynomial(z, &c::SIN) };
-    (r * z).fma(p, r)
+    (r * z).fma(polynomial(z, &c::SIN), r)
 }
 
 /// tan r, or -1 / tan r where `odd`, for |r| ≤ π/4.
-pub(super) fn tangent_kernel<'b>(tier: Tier, r: Val<'b>, odd: Val<'b>) -> Val<'b> {
+pub(super) fn tangent_kernel<'b>(r: Val<'b>, odd: Val<'b>) -> Val<'b> {
     let z = r * r;
-    let p = if tier == Tier::Fast { polynomial(z, &c::TAN_FAST) } else { polynomial(z, &c::TAN) };
-    let tangent = (r * z).fma(p, r);
+    let tangent = (r * z).fma(polynomial(z, &c::TAN), r);
     odd.select(r.like(-1.0_f32), tangent) / odd.select(tangent, 1.0_f32)
 }
 
@@ -85,16 +86,17 @@ pub(super) fn cos_pi(tier: Tier, x: Val<'_>) -> Val<'_> {
 
 /// sin πw for |w| ≤ 1/2.
 fn sine_pi_kernel(tier: Tier, w: Val<'_>) -> Val<'_> {
-    pi_kernel(tier, w, &c::SIN_PI, &c::SIN_PI_FAST)
+    pi_kernel(tier, w, &c::SIN_PI)
 }
 
-fn pi_kernel<'b>(tier: Tier, w: Val<'b>, precise: &[f32], fast: &[f32]) -> Val<'b> {
+/// π w + w³ p(w²). Precise: with π in two parts.
+fn pi_kernel<'b>(tier: Tier, w: Val<'b>, coefficients: &[f32]) -> Val<'b> {
     let z = w * w;
     let [pi, pi_low] = c::PI;
-    if tier == Tier::Fast {
-        return w * z.fma(polynomial(z, fast), pi);
+    match tier {
+        Tier::Precise => w.fma(pi, w * z.fma(polynomial(z, coefficients), pi_low)),
+        Tier::Fast => w * z.fma(polynomial(z, coefficients), pi),
     }
-    w.fma(pi, w * z.fma(polynomial(z, precise), pi_low))
 }
 
 pub(super) fn tan_pi(tier: Tier, x: Val<'_>) -> Val<'_> {
@@ -102,7 +104,7 @@ pub(super) fn tan_pi(tier: Tier, x: Val<'_>) -> Val<'_> {
     let magnitude = y.abs();
     let far = magnitude.gt(0.25_f32);
     let w = far.select(y.like(0.5_f32) - magnitude, magnitude);
-    let tangent = pi_kernel(tier, w, &c::TAN_PI, &c::TAN_PI_FAST);
+    let tangent = pi_kernel(tier, w, &c::TAN_PI);
     let quotient = far.select(x.like(1.0_f32), tangent) / far.select(tangent, 1.0_f32);
     let sign = y.eq(0.0_f32).select(x, y);
     quotient.with_sign_of(sign)

@@ -1,0 +1,119 @@
+//! How the lanes of an access lie in memory: which vector loads or stores it becomes.
+
+use crate::cpu::llvm_text::LANES;
+use crate::cpu::shape::Lanes;
+
+/// More segments than these are not worth separate vectors.
+const MAX_RUNS: usize = 8;
+/// The widest stretch that is loaded whole to pick lanes from it.
+const MAX_SPAN: i64 = 1024;
+
+/// Consecutive lanes that access consecutive places, or all the same place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Run {
+    /// Which base.
+    pub(super) segment: usize,
+    /// The first lane.
+    pub(super) lane: usize,
+    /// How many lanes.
+    pub(super) lanes: usize,
+    /// All the same place.
+    pub(super) same: bool,
+}
+
+/// The shape of an access.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Plan {
+    /// One place for all lanes.
+    Uniform,
+    /// A few runs.
+    Runs(Vec<Run>),
+    /// Lanes scattered over a short stretch: the element that each starts at, and how many there are.
+    Span {
+        /// Offset of the stretch from the base.
+        low: i64,
+        /// Per lane.
+        picks: Vec<usize>,
+        /// In the whole stretch.
+        elements: usize,
+    },
+    /// Lane by lane.
+    Gather,
+}
+
+/// Plans an access of `count` elements of `size` bytes per lane.
+pub(super) fn plan(shape: &Lanes, size: i64, count: i64) -> Plan {
+    if shape.is_uniform() {
+        return Plan::Uniform;
+    }
+    let access = size * count;
+    let mut pieces = shape.segments;
+    while pieces <= MAX_RUNS {
+        if let Some(runs) = runs(shape, pieces, access) {
+            return Plan::Runs(runs);
+        }
+        pieces *= 2;
+    }
+    let (low, high) = shape.extent();
+    let span = high.wrapping_sub(low).wrapping_add(access);
+    let aligned = (0..LANES).all(|lane| shape.at(lane).wrapping_sub(low) % size == 0);
+    if shape.segments == 1 && aligned && (0..=MAX_SPAN).contains(&span) {
+        let picks = (0..LANES).map(|lane| ((shape.at(lane) - low) / size) as usize).collect();
+        return Plan::Span { low, picks, elements: (span / size) as usize };
+    }
+    Plan::Gather
+}
+
+fn runs(shape: &Lanes, pieces: usize, access: i64) -> Option<Vec<Run>> {
+    let lanes = LANES / pieces;
+    let mut runs = Vec::with_capacity(pieces);
+    for piece in 0..pieces {
+        let first = piece * lanes;
+        let steps = |step: i64| {
+            (0..lanes).all(|lane| shape.at(first + lane) == shape.at(first).wrapping_add(step * lane as i64))
+        };
+        let same = steps(0);
+        if !same && !steps(access) {
+            return None;
+        }
+        runs.push(Run { segment: first / shape.segment_len(), lane: first, lanes, same });
+    }
+    Some(runs)
+}
+
+/// The bytes that a segment's lanes touch: the lowest offset from its base, and how many.
+pub(super) fn extent_of_segment(shape: &Lanes, segment: usize, access: i64) -> (i64, i64) {
+    let len = shape.segment_len();
+    let lanes = segment * len..(segment + 1) * len;
+    let low = lanes.clone().map(|lane| shape.at(lane)).min().unwrap_or(0);
+    let high = lanes.map(|lane| shape.at(lane)).max().unwrap_or(0);
+    (low, high.wrapping_sub(low).wrapping_add(access))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes(f: impl Fn(i64) -> i64) -> Lanes {
+        Lanes::based(std::array::from_fn(|lane| f(lane as i64)), 0)
+    }
+
+    #[test]
+    fn consecutive_lanes_are_one_run() {
+        let Plan::Runs(runs) = plan(&lanes(|l| l * 4), 4, 1) else { panic!() };
+        assert_eq!(runs, [Run { segment: 0, lane: 0, lanes: 32, same: false }]);
+        let Plan::Runs(runs) = plan(&lanes(|l| l * 16), 4, 4) else { panic!() };
+        assert_eq!(runs.len(), 1);
+    }
+
+    #[test]
+    fn rows_are_runs_and_strides_are_spans() {
+        let Plan::Runs(runs) = plan(&lanes(|l| l / 8 * 100 + l % 8 * 4), 4, 1) else { panic!() };
+        assert_eq!(runs.len(), 4);
+        let Plan::Runs(runs) = plan(&lanes(|l| l / 16 * 64), 4, 1) else { panic!() };
+        assert!(runs.iter().all(|run| run.same));
+        let Plan::Span { elements, .. } = plan(&lanes(|l| l * 8), 4, 1) else { panic!() };
+        assert_eq!(elements, 63);
+        assert_eq!(plan(&lanes(|l| l * 4096), 4, 1), Plan::Gather);
+    }
+}

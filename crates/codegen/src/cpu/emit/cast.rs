@@ -1,0 +1,125 @@
+//! Conversions on scalars and on vectors of lanes.
+
+use anymetal_ir::{CastOp, Scalar};
+
+use super::arith::{from_f32, to_f32};
+use super::lane::Width;
+use crate::cpu::llvm_text::{Opd, Text, mangle, scalar_type, wrap_int};
+
+/// An elementwise conversion that keeps the number of elements and is not a bitcast.
+pub(super) fn cast(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a: &Opd) -> Opd {
+    if from == to && matches!(op, CastOp::Trunc | CastOp::ZExt | CastOp::SExt | CastOp::FCast) {
+        return a.clone();
+    }
+    let (source, target) = (width.ty(from), width.ty(to));
+    match op {
+        CastOp::Trunc | CastOp::ZExt | CastOp::SExt => {
+            let name = match op {
+                CastOp::Trunc => "trunc",
+                CastOp::ZExt => "zext",
+                _ => "sext",
+            };
+            if let Opd::Int(value) = a {
+                let bits = *value as u64 & anymetal_ir::eval::mask(from);
+                let result = anymetal_ir::eval::eval_cast(op, from, to, bits);
+                return Opd::Int(wrap_int(scalar_type(to), result as i64));
+            }
+            t.value(format_args!("{name} {source} {a} to {target}"))
+        }
+        CastOp::FCast => {
+            let wide = to_f32(t, width, from, a);
+            from_f32(t, width, to, &wide)
+        }
+        CastOp::FToS | CastOp::FToU => {
+            let name = if op == CastOp::FToS { "fptosi.sat" } else { "fptoui.sat" };
+            let wide = to_f32(t, width, from, a);
+            let float = width.of("float");
+            let function = format!("@llvm.{name}.{}.{}", mangle(&target), mangle(&float));
+            t.declare(format!("declare {target} {function}({float})"));
+            t.value(format_args!("call {target} {function}({float} {wide})"))
+        }
+        CastOp::SToF | CastOp::UToF => to_float(t, width, op, from, to, a),
+        CastOp::Bitcast | CastOp::PtrToInt | CastOp::IntToPtr => a.clone(),
+    }
+}
+
+/// Integers to floats, rounded once. `half` may go through `float`: where that rounds, the `half` is
+/// infinite anyway. `bfloat` may not.
+fn to_float(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a: &Opd) -> Opd {
+    let name = if op == CastOp::SToF && from != Scalar::Bool { "sitofp" } else { "uitofp" };
+    let source = width.ty(from);
+    let float = width.of("float");
+    if to != Scalar::Bf16 || from.bits() <= 16 {
+        let wide = t.value(format_args!("{name} {source} {a} to {float}"));
+        return from_f32(t, width, to, &wide);
+    }
+    let (double, ints) = (width.of("double"), width.of("i32"));
+    let mask = width.of("i1");
+    let exact = t.value(format_args!("{name} {source} {a} to {double}"));
+    // Round to odd in between: then rounding again cannot go wrong.
+    let near = t.value(format_args!("fptrunc {double} {exact} to {float}"));
+    let back = t.value(format_args!("fpext {float} {near} to {double}"));
+    let bits = t.value(format_args!("bitcast {float} {near} to {ints}"));
+    let size = t.intrinsic("fabs", &double, "", &[&exact]);
+    let near_size = t.intrinsic("fabs", &double, "", &[&back]);
+    let over = t.value(format_args!("fcmp ogt {double} {near_size}, {size}"));
+    let inexact = t.value(format_args!("fcmp une {double} {back}, {exact}"));
+    let less = t.value(format_args!("sub {ints} {bits}, {}", width.int("i32", 1)));
+    let down = t.value(format_args!("select {mask} {over}, {ints} {less}, {ints} {bits}"));
+    let odd = t.value(format_args!("or {ints} {down}, {}", width.int("i32", 1)));
+    let chosen = t.value(format_args!("select {mask} {inexact}, {ints} {odd}, {ints} {bits}"));
+    let rounded = t.value(format_args!("bitcast {ints} {chosen} to {float}"));
+    from_f32(t, width, to, &rounded)
+}
+
+/// The same bits as another type of the same size.
+pub(super) fn reinterpret(t: &mut Text, width: Width, from: &str, to: &str, a: &Opd) -> Opd {
+    if from == to {
+        return a.clone();
+    }
+    t.value(format_args!("bitcast {} {a} to {}", width.of(from), width.of(to)))
+}
+
+/// A bitcast between vectors: `parts` of one scalar type become elements of another.
+pub(super) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], to: Scalar) -> Vec<Opd> {
+    let integer = |scalar: Scalar| match scalar.size() {
+        1 => "i8",
+        2 => "i16",
+        4 => "i32",
+        _ => "i64",
+    };
+    let (small, large) = (integer(from), integer(to));
+    let ints: Vec<Opd> =
+        parts.iter().map(|part| reinterpret(t, width, scalar_type(from), small, part)).collect();
+    let (from_size, to_size) = (from.size() as usize, to.size() as usize);
+    let bits = |size: usize| (size * 8) as i64;
+    let results: Vec<Opd> = if from_size == to_size {
+        ints
+    } else if from_size < to_size {
+        let join = |t: &mut Text, group: &[Opd]| {
+            let mut whole: Option<Opd> = None;
+            for (index, part) in group.iter().enumerate() {
+                let wide = t.value(format_args!("zext {} {part} to {}", width.of(small), width.of(large)));
+                let amount = width.int(large, bits(from_size) * index as i64);
+                let shifted = t.value(format_args!("shl {} {wide}, {amount}", width.of(large)));
+                whole = Some(match whole {
+                    None => shifted,
+                    Some(whole) => t.value(format_args!("or {} {whole}, {shifted}", width.of(large))),
+                });
+            }
+            whole.unwrap_or(Opd::Int(0))
+        };
+        ints.chunks(to_size / from_size).map(|group| join(t, group)).collect()
+    } else {
+        let mut results = Vec::new();
+        for whole in &ints {
+            for index in 0..from_size / to_size {
+                let amount = width.int(small, bits(to_size) * index as i64);
+                let shifted = t.value(format_args!("lshr {} {whole}, {amount}", width.of(small)));
+                results.push(t.value(format_args!("trunc {} {shifted} to {}", width.of(small), width.of(large))));
+            }
+        }
+        results
+    };
+    results.iter().map(|result| reinterpret(t, width, large, scalar_type(to), result)).collect()
+}

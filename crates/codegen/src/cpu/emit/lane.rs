@@ -1,0 +1,119 @@
+//! One component of a value during emission: scalar bases, or a vector.
+
+use crate::cpu::llvm_text::{Opd, Text, lanes_type, scalar_type, vector_const};
+use crate::cpu::shape::Lanes;
+use anymetal_ir::Scalar;
+
+/// A component of a value, in the form that its shape says.
+#[derive(Clone, Debug)]
+pub(super) enum Lane {
+    /// `bases[segment] + pattern[lane]`; the base of an absolute shape is 0.
+    Laned {
+        /// One per segment.
+        bases: Vec<Opd>,
+        /// Segments and pattern.
+        shape: Lanes,
+        /// The `i1` under which the form holds, for conditional shapes.
+        no_wrap: Option<Opd>,
+    },
+    /// A vector.
+    Varying(Opd),
+}
+
+/// One value per SIMD-group, or one per lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Width {
+    /// A scalar.
+    One,
+    /// A vector of 32.
+    All,
+}
+
+impl Width {
+    /// The LLVM type of one `element` or of 32.
+    pub(super) fn of(self, element: &str) -> String {
+        match self {
+            Self::One => element.to_owned(),
+            Self::All => lanes_type(element),
+        }
+    }
+
+    /// The LLVM type of a scalar at this width.
+    pub(super) fn ty(self, scalar: Scalar) -> String {
+        self.of(scalar_type(scalar))
+    }
+
+    /// A constant in every lane.
+    pub(super) fn constant(self, element: &str, value: &Opd) -> Opd {
+        match self {
+            Self::One => value.clone(),
+            Self::All if *value == Opd::Int(0) || value.is_text("false") => Opd::text("zeroinitializer"),
+            Self::All => Opd::text(format!("splat ({element} {value})")),
+        }
+    }
+
+    /// An integer constant in every lane.
+    pub(super) fn int(self, element: &str, value: i64) -> Opd {
+        self.constant(element, &Opd::Int(crate::cpu::llvm_text::wrap_int(element, value)))
+    }
+}
+
+impl Lane {
+    /// A uniform value.
+    pub(super) fn uniform(value: Opd) -> Self {
+        Self::Laned { bases: vec![value], shape: Lanes::uniform(false), no_wrap: None }
+    }
+
+    /// Values known now.
+    pub(super) fn known(shape: Lanes) -> Self {
+        Self::Laned { bases: vec![Opd::Int(0)], shape, no_wrap: None }
+    }
+
+    /// The scalar in a lane; only of laned components.
+    pub(super) fn at(&self, t: &mut Text, element: &str, lane: usize) -> Opd {
+        match self {
+            Self::Laned { bases, shape, .. } => {
+                let pattern = shape.at(lane);
+                if element == "i1" {
+                    return if shape.absolute { Opd::bool(pattern & 1 == 1) } else { bases[0].clone() };
+                }
+                let base = &bases[lane / shape.segment_len()];
+                if pattern == 0 { base.clone() } else { t.add(element, base, &Opd::Int(pattern)) }
+            }
+            Self::Varying(vector) => {
+                let ty = lanes_type(element);
+                t.value(format_args!("extractelement {ty} {vector}, i64 {lane}"))
+            }
+        }
+    }
+
+    /// The vector; the component must not be conditional.
+    pub(super) fn vector(&self, t: &mut Text, element: &str) -> Opd {
+        let (bases, shape) = match self {
+            Self::Varying(vector) => return vector.clone(),
+            Self::Laned { bases, shape, .. } => (bases, shape),
+        };
+        if shape.absolute {
+            return vector_const(element, shape.values());
+        }
+        let base = match bases.as_slice() {
+            [one] => t.splat(element, one),
+            many => {
+                let n = many.len();
+                let mut vector = Opd::text("poison");
+                for (index, base) in many.iter().enumerate() {
+                    vector =
+                        t.value(format_args!("insertelement <{n} x {element}> {vector}, {element} {base}, i64 {index}"));
+                }
+                let picks: Vec<_> = (0..32).map(|lane| Some(lane / shape.segment_len())).collect();
+                t.shuffle(element, n, &vector, &Opd::text("poison"), &picks)
+            }
+        };
+        if shape.pattern.is_none() {
+            return base;
+        }
+        let pattern = vector_const(element, shape.values());
+        let ty = lanes_type(element);
+        t.value(format_args!("add {ty} {base}, {pattern}"))
+    }
+}

@@ -1,0 +1,840 @@
+//! Loads and stores of memory that lanes share, and of cells.
+//!
+//! Fast path: one scalar bounds check per base, then plain vector accesses, whatever the mask when
+//! loading. Slow path, out of line: lane by lane under the mask. Plain accesses claim no alignment:
+//! it costs nothing, and a wrong pointer must not trap.
+
+use anymetal_ir::{Inst, Scalar, Space, Type, Value};
+
+use super::access::{Plan, Run, extent_of_segment, plan};
+use super::helpers::Helper;
+use super::lane::{Lane, Width};
+use super::place::Place;
+use super::{Emitter, Mask, zero_of};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type};
+use crate::cpu::options::AccessKind;
+use crate::cpu::shape::flow::ptr_space;
+use crate::cpu::shape::{Lanes, Shape};
+use crate::cpu::storage::{CellType, Root};
+
+/// Where an access goes.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    /// The allocation.
+    pub(super) place: Place,
+    /// Offset in it.
+    pub(super) offset: Lane,
+    /// The pointer value whose offset this is, for lane by lane access.
+    pub(super) value: Option<Value>,
+    /// Constant bytes to add.
+    pub(super) extra: i64,
+    /// The fault site.
+    pub(super) site: u32,
+}
+
+/// What each lane accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Item {
+    /// Elements of this type; encoded pointers are `I64`.
+    pub(super) scalar: Scalar,
+    /// How many.
+    pub(super) count: usize,
+}
+
+impl Item {
+    /// The item of an IR type.
+    pub(super) fn of(ty: Type) -> Self {
+        Self { scalar: ty.scalar().unwrap_or(Scalar::I64), count: usize::from(ty.lanes()) }
+    }
+
+    pub(super) fn bytes(self) -> i64 {
+        i64::from(self.scalar.size()) * self.count as i64
+    }
+
+    /// The LLVM type in memory.
+    fn memory_type(self) -> &'static str {
+        if self.scalar == Scalar::Bool { "i8" } else { scalar_type(self.scalar) }
+    }
+
+    /// The integer type of the same size.
+    fn bits(self) -> u32 {
+        self.scalar.size() * 8
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// The address that a pointer of known root, or a uniform encoded one, means.
+    pub(super) fn address(&mut self, pointer: Value, site: u32) -> Address {
+        let root = self.facts.storage.pointer(pointer).root;
+        if root == Root::Many {
+            let code = self.uniform(pointer, 0);
+            let (place, offset) = self.decode(&code);
+            return Address { place, offset: Lane::uniform(offset), value: None, extra: 0, site };
+        }
+        let place = self.place(root);
+        Address { place, offset: self.lane(pointer, 0), value: Some(pointer), extra: 0, site }
+    }
+
+    /// Whether the pointer's allocation can differ between lanes.
+    pub(super) fn is_scattered(&self, pointer: Value) -> bool {
+        self.facts.storage.pointer(pointer).root == Root::Many && !self.shape(pointer, 0).is_uniform()
+    }
+
+    pub(super) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
+        let ty = self.facts.function.ty(result);
+        let size = i64::from(ty.size());
+        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
+            let lanes = cells.enumerate().map(|(k, cell)| self.load_cell_as(cell, result, k)).collect();
+            return self.define(result, lanes);
+        }
+        let item = Item::of(ty);
+        let lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
+            self.load_private(inst, pointer, 0, item)
+        } else {
+            self.load_shared(inst, pointer, 0, item)
+        };
+        self.define(result, lanes);
+    }
+
+    pub(super) fn store(&mut self, inst: Inst, pointer: Value, value: Value, _align: u32) {
+        let ty = self.facts.function.ty(value);
+        let size = i64::from(ty.size());
+        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
+            for (k, cell) in cells.enumerate() {
+                let lane = self.lane_for_cell(value, k, cell);
+                self.store_cell(inst, cell, &lane);
+            }
+            return;
+        }
+        let item = Item::of(ty);
+        let lanes: Vec<Lane> = match ty {
+            Type::Ptr(_) => vec![self.encoded(value)],
+            _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
+        };
+        if ptr_space(self.facts.function, pointer) == Space::Thread {
+            self.store_private(inst, pointer, 0, item, &lanes);
+        } else {
+            self.store_shared(inst, pointer, 0, item, &lanes);
+        }
+    }
+
+    /// A component in a form that needs no recomputing.
+    pub(super) fn kept_lane(&mut self, value: Value, k: usize) -> Lane {
+        match self.lane(value, k) {
+            Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.vector(value, k)),
+            lane => lane,
+        }
+    }
+
+    // --- cells
+
+    /// The variables of a cell: one per base, or one of vectors.
+    fn cell_slots(&mut self, cell: usize) -> Vec<Opd> {
+        if let Some(slots) = self.cell_slots.get(&cell) {
+            return slots.clone();
+        }
+        let element = self.element_of(self.facts.storage.cells[cell].ty);
+        let slots: Vec<Opd> = match &self.flow.cells[cell] {
+            Shape::Lanes(shape) if shape.absolute => Vec::new(),
+            Shape::Lanes(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
+            _ => vec![self.t.alloca(&lanes_type(element), 64)],
+        };
+        self.cell_slots.insert(cell, slots.clone());
+        slots
+    }
+
+    /// The cell's contents.
+    pub(super) fn load_cell(&mut self, cell: usize) -> Lane {
+        let element = self.element_of(self.facts.storage.cells[cell].ty);
+        let slots = self.cell_slots(cell);
+        match self.flow.cells[cell].clone() {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => {
+                let bases = slots.iter().map(|slot| self.t.load(element, slot, 8)).collect();
+                Lane::Laned { bases, shape, no_wrap: None }
+            }
+            _ => Lane::Varying(self.t.load(&lanes_type(element), &slots[0], 64)),
+        }
+    }
+
+    /// Replaces the cell's contents, all lanes, with a component of the cell's shape.
+    pub(super) fn set_cell(&mut self, cell: usize, lane: &Lane) {
+        let element = self.element_of(self.facts.storage.cells[cell].ty);
+        let slots = self.cell_slots(cell);
+        match lane {
+            Lane::Laned { bases, .. } => {
+                for (slot, base) in slots.iter().zip(bases) {
+                    self.t.store(element, base, slot, 8);
+                }
+            }
+            Lane::Varying(vector) => self.t.store(&lanes_type(element), vector, &slots[0], 64),
+        }
+    }
+
+    /// Stores to a cell: into all lanes if the others do not care, else under the mask.
+    pub(super) fn store_cell(&mut self, inst: Inst, cell: usize, lane: &Lane) {
+        let element = self.element_of(self.facts.storage.cells[cell].ty);
+        let shape = self.flow.cells[cell].clone();
+        let mut lane = self.rebase(lane, element, &shape);
+        if self.flow.masked.contains(&(inst, cell))
+            && let (Mask::Some(mask), Lane::Varying(new)) = (self.mask.clone(), &lane)
+        {
+            let old = self.load_cell(cell).vector(&mut self.t, element);
+            lane = Lane::Varying(self.t.select(MASK, &mask, &lanes_type(element), new, &old));
+        }
+        self.set_cell(cell, &lane);
+    }
+
+    /// A component of a value in the representation of a cell.
+    fn lane_for_cell(&mut self, value: Value, k: usize, cell: usize) -> Lane {
+        let to = self.facts.storage.cells[cell].ty;
+        match to {
+            CellType::Pointer(Root::Many) => {
+                let lane = self.encoded(value);
+                match &lane {
+                    Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.encoded_vector(value)),
+                    _ => lane,
+                }
+            }
+            CellType::Pointer(_) => self.kept_lane(value, k),
+            CellType::Scalar(scalar) => {
+                let lane = self.kept_lane(value, k);
+                self.reinterpreted(&lane, self.scalar(value), scalar)
+            }
+        }
+    }
+
+    /// Loads a cell as component `k` of a result of perhaps another type.
+    fn load_cell_as(&mut self, cell: usize, result: Value, _k: usize) -> Lane {
+        let lane = self.load_cell(cell);
+        match self.facts.storage.cells[cell].ty {
+            CellType::Scalar(scalar) if !self.is_pointer(result) => {
+                self.reinterpreted(&lane, scalar, self.scalar(result))
+            }
+            _ => lane,
+        }
+    }
+
+    /// The same bits as another scalar type of the same size.
+    pub(super) fn reinterpreted(&mut self, lane: &Lane, from: Scalar, to: Scalar) -> Lane {
+        let (source, target) = (scalar_type(from), scalar_type(to));
+        // The types of `bfloat` and `ushort` are the same here, but only integers keep patterns.
+        if from == to || from.is_int() && to.is_int() || source == target && matches!(lane, Lane::Varying(_)) {
+            return lane.clone();
+        }
+        match lane {
+            Lane::Laned { shape, .. } if shape.is_uniform() => {
+                let one = lane.at(&mut self.t, source, 0);
+                Lane::uniform(super::cast::reinterpret(&mut self.t, Width::One, source, target, &one))
+            }
+            _ => {
+                let all = lane.vector(&mut self.t, source);
+                Lane::Varying(super::cast::reinterpret(&mut self.t, Width::All, source, target, &all))
+            }
+        }
+    }
+
+    // --- loads of shared memory
+
+    pub(super) fn load_shared(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item) -> Vec<Lane> {
+        let site = self.site(inst, pointer, AccessKind::Load, item.bytes() as u32);
+        if self.is_scattered(pointer) {
+            let codes = self.vector(pointer, 0);
+            return self.waterfall(&codes, false, item, |this, address| {
+                let address = Address { extra, site, ..address };
+                this.load_address(&address, item)
+            });
+        }
+        let mut address = self.address(pointer, site);
+        address.extra = extra;
+        self.load_address(&address, item)
+    }
+
+    /// Loads from one allocation.
+    pub(super) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        let Lane::Laned { shape, .. } = &address.offset else { return self.load_gather(address, item) };
+        match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
+            Plan::Uniform if !shape.conditional => self.load_uniform(address, item),
+            Plan::Uniform | Plan::Gather => self.load_gather(address, item),
+            plan => self.load_planned(address, item, &plan),
+        }
+    }
+
+    /// From the type in memory to the type of values.
+    fn from_memory(&mut self, width: Width, item: Item, raw: Opd) -> Opd {
+        if item.scalar != Scalar::Bool {
+            return raw;
+        }
+        self.t.value(format_args!("icmp ne {} {raw}, {}", width.of("i8"), width.int("i8", 0)))
+    }
+
+    fn to_memory(&mut self, width: Width, item: Item, value: Opd) -> Opd {
+        if item.scalar != Scalar::Bool {
+            return value;
+        }
+        if value.is_text("true") || value.is_text("false") {
+            return Opd::Int(i64::from(value.is_text("true")));
+        }
+        self.t.value(format_args!("zext {} {value} to {}", width.of("i1"), width.of("i8")))
+    }
+
+    fn load_uniform(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        let offset = address.offset.at(&mut self.t, "i64", 0);
+        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let ok = self.in_bounds(&address.place, &start, item.bytes());
+        if ok.is_text("false") {
+            self.report(address, &start);
+            return vec![Lane::uniform(zero_of(item.scalar)); item.count];
+        }
+        if ok.is_text("true") {
+            return self.load_elements(&address.place, &start, item);
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(slow);
+        self.report(address, &start);
+        self.t.branch(join);
+        self.t.label(fast);
+        let loaded = self.load_elements(&address.place, &start, item);
+        let from = self.t.current();
+        self.t.label(join);
+        let zero = zero_of(item.scalar);
+        let element = scalar_type(item.scalar);
+        let merge = |lane: &Lane| {
+            let value = lane.at(&mut self.t, element, 0);
+            Lane::uniform(self.t.phi(element, &[(&value, from), (&zero, slow)]))
+        };
+        loaded.iter().map(merge).collect()
+    }
+
+    fn load_elements(&mut self, place: &Place, start: &Opd, item: Item) -> Vec<Lane> {
+        let base = self.t.offset(&place.base, start);
+        let metadata = self.metadata(place);
+        (0..item.count)
+            .map(|k| {
+                let at = self.t.offset(&base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+                let raw = self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
+                Lane::uniform(self.from_memory(Width::One, item, raw))
+            })
+            .collect()
+    }
+
+    /// What LLVM may know about an access: constant memory does not change during a dispatch, and
+    /// threadgroup memory is nobody's buffer.
+    fn metadata(&self, place: &Place) -> &'static str {
+        match place.root {
+            Root::Argument(index) => match self.shared.kernel.args[index].space {
+                Space::Constant => ", !invariant.load !1, !alias.scope !4, !noalias !5",
+                Space::Threadgroup => ", !alias.scope !5, !noalias !4",
+                Space::Device | Space::Thread => ", !alias.scope !4, !noalias !5",
+            },
+            Root::Global(_) => ", !invariant.load !1",
+            Root::Threadgroup(_) => ", !alias.scope !5, !noalias !4",
+            _ => "",
+        }
+    }
+
+    fn store_metadata(&self, place: &Place) -> &'static str {
+        match place.root {
+            Root::Argument(index) if self.shared.kernel.args[index].space == Space::Threadgroup => {
+                ", !alias.scope !5, !noalias !4"
+            }
+            Root::Argument(_) => ", !alias.scope !4, !noalias !5",
+            Root::Threadgroup(_) => ", !alias.scope !5, !noalias !4",
+            _ => "",
+        }
+    }
+
+    /// The scalar condition under which all lanes may be accessed with plain vectors.
+    fn all_in_bounds(&mut self, address: &Address, shape: &Lanes, bases: &[Opd], access: i64) -> Opd {
+        let mut ok = match &address.offset {
+            Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
+            _ => Opd::bool(true),
+        };
+        for (segment, base) in bases.iter().enumerate() {
+            let (low, bytes) = extent_of_segment(shape, segment, access);
+            let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
+            let inside = self.in_bounds(&address.place, &start, bytes);
+            ok = self.t.and(&ok, &inside);
+        }
+        ok
+    }
+
+    fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
+        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
+        let mut ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        if !self.shared.options.checks && self.mask != Mask::All {
+            // Unchecked, only the active lanes' places are known to be good.
+            let mask = self.mask.clone();
+            let all = self.all(&mask);
+            ok = self.t.and(&ok, &all);
+        }
+        let fast_only = ok.is_text("true");
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        let loaded = match plan {
+            Plan::Span { low, picks, elements } => self.load_span(address, &bases[0], *low, picks, *elements, item),
+            Plan::Runs(runs) => self.load_runs(address, &bases, &shape, runs, item),
+            _ => Vec::new(),
+        };
+        let from = self.t.current();
+        if fast_only {
+            return loaded.into_iter().map(Lane::Varying).collect();
+        }
+        self.t.branch(join);
+        self.t.label(slow);
+        let careful = self.load_slowly(address, item);
+        let slow_from = self.t.current();
+        self.t.label(join);
+        let ty = Width::All.ty(item.scalar);
+        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
+        loaded.iter().zip(&careful).map(merge).collect()
+    }
+
+    fn load_runs(&mut self, address: &Address, bases: &[Opd], shape: &Lanes, runs: &[Run], item: Item) -> Vec<Opd> {
+        let element = item.memory_type();
+        let metadata = self.metadata(&address.place);
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
+        for run in runs {
+            let offset = shape.at(run.lane).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            if run.same {
+                for (k, part) in parts.iter_mut().enumerate() {
+                    let at = self.t.offset(&at, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+                    let one = self.t.value(format_args!("load {element}, ptr {at}, align 1{metadata}"));
+                    part.push(self.t.splat_to(run.lanes, element, &one));
+                }
+                continue;
+            }
+            let total = run.lanes * item.count;
+            let all = self.t.value(format_args!("load <{total} x {element}>, ptr {at}, align 1{metadata}"));
+            if item.count == 1 {
+                parts[0].push(all);
+                continue;
+            }
+            for (k, part) in parts.iter_mut().enumerate() {
+                let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
+                part.push(self.t.shuffle(element, total, &all, &Opd::text("poison"), &picks));
+            }
+        }
+        let lanes = runs[0].lanes;
+        parts
+            .into_iter()
+            .map(|part| {
+                let whole = self.t.concat(element, lanes, part);
+                self.from_memory(Width::All, item, whole)
+            })
+            .collect()
+    }
+
+    fn load_span(
+        &mut self,
+        address: &Address,
+        base: &Opd,
+        low: i64,
+        picks: &[usize],
+        elements: usize,
+        item: Item,
+    ) -> Vec<Opd> {
+        let element = item.memory_type();
+        let metadata = self.metadata(&address.place);
+        let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
+        let at = self.t.offset(&address.place.base, &start);
+        let all = self.t.value(format_args!("load <{elements} x {element}>, ptr {at}, align 1{metadata}"));
+        (0..item.count)
+            .map(|k| {
+                let picks: Vec<_> = picks.iter().map(|&pick| Some(pick + k)).collect();
+                let part = self.t.shuffle(element, elements, &all, &Opd::text("poison"), &picks);
+                self.from_memory(Width::All, item, part)
+            })
+            .collect()
+    }
+
+    /// The offsets of all lanes, without the extra constant.
+    fn offsets(&mut self, address: &Address) -> Opd {
+        match (&address.offset, address.value) {
+            (Lane::Laned { shape, .. }, Some(value)) if shape.conditional => self.recompute(value, 0),
+            (offset, _) => offset.vector(&mut self.t, "i64"),
+        }
+    }
+
+    pub(super) fn offsets_with_extra(&mut self, address: &Address) -> Opd {
+        let offsets = self.offsets(address);
+        match address.extra {
+            0 => offsets,
+            extra => self.t.value(format_args!("add <32 x i64> {offsets}, splat (i64 {extra})")),
+        }
+    }
+
+    /// The arguments that the lane-by-lane helpers take after the values.
+    pub(super) fn slow_arguments(&mut self, address: &Address, offsets: &Opd, bytes: i64, element: i64) -> String {
+        let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
+        let mask = self.mask.clone();
+        let mask = self.mask_bits(&mask);
+        format!(
+            "<32 x i64> {offsets}, ptr {}, i64 {len}, i64 {bytes}, i64 {element}, i32 {mask}, ptr {}, i32 {}, i64 {}, i32 {}",
+            address.place.base, self.group.launch, address.site, self.group.linear, self.first
+        )
+    }
+
+    /// Lane by lane under the mask, with checks and reports.
+    fn load_slowly(&mut self, address: &Address, item: Item) -> Vec<Opd> {
+        let offsets = self.offsets_with_extra(address);
+        let bits = item.bits();
+        self.need(Helper::Load(bits));
+        (0..item.count)
+            .map(|k| {
+                let element = i64::from(item.scalar.size()) * k as i64;
+                let arguments = self.slow_arguments(address, &offsets, item.bytes(), element);
+                let raw = self.t.value(format_args!("call <32 x i{bits}> @am.load.{bits}({arguments})"));
+                let raw = super::cast::reinterpret(
+                    &mut self.t,
+                    Width::All,
+                    &format!("i{bits}"),
+                    item.memory_type(),
+                    &raw,
+                );
+                self.from_memory(Width::All, item, raw)
+            })
+            .collect()
+    }
+
+    fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        let offsets = self.offsets_with_extra(address);
+        let (ok, limit) = self.lanes_in_bounds(address, &offsets, item.bytes());
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        // Lanes that are off load from the start: some lane is on and in bounds, so it exists.
+        let _ = limit;
+        let safe = match self.mask.clone() {
+            Mask::All => offsets.clone(),
+            Mask::Some(mask) => {
+                self.t.value(format_args!("select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"))
+            }
+        };
+        let loaded: Vec<Opd> = (0..item.count).map(|k| self.gather(&address.place, &safe, item, k)).collect();
+        let from = self.t.current();
+        if ok.is_text("true") {
+            return loaded.into_iter().map(Lane::Varying).collect();
+        }
+        self.t.branch(join);
+        self.t.label(slow);
+        let careful = self.load_slowly(address, item);
+        let slow_from = self.t.current();
+        self.t.label(join);
+        let ty = Width::All.ty(item.scalar);
+        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
+        loaded.iter().zip(&careful).map(merge).collect()
+    }
+
+    fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
+        let bits = item.bits();
+        let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+        self.need(Helper::Gather(bits));
+        let raw =
+            self.t.value(format_args!("call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offsets})"));
+        let raw =
+            super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
+        self.from_memory(Width::All, item, raw)
+    }
+
+    /// Whether all active lanes are in bounds.
+    pub(super) fn lanes_in_bounds(&mut self, address: &Address, offsets: &Opd, bytes: i64) -> (Opd, Opd) {
+        if !self.shared.options.checks {
+            return (Opd::bool(true), Opd::Int(0));
+        }
+        let limit = self.limit(&address.place, bytes);
+        let limits = self.t.splat("i64", &limit);
+        let outside = self.t.value(format_args!("icmp uge <32 x i64> {offsets}, {limits}"));
+        let mask = self.mask.clone();
+        let bad = self.both(&mask, &outside);
+        let any = self.any(&Mask::Some(bad));
+        (self.t.value(format_args!("xor i1 {any}, true")), limit)
+    }
+
+    /// Reports a fault of the first active lane at one offset.
+    pub(super) fn report(&mut self, address: &Address, start: &Opd) {
+        if !self.shared.options.checks {
+            return;
+        }
+        self.need(Helper::Report);
+        let lane = self.first_lane();
+        let thread = self.t.add("i32", &self.first.clone(), &lane);
+        self.t.line(format_args!(
+            "call void @am.report(ptr {}, i32 {}, i64 {start}, i64 {}, i64 {}, i32 {thread})",
+            self.group.launch, address.site, address.place.len, self.group.linear
+        ));
+    }
+
+    /// Makes sure that a helper is in the module.
+    pub(super) fn need(&mut self, helper: Helper) {
+        self.shared.helpers.insert(helper);
+        if let Some(other) = helper.needs() {
+            self.shared.helpers.insert(other);
+        }
+    }
+
+    // --- stores to shared memory
+
+    pub(super) fn store_shared(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item, lanes: &[Lane]) {
+        let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
+        if self.is_scattered(pointer) {
+            let codes = self.vector(pointer, 0);
+            let nothing = Item { scalar: item.scalar, count: 0 };
+            self.waterfall(&codes, false, nothing, |this, address| {
+                let address = Address { extra, site, ..address };
+                this.store_address(&address, item, lanes);
+                Vec::new()
+            });
+            return;
+        }
+        let mut address = self.address(pointer, site);
+        address.extra = extra;
+        self.store_address(&address, item, lanes);
+    }
+
+    /// Stores to one allocation.
+    pub(super) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        let Lane::Laned { shape, .. } = &address.offset else { return self.store_scatter(address, item, lanes) };
+        match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
+            Plan::Uniform if !shape.conditional => self.store_uniform(address, item, lanes),
+            Plan::Runs(runs) if runs.iter().all(|run| !run.same) => self.store_runs(address, item, lanes, &runs),
+            _ => self.store_scatter(address, item, lanes),
+        }
+    }
+
+    /// All lanes store to one place: the last active one remains.
+    fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        let offset = address.offset.at(&mut self.t, "i64", 0);
+        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let ok = self.in_bounds(&address.place, &start, item.bytes());
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        if !ok.is_text("true") {
+            self.t.label(slow);
+            self.report(address, &start);
+            self.t.branch(join);
+        }
+        self.t.label(fast);
+        let base = self.t.offset(&address.place.base, &start);
+        let metadata = self.store_metadata(&address.place);
+        let element = scalar_type(item.scalar);
+        for (k, lane) in lanes.iter().enumerate() {
+            let value = match lane {
+                Lane::Laned { shape, .. } if shape.is_uniform() => lane.at(&mut self.t, element, 0),
+                lane => {
+                    let all = lane.vector(&mut self.t, element);
+                    let last = self.last_lane();
+                    let ty = lanes_type(element);
+                    self.t.value(format_args!("extractelement {ty} {all}, i32 {last}"))
+                }
+            };
+            let value = self.to_memory(Width::One, item, value);
+            let at = self.t.offset(&base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+            self.t.line(format_args!("store {} {value}, ptr {at}, align 1{metadata}", item.memory_type()));
+        }
+        self.t.label(join);
+    }
+
+    /// The values as vectors of the type in memory.
+    fn stored_vectors(&mut self, item: Item, lanes: &[Lane]) -> Vec<Opd> {
+        let element = scalar_type(item.scalar);
+        lanes
+            .iter()
+            .map(|lane| {
+                let vector = lane.vector(&mut self.t, element);
+                match item.scalar {
+                    Scalar::Bool => self.t.value(format_args!("zext {MASK} {vector} to <32 x i8>")),
+                    _ => vector,
+                }
+            })
+            .collect()
+    }
+
+    fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
+        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
+        let ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        let values = self.stored_vectors(item, lanes);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        match self.mask.clone() {
+            Mask::All => self.write_runs(address, item, &values, &bases, &shape, runs, None),
+            Mask::Some(mask) => {
+                let (plain, masked, done) = (self.t.block(), self.t.block(), self.t.block());
+                let all = self.all(&Mask::Some(mask.clone()));
+                self.t.branch_if(&all, plain, masked);
+                self.t.label(plain);
+                self.write_runs(address, item, &values, &bases, &shape, runs, None);
+                self.t.branch(done);
+                self.t.label(masked);
+                self.write_runs(address, item, &values, &bases, &shape, runs, Some(&mask));
+                self.t.label(done);
+            }
+        }
+        if !ok.is_text("true") {
+            self.t.branch(join);
+            self.t.label(slow);
+            self.store_slowly(address, item, &values);
+        }
+        self.t.label(join);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one step of `store_runs`, split for length")]
+    fn write_runs(
+        &mut self,
+        address: &Address,
+        item: Item,
+        values: &[Opd],
+        bases: &[Opd],
+        shape: &Lanes,
+        runs: &[Run],
+        mask: Option<&Opd>,
+    ) {
+        let element = item.memory_type();
+        let metadata = self.store_metadata(&address.place);
+        for run in runs {
+            let offset = shape.at(run.lane).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let whole = self.interleaved(element, values, run);
+            let total = run.lanes * item.count;
+            let ty = format!("<{total} x {element}>");
+            let Some(mask) = mask else {
+                self.t.line(format_args!("store {ty} {whole}, ptr {at}, align 1{metadata}"));
+                continue;
+            };
+            let mask = if total == LANES {
+                mask.clone()
+            } else {
+                let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
+                self.t.shuffle("i1", LANES, mask, &Opd::text("poison"), &picks)
+            };
+            let suffix = mangle(&ty);
+            self.t.declare(format!("declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{total} x i1>)"));
+            self.t.line(format_args!(
+                "call void @llvm.masked.store.{suffix}.p0({ty} {whole}, ptr {at}, i32 1, <{total} x i1> {mask}){metadata}"
+            ));
+        }
+    }
+
+    /// The run's lanes of all components, as they lie in memory.
+    fn interleaved(&mut self, element: &str, values: &[Opd], run: &Run) -> Opd {
+        let own: Vec<_> = (run.lane..run.lane + run.lanes).map(Some).collect();
+        let poison = Opd::text("poison");
+        let mut parts: Vec<Opd> = values
+            .iter()
+            .map(|value| match run.lanes {
+                LANES => value.clone(),
+                _ => self.t.shuffle(element, LANES, value, &poison, &own),
+            })
+            .collect();
+        let count = parts.len();
+        if count == 1 {
+            return parts.remove(0);
+        }
+        let n = run.lanes;
+        parts.resize(count.next_power_of_two(), poison.clone());
+        let whole = self.t.concat(element, n, parts);
+        let picks: Vec<_> = (0..n * count).map(|i| Some(i % count * n + i / count)).collect();
+        self.t.shuffle(element, n * count.next_power_of_two(), &whole, &poison, &picks)
+    }
+
+    fn store_slowly(&mut self, address: &Address, item: Item, values: &[Opd]) {
+        let offsets = self.offsets_with_extra(address);
+        let bits = item.bits();
+        self.need(Helper::Store(bits));
+        for (k, value) in values.iter().enumerate() {
+            let element = i64::from(item.scalar.size()) * k as i64;
+            let arguments = self.slow_arguments(address, &offsets, item.bytes(), element);
+            let int = format!("i{bits}");
+            let raw = super::cast::reinterpret(&mut self.t, Width::All, item.memory_type(), &int, value);
+            self.t.line(format_args!("call void @am.store.{bits}(<32 x {int}> {raw}, {arguments})"));
+        }
+    }
+
+    fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        let values = self.stored_vectors(item, lanes);
+        let direct = self.shared.options.features.avx512 && item.bits() >= 32;
+        if !direct {
+            return self.store_slowly(address, item, &values);
+        }
+        let offsets = self.offsets_with_extra(address);
+        let (ok, _) = self.lanes_in_bounds(address, &offsets, item.bytes());
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        let mask = self.mask.operand();
+        let ty = lanes_type(item.memory_type());
+        let suffix = mangle(&ty);
+        self.t.declare(format!("declare void @llvm.masked.scatter.{suffix}.v32p0({ty}, <32 x ptr>, i32, {MASK})"));
+        for (k, value) in values.iter().enumerate() {
+            let element = Opd::Int(i64::from(item.scalar.size()) * k as i64);
+            let base = self.t.offset(&address.place.base, &element);
+            let places = self.t.value(format_args!("getelementptr i8, ptr {base}, <32 x i64> {offsets}"));
+            self.t.line(format_args!(
+                "call void @llvm.masked.scatter.{suffix}.v32p0({ty} {value}, <32 x ptr> {places}, i32 1, {MASK} {mask})"
+            ));
+        }
+        if !ok.is_text("true") {
+            self.t.branch(join);
+            self.t.label(slow);
+            self.store_slowly(address, item, &values);
+        }
+        self.t.label(join);
+    }
+
+    // --- pointers whose allocation differs between lanes
+
+    /// Runs `access` once per allocation that active lanes point to, with only those lanes on.
+    pub(super) fn waterfall(
+        &mut self,
+        codes: &Opd,
+        private: bool,
+        item: Item,
+        mut access: impl FnMut(&mut Self, Address) -> Vec<Lane>,
+    ) -> Vec<Lane> {
+        let element = scalar_type(item.scalar);
+        let ty = lanes_type(element);
+        let results: Vec<Opd> = (0..item.count).map(|_| self.t.alloca(&ty, 64)).collect();
+        for result in &results {
+            self.t.store(&ty, &Opd::text("zeroinitializer"), result, 64);
+        }
+        let left_slot = self.t.alloca(MASK, 8);
+        let outer = self.mask.clone();
+        self.t.store(MASK, &outer.operand(), &left_slot, 8);
+        let numbers = self.t.value(format_args!("lshr <32 x i64> {codes}, splat (i64 48)"));
+        let offsets = self.decode_offset(Width::All, codes);
+        let (head, done) = (self.t.block(), self.t.block());
+        self.t.label(head);
+        let left = self.t.load(MASK, &left_slot, 8);
+        self.mask = Mask::Some(left.clone());
+        let lane = self.first_lane();
+        let code = self.t.value(format_args!("extractelement <32 x i64> {codes}, i32 {lane}"));
+        let number = self.t.value(format_args!("lshr i64 {code}, 48"));
+        let same = self.t.splat("i64", &number);
+        let same = self.t.value(format_args!("icmp eq <32 x i64> {numbers}, {same}"));
+        let own = self.both(&Mask::Some(left.clone()), &same);
+        let rest = self.without(&Mask::Some(left), &same);
+        self.t.store(MASK, &rest, &left_slot, 8);
+        self.mask = Mask::Some(own.clone());
+        let (place, _) = if private { self.decode_local(&code) } else { self.decode(&code) };
+        let address =
+            Address { place, offset: Lane::Varying(offsets), value: None, extra: 0, site: 0 };
+        let loaded = access(self, address);
+        for (lane, result) in loaded.iter().zip(&results) {
+            let new = lane.vector(&mut self.t, element);
+            let old = self.t.load(&ty, result, 64);
+            let merged = self.t.select(MASK, &own, &ty, &new, &old);
+            self.t.store(&ty, &merged, result, 64);
+        }
+        let more = self.any(&Mask::Some(rest));
+        self.t.branch_if(&more, head, done);
+        self.t.label(done);
+        self.mask = outer;
+        results.iter().map(|result| Lane::Varying(self.t.load(&ty, result, 64))).collect()
+    }
+}

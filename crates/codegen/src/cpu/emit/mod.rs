@@ -1,0 +1,351 @@
+//! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
+//!
+//! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
+//! value), `arith`, `cast`, `pure` (operations without effects), `memory`, `access`, `private`
+//! (loads and stores), `helpers` (functions written once per module), `control` (branches, loops and
+//! masks), `group` (regions between barriers), `entry`.
+//!
+//! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
+//! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
+
+mod access;
+mod arith;
+mod atomic;
+mod cast;
+mod control;
+mod copy;
+mod counted;
+mod entry;
+mod frame;
+mod group;
+mod helpers;
+mod lane;
+mod matrix;
+mod memory;
+mod place;
+mod private;
+mod pure;
+mod query;
+mod simd;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anymetal_ir::{Inst, Kernel, Module, Op, Scalar, Type, Value};
+
+pub(super) use entry::generate_module;
+use lane::{Lane, Width};
+
+use super::llvm_text::{MASK, Opd, Text, scalar_type};
+use super::math::Library;
+use super::options::{AccessKind, CpuOptions, FaultSite};
+use super::shape::flow::{Facts, Flow};
+use super::shape::{Lanes, Shape};
+use super::storage::{CellType, Root};
+
+/// What all versions of a kernel share.
+#[derive(Debug)]
+pub(super) struct Shared<'a> {
+    module: &'a Module,
+    kernel: &'a Kernel,
+    options: &'a CpuOptions,
+    library: Library,
+    sites: Vec<FaultSite>,
+    site_numbers: BTreeMap<(u32, u8), u32>,
+    helpers: BTreeSet<helpers::Helper>,
+    declares: BTreeSet<String>,
+    /// Offsets of the threadgroup variables, and the bytes of all.
+    threadgroup_offsets: Vec<u64>,
+    threadgroup_bytes: u64,
+    /// Scratch bytes of arrays too large for the stack.
+    scratch_bytes: u64,
+    frame_bytes: u64,
+}
+
+/// The active lanes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Mask {
+    /// All 32.
+    All,
+    /// Those of a `<32 x i1>`; at least one.
+    Some(Opd),
+}
+
+impl Mask {
+    fn operand(&self) -> Opd {
+        match self {
+            Self::All => Opd::text("splat (i1 true)"),
+            Self::Some(mask) => mask.clone(),
+        }
+    }
+}
+
+/// The scalars that describe the threadgroup, as operands.
+#[derive(Clone, Debug)]
+struct GroupValues {
+    launch: Opd,
+    threadgroup_memory: Opd,
+    scratch: Opd,
+    linear: Opd,
+    position: [Opd; 3],
+    size: [Opd; 3],
+    threads: Opd,
+    simdgroups: Opd,
+}
+
+/// One version of the kernel under construction.
+pub(super) struct Emitter<'a, 'm> {
+    facts: Facts<'a>,
+    flow: &'a Flow,
+    shared: &'a mut Shared<'m>,
+    t: Text,
+    values: Vec<Option<Vec<Lane>>>,
+    mask: Mask,
+    group: GroupValues,
+    /// The SIMD-group's number and its first thread's linear index; 0 at group level.
+    simdgroup: Opd,
+    first: Opd,
+    /// Variables of cells, by cell and segment.
+    cell_slots: BTreeMap<usize, Vec<Opd>>,
+    array_slots: BTreeMap<usize, Opd>,
+    /// Loaded or computed once, in the entry block.
+    bases: BTreeMap<u32, (Opd, Opd)>,
+    limits: BTreeMap<(u32, i64), Opd>,
+    pointer_table: Option<Opd>,
+    contexts: Vec<control::Context>,
+    /// Where `stop` and a return of the whole threadgroup lead.
+    exit: u32,
+    /// How many more all-lanes-on copies of code may be nested.
+    copies_left: u32,
+    plan: group::Plan,
+    layout: frame::Layout,
+    /// The address of the stop flag, once needed.
+    stop: Option<Opd>,
+    /// The current SIMD-group's frame, if there are frames.
+    frame: Opd,
+    /// Where a region leaves its lanes, if anyone wants to know.
+    region_slot: Option<Opd>,
+    /// Labels of group-level constructs around the position.
+    group_labels: Vec<group::GroupLabel>,
+}
+
+impl Emitter<'_, '_> {
+    fn function(&self) -> &anymetal_ir::Function {
+        self.facts.function
+    }
+
+    fn scalar(&self, value: Value) -> Scalar {
+        // Pointers travel as 64-bit offsets or codes.
+        self.function().ty(value).scalar().unwrap_or(Scalar::I64)
+    }
+
+    fn shape(&self, value: Value, component: usize) -> Shape {
+        self.flow.values[value.index()][component].clone()
+    }
+
+    fn lane(&self, value: Value, component: usize) -> Lane {
+        if let Some(lanes) = &self.values[value.index()] {
+            return lanes[component].clone();
+        }
+        // Values that are known now need no definition. Anything else unset is unreachable code.
+        match self.shape(value, component) {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => {
+                let zero = zero_of(self.scalar(value));
+                Lane::Laned { bases: vec![zero; shape.segments], no_wrap: None, shape }
+            }
+            _ => Lane::Varying(Opd::text("zeroinitializer")),
+        }
+    }
+
+    /// The scalar in a lane of a laned component.
+    fn at(&mut self, value: Value, component: usize, lane: usize) -> Opd {
+        let element = scalar_type(self.scalar(value));
+        let component = self.lane(value, component);
+        component.at(&mut self.t, element, lane)
+    }
+
+    /// The value of a uniform component.
+    fn uniform(&mut self, value: Value, component: usize) -> Opd {
+        self.at(value, component, 0)
+    }
+
+    /// The vector of a component, computed lane by lane again if its laned form is conditional.
+    fn vector(&mut self, value: Value, component: usize) -> Opd {
+        let lane = self.lane(value, component);
+        if let Lane::Laned { shape, .. } = &lane
+            && shape.conditional
+        {
+            return self.recompute(value, component);
+        }
+        let element = scalar_type(self.scalar(value));
+        lane.vector(&mut self.t, element)
+    }
+
+    /// The operand at a width.
+    fn operand(&mut self, width: Width, value: Value, component: usize) -> Opd {
+        match width {
+            Width::One => self.uniform(value, component),
+            Width::All => self.vector(value, component),
+        }
+    }
+
+    fn define(&mut self, value: Value, lanes: Vec<Lane>) {
+        self.values[value.index()] = Some(lanes);
+    }
+
+    /// Converts a component to a wider shape, as cells need.
+    fn rebase(&mut self, lane: &Lane, element: &str, to: &Shape) -> Lane {
+        match to {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape.clone()),
+            Shape::Lanes(shape) => {
+                let step = shape.segment_len();
+                let bases = (0..shape.segments).map(|s| lane.at(&mut self.t, element, s * step)).collect();
+                Lane::Laned { bases, shape: shape.clone(), no_wrap: None }
+            }
+            _ => Lane::Varying(lane.vector(&mut self.t, element)),
+        }
+    }
+
+    // --- masks
+
+    fn mask_bits(&mut self, mask: &Mask) -> Opd {
+        match mask {
+            Mask::All => Opd::Int(-1),
+            Mask::Some(mask) => self.t.value(format_args!("bitcast {MASK} {mask} to i32")),
+        }
+    }
+
+    fn any(&mut self, mask: &Mask) -> Opd {
+        let bits = self.mask_bits(mask);
+        self.t.icmp("ne", "i32", &bits, &Opd::Int(0))
+    }
+
+    fn all(&mut self, mask: &Mask) -> Opd {
+        let bits = self.mask_bits(mask);
+        self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
+    }
+
+    /// The lanes of both.
+    fn both(&mut self, mask: &Mask, lanes: &Opd) -> Opd {
+        match mask {
+            Mask::All => lanes.clone(),
+            // Not `and`: a lane that is off may hold poison in `lanes`.
+            Mask::Some(mask) => {
+                self.t.value(format_args!("select {MASK} {mask}, {MASK} {lanes}, {MASK} zeroinitializer"))
+            }
+        }
+    }
+
+    fn without(&mut self, mask: &Mask, lanes: &Opd) -> Opd {
+        let rest = self.t.value(format_args!("xor {MASK} {lanes}, splat (i1 true)"));
+        self.both(mask, &rest)
+    }
+
+    /// The number of the first active lane, as `i32`.
+    fn first_lane(&mut self) -> Opd {
+        match self.mask.clone() {
+            Mask::All => Opd::Int(0),
+            mask => {
+                let bits = self.mask_bits(&mask);
+                self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+                self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {bits}, i1 false)"))
+            }
+        }
+    }
+
+    /// The number of the last active lane, as `i32`.
+    fn last_lane(&mut self) -> Opd {
+        match self.mask.clone() {
+            Mask::All => Opd::Int(31),
+            mask => {
+                let bits = self.mask_bits(&mask);
+                self.t.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
+                let zeros = self.t.value(format_args!("call i32 @llvm.ctlz.i32(i32 {bits}, i1 false)"));
+                self.t.sub("i32", &Opd::Int(31), &zeros)
+            }
+        }
+    }
+
+    // --- fault sites
+
+    fn site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, access_bytes: u32) -> u32 {
+        let key = (inst.0, kind as u8);
+        if let Some(&site) = self.shared.site_numbers.get(&key) {
+            return site;
+        }
+        let space = super::shape::flow::ptr_space(self.facts.function, pointer);
+        let module = self.shared.module;
+        let (argument, variable) = match self.facts.storage.pointer(pointer).root {
+            Root::Argument(index) => (Some(index), String::new()),
+            Root::Threadgroup(var) => (None, module.threadgroup_vars[var.index()].name.clone()),
+            Root::Global(global) => (None, module.globals[global.index()].name.clone()),
+            Root::Local(local) => (None, self.facts.function.locals[local.index()].name.clone()),
+            Root::Unset | Root::Null | Root::Many => (None, String::new()),
+        };
+        let loc = self.facts.function.inst(inst).loc;
+        let site = self.shared.sites.len() as u32;
+        self.shared.sites.push(FaultSite { argument, variable, space, kind, access_bytes, loc });
+        self.shared.site_numbers.insert(key, site);
+        site
+    }
+
+    // --- instructions
+
+    /// Emits one instruction that is not a construct or jump.
+    fn simple(&mut self, inst: Inst) {
+        let function = self.facts.function;
+        let data = function.inst(inst);
+        if self.shared.options.comments {
+            let result = data.result.map_or(String::new(), |value| format!(" {value}"));
+            self.t.comment(format_args!("{inst}{result}"));
+        }
+        match &data.op {
+            Op::LocalStart(_) | Op::Barrier(_) => {}
+            Op::Load { ptr, align, .. } => {
+                let result = data.result.expect("a load has a result");
+                self.load(inst, *ptr, result, *align);
+            }
+            Op::Store { ptr, value, align, .. } => self.store(inst, *ptr, *value, *align),
+            Op::MemCopy { dst, src, size, align } => self.copy(inst, *dst, *src, *size, *align),
+            Op::MemZero { dst, size, align } => self.clear(inst, *dst, *size, *align),
+            Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => self.atomic(inst),
+            Op::Fence => self.t.line("fence seq_cst"),
+            Op::Simd(op, args) => {
+                let result = data.result.expect("a SIMD operation has a result");
+                self.simd(*op, args, result, data.fp);
+            }
+            Op::Matrix(op, args) => self.matrix(inst, *op, args, data.result),
+            _ => {
+                if let Some(result) = data.result {
+                    self.pure(inst, result);
+                }
+            }
+        }
+    }
+
+    fn element_of(&self, ty: CellType) -> &'static str {
+        match ty {
+            CellType::Scalar(scalar) => scalar_type(scalar),
+            CellType::Pointer(_) => "i64",
+        }
+    }
+
+    fn is_pointer(&self, value: Value) -> bool {
+        matches!(self.function().ty(value), Type::Ptr(_))
+    }
+}
+
+/// The zero of a type, as an operand.
+fn zero_of(scalar: Scalar) -> Opd {
+    match scalar {
+        Scalar::Bool => Opd::bool(false),
+        Scalar::F32 => Opd::text("0.0"),
+        Scalar::F16 => Opd::text("0xH0000"),
+        _ => Opd::Int(0),
+    }
+}
+
+/// A uniform zero with the shape that analysis gives undefined values.
+fn zero_lane(scalar: Scalar) -> Lane {
+    Lane::Laned { bases: vec![zero_of(scalar)], shape: Lanes::uniform(true), no_wrap: None }
+}

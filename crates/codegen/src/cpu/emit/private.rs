@@ -1,0 +1,302 @@
+//! Loads and stores of private arrays, which lie interleaved between the lanes.
+//!
+//! Unit `u` of lane `l` is at byte `(u × 32 + l) × unit`. An offset that is the same for all lanes
+//! is a plain vector access, which LLVM turns into registers when the offset is constant.
+
+use anymetal_ir::{Inst, Scalar, Value};
+
+use super::helpers::Helper;
+use super::lane::{Lane, Width};
+use super::memory::{Address, Item};
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::options::AccessKind;
+use crate::cpu::storage::Root;
+
+/// The largest array that lies on the stack; larger ones lie in the worker's scratch memory.
+pub(super) const MAX_STACK_BYTES: u64 = 32 * 1024;
+
+/// A private array and an offset into it.
+struct Spot {
+    address: Address,
+    unit: u32,
+}
+
+impl Emitter<'_, '_> {
+    /// Where the array lies.
+    pub(super) fn array_slot(&mut self, array: usize) -> Opd {
+        if let Some(slot) = self.array_slots.get(&array) {
+            return slot.clone();
+        }
+        let data = self.facts.storage.arrays[array];
+        let slot = if data.bytes() > MAX_STACK_BYTES {
+            let before = self.facts.storage.arrays[..array].iter().filter(|a| a.bytes() > MAX_STACK_BYTES);
+            let offset: u64 = before.map(|array| array.bytes().next_multiple_of(64)).sum();
+            let scratch = self.group.scratch.clone();
+            self.t.entry_value(format_args!("getelementptr i8, ptr {scratch}, i64 {offset}"))
+        } else {
+            self.t.alloca(&format!("[{} x <32 x i{}>]", data.units, data.unit * 8), 64)
+        };
+        self.array_slots.insert(array, slot.clone());
+        slot
+    }
+
+    fn spot(&mut self, pointer: Value, extra: i64, site: u32) -> Spot {
+        let root = self.facts.storage.pointer(pointer).root;
+        if root == Root::Many {
+            let code = self.uniform(pointer, 0);
+            let (place, offset) = self.decode_local(&code);
+            let address = Address { place, offset: Lane::uniform(offset), value: None, extra, site };
+            return Spot { address, unit: 1 };
+        }
+        let unit = self.facts.storage.array_at(pointer).map_or(1, |array| self.facts.storage.arrays[array].unit);
+        let place = self.place(root);
+        Spot { address: Address { place, offset: self.lane(pointer, 0), value: Some(pointer), extra, site }, unit }
+    }
+
+    pub(super) fn load_private(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item) -> Vec<Lane> {
+        let site = self.site(inst, pointer, AccessKind::Load, item.bytes() as u32);
+        if self.is_scattered(pointer) {
+            let codes = self.vector(pointer, 0);
+            return self.waterfall(&codes, true, item, |this, address| {
+                let spot = Spot { address: Address { extra, site, ..address }, unit: 1 };
+                this.load_spot(&spot, item)
+            });
+        }
+        let spot = self.spot(pointer, extra, site);
+        self.load_spot(&spot, item)
+    }
+
+    pub(super) fn store_private(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item, lanes: &[Lane]) {
+        let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
+        if self.is_scattered(pointer) {
+            let codes = self.vector(pointer, 0);
+            let nothing = Item { scalar: item.scalar, count: 0 };
+            self.waterfall(&codes, true, nothing, |this, address| {
+                let spot = Spot { address: Address { extra, site, ..address }, unit: 1 };
+                this.store_spot(&spot, item, lanes);
+                Vec::new()
+            });
+            return;
+        }
+        let spot = self.spot(pointer, extra, site);
+        self.store_spot(&spot, item, lanes);
+    }
+
+    fn is_uniform_spot(spot: &Spot) -> bool {
+        matches!(&spot.address.offset, Lane::Laned { shape, .. } if shape.is_uniform() && !shape.conditional)
+    }
+
+    /// The offset for all lanes, made harmless, and whether it was good (`None`: known to be).
+    fn uniform_offset(&mut self, spot: &Spot, item: Item) -> (Opd, Option<Opd>) {
+        let offset = spot.address.offset.at(&mut self.t, "i64", 0);
+        let start = self.t.add("i64", &offset, &Opd::Int(spot.address.extra));
+        let ok = self.in_bounds(&spot.address.place, &start, item.bytes());
+        if ok.is_text("true") {
+            return (start, None);
+        }
+        let (bad, join) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, join, bad);
+        self.t.label(bad);
+        self.report(&spot.address, &start);
+        self.t.label(join);
+        (self.t.select("i1", &ok, "i64", &start, &Opd::Int(0)), Some(ok))
+    }
+
+    /// The lanes' offsets, made harmless, and the lanes that may go on.
+    fn lane_offsets(&mut self, spot: &Spot, item: Item) -> (Opd, Opd) {
+        let offsets = self.offsets_with_extra(&spot.address);
+        let limit = self.limit(&spot.address.place, item.bytes());
+        let limits = self.t.splat("i64", &limit);
+        let inside = self.t.value(format_args!("icmp ult <32 x i64> {offsets}, {limits}"));
+        let mask = self.mask.clone();
+        let good = self.both(&mask, &inside);
+        if self.shared.options.checks {
+            let bad = self.without(&mask, &inside);
+            let any = self.any(&Mask::Some(bad));
+            let (report, join) = (self.t.block(), self.t.block());
+            let fine = self.t.value(format_args!("xor i1 {any}, true"));
+            self.t.branch_likely(&fine, join, report);
+            self.t.label(report);
+            self.need(Helper::Check);
+            let arguments = self.slow_arguments(&spot.address, &offsets, item.bytes(), 0);
+            self.t.value(format_args!("call i32 @am.check({arguments})"));
+            self.t.label(join);
+        }
+        let safe = self.t.select(MASK, &good, &lanes_type("i64"), &offsets, &Opd::text("zeroinitializer"));
+        (safe, good)
+    }
+
+    /// The byte at which each lane's unit lies, from offsets.
+    fn lane_places(&mut self, offsets: &Opd, unit: u32) -> Opd {
+        let ty = lanes_type("i64");
+        let scaled = self.t.value(format_args!("shl {ty} {offsets}, splat (i64 5)"));
+        let lanes = crate::cpu::llvm_text::vector_const("i64", (0..32).map(|lane| lane * i64::from(unit)));
+        self.t.value(format_args!("add {ty} {scaled}, {lanes}"))
+    }
+
+    fn load_spot(&mut self, spot: &Spot, item: Item) -> Vec<Lane> {
+        let is_uniform = Self::is_uniform_spot(spot);
+        if matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes()) {
+            let start = spot.address.offset.at(&mut self.t, "i64", 0);
+            self.report(&spot.address, &start);
+            return vec![Lane::Varying(Opd::text("zeroinitializer")); item.count];
+        }
+        let base = spot.address.place.base.clone();
+        let size = i64::from(item.scalar.size());
+        let mut results = Vec::new();
+        let (offset, good) = if is_uniform {
+            let (offset, ok) = self.uniform_offset(spot, item);
+            (self.t.mul("i64", &offset, &Opd::Int(32)), ok)
+        } else {
+            let (offsets, good) = self.lane_offsets(spot, item);
+            (self.lane_places(&offsets, spot.unit), Some(good))
+        };
+        for k in 0..item.count {
+            let start = size * k as i64 * 32;
+            let loaded = self.load_units(&base, &offset, is_uniform, start, spot.unit, item.scalar);
+            let loaded = match &good {
+                None => loaded,
+                Some(ok) => {
+                    let ty = lanes_type(scalar_type(item.scalar));
+                    let condition = if is_uniform { "i1" } else { MASK };
+                    self.t.select(condition, ok, &ty, &loaded, &Opd::text("zeroinitializer"))
+                }
+            };
+            results.push(Lane::Varying(loaded));
+        }
+        results
+    }
+
+    /// One element of all lanes, from as many units as it takes.
+    fn load_units(
+        &mut self,
+        base: &Opd,
+        offset: &Opd,
+        is_uniform: bool,
+        start: i64,
+        unit: u32,
+        scalar: Scalar,
+    ) -> Opd {
+        let parts = i64::from(scalar.size() / unit).max(1);
+        let (part_scalar, element) = unit_scalar(scalar, unit);
+        let mut loaded = Vec::new();
+        for part in 0..parts {
+            let at = self.t.offset(base, &Opd::Int(start + part * i64::from(unit) * 32));
+            if is_uniform {
+                let at = self.t.offset(&at, offset);
+                let ty = lanes_type(element);
+                let raw = self.t.load(&ty, &at, unit);
+                // What was never written is arbitrary, but must not be undefined to LLVM.
+                loaded.push(self.t.value(format_args!("freeze {ty} {raw}")));
+            } else {
+                let bits = unit * 8;
+                self.need(Helper::Gather(bits));
+                let raw = self.t.value(format_args!(
+                    "call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offset})"
+                ));
+                loaded.push(super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), element, &raw));
+            }
+        }
+        if scalar == Scalar::Bool {
+            return self.t.value(format_args!("icmp ne <32 x i8> {}, zeroinitializer", loaded[0]));
+        }
+        if parts == 1 {
+            return loaded.remove(0);
+        }
+        super::cast::bitcast(&mut self.t, Width::All, part_scalar, &loaded, scalar).remove(0)
+    }
+
+    fn store_spot(&mut self, spot: &Spot, item: Item, lanes: &[Lane]) {
+        let is_uniform = Self::is_uniform_spot(spot);
+        let base = spot.address.place.base.clone();
+        let size = i64::from(item.scalar.size());
+        let join = self.t.block();
+        let fits = !matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes());
+        if !fits {
+            let start = spot.address.offset.at(&mut self.t, "i64", 0);
+            return self.report(&spot.address, &start);
+        }
+        let (offset, good) = if is_uniform {
+            let (offset, ok) = self.uniform_offset(spot, item);
+            if let Some(ok) = ok {
+                let go = self.t.block();
+                self.t.branch_likely(&ok, go, join);
+                self.t.label(go);
+            }
+            (self.t.mul("i64", &offset, &Opd::Int(32)), None)
+        } else {
+            let (offsets, good) = self.lane_offsets(spot, item);
+            (self.lane_places(&offsets, spot.unit), Some(good))
+        };
+        for (k, lane) in lanes.iter().enumerate() {
+            let value = lane.vector(&mut self.t, scalar_type(item.scalar));
+            let start = size * k as i64 * 32;
+            self.store_units(&base, &offset, good.as_ref(), start, spot.unit, item.scalar, &value);
+        }
+        self.t.label(join);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one step of `store_spot`, split for length")]
+    fn store_units(
+        &mut self,
+        base: &Opd,
+        offset: &Opd,
+        good: Option<&Opd>,
+        start: i64,
+        unit: u32,
+        scalar: Scalar,
+        value: &Opd,
+    ) {
+        let (part_scalar, element) = unit_scalar(scalar, unit);
+        let parts = if scalar == Scalar::Bool {
+            vec![self.t.value(format_args!("zext {MASK} {value} to <32 x i8>"))]
+        } else if part_scalar == scalar {
+            vec![value.clone()]
+        } else {
+            super::cast::bitcast(&mut self.t, Width::All, scalar, std::slice::from_ref(value), part_scalar)
+        };
+        let ty = lanes_type(element);
+        for (part, new) in parts.iter().enumerate() {
+            let at = self.t.offset(base, &Opd::Int(start + part as i64 * i64::from(unit) * 32));
+            let Some(good) = good else {
+                let at = self.t.offset(&at, offset);
+                let value = match self.mask.clone() {
+                    Mask::All => new.clone(),
+                    Mask::Some(mask) => {
+                        let old = self.t.load(&ty, &at, unit);
+                        self.t.select(MASK, &mask, &ty, new, &old)
+                    }
+                };
+                self.t.store(&ty, &value, &at, unit);
+                continue;
+            };
+            let bits = unit * 8;
+            self.need(Helper::Store(bits));
+            let int = format!("i{bits}");
+            let raw = super::cast::reinterpret(&mut self.t, Width::All, element, &int, new);
+            let active = self.t.value(format_args!("bitcast {MASK} {good} to i32"));
+            self.t.line(format_args!(
+                "call void @am.store.{bits}(<32 x {int}> {raw}, <32 x i64> {offset}, ptr {at}, i64 {}, i64 1, i64 0, \
+i32 {active}, ptr null, i32 0, i64 0, i32 0)",
+                i64::MAX
+            ));
+        }
+    }
+}
+
+/// The type of which one unit holds one: the scalar itself if it fits a unit exactly.
+fn unit_scalar(scalar: Scalar, unit: u32) -> (Scalar, &'static str) {
+    if scalar == Scalar::Bool {
+        return (Scalar::I8, "i8");
+    }
+    if scalar.size() == unit {
+        return (scalar, scalar_type(scalar));
+    }
+    match unit {
+        1 => (Scalar::I8, "i8"),
+        2 => (Scalar::I16, "i16"),
+        4 => (Scalar::I32, "i32"),
+        _ => (Scalar::I64, "i64"),
+    }
+}

@@ -1,0 +1,400 @@
+//! Operations without effects: arithmetic, conversions, selections, vectors, addresses.
+//!
+//! Every component is computed in the form that its shape says. For laned results the rule is
+//! always the same: a base is the operation applied to the operands' values in the first lane of
+//! the segment, because patterns are kept zero there.
+
+use anymetal_ir::{BinOp, CastOp, FpMode, Inst, MathFn, Op, Scalar, Type, Value};
+
+use super::arith::{self, Arithmetic};
+use super::cast;
+use super::lane::{Lane, Width};
+use super::{Emitter, zero_lane, zero_of};
+use crate::cpu::llvm_text::{MASK, Opd, scalar_type, wrap_int};
+use crate::cpu::shape::range::upper_bound;
+use crate::cpu::shape::transfer;
+use crate::cpu::shape::{Lanes, Shape};
+use crate::cpu::storage::Root;
+
+impl Emitter<'_, '_> {
+    /// Computes the result of an operation without effects.
+    pub(super) fn pure(&mut self, inst: Inst, result: Value) {
+        let lanes = self.pure_lanes(inst, result);
+        self.define(result, lanes);
+    }
+
+    fn pure_lanes(&mut self, inst: Inst, result: Value) -> Vec<Lane> {
+        let function = self.facts.function;
+        let data = function.inst(inst);
+        let ty = function.ty(result);
+        let count = usize::from(ty.lanes());
+        match &data.op {
+            Op::Const(bits) => vec![self.constant(ty, *bits)],
+            Op::Undef => (0..count).map(|_| zero_lane(self.scalar(result))).collect(),
+            Op::Query(query) => vec![self.query(*query, result)],
+            Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
+                vec![Lane::known(Lanes::known([0; 32]))]
+            }
+            Op::Splat(a) => vec![self.lane(*a, 0); count],
+            Op::Compose(parts) => {
+                let lanes_of = |part: &Value| usize::from(function.ty(*part).lanes());
+                parts.iter().flat_map(|part| (0..lanes_of(part)).map(|k| self.lane(*part, k))).collect()
+            }
+            Op::Extract(a, k) => vec![self.lane(*a, usize::from(*k))],
+            Op::Shuffle(a, b, picks) => {
+                let n = usize::from(function.ty(*a).lanes());
+                let pick = |&pick: &u8| {
+                    let pick = usize::from(pick);
+                    if pick < n { self.lane(*a, pick) } else { self.lane(*b, pick - n) }
+                };
+                picks.iter().map(pick).collect()
+            }
+            Op::Insert(a, k, s) => {
+                let pick = |c| if c == usize::from(*k) { self.lane(*s, 0) } else { self.lane(*a, c) };
+                (0..count).map(pick).collect()
+            }
+            Op::Cast(CastOp::Bitcast, a) => self.bitcast(*a, result),
+            Op::Cast(CastOp::PtrToInt, a) => vec![self.encoded(*a)],
+            Op::Cast(CastOp::IntToPtr, a) => vec![self.lane(*a, 0)],
+            Op::ExtractDynamic(a, index) => vec![self.extract_dynamic(*a, *index, result)],
+            Op::PtrAdd { .. } => vec![self.pointer_sum(inst, result)],
+            Op::Select(c, a, b) if ty.is_ptr() => vec![self.select_pointer(*c, *a, *b, result)],
+            _ => (0..count).map(|k| self.component(inst, result, k)).collect(),
+        }
+    }
+
+    fn constant(&self, ty: Type, bits: u64) -> Lane {
+        let opd = match ty.scalar() {
+            Some(Scalar::F32) => {
+                let wide = f64::from(f32::from_bits(bits as u32)).to_bits();
+                // LLVM writes `float` constants as the `double` of the same value; a signalling NaN
+                // would turn quiet on the way, which nothing promises to keep.
+                Opd::text(format!("0x{wide:016X}"))
+            }
+            Some(Scalar::F16) => Opd::text(format!("0xH{:04X}", bits as u16)),
+            Some(Scalar::Bf16) => Opd::Int(wrap_int("i16", bits as i64)),
+            scalar => {
+                let value = transfer::lane_of(scalar.unwrap_or(Scalar::I64), bits);
+                return Lane::known(Lanes::known([value; 32]));
+            }
+        };
+        Lane::Laned { bases: vec![opd], shape: Lanes::uniform(true), no_wrap: None }
+    }
+
+    /// One component of an elementwise operation.
+    fn component(&mut self, inst: Inst, result: Value, k: usize) -> Lane {
+        match self.shape(result, k) {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => {
+                let step = shape.segment_len();
+                let bases = (0..shape.segments).map(|s| self.scalar_at(inst, k, s * step)).collect();
+                let no_wrap = self.condition(inst, k, &shape);
+                Lane::Laned { bases, shape, no_wrap }
+            }
+            _ => Lane::Varying(self.elementwise(inst, k, Width::All, None)),
+        }
+    }
+
+    fn scalar_at(&mut self, inst: Inst, k: usize, lane: usize) -> Opd {
+        self.elementwise(inst, k, Width::One, Some(lane))
+    }
+
+    /// The operation on one lane's scalars, or on the vectors.
+    fn elementwise(&mut self, inst: Inst, k: usize, width: Width, lane: Option<usize>) -> Opd {
+        let function = self.facts.function;
+        let data = function.inst(inst);
+        let get = |this: &mut Self, value: Value, k: usize| match lane {
+            Some(lane) => this.at(value, k, lane),
+            None => this.vector(value, k),
+        };
+        match &data.op {
+            Op::Unary(op, a) => {
+                let (x, scalar) = (get(self, *a, k), self.scalar(*a));
+                arith::unary(&mut self.t, width, *op, scalar, &x)
+            }
+            Op::Binary(op, a, b) => {
+                let (x, y) = (get(self, *a, k), get(self, *b, k));
+                let constant = self.shape(*b, k).lanes().and_then(Lanes::constant);
+                let how = Arithmetic { width, fp: data.fp, scalar: self.scalar(*a), constant };
+                arith::binary(&mut self.t, &mut self.shared.library, how, *op, &x, &y)
+            }
+            Op::Compare(op, a, _) if self.is_pointer(*a) => self.compare_pointers(inst, *op, width, lane),
+            Op::Compare(op, a, b) => {
+                let (x, y, scalar) = (get(self, *a, k), get(self, *b, k), self.scalar(*a));
+                arith::compare(&mut self.t, width, *op, scalar, &x, &y)
+            }
+            Op::Select(c, a, b) => {
+                let (x, y) = (get(self, *a, k), get(self, *b, k));
+                let ty = width.ty(self.scalar(*a));
+                let condition = if usize::from(function.ty(*c).lanes()) == 1 { 0 } else { k };
+                if self.shape(*c, condition).is_uniform() {
+                    let c = self.uniform(*c, condition);
+                    return self.t.select("i1", &c, &ty, &x, &y);
+                }
+                let c = self.vector(*c, condition);
+                self.t.select(MASK, &c, &ty, &x, &y)
+            }
+            Op::Cast(op, a) => {
+                let (x, from) = (get(self, *a, k), self.scalar(*a));
+                let to = data.result.map_or(Scalar::I64, |result| self.scalar(result));
+                cast::cast(&mut self.t, width, *op, from, to, &x)
+            }
+            Op::Math(function, args) => {
+                let args: Vec<Opd> = args.iter().map(|&arg| get(self, arg, k)).collect();
+                self.math(inst, *function, width, &args)
+            }
+            Op::InsertDynamic(a, index, s) => {
+                let (x, i, y) = (get(self, *a, k), get(self, *index, 0), get(self, *s, 0));
+                let n = i64::from(function.ty(*a).lanes());
+                let i = self.modulo(width, &i, n);
+                let ints = width.of("i32");
+                let here = self.t.value(format_args!("icmp eq {ints} {i}, {}", width.int("i32", k as i64)));
+                let ty = width.ty(self.scalar(*a));
+                self.t.value(format_args!("select {} {here}, {ty} {y}, {ty} {x}", width.of("i1")))
+            }
+            // Everything else is handled by its own function.
+            _ => match width {
+                Width::One => data.result.map_or(Opd::Int(0), |result| zero_of(self.scalar(result))),
+                Width::All => Opd::text("zeroinitializer"),
+            },
+        }
+    }
+
+    /// The index modulo the length of a vector (which the IR defines for any bits).
+    fn modulo(&mut self, width: Width, index: &Opd, n: i64) -> Opd {
+        let ints = width.of("i32");
+        let n = width.int("i32", n);
+        self.t.value(format_args!("urem {ints} {index}, {n}"))
+    }
+
+    /// The condition under which a conditional shape holds.
+    fn condition(&mut self, inst: Inst, k: usize, shape: &Lanes) -> Option<Opd> {
+        if !shape.conditional {
+            return None;
+        }
+        let function = self.facts.function;
+        let op = &function.inst(inst).op;
+        let mut all = Opd::bool(true);
+        let mut operands = Vec::new();
+        op.for_each_operand(|operand| operands.push(operand));
+        for operand in operands {
+            let component = if self.flow.values[operand.index()].len() > k { k } else { 0 };
+            if let Lane::Laned { no_wrap: Some(condition), .. } = self.lane(operand, component) {
+                all = self.t.and(&all, &condition);
+            }
+        }
+        if let Op::Cast(op @ (CastOp::ZExt | CastOp::SExt), a) = op {
+            let fits = self.fits(*op, *a, k);
+            all = self.t.and(&all, &fits);
+        }
+        Some(all)
+    }
+
+    /// Whether no lane's sum of base and pattern wraps, so that widening commutes with it.
+    fn fits(&mut self, op: CastOp, a: Value, k: usize) -> Opd {
+        let from = self.scalar(a);
+        let element = scalar_type(from);
+        let Lane::Laned { bases, shape, .. } = self.lane(a, k) else { return Opd::bool(false) };
+        let bound = if self.function().ty(a).lanes() == 1 { upper_bound(self.facts.function, a) } else { u64::MAX };
+        if !transfer::may_wrap(op, from, &shape, bound) {
+            return Opd::bool(true);
+        }
+        let (low, high) = shape.extent();
+        let bits = from.bits();
+        let signed = op == CastOp::SExt;
+        let (less, least) = if signed { ("sle", i64::MIN >> (64 - bits)) } else { ("ule", 0) };
+        let most = if signed { i64::MAX >> (64 - bits) } else { (anymetal_ir::eval::mask(from)) as i64 };
+        let greater = if signed { "sge" } else { "uge" };
+        let mut all = Opd::bool(true);
+        for base in bases {
+            if high > 0 {
+                let limit = Opd::Int(wrap_int(element, most - high));
+                let ok = self.t.value(format_args!("icmp {less} {element} {base}, {limit}"));
+                all = self.t.and(&all, &ok);
+            }
+            if low < 0 {
+                let limit = Opd::Int(wrap_int(element, least - low));
+                let ok = self.t.value(format_args!("icmp {greater} {element} {base}, {limit}"));
+                all = self.t.and(&all, &ok);
+            }
+        }
+        all
+    }
+
+    fn math(&mut self, inst: Inst, function: MathFn, width: Width, args: &[Opd]) -> Opd {
+        let data = self.facts.function.inst(inst);
+        let Op::Math(_, values) = &data.op else { return Opd::Int(0) };
+        let scalars: Vec<Scalar> = values.iter().map(|&value| self.scalar(value)).collect();
+        let result = data.result.map_or(Scalar::F32, |result| self.scalar(result));
+        if function == MathFn::Fma && data.fp != FpMode::Safe && scalars[0] == Scalar::F32 {
+            let ty = width.of("float");
+            let operands: Vec<&Opd> = args.iter().collect();
+            return self.t.intrinsic("fma", &ty, arith::flags(data.fp), &operands);
+        }
+        let count = if width == Width::One { 1 } else { 32 };
+        let name = self.shared.library.require(function, scalars[0], data.fp, count).to_owned();
+        // The library's `bfloat` is ours as bits.
+        let outside = |scalar: Scalar| if scalar == Scalar::Bf16 { "bfloat" } else { scalar_type(scalar) };
+        let mut operands = Vec::new();
+        for (arg, &scalar) in args.iter().zip(&scalars) {
+            let arg = cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside(scalar), arg);
+            operands.push(format!("{} {arg}", width.of(outside(scalar))));
+        }
+        let ty = width.of(outside(result));
+        let value = self.t.value(format_args!("call {ty} @{name}({})", operands.join(", ")));
+        cast::reinterpret(&mut self.t, width, outside(result), scalar_type(result), &value)
+    }
+
+    fn bitcast(&mut self, a: Value, result: Value) -> Vec<Lane> {
+        let function = self.facts.function;
+        let (from, to) = (self.scalar(a), self.scalar(result));
+        let count = usize::from(function.ty(a).lanes());
+        if from == to || from.is_int() && to.is_int() && from.size() == to.size() {
+            return (0..count).map(|k| self.lane(a, k)).collect();
+        }
+        let width = if self.shape(result, 0).is_uniform() { Width::One } else { Width::All };
+        let parts: Vec<Opd> = (0..count).map(|k| self.operand(width, a, k)).collect();
+        let results = cast::bitcast(&mut self.t, width, from, &parts, to);
+        results.into_iter().map(|opd| self.wrap(width, opd)).collect()
+    }
+
+    /// A computed operand as a component.
+    pub(super) fn wrap(&self, width: Width, opd: Opd) -> Lane {
+        match width {
+            Width::One => Lane::uniform(opd),
+            Width::All => Lane::Varying(opd),
+        }
+    }
+
+    fn extract_dynamic(&mut self, a: Value, index: Value, result: Value) -> Lane {
+        let width = if self.shape(result, 0).is_uniform() { Width::One } else { Width::All };
+        let n = usize::from(self.function().ty(a).lanes());
+        let index = self.operand(width, index, 0);
+        let index = self.modulo(width, &index, n as i64);
+        let ty = width.ty(self.scalar(a));
+        let mut chosen = self.operand(width, a, 0);
+        for k in 1..n {
+            let ints = width.of("i32");
+            let here = self.t.value(format_args!("icmp eq {ints} {index}, {}", width.int("i32", k as i64)));
+            let other = self.operand(width, a, k);
+            chosen = self.t.value(format_args!("select {} {here}, {ty} {other}, {ty} {chosen}", width.of("i1")));
+        }
+        self.wrap(width, chosen)
+    }
+
+    fn pointer_sum(&mut self, inst: Inst, result: Value) -> Lane {
+        let Op::PtrAdd { base, index, scale, offset } = self.facts.function.inst(inst).op.clone() else {
+            return zero_lane(Scalar::I64);
+        };
+        match self.shape(result, 0) {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => {
+                let step = shape.segment_len();
+                let mut bases = Vec::new();
+                for lane in (0..shape.segments).map(|s| s * step) {
+                    let mut sum = self.at(base, 0, lane);
+                    if let Some(index) = index {
+                        let index = self.at(index, 0, lane);
+                        let scaled = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
+                        sum = self.t.add("i64", &sum, &scaled);
+                    }
+                    bases.push(self.t.add("i64", &sum, &Opd::Int(offset)));
+                }
+                let no_wrap = self.condition(inst, 0, &shape);
+                Lane::Laned { bases, shape, no_wrap }
+            }
+            _ => Lane::Varying(self.pointer_sum_vector(base, index, scale, offset)),
+        }
+    }
+
+    fn pointer_sum_vector(&mut self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Opd {
+        let ty = Width::All.of("i64");
+        let mut sum = self.vector(base, 0);
+        if let Some(index) = index {
+            let index = self.vector(index, 0);
+            let scaled = match scale {
+                1 => index,
+                _ => self.t.value(format_args!("mul {ty} {index}, splat (i64 {scale})")),
+            };
+            sum = match sum.is_text("zeroinitializer") {
+                true => scaled,
+                false => self.t.value(format_args!("add {ty} {sum}, {scaled}")),
+            };
+        }
+        if offset == 0 { sum } else { self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})")) }
+    }
+
+    fn select_pointer(&mut self, c: Value, a: Value, b: Value, result: Value) -> Lane {
+        let many = self.facts.storage.pointer(result).root == Root::Many;
+        let own = |this: &mut Self, value: Value| if many { this.encoded(value) } else { this.lane(value, 0) };
+        let (x, y) = (own(self, a), own(self, b));
+        match self.shape(result, 0) {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => {
+                let c = self.uniform(c, 0);
+                let step = shape.segment_len();
+                let bases = (0..shape.segments)
+                    .map(|s| {
+                        let (p, q) = (x.at(&mut self.t, "i64", s * step), y.at(&mut self.t, "i64", s * step));
+                        self.t.select("i1", &c, "i64", &p, &q)
+                    })
+                    .collect();
+                Lane::Laned { bases, shape, no_wrap: None }
+            }
+            _ => {
+                let p = if many { self.encoded_vector(a) } else { self.vector(a, 0) };
+                let q = if many { self.encoded_vector(b) } else { self.vector(b, 0) };
+                let ty = Width::All.of("i64");
+                let chosen = if self.shape(c, 0).is_uniform() {
+                    let c = self.uniform(c, 0);
+                    self.t.select("i1", &c, &ty, &p, &q)
+                } else {
+                    let c = self.vector(c, 0);
+                    self.t.select(MASK, &c, &ty, &p, &q)
+                };
+                Lane::Varying(chosen)
+            }
+        }
+    }
+
+    /// The vector of a conditional component, from the operands' vectors.
+    pub(super) fn recompute(&mut self, value: Value, k: usize) -> Opd {
+        let function = self.facts.function;
+        let zero = Opd::text("zeroinitializer");
+        let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return zero };
+        match &function.inst(inst).op {
+            Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl, ..) | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => {
+                self.elementwise(inst, k, Width::All, None)
+            }
+            Op::Cast(CastOp::IntToPtr | CastOp::Bitcast, a) => self.vector(*a, k),
+            Op::Cast(CastOp::PtrToInt, a) => self.encoded_vector(*a),
+            Op::PtrAdd { base, index, scale, offset } => self.pointer_sum_vector(*base, *index, *scale, *offset),
+            Op::Splat(a) => self.vector(*a, 0),
+            Op::Select(c, a, b) => {
+                let yes = self.shape(*c, 0).lanes().and_then(Lanes::constant) == Some(1);
+                self.vector(if yes { *a } else { *b }, k)
+            }
+            Op::Extract(a, c) => self.vector(*a, usize::from(*c)),
+            Op::Insert(a, c, s) => {
+                if usize::from(*c) == k { self.vector(*s, 0) } else { self.vector(*a, k) }
+            }
+            Op::Shuffle(a, b, picks) => {
+                let n = usize::from(function.ty(*a).lanes());
+                let pick = usize::from(picks[k]);
+                if pick < n { self.vector(*a, pick) } else { self.vector(*b, pick - n) }
+            }
+            Op::Compose(parts) => {
+                let mut left = k;
+                for &part in parts {
+                    let n = usize::from(function.ty(part).lanes());
+                    if left < n {
+                        return self.vector(part, left);
+                    }
+                    left -= n;
+                }
+                zero
+            }
+            _ => zero,
+        }
+    }
+}

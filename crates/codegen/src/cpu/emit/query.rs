@@ -1,0 +1,173 @@
+//! Thread positions, computed once per SIMD-group from its number and the threadgroup's place.
+
+use anymetal_ir::{Query, Value};
+
+use super::Emitter;
+use super::lane::{Lane, Width};
+use crate::cpu::launch_abi::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
+use crate::cpu::llvm_text::{Opd, vector_const};
+use crate::cpu::shape::Shape;
+use crate::cpu::shape::queries::{Position, linear};
+
+impl Emitter<'_, '_> {
+    pub(super) fn query(&mut self, query: Query, result: Value) -> Lane {
+        if let Shape::Lanes(shape) = self.shape(result, 0)
+            && shape.absolute
+        {
+            return Lane::known(shape);
+        }
+        let axis_of = |axis: u8| usize::from(axis.min(2));
+        match query {
+            Query::ThreadIndexInSimdgroup | Query::ThreadIndexInQuadgroup => {
+                let modulo = if query == Query::ThreadIndexInSimdgroup { 32 } else { 4 };
+                Lane::Varying(vector_const("i32", (0..32).map(|lane| lane % modulo)))
+            }
+            Query::ThreadIndexInThreadgroup => self.based(&linear(), 0, result),
+            Query::ThreadPositionInThreadgroup(axis) => {
+                let position = self.facts.geometry.position(axis);
+                self.based(&position, axis_of(axis), result)
+            }
+            Query::ThreadPositionInGrid(axis) => {
+                let position = self.facts.geometry.position(axis);
+                let inside = self.based(&position, axis_of(axis), result);
+                self.in_grid(inside, axis_of(axis), result)
+            }
+            Query::QuadgroupIndexInThreadgroup => {
+                let base = self.t.mul("i32", &self.simdgroup.clone(), &Opd::Int(8));
+                self.laned(base, result)
+            }
+            Query::SimdgroupIndexInThreadgroup => Lane::uniform(self.simdgroup.clone()),
+            Query::ThreadgroupPositionInGrid(axis) => Lane::uniform(self.group.position[axis_of(axis)].clone()),
+            Query::ThreadsPerThreadgroup(axis) => Lane::uniform(self.group.size[axis_of(axis)].clone()),
+            Query::ThreadsPerGrid(axis) => Lane::uniform(self.launch_field(LAUNCH_GRID_THREADS, axis_of(axis))),
+            Query::ThreadgroupsPerGrid(axis) => Lane::uniform(self.launch_field(LAUNCH_GROUPS, axis_of(axis))),
+            Query::DispatchThreadsPerThreadgroup(axis) => Lane::uniform(self.full_size(axis_of(axis))),
+            Query::SimdgroupsPerThreadgroup => Lane::uniform(self.group.simdgroups.clone()),
+            Query::DispatchSimdgroupsPerThreadgroup => {
+                let mut threads = self.full_size(0);
+                for axis in 1..3 {
+                    let size = self.full_size(axis);
+                    threads = self.t.mul("i32", &threads, &size);
+                }
+                Lane::uniform(self.divided_up(&threads, 32))
+            }
+            Query::ThreadsPerSimdgroup => Lane::uniform(Opd::Int(32)),
+            Query::QuadgroupsPerThreadgroup => {
+                let threads = self.group.threads.clone();
+                Lane::uniform(self.divided_up(&threads, 4))
+            }
+        }
+    }
+
+    pub(super) fn divided_up(&mut self, count: &Opd, by: i64) -> Opd {
+        let sum = self.t.add("i32", count, &Opd::Int(by - 1));
+        match sum {
+            Opd::Int(sum) => Opd::Int(sum / by),
+            sum => self.t.value(format_args!("udiv i32 {sum}, {by}")),
+        }
+    }
+
+    /// A number of the launch table, loaded in the entry block.
+    fn launch_field(&mut self, field: i64, axis: usize) -> Opd {
+        let launch = self.group.launch.clone();
+        let at = self.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {}", field + 4 * axis as i64));
+        self.t.entry_value(format_args!("load i32, ptr {at}, align 4, !invariant.load !1"))
+    }
+
+    /// The full threadgroup's size along an axis.
+    fn full_size(&mut self, axis: usize) -> Opd {
+        match self.shared.options.group_size {
+            Some(size) => Opd::Int(i64::from(size[axis])),
+            None => self.launch_field(LAUNCH_GROUP_SIZE, axis),
+        }
+    }
+
+    /// A base in the shape that the analysis gave the result.
+    fn laned(&mut self, base: Opd, result: Value) -> Lane {
+        match self.shape(result, 0) {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => Lane::Laned { bases: vec![base; shape.segments], shape, no_wrap: None },
+            _ => Lane::Varying(Opd::text("zeroinitializer")),
+        }
+    }
+
+    fn based(&mut self, position: &Position, axis: usize, result: Value) -> Lane {
+        match position {
+            Position::Zero => Lane::uniform(Opd::Int(0)),
+            Position::Known(pattern) => Lane::known(crate::cpu::shape::Lanes::known(*pattern)),
+            Position::Based { divide, modulo, .. } => {
+                let mut base = self.first.clone();
+                if *divide != 1 {
+                    base = self.t.value(format_args!("udiv i32 {base}, {divide}"));
+                }
+                if *modulo != 0 {
+                    base = self.t.value(format_args!("urem i32 {base}, {modulo}"));
+                }
+                self.laned(base, result)
+            }
+            Position::Computed => Lane::Varying(self.computed(axis)),
+        }
+    }
+
+    /// The position along an axis by division, lane by lane.
+    fn computed(&mut self, axis: usize) -> Opd {
+        let ints = Width::All.of("i32");
+        let first = self.first.clone();
+        let base = self.t.splat("i32", &first);
+        let lanes = vector_const("i32", 0..32);
+        let linear = self.t.value(format_args!("add {ints} {base}, {lanes}"));
+        let [x, y, _] = self.group.size.clone();
+        let divide = |this: &mut Self, op: &str, a: &Opd, by: &Opd| {
+            let by_all = this.t.splat("i32", by);
+            if by.is_const() {
+                return this.t.value(format_args!("{op} {ints} {a}, {by_all}"));
+            }
+            // Exact: the index is below 2^11.
+            let floats = Width::All.of("float");
+            let p = this.t.value(format_args!("uitofp {ints} {a} to {floats}"));
+            let q = this.t.value(format_args!("uitofp {ints} {by_all} to {floats}"));
+            let quotient = this.t.value(format_args!("fdiv {floats} {p}, {q}"));
+            let quotient = this.t.value(format_args!("fptoui {floats} {quotient} to {ints}"));
+            if op == "udiv" {
+                return quotient;
+            }
+            let whole = this.t.value(format_args!("mul {ints} {quotient}, {by_all}"));
+            this.t.value(format_args!("sub {ints} {a}, {whole}"))
+        };
+        match axis {
+            0 => divide(self, "urem", &linear, &x),
+            1 => {
+                let row = divide(self, "udiv", &linear, &x);
+                divide(self, "urem", &row, &y)
+            }
+            _ => {
+                let row = divide(self, "udiv", &linear, &x);
+                divide(self, "udiv", &row, &y)
+            }
+        }
+    }
+
+    /// Adds where the threadgroup begins.
+    fn in_grid(&mut self, inside: Lane, axis: usize, result: Value) -> Lane {
+        let size = self.full_size(axis);
+        let position = self.group.position[axis].clone();
+        let start = self.t.mul("i32", &position, &size);
+        match (&inside, self.shape(result, 0)) {
+            (Lane::Varying(vector), _) => {
+                let start = self.t.splat("i32", &start);
+                Lane::Varying(self.t.value(format_args!("add <32 x i32> {vector}, {start}")))
+            }
+            (lane, Shape::Lanes(shape)) => {
+                let step = shape.segment_len();
+                let bases = (0..shape.segments)
+                    .map(|segment| {
+                        let inner = lane.at(&mut self.t, "i32", segment * step);
+                        self.t.add("i32", &start, &inner)
+                    })
+                    .collect();
+                Lane::Laned { bases, shape, no_wrap: None }
+            }
+            _ => inside,
+        }
+    }
+}

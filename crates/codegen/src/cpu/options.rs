@@ -1,0 +1,131 @@
+//! What goes into code generation for a CPU and what comes out. Plain data.
+
+use anymetal_ir::{FuncId, Loc, Space};
+
+/// Vector instructions of the processor that code is generated for. All false is valid and slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct CpuFeatures {
+    /// AVX-512 F, VL, BW and DQ.
+    pub avx512: bool,
+    /// AVX2.
+    pub avx2: bool,
+    /// Fused multiply-add.
+    pub fma: bool,
+    /// Hardware conversions between `half` and `float`.
+    pub f16c: bool,
+    /// Arm's 128-bit vectors.
+    pub neon: bool,
+}
+
+/// How to generate code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuOptions {
+    /// Check every access whose bounds are known only at run time.
+    pub checks: bool,
+    /// The threadgroup size that every dispatch of this code uses; `None`: any.
+    pub group_size: Option<[u32; 3]>,
+    /// The processor.
+    pub features: CpuFeatures,
+    /// The name of the entry.
+    pub symbol: String,
+    /// Write the IR's value numbers into the text, as comments.
+    pub comments: bool,
+}
+
+impl Default for CpuOptions {
+    fn default() -> Self {
+        Self {
+            checks: true,
+            group_size: None,
+            features: CpuFeatures::default(),
+            symbol: "kernel".to_owned(),
+            comments: false,
+        }
+    }
+}
+
+/// The result of code generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuCode {
+    /// A module of LLVM IR text, to be read by LLVM 18 to 22.
+    pub llvm_ir: String,
+    /// The entry's symbol.
+    pub symbol: String,
+    /// Bytes of threadgroup memory that static variables take, at offset 0.
+    pub threadgroup_static_bytes: u64,
+    /// Scratch bytes of a worker, whatever the threadgroup size.
+    pub scratch_bytes: u64,
+    /// Scratch bytes of a worker for each SIMD-group of a threadgroup, on top.
+    pub scratch_bytes_per_simdgroup: u64,
+    /// The accesses that can fault, by the number that the code gives to the fault function.
+    pub fault_sites: Vec<FaultSite>,
+}
+
+/// What a checked access does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes in one step.
+    Atomic,
+}
+
+/// A checked access.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FaultSite {
+    /// The kernel's argument (position in [`anymetal_ir::Kernel::args`]), if the access is to one and
+    /// it is known which.
+    pub argument: Option<usize>,
+    /// The name of the variable accessed, if it is not an argument and known; else empty.
+    pub variable: String,
+    /// The address space accessed.
+    pub space: Space,
+    /// Reads, writes or both.
+    pub kind: AccessKind,
+    /// Bytes that one thread accesses.
+    pub access_bytes: u32,
+    /// Where it is in the source.
+    pub loc: Loc,
+}
+
+/// Why no code was generated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CodegenError {
+    /// No such kernel in the module.
+    #[error("the module has no kernel `{name}`")]
+    UnknownKernel {
+        /// The name asked for.
+        name: String,
+    },
+    /// A call is left; the inliner removes them.
+    #[error("the kernel still calls function {callee}")]
+    NotInlined {
+        /// The function called.
+        callee: FuncId,
+    },
+    /// A function constant is left; specialisation removes them.
+    #[error("the kernel still depends on a function constant")]
+    NotSpecialised,
+    /// Control flow is nested deeper than the generator follows.
+    #[error("control flow is nested more than {limit} levels deep")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// The kernel needs more private or threadgroup memory than any device has.
+    #[error("the kernel's variables take {bytes} bytes, more than the limit of {limit}")]
+    TooMuchMemory {
+        /// Needed.
+        bytes: u64,
+        /// Allowed.
+        limit: u64,
+    },
+    /// The threadgroup size asked for has a zero or too many threads.
+    #[error("no threadgroup has the size {size:?}")]
+    BadGroupSize {
+        /// The size asked for.
+        size: [u32; 3],
+    },
+}

@@ -1,0 +1,564 @@
+//! The analysis: shapes of all values and cells, and where lanes diverge.
+//!
+//! One forward walk over the structured code, repeated until nothing changes; everything it finds
+//! only grows. Lanes that a mask switches off *wait* somewhere (at the other arm, behind the
+//! construct, at `continuing`); a store needs the mask only if the cell is live where they wait.
+
+use std::collections::BTreeSet;
+
+use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Label, Op, Scalar, SimdOp, Space, Type, Value};
+
+use super::queries::{Geometry, query_shape};
+use super::range::upper_bound;
+use super::transfer::{self, all_uniform};
+use super::{Lanes, Shape};
+use crate::cpu::liveness::Liveness;
+use crate::cpu::llvm_text::LANES;
+use crate::cpu::regions::GroupLevel;
+use crate::cpu::storage::{CellType, Root, Storage};
+
+/// What is found about an `if`, loop, switch or scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(in crate::cpu) struct Construct {
+    /// The condition or selector is not the same for all lanes.
+    pub(in crate::cpu) diverges: bool,
+    /// Nor for all SIMD-groups.
+    pub(in crate::cpu) group_diverges: bool,
+    /// Lanes that broke out may wait behind it while others go on inside.
+    pub(in crate::cpu) break_waits: bool,
+    /// Lanes that continued may wait at `continuing`.
+    pub(in crate::cpu) continue_waits: bool,
+    /// A jump leaves some of its lanes behind.
+    pub(in crate::cpu) lanes_leave: bool,
+    /// A jump inside leads out of it beyond its end.
+    pub(in crate::cpu) is_crossed: bool,
+    group_break_waits: bool,
+    group_continue_waits: bool,
+}
+
+/// The result of the analysis for one geometry.
+#[derive(Debug)]
+pub(in crate::cpu) struct Flow {
+    /// One shape per component of each value. A pointer's is its offset's, or the encoded pointer's
+    /// if its root is [`Root::Many`].
+    pub(in crate::cpu) values: Vec<Vec<Shape>>,
+    /// One per cell.
+    pub(in crate::cpu) cells: Vec<Shape>,
+    /// By instruction.
+    pub(in crate::cpu) constructs: Vec<Construct>,
+    /// Stores that must keep the switched-off lanes of a cell.
+    pub(in crate::cpu) masked: BTreeSet<(Inst, usize)>,
+    /// Some lanes may return before others.
+    pub(in crate::cpu) returns_diverge: bool,
+}
+
+/// Which part of a construct is walked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Then,
+    Otherwise,
+    Body,
+    Continuing,
+    Case,
+}
+
+struct Context {
+    inst: Inst,
+    label: Option<Label>,
+    part: Part,
+}
+
+/// The inputs of the analysis.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Facts<'a> {
+    /// The kernel's function.
+    pub(in crate::cpu) function: &'a Function,
+    /// Its storage.
+    pub(in crate::cpu) storage: &'a Storage,
+    /// Its liveness.
+    pub(in crate::cpu) liveness: &'a Liveness,
+    /// Its group-level constructs.
+    pub(in crate::cpu) group_level: &'a GroupLevel,
+    /// What is known of the threadgroup.
+    pub(in crate::cpu) geometry: Geometry,
+}
+
+struct Pass<'a> {
+    facts: Facts<'a>,
+    flow: Flow,
+    stack: Vec<Context>,
+    changed: bool,
+}
+
+impl Flow {
+    /// Runs the analysis.
+    pub(in crate::cpu) fn new(facts: Facts<'_>) -> Self {
+        let function = facts.function;
+        let flow = Self {
+            values: function.values.iter().map(|v| vec![Shape::Bottom; usize::from(v.ty.lanes())]).collect(),
+            cells: vec![Shape::Bottom; facts.storage.cells.len()],
+            constructs: vec![Construct::default(); function.insts.len()],
+            masked: BTreeSet::new(),
+            returns_diverge: false,
+        };
+        let mut pass = Pass { facts, flow, stack: Vec::new(), changed: true };
+        for &param in &function.params {
+            pass.flow.values[param.index()] = vec![Shape::Lanes(Lanes::known([0; LANES]))];
+        }
+        while std::mem::take(&mut pass.changed) {
+            pass.block(function.body);
+        }
+        let mut flow = pass.flow;
+        // What was never written has an arbitrary value; a uniform one is the cheapest.
+        for shape in flow.values.iter_mut().flatten().chain(&mut flow.cells) {
+            if *shape == Shape::Bottom {
+                *shape = Shape::uniform(true);
+            }
+        }
+        flow
+    }
+
+    /// The single shape of a scalar or pointer.
+    pub(in crate::cpu) fn shape(&self, value: Value) -> &Shape {
+        &self.values[value.index()][0]
+    }
+
+    /// The construct's facts.
+    pub(in crate::cpu) fn construct(&self, inst: Inst) -> Construct {
+        self.constructs[inst.index()]
+    }
+}
+
+/// The shape of a pointer of known root once it is encoded.
+pub(in crate::cpu) fn encoded(shape: &Shape) -> Shape {
+    match shape {
+        Shape::Lanes(lanes) => Shape::Lanes(Lanes { align: 0, ..lanes.normal() }),
+        other => other.clone(),
+    }
+}
+
+impl Pass<'_> {
+    fn block(&mut self, block: Block) {
+        for &inst in self.facts.function.block(block) {
+            self.inst(inst);
+        }
+    }
+
+    fn nested(&mut self, inst: Inst, label: Option<Label>, part: Part, block: Block) {
+        self.stack.push(Context { inst, label, part });
+        self.block(block);
+        self.stack.pop();
+    }
+
+    fn update(&mut self, inst: Inst, change: impl FnOnce(&mut Construct)) {
+        let construct = &mut self.flow.constructs[inst.index()];
+        let before = *construct;
+        change(construct);
+        self.changed |= *construct != before;
+    }
+
+    fn branch_on(&mut self, inst: Inst, condition: Value) {
+        // The barrier rules make the condition of a group-level construct uniform.
+        if self.facts.group_level.contains(inst) {
+            return;
+        }
+        let shape = self.flow.shape(condition);
+        if *shape == Shape::Bottom {
+            return;
+        }
+        let (lane, group) = (!shape.is_uniform(), !shape.is_group_uniform());
+        self.update(inst, |construct| {
+            construct.diverges |= lane;
+            construct.group_diverges |= group;
+        });
+    }
+
+    fn inst(&mut self, inst: Inst) {
+        let function = self.facts.function;
+        let data = function.inst(inst);
+        match &data.op {
+            Op::If { cond, then, otherwise } => {
+                self.branch_on(inst, *cond);
+                self.nested(inst, None, Part::Then, *then);
+                self.nested(inst, None, Part::Otherwise, *otherwise);
+            }
+            Op::Loop { label, body, continuing } => {
+                self.nested(inst, Some(*label), Part::Body, *body);
+                self.nested(inst, Some(*label), Part::Continuing, *continuing);
+            }
+            Op::Scope { label, body } => self.nested(inst, Some(*label), Part::Body, *body),
+            Op::Switch { label, selector, cases, default } => {
+                self.branch_on(inst, *selector);
+                for case in cases {
+                    self.nested(inst, Some(*label), Part::Case, case.body);
+                }
+                self.nested(inst, Some(*label), Part::Case, *default);
+            }
+            Op::Break(label) => self.jump(Some(*label), false),
+            Op::Continue(label) => self.jump(Some(*label), true),
+            Op::Return(_) => self.jump(None, false),
+            Op::Store { ptr, value, .. } => self.store(inst, *ptr, *value),
+            Op::MemCopy { dst, src, size, .. } => self.copy(inst, *dst, *src, *size),
+            Op::MemZero { dst, size, .. } => {
+                let size = i64::try_from(*size).unwrap_or(i64::MAX);
+                for cell in self.facts.storage.cells_at(*dst, size).unwrap_or(0..0) {
+                    self.assign(inst, cell, Shape::Lanes(Lanes::known([0; LANES])));
+                }
+            }
+            _ => {}
+        }
+        if let Some(result) = data.result {
+            let shapes = self.result(inst, result);
+            self.set(result, shapes);
+        }
+    }
+
+    fn set(&mut self, value: Value, shapes: Vec<Shape>) {
+        if self.flow.values[value.index()] != shapes {
+            self.flow.values[value.index()] = shapes;
+            self.changed = true;
+        }
+    }
+
+    /// A jump to a label, or out of the function.
+    fn jump(&mut self, target: Option<Label>, is_continue: bool) {
+        let (mut lane, mut group) = (false, false);
+        for depth in (0..self.stack.len()).rev() {
+            let Context { inst, label, part } = self.stack[depth];
+            let construct = self.flow.construct(inst);
+            if label.is_some() && label == target {
+                self.update(inst, |c| {
+                    c.lanes_leave |= lane;
+                    if is_continue {
+                        c.continue_waits |= lane;
+                        c.group_continue_waits |= group;
+                    } else {
+                        c.break_waits |= lane;
+                        c.group_break_waits |= group;
+                    }
+                });
+                return;
+            }
+            if part != Part::Body && part != Part::Continuing {
+                lane |= construct.diverges;
+                group |= construct.group_diverges;
+            }
+            if label.is_some() {
+                self.update(inst, |c| {
+                    c.is_crossed = true;
+                    c.lanes_leave |= lane;
+                });
+                let in_body = part == Part::Body;
+                lane |= construct.break_waits || in_body && construct.continue_waits;
+                group |= construct.group_break_waits || in_body && construct.group_continue_waits;
+            }
+        }
+        if target.is_none() && lane && !self.flow.returns_diverge {
+            self.flow.returns_diverge = true;
+            self.changed = true;
+        }
+    }
+
+    /// Whether the cell is live where switched-off lanes wait, and where other SIMD-groups do.
+    fn waits_for(&self, cell: usize) -> (bool, bool) {
+        let (mut lane, mut group) = (false, false);
+        let liveness = self.facts.liveness;
+        for context in &self.stack {
+            let construct = self.flow.construct(context.inst);
+            let after = liveness.after(context.inst).contains(cell);
+            let mut wait = |lanes: bool, groups: bool, live: bool| {
+                lane |= lanes && live;
+                group |= groups && live;
+            };
+            let (diverges, group_diverges) = (construct.diverges, construct.group_diverges);
+            match (&self.facts.function.inst(context.inst).op, context.part) {
+                (Op::If { otherwise, .. }, Part::Then) => {
+                    wait(diverges, group_diverges, liveness.at_entry(*otherwise).contains(cell));
+                }
+                (Op::If { .. }, _) => wait(diverges, group_diverges, after),
+                (Op::Switch { cases, default, .. }, _) => {
+                    let entries = cases.iter().map(|case| case.body).chain([*default]);
+                    let live = after || entries.into_iter().any(|b| liveness.at_entry(b).contains(cell));
+                    wait(diverges, group_diverges, live);
+                }
+                (Op::Loop { continuing, .. }, Part::Body) => {
+                    let live = liveness.at_entry(*continuing).contains(cell);
+                    wait(construct.continue_waits, construct.group_continue_waits, live);
+                }
+                _ => {}
+            }
+            if context.label.is_some() {
+                wait(construct.break_waits, construct.group_break_waits, after);
+            }
+        }
+        (lane, group)
+    }
+
+    fn assign(&mut self, inst: Inst, cell: usize, shape: Shape) {
+        let (lane, group) = self.waits_for(cell);
+        if lane {
+            self.changed |= self.flow.masked.insert((inst, cell));
+        }
+        let shape = match &shape {
+            Shape::Bottom => return,
+            _ if lane => Shape::Varying,
+            Shape::Lanes(lanes) if lanes.conditional => Shape::Varying,
+            shape if group => shape.not_group(),
+            shape => shape.clone(),
+        };
+        let joined = self.flow.cells[cell].join(&shape);
+        if joined != self.flow.cells[cell] {
+            self.flow.cells[cell] = joined;
+            self.changed = true;
+        }
+    }
+
+    /// The shape that a value of one type has as another type of the same size.
+    fn reinterpreted(from: CellType, to: CellType, shape: &Shape) -> Shape {
+        let integer = |ty: CellType| matches!(ty, CellType::Scalar(s) if s.is_int());
+        if from == to || integer(from) && integer(to) {
+            return shape.clone();
+        }
+        match (from, to) {
+            (CellType::Pointer(_), CellType::Pointer(Root::Many)) => encoded(shape),
+            (CellType::Pointer(_), CellType::Pointer(_)) => shape.clone(),
+            _ => all_uniform([shape]),
+        }
+    }
+
+    fn type_of(&self, value: Value) -> CellType {
+        match self.facts.function.ty(value).scalar() {
+            Some(scalar) => CellType::Scalar(scalar),
+            None => CellType::Pointer(self.facts.storage.pointer(value).root),
+        }
+    }
+
+    fn store(&mut self, inst: Inst, ptr: Value, value: Value) {
+        let size = i64::from(self.facts.function.ty(value).size());
+        let Some(cells) = self.facts.storage.cells_at(ptr, size) else { return };
+        let from = self.type_of(value);
+        let shapes = self.flow.values[value.index()].clone();
+        for (cell, shape) in cells.zip(&shapes) {
+            let to = self.facts.storage.cells[cell].ty;
+            self.assign(inst, cell, Self::reinterpreted(from, to, shape));
+        }
+    }
+
+    fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64) {
+        let storage = self.facts.storage;
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        let Some(cells) = storage.cells_at(dst, size) else { return };
+        let start = storage.pointer(dst).offset.unwrap_or(0);
+        let memory = match storage.array_at(src) {
+            Some(_) => Shape::Varying,
+            None => self.loaded(src),
+        };
+        for cell in cells {
+            let to = storage.cells[cell];
+            let from = storage.pointer(src);
+            let source = match from.root {
+                Root::Local(local) if storage.cells_at(src, size).is_some() => {
+                    let place = from.offset.unwrap_or(0) + to.offset - start;
+                    storage.cells_in(local, place, to.size).next()
+                }
+                _ => None,
+            };
+            let shape = match source {
+                Some(source) => {
+                    Self::reinterpreted(storage.cells[source].ty, to.ty, &self.flow.cells[source])
+                }
+                None => memory.clone(),
+            };
+            self.assign(inst, cell, shape);
+        }
+    }
+
+    /// The shape of what is loaded from memory that all lanes share.
+    fn loaded(&self, ptr: Value) -> Shape {
+        let constant = self.facts.function.ty(ptr) == Type::Ptr(Space::Constant);
+        match all_uniform([self.flow.shape(ptr)]) {
+            shape if constant => shape,
+            shape => shape.not_group(),
+        }
+    }
+
+    fn result(&self, inst: Inst, result: Value) -> Vec<Shape> {
+        let function = self.facts.function;
+        let data = function.inst(inst);
+        let ty = function.ty(result);
+        let count = usize::from(ty.lanes());
+        let of = |value: Value| &self.flow.values[value.index()];
+        let scalar = |value: Value| function.ty(value).scalar().unwrap_or(Scalar::I64);
+        let each = |f: &dyn Fn(usize) -> Shape| (0..count).map(f).collect::<Vec<_>>();
+        match &data.op {
+            Op::Const(bits) => match ty.scalar() {
+                Some(scalar) if scalar.is_float() => vec![Shape::uniform(true)],
+                scalar => {
+                    let value = transfer::lane_of(scalar.unwrap_or(Scalar::I64), *bits);
+                    vec![Shape::Lanes(Lanes::known([value; LANES]))]
+                }
+            },
+            Op::Undef => each(&|_| match ty.scalar() {
+                Some(scalar) if scalar.is_float() => Shape::uniform(true),
+                _ => Shape::Lanes(Lanes::known([0; LANES])),
+            }),
+            Op::Unary(op, a) => each(&|k| transfer::unary(*op, scalar(*a), &of(*a)[k])),
+            Op::Binary(op, a, b) => each(&|k| self.binary(*op, *a, *b, k)),
+            Op::Compare(op, a, b) if function.ty(*a).is_ptr() => {
+                let _ = op;
+                vec![all_uniform([&of(*a)[0], &of(*b)[0]])]
+            }
+            Op::Compare(op, a, b) => each(&|k| transfer::compare(*op, scalar(*a), &of(*a)[k], &of(*b)[k])),
+            Op::Select(c, a, b) if ty.is_ptr() => {
+                let many = self.facts.storage.pointer(result).root == Root::Many;
+                let own = |value: Value| match self.facts.storage.pointer(value).root {
+                    Root::Many => of(value)[0].clone(),
+                    _ if many => encoded(&of(value)[0]),
+                    _ => of(value)[0].clone(),
+                };
+                vec![transfer::select(&of(*c)[0], &own(*a), &own(*b))]
+            }
+            Op::Select(c, a, b) => {
+                each(&|k| transfer::select(&of(*c)[if of(*c).len() == 1 { 0 } else { k }], &of(*a)[k], &of(*b)[k]))
+            }
+            Op::Cast(op, a) => self.cast(*op, *a, ty),
+            Op::Math(_, args) => each(&|k| all_uniform(args.iter().map(|&arg| &of(arg)[k]))),
+            Op::Splat(a) => vec![of(*a)[0].clone(); count],
+            Op::Compose(parts) => parts.iter().flat_map(|&part| of(part).clone()).collect(),
+            Op::Extract(a, k) => vec![of(*a)[usize::from(*k)].clone()],
+            Op::Shuffle(a, b, picks) => {
+                let both: Vec<&Shape> = of(*a).iter().chain(of(*b)).collect();
+                picks.iter().map(|&pick| both[usize::from(pick)].clone()).collect()
+            }
+            Op::Insert(a, k, s) => {
+                let mut shapes = of(*a).clone();
+                shapes[usize::from(*k)] = of(*s)[0].clone();
+                shapes
+            }
+            Op::ExtractDynamic(a, index) => vec![all_uniform(of(*a).iter().chain(of(*index)))],
+            Op::InsertDynamic(a, index, s) => each(&|k| all_uniform([&of(*a)[k], &of(*index)[0], &of(*s)[0]])),
+            Op::PtrAdd { base, index, scale, offset } => vec![self.pointer_sum(*base, *index, *scale, *offset)],
+            Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
+                vec![Shape::Lanes(Lanes::known([0; LANES]))]
+            }
+            Op::Load { ptr, .. } => self.load(*ptr, result),
+            Op::AtomicLoad(ptr) => vec![all_uniform(of(*ptr)).not_group()],
+            Op::Query(query) => vec![query_shape(self.facts.geometry, *query)],
+            Op::Simd(op, args) => self.simd(*op, args, count),
+            _ => vec![Shape::Varying; count],
+        }
+    }
+
+    fn binary(&self, op: BinOp, a: Value, b: Value, component: usize) -> Shape {
+        let function = self.facts.function;
+        let scalar = function.ty(a).scalar().unwrap_or(Scalar::I64);
+        let (x, y) = (&self.flow.values[a.index()][component], &self.flow.values[b.index()][component]);
+        transfer::binary(op, scalar, x, y, is_non_negative(function, a)).1
+    }
+
+    fn cast(&self, op: CastOp, a: Value, to: Type) -> Vec<Shape> {
+        let function = self.facts.function;
+        let shapes = &self.flow.values[a.index()];
+        let many = self.facts.storage.pointer(a).root == Root::Many;
+        match (op, function.ty(a).scalar(), to.scalar()) {
+            (CastOp::PtrToInt, ..) if !many => vec![encoded(&shapes[0])],
+            (CastOp::PtrToInt | CastOp::IntToPtr, ..) => vec![shapes[0].clone()],
+            (CastOp::Bitcast, Some(from), Some(to_scalar)) => {
+                if from == to_scalar || from.is_int() && to_scalar.is_int() && from.size() == to_scalar.size() {
+                    return shapes.clone();
+                }
+                vec![all_uniform(shapes); usize::from(to.lanes())]
+            }
+            (_, Some(from), Some(to)) => {
+                let bound = if shapes.len() == 1 { upper_bound(function, a) } else { u64::MAX };
+                shapes.iter().map(|shape| transfer::cast(op, from, to, shape, bound)).collect()
+            }
+            _ => vec![Shape::Varying; usize::from(to.lanes())],
+        }
+    }
+
+    fn pointer_sum(&self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Shape {
+        let known = |value: i64| Shape::Lanes(Lanes::known([value; LANES]));
+        let of = |value: Value| self.flow.shape(value);
+        let add = |a: &Shape, b: &Shape| transfer::binary(BinOp::Add, Scalar::I64, a, b, false).1;
+        let mut sum = of(base).clone();
+        if let Some(index) = index {
+            let scaled =
+                transfer::binary(BinOp::Mul, Scalar::I64, of(index), &known(i64::from(scale)), false).1;
+            sum = add(&sum, &scaled);
+        }
+        add(&sum, &known(offset))
+    }
+
+    fn load(&self, ptr: Value, result: Value) -> Vec<Shape> {
+        let ty = self.facts.function.ty(result);
+        let storage = self.facts.storage;
+        if let Some(cells) = storage.cells_at(ptr, i64::from(ty.size())) {
+            let to = self.type_of(result);
+            return cells
+                .map(|cell| Self::reinterpreted(storage.cells[cell].ty, to, &self.flow.cells[cell]))
+                .collect();
+        }
+        let shape = if ptr_space(self.facts.function, ptr) == Space::Thread {
+            Shape::Varying
+        } else {
+            self.loaded(ptr)
+        };
+        vec![shape; usize::from(ty.lanes())]
+    }
+
+    fn simd(&self, op: SimdOp, args: &[Value], count: usize) -> Vec<Shape> {
+        let same = |k: usize| match args.first() {
+            Some(value) => all_uniform([&self.flow.values[value.index()][k]]),
+            None => Shape::Varying,
+        };
+        (0..count)
+            .map(|k| match op {
+                SimdOp::Sum
+                | SimdOp::Product
+                | SimdOp::FMin
+                | SimdOp::FMax
+                | SimdOp::UMin
+                | SimdOp::UMax
+                | SimdOp::SMin
+                | SimdOp::SMax
+                | SimdOp::And
+                | SimdOp::Or
+                | SimdOp::Xor
+                | SimdOp::Broadcast
+                | SimdOp::BroadcastFirst
+                | SimdOp::Any
+                | SimdOp::All
+                | SimdOp::Ballot
+                | SimdOp::ActiveMask => Shape::uniform(false),
+                SimdOp::Shuffle
+                | SimdOp::ShuffleXor
+                | SimdOp::ShuffleUp
+                | SimdOp::ShuffleDown
+                | SimdOp::RotateUp
+                | SimdOp::RotateDown
+                | SimdOp::QuadBroadcast
+                | SimdOp::QuadShuffle
+                | SimdOp::QuadShuffleXor
+                | SimdOp::QuadShuffleUp
+                | SimdOp::QuadShuffleDown => same(k),
+                _ => Shape::Varying,
+            })
+            .collect()
+    }
+}
+
+/// The space of a pointer value.
+pub(in crate::cpu) fn ptr_space(function: &Function, ptr: Value) -> Space {
+    if let Type::Ptr(space) = function.ty(ptr) { space } else { Space::Thread }
+}
+
+/// Whether the integer is known not to be negative when read as signed.
+pub(in crate::cpu) fn is_non_negative(function: &Function, value: Value) -> bool {
+    match function.ty(value) {
+        Type::Scalar(scalar) if scalar.is_int() => {
+            upper_bound(function, value) <= anymetal_ir::eval::mask(scalar) >> 1
+        }
+        _ => false,
+    }
+}
