@@ -26,6 +26,10 @@ impl Generator {
             }
             self.statement(b, place);
         }
+        if !b.is_terminated() && self.pool.len() > values {
+            let entry = self.pool[self.pool.len() - 1];
+            self.observe(b, entry);
+        }
         self.pool.truncate(values);
         self.variables.truncate(variables);
     }
@@ -53,6 +57,11 @@ impl Generator {
             31 if nests => self.switch(b, place),
             32 if nests => self.scope(b, place),
             _ => self.pure_statement(b),
+        }
+        if let Some(&entry) = self.pool.last().filter(|_| !b.is_terminated())
+            && self.rng.one_in(4)
+        {
+            self.observe(b, entry);
         }
     }
 
@@ -220,7 +229,9 @@ impl Generator {
         if !self.rng.one_in(3) || self.returns.is_none() && place.iterations > 1 {
             return self.pure_statement(b);
         }
-        let (cond, _) = self.condition(b);
+        // Not so often that nothing would be left to run.
+        let (chosen, number) = (self.index_below(b, 7), b.i32(3));
+        let cond = b.compare(CmpOp::Eq, chosen.value, number);
         let returns = self.returns;
         let entry = returns.map(|ty| self.value_of(b, ty));
         b.if_else(cond, |b| b.push(Op::Return(entry.map(|entry| entry.value))), |_| {});

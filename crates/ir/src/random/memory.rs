@@ -4,11 +4,12 @@
 
 use super::values::Entry;
 use super::{BYTES_PER_THREAD, COUNTERS, Generator, INPUT_BYTES, PARAMS_BYTES};
-use crate::{AtomicOp, Builder, Local, Op, Scalar, Type, Value};
+use crate::op::CastOp;
+use crate::{AtomicOp, BinOp, Builder, Local, Op, Scalar, Type, Value};
 
 /// Where a variable lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Base {
+pub(super) enum Base {
     Local(Local),
     /// Memory that the caller passed.
     Pointer(Value),
@@ -124,6 +125,49 @@ impl Generator {
     pub(super) fn take_scratch(&mut self, pointer: Value) {
         let (base, ty) = (Base::Pointer(pointer), Type::I32);
         self.variables.push(Variable { base, offset: 0, ty, count: SCRATCH_WORDS, stride: 4, record: None });
+        self.accumulator = Some(base);
+    }
+
+    /// Mixes a value into the accumulator, so that what computed it is not dead.
+    pub(super) fn observe(&mut self, b: &mut Builder<'_>, entry: Entry) {
+        let Some(accumulator) = self.accumulator else { return };
+        let element = match entry.ty {
+            Type::Vector(scalar, n) => {
+                let at = self.rng.below(usize::from(n)) as u8;
+                let value = b.infer(Op::Extract(entry.value, at));
+                Entry { value, ty: Type::Scalar(scalar), ..entry }
+            }
+            _ => entry,
+        };
+        let clean = self.clean(b, element);
+        let bits = match element.ty {
+            Type::I32 => clean,
+            Type::F32 => b.cast(CastOp::Bitcast, clean, Type::I32),
+            Type::I64 => b.cast(CastOp::Trunc, clean, Type::I32),
+            Type::Scalar(Scalar::F16 | Scalar::Bf16) => {
+                let bits = b.cast(CastOp::Bitcast, clean, Type::Scalar(Scalar::I16));
+                b.cast(CastOp::ZExt, bits, Type::I32)
+            }
+            _ => b.cast(CastOp::ZExt, clean, Type::I32),
+        };
+        let ptr = match accumulator {
+            Base::Local(local) => b.local_addr(local),
+            Base::Pointer(value) => value,
+        };
+        let old = b.load(ptr, Type::I32, 4);
+        let factor = b.i32(31);
+        let product = b.binary(BinOp::Mul, old, factor);
+        let new = b.binary(BinOp::Xor, product, bits);
+        b.store(ptr, new, 4);
+    }
+
+    /// The kernel's accumulator.
+    pub(super) fn start_accumulator(&mut self, b: &mut Builder<'_>) {
+        let local = b.func.add_local("accumulator", 4, 4);
+        b.push(Op::LocalStart(local));
+        let (ptr, zero) = (b.local_addr(local), b.i32(0));
+        b.store(ptr, zero, 4);
+        self.accumulator = Some(Base::Local(local));
     }
 
     /// Reads through a pointer that was itself in memory, or chosen by a condition.
@@ -321,6 +365,11 @@ impl Generator {
             self.add(value, variable.ty, false);
         }
         let mut at = 0;
+        if let Some(Base::Local(local)) = self.accumulator {
+            let ptr = b.local_addr(local);
+            let value = b.load(ptr, Type::I32, 4);
+            self.add(value, Type::I32, false);
+        }
         let entries: Vec<Entry> = self.pool.iter().rev().copied().collect();
         for entry in entries {
             let align = element_align(entry.ty);

@@ -32,7 +32,7 @@ use crate::{
     Scalar, Space, ThreadgroupVar, Type, Value,
 };
 use functions::Helper;
-use memory::Variable;
+use memory::{Base, Variable};
 use rng::Rng;
 use values::Entry;
 
@@ -179,6 +179,8 @@ struct Generator {
     returns: Option<Type>,
     /// Whether a return was made anywhere in the current function so far.
     someone_left: bool,
+    /// Where values are mixed together.
+    accumulator: Option<Base>,
 }
 
 /// What the current function has to work on.
@@ -205,6 +207,7 @@ impl Generator {
             pointers: Pointers::default(),
             returns: None,
             someone_left: false,
+            accumulator: None,
         }
     }
 
@@ -228,6 +231,7 @@ impl Generator {
         self.pool.push(Entry { value: index, ty: Type::I32, uniform: false });
         self.budget = self.options.statements;
         let place = Place { uniform: true, depth: 0, iterations: 1 };
+        self.start_accumulator(&mut builder);
         self.initial_values(&mut builder);
         self.statements(&mut builder, place);
         self.store_results(&mut builder);
@@ -254,6 +258,7 @@ impl Generator {
         self.pointers = Pointers::default();
         self.returns = returns;
         self.someone_left = false;
+        self.accumulator = None;
     }
 
     /// The linear index of this thread in the grid.
