@@ -68,3 +68,82 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         assert_eq!(after, before, "seed {seed}: optimising again changes something");
     }
 }
+
+/// Replaces, removes or repeats a word or line of the text.
+fn damage(text: &str, rng: &mut super::rng::Rng) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..1 + rng.below(3) {
+        let (at, other) = (rng.below(lines.len()), rng.below(lines.len()));
+        match rng.below(4) {
+            0 => {
+                lines.remove(at);
+            }
+            1 => lines.swap(at, other),
+            2 => lines.insert(at, lines[other].clone()),
+            _ => {
+                let words: Vec<String> = lines[at].split(' ').map(str::to_owned).collect();
+                let donors: Vec<String> = lines[other].split(' ').map(str::to_owned).collect();
+                let mut words = words;
+                let n = rng.below(words.len());
+                words[n] = donors[rng.below(donors.len())].clone();
+                lines[at] = words.join(" ");
+            }
+        }
+        if lines.is_empty() {
+            break;
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn damaged_kernels_are_refused_or_pass_through_everything() {
+    let (mut read, mut valid) = (0, 0);
+    for seed in 0..400 {
+        let options = RandomOptions { statements: 20, ..options(seed) };
+        let text = print_module(&kernel(seed, &options).module);
+        let mut rng = super::rng::Rng::new(seed);
+        for _ in 0..10 {
+            let Ok(mut module) = parse_module(&damage(&text, &mut rng)) else { continue };
+            read += 1;
+            if verify(&module).is_err() {
+                continue;
+            }
+            valid += 1;
+            if passes::inline(&mut module).is_ok() {
+                check(&module, "damaged and inlined", seed);
+                passes::optimise(&mut module);
+                check(&module, "damaged and optimised", seed);
+            }
+        }
+    }
+    assert!(read > 100 && valid > 50, "the damage is too great to test anything: {read} {valid}");
+}
+
+#[test]
+fn the_deepest_nesting_does_not_exhaust_the_stack() {
+    for (open, close) in [
+        ("if v1 {", "store v0, v1, align 1\n}"),
+        ("loop label# {", "store v0, v1, align 1\n} continuing {\nif v1 {\nbreak label#\n}\n}"),
+        ("scope label# {\nif v1 {\nbreak label#\n}", "store v0, v1, align 1\n}"),
+        ("switch label# v2 case 1 {", "store v0, v1, align 1\n} default {\n}"),
+    ] {
+        let depth = crate::MAX_NESTING - 1;
+        let mut text = String::from("func f0 \"k\" (v0: ptr.device, v1: bool, v2: i32) {\n");
+        for n in 0..depth {
+            text.push_str(&open.replace('#', &n.to_string()));
+            text.push('\n');
+        }
+        for n in (0..depth).rev() {
+            text.push_str(&close.replace('#', &n.to_string()));
+            text.push('\n');
+        }
+        text.push('}');
+        let mut module = parse_module(&text).unwrap_or_else(|error| panic!("{error}"));
+        check(&module, "deep", 0);
+        passes::optimise(&mut module);
+        check(&module, "deep, optimised", 0);
+        assert!(crate::analysis::nesting(&module.functions[0]) >= depth);
+        assert!(print_module(&module).len() > depth);
+    }
+}

@@ -152,6 +152,11 @@ impl Collector<'_> {
     /// copies are dropped.
     fn drop_what_copies_cut(&mut self) {
         const MAX_STARTS: usize = 8;
+        // Large arrays are out at once, so that no work below is done per element and copy.
+        for cells in &mut self.accesses {
+            merge(cells);
+        }
+        self.drop_unfit();
         for start in 0.. {
             let own = self.accesses.clone();
             let settled = self.spread();
@@ -177,9 +182,6 @@ impl Collector<'_> {
     /// Returns whether it came to an end within the bound.
     fn spread(&mut self) -> bool {
         const MAX_PASSES: usize = 12;
-        for n in 0..self.accesses.len() {
-            merge(&mut self.accesses[n]);
-        }
         for _ in 0..MAX_PASSES {
             let mut changed = false;
             for n in 0..self.copies.len() {
