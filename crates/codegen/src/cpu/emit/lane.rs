@@ -77,6 +77,10 @@ impl Lane {
                 if element == "i1" {
                     return if shape.absolute { Opd::bool(pattern & 1 == 1) } else { bases[0].clone() };
                 }
+                // Cleared memory is the only known value of a float.
+                if shape.absolute && matches!(element, "float" | "half") {
+                    return Opd::text(if element == "float" { "0.0" } else { "0xH0000" });
+                }
                 let base = &bases[lane / shape.segment_len()];
                 if pattern == 0 { base.clone() } else { t.add(element, base, &Opd::Int(pattern)) }
             }

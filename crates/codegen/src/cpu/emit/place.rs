@@ -10,7 +10,7 @@ use super::Emitter;
 use super::lane::{Lane, Width};
 use crate::cpu::launch_abi::{LAUNCH_BUFFERS, LAUNCH_SLOTS, TABLE_ENTRY};
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::{Lanes, Shape, flow};
+use crate::cpu::shape::{Shape, flow};
 use crate::cpu::storage::Root;
 
 /// Where the offset is zero in an encoded pointer.
@@ -313,10 +313,5 @@ impl Emitter<'_, '_> {
                 self.t.value(format_args!("add {} {base}, {offset}", width.of("i64")))
             }
         }
-    }
-
-    /// The shape of a pointer's offset or code, if it is laned.
-    pub(super) fn pointer_shape(&self, value: Value) -> Option<Lanes> {
-        self.shape(value, 0).lanes().cloned()
     }
 }

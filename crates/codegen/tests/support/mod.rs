@@ -1,0 +1,237 @@
+//! Runs a kernel's IR on the CPU device and in the interpreter. Without an LLVM the tests that need
+//! one say so and pass.
+
+use std::sync::{Arc, OnceLock};
+
+use anymetal_codegen::cpu::{AccessKind, CpuFeatures, CpuOptions, argument_slots, generate};
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_hal::artifact::{
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
+    FaultKind, FaultSite, KernelInfo,
+};
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Dispatch, Grid, Submission, ThreadgroupMemory};
+use anymetal_hal::device::Device;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::queue::QueueDescriptor;
+use anymetal_interp::{Limits, Memory, NoObserver, Program};
+use anymetal_ir::{ArgKind, Module};
+use anymetal_llvm::{CompileOptions, HostCpu, Llvm};
+
+/// How a kernel is launched.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    /// Threads per grid.
+    pub(crate) threads: [u32; 3],
+    /// Threads per threadgroup.
+    pub(crate) group: [u32; 3],
+    /// Whether to specialise the code on the threadgroup's size.
+    pub(crate) specialise: bool,
+    /// Whether to check bounds.
+    pub(crate) checks: bool,
+    /// Lengths of dynamic threadgroup memory, by position among those arguments.
+    pub(crate) threadgroup: Vec<u64>,
+}
+
+impl Launch {
+    pub(crate) fn new(threads: [u32; 3], group: [u32; 3]) -> Self {
+        Self { threads, group, specialise: true, checks: true, threadgroup: Vec::new() }
+    }
+}
+
+/// The LLVM of this machine, if there is one.
+pub(crate) fn llvm() -> Option<Arc<Llvm>> {
+    static FOUND: OnceLock<Option<Arc<Llvm>>> = OnceLock::new();
+    FOUND.get_or_init(|| Llvm::load().ok()).clone()
+}
+
+fn device() -> &'static CpuDevice {
+    static DEVICE: OnceLock<CpuDevice> = OnceLock::new();
+    DEVICE.get_or_init(|| CpuDevice::new(&CpuDeviceOptions::default()).expect("a CPU device"))
+}
+
+/// The LLVM text for this machine.
+pub(crate) fn text(module: &Module, kernel: &str, launch: &Launch) -> String {
+    let options = options(launch);
+    generate(module, kernel, &options).expect("code").llvm_ir
+}
+
+pub(crate) fn options(launch: &Launch) -> CpuOptions {
+    let vector = HostCpu::detect().vector;
+    CpuOptions {
+        checks: launch.checks,
+        group_size: launch.specialise.then_some(launch.group),
+        features: CpuFeatures {
+            avx512: vector.avx512f,
+            avx2: vector.avx2,
+            fma: vector.fma,
+            f16c: vector.f16c,
+            neon: vector.neon,
+        },
+        ..CpuOptions::default()
+    }
+}
+
+/// Compiles for this machine.
+pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launch) -> Arc<Artifact> {
+    let code = generate(module, kernel, &options(launch)).expect("code");
+    let object = match llvm.compile(&code.llvm_ir, &CompileOptions::default()) {
+        Ok(object) => object,
+        Err(error) => {
+            let path = std::env::temp_dir().join("anymetal-codegen-failed.ll");
+            let _ = std::fs::write(&path, &code.llvm_ir);
+            panic!("LLVM refuses {}: {error}", path.display());
+        }
+    };
+    let description = module.kernel(kernel).expect("the kernel");
+    let slots = argument_slots(description);
+    let mut info = KernelInfo::new(kernel, code.symbol.clone());
+    info.threadgroup_static_bytes = code.threadgroup_static_bytes;
+    info.scratch_bytes = code.scratch_bytes;
+    info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
+    info.specialised_group = launch.specialise.then_some(launch.group);
+    for (argument, slot) in description.args.iter().zip(slots) {
+        info.arguments.push(ArgumentInfo {
+            index: argument.index,
+            name: argument.name.clone(),
+            kind: match argument.kind {
+                ArgKind::Buffer => ArgumentKind::Buffer,
+                ArgKind::ThreadgroupMemory => ArgumentKind::ThreadgroupMemory,
+            },
+            address_space: AddressSpace::Device,
+            type_name: argument.type_name.clone(),
+            element: ElementType::Other,
+            element_size: argument.element_size,
+            element_align: u64::from(argument.element_align),
+            min_bytes: if argument.reference { argument.element_size } else { 0 },
+            is_reference: argument.reference,
+            access: Access::ReadWrite,
+            enabled: argument.enabled,
+            slot: slot.unwrap_or(0),
+        });
+    }
+    let sites = code.fault_sites.iter().map(|site| FaultSite {
+        kernel: kernel.to_owned(),
+        argument: site.argument.map(|position| description.args[position].index),
+        argument_name: site.variable.clone(),
+        address_space: AddressSpace::Device,
+        kind: match site.kind {
+            AccessKind::Load => FaultKind::Load,
+            AccessKind::Store => FaultKind::Store,
+            AccessKind::Atomic => FaultKind::Atomic,
+        },
+        access_bytes: site.access_bytes,
+        element_bytes: 1,
+        file: "test".to_owned(),
+        line: site.loc.line,
+        column: site.loc.column,
+    });
+    Arc::new(Artifact {
+        target: ArtifactTarget::Cpu {
+            triple: llvm.host_target().architecture.triple().to_owned(),
+            cpu: llvm.host_target().cpu.clone(),
+            features: llvm.host_target().features.clone(),
+        },
+        code: ArtifactCode::Object(Arc::from(object)),
+        kernels: vec![info],
+        fault_sites: sites.collect(),
+        fingerprint: String::new(),
+    })
+}
+
+/// Runs an artifact; the buffers are bound at the buffer arguments in order. Gives the time of the
+/// last of `repeat` runs in nanoseconds (the shortest), or the error of the first that failed.
+pub(crate) fn execute(
+    artifact: &Arc<Artifact>,
+    launch: &Launch,
+    buffers: &mut [Vec<u8>],
+    repeat: usize,
+) -> Result<u64, DeviceError> {
+    let device = device();
+    let info = &artifact.kernels[0];
+    let pipeline = device.pipeline(artifact, &info.name)?;
+    let queue = device.queue(&QueueDescriptor::default())?;
+    let mut bound: Vec<Arc<dyn Buffer>> = Vec::new();
+    for bytes in buffers.iter() {
+        let buffer = device.buffer(&BufferDescriptor::shared(bytes.len() as u64))?;
+        buffer.write(0, bytes)?;
+        bound.push(buffer);
+    }
+    let of_kind = |kind| info.arguments.iter().filter(move |a| a.enabled && a.kind == kind);
+    let mut fastest = u64::MAX;
+    let mut result = Ok(());
+    for _ in 0..repeat.max(1) {
+        let bindings = of_kind(ArgumentKind::Buffer)
+            .zip(&bound)
+            .map(|(argument, buffer)| Binding {
+                index: argument.index,
+                resource: BoundResource::Buffer { buffer: Arc::clone(buffer), offset: 0, length: None },
+            })
+            .collect();
+        let threadgroup_memory = of_kind(ArgumentKind::ThreadgroupMemory)
+            .zip(&launch.threadgroup)
+            .map(|(argument, &length)| ThreadgroupMemory { index: argument.index, length })
+            .collect();
+        let dispatch = Dispatch {
+            pipeline: Arc::clone(&pipeline),
+            bindings,
+            threadgroup_memory,
+            grid: Grid::Threads(launch.threads),
+            group_size: launch.group,
+        };
+        let submission = Submission {
+            commands: vec![Command::Dispatch(dispatch)],
+            deadline: Deadline::Default,
+            label: String::new(),
+        };
+        match queue.submit(submission)?.wait() {
+            Ok(timing) => fastest = fastest.min(timing.device_time().as_nanos() as u64),
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+    }
+    for (buffer, bytes) in bound.iter().zip(buffers.iter_mut()) {
+        buffer.read(0, bytes)?;
+    }
+    result.map(|()| fastest)
+}
+
+/// Runs a kernel in the interpreter. Gives whether it was free of faults.
+pub(crate) fn interpret(module: &Module, kernel: &str, launch: &Launch, buffers: &mut [Vec<u8>]) -> bool {
+    let program = Program::new(module, kernel).expect("a program");
+    let mut memory = Memory::new();
+    let mut bytes = buffers.iter_mut();
+    let mut lengths = launch.threadgroup.iter();
+    for argument in program.arguments() {
+        memory = match argument.kind {
+            ArgKind::Buffer => memory.bind(bytes.next().expect("a buffer")),
+            ArgKind::ThreadgroupMemory => memory.threadgroup(*lengths.next().expect("a length")),
+        };
+    }
+    let dispatch = anymetal_interp::Dispatch::threads(launch.threads, launch.group);
+    let report = anymetal_interp::run(&program, &dispatch, &mut memory, Limits::default(), &mut NoObserver)
+        .expect("the interpreter runs it");
+    report.fault_count == 0
+}
+
+/// Runs on both and panics at the first byte that differs.
+pub(crate) fn agree(module: &Module, kernel: &str, launch: &Launch, buffers: &[Vec<u8>], what: &str) {
+    let Some(llvm) = llvm() else { return };
+    let mut expected = buffers.to_vec();
+    let clean = interpret(module, kernel, launch, &mut expected);
+    let mut got = buffers.to_vec();
+    let artifact = compile(&llvm, module, kernel, launch);
+    let outcome = execute(&artifact, launch, &mut got, 1);
+    assert_eq!(outcome.is_ok(), clean, "{what}: {outcome:?}");
+    for (index, (expected, got)) in expected.iter().zip(&got).enumerate() {
+        if let Some(at) = (0..expected.len()).find(|&at| expected[at] != got[at]) {
+            panic!(
+                "{what}: buffer {index} differs first at byte {at}: {:?} instead of {:?}",
+                &got[at / 4 * 4..(at / 4 * 4 + 4).min(got.len())],
+                &expected[at / 4 * 4..(at / 4 * 4 + 4).min(got.len())]
+            );
+        }
+    }
+}
