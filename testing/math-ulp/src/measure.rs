@@ -101,7 +101,6 @@ fn error(subject: Subject, truth: Expected, got: u32, arguments: [f32; 3]) -> f6
     let ulps = || format(variant.scalar).error(truth, value);
     match bound {
         Bound::Ulp(_) => ulps(),
-        Bound::Absolute(_) => (truth - value).abs(),
         Bound::UlpByExponent(base, factor) => {
             let room = base + factor * truth.abs().log2().abs();
             if room.is_finite() { ulps() / room } else { ulps() }
@@ -129,7 +128,6 @@ impl Bound {
     pub fn limit(self) -> f64 {
         match self {
             Self::Ulp(ulp) => ulp,
-            Self::Absolute(absolute) => absolute,
             // Errors come divided by the room.
             Self::UlpByExponent(..) => 1.0,
         }

@@ -42,7 +42,6 @@ pub fn row(entry: &Entry, mode: FpMode, measured: Measured, library: Option<f64>
             ("0.5 ulp".to_owned(), format!("{:.3} ulp", worst.error))
         }
         Bound::Ulp(limit) => (format!("{limit} ulp"), format!("{:.3} ulp", worst.error)),
-        Bound::Absolute(limit) => (format!("{limit:.0e} absolute"), format!("{:.2e} absolute", worst.error)),
         Bound::UlpByExponent(base, factor) => {
             (format!("{base} + {factor} \\|e\\| ulp"), format!("{:.2} of that", worst.error))
         }
