@@ -61,3 +61,23 @@ fn floats() {
 fn accesses_out_of_bounds() {
     run(&RandomOptions { out_of_bounds: true, ..plain() });
 }
+
+#[test]
+fn simd_operations() {
+    run(&RandomOptions { simd: true, divergent_simd: true, floats: true, ..plain() });
+}
+
+#[test]
+fn atomic_operations() {
+    run(&RandomOptions { atomics: true, ..plain() });
+}
+
+#[test]
+fn barriers() {
+    run(&RandomOptions { threadgroup: true, ..plain() });
+}
+
+#[test]
+fn everything() {
+    run(&RandomOptions::default());
+}

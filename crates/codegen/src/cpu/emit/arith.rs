@@ -141,7 +141,7 @@ fn float(t: &mut Text, library: &mut Library, how: Arithmetic, op: BinOp, a: &Op
         BinOp::FMul => "fmul",
         BinOp::FDiv => "fdiv",
         _ => {
-            let count = if width == Width::One { 1 } else { 32 };
+            let count = width.count() as u32;
             let name = library.require(MathFn::Fmod, Scalar::F32, FpMode::Safe, count).to_owned();
             let result = t.value(format_args!("call {ty} @{name}({ty} {x}, {ty} {y})"));
             return from_f32(t, width, scalar, &result);

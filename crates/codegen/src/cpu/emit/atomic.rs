@@ -1,6 +1,249 @@
-//! tmp
-use super::Emitter;
-use anymetal_ir::*;
+//! Atomic operations: relaxed, one lane after the other, or one for all lanes where that is the same.
+
+use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Value};
+
+use super::lane::Lane;
+use super::memory::{Address, Item};
+use super::{Emitter, Mask, zero_of};
+use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::options::AccessKind;
+
+/// One lane's operation.
+struct Operation<'a> {
+    op: &'a Op,
+    scalar: Scalar,
+}
+
 impl Emitter<'_, '_> {
-    pub(super) fn atomic(&mut self, _inst: Inst) {}
+    pub(super) fn atomic(&mut self, inst: Inst) {
+        let data = self.facts.function.inst(inst).clone();
+        let (pointer, operands): (Value, Vec<Value>) = match &data.op {
+            Op::AtomicLoad(pointer) => (*pointer, Vec::new()),
+            Op::AtomicStore(pointer, value) | Op::AtomicRmw(_, pointer, value) => (*pointer, vec![*value]),
+            Op::AtomicCas(pointer, expected, desired) => (*pointer, vec![*expected, *desired]),
+            _ => return,
+        };
+        let scalar = match (data.result, operands.first()) {
+            (Some(result), _) => self.scalar(result),
+            (None, Some(&operand)) => self.scalar(operand),
+            (None, None) => Scalar::I32,
+        };
+        let kind = match &data.op {
+            Op::AtomicLoad(_) => AccessKind::Load,
+            Op::AtomicStore(..) => AccessKind::Store,
+            _ => AccessKind::Atomic,
+        };
+        let site = self.site(inst, pointer, kind, scalar.size());
+        let operation = Operation { op: &data.op, scalar };
+        let results = if self.is_scattered(pointer) {
+            let codes = self.vector(pointer, 0);
+            let count = usize::from(data.result.is_some());
+            self.waterfall(&codes, false, Item { scalar, count }, |this, address| {
+                let address = Address { site, ..address };
+                this.atomic_lanes(&operation, &address, &operands)
+            })
+        } else {
+            let address = self.address(pointer, site);
+            self.atomic_at(&operation, &address, &operands, data.result, data.fp)
+        };
+        if let Some(result) = data.result {
+            self.define(result, results);
+        }
+    }
+
+    fn atomic_at(
+        &mut self,
+        operation: &Operation<'_>,
+        address: &Address,
+        operands: &[Value],
+        result: Option<Value>,
+        fp: FpMode,
+    ) -> Vec<Lane> {
+        let is_uniform =
+            matches!(&address.offset, Lane::Laned { shape, .. } if shape.is_uniform() && !shape.conditional);
+        if !is_uniform {
+            return self.atomic_lanes(operation, address, operands);
+        }
+        let element = scalar_type(operation.scalar);
+        let mut scalars = Vec::new();
+        match operation.op {
+            Op::AtomicLoad(_) => {}
+            Op::AtomicStore(..) => {
+                let vector = self.vector(operands[0], 0);
+                let last = self.last_lane();
+                let ty = lanes_type(element);
+                scalars.push(self.t.value(format_args!("extractelement {ty} {vector}, i32 {last}")));
+            }
+            Op::AtomicRmw(op, ..) if result.is_none_or(|result| !self.plan.is_used(result)) => {
+                let Some(whole) = self.reduced(*op, operation.scalar, operands[0], fp) else {
+                    return self.atomic_lanes(operation, address, operands);
+                };
+                scalars.push(whole);
+            }
+            _ => return self.atomic_lanes(operation, address, operands),
+        }
+        let offset = address.offset.at(&mut self.t, "i64", 0);
+        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let bytes = i64::from(operation.scalar.size());
+        let ok = self.in_bounds(&address.place, &start, bytes);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(slow);
+        self.report(address, &start);
+        self.t.branch(join);
+        self.t.label(fast);
+        let at = self.t.offset(&address.place.base, &start);
+        let value = self.atomic_one(operation, &at, &scalars);
+        let from = self.t.current();
+        self.t.label(join);
+        match value {
+            None => Vec::new(),
+            Some(value) if ok.is_text("true") => vec![self.shaped(result, Lane::uniform(value), element)],
+            Some(value) => {
+                let zero = zero_of(operation.scalar);
+                let merged = self.t.phi(element, &[(&value, from), (&zero, slow)]);
+                vec![self.shaped(result, Lane::uniform(merged), element)]
+            }
+        }
+    }
+
+    /// The form that the analysis gave the result.
+    fn shaped(&mut self, result: Option<Value>, lane: Lane, element: &str) -> Lane {
+        match result {
+            Some(result) => {
+                let shape = self.shape(result, 0);
+                self.rebase(&lane, element, &shape)
+            }
+            None => lane,
+        }
+    }
+
+    /// One operand for all lanes, if the operation allows it.
+    fn reduced(&mut self, op: AtomicOp, scalar: Scalar, operand: Value, fp: FpMode) -> Option<Opd> {
+        let simd = match op {
+            AtomicOp::Add | AtomicOp::Sub => SimdOp::Sum,
+            AtomicOp::FAdd if fp != FpMode::Safe => SimdOp::Sum,
+            AtomicOp::And => SimdOp::And,
+            AtomicOp::Or => SimdOp::Or,
+            AtomicOp::Xor => SimdOp::Xor,
+            AtomicOp::UMin => SimdOp::UMin,
+            AtomicOp::UMax => SimdOp::UMax,
+            AtomicOp::SMin => SimdOp::SMin,
+            AtomicOp::SMax => SimdOp::SMax,
+            AtomicOp::Exchange | AtomicOp::FAdd => return None,
+        };
+        Some(self.reduce_value(simd, scalar, fp, operand))
+    }
+
+    /// The operation in one lane; gives the old value, if there is one.
+    fn atomic_one(&mut self, operation: &Operation<'_>, at: &Opd, operands: &[Opd]) -> Option<Opd> {
+        let Operation { op, scalar } = operation;
+        let (ty, align) = (scalar_type(*scalar), scalar.size());
+        let t = &mut self.t;
+        match op {
+            Op::AtomicLoad(_) => Some(t.value(format_args!("load atomic {ty}, ptr {at} monotonic, align {align}"))),
+            Op::AtomicStore(..) => {
+                t.line(format_args!("store atomic {ty} {}, ptr {at} monotonic, align {align}", operands[0]));
+                None
+            }
+            Op::AtomicRmw(op, ..) => {
+                let name = rmw_name(*op);
+                Some(t.value(format_args!("atomicrmw {name} ptr {at}, {ty} {} monotonic", operands[0])))
+            }
+            _ => {
+                // Floats are compared as bits.
+                let ints = if *scalar == Scalar::I64 { "i64" } else { "i32" };
+                let mut as_int = |opd: &Opd| match ty {
+                    "float" => t.value(format_args!("bitcast float {opd} to i32")),
+                    _ => opd.clone(),
+                };
+                let (expected, desired) = (as_int(&operands[0]), as_int(&operands[1]));
+                let pair = t.value(format_args!(
+                    "cmpxchg ptr {at}, {ints} {expected}, {ints} {desired} monotonic monotonic"
+                ));
+                let old = t.value(format_args!("extractvalue {{ {ints}, i1 }} {pair}, 0"));
+                Some(if ty == "float" { t.value(format_args!("bitcast i32 {old} to float")) } else { old })
+            }
+        }
+    }
+
+    /// One lane after the other.
+    fn atomic_lanes(&mut self, operation: &Operation<'_>, address: &Address, operands: &[Value]) -> Vec<Lane> {
+        let scalar = operation.scalar;
+        let element = scalar_type(scalar);
+        let ty = lanes_type(element);
+        let spill = |this: &mut Self, ty: &str, vector: &Opd| {
+            let slot = this.t.alloca(ty, 64);
+            this.t.store(ty, vector, &slot, 64);
+            slot
+        };
+        let offsets = self.offsets_with_extra(address);
+        let offsets = spill(self, "<32 x i64>", &offsets);
+        let mut operand_slots = Vec::new();
+        for &operand in operands {
+            let vector = self.vector(operand, 0);
+            operand_slots.push(spill(self, &ty, &vector));
+        }
+        let results = spill(self, &ty, &Opd::text("zeroinitializer"));
+        let left_slot = self.t.alloca("i32", 4);
+        let mask = self.mask.clone();
+        let bits = self.mask_bits(&mask);
+        self.t.store("i32", &bits, &left_slot, 4);
+        let (head, body, next, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
+        self.t.label(head);
+        let left = self.t.load("i32", &left_slot, 4);
+        let some = self.t.icmp("ne", "i32", &left, &Opd::Int(0));
+        self.t.branch_if(&some, body, done);
+        self.t.label(body);
+        self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+        let lane = self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {left}, i1 false)"));
+        let less = self.t.sub("i32", &left, &Opd::Int(1));
+        let rest = self.t.value(format_args!("and i32 {left}, {less}"));
+        self.t.store("i32", &rest, &left_slot, 4);
+        let item = |this: &mut Self, ty: &str, slot: &Opd| {
+            let at = this.t.value(format_args!("getelementptr {ty}, ptr {slot}, i32 {lane}"));
+            (this.t.load(ty, &at, 1), at)
+        };
+        let (start, _) = item(self, "i64", &offsets);
+        let ok = self.in_bounds(&address.place, &start, i64::from(scalar.size()));
+        let (good, bad) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, good, bad);
+        self.t.label(bad);
+        // The report names the first active lane, which is to be this one.
+        let one = self.t.value(format_args!("shl i32 1, {lane}"));
+        self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {one} to {MASK}")));
+        self.report(address, &start);
+        self.mask = mask;
+        self.t.branch(next);
+        self.t.label(good);
+        let at = self.t.offset(&address.place.base, &start);
+        let scalars: Vec<Opd> = operand_slots.iter().map(|slot| item(self, element, slot).0).collect();
+        if let Some(old) = self.atomic_one(operation, &at, &scalars) {
+            let place = self.t.value(format_args!("getelementptr {element}, ptr {results}, i32 {lane}"));
+            self.t.store(element, &old, &place, 1);
+        }
+        self.t.label(next);
+        self.t.branch(head);
+        self.t.label(done);
+        if matches!(operation.op, Op::AtomicStore(..)) {
+            return Vec::new();
+        }
+        vec![Lane::Varying(self.t.load(&ty, &results, 64))]
+    }
+}
+
+fn rmw_name(op: AtomicOp) -> &'static str {
+    match op {
+        AtomicOp::Exchange => "xchg",
+        AtomicOp::Add => "add",
+        AtomicOp::Sub => "sub",
+        AtomicOp::And => "and",
+        AtomicOp::Or => "or",
+        AtomicOp::Xor => "xor",
+        AtomicOp::UMin => "umin",
+        AtomicOp::UMax => "umax",
+        AtomicOp::SMin => "min",
+        AtomicOp::SMax => "max",
+        AtomicOp::FAdd => "fadd",
+    }
 }

@@ -75,6 +75,7 @@ pub(super) struct Plan {
     pub(super) samples: BTreeMap<Inst, usize>,
     /// Values that are kept in frames.
     pub(super) saved: BTreeSet<Value>,
+    used: Vec<bool>,
     /// Lanes may return while others go on to a later region.
     pub(super) tracks_live: bool,
 }
@@ -87,6 +88,10 @@ impl Plan {
         planner.plan.escapes = vec![false; function.insts.len()];
         planner.plan.group_insts = vec![false; function.insts.len()];
         planner.plan.region_of = vec![usize::MAX; function.insts.len()];
+        planner.plan.used = vec![false; function.values.len()];
+        for inst in &function.insts {
+            inst.op.for_each_operand(|operand| planner.plan.used[operand.index()] = true);
+        }
         planner.mark_escapes(function.body, &mut Vec::new());
         planner.choose_group_cells();
         planner.cut(function.body);
@@ -102,6 +107,11 @@ impl Plan {
     /// Whether a jump inside the construct leads out of it.
     pub(super) fn escapes(&self, inst: Inst) -> bool {
         self.escapes[inst.index()]
+    }
+
+    /// Whether any instruction uses the value.
+    pub(super) fn is_used(&self, value: Value) -> bool {
+        self.used[value.index()]
     }
 
     /// The steps of a group-level block.

@@ -27,6 +27,8 @@ pub(super) enum Width {
     One,
     /// A vector of 32.
     All,
+    /// A vector of so many.
+    Few(usize),
 }
 
 impl Width {
@@ -35,6 +37,7 @@ impl Width {
         match self {
             Self::One => element.to_owned(),
             Self::All => lanes_type(element),
+            Self::Few(n) => format!("<{n} x {element}>"),
         }
     }
 
@@ -47,8 +50,17 @@ impl Width {
     pub(super) fn constant(self, element: &str, value: &Opd) -> Opd {
         match self {
             Self::One => value.clone(),
-            Self::All if *value == Opd::Int(0) || value.is_text("false") => Opd::text("zeroinitializer"),
-            Self::All => Opd::text(format!("splat ({element} {value})")),
+            _ if *value == Opd::Int(0) || value.is_text("false") => Opd::text("zeroinitializer"),
+            _ => Opd::text(format!("splat ({element} {value})")),
+        }
+    }
+
+    /// How many.
+    pub(super) fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::All => crate::cpu::llvm_text::LANES,
+            Self::Few(n) => n,
         }
     }
 

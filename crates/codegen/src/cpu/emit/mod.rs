@@ -185,7 +185,7 @@ impl Emitter<'_, '_> {
     fn operand(&mut self, width: Width, value: Value, component: usize) -> Opd {
         match width {
             Width::One => self.uniform(value, component),
-            Width::All => self.vector(value, component),
+            _ => self.vector(value, component),
         }
     }
 

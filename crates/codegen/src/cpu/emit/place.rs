@@ -308,7 +308,7 @@ impl Emitter<'_, '_> {
         };
         match width {
             Width::One => self.t.add("i64", &base, &offset),
-            Width::All => {
+            _ => {
                 let base = self.t.splat("i64", &base);
                 self.t.value(format_args!("add {} {base}, {offset}", width.of("i64")))
             }

@@ -155,7 +155,7 @@ impl Emitter<'_, '_> {
             // Everything else is handled by its own function.
             _ => match width {
                 Width::One => data.result.map_or(Opd::Int(0), |result| zero_of(self.scalar(result))),
-                Width::All => Opd::text("zeroinitializer"),
+                _ => Opd::text("zeroinitializer"),
             },
         }
     }
@@ -262,7 +262,7 @@ impl Emitter<'_, '_> {
     pub(super) fn wrap(&self, width: Width, opd: Opd) -> Lane {
         match width {
             Width::One => Lane::uniform(opd),
-            Width::All => Lane::Varying(opd),
+            _ => Lane::Varying(opd),
         }
     }
 
