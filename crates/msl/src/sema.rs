@@ -1,0 +1,212 @@
+//! Semantic analysis: names, types, overloads, templates, constants.
+//!
+//! A [`Prelude`] is the library's symbol table, built once and shared. A [`Unit`] adds one program's
+//! declarations. Nothing is checked until asked for: [`Unit::kernels`] only reads names, and
+//! [`Unit::check_kernel`] checks and instantiates what that one kernel reaches, in a state of its own
+//! (the private `Checker`), so that several kernels may be checked at once from several threads. The
+//! result is a typed, monomorphic [`crate::hir::Program`].
+//!
+//! Invariant: whatever the program, checking ends: nesting, instantiations and constant evaluation are
+//! bounded, each with a diagnostic. Checks run on a thread of their own with a large stack.
+//!
+//! Where to start reading: `checker` (the state), `lookup` and `path` (names), `deduce` and `overload`
+//! (templates and calls), `expr` and `stmt` (bodies).
+
+mod arena;
+mod assign;
+mod ast_names;
+mod builtin_call;
+mod call;
+mod cast;
+mod checker;
+mod construct;
+mod convert;
+mod deduce;
+mod enumeration;
+mod evaluate;
+mod expr;
+mod function;
+mod init;
+mod kernel;
+mod lambda;
+mod lookup;
+mod member;
+mod names;
+mod operator;
+mod overload;
+mod packs;
+mod path;
+mod pattern;
+mod reach;
+mod record;
+mod resolve_type;
+mod specialise;
+mod spelling;
+mod stmt;
+mod table;
+mod template_args;
+mod traits;
+mod type_names;
+mod variable;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use crate::ast::{FunctionBody, Item, ItemKind};
+use crate::hir::{Kernel, Program};
+use anymetal_diag::{Sink, Span};
+use arena::Arena;
+use checker::Checker;
+use std::sync::Arc;
+use table::Layer;
+
+/// Stack for one check: deep templates and long expressions recurse.
+const STACK_BYTES: usize = 1 << 29;
+
+/// The library's declarations.
+#[derive(Debug)]
+pub struct Prelude {
+    layer: Arc<Layer>,
+}
+
+impl Prelude {
+    /// Builds the table of the parsed library. Problems are mistakes in the library.
+    pub fn build(items: Vec<Item>, sink: &mut Sink) -> Arc<Self> {
+        Arc::new(Self { layer: Arc::new(Layer::build(None, items, sink)) })
+    }
+}
+
+/// An entry point that the host can ask for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelSymbol {
+    /// The name the host uses.
+    pub name: String,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// One program's declarations on top of the library.
+#[derive(Debug)]
+pub struct Unit {
+    layer: Layer,
+    entrances: Vec<kernel::Entrance>,
+}
+
+impl Unit {
+    /// Enters a parsed program's declarations. Bodies are not checked here.
+    pub fn new(prelude: &Prelude, items: Vec<Item>, sink: &mut Sink) -> Self {
+        let layer = Layer::build(Some(prelude.layer.clone()), items, sink);
+        let entrances = kernel::entrances(&layer);
+        Self { layer, entrances }
+    }
+
+    /// The entry points, in the order they are declared: kernels that are no templates, and explicit
+    /// instantiations with a host name.
+    pub fn kernels(&self) -> Vec<KernelSymbol> {
+        self.entrances.iter().map(|e| KernelSymbol { name: e.name.clone(), span: e.span }).collect()
+    }
+
+    /// Checks one entry point and everything it reaches. `None` after errors, or if there is none of
+    /// that name.
+    pub fn check_kernel(&self, name: &str, sink: &mut Sink) -> Option<Program> {
+        let entrance = self.entrances.iter().find(|entrance| entrance.name == name)?;
+        let (program, found) = on_large_stack(|| {
+            let arena = Arena::default();
+            let checker = Checker::new(&self.layer, &arena);
+            check_entrance(checker, entrance)
+        })?;
+        for diagnostic in found.into_diagnostics() {
+            sink.push(diagnostic);
+        }
+        program
+    }
+
+    /// Checks everything that can be checked without a kernel: all functions and variables that are no
+    /// templates, static assertions, all explicit instantiations.
+    pub fn check_all(&self, sink: &mut Sink) {
+        let found = on_large_stack(|| {
+            let arena = Arena::default();
+            let mut checker = Checker::new(&self.layer, &arena);
+            check_everything(&mut checker, &self.layer, &self.entrances);
+            checker.sink
+        });
+        for diagnostic in found.map_or_else(Vec::new, Sink::into_diagnostics) {
+            sink.push(diagnostic);
+        }
+    }
+}
+
+/// Runs `f` on a thread with a large stack. `None` when the system gives no thread.
+fn on_large_stack<R: Send>(f: impl FnOnce() -> R + Send) -> Option<R> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name("sema".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, f);
+        match thread.ok()?.join() {
+            Ok(result) => Some(result),
+            // A panic in there is a bug; let it be seen as one.
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn check_entrance(mut checker: Checker<'_>, entrance: &kernel::Entrance) -> (Option<Program>, Sink) {
+    let Some(func) = checker.kernel_function(entrance) else { return (None, checker.sink) };
+    let params = checker.kernel_params(func);
+    let max_threads = checker.max_threads(func);
+    checker.check_kernel_result(func, entrance.span);
+    checker.check_reachable(func);
+    let found = std::mem::take(&mut checker.sink);
+    let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
+    let kernel = Kernel { name: entrance.name.clone(), function: func, params, max_threads };
+    (checker.program(func, kernel), found)
+}
+
+fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: &[kernel::Entrance]) {
+    for (id, entry) in layer.own_items() {
+        if checker.gave_up {
+            return;
+        }
+        let scope = checker.scope_of_item(id);
+        match &entry.item.kind {
+            ItemKind::Function(function)
+                if entry.item.template.is_none()
+                    && function.scope.is_none()
+                    && !function.specifiers.is_other_stage
+                    && matches!(function.body, FunctionBody::Block(_)) =>
+            {
+                let decl = checker.fn_decl(function, None, scope, None, entry.math_mode);
+                if let Some(func) = checker.instantiate_function(decl, std::rc::Rc::from([]), function.span) {
+                    checker.ensure_body(func);
+                }
+            }
+            ItemKind::StaticAssert(cond, message) => {
+                checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
+            }
+            ItemKind::Variable(variable)
+                if entry.item.template.is_none() && variable.declarator.scope.is_none() =>
+            {
+                let decl = lookup::VarDecl { variable, template: None, scope };
+                checker.variable_global(decl, None, variable.span);
+            }
+            ItemKind::Record(record) if entry.item.template.is_none() && record.members.is_some() => {
+                let ty = checker.plain_record(record, scope);
+                checker.complete_type(ty, record.span);
+            }
+            _ => {}
+        }
+    }
+    for entrance in entrances {
+        if checker.gave_up {
+            return;
+        }
+        if let Some(func) = checker.kernel_function(entrance) {
+            checker.kernel_params(func);
+            checker.max_threads(func);
+            checker.check_kernel_result(func, entrance.span);
+            checker.check_reachable(func);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Assignment, compound assignment, `++` and `--`.
+
+use super::checker::Checker;
+use super::spelling;
+use crate::ast::{self, AssignOp, BinaryOp as Op, ExprKind as Ast};
+use crate::hir::{BinaryOp, Expr, ExprKind, QualTy, ScalarTy, Ty};
+use crate::token::Name;
+use anymetal_diag::Span;
+use anymetal_ir::Space;
+
+impl<'a> Checker<'a> {
+    pub(super) fn assign_expr(
+        &mut self,
+        op: AssignOp,
+        lhs: &'a ast::Expr,
+        rhs: &'a ast::Expr,
+        span: Span,
+    ) -> Expr {
+        let place = self.expr(lhs);
+        match op.0 {
+            None => self.plain_assign(place, rhs, span),
+            Some(op) => {
+                let value = self.expr(rhs);
+                self.compound_assign(op, place, value, span)
+            }
+        }
+    }
+
+    fn plain_assign(&mut self, place: Expr, rhs: &'a ast::Expr, span: Span) -> Expr {
+        if let Ast::InitList(clauses) = &rhs.kind {
+            if place.ty.ty.is_error() {
+                return place;
+            }
+            let value = self.list_value(clauses, place.ty.unqualified(), rhs.span);
+            return self.store(place, value, span);
+        }
+        let value = self.expr(rhs);
+        if place.ty.ty.is_error() || value.ty.ty.is_error() {
+            return self.poison(span);
+        }
+        if self.has_own_assignment(place.ty.ty) {
+            let name = self.names.assign_operator;
+            if let Some(result) = self.operator_call(name, vec![place.clone(), value.clone()], span) {
+                return result;
+            }
+        }
+        let value = self.convert(value, place.ty.unqualified(), "in this assignment");
+        self.store(place, value, span)
+    }
+
+    /// Whether the class defines an assignment operator that does more than copy.
+    fn has_own_assignment(&mut self, ty: Ty) -> bool {
+        let Some(record) = self.types.as_record(ty) else { return false };
+        let name = self.names.assign_operator;
+        match self.lookup_in_record(record, name) {
+            Some(super::lookup::Found::Functions(decls)) => decls.iter().any(|&decl| {
+                matches!(self.decl(decl).ast.body, ast::FunctionBody::Block(_) | ast::FunctionBody::None)
+            }),
+            _ => false,
+        }
+    }
+
+    /// Stores a value of the place's type.
+    pub(super) fn store(&mut self, place: Expr, value: Expr, span: Span) -> Expr {
+        if place.ty.ty.is_error() || value.ty.ty.is_error() || !self.check_modifiable(&place, span) {
+            return self.poison(span);
+        }
+        let ty = place.ty;
+        Expr::place(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span)
+    }
+
+    /// Whether a place may be written to; reports if not.
+    pub(super) fn check_modifiable(&mut self, place: &Expr, span: Span) -> bool {
+        let problem = if !place.is_place {
+            Some("this is not something that can be assigned to".to_owned())
+        } else if place.ty.space == Space::Constant {
+            Some("constant memory cannot be written to".to_owned())
+        } else if place.ty.is_const {
+            Some(format!("this is const: `{}`", self.show(place.ty)))
+        } else if let ExprKind::Swizzle(_, picks) = &place.kind
+            && picks.iter().enumerate().any(|(n, pick)| picks[..n].contains(pick))
+        {
+            Some("an element occurs twice among those assigned to".to_owned())
+        } else if self.types.as_array(place.ty.ty).is_some() {
+            Some("arrays cannot be assigned".to_owned())
+        } else {
+            None
+        };
+        match problem {
+            Some(problem) => {
+                self.error("not-assignable", span, problem);
+                false
+            }
+            None => true,
+        }
+    }
+
+    pub(super) fn compound_assign(&mut self, op: Op, place: Expr, value: Expr, span: Span) -> Expr {
+        if place.ty.ty.is_error() || value.ty.ty.is_error() {
+            return self.poison(span);
+        }
+        if self.is_overloadable(place.ty.ty) || self.is_overloadable(value.ty.ty) {
+            let name = Name::new(&format!("operator{}=", spelling::binary(op)));
+            if let Some(result) = self.operator_call(name, vec![place.clone(), value.clone()], span) {
+                return result;
+            }
+        }
+        if !self.check_modifiable(&place, span) {
+            return self.poison(span);
+        }
+        let value = self.to_builtin_operand(value);
+        let value = self.rvalue(value);
+        // A constant needs no variable of its own.
+        let (rhs, operand) = match value.kind {
+            ExprKind::Const(_) => (None, value),
+            _ => {
+                let local = self.new_local(Name::EMPTY, value.ty.ty, span);
+                let operand = Expr::place(ExprKind::Local(local), value.ty, span);
+                (Some((local, Box::new(value))), operand)
+            }
+        };
+        let old = self.new_local(Name::EMPTY, place.ty.ty, span);
+        let old_place = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
+        let result = self.binary(op, old_place, operand, span);
+        if result.ty.ty.is_error() {
+            return result;
+        }
+        let result = self.convert(result, place.ty.unqualified(), "in this assignment");
+        if result.ty.ty.is_error() {
+            return result;
+        }
+        let ty = place.ty;
+        let kind =
+            ExprKind::Update { rhs, place: Box::new(place), old, value: Box::new(result), yields_old: false };
+        Expr::place(kind, ty, span)
+    }
+
+    pub(super) fn increment_expr(
+        &mut self,
+        inner: &'a ast::Expr,
+        decrement: bool,
+        postfix: bool,
+        span: Span,
+    ) -> Expr {
+        let place = self.expr(inner);
+        if place.ty.ty.is_error() {
+            return place;
+        }
+        if self.types.as_record(place.ty.ty).is_some() {
+            let name = Name::new(if decrement { "operator--" } else { "operator++" });
+            let mut operands = vec![place.clone()];
+            if postfix {
+                operands.push(super::expr::scalar_const(ScalarTy::I32, 0, span));
+            }
+            if let Some(result) = self.operator_call(name, operands, span) {
+                return result;
+            }
+        }
+        if !self.check_modifiable(&place, span) {
+            return self.poison(span);
+        }
+        let old = self.new_local(Name::EMPTY, place.ty.ty, span);
+        let old_place = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
+        let one = super::expr::scalar_const(ScalarTy::I32, 1, span);
+        let result = if self.types.pointee(place.ty.ty).is_some() {
+            let op = if decrement { Op::Sub } else { Op::Add };
+            self.binary(op, old_place, one, span)
+        } else {
+            self.stepped(old_place, one, decrement, span)
+        };
+        if result.ty.ty.is_error() {
+            return result;
+        }
+        let result = self.convert(result, place.ty.unqualified(), "");
+        let ty = place.ty;
+        let kind = ExprKind::Update {
+            rhs: None,
+            place: Box::new(place),
+            old,
+            value: Box::new(result),
+            yields_old: postfix,
+        };
+        if postfix { Expr::value(kind, ty.ty, span) } else { Expr::place(kind, ty, span) }
+    }
+
+    fn stepped(&mut self, old: Expr, one: Expr, decrement: bool, span: Span) -> Expr {
+        let ty = old.ty.ty;
+        let is_number = self.types.element(ty).is_some_and(|elem| elem != ScalarTy::Bool);
+        if !is_number || self.types.as_matrix(ty).is_some() {
+            let shown = self.show(QualTy::plain(ty));
+            self.error(
+                "invalid-operands",
+                span,
+                format!("a value of type `{shown}` cannot be counted up or down"),
+            );
+            return self.poison(span);
+        }
+        let value = self.rvalue(old);
+        let value = self.unpack(value);
+        let one = self.splat_or_convert(one, value.ty.ty);
+        self.binary_value(if decrement { BinaryOp::Sub } else { BinaryOp::Add }, value, one, span)
+    }
+}

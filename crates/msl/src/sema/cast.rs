@@ -1,0 +1,162 @@
+//! Explicit conversions: `(T)e`, `static_cast`, `reinterpret_cast`, `T(e)` of one value.
+
+use super::call::Arg;
+use super::checker::Checker;
+use super::construct::ConstructArgs;
+use crate::ast::{self, CastKind as Written};
+use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
+use anymetal_diag::Span;
+
+impl<'a> Checker<'a> {
+    pub(super) fn cast_expr(
+        &mut self,
+        kind: Written,
+        ty: &'a ast::Type,
+        inner: &'a ast::Expr,
+        span: Span,
+    ) -> Expr {
+        let to = self.resolve_type(ty);
+        if let ast::ExprKind::InitList(clauses) = &inner.kind {
+            // `(float4){a, b, c, d}`
+            return self.construct(to, ConstructArgs::Brace(clauses), span);
+        }
+        let value = self.expr(inner);
+        if to.ty.is_error() || value.ty.ty.is_error() {
+            return self.poison(span);
+        }
+        self.explicit_cast(value, to, kind == Written::Reinterpret, span)
+    }
+
+    /// The explicit conversion of a value to a type.
+    pub(super) fn explicit_cast(&mut self, value: Expr, to: QualTy, reinterpret: bool, span: Span) -> Expr {
+        if to.ty == Ty::VOID {
+            let value = self.rvalue(value);
+            return Expr::value(ExprKind::Cast(CastKind::ToVoid, Box::new(value)), Ty::VOID, span);
+        }
+        if let TyKind::Reference { to: referent, rvalue } = *self.types.kind(to.ty) {
+            return self.cast_to_reference(value, referent, rvalue, span);
+        }
+        if value.ty.ty == to.ty {
+            return Expr { span, ..self.rvalue(value) };
+        }
+        if self.types.as_record(to.ty).is_some() {
+            return self.construct(to, ConstructArgs::Paren(vec![Arg::Expr(value)]), span);
+        }
+        if self.types.as_record(value.ty.ty).is_some() {
+            return self.cast_from_record(value, to, span);
+        }
+        let value = self.rvalue(value);
+        if value.ty.ty.is_error() {
+            return value;
+        }
+        match self.cast_builtin(&value, to.ty, reinterpret, span) {
+            Some(result) => result,
+            None => {
+                let (from, wanted) = (self.show(value.ty), self.show(to));
+                self.error("bad-cast", span, format!("`{from}` cannot be cast to `{wanted}`"));
+                self.poison(span)
+            }
+        }
+    }
+
+    fn cast_from_record(&mut self, value: Expr, to: QualTy, span: Span) -> Expr {
+        if self.conversion_of(&value, to.unqualified(), true).is_some() {
+            return self.perform(value, to.unqualified());
+        }
+        let inner = self.to_builtin_operand(value.clone());
+        if self.types.as_record(inner.ty.ty).is_some() {
+            self.report_no_conversion(&value, to, "by a cast");
+            return self.poison(span);
+        }
+        self.explicit_cast(inner, to, false, span)
+    }
+
+    fn cast_to_reference(&mut self, value: Expr, to: QualTy, rvalue: bool, span: Span) -> Expr {
+        let place = if value.is_place {
+            value
+        } else if rvalue || to.is_const {
+            let converted = self.convert(value, to.unqualified(), "by a cast");
+            self.materialize(converted)
+        } else {
+            self.error("cast-to-reference", span, "a value without a place cannot be cast to a reference");
+            return self.poison(span);
+        };
+        if place.ty.ty.is_error() || place.ty == to {
+            return place;
+        }
+        if place.ty.space != to.space {
+            if to.is_const {
+                let value = self.convert(place, to.unqualified(), "by a cast");
+                return self.materialize(value);
+            }
+            let (from, wanted) = (self.show(place.ty), self.show(to));
+            self.error("cast-changes-space", span, format!("a cast cannot turn `{from}` into `{wanted}`"));
+            return self.poison(span);
+        }
+        let pointer = self.address_for_cast(place, span);
+        let target = self.types.pointer(to);
+        let cast = Expr::value(ExprKind::Cast(CastKind::Pointer, Box::new(pointer)), target, span);
+        Expr::place(ExprKind::Deref(Box::new(cast)), to, span)
+    }
+
+    fn address_for_cast(&mut self, place: Expr, span: Span) -> Expr {
+        let pointer = self.types.pointer(place.ty);
+        Expr::value(ExprKind::AddressOf(Box::new(place)), pointer, span)
+    }
+
+    fn cast_builtin(&mut self, value: &Expr, to: Ty, reinterpret: bool, span: Span) -> Option<Expr> {
+        let from = value.ty.ty;
+        let value = value.clone();
+        match (self.types.kind(from).clone(), self.types.kind(to).clone()) {
+            (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Scalar(_) | TyKind::Enum(_)) => {
+                Some(self.cast_value(CastKind::Convert, value, to, span))
+            }
+            (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Vector { .. }) => Some(self.splat_to(value, to)),
+            (TyKind::Vector { len: n, .. }, TyKind::Vector { len: m, .. }) if n == m => {
+                Some(self.cast_value(CastKind::Convert, value, to, span))
+            }
+            (TyKind::Matrix { cols: c, rows: r, .. }, TyKind::Matrix { cols, rows, .. })
+                if c == cols && r == rows =>
+            {
+                Some(self.cast_value(CastKind::Convert, value, to, span))
+            }
+            (TyKind::Scalar(_), TyKind::Matrix { .. }) => Some(self.diagonal(value, to, span)),
+            (TyKind::Nullptr, TyKind::Pointer(_)) => {
+                Some(Expr::value(ExprKind::Const(ConstValue::Null), to, span))
+            }
+            (TyKind::Pointer(a), TyKind::Pointer(b)) => {
+                if a.space != b.space {
+                    return None;
+                }
+                if !reinterpret && self.conversion_of(&value, QualTy::plain(to), false).is_some() {
+                    return Some(self.perform(value, QualTy::plain(to)));
+                }
+                Some(self.cast_value(CastKind::Pointer, value, to, span))
+            }
+            (TyKind::Pointer(_), TyKind::Scalar(ScalarTy::Bool)) => {
+                Some(self.cast_value(CastKind::PointerToBool, value, to, span))
+            }
+            (TyKind::Pointer(_), TyKind::Scalar(scalar)) if scalar.is_int() => {
+                let bits = self.cast_value(CastKind::PointerToInt, value, Ty::ULONG, span);
+                Some(self.cast_value(CastKind::Convert, bits, to, span))
+            }
+            (TyKind::Scalar(scalar), TyKind::Pointer(_)) if scalar.is_int() => {
+                if super::convert::is_zero_literal(&value) {
+                    return Some(Expr::value(ExprKind::Const(ConstValue::Null), to, span));
+                }
+                let bits = self.cast_value(CastKind::Convert, value, Ty::ULONG, span);
+                Some(self.cast_value(CastKind::IntToPointer, bits, to, span))
+            }
+            _ => None,
+        }
+    }
+
+    /// A scalar as a vector with all elements equal, packed or not.
+    pub(super) fn splat_to(&mut self, value: Expr, to: Ty) -> Expr {
+        let span = value.span;
+        let Some((elem, len)) = self.types.as_vector(to) else { return self.poison(span) };
+        let plain = self.types.vector(elem, len);
+        let wide = self.splat_or_convert(value, plain);
+        self.cast_value(CastKind::Convert, wide, to, span)
+    }
+}

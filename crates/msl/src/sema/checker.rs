@@ -1,0 +1,430 @@
+//! The state of one check: everything that instantiation produces, and the scopes it looks names up in.
+//!
+//! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
+//! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
+//! may run at once. Invariant: [`Checker::scope`] is the scope that names are looked up in; whoever
+//! changes it restores it ([`Checker::in_scope`]).
+
+use super::function::{FnDecl, FnInst};
+use super::record::RecordInst;
+use super::table::{Entry, ItemId, Layer, NsId};
+use super::variable::GlobalVar;
+use crate::ast;
+use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
+use crate::token::Name;
+use anymetal_diag::{Diagnostic, Severity, Sink, Span};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// The deepest nesting of instantiations.
+pub(super) const MAX_INSTANTIATION_DEPTH: usize = 512;
+/// The most functions and records one check instantiates.
+pub(super) const MAX_INSTANTIATIONS: usize = 100_000;
+/// The deepest nesting of expressions and statements, instantiations included.
+pub(super) const MAX_DEPTH: u32 = 6_000;
+/// The most steps that all constant evaluations of one check may take.
+pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
+
+/// A scope of this check.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct ScopeId(pub(super) u32);
+
+/// A declared function of this check (template or not).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct FnDeclId(pub(super) u32);
+
+/// A template argument.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum TArg {
+    /// A type, with its qualifiers and space.
+    Type(QualTy),
+    /// A constant of a type.
+    Value(Ty, ConstValue),
+    /// A function, itself instantiated.
+    Function(FuncId),
+    /// The arguments of a parameter pack.
+    Pack(Rc<[TArg]>),
+}
+
+/// What a name in a block stands for.
+#[derive(Clone, Debug)]
+pub(super) enum LocalDecl {
+    /// A variable. `ty` is as declared: it may be a reference, whose local is then a pointer.
+    Variable { local: LocalId, ty: QualTy, function: u32 },
+    /// A captured variable inside a lambda: the field of the closure that `this` points to.
+    Capture { field: u32, record: RecordId, ty: QualTy },
+    /// A variable in threadgroup memory.
+    Threadgroup(ThreadgroupVarId, QualTy),
+    /// A constant with static storage.
+    Global(super::variable::GlobalVarId),
+    /// A type.
+    Type(QualTy),
+    /// An enumerator.
+    Enumerator(Ty, ConstValue),
+    /// A pack of parameters.
+    Pack(Rc<[LocalDecl]>),
+}
+
+/// What a scope holds.
+#[derive(Debug)]
+pub(super) enum ScopeKind {
+    Namespace(NsId),
+    /// The arguments of one template's parameters.
+    Template(Rc<[(Name, TArg)]>),
+    Record(RecordId),
+    Block(FxHashMap<Name, LocalDecl>),
+}
+
+/// A scope and the one around it.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub(super) parent: Option<ScopeId>,
+    pub(super) kind: ScopeKind,
+}
+
+/// The result type of the function being checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Returns {
+    /// Known.
+    Type(QualTy),
+    /// `auto`: set by the first return statement.
+    Auto(Option<QualTy>),
+}
+
+/// What `auto` in a result type is written with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AutoReturn {
+    /// `auto`, `auto*`
+    Plain,
+    /// `auto&`, `const auto&`
+    Reference { is_const: bool },
+}
+
+/// The state of one function body.
+#[derive(Debug)]
+pub(super) struct FnState {
+    /// Tells the variables of nested functions apart.
+    pub(super) serial: u32,
+    pub(super) locals: Vec<hir::Local>,
+    /// The pointer parameter and the object type (with space and const).
+    pub(super) this: Option<(LocalId, QualTy)>,
+    pub(super) returns: Returns,
+    pub(super) loops: u32,
+    pub(super) switches: u32,
+    pub(super) is_kernel: bool,
+    pub(super) auto_return: Option<AutoReturn>,
+    pub(super) name: String,
+}
+
+/// Why something is being instantiated, innermost first.
+#[derive(Debug)]
+pub(super) struct Trace {
+    text: String,
+    span: Span,
+    depth: usize,
+    outer: Option<Rc<Trace>>,
+}
+
+/// See the module's documentation.
+pub(super) struct Checker<'a> {
+    pub(super) table: &'a Layer,
+    pub(super) types: Types,
+    pub(super) sink: Sink,
+    pub(super) scopes: Vec<Scope>,
+    pub(super) scope: ScopeId,
+    pub(super) ns_scopes: FxHashMap<NsId, ScopeId>,
+    pub(super) ns_lookups: FxHashMap<(NsId, Name), Option<super::lookup::Found<'a>>>,
+    pub(super) records: Vec<RecordInst<'a>>,
+    pub(super) record_ids: FxHashMap<(usize, ScopeId, Rc<[TArg]>), RecordId>,
+    pub(super) enum_tys: FxHashMap<(usize, ScopeId), Ty>,
+    pub(super) enum_insts: Vec<super::enumeration::EnumInst<'a>>,
+    pub(super) class_specialisations:
+        FxHashMap<(usize, ScopeId), Rc<[super::specialise::ClassSpecialisation<'a>]>>,
+    pub(super) fn_decls: Vec<FnDecl<'a>>,
+    pub(super) fn_decl_ids: FxHashMap<(usize, ScopeId), FnDeclId>,
+    pub(super) fn_insts: Vec<FnInst<'a>>,
+    pub(super) fn_inst_ids: FxHashMap<(FnDeclId, Rc<[TArg]>), FuncId>,
+    pub(super) globals: Vec<GlobalVar<'a>>,
+    pub(super) global_ids: FxHashMap<(usize, ScopeId, Rc<[TArg]>), super::variable::GlobalVarId>,
+    pub(super) hir_globals: Vec<hir::Global>,
+    pub(super) tables: FxHashMap<(Ty, Vec<u8>), hir::GlobalId>,
+    /// Values of constant variables, by the function's serial number.
+    pub(super) local_constants: FxHashMap<(u32, LocalId), ConstValue>,
+    pub(super) threadgroup_vars: Vec<hir::ThreadgroupVar>,
+    pub(super) function_constants: Vec<hir::FunctionConstant>,
+    pub(super) function: FnState,
+    pub(super) next_serial: u32,
+    pub(super) trace: Option<Rc<Trace>>,
+    pub(super) instantiations: usize,
+    pub(super) depth: u32,
+    pub(super) constant_steps: u64,
+    pub(super) unique_types: u32,
+    /// What `auto` means in the type being resolved.
+    pub(super) auto_ty: Option<QualTy>,
+    /// Which element of packs is meant, while an expansion is repeated.
+    pub(super) pack_index: Option<usize>,
+    /// The current expression is not evaluated (`decltype`, `sizeof`): bodies need no check.
+    pub(super) unevaluated: u32,
+    /// Set when a limit was hit: nothing more is worth doing.
+    pub(super) gave_up: bool,
+    /// `using namespace` and `using a::b` inside of blocks.
+    pub(super) block_directives: Vec<(ScopeId, NsId)>,
+    pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
+    pub(super) arena: &'a super::arena::Arena,
+    pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
+    pub(super) alias_stack: Vec<(usize, ScopeId)>,
+    pub(super) names: super::names::KnownNames,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(table: &'a Layer, arena: &'a super::arena::Arena) -> Self {
+        let mut checker = Self {
+            table,
+            types: Types::new(),
+            sink: Sink::new(),
+            scopes: Vec::new(),
+            scope: ScopeId(0),
+            ns_scopes: FxHashMap::default(),
+            ns_lookups: FxHashMap::default(),
+            records: Vec::new(),
+            record_ids: FxHashMap::default(),
+            enum_tys: FxHashMap::default(),
+            enum_insts: Vec::new(),
+            class_specialisations: FxHashMap::default(),
+            fn_decls: Vec::new(),
+            fn_decl_ids: FxHashMap::default(),
+            fn_insts: Vec::new(),
+            fn_inst_ids: FxHashMap::default(),
+            globals: Vec::new(),
+            global_ids: FxHashMap::default(),
+            hir_globals: Vec::new(),
+            tables: FxHashMap::default(),
+            local_constants: FxHashMap::default(),
+            threadgroup_vars: Vec::new(),
+            function_constants: Vec::new(),
+            function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID)), String::new()),
+            next_serial: 1,
+            trace: None,
+            instantiations: 0,
+            depth: 0,
+            constant_steps: 0,
+            unique_types: 0,
+            auto_ty: None,
+            pack_index: None,
+            unevaluated: 0,
+            gave_up: false,
+            block_directives: Vec::new(),
+            block_usings: Vec::new(),
+            arena,
+            lambda_functions: FxHashMap::default(),
+            alias_stack: Vec::new(),
+            names: super::names::KnownNames::new(),
+        };
+        checker.scope = checker.namespace_scope(NsId::GLOBAL);
+        checker
+    }
+
+    pub(super) fn entry(&self, id: ItemId) -> &'a Entry {
+        self.table.entry(id)
+    }
+
+    // --- scopes
+
+    pub(super) fn add_scope(&mut self, parent: Option<ScopeId>, kind: ScopeKind) -> ScopeId {
+        self.scopes.push(Scope { parent, kind });
+        ScopeId(self.scopes.len() as u32 - 1)
+    }
+
+    pub(super) fn namespace_scope(&mut self, ns: NsId) -> ScopeId {
+        if let Some(&scope) = self.ns_scopes.get(&ns) {
+            return scope;
+        }
+        let parent = self.table.parent(ns).map(|parent| self.namespace_scope(parent));
+        let scope = self.add_scope(parent, ScopeKind::Namespace(ns));
+        self.ns_scopes.insert(ns, scope);
+        scope
+    }
+
+    pub(super) fn scope_of_item(&mut self, id: ItemId) -> ScopeId {
+        let ns = self.entry(id).ns;
+        self.namespace_scope(ns)
+    }
+
+    /// Runs `f` with another current scope.
+    pub(super) fn in_scope<R>(&mut self, scope: ScopeId, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.scope, scope);
+        let result = f(self);
+        self.scope = outer;
+        result
+    }
+
+    /// Runs `f` in a new block scope.
+    pub(super) fn in_block<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let scope = self.add_scope(Some(self.scope), ScopeKind::Block(FxHashMap::default()));
+        self.in_scope(scope, f)
+    }
+
+    /// The namespace that encloses a scope.
+    pub(super) fn enclosing_namespace(&self, mut scope: ScopeId) -> NsId {
+        loop {
+            let data = &self.scopes[scope.0 as usize];
+            match (&data.kind, data.parent) {
+                (ScopeKind::Namespace(ns), _) => return *ns,
+                (_, Some(parent)) => scope = parent,
+                (_, None) => return NsId::GLOBAL,
+            }
+        }
+    }
+
+    /// Declares a name in the innermost block scope.
+    pub(super) fn declare_local(&mut self, name: Name, decl: LocalDecl, span: Span) {
+        if name == Name::EMPTY {
+            return;
+        }
+        let scope = self.scope.0 as usize;
+        if let ScopeKind::Block(names) = &mut self.scopes[scope].kind
+            && names.insert(name, decl).is_some()
+        {
+            self.error("redefinition", span, format!("redefinition of `{name}`"));
+        }
+    }
+
+    /// A new variable of the current function.
+    pub(super) fn new_local(&mut self, name: Name, ty: Ty, span: Span) -> LocalId {
+        self.function.locals.push(hir::Local { name, ty, span });
+        LocalId(self.function.locals.len() as u32 - 1)
+    }
+
+    // --- messages
+
+    /// Reports an error with the instantiation trace.
+    pub(super) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(id, span, message));
+    }
+
+    /// Reports a diagnostic; the instantiation trace is added.
+    pub(super) fn report(&mut self, mut diagnostic: Diagnostic) {
+        if self.gave_up && diagnostic.severity == Severity::Error && self.sink.has_errors() {
+            return;
+        }
+        const SHOWN: usize = 8;
+        let mut at = self.trace.as_ref();
+        for _ in 0..SHOWN {
+            let Some(entry) = at else { break };
+            diagnostic = diagnostic.with_note(entry.span, entry.text.clone());
+            at = entry.outer.as_ref();
+        }
+        if let Some(rest) = at {
+            let more = rest.depth;
+            diagnostic =
+                diagnostic.with_note(Span::NONE, format!("… and {more} more instantiations around it"));
+        }
+        self.sink.push(diagnostic);
+    }
+
+    /// Runs `f`, keeping its errors back: `None` if there were any (substitution failure).
+    pub(super) fn quietly<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> Result<R, Vec<Diagnostic>> {
+        let outer = std::mem::take(&mut self.sink);
+        let result = f(self);
+        let inner = std::mem::replace(&mut self.sink, outer);
+        if inner.has_errors() { Err(inner.into_diagnostics()) } else { Ok(result) }
+    }
+
+    /// Goes one level deeper by hand; false at the limit. The caller comes back up.
+    pub(super) fn depth_guard(&mut self, span: Span) -> bool {
+        let entered = self.deeper(span, |_| ()).is_some();
+        self.depth += u32::from(entered);
+        entered
+    }
+
+    /// Runs `f` one level deeper; reports and gives `None` at the limit.
+    pub(super) fn deeper<R>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        if self.depth >= MAX_DEPTH {
+            if !self.gave_up {
+                self.error("too-deep", span, "the program nests too deeply to be checked");
+                self.gave_up = true;
+            }
+            return None;
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        Some(result)
+    }
+
+    /// The current trace with one more entry.
+    pub(super) fn trace_with(&self, text: String, span: Span) -> Option<Rc<Trace>> {
+        let depth = self.trace.as_ref().map_or(0, |trace| trace.depth) + 1;
+        Some(Rc::new(Trace { text, span, depth, outer: self.trace.clone() }))
+    }
+
+    /// Runs `f` as an instantiation that was caused at `span`; `None` at a limit.
+    pub(super) fn instantiating<R>(
+        &mut self,
+        text: impl FnOnce(&Self) -> String,
+        span: Span,
+        f: impl FnOnce(&mut Self) -> R,
+    ) -> Option<R> {
+        if self.gave_up {
+            return None;
+        }
+        let depth = self.trace.as_ref().map_or(0, |trace| trace.depth);
+        if depth >= MAX_INSTANTIATION_DEPTH || self.instantiations >= MAX_INSTANTIATIONS {
+            let what = if depth >= MAX_INSTANTIATION_DEPTH {
+                format!("templates are instantiated more than {MAX_INSTANTIATION_DEPTH} deep")
+            } else {
+                format!("more than {MAX_INSTANTIATIONS} templates are instantiated")
+            };
+            self.error("instantiation-limit", span, what);
+            self.gave_up = true;
+            return None;
+        }
+        self.instantiations += 1;
+        let text = text(self);
+        let outer = self.trace.take();
+        self.trace = Some(Rc::new(Trace { text, span, depth: depth + 1, outer: outer.clone() }));
+        let pack = self.pack_index.take();
+        let auto = self.auto_ty.take();
+        let result = self.deeper(span, f);
+        self.auto_ty = auto;
+        self.pack_index = pack;
+        self.trace = outer;
+        result
+    }
+
+    /// A type for messages.
+    pub(super) fn show(&self, ty: QualTy) -> String {
+        self.types.display_qual(ty)
+    }
+}
+
+impl FnState {
+    pub(super) fn new(serial: u32, returns: Returns, name: String) -> Self {
+        Self {
+            serial,
+            locals: Vec::new(),
+            this: None,
+            returns,
+            loops: 0,
+            switches: 0,
+            is_kernel: false,
+            auto_return: None,
+            name,
+        }
+    }
+}
+
+/// The identity of a piece of syntax: trees never move while a check runs.
+pub(super) fn address<T>(node: &T) -> usize {
+    std::ptr::from_ref(node) as usize
+}
+
+/// The space an address-space word names.
+pub(super) fn space_of(space: ast::AddressSpace) -> anymetal_ir::Space {
+    match space {
+        ast::AddressSpace::Device => anymetal_ir::Space::Device,
+        ast::AddressSpace::Constant => anymetal_ir::Space::Constant,
+        ast::AddressSpace::Threadgroup => anymetal_ir::Space::Threadgroup,
+        ast::AddressSpace::Thread => anymetal_ir::Space::Thread,
+    }
+}

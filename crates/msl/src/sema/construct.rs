@@ -1,0 +1,378 @@
+//! Construction: `T(args)`, `T{args}` for every kind of type.
+
+use super::call::Arg;
+use super::checker::Checker;
+use super::lookup::ClassTemplate;
+use super::overload::{Call, NoOverload};
+use crate::ast::{self, FunctionBody, InitClause};
+use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, ScalarTy, Ty, TyKind};
+use crate::token::Name;
+use anymetal_diag::Span;
+
+/// The arguments of a construction.
+#[derive(Debug)]
+pub(super) enum ConstructArgs<'a> {
+    /// `(…)`
+    Paren(Vec<Arg<'a>>),
+    /// `{…}`
+    Brace(&'a [InitClause]),
+}
+
+impl<'a> Checker<'a> {
+    /// The clauses of a braced list as plain arguments. `None` after an error.
+    pub(super) fn clause_args(&mut self, clauses: &'a [InitClause]) -> Option<Vec<Arg<'a>>> {
+        let mut out = Vec::with_capacity(clauses.len());
+        let mut ok = true;
+        for clause in clauses {
+            if let ast::ExprKind::PackExpansion(inner) = &clause.value.kind {
+                for n in 0..self.pack_length_of_expr(inner).unwrap_or(0) {
+                    out.push(self.with_pack_index(n, |s| s.call_arg(inner)));
+                }
+            } else {
+                out.push(self.call_arg(&clause.value));
+            }
+        }
+        for arg in &out {
+            ok &= !matches!(arg, Arg::Expr(expr) if expr.ty.ty.is_error());
+        }
+        ok.then_some(out)
+    }
+
+    /// A value of type `ty` from arguments.
+    pub(super) fn construct(&mut self, ty: QualTy, args: ConstructArgs<'a>, span: Span) -> Expr {
+        if ty.ty.is_error() {
+            return self.poison(span);
+        }
+        let args = match args {
+            ConstructArgs::Brace(clauses) => {
+                let is_flat = matches!(self.types.kind(ty.ty), TyKind::Vector { .. } | TyKind::Matrix { .. });
+                if !is_flat || clauses.iter().any(|clause| !clause.designators.is_empty()) {
+                    return self.list_value(clauses, ty.unqualified(), span);
+                }
+                let Some(args) = self.clause_args(clauses) else { return self.poison(span) };
+                args
+            }
+            ConstructArgs::Paren(args) => args,
+        };
+        match *self.types.kind(ty.ty) {
+            TyKind::Record(record) => self.construct_record(record, args, span),
+            TyKind::Vector { .. } => self.construct_vector(ty.ty, args, span),
+            TyKind::Matrix { .. } => self.construct_matrix(ty.ty, args, span),
+            TyKind::Void if args.is_empty() => Expr::value(ExprKind::Zero, Ty::VOID, span),
+            _ => self.construct_scalar(ty, args, span),
+        }
+    }
+
+    fn construct_scalar(&mut self, ty: QualTy, args: Vec<Arg<'a>>, span: Span) -> Expr {
+        let mut args = args.into_iter();
+        match (args.next(), args.next()) {
+            (None, _) => self.zero(ty.ty, span),
+            (Some(Arg::Expr(value)), None) => self.explicit_cast(value, ty, false, span),
+            (Some(Arg::List(clauses, at)), None) => self.list_value(clauses, ty, at),
+            _ => {
+                let shown = self.show(ty);
+                self.error("bad-construction", span, format!("`{shown}` is made from one value"));
+                self.poison(span)
+            }
+        }
+    }
+
+    /// All bits zero.
+    pub(super) fn zero(&mut self, ty: Ty, span: Span) -> Expr {
+        let kind = match *self.types.kind(ty) {
+            TyKind::Scalar(_) | TyKind::Enum(_) => ExprKind::Const(ConstValue::Scalar(0)),
+            TyKind::Pointer(_) | TyKind::Nullptr => ExprKind::Const(ConstValue::Null),
+            _ => ExprKind::Zero,
+        };
+        Expr::value(kind, ty, span)
+    }
+
+    fn values_of(&mut self, args: Vec<Arg<'a>>, span: Span) -> Option<Vec<Expr>> {
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            let Arg::Expr(value) = arg else {
+                self.error("bad-construction", span, "only values can stand here");
+                return None;
+            };
+            let value = self.to_builtin_operand(value);
+            let value = self.rvalue(value);
+            if value.ty.ty.is_error() {
+                return None;
+            }
+            values.push(value);
+        }
+        Some(values)
+    }
+
+    fn construct_vector(&mut self, ty: Ty, args: Vec<Arg<'a>>, span: Span) -> Expr {
+        let Some((elem, len)) = self.types.as_vector(ty) else { return self.poison(span) };
+        let Some(mut values) = self.values_of(args, span) else { return self.poison(span) };
+        if values.is_empty() {
+            return self.zero(ty, span);
+        }
+        if values.len() == 1 {
+            let value = values.remove(0);
+            return self.explicit_cast(value, QualTy::plain(ty), false, span);
+        }
+        let mut parts = Vec::with_capacity(values.len());
+        let mut count = 0u32;
+        for value in values {
+            match *self.types.kind(value.ty.ty) {
+                TyKind::Vector { len: n, .. } => {
+                    count += u32::from(n);
+                    let part = self.types.vector(elem, n);
+                    parts.push(self.cast_value(CastKind::Convert, value, part, span));
+                }
+                TyKind::Scalar(_) | TyKind::Enum(_) => {
+                    count += 1;
+                    parts.push(self.cast_value(CastKind::Convert, value, Ty::scalar(elem), span));
+                }
+                _ => {
+                    let shown = self.show(value.ty);
+                    self.error(
+                        "bad-construction",
+                        value.span,
+                        format!("a `{shown}` cannot be part of a vector"),
+                    );
+                    return self.poison(span);
+                }
+            }
+        }
+        if count != u32::from(len) {
+            let shown = self.types.display(ty);
+            self.error(
+                "bad-construction",
+                span,
+                format!("`{shown}` has {len} elements, but {count} are given"),
+            );
+            return self.poison(span);
+        }
+        let plain = self.types.vector(elem, len);
+        let vector = self.vector_of(parts, plain, span);
+        self.cast_value(CastKind::Convert, vector, ty, span)
+    }
+
+    /// A vector from parts, folded when all are constants.
+    fn vector_of(&mut self, parts: Vec<Expr>, ty: Ty, span: Span) -> Expr {
+        let mut bits = Vec::new();
+        for part in &parts {
+            match &part.kind {
+                ExprKind::Const(ConstValue::Scalar(b)) => bits.push(*b),
+                ExprKind::Const(ConstValue::Vector(b)) => bits.extend(b),
+                _ => return Expr::value(ExprKind::Vector(parts), ty, span),
+            }
+        }
+        Expr::value(ExprKind::Const(ConstValue::Vector(bits)), ty, span)
+    }
+
+    fn construct_matrix(&mut self, ty: Ty, args: Vec<Arg<'a>>, span: Span) -> Expr {
+        let Some((elem, cols, rows)) = self.types.as_matrix(ty) else { return self.poison(span) };
+        let Some(mut values) = self.values_of(args, span) else { return self.poison(span) };
+        if values.is_empty() {
+            return self.zero(ty, span);
+        }
+        if values.len() == 1 {
+            let value = values.remove(0);
+            return self.explicit_cast(value, QualTy::plain(ty), false, span);
+        }
+        let column = self.types.vector(elem, rows);
+        let is_columns =
+            values.iter().all(|value| self.types.as_vector(value.ty.ty).is_some_and(|(_, n)| n == rows));
+        if is_columns && values.len() == usize::from(cols) {
+            let columns = values
+                .into_iter()
+                .map(|value| self.cast_value(CastKind::Convert, value, column, span))
+                .collect();
+            return Expr::value(ExprKind::Matrix(columns), ty, span);
+        }
+        let is_scalars = values.iter().all(|value| self.types.scalar_repr(value.ty.ty).is_some());
+        if is_scalars && values.len() == usize::from(cols) * usize::from(rows) {
+            let mut columns = Vec::new();
+            let mut values = values.into_iter();
+            for _ in 0..cols {
+                let parts = values
+                    .by_ref()
+                    .take(usize::from(rows))
+                    .map(|value| self.cast_value(CastKind::Convert, value, Ty::scalar(elem), span))
+                    .collect();
+                columns.push(self.vector_of(parts, column, span));
+            }
+            return Expr::value(ExprKind::Matrix(columns), ty, span);
+        }
+        let shown = self.types.display(ty);
+        self.error(
+            "bad-construction",
+            span,
+            format!("`{shown}` is made from {cols} columns or {} scalars", cols * rows),
+        );
+        self.poison(span)
+    }
+
+    /// A matrix with one value on its diagonal.
+    pub(super) fn diagonal(&mut self, value: Expr, ty: Ty, span: Span) -> Expr {
+        let Some((elem, cols, rows)) = self.types.as_matrix(ty) else { return self.poison(span) };
+        let scalar = Ty::scalar(elem);
+        let value = self.cast_value(CastKind::Convert, value, scalar, span);
+        let column = self.types.vector(elem, rows);
+        let local = self.new_local(Name::EMPTY, scalar, span);
+        let mut columns = Vec::new();
+        for c in 0..cols {
+            let parts = (0..rows)
+                .map(|r| {
+                    if r == c {
+                        let place = Expr::place(ExprKind::Local(local), QualTy::plain(scalar), span);
+                        Expr::value(ExprKind::Load(Box::new(place)), scalar, span)
+                    } else {
+                        self.zero(scalar, span)
+                    }
+                })
+                .collect();
+            columns.push(Expr::value(ExprKind::Vector(parts), column, span));
+        }
+        let matrix = Expr::value(ExprKind::Matrix(columns), ty, span);
+        Expr::value(ExprKind::Let(local, Some(Box::new(value)), Box::new(matrix)), ty, span)
+    }
+
+    // --- classes
+
+    /// An object of a class from arguments in parentheses.
+    pub(super) fn construct_record(&mut self, record: RecordId, args: Vec<Arg<'a>>, span: Span) -> Expr {
+        if !self.complete_record(record, span) {
+            return self.poison(span);
+        }
+        let ty = self.record_inst(record).ty;
+        if args.is_empty() {
+            return self.value_init(ty, span);
+        }
+        if let [Arg::Expr(only)] = args.as_slice()
+            && (only.ty.ty == ty || self.is_derived(only.ty.ty, ty))
+        {
+            let Some(Arg::Expr(only)) = args.into_iter().next() else { return self.poison(span) };
+            return self.perform(only, QualTy::plain(ty));
+        }
+        let constructors = self.record_inst(record).constructors.clone();
+        if constructors.is_empty() {
+            return self.construct_aggregate(record, args, span);
+        }
+        let name = self.types.record(record).name.clone();
+        let call =
+            Call { name: &name, decls: &constructors, explicit: None, object: None, args: &args, span };
+        match self.find_overload(&call) {
+            Ok(func) => self.construct_with(func, args, ty, span),
+            Err(problem) => {
+                // A conversion operator of the argument may give the class itself.
+                if let [Arg::Expr(only)] = args.as_slice()
+                    && self.conversion_of(only, QualTy::plain(ty), true).is_some()
+                {
+                    let only = only.clone();
+                    return self.perform(only, QualTy::plain(ty));
+                }
+                let _: NoOverload = problem;
+                self.resolve_call(&call);
+                self.poison(span)
+            }
+        }
+    }
+
+    /// `S(a, b)` of a class without constructors: as `S{a, b}`.
+    fn construct_aggregate(&mut self, record: RecordId, args: Vec<Arg<'a>>, span: Span) -> Expr {
+        let ty = self.record_inst(record).ty;
+        if let [Arg::Expr(only)] = args.as_slice()
+            && self.conversion_of(only, QualTy::plain(ty), true).is_some()
+        {
+            let only = only.clone();
+            return self.perform(only, QualTy::plain(ty));
+        }
+        self.aggregate_from_args(record, args, span)
+    }
+
+    fn construct_with(&mut self, func: FuncId, args: Vec<Arg<'a>>, ty: Ty, span: Span) -> Expr {
+        let params = self.inst(func).params.clone();
+        let mut values: Vec<Expr> =
+            args.into_iter().zip(params.iter()).map(|(arg, &param)| self.convert_arg(arg, param)).collect();
+        self.default_arguments(func, &mut values, span);
+        if values.len() < params.len() || values.iter().any(|value| value.ty.ty.is_error()) {
+            return self.poison(span);
+        }
+        if self.is_defaulted(func) {
+            return match values.into_iter().next() {
+                // A defaulted copy.
+                Some(pointer) => {
+                    let place = self.dereference(pointer, span);
+                    self.rvalue(place)
+                }
+                None => self.zero(ty, span),
+            };
+        }
+        Expr::value(ExprKind::Construct(func, values), ty, span)
+    }
+
+    pub(super) fn is_defaulted(&self, func: FuncId) -> bool {
+        match self.inst(func).origin {
+            super::function::Origin::Decl(decl) => matches!(self.decl(decl).ast.body, FunctionBody::Default),
+            super::function::Origin::DefaultConstructor(_) => false,
+        }
+    }
+
+    /// The object that `S{args}` makes when the class has constructors.
+    pub(super) fn construct_by_list(
+        &mut self,
+        record: RecordId,
+        clauses: &'a [InitClause],
+        span: Span,
+    ) -> Expr {
+        let Some(args) = self.clause_args(clauses) else { return self.poison(span) };
+        self.construct_record(record, args, span)
+    }
+
+    /// `Template(args)`: the template arguments follow from the constructors' parameters.
+    pub(super) fn construct_deduced(
+        &mut self,
+        template: &ClassTemplate<'a>,
+        args: Vec<Arg<'a>>,
+        span: Span,
+    ) -> Expr {
+        match self.deduce_class_args(template, &args, span) {
+            Some(ty) => self.construct(QualTy::plain(ty), ConstructArgs::Paren(args), span),
+            None => {
+                let name = template.primary.name.map_or("", |name| name.as_str());
+                self.error(
+                    "class-deduction",
+                    span,
+                    format!("the template arguments of `{name}` cannot be deduced here"),
+                );
+                self.poison(span)
+            }
+        }
+    }
+
+    fn deduce_class_args(
+        &mut self,
+        template: &ClassTemplate<'a>,
+        args: &[Arg<'a>],
+        span: Span,
+    ) -> Option<Ty> {
+        let params = &template.params.params;
+        for item in template.primary.members.iter().flatten() {
+            let ast::ItemKind::Function(function) = &item.kind else { continue };
+            if !matches!(function.name, ast::FunctionName::Constructor(_)) || item.template.is_some() {
+                continue;
+            }
+            if function.params.len() < args.len() {
+                continue;
+            }
+            let mut deduced = vec![None; params.len()];
+            let fits = function.params.iter().zip(args).all(|(param, arg)| {
+                let pattern = self.in_scope(template.scope, |s| s.pattern(&param.ty, params));
+                match arg {
+                    Arg::Expr(expr) => self.deduce_call_arg(&pattern, expr.ty, expr.is_place, &mut deduced),
+                    _ => true,
+                }
+            });
+            if fits && let Some(bound) = self.finish_deduction(params, deduced, template.scope, span) {
+                return Some(self.instantiate_class(template, bound));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,469 @@
+//! Template argument deduction: matching patterns against types.
+
+use super::checker::{Checker, TArg, space_of};
+use super::pattern::{ArgPat, Pat, ValuePat, add_quals, quals_of, same_template};
+use crate::ast::Qualifiers;
+use crate::hir::{ConstValue, QualTy, Ty, TyKind};
+use anymetal_ir::Space;
+
+/// What has been deduced so far, by parameter.
+pub(super) type Deduced = Vec<Option<TArg>>;
+
+/// Takes the pattern's qualifiers off a type: `None` when it is in another space.
+pub(super) fn strip_quals(mut ty: QualTy, quals: Qualifiers) -> Option<QualTy> {
+    if let Some(space) = quals.space.map(space_of) {
+        if ty.space != space {
+            return None;
+        }
+        ty.space = Space::Thread;
+    }
+    // `const T*` accepts a pointer to non-const: a qualification conversion follows.
+    ty.is_const &= !quals.is_const;
+    ty.is_volatile &= !quals.is_volatile;
+    Some(ty)
+}
+
+impl<'a> Checker<'a> {
+    /// Binds a parameter, or compares with what it is bound to.
+    pub(super) fn bind_deduced(&self, deduced: &mut Deduced, index: usize, arg: TArg) -> bool {
+        let Some(slot) = deduced.get_mut(index) else { return false };
+        match slot {
+            None => {
+                *slot = Some(arg);
+                true
+            }
+            Some(TArg::Value(ty, value)) => match arg {
+                TArg::Value(other_ty, other) => {
+                    *value == other || {
+                        let a = self.integer_of(*ty, value);
+                        a.is_some() && a == self.integer_of(other_ty, &other)
+                    }
+                }
+                _ => false,
+            },
+            Some(known) => *known == arg,
+        }
+    }
+
+    fn deduce_value(&self, pat: &ValuePat, value: i128, deduced: &mut Deduced) -> bool {
+        match pat {
+            ValuePat::Fixed(n) => *n == value,
+            ValuePat::Param(n) => {
+                self.bind_deduced(deduced, *n, TArg::Value(Ty::LONG, ConstValue::Scalar(value as u64)))
+            }
+            ValuePat::Opaque => true,
+        }
+    }
+
+    /// Matches a pattern against a type exactly, except that pointers may gain `const`.
+    pub(super) fn deduce(&mut self, pat: &Pat<'a>, ty: QualTy, deduced: &mut Deduced) -> bool {
+        if ty.ty.is_error() {
+            return false;
+        }
+        match pat {
+            Pat::Opaque => true,
+            Pat::Fixed(want) => {
+                *want == ty || {
+                    let stripped = strip_quals(ty, quals_of(*want));
+                    stripped.is_some_and(|stripped| stripped == want.unqualified())
+                }
+            }
+            Pat::Param(n, quals) => {
+                strip_quals(ty, *quals).is_some_and(|ty| self.bind_deduced(deduced, *n, TArg::Type(ty)))
+            }
+            Pat::Pointer(inner) => match self.types.pointee(ty.ty) {
+                Some(pointee) => self.deduce(inner, pointee, deduced),
+                None => false,
+            },
+            Pat::Reference { to, .. } => match self.types.referent(ty.ty) {
+                Some(referent) => self.deduce(to, referent, deduced),
+                None => false,
+            },
+            Pat::Array(elem, len) => match self.types.as_array(ty.ty) {
+                Some((inner, count)) => {
+                    self.deduce_value(len, i128::from(count), deduced)
+                        && self.deduce(elem, ty.with_ty(inner), deduced)
+                }
+                None => false,
+            },
+            Pat::Vector { elem, len, packed, quals } => match *self.types.kind(ty.ty) {
+                TyKind::Vector { elem: have, len: count, packed: is_packed } if is_packed == *packed => {
+                    strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
+                        && self.deduce_value(len, i128::from(count), deduced)
+                        && self.deduce(elem, QualTy::plain(Ty::scalar(have)), deduced)
+                }
+                _ => false,
+            },
+            Pat::Matrix { elem, cols, rows, quals } => match *self.types.kind(ty.ty) {
+                TyKind::Matrix { elem: have, cols: c, rows: r } => {
+                    strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
+                        && self.deduce_value(cols, i128::from(c), deduced)
+                        && self.deduce_value(rows, i128::from(r), deduced)
+                        && self.deduce(elem, QualTy::plain(Ty::scalar(have)), deduced)
+                }
+                _ => false,
+            },
+            Pat::Class { template, args, quals } => {
+                strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
+                    && self.deduce_class(template, args, ty.ty, deduced)
+            }
+            Pat::Function { ret, params } => self.deduce_function(ret, params, ty.ty, deduced),
+        }
+    }
+
+    fn deduce_class(
+        &mut self,
+        template: &super::lookup::ClassTemplate<'a>,
+        args: &[ArgPat<'a>],
+        ty: Ty,
+        deduced: &mut Deduced,
+    ) -> bool {
+        let Some(id) = self.types.as_record(ty) else { return false };
+        let inst = self.record_inst(id);
+        if inst.template.as_ref().is_some_and(|own| same_template(own, template)) {
+            let have = inst.args.clone();
+            let mut attempt = deduced.clone();
+            if self.deduce_args(args, &have, &mut attempt) {
+                *deduced = attempt;
+                return true;
+            }
+            return false;
+        }
+        if inst.ast.is_none_or(|ast| ast.bases.is_empty()) {
+            return false;
+        }
+        self.base_path(id, id);
+        let span = self.record_inst(id).ast.map_or(anymetal_diag::Span::NONE, |ast| ast.span);
+        let _ = self.quietly(|s| s.complete_record(id, span));
+        let bases = self.record_inst(id).bases.clone();
+        bases.iter().any(|&(base, _)| {
+            let ty = self.record_inst(base).ty;
+            self.deduce_class(template, args, ty, deduced)
+        })
+    }
+
+    /// Matches template argument patterns against template arguments.
+    pub(super) fn deduce_args(&mut self, pats: &[ArgPat<'a>], args: &[TArg], deduced: &mut Deduced) -> bool {
+        // Arguments for a pack parameter are one `TArg::Pack`; flatten both sides.
+        let mut flat = Vec::new();
+        for arg in args {
+            match arg {
+                TArg::Pack(elements) => flat.extend(elements.iter().cloned()),
+                other => flat.push(other.clone()),
+            }
+        }
+        let mut at = 0;
+        for pat in pats {
+            if let ArgPat::Pack(inner) = pat {
+                return self.deduce_pack(inner, &flat[at..], deduced);
+            }
+            let Some(arg) = flat.get(at) else { return false };
+            if !self.deduce_arg(pat, arg, deduced) {
+                return false;
+            }
+            at += 1;
+        }
+        // Patterns may stop early: the remaining parameters have defaults.
+        at == flat.len() || pats.len() < args.len()
+    }
+
+    fn deduce_arg(&mut self, pat: &ArgPat<'a>, arg: &TArg, deduced: &mut Deduced) -> bool {
+        match (pat, arg) {
+            (ArgPat::Type(Pat::Opaque), _) => true,
+            (ArgPat::Type(Pat::Fixed(want)), TArg::Type(ty)) => want == ty,
+            (ArgPat::Type(pat), TArg::Type(ty)) => self.deduce_exact(pat, *ty, deduced),
+            (ArgPat::Value(ValuePat::Param(n)), arg @ (TArg::Value(..) | TArg::Function(_))) => {
+                self.bind_deduced(deduced, *n, arg.clone())
+            }
+            (ArgPat::Value(ValuePat::Opaque), _) => true,
+            (ArgPat::Value(ValuePat::Fixed(want)), TArg::Value(ty, value)) => {
+                self.integer_of(*ty, value) == Some(*want)
+            }
+            _ => false,
+        }
+    }
+
+    /// As [`Checker::deduce`], but the pattern's own `const` must be in the type.
+    fn deduce_exact(&mut self, pat: &Pat<'a>, ty: QualTy, deduced: &mut Deduced) -> bool {
+        let quals = match pat {
+            Pat::Param(_, quals)
+            | Pat::Vector { quals, .. }
+            | Pat::Matrix { quals, .. }
+            | Pat::Class { quals, .. } => *quals,
+            Pat::Pointer(inner) => {
+                return match self.types.pointee(ty.ty) {
+                    Some(pointee) => ty.is_plain() && self.deduce_exact(inner, pointee, deduced),
+                    None => false,
+                };
+            }
+            _ => Qualifiers::default(),
+        };
+        (!quals.is_const || ty.is_const)
+            && (!quals.is_volatile || ty.is_volatile)
+            && self.deduce(pat, ty, deduced)
+    }
+
+    fn deduce_pack(&mut self, pat: &ArgPat<'a>, args: &[TArg], deduced: &mut Deduced) -> bool {
+        let mut collected: Vec<Vec<TArg>> = vec![Vec::new(); deduced.len()];
+        let holes = holes_of(pat);
+        for arg in args {
+            let mut one = deduced.clone();
+            for &hole in &holes {
+                one[hole] = None;
+            }
+            if !self.deduce_arg(pat, arg, &mut one) {
+                return false;
+            }
+            for &hole in &holes {
+                collected[hole].extend(one[hole].take());
+            }
+        }
+        for hole in holes {
+            deduced[hole] = Some(TArg::Pack(std::mem::take(&mut collected[hole]).into()));
+        }
+        true
+    }
+
+    fn deduce_function(&mut self, ret: &Pat<'a>, params: &[Pat<'a>], ty: Ty, deduced: &mut Deduced) -> bool {
+        let function = match *self.types.kind(ty) {
+            TyKind::Pointer(pointee) => pointee.ty,
+            TyKind::Reference { to, .. } => to.ty,
+            _ => ty,
+        };
+        let TyKind::Function { ret: have_ret, params: have } = self.types.kind(function).clone() else {
+            return false;
+        };
+        have.len() == params.len()
+            && self.deduce(ret, have_ret, deduced)
+            && params.iter().zip(have.iter()).all(|(pat, &ty)| self.deduce(pat, ty, deduced))
+    }
+
+    /// Deduces from one argument of a call: `place` tells whether the argument designates memory.
+    pub(super) fn deduce_call_arg(
+        &mut self,
+        pat: &Pat<'a>,
+        arg: QualTy,
+        place: bool,
+        deduced: &mut Deduced,
+    ) -> bool {
+        match pat {
+            Pat::Fixed(_) | Pat::Opaque => true,
+            Pat::Reference { to, rvalue } => {
+                if *rvalue
+                    && place
+                    && let Pat::Param(n, quals) = **to
+                    && quals == Qualifiers::default()
+                {
+                    // A forwarding reference to a place.
+                    let reference = QualTy::plain(self.types.reference(arg, false));
+                    return self.bind_deduced(deduced, n, TArg::Type(reference));
+                }
+                let arg = if place { arg } else { arg.unqualified() };
+                if self.deduce(to, arg, deduced) {
+                    return true;
+                }
+                // `const thread T&` can bind a copy of an object in another space.
+                is_const_pattern(to) && self.deduce(to, arg.unqualified(), deduced)
+            }
+            _ => {
+                let decayed = self.decayed_value(arg);
+                self.deduce(pat, decayed, deduced)
+            }
+        }
+    }
+
+    /// The type a value of this type is passed as.
+    pub(super) fn decayed_value(&mut self, ty: QualTy) -> QualTy {
+        match *self.types.kind(ty.ty) {
+            TyKind::Array(..) | TyKind::Function { .. } => self.decayed_param(ty),
+            TyKind::Reference { to, .. } => self.decayed_value(to),
+            _ => ty.unqualified(),
+        }
+    }
+
+    // --- partial ordering
+
+    /// Whether everything the pattern `special` accepts is accepted by `general`, so far as their
+    /// structure tells.
+    pub(super) fn covers(
+        &mut self,
+        general: &Pat<'a>,
+        special: &Pat<'a>,
+        bound: &mut Vec<Option<ArgPat<'a>>>,
+    ) -> bool {
+        match general {
+            Pat::Opaque => return true,
+            Pat::Fixed(_) => return general == special,
+            Pat::Param(n, quals) => {
+                let Some(rest) = without_quals(special, *quals) else { return false };
+                return bind_pattern(bound, *n, ArgPat::Type(rest));
+            }
+            _ => {}
+        }
+        let special = self.open_pattern(special);
+        match (general, &special) {
+            (Pat::Pointer(a), Pat::Pointer(b)) => self.covers(a, b, bound),
+            (Pat::Reference { to: a, .. }, Pat::Reference { to: b, .. }) => self.covers(a, b, bound),
+            (Pat::Array(a, p), Pat::Array(b, q)) => covers_value(p, q, bound) && self.covers(a, b, bound),
+            (
+                Pat::Vector { elem: a, len: p, packed: x, .. },
+                Pat::Vector { elem: b, len: q, packed: y, .. },
+            ) => x == y && covers_value(p, q, bound) && self.covers(a, b, bound),
+            (
+                Pat::Matrix { elem: a, cols: c, rows: r, .. },
+                Pat::Matrix { elem: b, cols: c2, rows: r2, .. },
+            ) => covers_value(c, c2, bound) && covers_value(r, r2, bound) && self.covers(a, b, bound),
+            (Pat::Class { template: t, args: a, .. }, Pat::Class { template: u, args: b, .. }) => {
+                same_template(t, u) && self.covers_args(a, b, bound)
+            }
+            (Pat::Function { ret: a, params: p }, Pat::Function { ret: b, params: q }) => {
+                p.len() == q.len()
+                    && self.covers(a, b, bound)
+                    && p.iter().zip(q).all(|(p, q)| self.covers(p, q, bound))
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn covers_args(
+        &mut self,
+        general: &[ArgPat<'a>],
+        special: &[ArgPat<'a>],
+        bound: &mut Vec<Option<ArgPat<'a>>>,
+    ) -> bool {
+        for (n, general) in general.iter().enumerate() {
+            if let ArgPat::Pack(_) = general {
+                return true;
+            }
+            let ok = match (general, special.get(n)) {
+                (ArgPat::Type(Pat::Opaque), _) => true,
+                (ArgPat::Type(a), Some(ArgPat::Type(b))) => self.covers(a, b, bound),
+                (ArgPat::Value(a), Some(ArgPat::Value(b))) => covers_value(a, b, bound),
+                _ => false,
+            };
+            if !ok {
+                return false;
+            }
+        }
+        general.len() == special.len()
+    }
+}
+
+fn is_const_pattern(pat: &Pat<'_>) -> bool {
+    match pat {
+        Pat::Param(_, quals)
+        | Pat::Vector { quals, .. }
+        | Pat::Matrix { quals, .. }
+        | Pat::Class { quals, .. } => {
+            quals.is_const && quals.space.is_none_or(|s| s == crate::ast::AddressSpace::Thread)
+        }
+        Pat::Fixed(ty) => ty.is_const && ty.space == Space::Thread,
+        _ => false,
+    }
+}
+
+/// The pattern without these qualifiers; `None` if it lacks one of them.
+fn without_quals<'a>(pat: &Pat<'a>, quals: Qualifiers) -> Option<Pat<'a>> {
+    if quals == Qualifiers::default() {
+        return Some(pat.clone());
+    }
+    let take = |have: Qualifiers| {
+        let enough = (have.is_const || !quals.is_const)
+            && (have.is_volatile || !quals.is_volatile)
+            && (quals.space.is_none() || have.space == quals.space);
+        enough.then_some(Qualifiers {
+            is_const: have.is_const && !quals.is_const,
+            is_volatile: have.is_volatile && !quals.is_volatile,
+            is_coherent: have.is_coherent,
+            space: if quals.space.is_some() { None } else { have.space },
+        })
+    };
+    Some(match pat {
+        Pat::Fixed(ty) => {
+            let rest = take(quals_of(*ty))?;
+            add_quals(Pat::Fixed(ty.unqualified()), rest)
+        }
+        Pat::Param(n, have) => Pat::Param(*n, take(*have)?),
+        Pat::Vector { elem, len, packed, quals: have } => {
+            Pat::Vector { elem: elem.clone(), len: len.clone(), packed: *packed, quals: take(*have)? }
+        }
+        Pat::Matrix { elem, cols, rows, quals: have } => {
+            Pat::Matrix { elem: elem.clone(), cols: cols.clone(), rows: rows.clone(), quals: take(*have)? }
+        }
+        Pat::Class { template, args, quals: have } => {
+            Pat::Class { template: template.clone(), args: args.clone(), quals: take(*have)? }
+        }
+        _ => return None,
+    })
+}
+
+fn bind_pattern<'a>(bound: &mut Vec<Option<ArgPat<'a>>>, index: usize, arg: ArgPat<'a>) -> bool {
+    if bound.len() <= index {
+        bound.resize(index + 1, None);
+    }
+    match &bound[index] {
+        None => {
+            bound[index] = Some(arg);
+            true
+        }
+        Some(known) => *known == arg,
+    }
+}
+
+fn covers_value<'a>(general: &ValuePat, special: &ValuePat, bound: &mut Vec<Option<ArgPat<'a>>>) -> bool {
+    match general {
+        ValuePat::Opaque => true,
+        ValuePat::Fixed(_) => general == special,
+        ValuePat::Param(n) => bind_pattern(bound, *n, ArgPat::Value(special.clone())),
+    }
+}
+
+/// The parameters that occur in a pattern.
+fn holes_of(pat: &ArgPat<'_>) -> Vec<usize> {
+    let mut holes = Vec::new();
+    holes_in_arg(pat, &mut holes);
+    holes
+}
+
+fn holes_in_arg(pat: &ArgPat<'_>, out: &mut Vec<usize>) {
+    match pat {
+        ArgPat::Type(pat) => holes_in(pat, out),
+        ArgPat::Value(value) => holes_in_value(value, out),
+        ArgPat::Pack(inner) => holes_in_arg(inner, out),
+    }
+}
+
+fn holes_in_value(value: &ValuePat, out: &mut Vec<usize>) {
+    if let ValuePat::Param(n) = value
+        && !out.contains(n)
+    {
+        out.push(*n);
+    }
+}
+
+/// Adds the parameters that occur in a type pattern.
+pub(super) fn holes_in(pat: &Pat<'_>, out: &mut Vec<usize>) {
+    match pat {
+        Pat::Fixed(_) | Pat::Opaque => {}
+        Pat::Param(n, _) => holes_in_value(&ValuePat::Param(*n), out),
+        Pat::Pointer(inner) | Pat::Reference { to: inner, .. } => holes_in(inner, out),
+        Pat::Array(elem, len) => {
+            holes_in(elem, out);
+            holes_in_value(len, out);
+        }
+        Pat::Vector { elem, len, .. } => {
+            holes_in(elem, out);
+            holes_in_value(len, out);
+        }
+        Pat::Matrix { elem, cols, rows, .. } => {
+            holes_in(elem, out);
+            holes_in_value(cols, out);
+            holes_in_value(rows, out);
+        }
+        Pat::Class { args, .. } => args.iter().for_each(|arg| holes_in_arg(arg, out)),
+        Pat::Function { ret, params } => {
+            holes_in(ret, out);
+            params.iter().for_each(|param| holes_in(param, out));
+        }
+    }
+}

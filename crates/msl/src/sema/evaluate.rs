@@ -1,0 +1,241 @@
+//! Constant evaluation: the door to the machine in [`machine`], and constants as bytes.
+
+mod builtin;
+mod machine;
+mod place;
+
+use super::checker::Checker;
+use crate::hir::{
+    self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types,
+};
+use anymetal_diag::Span;
+use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, eval};
+
+/// Why an expression has no constant value.
+#[derive(Clone, Debug)]
+pub(super) struct NotConstant {
+    pub(super) span: Span,
+    pub(super) message: String,
+}
+
+impl<'a> Checker<'a> {
+    /// The value of an expression, if it is constant.
+    pub(super) fn evaluate(&mut self, expr: &Expr) -> Result<ConstValue, NotConstant> {
+        if let ExprKind::Const(value) = &expr.kind {
+            return Ok(value.clone());
+        }
+        machine::Machine::new(self).run(expr)
+    }
+
+    fn report_not_constant(&mut self, span: Span, problem: NotConstant) {
+        let diagnostic =
+            anymetal_diag::Diagnostic::error("not-constant", span, "this must be a constant expression")
+                .with_note(problem.span, problem.message);
+        self.report(diagnostic);
+    }
+
+    /// The value of a constant expression; reported if it is none.
+    pub(super) fn constant(&mut self, expr: Expr) -> Option<ConstValue> {
+        if expr.ty.ty.is_error() {
+            return None;
+        }
+        let span = expr.span;
+        let value = self.whole_value(expr);
+        match self.evaluate(&value) {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.report_not_constant(span, problem);
+                None
+            }
+        }
+    }
+
+    /// The value of an integral constant expression; reported if it is none.
+    pub(super) fn constant_integer(&mut self, expr: Expr) -> Option<i128> {
+        let span = expr.span;
+        let expr = self.to_builtin_operand(expr);
+        let ty = expr.ty.ty;
+        if ty.is_error() {
+            return None;
+        }
+        if self.types.scalar_repr(ty).is_none_or(ScalarTy::is_float) {
+            let shown = self.types.display(ty);
+            self.error("not-an-integer", span, format!("an integer constant is needed, not a `{shown}`"));
+            return None;
+        }
+        let value = self.constant(expr)?;
+        self.integer_of(ty, &value)
+    }
+
+    /// The value of a constant expression converted to a type; reported if it is none.
+    pub(super) fn constant_of_type(&mut self, expr: Expr, to: QualTy) -> Option<ConstValue> {
+        let converted = self.convert(expr, to.unqualified(), "for a template argument");
+        self.constant(converted)
+    }
+
+    /// A condition that must be constant.
+    pub(super) fn constant_condition(&mut self, expr: Expr) -> Option<bool> {
+        let cond = self.condition(expr);
+        let value = self.constant(cond)?;
+        value.as_scalar().map(|bits| bits != 0)
+    }
+
+    /// An integral constant as a number.
+    pub(super) fn integer_of(&self, ty: Ty, value: &ConstValue) -> Option<i128> {
+        let scalar = self.types.scalar_repr(ty).filter(|scalar| scalar.is_integral())?;
+        let bits = value.as_scalar()?;
+        Some(if scalar.is_signed_int() {
+            i128::from(eval::sign_extend(scalar.ir(), bits))
+        } else {
+            i128::from(bits)
+        })
+    }
+
+    /// `static_assert(cond, "message")`.
+    pub(super) fn static_assert(
+        &mut self,
+        cond: &'a crate::ast::Expr,
+        message: Option<crate::token::Name>,
+        span: Span,
+    ) {
+        let value = self.expr(cond);
+        if value.ty.ty.is_error() {
+            return;
+        }
+        if self.constant_condition(value) == Some(false) {
+            let text = message.map_or_else(String::new, |text| format!(": {text}"));
+            self.error("static-assert", span, format!("static assertion failed{text}"));
+        }
+    }
+}
+
+/// The IR's operation for arithmetic on a scalar type.
+pub(super) fn ir_binary(op: BinaryOp, scalar: ScalarTy) -> BinOp {
+    let signed = scalar.is_signed_int();
+    if scalar.is_float() {
+        return match op {
+            BinaryOp::Sub => BinOp::FSub,
+            BinaryOp::Mul => BinOp::FMul,
+            BinaryOp::Div => BinOp::FDiv,
+            BinaryOp::Rem => BinOp::FRem,
+            _ => BinOp::FAdd,
+        };
+    }
+    match op {
+        BinaryOp::Add => BinOp::Add,
+        BinaryOp::Sub => BinOp::Sub,
+        BinaryOp::Mul => BinOp::Mul,
+        BinaryOp::Div if signed => BinOp::SDiv,
+        BinaryOp::Div => BinOp::UDiv,
+        BinaryOp::Rem if signed => BinOp::SRem,
+        BinaryOp::Rem => BinOp::URem,
+        BinaryOp::Shl => BinOp::Shl,
+        BinaryOp::Shr if signed => BinOp::AShr,
+        BinaryOp::Shr => BinOp::LShr,
+        BinaryOp::And => BinOp::And,
+        BinaryOp::Or => BinOp::Or,
+        BinaryOp::Xor => BinOp::Xor,
+    }
+}
+
+/// The IR's operation for a comparison of a scalar type.
+pub(super) fn ir_compare(op: CompareOp, scalar: ScalarTy) -> CmpOp {
+    let (float, signed) = (scalar.is_float(), scalar.is_signed_int());
+    match op {
+        CompareOp::Eq if float => CmpOp::FEq,
+        CompareOp::Ne if float => CmpOp::FNe,
+        CompareOp::Lt if float => CmpOp::FLt,
+        CompareOp::Le if float => CmpOp::FLe,
+        CompareOp::Gt if float => CmpOp::FGt,
+        CompareOp::Ge if float => CmpOp::FGe,
+        CompareOp::Eq => CmpOp::Eq,
+        CompareOp::Ne => CmpOp::Ne,
+        CompareOp::Lt if signed => CmpOp::SLt,
+        CompareOp::Le if signed => CmpOp::SLe,
+        CompareOp::Gt if signed => CmpOp::SGt,
+        CompareOp::Ge if signed => CmpOp::SGe,
+        CompareOp::Lt => CmpOp::ULt,
+        CompareOp::Le => CmpOp::ULe,
+        CompareOp::Gt => CmpOp::UGt,
+        CompareOp::Ge => CmpOp::UGe,
+    }
+}
+
+/// Converts the bits of a scalar.
+pub(super) fn convert_scalar(from: ScalarTy, to: ScalarTy, bits: u64) -> u64 {
+    if from == to {
+        return bits;
+    }
+    let (a, b) = (from.ir(), to.ir());
+    if to == ScalarTy::Bool {
+        return u64::from(if from.is_float() {
+            eval::eval_compare(CmpOp::FNe, a, bits, 0)
+        } else {
+            bits != 0
+        });
+    }
+    let op = match (from.is_float(), to.is_float()) {
+        (true, true) => CastOp::FCast,
+        (true, false) if to.is_signed_int() => CastOp::FToS,
+        (true, false) => CastOp::FToU,
+        (false, true) if from.is_signed_int() => CastOp::SToF,
+        (false, true) => CastOp::UToF,
+        (false, false) => {
+            let value = if from.is_signed_int() { eval::sign_extend(a, bits) as u64 } else { bits };
+            return value & eval::mask(b);
+        }
+    };
+    eval::eval_cast(op, a, b, bits)
+}
+
+fn read(bytes: &[u8], offset: usize, scalar: Scalar) -> Option<u64> {
+    let size = scalar.size() as usize;
+    let mut raw = [0u8; 8];
+    raw[..size].copy_from_slice(bytes.get(offset..offset.checked_add(size)?)?);
+    Some(u64::from_le_bytes(raw))
+}
+
+/// The constant that bytes hold.
+pub(super) fn value_from_bytes(types: &Types, ty: Ty, bytes: &[u8]) -> Option<ConstValue> {
+    match *types.kind(ty) {
+        TyKind::Vector { elem, len, .. } => {
+            let size = elem.size() as usize;
+            (0..usize::from(len))
+                .map(|n| read(bytes, n * size, elem.ir()))
+                .collect::<Option<_>>()
+                .map(ConstValue::Vector)
+        }
+        TyKind::Pointer(_) | TyKind::Nullptr => {
+            (read(bytes, 0, Scalar::I64)? == 0).then_some(ConstValue::Null)
+        }
+        _ => match types.scalar_repr(ty) {
+            Some(scalar) => read(bytes, 0, scalar.ir()).map(ConstValue::Scalar),
+            None => {
+                bytes.get(..types.layout(ty).size as usize).map(|bytes| ConstValue::Bytes(bytes.to_vec()))
+            }
+        },
+    }
+}
+
+/// A constant as bytes, `sizeof(ty)` of them.
+pub(super) fn value_to_bytes(types: &Types, ty: Ty, value: &ConstValue) -> Vec<u8> {
+    let mut bytes = match (value, types.element(ty)) {
+        (ConstValue::Scalar(bits), Some(elem)) => bits.to_le_bytes()[..elem.size() as usize].to_vec(),
+        (ConstValue::Vector(elements), Some(elem)) => {
+            elements.iter().flat_map(|bits| bits.to_le_bytes()[..elem.size() as usize].to_vec()).collect()
+        }
+        (ConstValue::Bytes(bytes), _) => bytes.clone(),
+        _ => Vec::new(),
+    };
+    bytes.resize(types.layout(ty).size as usize, 0);
+    bytes
+}
+
+/// Whether an expression mentions a function constant outside of called functions.
+pub(super) fn mentions_function_constant(expr: &hir::Expr) -> bool {
+    let mut found = false;
+    super::walk::each_expr(expr, &mut |expr| {
+        found |= matches!(expr.kind, ExprKind::FunctionConstant(_) | ExprKind::FunctionConstantDefined(_));
+    });
+    found
+}

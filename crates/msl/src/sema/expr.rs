@@ -1,0 +1,400 @@
+//! Expressions: the dispatcher, literals, names, and the small constructors everything else uses.
+
+use super::checker::{Checker, LocalDecl, TArg};
+use super::construct::ConstructArgs;
+use super::lookup::Found;
+use super::path::Target;
+use super::spelling;
+use crate::ast::{self, ExprKind as Ast};
+use crate::hir::{BinaryOp, CastKind, ConstValue, Expr, ExprKind, LocalId, QualTy, ScalarTy, Ty, TyKind};
+use crate::token::FloatSuffix;
+use anymetal_diag::Span;
+use anymetal_ir::{Scalar, Space, eval};
+
+impl<'a> Checker<'a> {
+    /// Checks an expression. After an error the result is poison.
+    pub(super) fn expr(&mut self, expr: &'a ast::Expr) -> Expr {
+        let span = expr.span;
+        match self.deeper(span, |s| s.expr_inner(expr)) {
+            Some(value) => value,
+            None => self.poison(span),
+        }
+    }
+
+    /// Checks an expression and takes its value.
+    pub(super) fn value(&mut self, expr: &'a ast::Expr) -> Expr {
+        let expr = self.expr(expr);
+        self.rvalue(expr)
+    }
+
+    fn expr_inner(&mut self, expr: &'a ast::Expr) -> Expr {
+        let span = expr.span;
+        match &expr.kind {
+            Ast::Int { value, unsigned, long, decimal } => {
+                int_literal(*value, *unsigned, *long, *decimal, span)
+            }
+            Ast::Float { value, suffix } => self.float_literal(*value, *suffix, span),
+            Ast::Bool(value) => self.bool_const(*value, span),
+            Ast::Char(code) => scalar_const(ScalarTy::I8, u64::from(*code) & 0xff, span),
+            Ast::Str(_) => {
+                self.error("string-literal", span, "a string literal cannot be used as a value");
+                self.poison(span)
+            }
+            Ast::Nullptr => Expr::value(ExprKind::Const(ConstValue::Null), Ty::NULLPTR, span),
+            Ast::This => self.this_expr(span),
+            Ast::Path(path) => self.path_expr(path),
+            Ast::DecltypePath(inner, path) => {
+                let outer = self.decltype(inner);
+                match self.resolve_in_type(outer, path) {
+                    Ok(target) => self.target_value(target, path),
+                    Err(miss) => {
+                        self.report_miss(miss, "name");
+                        self.poison(span)
+                    }
+                }
+            }
+            Ast::Paren(inner) => self.expr(inner),
+            Ast::Unary(op, inner) => self.unary_expr(*op, inner, span),
+            Ast::Postfix(op, inner) => {
+                let decrement = matches!(op, ast::PostfixOp::Decrement);
+                self.increment_expr(inner, decrement, true, span)
+            }
+            Ast::Binary(..) => self.binary_chain(expr),
+            Ast::Assign(op, lhs, rhs) => self.assign_expr(*op, lhs, rhs, span),
+            Ast::Conditional(cond, a, b) => self.conditional_expr(cond, a, b, span),
+            Ast::Call(callee, args) => self.call_expr(callee, args, span),
+            Ast::Index(base, index) => self.index_expr(base, index, span),
+            Ast::Member { base, arrow, member } => self.member_expr(base, *arrow, member, span),
+            Ast::Cast(kind, ty, inner) => self.cast_expr(*kind, ty, inner, span),
+            Ast::Construct { ty, args, braced } => self.construct_expr(ty, args, *braced, span),
+            Ast::InitList(_) => {
+                self.error("init-list", span, "an initialiser list cannot stand here");
+                self.poison(span)
+            }
+            Ast::SizeofType(_)
+            | Ast::SizeofExpr(_)
+            | Ast::SizeofPack(_)
+            | Ast::AlignofType(_)
+            | Ast::TypeTrait(..) => self.trait_expr(expr),
+            Ast::Lambda(lambda) => self.lambda_expr(lambda, span),
+            Ast::PackExpansion(_) => {
+                self.error("pack-expansion", span, "a pack cannot be expanded here");
+                self.poison(span)
+            }
+            Ast::Error => {
+                // The parser has reported it; keep the program from looking fine.
+                self.poison(span)
+            }
+        }
+    }
+
+    fn construct_expr(
+        &mut self,
+        ty: &'a ast::Type,
+        args: &'a [ast::InitClause],
+        braced: bool,
+        span: Span,
+    ) -> Expr {
+        if let ast::TypeKind::Path(path) = &ty.kind
+            && let Some(template) = self.bare_class_template(path)
+        {
+            let Some(args) = self.clause_args(args) else { return self.poison(span) };
+            return self.construct_deduced(&template, args, span);
+        }
+        let ty = self.resolve_type(ty);
+        if ty.ty.is_error() {
+            return self.poison(span);
+        }
+        if braced {
+            return self.construct(ty, ConstructArgs::Brace(args), span);
+        }
+        let Some(args) = self.clause_args(args) else { return self.poison(span) };
+        self.construct(ty, ConstructArgs::Paren(args), span)
+    }
+
+    /// The class template, when a path names one without arguments.
+    fn bare_class_template(&mut self, path: &'a ast::Path) -> Option<super::lookup::ClassTemplate<'a>> {
+        if path.segments.last()?.args.is_some() {
+            return None;
+        }
+        match self.quietly(|s| s.resolve_path(path).ok()).ok().flatten()?.found {
+            Found::ClassTemplate(template) => Some(template),
+            _ => None,
+        }
+    }
+
+    // --- names
+
+    fn path_expr(&mut self, path: &'a ast::Path) -> Expr {
+        match self.resolve_path(path) {
+            Ok(target) => self.target_value(target, path),
+            Err(miss) => {
+                self.report_miss(miss, "name");
+                self.poison(path.span)
+            }
+        }
+    }
+
+    /// The value (usually a place) that a resolved path stands for.
+    pub(super) fn target_value(&mut self, target: Target<'a>, path: &'a ast::Path) -> Expr {
+        let span = path.span;
+        let not_value = match target.found {
+            Found::Local(decl) => return self.local_value(&decl, span),
+            Found::TArg(TArg::Value(ty, value)) => return self.constant_expr(ty, value, span),
+            Found::Enumerator(ty, value) => return Expr::value(ExprKind::Const(value), ty, span),
+            Found::Variable(decl) => {
+                let args = target.args.map(|args| self.explicit_args(args));
+                return match self.variable_global(decl, args, span) {
+                    Some(global) => self.global_value(global, span),
+                    None => self.poison(span),
+                };
+            }
+            Found::Field(record, _) => {
+                let Some(object) = self.this_object(span) else {
+                    return self.field_without_object(record, target.found, span);
+                };
+                return self.member_value(object, target.found, span);
+            }
+            Found::Error => return self.poison(span),
+            Found::TArg(TArg::Pack(_)) => "an unexpanded parameter pack",
+            Found::TArg(TArg::Function(_)) | Found::Functions(_) => "a function",
+            Found::TArg(TArg::Type(_)) | Found::Type(_) | Found::Injected(_) => "a type",
+            Found::BuiltinTemplate(_) | Found::ClassTemplate(_) | Found::AliasTemplate(_) => "a template",
+            Found::Namespace(_) => "a namespace",
+        };
+        self.error("not-a-value", span, format!("`{}` is {not_value}, not a value", spelling::path(path)));
+        self.poison(span)
+    }
+
+    /// A member named without an object: fine in `decltype` and `sizeof`.
+    fn field_without_object(&mut self, record: crate::hir::RecordId, found: Found<'a>, span: Span) -> Expr {
+        if self.unevaluated == 0 {
+            self.error("no-object", span, "a data member cannot be used without an object");
+            return self.poison(span);
+        }
+        let ty = QualTy::plain(self.record_inst(record).ty);
+        let object = Expr::place(ExprKind::Undef, ty, span);
+        self.member_value(object, found, span)
+    }
+
+    pub(super) fn local_value(&mut self, decl: &LocalDecl, span: Span) -> Expr {
+        match decl {
+            LocalDecl::Variable { local, ty, function } => {
+                if *function != self.function.serial && self.unevaluated == 0 {
+                    if let Some(value) = self.local_constants.get(&(*function, *local)).cloned() {
+                        return self.constant_expr(ty.ty, value, span);
+                    }
+                    self.error(
+                        "not-captured",
+                        span,
+                        "this variable of an enclosing function is not accessible here",
+                    );
+                    return self.poison(span);
+                }
+                self.variable_place(*local, *ty, span)
+            }
+            LocalDecl::Capture { field, record, ty } => {
+                match self.capture_value(*record, *field, *ty, span) {
+                    Some(value) => value,
+                    None => self.poison(span),
+                }
+            }
+            LocalDecl::Threadgroup(var, ty) => Expr::place(ExprKind::Threadgroup(*var), *ty, span),
+            LocalDecl::Global(global) => self.global_value(*global, span),
+            LocalDecl::Enumerator(ty, value) => Expr::value(ExprKind::Const(value.clone()), *ty, span),
+            LocalDecl::Type(_) => {
+                self.error("not-a-value", span, "a type is not a value");
+                self.poison(span)
+            }
+            LocalDecl::Pack(_) => {
+                self.error("unexpanded-pack", span, "a parameter pack must be expanded with `...`");
+                self.poison(span)
+            }
+        }
+    }
+
+    /// A variable as a place; one of reference type is what its pointer points to.
+    pub(super) fn variable_place(&mut self, local: LocalId, ty: QualTy, span: Span) -> Expr {
+        match self.types.referent(ty.ty) {
+            Some(to) => {
+                let pointer = QualTy::plain(self.types.pointer(to));
+                let place = Expr::place(ExprKind::Local(local), pointer, span);
+                let pointer = Expr::value(ExprKind::Load(Box::new(place)), pointer.ty, span);
+                Expr::place(ExprKind::Deref(Box::new(pointer)), to, span)
+            }
+            None => Expr::place(ExprKind::Local(local), QualTy { space: Space::Thread, ..ty }, span),
+        }
+    }
+
+    fn this_expr(&mut self, span: Span) -> Expr {
+        match self.this_object(span) {
+            Some(object) => {
+                let pointer = self.types.pointer(object.ty);
+                Expr::value(ExprKind::AddressOf(Box::new(object)), pointer, span)
+            }
+            None => {
+                self.error("no-this", span, "`this` is only meaningful inside of a method");
+                self.poison(span)
+            }
+        }
+    }
+
+    // --- literals
+
+    fn float_literal(&mut self, value: f64, suffix: FloatSuffix, span: Span) -> Expr {
+        let (scalar, ir) = match suffix {
+            FloatSuffix::None | FloatSuffix::Float | FloatSuffix::Long => (ScalarTy::Float, Scalar::F32),
+            FloatSuffix::Half => (ScalarTy::Half, Scalar::F16),
+            FloatSuffix::Bfloat => (ScalarTy::Bfloat, Scalar::Bf16),
+        };
+        let bits = match ir {
+            Scalar::F16 => u64::from(half::f16::from_f64(value).to_bits()),
+            Scalar::Bf16 => u64::from(half::bf16::from_f64(value).to_bits()),
+            _ => u64::from((value as f32).to_bits()),
+        };
+        scalar_const(scalar, bits, span)
+    }
+
+    pub(super) fn bool_const(&mut self, value: bool, span: Span) -> Expr {
+        scalar_const(ScalarTy::Bool, u64::from(value), span)
+    }
+
+    /// A constant of any type as an expression: tables become globals.
+    pub(super) fn constant_expr(&mut self, ty: Ty, value: ConstValue, span: Span) -> Expr {
+        match value {
+            ConstValue::Bytes(bytes) => self.constant_table(ty, bytes, span),
+            value => Expr::value(ExprKind::Const(value), ty, span),
+        }
+    }
+
+    // --- small constructors
+
+    /// Poison.
+    pub(super) fn poison(&mut self, span: Span) -> Expr {
+        Expr::value(ExprKind::Error, Ty::ERROR, span)
+    }
+
+    /// The value of an expression: loads places, decays arrays.
+    pub(super) fn rvalue(&mut self, expr: Expr) -> Expr {
+        if !expr.is_place || expr.ty.ty.is_error() {
+            return expr;
+        }
+        let span = expr.span;
+        if let Some((elem, _)) = self.types.as_array(expr.ty.ty) {
+            let pointer = self.types.pointer(expr.ty.with_ty(elem));
+            return Expr::value(ExprKind::ArrayDecay(Box::new(expr)), pointer, span);
+        }
+        let ty = expr.ty.ty;
+        if let Some(value) = self.known_value(&expr) {
+            return Expr::value(ExprKind::Const(value), ty, span);
+        }
+        Expr::value(ExprKind::Load(Box::new(expr)), ty, span)
+    }
+
+    /// The value of an array or anything else as a whole, without decay.
+    pub(super) fn whole_value(&mut self, expr: Expr) -> Expr {
+        if expr.is_place && self.types.as_array(expr.ty.ty).is_some() {
+            let (ty, span) = (expr.ty.ty, expr.span);
+            return Expr::value(ExprKind::Load(Box::new(expr)), ty, span);
+        }
+        self.rvalue(expr)
+    }
+
+    /// The constant that a place is known to hold, for scalars and vectors.
+    fn known_value(&self, expr: &Expr) -> Option<ConstValue> {
+        match expr.kind {
+            ExprKind::Local(local) => self
+                .local_constants
+                .get(&(self.function.serial, local))
+                .filter(|value| !matches!(value, ConstValue::Bytes(_)))
+                .cloned(),
+            ExprKind::Global(global) => {
+                let global = &self.hir_globals[global.0 as usize];
+                super::evaluate::value_from_bytes(&self.types, global.ty, &global.bytes)
+                    .filter(|value| !matches!(value, ConstValue::Bytes(_)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A value as a place: a temporary.
+    pub(super) fn materialize(&mut self, value: Expr) -> Expr {
+        if value.is_place || value.ty.ty.is_error() {
+            return value;
+        }
+        let (ty, span) = (value.ty.ty, value.span);
+        Expr::place(ExprKind::Materialize(Box::new(value)), QualTy::plain(ty), span)
+    }
+
+    /// A conversion node, folded when the operand is a scalar constant.
+    pub(super) fn cast_value(&mut self, kind: CastKind, value: Expr, to: Ty, span: Span) -> Expr {
+        if value.ty.ty == to && kind != CastKind::ToVoid {
+            return value;
+        }
+        if kind == CastKind::Convert
+            && let ExprKind::Const(ConstValue::Scalar(bits)) = value.kind
+            && let (Some(from), Some(target)) =
+                (self.types.scalar_repr(value.ty.ty), self.types.scalar_repr(to))
+        {
+            let bits = super::evaluate::convert_scalar(from, target, bits);
+            return Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), to, span);
+        }
+        Expr::value(ExprKind::Cast(kind, Box::new(value)), to, span)
+    }
+
+    /// Arithmetic on values of one type, folded for scalar constants.
+    pub(super) fn binary_value(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        let ty = a.ty.ty;
+        if let (ExprKind::Const(ConstValue::Scalar(x)), ExprKind::Const(ConstValue::Scalar(y))) =
+            (&a.kind, &b.kind)
+            && let Some(scalar) = self.types.as_scalar(ty)
+        {
+            let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem) && scalar.is_integral() && *y == 0;
+            if !by_zero {
+                let ir = super::evaluate::ir_binary(op, scalar);
+                let bits = eval::eval_binary(ir, scalar.ir(), *x, *y);
+                return Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), ty, span);
+            }
+        }
+        Expr::value(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+    }
+
+    /// Converts to `bool` for a condition.
+    pub(super) fn condition(&mut self, expr: Expr) -> Expr {
+        let span = expr.span;
+        if expr.ty.ty.is_error() {
+            return expr;
+        }
+        let is_wide = matches!(self.types.kind(expr.ty.ty), TyKind::Vector { .. } | TyKind::Matrix { .. });
+        if is_wide {
+            let shown = self.show(expr.ty);
+            self.error(
+                "condition",
+                span,
+                format!("a value of type `{shown}` is not a condition; use `any` or `all`"),
+            );
+            return self.poison(span);
+        }
+        self.convert(expr, QualTy::plain(Ty::BOOL), "for a condition")
+    }
+}
+
+/// A scalar constant.
+pub(super) fn scalar_const(scalar: ScalarTy, bits: u64, span: Span) -> Expr {
+    Expr::value(ExprKind::Const(ConstValue::Scalar(bits)), Ty::scalar(scalar), span)
+}
+
+/// An integer literal has the first of the types it fits.
+fn int_literal(value: u64, unsigned: bool, long: bool, decimal: bool, span: Span) -> Expr {
+    let fits = |limit: u64| value <= limit;
+    let scalar = if !long && !unsigned && fits(i32::MAX as u64) {
+        ScalarTy::I32
+    } else if !long && (unsigned || !decimal) && fits(u64::from(u32::MAX)) {
+        ScalarTy::U32
+    } else if !unsigned && fits(i64::MAX as u64) {
+        ScalarTy::I64
+    } else {
+        ScalarTy::U64
+    };
+    scalar_const(scalar, value, span)
+}

@@ -1,0 +1,219 @@
+//! Lambdas: a closure is a record whose members are the captured variables.
+//!
+//! By reference or by value, each variable of the enclosing function that the body mentions becomes a
+//! member; a captured reference is a pointer. The body is an `operator()` like any other, whose names
+//! are looked up in the scopes around the lambda, captures first.
+
+use super::ast_names;
+use super::checker::{Checker, LocalDecl, ScopeKind};
+use super::lookup::Found;
+use super::record::RecordState;
+use crate::ast::{
+    self, FunctionBody, FunctionName, FunctionSpecifiers, MethodQualifiers, OperatorName, TemplateParam,
+    TemplateParamKind, TemplateParams, TypeKind,
+};
+use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty};
+use crate::token::Name;
+use anymetal_diag::Span;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A captured variable.
+struct Capture {
+    name: Name,
+    /// The member's type: a pointer for a capture by reference.
+    ty: Ty,
+    /// What the name means inside: the variable's declared type, or a reference to it.
+    declared: QualTy,
+    value: Expr,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn lambda_expr(&mut self, lambda: &'a ast::Lambda, span: Span) -> Expr {
+        let captures = self.captures_of(lambda, span);
+        let record = self.new_record("(lambda)".to_owned(), false, None, None, Rc::from([]), self.scope);
+        let mut fields = Vec::new();
+        let mut names = FxHashMap::default();
+        let mut values = Vec::new();
+        for (n, capture) in captures.into_iter().enumerate() {
+            let decl = LocalDecl::Capture { field: n as u32, record, ty: capture.declared };
+            names.insert(capture.name, decl);
+            fields.push(FieldInfo {
+                name: capture.name,
+                ty: QualTy::plain(capture.ty),
+                offset: 0,
+                is_reference: false,
+            });
+            values.push(capture.value);
+        }
+        let layout = self.types.lay_out(&mut fields, false, 1, false);
+        let info = &mut self.types.records[record.0 as usize];
+        info.fields = fields;
+        info.size = layout.size;
+        info.align = layout.align;
+        info.is_complete = true;
+        let captured = self.add_scope(Some(self.scope), ScopeKind::Block(names));
+        let call = self.call_operator(lambda, span);
+        let (function, template) = call;
+        let decl = self.fn_decl(function, template, captured, Some(record), None);
+        let inst = &mut self.records[record.0 as usize];
+        inst.state = RecordState::Complete;
+        inst.lambda = Some(lambda);
+        inst.scope = captured;
+        let key = self.names.call_operator;
+        self.records[record.0 as usize].members.insert(key, vec![super::record::Member::Method(decl)]);
+        let ty = self.records[record.0 as usize].ty;
+        Expr::value(ExprKind::Struct(values), ty, span)
+    }
+
+    /// The `operator()` of a lambda as a function; `auto` parameters make it a template.
+    ///
+    /// The tree is made once per lambda and lives as long as the process, like the names: the number of
+    /// lambdas a program writes bounds it.
+    fn call_operator(
+        &mut self,
+        lambda: &'a ast::Lambda,
+        span: Span,
+    ) -> (&'a ast::Function, Option<&'a TemplateParams>) {
+        let key = super::checker::address(lambda);
+        if let Some(&known) = self.lambda_functions.get(&key) {
+            return known;
+        }
+        let mut params = lambda.params.clone();
+        let mut template = Vec::new();
+        for (n, param) in params.iter_mut().enumerate() {
+            let name = Name::new(&format!("(auto {n})"));
+            if replace_auto(&mut param.ty, name) {
+                template.push(TemplateParam {
+                    kind: TemplateParamKind::Type(None),
+                    name: Some(name),
+                    is_pack: false,
+                    span: param.span,
+                });
+            }
+        }
+        let auto = ast::Type { kind: TypeKind::Auto, quals: ast::Qualifiers::default(), span };
+        let function = ast::Function {
+            name: FunctionName::Operator(OperatorName::Call),
+            scope: None,
+            specialisation: None,
+            ret: Some(lambda.ret.clone().unwrap_or(auto)),
+            params,
+            is_variadic: false,
+            specifiers: FunctionSpecifiers { is_constexpr: true, ..FunctionSpecifiers::default() },
+            method: MethodQualifiers { is_const: true, ..MethodQualifiers::default() },
+            attributes: Vec::new(),
+            mem_inits: Vec::new(),
+            body: FunctionBody::Block(lambda.body.clone()),
+            span,
+        };
+        let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });
+        let made = self.arena.keep(function, template);
+        self.lambda_functions.insert(key, made);
+        made
+    }
+
+    fn captures_of(&mut self, lambda: &'a ast::Lambda, span: Span) -> Vec<Capture> {
+        let mut mentioned: Vec<Name> = Vec::new();
+        ast_names::in_block(&lambda.body, &mut |name| {
+            if !mentioned.contains(&name) {
+                mentioned.push(name);
+            }
+        });
+        let mut captures = Vec::new();
+        for name in mentioned {
+            let by_reference = match lambda.captures.iter().find(|(captured, ..)| *captured == name) {
+                Some((_, by_reference, _)) => *by_reference,
+                None => lambda.by_reference,
+            };
+            let Some(decl) = self.block_variable(name) else { continue };
+            captures.extend(self.capture(name, &decl, by_reference, span));
+        }
+        if let Some((_, object)) = self.function.this {
+            let this = self.names.this;
+            if let Some(place) = self.this_object(span) {
+                let ty = self.types.pointer(object);
+                let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
+                captures.push(Capture { name: this, ty, declared: QualTy::plain(ty), value });
+            }
+        }
+        captures
+    }
+
+    /// The variable of the current function (or capture of the current lambda) of that name.
+    fn block_variable(&mut self, name: Name) -> Option<LocalDecl> {
+        match self.lookup(name)? {
+            Found::Local(decl @ LocalDecl::Variable { .. }) if self.is_own_variable(&decl) => Some(decl),
+            Found::Local(decl @ LocalDecl::Capture { .. }) => Some(decl),
+            _ => None,
+        }
+    }
+
+    fn capture(&mut self, name: Name, decl: &LocalDecl, by_reference: bool, span: Span) -> Option<Capture> {
+        let place = self.local_value(decl, span);
+        if place.ty.ty.is_error() {
+            return None;
+        }
+        if by_reference && place.is_place {
+            let declared = QualTy::plain(self.types.reference(place.ty, false));
+            let ty = self.types.pointer(place.ty);
+            let value = Expr::value(ExprKind::AddressOf(Box::new(place)), ty, span);
+            return Some(Capture { name, ty, declared, value });
+        }
+        let declared = place.ty.unqualified();
+        let ty = declared.ty;
+        let value = self.whole_value(place);
+        Some(Capture { name, ty, declared, value })
+    }
+
+    /// What a captured name stands for inside of the lambda.
+    pub(super) fn capture_value(
+        &mut self,
+        record: RecordId,
+        field: u32,
+        ty: QualTy,
+        span: Span,
+    ) -> Option<Expr> {
+        let (local, object) = self.function.this?;
+        let owner = self.types.as_record(object.ty)?;
+        if owner != record {
+            self.error("not-captured", span, "this variable is not captured");
+            return None;
+        }
+        let pointer_ty = self.types.pointer(object);
+        let this = Expr::place(ExprKind::Local(local), QualTy::plain(pointer_ty), span);
+        let this = Expr::value(ExprKind::Load(Box::new(this)), pointer_ty, span);
+        let closure = Expr::place(ExprKind::Deref(Box::new(this)), object, span);
+        let raw = self.raw_field(closure, record, field, span);
+        match self.types.referent(ty.ty) {
+            Some(_) => {
+                let pointer = self.rvalue(raw);
+                Some(self.dereference(pointer, span))
+            }
+            None => Some(raw),
+        }
+    }
+
+    /// The captured `this`, inside of a lambda in a method.
+    pub(super) fn captured_this(&mut self) -> Option<Found<'a>> {
+        let (_, object) = self.function.this?;
+        let record = self.types.as_record(object.ty)?;
+        self.record_inst(record).lambda?;
+        let this = self.names.this;
+        self.lookup(this)
+    }
+}
+
+/// Puts a parameter's name in the place of `auto`; false when there is none.
+fn replace_auto(ty: &mut ast::Type, name: Name) -> bool {
+    match &mut ty.kind {
+        TypeKind::Auto => {
+            let span = ty.span;
+            let segment = ast::PathSegment { name, operator: None, args: None, span };
+            ty.kind = TypeKind::Path(ast::Path { global: false, segments: vec![segment], span });
+            true
+        }
+        TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => replace_auto(inner, name),
+        _ => false,
+    }
+}

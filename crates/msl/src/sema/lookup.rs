@@ -1,0 +1,375 @@
+//! Name lookup: what a name means in a scope, a namespace or a class.
+//!
+//! All declarations of a namespace are visible everywhere in it, wherever they stand; that is more
+//! than C++ shows to code above them, and never less. Lookup ends at the first scope that knows the
+//! name; functions of one namespace and of those it uses are one overload set.
+
+use super::checker::{Checker, FnDeclId, LocalDecl, ScopeId, ScopeKind, TArg, address};
+use super::table::{Decl, ItemId, NsId, Tag, tag_of};
+use crate::ast::{self, ItemKind, TemplateParams};
+use crate::hir::{ConstValue, QualTy, RecordId, Ty};
+use crate::token::Name;
+use std::rc::Rc;
+
+/// A class template.
+#[derive(Clone, Debug)]
+pub(super) struct ClassTemplate<'a> {
+    pub(super) primary: &'a ast::Record,
+    pub(super) params: &'a TemplateParams,
+    /// Parameter lists of other declarations, which may have the default arguments.
+    pub(super) others: Rc<[&'a TemplateParams]>,
+    pub(super) scope: ScopeId,
+}
+
+/// An alias template.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AliasTemplate<'a> {
+    pub(super) alias: &'a ast::TypeAlias,
+    pub(super) params: &'a TemplateParams,
+    pub(super) scope: ScopeId,
+}
+
+/// A variable or variable template with static storage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VarDecl<'a> {
+    pub(super) variable: &'a ast::Variable,
+    pub(super) template: Option<&'a TemplateParams>,
+    pub(super) scope: ScopeId,
+}
+
+/// Templates the language itself has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BuiltinTemplate {
+    /// `vec<T, N>`
+    Vec,
+    /// `packed_vec<T, N>`
+    PackedVec,
+    /// `matrix<T, C, R>`
+    Matrix,
+}
+
+/// What a name means.
+#[derive(Clone, Debug)]
+pub(super) enum Found<'a> {
+    Local(LocalDecl),
+    TArg(TArg),
+    Type(QualTy),
+    /// The name of a class inside of itself.
+    Injected(RecordId),
+    BuiltinTemplate(BuiltinTemplate),
+    ClassTemplate(ClassTemplate<'a>),
+    AliasTemplate(AliasTemplate<'a>),
+    Functions(Rc<[FnDeclId]>),
+    Variable(VarDecl<'a>),
+    Enumerator(Ty, ConstValue),
+    /// A data member: the class it was found in and the way through anonymous members.
+    Field(RecordId, Rc<[u32]>),
+    Namespace(NsId),
+    /// Already reported.
+    Error,
+}
+
+impl<'a> Checker<'a> {
+    /// Looks a name up from the current scope outwards.
+    pub(super) fn lookup(&mut self, name: Name) -> Option<Found<'a>> {
+        let mut at = Some(self.scope);
+        while let Some(scope) = at {
+            let data = &self.scopes[scope.0 as usize];
+            at = data.parent;
+            match &data.kind {
+                ScopeKind::Block(names) => {
+                    if let Some(decl) = names.get(&name) {
+                        return Some(Found::Local(self.pick_local(decl.clone())));
+                    }
+                    if let Some(found) = self.lookup_in_block_usings(scope, name) {
+                        return Some(found);
+                    }
+                }
+                ScopeKind::Template(bindings) => {
+                    if let Some((_, arg)) = bindings.iter().find(|(n, _)| *n == name) {
+                        return Some(Found::TArg(self.pick_arg(arg.clone())));
+                    }
+                }
+                &ScopeKind::Record(record) => {
+                    if let Some(found) = self.lookup_in_record(record, name) {
+                        return Some(found);
+                    }
+                }
+                &ScopeKind::Namespace(ns) => {
+                    if let Some(found) = self.lookup_in_namespace(ns, name) {
+                        return Some(found);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn lookup_in_block_usings(&mut self, scope: ScopeId, name: Name) -> Option<Found<'a>> {
+        if let Some((.., found)) =
+            self.block_usings.iter().find(|(at, known, _)| *at == scope && *known == name)
+        {
+            return Some(found.clone());
+        }
+        let spaces: Vec<NsId> =
+            self.block_directives.iter().filter(|(at, _)| *at == scope).map(|&(_, ns)| ns).collect();
+        spaces.into_iter().find_map(|ns| self.lookup_in_namespace(ns, name))
+    }
+
+    /// The element of a pack that the expansion at hand means.
+    fn pick_local(&self, decl: LocalDecl) -> LocalDecl {
+        match (&decl, self.pack_index) {
+            (LocalDecl::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(decl),
+            _ => decl,
+        }
+    }
+
+    fn pick_arg(&self, arg: TArg) -> TArg {
+        match (&arg, self.pack_index) {
+            (TArg::Pack(elements), Some(n)) => elements.get(n).cloned().unwrap_or(arg),
+            _ => arg,
+        }
+    }
+
+    /// Looks a name up in a namespace and those whose names show in it.
+    pub(super) fn lookup_in_namespace(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
+        if let Some(found) = self.ns_lookups.get(&(ns, name)) {
+            return found.clone();
+        }
+        let found = self.lookup_in_namespace_uncached(ns, name);
+        self.ns_lookups.insert((ns, name), found.clone());
+        found
+    }
+
+    fn lookup_in_namespace_uncached(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
+        if ns == NsId::GLOBAL || self.table.prefix(ns) == "metal::" {
+            if let Some(ty) = super::type_names::builtin_type(&mut self.types, name.as_str()) {
+                return Some(Found::Type(QualTy::plain(ty)));
+            }
+            if let Some(template) = self.builtin_template(name) {
+                return Some(Found::BuiltinTemplate(template));
+            }
+        }
+        let mut visited = vec![ns];
+        let mut next = 0;
+        let mut decls = Vec::new();
+        while next < visited.len() {
+            let at = visited[next];
+            next += 1;
+            self.table.own_decls(at, name, &mut |decl| decls.push((decl, at)));
+            let mut directives = Vec::new();
+            self.table.directives(at, &mut directives);
+            visited.extend(directives.into_iter().filter(|ns| !visited.contains(ns)).collect::<Vec<_>>());
+        }
+        self.found_in_decls(&decls, name)
+    }
+
+    fn builtin_template(&self, name: Name) -> Option<BuiltinTemplate> {
+        if name == self.names.vec {
+            Some(BuiltinTemplate::Vec)
+        } else if name == self.names.packed_vec {
+            Some(BuiltinTemplate::PackedVec)
+        } else if name == self.names.matrix {
+            Some(BuiltinTemplate::Matrix)
+        } else {
+            None
+        }
+    }
+
+    fn found_in_decls(&mut self, decls: &[(Decl, NsId)], name: Name) -> Option<Found<'a>> {
+        let mut functions: Vec<FnDeclId> = Vec::new();
+        for &(decl, _) in decls {
+            match decl {
+                Decl::Item(id) => {
+                    if let ItemKind::Function(function) = &self.entry(id).item.kind {
+                        // Full specialisations are found through their primary template.
+                        let entry = self.entry(id);
+                        let specialises = entry.item.template.as_ref().is_some_and(|t| t.params.is_empty());
+                        if !specialises {
+                            let scope = self.scope_of_item(id);
+                            functions.push(self.fn_decl(
+                                function,
+                                entry.item.template.as_ref(),
+                                scope,
+                                None,
+                                entry.math_mode,
+                            ));
+                        }
+                    }
+                }
+                Decl::Using(id) => {
+                    if let Some(Found::Functions(more)) = self.follow_using(id) {
+                        functions.extend(more.iter());
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !functions.is_empty() {
+            let mut unique = Vec::with_capacity(functions.len());
+            for id in functions {
+                if !unique.contains(&id) {
+                    unique.push(id);
+                }
+            }
+            return Some(Found::Functions(unique.into()));
+        }
+        self.found_record(decls)
+            .or_else(|| decls.iter().find_map(|&(decl, _)| self.found_in_decl(decl, name)))
+    }
+
+    fn follow_using(&mut self, id: ItemId) -> Option<Found<'a>> {
+        let ItemKind::UsingDeclaration(path) = &self.entry(id).item.kind else { return None };
+        let scope = self.scope_of_item(id);
+        let (last, front) = path.segments.split_last()?;
+        if front.is_empty() {
+            return self.lookup_in_namespace(NsId::GLOBAL, last.name);
+        }
+        let scope_path = ast::Path { global: path.global, segments: front.to_vec(), span: path.span };
+        let from = self.enclosing_namespace(scope);
+        let ns = self.table.find_namespace(from, &scope_path)?;
+        self.lookup_in_namespace(ns, last.name)
+    }
+
+    /// A record declared several times is the one that is defined.
+    fn found_record(&mut self, decls: &[(Decl, NsId)]) -> Option<Found<'a>> {
+        let mut best: Option<(ItemId, &'a ast::Record)> = None;
+        let mut others = Vec::new();
+        for &(decl, _) in decls {
+            let Decl::Item(id) = decl else { continue };
+            let entry = self.entry(id);
+            let ItemKind::Record(record) = &entry.item.kind else { continue };
+            others.extend(entry.item.template.as_ref());
+            if best.is_none_or(|(_, known)| known.members.is_none() && record.members.is_some()) {
+                best = Some((id, record));
+            }
+        }
+        let (id, record) = best?;
+        let scope = self.scope_of_item(id);
+        Some(self.record_found(record, self.entry(id).item.template.as_ref(), others, scope))
+    }
+
+    pub(super) fn record_found(
+        &mut self,
+        record: &'a ast::Record,
+        template: Option<&'a TemplateParams>,
+        others: Vec<&'a TemplateParams>,
+        scope: ScopeId,
+    ) -> Found<'a> {
+        match template {
+            Some(params) => {
+                Found::ClassTemplate(ClassTemplate { primary: record, params, others: others.into(), scope })
+            }
+            None => Found::Type(QualTy::plain(self.plain_record(record, scope))),
+        }
+    }
+
+    fn found_in_decl(&mut self, decl: Decl, name: Name) -> Option<Found<'a>> {
+        match decl {
+            Decl::Namespace(ns) => Some(Found::Namespace(ns)),
+            Decl::Using(id) => self.follow_using(id),
+            Decl::Enumerator(id, n) => {
+                let scope = self.scope_of_item(id);
+                let enumeration = self.enum_of_item(id)?;
+                Some(self.enumerator(enumeration, scope, n))
+            }
+            Decl::Tag(id) => {
+                let scope = self.scope_of_item(id);
+                match self.tag_of_item(id)? {
+                    Tag::Record(record) => Some(Found::Type(QualTy::plain(self.plain_record(record, scope)))),
+                    Tag::Enum(enumeration) => {
+                        Some(Found::Type(QualTy::plain(self.enum_ty(enumeration, scope))))
+                    }
+                }
+            }
+            Decl::Item(id) => {
+                let scope = self.scope_of_item(id);
+                let entry = self.entry(id);
+                let template = entry.item.template.as_ref();
+                match &entry.item.kind {
+                    ItemKind::Enum(enumeration) => {
+                        Some(Found::Type(QualTy::plain(self.enum_ty(enumeration, scope))))
+                    }
+                    ItemKind::Alias(alias) => Some(self.alias_found(alias, template, scope)),
+                    ItemKind::Variable(variable) => {
+                        Some(Found::Variable(VarDecl { variable, template, scope }))
+                    }
+                    _ => {
+                        let _ = name;
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn alias_found(
+        &mut self,
+        alias: &'a ast::TypeAlias,
+        template: Option<&'a TemplateParams>,
+        scope: ScopeId,
+    ) -> Found<'a> {
+        if let Some(params) = template {
+            return Found::AliasTemplate(AliasTemplate { alias, params, scope });
+        }
+        let key = (address(alias), scope);
+        if self.alias_stack.contains(&key) {
+            self.error(
+                "recursive-alias",
+                alias.ty.span,
+                format!("`{}` is defined in terms of itself", alias.name),
+            );
+            return Found::Error;
+        }
+        self.alias_stack.push(key);
+        let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
+        self.alias_stack.pop();
+        Found::Type(ty)
+    }
+
+    fn tag_of_item(&self, id: ItemId) -> Option<Tag<'a>> {
+        match &self.entry(id).item.kind {
+            ItemKind::Alias(alias) => tag_of(&alias.ty),
+            ItemKind::Variable(variable) => tag_of(&variable.ty),
+            _ => None,
+        }
+    }
+
+    fn enum_of_item(&self, id: ItemId) -> Option<&'a ast::Enum> {
+        match &self.entry(id).item.kind {
+            ItemKind::Enum(enumeration) => Some(enumeration),
+            _ => match self.tag_of_item(id)? {
+                Tag::Enum(enumeration) => Some(enumeration),
+                Tag::Record(_) => None,
+            },
+        }
+    }
+
+    /// The nearest known name, for "did you mean".
+    pub(super) fn suggestion(&mut self, name: Name) -> Option<String> {
+        let mut known = Vec::new();
+        let mut at = Some(self.scope);
+        while let Some(scope) = at {
+            let data = &self.scopes[scope.0 as usize];
+            at = data.parent;
+            match &data.kind {
+                ScopeKind::Block(names) => {
+                    let mut own: Vec<Name> = names.keys().copied().collect();
+                    own.sort_by_key(|name| name.as_str());
+                    known.extend(own);
+                }
+                ScopeKind::Template(bindings) => known.extend(bindings.iter().map(|(name, _)| *name)),
+                ScopeKind::Record(record) => known.extend(self.records[record.0 as usize].member_names()),
+                &ScopeKind::Namespace(ns) => {
+                    let mut directives = vec![ns];
+                    self.table.directives(ns, &mut directives);
+                    for ns in directives {
+                        self.table.names(ns, &mut known);
+                    }
+                }
+            }
+        }
+        let texts = known.iter().map(|name| name.as_str()).filter(|text| !text.starts_with("__"));
+        anymetal_diag::suggest(name.as_str(), texts).map(str::to_owned)
+    }
+}

@@ -1,0 +1,262 @@
+//! Member access, swizzles and indexing.
+
+use super::call::Arg;
+use super::checker::Checker;
+use super::lookup::Found;
+use crate::ast;
+use crate::hir::{ConstValue, Expr, ExprKind, QualTy, RecordId, Ty, TyKind};
+use anymetal_diag::Span;
+
+impl<'a> Checker<'a> {
+    pub(super) fn member_expr(
+        &mut self,
+        base: &'a ast::Expr,
+        arrow: bool,
+        member: &'a ast::Path,
+        span: Span,
+    ) -> Expr {
+        let object = self.member_object(base, arrow);
+        if object.ty.ty.is_error() {
+            return object;
+        }
+        self.member_of(object, member, span)
+    }
+
+    /// A member of a checked object.
+    pub(super) fn member_of(&mut self, object: Expr, member: &'a ast::Path, span: Span) -> Expr {
+        if let Some(record) = self.types.as_record(object.ty.ty) {
+            return match self.member_target(record, member) {
+                Some(found) => self.member_value(object, found, span),
+                None => self.poison(span),
+            };
+        }
+        let name = member.segments.last().map_or("", |segment| segment.name.as_str());
+        if self.types.as_vector(object.ty.ty).is_some() {
+            return self.swizzle(object, name, span);
+        }
+        let shown = self.show(object.ty);
+        self.error("no-members", span, format!("`{name}`: a value of type `{shown}` has no members"));
+        self.poison(span)
+    }
+
+    /// The object before `.` or what the pointer before `->` points to.
+    pub(super) fn member_object(&mut self, base: &'a ast::Expr, arrow: bool) -> Expr {
+        let object = self.expr(base);
+        if object.ty.ty.is_error() {
+            return object;
+        }
+        let span = base.span;
+        if !arrow {
+            let is_record = self.types.as_record(object.ty.ty).is_some();
+            return if is_record { self.materialize(object) } else { object };
+        }
+        let pointer = if self.types.as_record(object.ty.ty).is_some() {
+            let name = self.names.arrow_operator;
+            match self.operator_call(name, vec![object], span) {
+                Some(pointer) => pointer,
+                None => {
+                    self.error("not-a-pointer", span, "`->` needs a pointer");
+                    return self.poison(span);
+                }
+            }
+        } else {
+            object
+        };
+        let pointer = self.rvalue(pointer);
+        if self.types.pointee(pointer.ty.ty).is_none() && !pointer.ty.ty.is_error() {
+            let shown = self.show(pointer.ty);
+            self.error("not-a-pointer", span, format!("`->` needs a pointer, not a `{shown}`"));
+            return self.poison(span);
+        }
+        self.dereference(pointer, span)
+    }
+
+    /// What a found member of a class means for an object.
+    pub(super) fn member_value(&mut self, object: Expr, found: Found<'a>, span: Span) -> Expr {
+        match found {
+            Found::Field(record, path) => self.field_place(object, record, &path, span),
+            Found::Variable(decl) => match self.variable_global(decl, None, span) {
+                Some(global) => self.global_value(global, span),
+                None => self.poison(span),
+            },
+            Found::Enumerator(ty, value) => Expr::value(ExprKind::Const(value), ty, span),
+            Found::Error => self.poison(span),
+            Found::Functions(_) => {
+                self.error("method-value", span, "a method can only be called");
+                self.poison(span)
+            }
+            _ => {
+                self.error("not-a-value", span, "this member is not a value");
+                self.poison(span)
+            }
+        }
+    }
+
+    fn field_place(&mut self, object: Expr, record: RecordId, path: &[u32], span: Span) -> Expr {
+        let object = self.materialize(object);
+        let class = self.record_inst(record).ty;
+        let mut place = self.upcast_place(object, class);
+        let mut at = record;
+        for &index in path {
+            let Some(field) = self.types.record(at).fields.get(index as usize) else {
+                return self.poison(span);
+            };
+            let (ty, is_reference) = (field.ty, field.is_reference);
+            let qual = QualTy {
+                ty: ty.ty,
+                is_const: place.ty.is_const || ty.is_const,
+                is_volatile: place.ty.is_volatile || ty.is_volatile,
+                space: place.ty.space,
+            };
+            place = Expr::place(ExprKind::Field(Box::new(place), at, index), qual, span);
+            if is_reference {
+                let pointer = self.rvalue(place);
+                place = self.dereference(pointer, span);
+            }
+            if let Some(inner) = self.types.as_record(ty.ty) {
+                at = inner;
+            }
+        }
+        place
+    }
+
+    /// The places of a class's members by index, for initialisation: references stay pointers.
+    pub(super) fn raw_field(&mut self, object: Expr, record: RecordId, index: u32, span: Span) -> Expr {
+        let ty = self.types.record(record).fields[index as usize].ty;
+        let qual = QualTy { ty: ty.ty, is_const: false, is_volatile: false, space: object.ty.space };
+        Expr::place(ExprKind::Field(Box::new(object), record, index), qual, span)
+    }
+
+    fn swizzle(&mut self, object: Expr, name: &str, span: Span) -> Expr {
+        let Some((elem, len)) = self.types.as_vector(object.ty.ty) else { return self.poison(span) };
+        let pick = |set: &str| -> Option<Vec<u8>> {
+            name.chars().map(|c| set.find(c).map(|n| n as u8).filter(|&n| n < len)).collect()
+        };
+        let picks = pick("xyzw").or_else(|| pick("rgba")).filter(|picks| (1..=4).contains(&picks.len()));
+        let Some(picks) = picks else {
+            let shown = self.show(object.ty.unqualified());
+            self.error("bad-swizzle", span, format!("`{name}` does not name elements of `{shown}`"));
+            return self.poison(span);
+        };
+        let ty = self.types.vector_or_scalar(elem, picks.len() as u8);
+        self.pick_elements(object, picks, ty, span)
+    }
+
+    fn pick_elements(&mut self, object: Expr, picks: Vec<u8>, ty: Ty, span: Span) -> Expr {
+        // A swizzle of a swizzle picks from the inner one's base.
+        if let ExprKind::Swizzle(base, inner) = object.kind {
+            let composed = picks.iter().map(|&n| inner[usize::from(n)]).collect();
+            return Expr {
+                kind: ExprKind::Swizzle(base, composed),
+                ty: object.ty.with_ty(ty),
+                is_place: object.is_place,
+                span,
+            };
+        }
+        let (qual, is_place) = (object.ty.with_ty(ty), object.is_place);
+        Expr { kind: ExprKind::Swizzle(Box::new(object), picks), ty: qual, is_place, span }
+    }
+
+    // --- indexing
+
+    pub(super) fn index_expr(&mut self, base: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Expr {
+        let object = self.expr(base);
+        if let Some(record) = self.types.as_record(object.ty.ty) {
+            let name = self.names.index_operator;
+            if self.complete_record(record, span)
+                && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
+            {
+                let arg = self.call_arg(index);
+                if matches!(&arg, Arg::Expr(expr) if expr.ty.ty.is_error()) {
+                    return self.poison(span);
+                }
+                return self.overloaded_call("operator[]", &decls, None, Some(object), vec![arg], span);
+            }
+        }
+        let index = self.expr(index);
+        if object.ty.ty.is_error() || index.ty.ty.is_error() {
+            return self.poison(span);
+        }
+        let object = self.to_builtin_operand(object);
+        let index = self.to_builtin_operand(index);
+        let index = self.rvalue(index);
+        if self.arithmetic_scalar(index.ty.ty).is_none_or(|scalar| scalar.is_float()) {
+            let shown = self.show(index.ty);
+            self.error("bad-index", index.span, format!("a value of type `{shown}` is no index"));
+            return self.poison(span);
+        }
+        self.index_checked(object, index, span)
+    }
+
+    /// Indexing with a checked integer value.
+    pub(super) fn index_checked(&mut self, object: Expr, index: Expr, span: Span) -> Expr {
+        match *self.types.kind(object.ty.ty) {
+            TyKind::Array(elem, _) => {
+                let object = self.materialize(object);
+                let index = self.index_value(index);
+                let qual = object.ty.with_ty(elem);
+                Expr::place(ExprKind::Element(Box::new(object), Box::new(index)), qual, span)
+            }
+            TyKind::Pointer(to) => {
+                if to.ty == Ty::VOID || !self.complete_type(to.ty, span) {
+                    self.error("bad-index", span, "a pointer to `void` cannot be indexed");
+                    return self.poison(span);
+                }
+                let ty = object.ty.ty;
+                let pointer = self.rvalue(object);
+                let index = self.index_value(index);
+                let at = Expr::value(ExprKind::PointerAdd(Box::new(pointer), Box::new(index)), ty, span);
+                Expr::place(ExprKind::Deref(Box::new(at)), to, span)
+            }
+            TyKind::Vector { elem, len, .. } => {
+                let qual = object.ty.with_ty(Ty::scalar(elem));
+                if let Some(n) = self.literal_index(&index, len, span) {
+                    return self.pick_elements(object, vec![n], Ty::scalar(elem), span);
+                }
+                let index = self.small_index(index);
+                let is_place = object.is_place;
+                Expr {
+                    kind: ExprKind::VectorElement(Box::new(object), Box::new(index)),
+                    ty: qual,
+                    is_place,
+                    span,
+                }
+            }
+            TyKind::Matrix { elem, rows, .. } => {
+                let column = self.types.vector(elem, rows);
+                let index = self.small_index(index);
+                let (qual, is_place) = (object.ty.with_ty(column), object.is_place);
+                Expr { kind: ExprKind::Column(Box::new(object), Box::new(index)), ty: qual, is_place, span }
+            }
+            _ => {
+                let shown = self.show(object.ty);
+                self.error("not-indexable", span, format!("a value of type `{shown}` cannot be indexed"));
+                self.poison(span)
+            }
+        }
+    }
+
+    fn literal_index(&mut self, index: &Expr, len: u8, span: Span) -> Option<u8> {
+        let ExprKind::Const(value @ ConstValue::Scalar(_)) = &index.kind else { return None };
+        let n = self.integer_of(index.ty.ty, value)?;
+        if n < 0 || n >= i128::from(len) {
+            self.report(anymetal_diag::Diagnostic::warning(
+                "index-out-of-range",
+                span,
+                format!("index {n} is outside of a vector of {len} elements"),
+            ));
+        }
+        Some(n.rem_euclid(i128::from(len)) as u8)
+    }
+
+    /// An integer of any type as `int` or `uint`.
+    fn small_index(&mut self, index: Expr) -> Expr {
+        let span = index.span;
+        match self.arithmetic_scalar(index.ty.ty) {
+            Some(crate::hir::ScalarTy::U32) => {
+                self.cast_value(crate::hir::CastKind::Convert, index, Ty::UINT, span)
+            }
+            _ => self.cast_value(crate::hir::CastKind::Convert, index, Ty::INT, span),
+        }
+    }
+}

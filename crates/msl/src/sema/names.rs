@@ -1,0 +1,39 @@
+//! Names that sema itself must know, interned once per check.
+
+use crate::token::Name;
+
+macro_rules! known_names {
+    ($($field:ident = $text:literal,)*) => {
+        /// See the module's documentation.
+        #[derive(Debug)]
+        pub(super) struct KnownNames {
+            $(pub(super) $field: Name,)*
+        }
+
+        impl KnownNames {
+            pub(super) fn new() -> Self {
+                Self { $($field: Name::new($text),)* }
+            }
+        }
+    };
+}
+
+known_names! {
+    metal = "metal",
+    vec = "vec",
+    packed_vec = "packed_vec",
+    matrix = "matrix",
+    constructor = "(constructor)",
+    conversion = "(conversion)",
+    call_operator = "operator()",
+    index_operator = "operator[]",
+    assign_operator = "operator=",
+    arrow_operator = "operator->",
+    this = "this",
+    is_function_constant_defined = "is_function_constant_defined",
+    host_name = "host_name",
+    buffer = "buffer",
+    threadgroup = "threadgroup",
+    function_constant = "function_constant",
+    max_total_threads = "max_total_threads_per_threadgroup",
+}

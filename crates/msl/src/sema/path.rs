@@ -1,0 +1,212 @@
+//! Qualified names: `a::b<T>::template c<4>`, segment by segment.
+
+use super::checker::{Checker, LocalDecl, TArg};
+use super::lookup::Found;
+use super::spelling;
+use super::table::{NsId, operator_key};
+use crate::ast::{self, Path, PathSegment};
+use crate::hir::{QualTy, TyKind};
+use crate::token::Name;
+use anymetal_diag::{Diagnostic, Span};
+
+/// What a path leads to.
+#[derive(Debug)]
+pub(super) struct Target<'a> {
+    pub(super) found: Found<'a>,
+    /// Template arguments of the last segment that are not applied yet: those of function and variable
+    /// templates.
+    pub(super) args: Option<&'a [ast::TemplateArg]>,
+    /// Whether there was a `::`.
+    pub(super) qualified: bool,
+}
+
+/// Why a path leads nowhere.
+#[derive(Debug)]
+pub(super) enum Miss {
+    /// Already said.
+    Reported,
+    /// There is no such name; `within` is what it was looked for in.
+    Unknown { name: Name, span: Span, within: Option<String> },
+}
+
+/// The name a segment is looked up by.
+pub(super) fn segment_key(segment: &PathSegment) -> Name {
+    segment.operator.as_ref().map_or(segment.name, operator_key)
+}
+
+impl<'a> Checker<'a> {
+    /// Resolves a path; reports everything except an unknown name.
+    pub(super) fn resolve_path(&mut self, path: &'a Path) -> Result<Target<'a>, Miss> {
+        let Some((first, rest)) = path.segments.split_first() else { return Err(Miss::Reported) };
+        let key = segment_key(first);
+        let found = if path.global { self.lookup_in_namespace(NsId::GLOBAL, key) } else { self.lookup(key) };
+        let Some(found) = found else {
+            return Err(Miss::Unknown { name: key, span: first.span, within: None });
+        };
+        let mut target = self.apply_segment_args(found, first)?;
+        target.qualified = path.global;
+        for segment in rest {
+            let found = self.lookup_member_of(target, segment)?;
+            target = self.apply_segment_args(found, segment)?;
+            target.qualified = true;
+        }
+        Ok(target)
+    }
+
+    /// Resolves `decltype(e)::a::b`: a path that starts inside a type.
+    pub(super) fn resolve_in_type(&mut self, ty: QualTy, path: &'a Path) -> Result<Target<'a>, Miss> {
+        let ty = self.types.referent(ty.ty).unwrap_or(ty);
+        let mut target = Target { found: Found::Type(ty), args: None, qualified: true };
+        for segment in &path.segments {
+            let found = self.lookup_member_of(target, segment)?;
+            target = self.apply_segment_args(found, segment)?;
+            target.qualified = true;
+        }
+        Ok(target)
+    }
+
+    /// Looks a segment up in what the segments before it mean.
+    fn lookup_member_of(&mut self, outer: Target<'a>, segment: &'a PathSegment) -> Result<Found<'a>, Miss> {
+        let key = segment_key(segment);
+        let ty = match outer.found {
+            Found::Namespace(ns) => {
+                return self.lookup_in_namespace(ns, key).ok_or_else(|| Miss::Unknown {
+                    name: key,
+                    span: segment.span,
+                    within: Some(format!("namespace `{}`", self.table.prefix(ns).trim_end_matches("::"))),
+                });
+            }
+            Found::Error => return Err(Miss::Reported),
+            found => match self.type_of_found(&found) {
+                Some(ty) => ty,
+                None => {
+                    let message =
+                        format!("what stands before `::{}` is neither a namespace nor a type", segment.name);
+                    self.error("not-a-scope", segment.span, message);
+                    return Err(Miss::Reported);
+                }
+            },
+        };
+        self.lookup_in_type(ty, key, segment.span)
+    }
+
+    /// Looks a member up in a class or enumeration.
+    pub(super) fn lookup_in_type(&mut self, ty: QualTy, key: Name, span: Span) -> Result<Found<'a>, Miss> {
+        match *self.types.kind(ty.ty) {
+            TyKind::Error => Err(Miss::Reported),
+            TyKind::Record(record) => self.lookup_in_record(record, key).ok_or_else(|| Miss::Unknown {
+                name: key,
+                span,
+                within: Some(format!("`{}`", self.show(ty.unqualified()))),
+            }),
+            TyKind::Enum(_) => self.enumerator_by_name(ty.ty, key).ok_or_else(|| Miss::Unknown {
+                name: key,
+                span,
+                within: Some(format!("`{}`", self.show(ty.unqualified()))),
+            }),
+            _ => {
+                let message = format!("type `{}` has no members: it is not a class", self.show(ty));
+                self.error("not-a-class", span, message);
+                Err(Miss::Reported)
+            }
+        }
+    }
+
+    /// The type, if it is one.
+    pub(super) fn type_of_found(&self, found: &Found<'a>) -> Option<QualTy> {
+        match found {
+            Found::Type(ty) | Found::TArg(TArg::Type(ty)) | Found::Local(LocalDecl::Type(ty)) => Some(*ty),
+            Found::Injected(record) => Some(QualTy::plain(self.records[record.0 as usize].ty)),
+            _ => None,
+        }
+    }
+
+    fn apply_segment_args(&mut self, found: Found<'a>, segment: &'a PathSegment) -> Result<Target<'a>, Miss> {
+        let Some(args) = &segment.args else {
+            return Ok(Target { found, args: None, qualified: false });
+        };
+        let span = segment.span;
+        let found = match found {
+            Found::ClassTemplate(template) => {
+                let explicit = self.explicit_args(args);
+                match self.class_from_args(&template, explicit, span) {
+                    Some(ty) => Found::Type(QualTy::plain(ty)),
+                    None => return Err(Miss::Reported),
+                }
+            }
+            Found::Injected(record) => match self.records[record.0 as usize].template.clone() {
+                Some(template) => {
+                    let explicit = self.explicit_args(args);
+                    match self.class_from_args(&template, explicit, span) {
+                        Some(ty) => Found::Type(QualTy::plain(ty)),
+                        None => return Err(Miss::Reported),
+                    }
+                }
+                None => return Err(self.no_template(segment)),
+            },
+            Found::AliasTemplate(template) => {
+                let explicit = self.explicit_args(args);
+                match self.alias_from_args(template, explicit, span) {
+                    Some(ty) => Found::Type(ty),
+                    None => return Err(Miss::Reported),
+                }
+            }
+            Found::BuiltinTemplate(template) => {
+                let explicit = self.explicit_args(args);
+                match self.builtin_from_args(template, &explicit, span) {
+                    Some(ty) => Found::Type(QualTy::plain(ty)),
+                    None => return Err(Miss::Reported),
+                }
+            }
+            Found::Functions(_) | Found::Variable(_) => {
+                return Ok(Target { found, args: Some(args), qualified: false });
+            }
+            Found::Error => return Err(Miss::Reported),
+            _ => return Err(self.no_template(segment)),
+        };
+        Ok(Target { found, args: None, qualified: false })
+    }
+
+    fn no_template(&mut self, segment: &PathSegment) -> Miss {
+        self.error("not-a-template", segment.span, format!("`{}` is not a template", segment.name));
+        Miss::Reported
+    }
+
+    /// Reports a miss.
+    pub(super) fn report_miss(&mut self, miss: Miss, what: &str) {
+        let Miss::Unknown { name, span, within } = miss else { return };
+        let mut diagnostic = match within {
+            Some(within) => {
+                Diagnostic::error("unknown-member", span, format!("no {what} named `{name}` in {within}"))
+            }
+            None => Diagnostic::error("unknown-name", span, format!("unknown {what} `{name}`")),
+        };
+        if let Some(near) = self.suggestion(name) {
+            diagnostic = diagnostic.with_hint(format!("did you mean `{near}`?"));
+        }
+        self.report(diagnostic);
+    }
+
+    /// Resolves a path that must name a type.
+    pub(super) fn resolve_type_path(&mut self, path: &'a Path) -> Option<QualTy> {
+        let target = match self.resolve_path(path) {
+            Ok(target) => target,
+            Err(miss) => {
+                self.report_miss(miss, "type");
+                return None;
+            }
+        };
+        if let Some(ty) = self.type_of_found(&target.found) {
+            return Some(ty);
+        }
+        let message = match target.found {
+            Found::Error => return None,
+            Found::ClassTemplate(_) | Found::AliasTemplate(_) | Found::BuiltinTemplate(_) => {
+                format!("template `{}` needs template arguments here", spelling::path(path))
+            }
+            _ => format!("`{}` is not a type", spelling::path(path)),
+        };
+        self.error("not-a-type", path.span, message);
+        None
+    }
+}

@@ -1,0 +1,112 @@
+//! What a kernel reaches: checks the bodies of all functions it calls and collects the program.
+
+use super::checker::Checker;
+use super::walk;
+use crate::hir::{
+    Block, Expr, ExprKind, FuncId, Function, FunctionConstantId, GlobalId, Kernel, KernelParamKind, Program,
+    ThreadgroupVarId,
+};
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
+
+/// Old ids to new ones, in the order they are met.
+#[derive(Debug)]
+struct Renumbered<T> {
+    ids: FxHashMap<T, u32>,
+    order: Vec<T>,
+}
+
+impl<T: Copy + Eq + Hash> Renumbered<T> {
+    fn new() -> Self {
+        Self { ids: FxHashMap::default(), order: Vec::new() }
+    }
+
+    fn id(&mut self, old: T) -> u32 {
+        if let Some(&id) = self.ids.get(&old) {
+            return id;
+        }
+        let id = self.order.len() as u32;
+        self.ids.insert(old, id);
+        self.order.push(old);
+        id
+    }
+}
+
+/// The functions an expression tree calls.
+fn callees(block: &Block, out: &mut Vec<FuncId>) {
+    walk::each_in_block(block, &mut |expr| {
+        if let ExprKind::Call(func, _) | ExprKind::Construct(func, _) = expr.kind {
+            out.push(func);
+        }
+    });
+}
+
+impl<'a> Checker<'a> {
+    /// Checks a function's body and those of everything it calls.
+    pub(super) fn check_reachable(&mut self, root: FuncId) {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut work = vec![root];
+        while let Some(func) = work.pop() {
+            if !seen.insert(func) || self.gave_up {
+                continue;
+            }
+            self.ensure_body(func);
+            if let Some(function) = self.inst(func).hir.clone() {
+                let mut called = Vec::new();
+                callees(&function.body, &mut called);
+                // The first call is checked first.
+                work.extend(called.into_iter().rev().filter(|func| !seen.contains(func)));
+            }
+        }
+    }
+
+    /// The finished program of a kernel without errors.
+    pub(super) fn program(mut self, root: FuncId, mut kernel: Kernel) -> Option<Program> {
+        let mut functions = Renumbered::new();
+        let mut globals = Renumbered::new();
+        let mut threadgroup = Renumbered::new();
+        let mut constants = Renumbered::new();
+        functions.id(root);
+        let mut rename = |functions: &mut Renumbered<FuncId>, expr: &mut Expr| match &mut expr.kind {
+            ExprKind::Call(func, _) | ExprKind::Construct(func, _) => *func = FuncId(functions.id(*func)),
+            ExprKind::Global(id) => *id = GlobalId(globals.id(*id)),
+            ExprKind::Threadgroup(id) => *id = ThreadgroupVarId(threadgroup.id(*id)),
+            ExprKind::FunctionConstant(id) | ExprKind::FunctionConstantDefined(id) => {
+                *id = FunctionConstantId(constants.id(*id));
+            }
+            _ => {}
+        };
+        for param in &mut kernel.params {
+            if let KernelParamKind::Buffer { enabled: Some(enabled), .. }
+            | KernelParamKind::ThreadgroupMemory { enabled: Some(enabled), .. } = &mut param.kind
+            {
+                walk::each_expr_mut(enabled, &mut |expr| rename(&mut functions, expr));
+            }
+        }
+        let mut done: Vec<Function> = Vec::new();
+        while done.len() < functions.order.len() {
+            let old = functions.order[done.len()];
+            self.ensure_body(old);
+            let mut function = Function::clone(self.inst(old).hir.as_ref()?);
+            walk::each_in_block_mut(&mut function.body, &mut |expr| rename(&mut functions, expr));
+            done.push(function);
+        }
+        kernel.function = FuncId(0);
+        Some(Program {
+            types: self.types,
+            functions: done,
+            globals: globals.order.iter().map(|id| self.hir_globals[id.0 as usize].clone()).collect(),
+            threadgroup_vars: threadgroup
+                .order
+                .iter()
+                .map(|id| self.threadgroup_vars[id.0 as usize].clone())
+                .collect(),
+            function_constants: constants
+                .order
+                .iter()
+                .map(|id| self.function_constants[id.0 as usize].clone())
+                .collect(),
+            kernel,
+        })
+    }
+}

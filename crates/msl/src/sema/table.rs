@@ -1,0 +1,421 @@
+//! The symbol table: which names each namespace declares, before anything is checked.
+//!
+//! It is built in layers: one for the library, made once per process and shared, and one for each
+//! user's program, which may re-open the library's namespaces. A layer owns its declarations; ids run
+//! on from the layer below, so that one id space covers both. Invariant: a layer is immutable once
+//! built, and nothing in it depends on types.
+
+use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, OperatorName, Path, Record, Type, TypeKind};
+use crate::token::{MathMode, Name};
+use anymetal_diag::{Diagnostic, Sink};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// A declaration of either layer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct ItemId(pub(super) u32);
+
+/// A namespace of either layer; 0 is the global one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct NsId(pub(super) u32);
+
+impl NsId {
+    pub(super) const GLOBAL: Self = Self(0);
+}
+
+/// What a name in a namespace stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Decl {
+    /// The declaration itself.
+    Item(ItemId),
+    /// The n-th enumerator of the enumeration that the item declares.
+    Enumerator(ItemId, u32),
+    /// The record or enumeration written inside the type of an alias or variable.
+    Tag(ItemId),
+    /// A namespace.
+    Namespace(NsId),
+    /// `using a::b;`
+    Using(ItemId),
+}
+
+/// A declaration and where it stands.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) item: Item,
+    pub(super) ns: NsId,
+    pub(super) math_mode: Option<MathMode>,
+}
+
+/// The names of one namespace, as far as one layer declares them.
+#[derive(Debug, Default)]
+pub(super) struct Members {
+    names: FxHashMap<Name, Vec<Decl>>,
+    /// `using namespace`, and the inline and anonymous namespaces within.
+    directives: Vec<NsId>,
+}
+
+#[derive(Debug)]
+struct NsInfo {
+    name: Option<Name>,
+    parent: Option<NsId>,
+}
+
+/// One layer.
+#[derive(Debug, Default)]
+pub(super) struct Layer {
+    below: Option<Arc<Layer>>,
+    first_item: u32,
+    first_ns: u32,
+    items: Vec<Entry>,
+    namespaces: Vec<NsInfo>,
+    members: FxHashMap<NsId, Members>,
+    specialisations: FxHashMap<Name, Vec<ItemId>>,
+    out_of_line: FxHashMap<Name, Vec<ItemId>>,
+}
+
+/// The key under which a function is declared: operators have names too.
+pub(super) fn function_key(name: &FunctionName) -> Option<Name> {
+    match name {
+        FunctionName::Name(name) => Some(*name),
+        FunctionName::Operator(op) => Some(operator_key(op)),
+        FunctionName::Constructor(_) => Some(Name::new("(constructor)")),
+        FunctionName::Destructor => None,
+    }
+}
+
+/// The key of an operator function.
+pub(super) fn operator_key(op: &OperatorName) -> Name {
+    use crate::ast::UnaryOp;
+    let text = match op {
+        OperatorName::Binary(op) => return Name::new(&format!("operator{}", super::spelling::binary(*op))),
+        OperatorName::Unary(UnaryOp::Not) => "operator!",
+        OperatorName::Unary(UnaryOp::BitNot) => "operator~",
+        OperatorName::Unary(UnaryOp::Minus) => "operator-",
+        OperatorName::Unary(UnaryOp::Plus) => "operator+",
+        OperatorName::Unary(UnaryOp::Deref) => "operator*",
+        OperatorName::Unary(UnaryOp::AddressOf) => "operator&",
+        OperatorName::Unary(UnaryOp::PreIncrement) | OperatorName::Increment { decrement: false } => {
+            "operator++"
+        }
+        OperatorName::Unary(UnaryOp::PreDecrement) | OperatorName::Increment { decrement: true } => {
+            "operator--"
+        }
+        OperatorName::Assign(op) => match op.0 {
+            None => "operator=",
+            Some(op) => return Name::new(&format!("operator{}=", super::spelling::binary(op))),
+        },
+        OperatorName::Call => "operator()",
+        OperatorName::Index => "operator[]",
+        OperatorName::Arrow => "operator->",
+        OperatorName::Conversion(_) => "(conversion)",
+    };
+    Name::new(text)
+}
+
+/// The record or enumeration written inside a type.
+pub(super) enum Tag<'t> {
+    Record(&'t Arc<Record>),
+    Enum(&'t Arc<Enum>),
+}
+
+/// Finds the tag in `struct S {…} * x[4]`.
+pub(super) fn tag_of(ty: &Type) -> Option<Tag<'_>> {
+    match &ty.kind {
+        TypeKind::Record(record) => Some(Tag::Record(record)),
+        TypeKind::Enum(enumeration) => Some(Tag::Enum(enumeration)),
+        TypeKind::Pointer(inner)
+        | TypeKind::Array(inner, _)
+        | TypeKind::Reference { referent: inner, .. } => tag_of(inner),
+        _ => None,
+    }
+}
+
+impl Layer {
+    /// Builds a layer on top of another from parsed declarations.
+    pub(super) fn build(below: Option<Arc<Layer>>, items: Vec<Item>, sink: &mut Sink) -> Self {
+        let mut layer = Self::default();
+        match &below {
+            Some(below) => {
+                layer.first_item = below.first_item + below.items.len() as u32;
+                layer.first_ns = below.first_ns + below.namespaces.len() as u32;
+            }
+            None => layer.namespaces.push(NsInfo { name: None, parent: None }),
+        }
+        layer.below = below;
+        let mut math_mode = None;
+        layer.add_items(NsId::GLOBAL, items, &mut math_mode, sink);
+        layer
+    }
+
+    fn add_items(&mut self, ns: NsId, items: Vec<Item>, math_mode: &mut Option<MathMode>, sink: &mut Sink) {
+        for item in items {
+            match item.kind {
+                ItemKind::Namespace(namespace) => {
+                    let inner = self.open_namespace(ns, namespace.name, namespace.is_inline);
+                    self.add_items(inner, namespace.items, math_mode, sink);
+                }
+                ItemKind::UsingNamespace(ref path) => match self.find_namespace(ns, path) {
+                    Some(target) => self.add_directive(ns, target),
+                    None => sink.push(Diagnostic::error(
+                        "unknown-namespace",
+                        path.span,
+                        format!("no namespace named `{}`", super::spelling::path(path)),
+                    )),
+                },
+                ItemKind::MathMode(mode) => *math_mode = Some(mode),
+                ItemKind::Empty => {}
+                _ => self.add_item(ns, item, *math_mode),
+            }
+        }
+    }
+
+    fn add_directive(&mut self, ns: NsId, target: NsId) {
+        let directives = &mut self.members.entry(ns).or_default().directives;
+        if target != ns && !directives.contains(&target) {
+            directives.push(target);
+        }
+    }
+
+    fn open_namespace(&mut self, parent: NsId, name: Option<Name>, is_inline: bool) -> NsId {
+        // All parts of an anonymous namespace are one; it goes by the empty name.
+        let key = name.unwrap_or(Name::EMPTY);
+        if let Some(existing) = self.child_namespace(parent, key) {
+            return existing;
+        }
+        let id = NsId(self.first_ns + self.namespaces.len() as u32);
+        self.namespaces.push(NsInfo { name, parent: Some(parent) });
+        self.declare(parent, key, Decl::Namespace(id));
+        if is_inline || name.is_none() {
+            self.add_directive(parent, id);
+        }
+        id
+    }
+
+    fn declare(&mut self, ns: NsId, name: Name, decl: Decl) {
+        self.members.entry(ns).or_default().names.entry(name).or_default().push(decl);
+    }
+
+    fn add_item(&mut self, ns: NsId, item: Item, math_mode: Option<MathMode>) {
+        let id = ItemId(self.first_item + self.items.len() as u32);
+        match &item.kind {
+            ItemKind::Function(function) => self.add_function(ns, id, function),
+            ItemKind::Record(record) => self.add_record(ns, id, record),
+            ItemKind::Enum(enumeration) => self.add_enum(ns, id, enumeration, Decl::Item(id)),
+            ItemKind::Alias(alias) => {
+                self.declare(ns, alias.name, Decl::Item(id));
+                self.add_tag(ns, id, &alias.ty, Some(alias.name));
+            }
+            ItemKind::Variable(variable) => {
+                let declarator = &variable.declarator;
+                if let Some(scope) = &declarator.scope {
+                    self.add_out_of_line(scope, id);
+                } else if declarator.specialisation.is_some() {
+                    self.specialisations.entry(declarator.name).or_default().push(id);
+                } else {
+                    self.declare(ns, declarator.name, Decl::Item(id));
+                }
+                self.add_tag(ns, id, &variable.ty, None);
+            }
+            ItemKind::UsingDeclaration(path) => {
+                if let Some(last) = path.segments.last() {
+                    self.declare(ns, last.name, Decl::Using(id));
+                }
+            }
+            _ => {}
+        }
+        self.items.push(Entry { item, ns, math_mode });
+    }
+
+    fn add_out_of_line(&mut self, scope: &Path, id: ItemId) {
+        if let Some(last) = scope.segments.last() {
+            self.out_of_line.entry(last.name).or_default().push(id);
+        }
+    }
+
+    fn add_function(&mut self, ns: NsId, id: ItemId, function: &Function) {
+        let Some(key) = function_key(&function.name) else { return };
+        if let Some(scope) = &function.scope {
+            // `S<T>::f` or, in a definition outside of its namespace, `n::f`.
+            match self.find_namespace(ns, scope) {
+                Some(target) => self.declare(target, key, Decl::Item(id)),
+                None => self.add_out_of_line(scope, id),
+            }
+        } else {
+            self.declare(ns, key, Decl::Item(id));
+        }
+    }
+
+    fn add_record(&mut self, ns: NsId, id: ItemId, record: &Record) {
+        let Some(name) = record.name else { return };
+        if record.specialisation.is_some() {
+            self.specialisations.entry(name).or_default().push(id);
+        } else if let Some(scope) = &record.scope {
+            match self.find_namespace(ns, scope) {
+                Some(target) => self.declare(target, name, Decl::Item(id)),
+                None => self.add_out_of_line(scope, id),
+            }
+        } else {
+            self.declare(ns, name, Decl::Item(id));
+        }
+    }
+
+    fn add_enum(&mut self, ns: NsId, id: ItemId, enumeration: &Enum, decl: Decl) {
+        if let Some(name) = enumeration.name {
+            self.declare(ns, name, decl);
+        }
+        if enumeration.is_scoped {
+            return;
+        }
+        for (n, enumerator) in enumeration.enumerators.iter().flatten().enumerate() {
+            self.declare(ns, enumerator.name, Decl::Enumerator(id, n as u32));
+        }
+    }
+
+    fn add_tag(&mut self, ns: NsId, id: ItemId, ty: &Type, alias: Option<Name>) {
+        match tag_of(ty) {
+            Some(Tag::Record(record)) => {
+                if let Some(name) = record.name
+                    && Some(name) != alias
+                {
+                    self.declare(ns, name, Decl::Tag(id));
+                }
+            }
+            Some(Tag::Enum(enumeration)) => {
+                let is_alias = alias.is_some() && enumeration.name == alias;
+                if is_alias {
+                    let unnamed = Enum { name: None, ..Enum::clone(enumeration) };
+                    self.add_enum(ns, id, &unnamed, Decl::Tag(id));
+                } else {
+                    self.add_enum(ns, id, enumeration, Decl::Tag(id));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The declaration.
+    pub(super) fn entry(&self, id: ItemId) -> &Entry {
+        match &self.below {
+            Some(below) if id.0 < self.first_item => below.entry(id),
+            _ => &self.items[(id.0 - self.first_item) as usize],
+        }
+    }
+
+    /// This layer's own declarations.
+    pub(super) fn own_items(&self) -> impl Iterator<Item = (ItemId, &Entry)> {
+        self.items.iter().enumerate().map(|(n, entry)| (ItemId(self.first_item + n as u32), entry))
+    }
+
+    fn ns_info(&self, id: NsId) -> &NsInfo {
+        match &self.below {
+            Some(below) if id.0 < self.first_ns => below.ns_info(id),
+            _ => &self.namespaces[(id.0 - self.first_ns) as usize],
+        }
+    }
+
+    /// The enclosing namespace.
+    pub(super) fn parent(&self, ns: NsId) -> Option<NsId> {
+        self.ns_info(ns).parent
+    }
+
+    /// `a::b::`, empty for the global namespace; anonymous ones are left out.
+    pub(super) fn prefix(&self, ns: NsId) -> String {
+        let info = self.ns_info(ns);
+        let Some(parent) = info.parent else { return String::new() };
+        let outer = self.prefix(parent);
+        match info.name {
+            Some(name) => format!("{outer}{name}::"),
+            None => outer,
+        }
+    }
+
+    /// Calls `f` for each declaration of `name` in the namespace itself, lower layer first.
+    pub(super) fn own_decls(&self, ns: NsId, name: Name, f: &mut impl FnMut(Decl)) {
+        if let Some(below) = &self.below {
+            below.own_decls(ns, name, f);
+        }
+        if let Some(decls) = self.members.get(&ns).and_then(|members| members.names.get(&name)) {
+            decls.iter().copied().for_each(f);
+        }
+    }
+
+    /// The namespaces whose names show in this one.
+    pub(super) fn directives(&self, ns: NsId, out: &mut Vec<NsId>) {
+        if let Some(below) = &self.below {
+            below.directives(ns, out);
+        }
+        if let Some(members) = self.members.get(&ns) {
+            out.extend(
+                members.directives.iter().filter(|target| !out.contains(target)).copied().collect::<Vec<_>>(),
+            );
+        }
+    }
+
+    fn child_namespace(&self, parent: NsId, name: Name) -> Option<NsId> {
+        let mut found = None;
+        self.own_decls(parent, name, &mut |decl| {
+            if let Decl::Namespace(id) = decl {
+                found = found.or(Some(id));
+            }
+        });
+        if found.is_some() || name == Name::EMPTY {
+            return found;
+        }
+        let mut directives = Vec::new();
+        self.directives(parent, &mut directives);
+        directives.retain(|&ns| self.parent(ns) == Some(parent));
+        directives.into_iter().find_map(|ns| self.child_namespace(ns, name))
+    }
+
+    /// The namespace a path names, seen from `from`.
+    pub(super) fn find_namespace(&self, from: NsId, path: &Path) -> Option<NsId> {
+        let (first, rest) = path.segments.split_first()?;
+        if path.segments.iter().any(|segment| segment.args.is_some() || segment.operator.is_some()) {
+            return None;
+        }
+        let mut at = if path.global { NsId::GLOBAL } else { from };
+        let mut ns = loop {
+            if let Some(child) = self.child_namespace(at, first.name) {
+                break child;
+            }
+            if path.global {
+                return None;
+            }
+            at = self.parent(at)?;
+        };
+        for segment in rest {
+            ns = self.child_namespace(ns, segment.name)?;
+        }
+        Some(ns)
+    }
+
+    /// The specialisations written of templates of that name, anywhere.
+    pub(super) fn specialisations(&self, name: Name) -> Vec<ItemId> {
+        let mut all = self.below.as_ref().map_or_else(Vec::new, |below| below.specialisations(name));
+        all.extend(self.specialisations.get(&name).into_iter().flatten());
+        all
+    }
+
+    /// Members defined outside of classes of that name.
+    pub(super) fn out_of_line(&self, class: Name) -> Vec<ItemId> {
+        let mut all = self.below.as_ref().map_or_else(Vec::new, |below| below.out_of_line(class));
+        all.extend(self.out_of_line.get(&class).into_iter().flatten());
+        all
+    }
+
+    /// All names of a namespace and those that show in it, for suggestions.
+    pub(super) fn names(&self, ns: NsId, out: &mut Vec<Name>) {
+        if let Some(below) = &self.below {
+            below.names(ns, out);
+        }
+        if let Some(members) = self.members.get(&ns) {
+            // Only feeds the nearest-name search, whose result does not depend on the order except
+            // among equals; sorting makes that stable too.
+            #[allow(clippy::iter_over_hash_type, reason = "sorted right below")]
+            for name in members.names.keys() {
+                out.push(*name);
+            }
+            out.sort_by_key(|name| name.as_str());
+        }
+    }
+}

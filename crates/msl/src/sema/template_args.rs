@@ -1,0 +1,404 @@
+//! Template arguments: from syntax to [`TArg`]s, with defaults and packs.
+
+use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg};
+use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
+use super::path::Miss;
+use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
+use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
+use crate::token::Name;
+use anymetal_diag::Span;
+use std::rc::Rc;
+
+/// A template argument as written, before it is known what parameter it is for.
+#[derive(Clone, Debug)]
+pub(super) enum ExplicitArg<'a> {
+    Type(QualTy),
+    /// A constant expression, not evaluated yet.
+    Value(Expr),
+    /// A name of functions; the parameter's type picks one.
+    Functions(Rc<[FnDeclId]>, Option<&'a [TemplateArg]>, Span),
+    /// Already known (the rest of a pack, a deduced one).
+    Known(TArg),
+    /// Already reported.
+    Error,
+}
+
+impl<'a> Checker<'a> {
+    /// Resolves written template arguments, expanding packs.
+    pub(super) fn explicit_args(&mut self, args: &'a [TemplateArg]) -> Vec<ExplicitArg<'a>> {
+        let mut out = Vec::with_capacity(args.len());
+        for arg in args {
+            match arg {
+                TemplateArg::Type(ty) => match &ty.kind {
+                    TypeKind::Pack(inner) => {
+                        let count = self.pack_length_of_type(inner).unwrap_or(0);
+                        for n in 0..count {
+                            let arg = self.with_pack_index(n, |s| s.explicit_type_arg(inner));
+                            out.push(arg);
+                        }
+                    }
+                    _ => {
+                        let arg = self.explicit_type_arg(ty);
+                        out.push(arg);
+                    }
+                },
+                TemplateArg::Expr(expr) => match &expr.kind {
+                    ExprKind::PackExpansion(inner) => {
+                        let count = self.pack_length_of_expr(inner).unwrap_or(0);
+                        for n in 0..count {
+                            let arg = self.with_pack_index(n, |s| s.explicit_expr_arg(inner));
+                            out.push(arg);
+                        }
+                    }
+                    _ => {
+                        let arg = self.explicit_expr_arg(expr);
+                        out.push(arg);
+                    }
+                },
+            }
+        }
+        out
+    }
+
+    pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = self.pack_index.replace(n);
+        let result = f(self);
+        self.pack_index = outer;
+        result
+    }
+
+    fn explicit_type_arg(&mut self, ty: &'a ast::Type) -> ExplicitArg<'a> {
+        if let TypeKind::Path(path) = &ty.kind
+            && ty.quals == ast::Qualifiers::default()
+        {
+            return self.explicit_path_arg(path);
+        }
+        let errors = self.sink.error_count();
+        let ty = self.resolve_type(ty);
+        if self.sink.error_count() > errors || ty.ty.is_error() {
+            ExplicitArg::Error
+        } else {
+            ExplicitArg::Type(ty)
+        }
+    }
+
+    fn explicit_path_arg(&mut self, path: &'a ast::Path) -> ExplicitArg<'a> {
+        let target = match self.resolve_path(path) {
+            Ok(target) => target,
+            Err(miss) => {
+                let what = if matches!(miss, Miss::Unknown { .. }) { "name" } else { "" };
+                self.report_miss(miss, what);
+                return ExplicitArg::Error;
+            }
+        };
+        if let Some(ty) = self.type_of_found(&target.found) {
+            return if ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Type(ty) };
+        }
+        match target.found {
+            Found::Error => ExplicitArg::Error,
+            Found::TArg(arg) => ExplicitArg::Known(arg),
+            Found::Functions(decls) => ExplicitArg::Functions(decls, target.args, path.span),
+            _ => {
+                let value = self.target_value(target, path);
+                if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
+            }
+        }
+    }
+
+    fn explicit_expr_arg(&mut self, expr: &'a ast::Expr) -> ExplicitArg<'a> {
+        match &expr.kind {
+            ExprKind::Path(path) => self.explicit_path_arg(path),
+            ExprKind::Unary(ast::UnaryOp::AddressOf, inner) if matches!(inner.kind, ExprKind::Path(_)) => {
+                self.explicit_expr_arg(inner)
+            }
+            _ => {
+                let value = self.expr(expr);
+                if value.ty.ty.is_error() { ExplicitArg::Error } else { ExplicitArg::Value(value) }
+            }
+        }
+    }
+
+    /// A scope with these arguments bound to the parameters' names.
+    pub(super) fn template_scope(
+        &mut self,
+        params: &[TemplateParam],
+        args: &[TArg],
+        parent: ScopeId,
+    ) -> ScopeId {
+        let bound: Vec<(Name, TArg)> =
+            params.iter().zip(args).filter_map(|(param, arg)| Some((param.name?, arg.clone()))).collect();
+        self.add_scope(Some(parent), ScopeKind::Template(bound.into()))
+    }
+
+    /// Binds written arguments to a template's parameters; defaults fill up.
+    pub(super) fn bind_args(
+        &mut self,
+        params: &'a [TemplateParam],
+        others: &[&'a ast::TemplateParams],
+        explicit: Vec<ExplicitArg<'a>>,
+        scope: ScopeId,
+        span: Span,
+    ) -> Option<Rc<[TArg]>> {
+        let mut bound: Vec<TArg> = Vec::with_capacity(params.len());
+        let mut explicit = explicit.into_iter();
+        for (n, param) in params.iter().enumerate() {
+            if param.is_pack {
+                let mut elements = Vec::new();
+                for arg in explicit.by_ref() {
+                    elements.push(self.bind_one(params, &bound, param, arg, scope, span)?);
+                }
+                bound.push(TArg::Pack(elements.into()));
+                continue;
+            }
+            let arg = match explicit.next() {
+                Some(arg) => self.bind_one(params, &bound, param, arg, scope, span)?,
+                None => match self.default_arg(params, others, n, &bound, scope, span) {
+                    Some(arg) => arg,
+                    None => {
+                        let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+                        if !self.sink.has_errors() || self.has_default(params, others, n).is_none() {
+                            self.error(
+                                "too-few-template-arguments",
+                                span,
+                                format!("no argument for template parameter `{name}`"),
+                            );
+                        }
+                        return None;
+                    }
+                },
+            };
+            bound.push(arg);
+        }
+        if explicit.next().is_some() {
+            self.error(
+                "too-many-template-arguments",
+                span,
+                format!("the template takes {} arguments", params.len()),
+            );
+            return None;
+        }
+        Some(bound.into())
+    }
+
+    fn has_default(
+        &self,
+        params: &'a [TemplateParam],
+        others: &[&'a ast::TemplateParams],
+        n: usize,
+    ) -> Option<&'a TemplateParam> {
+        let has = |param: &TemplateParam| {
+            matches!(param.kind, TemplateParamKind::Type(Some(_)) | TemplateParamKind::Value(_, Some(_)))
+        };
+        std::iter::once(&params[n])
+            .chain(others.iter().filter_map(|other| other.params.get(n)))
+            .find(|param| has(param))
+    }
+
+    /// The default argument of the n-th parameter, seen with the earlier ones bound.
+    pub(super) fn default_arg(
+        &mut self,
+        params: &'a [TemplateParam],
+        others: &[&'a ast::TemplateParams],
+        n: usize,
+        bound: &[TArg],
+        scope: ScopeId,
+        span: Span,
+    ) -> Option<TArg> {
+        let param = self.has_default(params, others, n)?;
+        let inner = self.template_scope(params, bound, scope);
+        let arg = self.in_scope(inner, |s| match &param.kind {
+            TemplateParamKind::Type(Some(ty)) => s.explicit_type_arg(ty),
+            TemplateParamKind::Value(_, Some(value)) => s.explicit_expr_arg(value),
+            _ => ExplicitArg::Error,
+        });
+        self.bind_one(params, bound, &params[n], arg, scope, span)
+    }
+
+    /// Checks one argument against its parameter.
+    pub(super) fn bind_one(
+        &mut self,
+        params: &'a [TemplateParam],
+        bound: &[TArg],
+        param: &'a TemplateParam,
+        arg: ExplicitArg<'a>,
+        scope: ScopeId,
+        span: Span,
+    ) -> Option<TArg> {
+        match (&param.kind, arg) {
+            (_, ExplicitArg::Error) => None,
+            (TemplateParamKind::Type(_), ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty))) => {
+                Some(TArg::Type(ty))
+            }
+            (TemplateParamKind::Type(_), _) => {
+                let name = param.name.map_or("<unnamed>".to_owned(), |name| name.to_string());
+                self.error("type-expected", span, format!("template parameter `{name}` takes a type"));
+                None
+            }
+            (TemplateParamKind::Value(ty, _), arg) => {
+                let inner = self.template_scope(params, bound, scope);
+                self.bind_value(ty, arg, inner, span)
+            }
+        }
+    }
+
+    fn bind_value(
+        &mut self,
+        ty: &'a ast::Type,
+        arg: ExplicitArg<'a>,
+        scope: ScopeId,
+        span: Span,
+    ) -> Option<TArg> {
+        if let (ExplicitArg::Known(TArg::Value(value_ty, value)), TypeKind::Auto) = (&arg, &ty.kind) {
+            return Some(TArg::Value(*value_ty, value.clone()));
+        }
+        let auto = match (&arg, &ty.kind) {
+            (ExplicitArg::Value(value), TypeKind::Auto) => Some(value.ty.unqualified()),
+            _ => None,
+        };
+        let outer = std::mem::replace(&mut self.auto_ty, auto);
+        let errors = self.sink.error_count();
+        let want = self.in_scope(scope, |s| s.resolve_type(ty));
+        self.auto_ty = outer;
+        if want.ty.is_error() || self.sink.error_count() > errors {
+            return None;
+        }
+        match arg {
+            ExplicitArg::Functions(decls, args, at) => {
+                self.function_for_type(&decls, args, want.ty, at).map(TArg::Function)
+            }
+            ExplicitArg::Known(TArg::Function(function)) => Some(TArg::Function(function)),
+            ExplicitArg::Known(TArg::Value(have, value)) => {
+                if have == want.ty {
+                    return Some(TArg::Value(have, value));
+                }
+                let value = Expr::value(crate::hir::ExprKind::Const(value), have, span);
+                self.constant_of_type(value, want).map(|value| TArg::Value(want.ty, value))
+            }
+            ExplicitArg::Value(value) => {
+                self.constant_of_type(value, want).map(|value| TArg::Value(want.ty, value))
+            }
+            _ => {
+                self.error("value-expected", span, "the template parameter takes a value, not a type");
+                None
+            }
+        }
+    }
+
+    /// `Template<args>`.
+    pub(super) fn class_from_args(
+        &mut self,
+        template: &ClassTemplate<'a>,
+        explicit: Vec<ExplicitArg<'a>>,
+        span: Span,
+    ) -> Option<Ty> {
+        let args =
+            self.bind_args(&template.params.params, &template.others, explicit, template.scope, span)?;
+        Some(self.instantiate_class(template, args))
+    }
+
+    /// `Alias<args>`.
+    pub(super) fn alias_from_args(
+        &mut self,
+        template: AliasTemplate<'a>,
+        explicit: Vec<ExplicitArg<'a>>,
+        span: Span,
+    ) -> Option<QualTy> {
+        let params = &template.params.params;
+        let args = self.bind_args(params, &[], explicit, template.scope, span)?;
+        let scope = self.template_scope(params, &args, template.scope);
+        let errors = self.sink.error_count();
+        let ty = self.instantiating(
+            |_| format!("in instantiation of alias template `{}` requested here", template.alias.name),
+            span,
+            |s| s.in_scope(scope, |s| s.resolve_type(&template.alias.ty)),
+        )?;
+        (self.sink.error_count() == errors && !ty.ty.is_error()).then_some(ty)
+    }
+
+    /// `vec<T, N>` and its kin.
+    pub(super) fn builtin_from_args(
+        &mut self,
+        template: BuiltinTemplate,
+        explicit: &[ExplicitArg<'a>],
+        span: Span,
+    ) -> Option<Ty> {
+        let elem = match explicit.first() {
+            Some(ExplicitArg::Type(ty) | ExplicitArg::Known(TArg::Type(ty))) => self.types.as_scalar(ty.ty),
+            Some(ExplicitArg::Error) => return None,
+            _ => None,
+        };
+        let Some(elem) = elem else {
+            self.error(
+                "vector-element",
+                span,
+                "the element of a vector or matrix must be an arithmetic type",
+            );
+            return None;
+        };
+        let mut sizes = Vec::new();
+        for arg in &explicit[1..] {
+            let size = match arg {
+                ExplicitArg::Value(value) => self.constant_integer(value.clone()),
+                ExplicitArg::Known(TArg::Value(ty, value)) => self.integer_of(*ty, value),
+                _ => None,
+            }?;
+            sizes.push(size);
+        }
+        self.builtin_of(template, elem, &sizes, span)
+    }
+
+    fn builtin_of(
+        &mut self,
+        template: BuiltinTemplate,
+        elem: ScalarTy,
+        sizes: &[i128],
+        span: Span,
+    ) -> Option<Ty> {
+        let small = |n: i128, low: i128| (low..=4).contains(&n).then_some(n as u8);
+        let kind = match (template, sizes) {
+            // `vec<T, 1>` is what generic code writes for a scalar.
+            (BuiltinTemplate::Vec, &[1]) => Some(TyKind::Scalar(elem)),
+            (BuiltinTemplate::Vec, &[n]) => {
+                small(n, 2).map(|len| TyKind::Vector { elem, len, packed: false })
+            }
+            (BuiltinTemplate::PackedVec, &[n]) => {
+                small(n, 2).map(|len| TyKind::Vector { elem, len, packed: true })
+            }
+            (BuiltinTemplate::Matrix, &[c, r]) => {
+                small(c, 2).zip(small(r, 2)).map(|(cols, rows)| TyKind::Matrix { elem, cols, rows })
+            }
+            _ => None,
+        };
+        match kind {
+            Some(kind) => Some(self.types.intern(kind)),
+            None => {
+                self.error(
+                    "vector-size",
+                    span,
+                    "vectors and matrices have 2 to 4 elements in each direction",
+                );
+                None
+            }
+        }
+    }
+
+    /// Template arguments for messages.
+    pub(super) fn show_args(&self, args: &[TArg]) -> String {
+        let shown: Vec<String> = args.iter().map(|arg| self.show_arg(arg)).collect();
+        shown.join(", ")
+    }
+
+    fn show_arg(&self, arg: &TArg) -> String {
+        match arg {
+            TArg::Type(ty) => self.show(*ty),
+            TArg::Value(ty, value) => match self.integer_of(*ty, value) {
+                Some(1) if *ty == Ty::BOOL => "true".to_owned(),
+                Some(0) if *ty == Ty::BOOL => "false".to_owned(),
+                Some(n) => n.to_string(),
+                None => "{…}".to_owned(),
+            },
+            TArg::Function(id) => self.fn_insts[id.0 as usize].name.clone(),
+            TArg::Pack(elements) => self.show_args(elements),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Walks over finished trees.
+
+use crate::hir::{Block, Expr, ExprKind, Stmt, StmtKind};
+
+/// The direct operands of an expression, in order of evaluation (roughly).
+pub(super) fn operands<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
+    match &expr.kind {
+        ExprKind::Local(_)
+        | ExprKind::Global(_)
+        | ExprKind::Threadgroup(_)
+        | ExprKind::Const(_)
+        | ExprKind::Zero
+        | ExprKind::Undef
+        | ExprKind::FunctionConstant(_)
+        | ExprKind::FunctionConstantDefined(_)
+        | ExprKind::Error => {}
+        ExprKind::Deref(a)
+        | ExprKind::Field(a, ..)
+        | ExprKind::Swizzle(a, _)
+        | ExprKind::Materialize(a)
+        | ExprKind::Load(a)
+        | ExprKind::AddressOf(a)
+        | ExprKind::ArrayDecay(a)
+        | ExprKind::Unary(_, a)
+        | ExprKind::Cast(_, a)
+        | ExprKind::Union(_, a)
+        | ExprKind::Let(_, None, a) => f(a),
+        ExprKind::Element(a, b)
+        | ExprKind::Column(a, b)
+        | ExprKind::VectorElement(a, b)
+        | ExprKind::Assign(a, b)
+        | ExprKind::Binary(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::Logical(_, a, b)
+        | ExprKind::PointerAdd(a, b)
+        | ExprKind::PointerDiff(a, b)
+        | ExprKind::Let(_, Some(a), b)
+        | ExprKind::Comma(a, b) => {
+            f(a);
+            f(b);
+        }
+        ExprKind::Conditional(a, b, c) | ExprKind::Select(a, b, c) => {
+            f(a);
+            f(b);
+            f(c);
+        }
+        ExprKind::Update { rhs, place, value, .. } => {
+            if let Some((_, rhs)) = rhs {
+                f(rhs);
+            }
+            f(place);
+            f(value);
+        }
+        ExprKind::Vector(parts)
+        | ExprKind::Matrix(parts)
+        | ExprKind::Struct(parts)
+        | ExprKind::Array(parts)
+        | ExprKind::Construct(_, parts)
+        | ExprKind::Call(_, parts)
+        | ExprKind::Builtin(_, parts) => parts.iter().for_each(f),
+    }
+}
+
+/// Calls `f` for the expression and everything in it, without recursion.
+pub(super) fn each_expr<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
+    let mut stack = vec![expr];
+    while let Some(at) = stack.pop() {
+        f(at);
+        operands(at, &mut |operand| stack.push(operand));
+    }
+}
+
+/// Calls `f` for every expression of a block.
+pub(super) fn each_in_block<'e>(block: &'e Block, f: &mut dyn FnMut(&'e Expr)) {
+    block.stmts.iter().for_each(|stmt| each_in_stmt(stmt, f));
+}
+
+fn each_in_stmt<'e>(stmt: &'e Stmt, f: &mut dyn FnMut(&'e Expr)) {
+    match &stmt.kind {
+        StmtKind::Expr(expr) | StmtKind::Declare { init: Some(expr), .. } | StmtKind::Return(Some(expr)) => {
+            each_expr(expr, f);
+        }
+        StmtKind::Block(block) => each_in_block(block, f),
+        StmtKind::If { cond, then, otherwise } => {
+            each_expr(cond, f);
+            each_in_block(then, f);
+            each_in_block(otherwise, f);
+        }
+        StmtKind::Loop { cond, step, body, .. } => {
+            cond.iter().chain(step).for_each(|expr| each_expr(expr, f));
+            each_in_block(body, f);
+        }
+        StmtKind::Switch { selector, cases } => {
+            each_expr(selector, f);
+            cases.iter().for_each(|case| each_in_block(&case.body, f));
+        }
+        StmtKind::Declare { init: None, .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(None)
+        | StmtKind::MathMode(_) => {}
+    }
+}
+
+/// Calls `f` for every expression of a block, to be changed in place; inner ones first.
+pub(super) fn each_in_block_mut(block: &mut Block, f: &mut dyn FnMut(&mut Expr)) {
+    for stmt in &mut block.stmts {
+        match &mut stmt.kind {
+            StmtKind::Expr(expr)
+            | StmtKind::Declare { init: Some(expr), .. }
+            | StmtKind::Return(Some(expr)) => {
+                each_expr_mut(expr, f);
+            }
+            StmtKind::Block(block) => each_in_block_mut(block, f),
+            StmtKind::If { cond, then, otherwise } => {
+                each_expr_mut(cond, f);
+                each_in_block_mut(then, f);
+                each_in_block_mut(otherwise, f);
+            }
+            StmtKind::Loop { cond, step, body, .. } => {
+                cond.iter_mut().chain(step).for_each(|expr| each_expr_mut(expr, f));
+                each_in_block_mut(body, f);
+            }
+            StmtKind::Switch { selector, cases } => {
+                each_expr_mut(selector, f);
+                cases.iter_mut().for_each(|case| each_in_block_mut(&mut case.body, f));
+            }
+            StmtKind::Declare { init: None, .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(None)
+            | StmtKind::MathMode(_) => {}
+        }
+    }
+}
+
+/// Calls `f` for the expression and everything in it, to be changed in place.
+pub(super) fn each_expr_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    let mut stack = vec![expr];
+    while let Some(at) = stack.pop() {
+        f(at);
+        match &mut at.kind {
+            ExprKind::Local(_)
+            | ExprKind::Global(_)
+            | ExprKind::Threadgroup(_)
+            | ExprKind::Const(_)
+            | ExprKind::Zero
+            | ExprKind::Undef
+            | ExprKind::FunctionConstant(_)
+            | ExprKind::FunctionConstantDefined(_)
+            | ExprKind::Error => {}
+            ExprKind::Deref(a)
+            | ExprKind::Field(a, ..)
+            | ExprKind::Swizzle(a, _)
+            | ExprKind::Materialize(a)
+            | ExprKind::Load(a)
+            | ExprKind::AddressOf(a)
+            | ExprKind::ArrayDecay(a)
+            | ExprKind::Unary(_, a)
+            | ExprKind::Cast(_, a)
+            | ExprKind::Union(_, a)
+            | ExprKind::Let(_, None, a) => stack.push(a),
+            ExprKind::Element(a, b)
+            | ExprKind::Column(a, b)
+            | ExprKind::VectorElement(a, b)
+            | ExprKind::Assign(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::Logical(_, a, b)
+            | ExprKind::PointerAdd(a, b)
+            | ExprKind::PointerDiff(a, b)
+            | ExprKind::Let(_, Some(a), b)
+            | ExprKind::Comma(a, b) => {
+                stack.push(a);
+                stack.push(b);
+            }
+            ExprKind::Conditional(a, b, c) | ExprKind::Select(a, b, c) => {
+                stack.push(a);
+                stack.push(b);
+                stack.push(c);
+            }
+            ExprKind::Update { rhs, place, value, .. } => {
+                if let Some((_, rhs)) = rhs {
+                    stack.push(rhs);
+                }
+                stack.push(place);
+                stack.push(value);
+            }
+            ExprKind::Vector(parts)
+            | ExprKind::Matrix(parts)
+            | ExprKind::Struct(parts)
+            | ExprKind::Array(parts)
+            | ExprKind::Construct(_, parts)
+            | ExprKind::Call(_, parts)
+            | ExprKind::Builtin(_, parts) => stack.extend(parts.iter_mut()),
+        }
+    }
+}
