@@ -3,10 +3,14 @@
 
 pub mod ast;
 pub mod builtins;
+mod compile;
 pub mod hir;
 pub mod lexer;
 pub mod library;
 pub mod lower;
 pub mod parser;
 pub mod pp;
+pub mod sema;
 pub mod token;
+
+pub use compile::{CompileOptions, Diagnostics, KernelName, Library};

@@ -95,7 +95,7 @@ pub struct Unit {
 
 impl Unit {
     /// Enters a parsed program's declarations. Bodies are not checked here.
-    pub fn new(prelude: &Prelude, items: Vec<Item>, sink: &mut Sink) -> Self {
+    pub fn new(prelude: Arc<Prelude>, items: Vec<Item>, sink: &mut Sink) -> Self {
         let layer = Layer::build(Some(prelude.layer.clone()), items, sink);
         let entrances = kernel::entrances(&layer);
         Self { layer, entrances }
