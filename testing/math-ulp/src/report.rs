@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use anymetal_ir::FpMode;
+use anymetal_ir::{FpMode, MathFn};
 
 use crate::catalog::{Bound, Entry};
 use crate::measure::Worst;
 
 /// The lines of the document between which the table stands.
-const BEGIN: &str = "<!-- table: cargo run --release -p math-ulp -- --write -->";
+const BEGIN: &str = "<!-- table: cargo run --release -p math-ulp -- --stride 127 --write -->";
 const END: &str = "<!-- end of table -->";
 
 /// What one mode of a function gave.
@@ -46,8 +46,12 @@ pub fn row(entry: &Entry, mode: FpMode, measured: Measured, library: Option<f64>
             (format!("{base} + {factor} \\|e\\| ulp"), format!("{:.2} of that", worst.error))
         }
     };
+    let argument = |(place, &word): (usize, &u32)| match (entry.function, place) {
+        (MathFn::Ldexp, 1) => word.cast_signed().to_string(),
+        _ => format!("{:e}", f32::from_bits(word)),
+    };
     let words = &worst.arguments[..entry.function.arity()];
-    let arguments: Vec<String> = words.iter().map(|&word| format!("{:e}", f32::from_bits(word))).collect();
+    let arguments: Vec<String> = words.iter().enumerate().map(argument).collect();
     let place = if worst.error == 0.0 { String::new() } else { arguments.join(", ") };
     let mode = if fast { "fast" } else { "precise" };
     let alarm = if worst.error > bound.limit() { " **above the bound**" } else { "" };

@@ -50,6 +50,29 @@ fn our_bounds_are_below_those_of_the_specification() {
     }
 }
 
+/// Against exact integers, not a reference with an error of its own. From one to four, all of
+/// two binades: every other argument is one of these times a power of four.
+#[test]
+fn precise_rsqrt_is_correctly_rounded() {
+    let variant = Variant { function: MathFn::Rsqrt, scalar: Scalar::F32, mode: FpMode::Safe, width: 32 };
+    let kernels = Kernels::compile(&[variant]).expect("compiles");
+    let mut output = vec![0; 1 << 16];
+    for start in (1.0_f32.to_bits()..4.0_f32.to_bits()).step_by(1 << 16) {
+        let words: Vec<u32> = (start..start + (1 << 16)).collect();
+        kernels.run(0, [&words, &words, &words], &mut output);
+        for (&word, &got) in words.iter().zip(&output) {
+            let (x, r) = (f32::from_bits(word), f32::from_bits(got));
+            // x = X 2^-23 and r = R 2^-24 exactly; r ± half a unit is (2R ± 1) 2^-25.
+            let scaled_x = (x * 8_388_608.0) as u128;
+            let scaled_r = (r * 16_777_216.0) as u128;
+            let product = |middle: u128| middle * middle * scaled_x;
+            let one = 1_u128 << (25 + 25 + 23);
+            let nearest = product(2 * scaled_r - 1) < one && one < product(2 * scaled_r + 1);
+            assert!(nearest, "rsqrt({x}) = {r}");
+        }
+    }
+}
+
 /// Runs all functions on the same arguments with two sets of kernels and compares the bits.
 fn assert_same_bits(wide: &Kernels, other: &Kernels, cases: &[(&Entry, Variant)], what: &str) {
     for (index, &(entry, variant)) in cases.iter().enumerate() {
