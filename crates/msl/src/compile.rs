@@ -1,0 +1,213 @@
+//! The front end as one thing: source bytes to the IR of one entry point.
+//!
+//! The Metal library is preprocessed, parsed and declared once per process; a user's file starts from
+//! clones of what that left behind. Invariant: whatever the bytes, [`Library::parse`] and
+//! [`Library::module`] return; the work is done on a thread with a large stack, because programs nest.
+//! Start with [`Library::parse`].
+
+use crate::lower;
+use crate::parser::{self, Scopes};
+use crate::pp::{self, IncludeLoader, MacroTable};
+use crate::sema;
+use crate::token::MathMode;
+use anymetal_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
+use std::sync::{Arc, OnceLock};
+
+/// The stack of the threads that do the work. Reserved, not committed, by the operating system.
+const STACK: usize = 1 << 28;
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct CompileOptions {
+    /// `-D` and `-U`, in order.
+    pub definitions: Vec<pp::Definition>,
+    /// How freely float arithmetic may be rewritten.
+    pub math_mode: MathMode,
+    /// The value of `__METAL_VERSION__`.
+    pub metal_version: u32,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self { definitions: Vec::new(), math_mode: MathMode::Fast, metal_version: 320 }
+    }
+}
+
+/// Diagnostics and the sources they point into.
+#[derive(Clone, Debug)]
+pub struct Diagnostics {
+    /// The sources.
+    pub map: SourceMap,
+    /// What was found, in order.
+    pub list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Whether there is an error among them.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|d| d.severity == anymetal_diag::Severity::Error)
+    }
+
+    /// As text for a terminal.
+    pub fn render_text(&self, colour: bool) -> String {
+        anymetal_diag::render_text(&self.map, &self.list, colour)
+    }
+
+    /// As a JSON array.
+    pub fn render_json(&self) -> String {
+        anymetal_diag::render_json(&self.map, &self.list)
+    }
+}
+
+/// An entry point's name and where it is.
+#[derive(Clone, Debug)]
+pub struct KernelName {
+    /// The name the host uses.
+    pub name: String,
+    /// Where it is declared or instantiated.
+    pub span: Span,
+}
+
+/// What the Metal library left behind.
+#[derive(Debug)]
+struct Prelude {
+    map: SourceMap,
+    macros: MacroTable,
+    scopes: Scopes,
+    symbols: Arc<sema::Prelude>,
+}
+
+/// A parsed program, from which entry points are compiled one by one.
+#[derive(Debug)]
+pub struct Library {
+    map: SourceMap,
+    unit: sema::Unit,
+    kernels: Vec<KernelName>,
+    options: lower::Options,
+}
+
+impl Library {
+    /// Preprocesses, parses and declares a program. Errors may leave no library.
+    pub fn parse(
+        name: &str,
+        source: &[u8],
+        options: &CompileOptions,
+        loader: &mut (dyn IncludeLoader + Send),
+    ) -> (Option<Self>, Diagnostics) {
+        on_large_stack(move || Self::parse_here(name, source, options, loader))
+    }
+
+    fn parse_here(
+        name: &str,
+        source: &[u8],
+        options: &CompileOptions,
+        loader: &mut (dyn IncludeLoader + Send),
+    ) -> (Option<Self>, Diagnostics) {
+        let prelude = prelude();
+        let mut map = prelude.map.clone();
+        let mut sink = Sink::new();
+        let main = map.add_bytes(name, source);
+        let settings = pp::Options {
+            metal_version: options.metal_version,
+            math_mode: options.math_mode,
+            definitions: options.definitions.clone(),
+            ..pp::Options::default()
+        };
+        let output = pp::preprocess(main, &prelude.macros, &settings, loader, &mut map, &mut sink);
+        let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
+        drop(output);
+        let usable = !sink.has_errors();
+        let unit = sema::Unit::new(prelude.symbols.clone(), parsed.items, &mut sink);
+        let usable = usable && !sink.has_errors();
+        let kernels = unit.kernels();
+        let list = sink.into_diagnostics();
+        let diagnostics = Diagnostics { map: map.clone(), list };
+        if !usable {
+            return (None, diagnostics);
+        }
+        let kernels = kernels.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect();
+        let options = lower::Options { math_mode: options.math_mode };
+        (Some(Self { map, unit, kernels, options }), diagnostics)
+    }
+
+    /// The entry points, in the order of the source.
+    pub fn kernels(&self) -> &[KernelName] {
+        &self.kernels
+    }
+
+    /// Checks one entry point and all it reaches, and lowers it. Function constants stay open.
+    pub fn module(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
+        on_large_stack(|| {
+            let mut sink = Sink::new();
+            let program = self.unit.check_kernel(kernel, &mut sink);
+            let module = match program {
+                Some(program) if !sink.has_errors() => lower::lower(&program, self.options, &self.map, &mut sink),
+                _ => None,
+            };
+            match module {
+                Some(module) if !sink.has_errors() => Ok(module),
+                _ => Err(self.diagnostics(sink)),
+            }
+        })
+    }
+
+    /// Checks every function of the program that is no template, and every entry point.
+    pub fn check_all(&self) -> Diagnostics {
+        on_large_stack(|| {
+            let mut sink = Sink::new();
+            self.unit.check_all(&mut sink);
+            self.diagnostics(sink)
+        })
+    }
+
+    fn diagnostics(&self, sink: Sink) -> Diagnostics {
+        Diagnostics { map: self.map.clone(), list: sink.into_diagnostics() }
+    }
+
+    /// The sources the program was made of, the library's left out: the user's file first, then its
+    /// includes.
+    pub fn files(&self) -> Vec<FileId> {
+        let library = prelude().map.files().len();
+        (library..self.map.files().len()).map(|n| FileId(n as u32)).collect()
+    }
+
+    /// The sources.
+    pub fn source_map(&self) -> &SourceMap {
+        &self.map
+    }
+}
+
+/// The Metal library, parsed when first needed.
+///
+/// # Panics
+/// If its text has an error: a bug, which the library's own tests catch.
+fn prelude() -> &'static Prelude {
+    static PRELUDE: OnceLock<Prelude> = OnceLock::new();
+    PRELUDE.get_or_init(|| on_large_stack(load_prelude))
+}
+
+fn load_prelude() -> Prelude {
+    let mut map = SourceMap::new();
+    let mut sink = Sink::new();
+    let main = crate::library::add_sources(&mut map);
+    let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
+    let mut loader = crate::library::Headers;
+    let output = pp::preprocess(main, &MacroTable::default(), &options, &mut loader, &mut map, &mut sink);
+    let parsed = parser::parse(&output.tokens, Scopes::default(), &mut sink);
+    let symbols = sema::Prelude::build(parsed.items, &mut sink);
+    map.freeze();
+    let rendered = || anymetal_diag::render_text(&map, sink.diagnostics(), false);
+    assert!(!sink.has_errors(), "the Metal library has errors:\n{}", rendered());
+    Prelude { map, macros: output.macros, scopes: parsed.scopes, symbols }
+}
+
+/// Runs `work` on a fresh thread with a large stack.
+fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("anymetal-msl".into()).stack_size(STACK);
+        match thread.spawn_scoped(scope, work) {
+            Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(error) => panic!("no thread could be started to compile on: {error}"),
+        }
+    })
+}
