@@ -1,2 +1,60 @@
-//! The anymetal command line.
-fn main() {}
+//! The anymetal command line: one subcommand per file.
+//!
+//! This file knows the list of subcommands and nothing about them. Each has an `Args` structure and a function
+//! that does it; what goes wrong is a [`failure::Failure`], which knows its exit code. Start with [`Command`].
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its terminal")]
+
+mod compile;
+mod constant;
+mod device_choice;
+mod devices;
+mod failure;
+mod npy;
+mod output;
+mod run;
+mod scalar;
+mod source_file;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Metal compute on any machine.
+///
+/// Compiles and runs kernels written in Metal Shading Language on this machine's processor.
+///
+/// Exit codes: 0 success, 1 the input is wrong (diagnostics on stderr), 2 wrong usage, 3 findings of checks,
+/// 4 device or run-time failure (out of bounds, deadline, out of memory).
+#[derive(Parser)]
+#[command(name = "anymetal", version, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the devices
+    Devices(devices::DevicesArgs),
+    /// Run one kernel
+    Run(Box<run::RunArgs>),
+    /// Compile kernels down to device code, or show a stage on the way
+    Compile(compile::CompileArgs),
+}
+
+fn main() -> ExitCode {
+    // `parse` itself ends with 2 on wrong usage and with 0 after `--help`.
+    let outcome = match Cli::parse().command {
+        Command::Devices(args) => devices::devices(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Compile(args) => compile::compile(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report();
+            failure.exit_code()
+        }
+    }
+}

@@ -1,2 +1,44 @@
-//! Source, options and target to Artifact, with caches.
+//! Source, options and target to [`Artifact`](anymetal_hal::artifact::Artifact), with caches.
+//!
+//! The crate drives the stages (front end, verifier, specialisation, inlining, optimisation, then machine code
+//! through LLVM or the interpreter) and remembers their results. It knows no device: what it makes, a device
+//! runs without it.
+//!
+//! Invariants:
+//! - nothing that a source can contain makes a call panic: bugs of a stage become [`CompileError::Internal`],
+//!   deep recursion finds a large stack;
+//! - a cached result is used only if source, included files, options, constants, compiler and processor are
+//!   the same, and it is undamaged; a cache that cannot be read or written only costs time;
+//! - a warm start needs neither the front end nor LLVM.
+//!
+//! Start with [`Compiler::library`], then [`Library::artifact`] in `library.rs`; the stages are in
+//! `pipeline.rs`, the caches in `cache/`.
 #![forbid(unsafe_code)]
+
+mod big_stack;
+mod cache;
+mod compiler;
+mod config;
+mod constants;
+mod error;
+mod executor;
+mod includes;
+mod key;
+mod library;
+mod machine_code;
+mod note;
+mod pipeline;
+mod reflection;
+mod source;
+
+pub use anymetal_diag::suggest;
+pub use anymetal_hal as hal;
+pub use anymetal_msl::pp::Definition;
+pub use anymetal_msl::token::MathMode;
+pub use compiler::{Compiler, CompilerOptions};
+pub use config::CacheConfig;
+pub use constants::{ConstantKey, ConstantValue};
+pub use error::CompileError;
+pub use library::{Emit, Library, Specialisation, Target};
+pub use note::Note;
+pub use source::{Source, SourceOptions};

@@ -1,0 +1,115 @@
+//! `anymetal compile`: kernels down to device code, or the text of a stage on the way.
+
+mod all;
+mod reflect;
+
+use anymetal_compiler::{Emit, Library};
+use clap::{Args, ValueEnum};
+
+use crate::device_choice;
+use crate::failure::{Failure, report_notes};
+use crate::output;
+use crate::source_file::SourceFile;
+
+const EXAMPLES: &str = "\
+Examples:
+  anymetal compile kernels.metal --all
+  anymetal compile kernels.metal -k saxpy --emit asm
+  anymetal compile kernels.metal --emit reflect --json";
+
+/// Compile kernels down to device code, or show a stage on the way.
+///
+/// Without --emit the code is compiled, kept in the cache, and otherwise thrown away. --all takes every entry
+/// point, several at once, and ends with the line `N compiled, M failed`; the exit code is 1 if one failed.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompileArgs {
+    #[command(flatten)]
+    source: SourceFile,
+    /// The kernel
+    #[arg(short, long, value_name = "NAME", conflicts_with = "all")]
+    kernel: Option<String>,
+    /// Every entry point of the file
+    #[arg(long)]
+    all: bool,
+    /// The device to compile for; `interpreter` is accepted too
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Show a stage instead of compiling down to device code
+    #[arg(long, value_enum, value_name = "STAGE")]
+    emit: Option<Stage>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--emit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Stage {
+    /// What the kernels take: arguments, function constants, limits
+    Reflect,
+    /// The intermediate representation, specialised, inlined and optimised
+    Ir,
+    /// LLVM's language, as handed to LLVM
+    Llvm,
+    /// This processor's assembly
+    Asm,
+    /// NVIDIA's assembly; not available yet
+    Ptx,
+}
+
+/// Does it.
+pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
+    if args.emit == Some(Stage::Ptx) {
+        return Err(Failure::Usage("there is no device for PTX yet; use --emit llvm or asm".to_owned()));
+    }
+    let target = device_choice::choose(args.device.as_deref())?.target;
+    let library = match args.source.library() {
+        Err(failure) if args.json => return all::report_no_library(failure),
+        other => other?,
+    };
+    let kernels = chosen_kernels(args, &library)?;
+    let outcome = match args.emit {
+        Some(Stage::Reflect) => reflect::reflect(args, &library, &kernels),
+        Some(stage) => emit(args, &library, &kernels, stage),
+        None => all::compile(args, &library, &kernels, target),
+    };
+    report_notes();
+    outcome
+}
+
+/// The one asked for, all, or the only one there is.
+fn chosen_kernels(args: &CompileArgs, library: &Library) -> Result<Vec<String>, Failure> {
+    let names = library.kernel_names();
+    match &args.kernel {
+        Some(name) => Ok(vec![name.clone()]),
+        None if args.all || args.emit == Some(Stage::Reflect) || names.len() == 1 => Ok(names.to_vec()),
+        None => Err(Failure::Usage(format!(
+            "give -k NAME or --all; the source has {} kernels{}",
+            names.len(),
+            names.iter().take(20).map(|name| format!("\n  {name}")).collect::<String>()
+        ))),
+    }
+}
+
+fn emit(args: &CompileArgs, library: &Library, kernels: &[String], stage: Stage) -> Result<(), Failure> {
+    let (emit, comment) = match stage {
+        Stage::Llvm => (Emit::Llvm, ';'),
+        Stage::Asm => (Emit::Assembly, '#'),
+        Stage::Ir | Stage::Reflect | Stage::Ptx => (Emit::Ir, ';'),
+    };
+    let specialisation = args.source.specialisation();
+    let mut texts = Vec::new();
+    for kernel in kernels {
+        let text = library.emit(kernel, &specialisation, emit)?;
+        if args.json {
+            texts.push(serde_json::json!({ "name": kernel, "text": text }));
+            continue;
+        }
+        if kernels.len() > 1 {
+            output::line(&format!("{comment} kernel {kernel}"))?;
+        }
+        output::write(&text)?;
+    }
+    if args.json { output::json(&serde_json::json!({ "kernels": texts })) } else { Ok(()) }
+}

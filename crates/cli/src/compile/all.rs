@@ -1,0 +1,129 @@
+//! Compiling kernels down to device code, several at once.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
+use anymetal_compiler::{CompileError, Library, Target};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::CompileArgs;
+use crate::failure::{Failure, stderr_has_colour};
+use crate::output;
+
+/// Different diagnostics shown; many instantiations of one template fail alike.
+const MOST_SHOWN: usize = 20;
+
+/// What became of one kernel.
+struct Compiled {
+    name: String,
+    time: Duration,
+    outcome: Result<usize, CompileError>,
+}
+
+/// Compiles the kernels for the target.
+pub(crate) fn compile(
+    args: &CompileArgs,
+    library: &Library,
+    kernels: &[String],
+    target: Target,
+) -> Result<(), Failure> {
+    let mut specialisation = args.source.specialisation();
+    specialisation.ignore_unknown_constants = args.kernel.is_none();
+    let bar = progress(kernels.len());
+    let compile = |name: &String| {
+        let start = Instant::now();
+        let outcome = library.artifact(name, &specialisation, target).map(|artifact| code_bytes(&artifact));
+        bar.inc(1);
+        Compiled { name: name.clone(), time: start.elapsed(), outcome }
+    };
+    let compiled: Vec<Compiled> = kernels.par_iter().map(compile).collect();
+    bar.finish_and_clear();
+    let failures: Vec<(&str, &CompileError)> = compiled
+        .iter()
+        .filter_map(|kernel| Some((kernel.name.as_str(), kernel.outcome.as_ref().err()?)))
+        .collect();
+    report(&failures);
+    let summary = format!("{} compiled, {} failed", compiled.len() - failures.len(), failures.len());
+    if args.json {
+        output::json(&json!({
+            "kernels": compiled.iter().map(to_json).collect::<Vec<Value>>(),
+            "compiled": compiled.len() - failures.len(),
+            "failed": failures.len(),
+        }))?;
+    } else {
+        if args.kernel.is_some() || !args.all {
+            compiled.iter().try_for_each(|kernel| match &kernel.outcome {
+                Ok(bytes) => output::line(&format!("{}: {bytes} bytes in {:.1?}", kernel.name, kernel.time)),
+                Err(_) => Ok(()),
+            })?;
+        }
+        output::line(&summary)?;
+    }
+    match failures.first() {
+        None => Ok(()),
+        // The input is at fault only if nothing else is.
+        Some(_) => Err(Failure::Told(if failures.iter().all(|(_, error)| error.is_users()) { 1 } else { 4 })),
+    }
+}
+
+/// With `--json` there is an object even if nothing could be read.
+pub(crate) fn report_no_library(failure: Failure) -> Result<(), Failure> {
+    output::json(&json!({ "kernels": [], "compiled": 0, "failed": 0, "error": failure.to_json() }))?;
+    Err(failure)
+}
+
+/// Tells each different diagnostic once, with the kernels that it concerns.
+fn report(failures: &[(&str, &CompileError)]) {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, error) in failures {
+        let text = error.render_text(stderr_has_colour());
+        match told.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => told.push((text, vec![name])),
+        }
+    }
+    for (text, names) in told.iter().take(MOST_SHOWN) {
+        let shown = names.iter().take(5).copied().collect::<Vec<&str>>().join(", ");
+        let more = names.len().saturating_sub(5);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        eprintln!("{}\nfailed: {shown}{more}\n", text.trim_end());
+    }
+    if told.len() > MOST_SHOWN {
+        eprintln!("({} more different failures)", told.len() - MOST_SHOWN);
+    }
+}
+
+fn to_json(kernel: &Compiled) -> Value {
+    let mut object = json!({
+        "name": kernel.name,
+        "status": if kernel.outcome.is_ok() { "ok" } else { "failed" },
+        "time_ns": kernel.time.as_nanos() as u64,
+        "code_bytes": null,
+        "error": null,
+    });
+    match &kernel.outcome {
+        Ok(bytes) => object["code_bytes"] = json!(bytes),
+        Err(error) => object["error"] = json!({ "id": error.id(), "message": error.to_string() }),
+    }
+    object
+}
+
+fn code_bytes(artifact: &Artifact) -> usize {
+    match &artifact.code {
+        ArtifactCode::Object(bytes) => bytes.len(),
+        ArtifactCode::Interpreter(_) => 0,
+    }
+}
+
+/// A bar on a terminal, nothing otherwise.
+fn progress(kernels: usize) -> ProgressBar {
+    if kernels < 2 || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("compiling {wide_bar} {pos}/{len} kernels, {eta} left");
+    let bar = ProgressBar::new(kernels as u64);
+    style.map(|style| bar.clone().with_style(style)).unwrap_or(bar)
+}

@@ -1,0 +1,126 @@
+//! What can go wrong in a subcommand, and the exit code that tells other programs.
+//!
+//! Invariant: 1 means that the same input will never work, 2 that the command line itself is wrong, 4 that the
+//! device or the run failed.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anymetal::{Error, ErrorClass};
+use anymetal_compiler::CompileError;
+use serde_json::{Value, json};
+
+/// Why a subcommand did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line asks for something that makes no sense.
+    Usage(String),
+    /// A file, an argument or a value is wrong.
+    Input(String),
+    /// The source or the request to the compiler is wrong, or the compiler failed.
+    Compile(CompileError),
+    /// The device refused before anything ran.
+    Refused(Error),
+    /// The kernel ran and did not finish well.
+    Run(Error),
+    /// Everything was told already; only the exit code is left.
+    Told(u8),
+}
+
+impl Failure {
+    /// The exit code as the contract gives it.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Usage(_) => 2,
+            Failure::Input(_) => 1,
+            Failure::Compile(error) if error.is_users() => 1,
+            Failure::Compile(_) => 4,
+            Failure::Refused(error) if error.class() == ErrorClass::Caller => 1,
+            Failure::Refused(_) | Failure::Run(_) => 4,
+            Failure::Told(code) => *code,
+        })
+    }
+
+    /// Tells it on stderr, in colour on a terminal.
+    pub(crate) fn report(&self) {
+        match self {
+            Failure::Compile(error) => eprint!("{}", error.render_text(stderr_has_colour())),
+            Failure::Refused(Error::Compile(failure)) => {
+                eprint!("{}", failure.render_text(stderr_has_colour()));
+            }
+            Failure::Told(_) => {}
+            other => eprintln!("error: {}", other.message()),
+        }
+    }
+
+    /// One word for programs.
+    pub(crate) fn status(&self) -> &'static str {
+        use anymetal::DeviceError as D;
+        match self {
+            Failure::Usage(_) => "usage",
+            Failure::Input(_) => "invalid",
+            Failure::Compile(error) if error.is_users() => "invalid",
+            Failure::Refused(error) if error.class() == ErrorClass::Caller => "invalid",
+            Failure::Run(Error::Device(D::OutOfBounds(_))) => "out-of-bounds",
+            Failure::Run(Error::Device(D::DeadlineExceeded { .. })) => "timeout",
+            Failure::Compile(_) | Failure::Refused(_) | Failure::Run(_) | Failure::Told(_) => "failed",
+        }
+    }
+
+    /// The `error` field of JSON output.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut error = json!({ "message": self.message() });
+        match self {
+            Failure::Compile(compile) => {
+                error["id"] = json!(compile.id());
+                error["diagnostics"] = serde_json::from_str(&compile.render_json()).unwrap_or(Value::Null);
+            }
+            Failure::Run(Error::Device(anymetal::DeviceError::OutOfBounds(fault))) => {
+                error["argument"] = json!(fault.argument);
+                error["argument_name"] = json!(fault.argument_name);
+                error["access"] = json!(fault.kind.word());
+                error["index"] = json!(fault.element_index);
+                error["byte_offset"] = json!(fault.byte_offset);
+                error["file"] = json!(fault.file);
+                error["line"] = json!(fault.line);
+                error["column"] = json!(fault.column);
+            }
+            _ => {}
+        }
+        error
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Failure::Usage(message) | Failure::Input(message) => message.clone(),
+            Failure::Compile(error) => error.to_string(),
+            Failure::Refused(error) | Failure::Run(error) => error.to_string(),
+            Failure::Told(_) => String::new(),
+        }
+    }
+}
+
+impl From<CompileError> for Failure {
+    fn from(error: CompileError) -> Self {
+        Failure::Compile(error)
+    }
+}
+
+/// An error of a call that runs nothing.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+/// Whether diagnostics may use colours: a terminal, and nobody asked for none.
+pub(crate) fn stderr_has_colour() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Tells what the compiler wants a user to know although nothing failed.
+pub(crate) fn report_notes() {
+    for note in anymetal::compiler_notes() {
+        eprintln!("note: {note}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Writing results to stdout: a reader that went away ends the program quietly, never with a panic.
+
+use std::io::{ErrorKind, Write};
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Writes text as it is.
+pub(crate) fn write(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(()),
+        // As with `anymetal … | head`: what was wanted has been read.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::Told(0)),
+        Err(error) => Err(Failure::Input(format!("cannot write to standard output: {error}"))),
+    }
+}
+
+/// Writes text and ends the line.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    write(&format!("{text}\n"))
+}
+
+/// Writes one JSON value, indented.
+pub(crate) fn json(value: &Value) -> Result<(), Failure> {
+    line(&format!("{value:#}"))
+}

@@ -1,0 +1,144 @@
+//! Matching what the command line gives to what the kernel takes.
+//!
+//! Owns [`Bound`]. Invariant: when [`bind`] succeeds, every enabled buffer argument is given exactly once, with
+//! elements of its type, and its buffer exists; nothing has been read but the headers of files.
+
+use anymetal::{Access, ArgumentInfo, ArgumentKind, Buffer, Device, ElementType, KernelInfo, ScalarType};
+
+use super::contents::Contents;
+use super::spec::{ArgumentSpec, Spec};
+use crate::failure::Failure;
+use crate::scalar;
+
+/// An argument with its buffer.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// The Metal index.
+    pub(crate) index: u32,
+    /// The buffer; `None`: nothing is bound, on purpose.
+    pub(crate) buffer: Option<Buffer<u8>>,
+    /// What the buffer holds before a launch.
+    pub(crate) contents: Contents,
+    access: Access,
+}
+
+impl Bound {
+    /// Whether a launch may change the buffer.
+    pub(crate) fn is_written(&self) -> bool {
+        self.access != Access::Read
+    }
+
+    /// Gives the buffer its contents.
+    pub(crate) fn fill(&self) -> Result<(), Failure> {
+        match &self.buffer {
+            Some(buffer) => self.contents.write_to(buffer),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Finds each specification's argument and makes its buffer.
+pub(crate) fn bind(
+    kernel: &KernelInfo,
+    specs: &[ArgumentSpec],
+    device: &Device,
+) -> Result<Vec<Bound>, Failure> {
+    let mut bound: Vec<Bound> = Vec::with_capacity(specs.len());
+    for ArgumentSpec { which, spec } in specs {
+        let argument = which.find(kernel, ArgumentKind::Buffer)?;
+        if bound.iter().any(|bound| bound.index == argument.index) {
+            return Err(Failure::Input(format!(
+                "argument {} `{}` is given twice",
+                argument.index, argument.name
+            )));
+        }
+        let describe = |problem: String| {
+            let (index, name) = (argument.index, &argument.name);
+            Failure::Input(format!("kernel `{}`: argument {index} `{name}`: {problem}", kernel.name))
+        };
+        let contents = Contents::open(spec).map_err(describe)?;
+        check_type(argument, spec, &contents).map_err(describe)?;
+        let buffer = match spec {
+            Spec::Unbound => None,
+            _ => Some(allocate(device, &contents).map_err(describe_allocation(argument))?),
+        };
+        bound.push(Bound { index: argument.index, buffer, contents, access: argument.access });
+    }
+    let missing = kernel.arguments.iter().filter(|argument| {
+        argument.enabled
+            && argument.kind == ArgumentKind::Buffer
+            && !bound.iter().any(|bound| bound.index == argument.index)
+    });
+    let missing: Vec<String> = missing.map(describe_missing).collect();
+    if !missing.is_empty() {
+        return Err(Failure::Input(format!("kernel `{}`: {}", kernel.name, missing.join("; "))));
+    }
+    Ok(bound)
+}
+
+fn describe_missing(argument: &ArgumentInfo) -> String {
+    let pointer = if argument.is_reference { "&" } else { "*" };
+    let ArgumentInfo { index, name, type_name, .. } = argument;
+    format!("argument {index} `{name}` (`{type_name}{pointer}`) is missing")
+}
+
+fn allocate(device: &Device, contents: &Contents) -> Result<Buffer<u8>, anymetal::Error> {
+    let count = usize::try_from(contents.bytes());
+    let count = count.map_err(|_| anymetal::Error::TooManyElements { count: usize::MAX, element_size: 1 })?;
+    device.buffer_zeroed(count)
+}
+
+/// The device's own message, with the argument's name.
+fn describe_allocation(argument: &ArgumentInfo) -> impl Fn(anymetal::Error) -> Failure {
+    let (index, name) = (argument.index, argument.name.clone());
+    move |error| match error.class() {
+        anymetal::ErrorClass::Caller => Failure::Input(format!("argument {index} `{name}`: {error}")),
+        _ => Failure::Refused(error),
+    }
+}
+
+/// Elements must have the declared type. Structures, matrices and arrays take any: their layout is the caller's.
+fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Result<(), String> {
+    let Some(given) = contents.scalar() else { return check_bytes(argument, spec, contents) };
+    let declared = match &argument.element {
+        ElementType::Scalar(declared) | ElementType::Vector(declared, _) => *declared,
+        ElementType::Struct(_) | ElementType::Other => return Ok(()),
+    };
+    if given != declared {
+        // NumPy's own 16-bit integers may hold bfloat16 bits; NumPy has no other way.
+        let raw_bfloat =
+            declared == ScalarType::BF16 && given == ScalarType::U16 && matches!(spec, Spec::Npy(_));
+        if !raw_bfloat {
+            return Err(format!(
+                "its elements are `{}` ({}), but {} was given",
+                argument.type_name,
+                scalar::name_of(declared),
+                scalar::name_of(given)
+            ));
+        }
+    }
+    if let ElementType::Vector(_, lanes) = argument.element {
+        if matches!(spec, Spec::Scalar(..)) {
+            let type_name = &argument.type_name;
+            return Err(format!("it is a `{type_name}`, not a scalar; use hex: or a file"));
+        }
+        let padded = lanes == 3 && argument.element_size == 4 * declared.size();
+        if padded && contents.shape().is_some_and(|shape| shape.len() > 1 && shape.last() == Some(&3)) {
+            return Err(format!(
+                "a `{}` takes the room of four elements: give the array a last dimension of 4, or declare \
+                 packed_{}",
+                argument.type_name, argument.type_name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Raw bytes must make up whole elements of a reference; longer and shorter pointers are the kernel's business.
+fn check_bytes(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Result<(), String> {
+    if matches!(spec, Spec::Unbound) || !argument.is_reference || contents.bytes() == argument.element_size {
+        return Ok(());
+    }
+    let (type_name, size) = (&argument.type_name, argument.element_size);
+    Err(format!("`{type_name}&` takes {size} bytes, but {} were given", contents.bytes()))
+}

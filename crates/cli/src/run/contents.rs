@@ -1,0 +1,170 @@
+//! What buffers hold before a launch: files and generators, written in pieces.
+//!
+//! Invariant: opening checks everything that can be checked without reading the data (type, shape, length);
+//! no more than a piece is in memory beside the device's buffer.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use anymetal::{Buffer, ScalarType};
+
+use super::spec::{Generator, Spec};
+use crate::failure::Failure;
+use crate::npy::{self, Header};
+use crate::scalar::{self, SplitMix64};
+
+/// Bytes generated or read at a time; a multiple of every element size.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// The contents of one buffer.
+#[derive(Debug)]
+pub(crate) enum Contents {
+    /// A NumPy file whose header has been read.
+    Npy { path: PathBuf, header: Header, data_start: u64 },
+    /// A file of that many bytes.
+    Binary { path: PathBuf, bytes: u64 },
+    /// Generated elements.
+    Generated { generator: Generator, scalar: ScalarType, count: u64 },
+    /// One value.
+    Scalar { scalar: ScalarType, bits: u64 },
+    /// Bytes of unknown type.
+    Bytes(Vec<u8>),
+}
+
+impl Contents {
+    /// Looks at what the specification names.
+    pub(crate) fn open(spec: &Spec) -> Result<Contents, String> {
+        match spec {
+            Spec::Npy(path) => open_npy(path).map_err(|problem| format!("{}: {problem}", path.display())),
+            Spec::Binary(path) => {
+                let (_, bytes) =
+                    open_file(path).map_err(|problem| format!("{}: {problem}", path.display()))?;
+                Ok(Contents::Binary { path: path.clone(), bytes })
+            }
+            Spec::Generated(generator, scalar, count) => {
+                Ok(Contents::Generated { generator: *generator, scalar: *scalar, count: *count })
+            }
+            Spec::Scalar(scalar, bits) => Ok(Contents::Scalar { scalar: *scalar, bits: *bits }),
+            Spec::Hex(bytes) => Ok(Contents::Bytes(bytes.clone())),
+            Spec::Unbound => Ok(Contents::Bytes(Vec::new())),
+        }
+    }
+
+    /// How many bytes they are.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Contents::Npy { header, .. } => header.data_bytes,
+            Contents::Binary { bytes, .. } => *bytes,
+            // The product was checked when the specification was parsed.
+            Contents::Generated { scalar, count, .. } => count.saturating_mul(scalar.size()),
+            Contents::Scalar { scalar, .. } => scalar.size(),
+            Contents::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// The elements' type, if it is known.
+    pub(crate) fn scalar(&self) -> Option<ScalarType> {
+        match self {
+            Contents::Npy { header, .. } => Some(header.scalar),
+            Contents::Generated { scalar, .. } | Contents::Scalar { scalar, .. } => Some(*scalar),
+            Contents::Binary { .. } | Contents::Bytes(_) => None,
+        }
+    }
+
+    /// The shape of a NumPy file.
+    pub(crate) fn shape(&self) -> Option<&[u64]> {
+        match self {
+            Contents::Npy { header, .. } => Some(&header.shape),
+            _ => None,
+        }
+    }
+
+    /// Writes them into a buffer of [`Contents::bytes`] bytes.
+    pub(crate) fn write_to(&self, buffer: &Buffer<u8>) -> Result<(), Failure> {
+        match self {
+            Contents::Npy { path, header, data_start } => {
+                let swapped = if header.big_endian { header.scalar.size() as usize } else { 1 };
+                copy_file(path, *data_start, header.data_bytes, swapped, buffer)
+            }
+            Contents::Binary { path, bytes } => copy_file(path, 0, *bytes, 1, buffer),
+            Contents::Generated { generator, scalar, count } => generate(*generator, *scalar, *count, buffer),
+            Contents::Scalar { scalar, bits } => {
+                let mut bytes = Vec::new();
+                scalar::push(*scalar, *bits, &mut bytes);
+                Ok(buffer.write(&bytes)?)
+            }
+            Contents::Bytes(bytes) => Ok(buffer.write(bytes)?),
+        }
+    }
+}
+
+fn open_file(path: &Path) -> Result<(File, u64), String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    Ok((File::open(path).map_err(|error| error.to_string())?, metadata.len()))
+}
+
+fn open_npy(path: &Path) -> Result<Contents, String> {
+    let (file, length) = open_file(path)?;
+    let mut reader = BufReader::new(file);
+    let header = npy::read_header(&mut reader, length)?;
+    let data_start = reader.stream_position().map_err(|error| error.to_string())?;
+    Ok(Contents::Npy { path: path.to_owned(), header, data_start })
+}
+
+/// Copies a range of a file, reversing the bytes of each group of `swapped`.
+fn copy_file(
+    path: &Path,
+    start: u64,
+    length: u64,
+    swapped: usize,
+    buffer: &Buffer<u8>,
+) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Input(format!("cannot read {}: {error}", path.display()));
+    let mut file = File::open(path).map_err(failed)?;
+    file.seek(std::io::SeekFrom::Start(start)).map_err(failed)?;
+    let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(length).unwrap_or(PIECE_BYTES))];
+    let mut done = 0usize;
+    while (done as u64) < length {
+        let count = piece.len().min(usize::try_from(length - done as u64).unwrap_or(PIECE_BYTES));
+        file.read_exact(&mut piece[..count]).map_err(failed)?;
+        if swapped > 1 {
+            piece[..count].chunks_exact_mut(swapped).for_each(<[u8]>::reverse);
+        }
+        buffer.write_at(done, &piece[..count])?;
+        done += count;
+    }
+    Ok(())
+}
+
+fn generate(
+    generator: Generator,
+    scalar: ScalarType,
+    count: u64,
+    buffer: &Buffer<u8>,
+) -> Result<(), Failure> {
+    let per_piece = PIECE_BYTES as u64 / scalar.size();
+    let mut random = match generator {
+        Generator::Random(seed) => SplitMix64(seed),
+        Generator::Zeros | Generator::Iota => SplitMix64(0),
+    };
+    let mut piece = Vec::with_capacity(PIECE_BYTES);
+    let mut done = 0;
+    while done < count {
+        let end = count.min(done + per_piece);
+        piece.clear();
+        match generator {
+            Generator::Zeros => piece.resize(((end - done) * scalar.size()) as usize, 0),
+            Generator::Iota => (done..end).for_each(|index| scalar::push_iota(scalar, index, &mut piece)),
+            Generator::Random(_) => {
+                (done..end).for_each(|_| scalar::push_random(scalar, random.next(), &mut piece));
+            }
+        }
+        buffer.write_at((done * scalar.size()) as usize, &piece)?;
+        done = end;
+    }
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! `--save` and `--print`: buffers after the launch.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anymetal::{ArgumentInfo, ArgumentKind, Buffer, ElementType, KernelInfo, ScalarType};
+use serde_json::{Value, json};
+
+use super::arguments::Bound;
+use super::which::Which;
+use crate::failure::Failure;
+use crate::npy;
+use crate::scalar;
+
+/// Bytes read back at a time.
+const PIECE_BYTES: usize = 1 << 20;
+/// Elements printed when no number is given.
+const DEFAULT_COUNT: u64 = 10;
+
+/// `I=OUT.npy`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Save {
+    which: Which,
+    path: PathBuf,
+}
+
+/// `I[:COUNT]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Print {
+    which: Which,
+    count: u64,
+}
+
+impl Save {
+    /// Parses the option's text.
+    pub(crate) fn parse(text: &str) -> Result<Save, String> {
+        let (which, path) = text.split_once('=').ok_or("write I=OUT.npy")?;
+        if path.is_empty() {
+            return Err("the file's name is missing".to_owned());
+        }
+        Ok(Save { which: Which::parse(which)?, path: PathBuf::from(path) })
+    }
+}
+
+impl Print {
+    /// Parses the option's text.
+    pub(crate) fn parse(text: &str) -> Result<Print, String> {
+        let (which, count) = match text.split_once(':') {
+            Some((which, count)) => {
+                (which, count.parse().map_err(|_| format!("`{count}` is no number of elements"))?)
+            }
+            None => (text, DEFAULT_COUNT),
+        };
+        Ok(Print { which: Which::parse(which)?, count })
+    }
+}
+
+/// A buffer with what is known of its elements.
+#[derive(Debug)]
+struct Output<'a> {
+    argument: &'a ArgumentInfo,
+    buffer: &'a Buffer<u8>,
+    /// Bytes if the elements are structures of unknown layout.
+    scalar: ScalarType,
+    shape: Vec<u64>,
+}
+
+impl<'a> Output<'a> {
+    fn find(which: &Which, kernel: &'a KernelInfo, arguments: &'a [Bound]) -> Result<Output<'a>, Failure> {
+        let argument = which.find(kernel, ArgumentKind::Buffer)?;
+        let bound = arguments.iter().find(|bound| bound.index == argument.index);
+        let buffer = bound.and_then(|bound| bound.buffer.as_ref()).ok_or_else(|| {
+            Failure::Input(format!("nothing is bound to argument {} `{}`", argument.index, argument.name))
+        })?;
+        let contents = bound.map(|bound| &bound.contents);
+        let scalar = match &argument.element {
+            ElementType::Scalar(scalar) | ElementType::Vector(scalar, _) => *scalar,
+            ElementType::Struct(_) | ElementType::Other => {
+                contents.and_then(|contents| contents.scalar()).unwrap_or(ScalarType::U8)
+            }
+        };
+        let shape = match contents.and_then(|contents| contents.shape()) {
+            Some(shape) => shape.to_vec(),
+            None => shape_of(argument, scalar, buffer.len() as u64),
+        };
+        Ok(Output { argument, buffer, scalar, shape })
+    }
+}
+
+/// One dimension of scalars, two of vectors and structures. Bytes beyond the last whole element are left out.
+fn shape_of(argument: &ArgumentInfo, scalar: ScalarType, bytes: u64) -> Vec<u64> {
+    let per_element = argument.element_size / scalar.size();
+    let is_scalar = matches!(argument.element, ElementType::Scalar(_));
+    if is_scalar || per_element <= 1 || bytes < argument.element_size {
+        return vec![bytes / scalar.size()];
+    }
+    vec![bytes / argument.element_size, per_element]
+}
+
+/// A file to be written.
+#[derive(Debug)]
+pub(crate) struct PendingSave<'a> {
+    output: Output<'a>,
+    path: PathBuf,
+}
+
+/// Finds the buffers to save.
+pub(crate) fn resolve_saves<'a>(
+    saves: &[Save],
+    kernel: &'a KernelInfo,
+    arguments: &'a [Bound],
+) -> Result<Vec<PendingSave<'a>>, Failure> {
+    let resolve = |save: &Save| {
+        let output = Output::find(&save.which, kernel, arguments)?;
+        let folder = save.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(Failure::Input(format!("the folder of {} does not exist", save.path.display())));
+        }
+        Ok(PendingSave { output, path: save.path.clone() })
+    };
+    saves.iter().map(resolve).collect()
+}
+
+impl PendingSave<'_> {
+    /// Writes the file.
+    pub(crate) fn write(&self) -> Result<(), Failure> {
+        let failed =
+            |error: std::io::Error| Failure::Input(format!("cannot write {}: {error}", self.path.display()));
+        let Output { buffer, scalar, shape, .. } = &self.output;
+        let bytes = (shape.iter().product::<u64>() * scalar.size()) as usize;
+        let mut file = BufWriter::new(File::create(&self.path).map_err(failed)?);
+        file.write_all(&npy::header_bytes(*scalar, shape)).map_err(failed)?;
+        let mut piece = vec![0; PIECE_BYTES.min(bytes)];
+        let mut done = 0;
+        while done < bytes {
+            let count = piece.len().min(bytes - done);
+            buffer.read_into(done, &mut piece[..count])?;
+            file.write_all(&piece[..count]).map_err(failed)?;
+            done += count;
+        }
+        file.flush().map_err(failed)
+    }
+}
+
+/// Elements to be printed.
+#[derive(Debug)]
+pub(crate) struct PendingPrint<'a> {
+    output: Output<'a>,
+    count: u64,
+}
+
+/// Finds the buffers to print.
+pub(crate) fn resolve_prints<'a>(
+    prints: &[Print],
+    kernel: &'a KernelInfo,
+    arguments: &'a [Bound],
+) -> Result<Vec<PendingPrint<'a>>, Failure> {
+    let resolve = |print: &Print| {
+        Ok(PendingPrint { output: Output::find(&print.which, kernel, arguments)?, count: print.count })
+    };
+    prints.iter().map(resolve).collect()
+}
+
+/// The first elements of a buffer.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    index: u32,
+    name: String,
+    scalar: ScalarType,
+    values: Vec<String>,
+    all: u64,
+}
+
+impl PendingPrint<'_> {
+    /// Reads the elements.
+    pub(crate) fn read(&self) -> Result<Printed, Failure> {
+        let Output { argument, buffer, scalar, .. } = &self.output;
+        let all = buffer.len() as u64 / scalar.size();
+        let mut bytes = vec![0; (self.count.min(all) * scalar.size()) as usize];
+        buffer.read_into(0, &mut bytes)?;
+        let values = bytes.chunks_exact(scalar.size() as usize).map(|bytes| scalar::show(*scalar, bytes));
+        Ok(Printed {
+            index: argument.index,
+            name: argument.name.clone(),
+            scalar: *scalar,
+            values: values.collect(),
+            all,
+        })
+    }
+}
+
+impl Printed {
+    /// One line for people.
+    pub(crate) fn to_text(&self) -> String {
+        let more = if self.all > self.values.len() as u64 { " …" } else { "" };
+        format!(
+            "{} ({} {}): {}{more}",
+            self.name,
+            self.all,
+            scalar::name_of(self.scalar),
+            self.values.join(" ")
+        )
+    }
+
+    /// For programs: numbers where JSON has them, strings for infinities and NaNs.
+    pub(crate) fn to_json(&self) -> Value {
+        let value =
+            |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()));
+        json!({
+            "index": self.index,
+            "name": self.name,
+            "type": scalar::name_of(self.scalar),
+            "count": self.all,
+            "values": self.values.iter().map(value).collect::<Vec<Value>>(),
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! The grammar of `--arg I=SPEC`.
+
+use std::path::PathBuf;
+
+use anymetal::ScalarType;
+
+use super::which::Which;
+use crate::scalar;
+
+/// What to bind to which argument.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ArgumentSpec {
+    /// Which.
+    pub(crate) which: Which,
+    /// What.
+    pub(crate) spec: Spec,
+}
+
+/// What to bind.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Spec {
+    /// A NumPy file.
+    Npy(PathBuf),
+    /// A file's bytes.
+    Binary(PathBuf),
+    /// Generated elements.
+    Generated(Generator, ScalarType, u64),
+    /// One value: its bits.
+    Scalar(ScalarType, u64),
+    /// Bytes as written.
+    Hex(Vec<u8>),
+    /// Nothing.
+    Unbound,
+}
+
+/// How to generate elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generator {
+    /// Zeros.
+    Zeros,
+    /// 0, 1, 2, …
+    Iota,
+    /// Random numbers from a seed.
+    Random(u64),
+}
+
+impl ArgumentSpec {
+    /// Parses the option's text.
+    pub(crate) fn parse(text: &str) -> Result<ArgumentSpec, String> {
+        let (which, spec) = text.split_once('=').ok_or("write INDEX=SPEC or NAME=SPEC")?;
+        Ok(ArgumentSpec { which: Which::parse(which)?, spec: Spec::parse(spec)? })
+    }
+}
+
+impl Spec {
+    fn parse(text: &str) -> Result<Spec, String> {
+        if text == "none" {
+            return Ok(Spec::Unbound);
+        }
+        if let Some((head, rest)) = text.split_once(':') {
+            match head {
+                "zeros" => return generated(rest, |_| Ok(Generator::Zeros), 2),
+                "iota" => return generated(rest, |_| Ok(Generator::Iota), 2),
+                "rand" => return generated(rest, seed, 3),
+                "hex" => return hex(rest).map(Spec::Hex),
+                _ => {}
+            }
+            if let Some(declared) = scalar::type_named(head) {
+                return Ok(Spec::Scalar(declared, scalar::parse(declared, rest)?));
+            }
+        }
+        match text.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
+            Some("npy") => Ok(Spec::Npy(PathBuf::from(text))),
+            Some("bin") => Ok(Spec::Binary(PathBuf::from(text))),
+            _ => Err(format!(
+                "`{text}` is no SPEC: write path.npy, path.bin, zeros:TYPE:COUNT, iota:TYPE:COUNT, \
+                 rand:TYPE:COUNT[:SEED], TYPE:VALUE, hex:BYTES or none; TYPE is one of {}",
+                scalar::all_names()
+            )),
+        }
+    }
+}
+
+fn generated(
+    text: &str,
+    generator: impl Fn(Option<&str>) -> Result<Generator, String>,
+    most_parts: usize,
+) -> Result<Spec, String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [name, count, ..] = parts[..] else {
+        return Err("the number of elements is missing: write TYPE:COUNT".to_owned());
+    };
+    if parts.len() > most_parts {
+        return Err(format!("`{}` is one part too many", parts[most_parts]));
+    }
+    let declared = scalar::type_named(name)
+        .ok_or_else(|| format!("`{name}` is no type; there are {}", scalar::all_names()))?;
+    let count: u64 = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
+    if count.checked_mul(declared.size()).is_none() {
+        return Err(format!("{count} elements are too many"));
+    }
+    Ok(Spec::Generated(generator(parts.get(2).copied())?, declared, count))
+}
+
+fn seed(text: Option<&str>) -> Result<Generator, String> {
+    let text = text.unwrap_or("0");
+    text.parse().map(Generator::Random).map_err(|_| format!("`{text}` is no seed"))
+}
+
+fn hex(text: &str) -> Result<Vec<u8>, String> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b' ' | b'_')).collect();
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let (pairs, rest) = digits.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err("hex: needs two digits for each byte".to_owned());
+    }
+    let byte = |pair: &[u8; 2]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
+    pairs.iter().map(byte).collect::<Option<_>>().ok_or_else(|| format!("`{text}` has other than hex digits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> Spec {
+        ArgumentSpec::parse(&format!("0={text}")).unwrap().spec
+    }
+
+    #[test]
+    fn every_form_is_understood() {
+        assert_eq!(spec("a/b.npy"), Spec::Npy("a/b.npy".into()));
+        assert_eq!(spec("a:b.BIN"), Spec::Binary("a:b.BIN".into()));
+        assert_eq!(spec("zeros:f16:3"), Spec::Generated(Generator::Zeros, ScalarType::F16, 3));
+        assert_eq!(spec("rand:u8:3"), Spec::Generated(Generator::Random(0), ScalarType::U8, 3));
+        assert_eq!(spec("rand:u8:3:9"), Spec::Generated(Generator::Random(9), ScalarType::U8, 3));
+        assert_eq!(spec("f32:2.0"), Spec::Scalar(ScalarType::F32, 0x4000_0000));
+        assert_eq!(spec("hex:00fF_10"), Spec::Hex(vec![0, 255, 16]));
+        assert_eq!(spec("none"), Spec::Unbound);
+        assert_eq!(ArgumentSpec::parse("out=none").unwrap().which, Which::Name("out".into()));
+    }
+
+    #[test]
+    fn slips_are_refused() {
+        for text in [
+            "",
+            "0",
+            "0=",
+            "=none",
+            "0=f99:1",
+            "0=zeros:f32",
+            "0=zeros:f32:x",
+            "0=zeros:f32:-1",
+            "0=iota:f32:3:4",
+            "0=rand:f32:3:x",
+            "0=rand:f32:3:4:5",
+            "0=hex:abc",
+            "0=hex:zz",
+            "0=u8:300",
+            "0=data.txt",
+            "0=zeros:u64:18446744073709551615",
+            "a b=none",
+        ] {
+            assert!(ArgumentSpec::parse(text).is_err(), "{text}");
+        }
+    }
+}

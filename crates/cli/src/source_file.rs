@@ -1,0 +1,100 @@
+//! The options that all subcommands with a source share, and reading that source.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anymetal_compiler::{
+    CompileError, Compiler, Definition, Library, MathMode, Source, SourceOptions, Specialisation,
+};
+use clap::{Args, ValueEnum};
+
+use crate::constant::Constant;
+use crate::failure::{Failure, report_notes};
+
+/// Larger sources are refused; the front end has the same limit.
+const MAX_SOURCE_BYTES: u64 = 64 << 20;
+
+/// A source and how to read it.
+#[derive(Args, Debug)]
+pub(crate) struct SourceFile {
+    /// The source, in Metal Shading Language
+    #[arg(value_name = "FILE.metal")]
+    file: PathBuf,
+    /// Define a macro
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = parse_definition)]
+    define: Vec<String>,
+    /// Search this folder for included files
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+    /// What the compiler may do to float arithmetic
+    #[arg(long, value_enum, default_value_t = Math::Fast)]
+    math: Math,
+    /// Give a function constant its value, as in width=u32:640 or 0=bool:true
+    #[arg(long, value_name = "ID|NAME=TYPE:VALUE", value_parser = Constant::parse)]
+    constant: Vec<Constant>,
+}
+
+/// `--math`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Math {
+    /// Nothing that changes a result
+    Safe,
+    /// Reassociation and contraction; infinities and NaNs are kept
+    Relaxed,
+    /// As Metal's default: infinities and NaNs may be assumed away
+    Fast,
+}
+
+fn parse_definition(text: &str) -> Result<String, String> {
+    let name = text.split(['=', '(']).next().unwrap_or_default();
+    let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if valid { Ok(text.to_owned()) } else { Err(format!("`{name}` is no name for a macro")) }
+}
+
+impl SourceFile {
+    /// Reads and parses the source. Warnings go to stderr.
+    pub(crate) fn library(&self) -> Result<Library, Failure> {
+        let bytes = read(&self.file)?;
+        let options = SourceOptions {
+            definitions: self.define.iter().cloned().map(Definition::Define).collect(),
+            include_folders: self.include.clone(),
+            math_mode: match self.math {
+                Math::Safe => MathMode::Safe,
+                Math::Relaxed => MathMode::Relaxed,
+                Math::Fast => MathMode::Fast,
+            },
+            ..SourceOptions::default()
+        };
+        let library = Compiler::global().library(Source::from_file(&self.file, bytes, options));
+        report_notes();
+        let library = library.map_err(|error: CompileError| Failure::Compile(error))?;
+        if !library.warnings().is_empty() {
+            eprint!("{}", library.warnings());
+        }
+        Ok(library)
+    }
+
+    /// What the options say about compiling a kernel.
+    pub(crate) fn specialisation(&self) -> Specialisation {
+        let constants = self.constant.iter().map(|constant| (constant.key.clone(), constant.value)).collect();
+        Specialisation { constants, ..Specialisation::default() }
+    }
+}
+
+/// The bytes of a regular file; devices and pipes might never end.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let unreadable = |reason: &str| Failure::Input(format!("cannot read {}: {reason}", path.display()));
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(&error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(unreadable("it is not a regular file"));
+    }
+    if metadata.len() > MAX_SOURCE_BYTES {
+        return Err(unreadable("it is larger than 64 MiB"));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| unreadable(&error.to_string()))?;
+    file.take(MAX_SOURCE_BYTES).read_to_end(&mut bytes).map_err(|error| unreadable(&error.to_string()))?;
+    Ok(bytes)
+}

@@ -1,0 +1,105 @@
+//! `anymetal compile` and `anymetal devices`.
+
+use serde_json::json;
+
+use crate::support::{Bench, source};
+
+#[test]
+fn all_kernels_are_compiled_and_counted() {
+    let bench = Bench::new();
+    for device in ["cpu", "interpreter"] {
+        let ran = bench.run(&["compile", &source("saxpy.metal"), "--all", "--device", device]).expect(0);
+        assert_eq!(ran.stdout.lines().last(), Some("2 compiled, 0 failed"));
+    }
+    let ran = bench.run(&["compile", &source("mixed.metal"), "--all"]).expect(1);
+    assert_eq!(ran.stdout.lines().last(), Some("1 compiled, 1 failed"));
+    ran.says(&["missing_function", "mixed.metal:13", "failed: wrong_float"]);
+    let object = bench.run(&["compile", &source("mixed.metal"), "--all", "--json"]).expect(1).json();
+    assert_eq!((&object["compiled"], &object["failed"]), (&json!(1), &json!(1)));
+    assert_eq!(object["kernels"][0]["name"], "right");
+    assert_eq!(object["kernels"][1]["status"], "failed");
+}
+
+#[test]
+fn one_kernel_is_chosen_by_name() {
+    let bench = Bench::new();
+    bench.run(&["compile", &source("mixed.metal"), "-k", "right"]).expect(0);
+    bench
+        .run(&["compile", &source("mixed.metal"), "-k", "wrong_float"])
+        .expect(1)
+        .says(&["missing_function"]);
+    bench.run(&["compile", &source("mixed.metal"), "-k", "rigth"]).expect(1).says(&["did you mean `right`?"]);
+    bench.run(&["compile", &source("mixed.metal")]).expect(2).says(&["-k NAME or --all", "right"]);
+}
+
+#[test]
+fn stages_are_shown() {
+    let bench = Bench::new();
+    for (stage, part) in
+        [("ir", "saxpy"), ("llvm", "define"), ("asm", "anymetal_kernel"), ("reflect", "buffer(2) a")]
+    {
+        let ran = bench.run(&["compile", &source("saxpy.metal"), "-k", "saxpy", "--emit", stage]).expect(0);
+        assert!(ran.stdout.contains(part), "{stage}: {}", ran.stdout);
+    }
+    bench.run(&["compile", &source("saxpy.metal"), "-k", "saxpy", "--emit", "ptx"]).expect(2);
+    bench.run(&["compile", &source("saxpy.metal"), "-k", "saxpy", "--emit", "soup"]).expect(2);
+}
+
+#[test]
+fn reflection_has_the_contracts_fields() {
+    let bench = Bench::new();
+    let ran = bench.run(&["compile", &source("arguments.metal"), "--emit", "reflect", "--json"]).expect(0);
+    let object = ran.json();
+    let kernel = |name: &str| {
+        let kernels = object["kernels"].as_array().expect("a list");
+        kernels.iter().find(|kernel| kernel["name"] == name).cloned().unwrap_or_else(|| panic!("no {name}"))
+    };
+    let expected = json!({
+        "index": 1, "name": "params", "kind": "buffer", "address_space": "constant", "type": "Params",
+        "scalar": null, "size": 12, "alignment": 4, "reference": true, "access": "read", "enabled": true,
+    });
+    assert_eq!(kernel("with_struct")["arguments"][1], expected);
+    let shared = kernel("with_memory")["arguments"][2].clone();
+    assert_eq!((&shared["kind"], &shared["address_space"]), (&json!("threadgroup"), &json!("threadgroup")));
+    assert_eq!(kernel("with_vectors")["arguments"][0]["type"], "float4");
+    assert_eq!(kernel("with_limit")["max_threads_per_threadgroup"], 64);
+    let constants = object["function_constants"].as_array().expect("a list");
+    assert_eq!(constants.len(), 2);
+    assert_eq!(constants[0], json!({ "index": 0, "name": "factor", "type": "int", "required": true }));
+}
+
+#[test]
+fn diagnostics_are_json_too_and_plain_off_a_terminal() {
+    let bench = Bench::new();
+    bench.write(
+        "broken.metal",
+        "kernel void f(device float* x) { x[0] = y; }\nkernel void g(device flot* x) {}\n",
+    );
+    let ran = bench.run(&["compile", "broken.metal", "--all", "--json"]).expect(1);
+    let ran = ran.says(&["broken.metal:2", "flot", "did you mean `float`?"]);
+    assert!(!ran.stderr.contains('\u{1b}'), "no colours off a terminal: {}", ran.stderr);
+    assert!(ran.json()["error"]["diagnostics"].is_array());
+}
+
+#[test]
+fn includes_are_searched() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("headers")).unwrap();
+    bench.write("headers/value.h", "#define VALUE 5\n");
+    let text = "#include \"value.h\"\nkernel void f(device int* x [[buffer(0)]]) { x[0] = VALUE; }\n";
+    bench.write("main.metal", text);
+    bench.run(&["compile", "main.metal"]).expect(1).says(&["value.h", "not found"]);
+    bench.run(&["compile", "main.metal", "-I", "headers"]).expect(0);
+    bench.write("value.h", "#define VALUE 6\n");
+    bench.run(&["compile", "main.metal"]).expect(0);
+}
+
+#[test]
+fn devices_are_listed() {
+    let bench = Bench::new();
+    let object = bench.run(&["devices", "--json"]).expect(0).json();
+    let cpu = &object["devices"][0];
+    assert_eq!((&cpu["name"], &cpu["simd_width"]), (&json!("cpu"), &json!(32)));
+    assert!(cpu["memory_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    assert!(bench.run(&["devices"]).expect(0).stdout.contains("cpu"));
+}

@@ -1,0 +1,8 @@
+//! The command line from outside: what other programs and people see.
+
+mod cache;
+mod compile;
+mod files;
+mod hostile;
+mod run;
+mod support;
