@@ -34,6 +34,10 @@ fn specialise(module: &mut Module, text: &str) -> Result<(), String> {
 }
 
 const PASSES: &[(&str, Pass)] = &[
+    ("choose", |module, _| {
+        on_each_function(module, |_, function| passes::choose::choose(function));
+        Ok(())
+    }),
     ("dead", |module, _| {
         on_each_function(module, |_, function| passes::dead::dead(function));
         Ok(())
@@ -61,6 +65,10 @@ const PASSES: &[(&str, Pass)] = &[
     ("specialise", specialise),
     ("split", |module, _| {
         on_each_function(module, |_, function| passes::split::split(function) | passes::dead::dead(function));
+        Ok(())
+    }),
+    ("unroll", |module, _| {
+        on_each_function(module, |_, function| passes::unroll::unroll(function));
         Ok(())
     }),
 ];

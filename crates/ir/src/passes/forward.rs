@@ -39,7 +39,7 @@ pub fn forward(function: &mut Function) -> bool {
 }
 
 /// Which locals are variables.
-fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bool> {
+pub(super) fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bool> {
     let mut variables: Vec<bool> =
         local_uses(function).iter().map(|local| !local.escapes && !local.dynamic).collect();
     let mut places: Vec<Option<(i64, u32)>> = vec![None; function.locals.len()];

@@ -2,8 +2,9 @@
 //!
 //! [`extract_kernel`], [`specialise`] and [`inline`] bring a module to the form that code
 //! generators take: kernels without calls and function constants. [`fold`], [`split`], [`forward`],
-//! [`reuse`] and [`dead`] make it small; [`optimise`] runs them until nothing changes.
+//! [`choose`], [`reuse`] and [`dead`] make it small, [`unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 
+pub mod choose;
 pub mod compact;
 pub mod dead;
 pub mod extract;
@@ -15,6 +16,7 @@ pub mod reuse;
 pub mod specialise;
 pub mod split;
 mod substitution;
+pub mod unroll;
 
 pub use extract::extract_kernel;
 pub use inline::{InlineError, inline};
@@ -24,10 +26,12 @@ use crate::{Function, Module};
 
 /// Rounds of [`optimise`]. Each round that matters enables the next by one more nested fact, so
 /// few are needed; the bound keeps the cost linear.
-const MAX_ROUNDS: usize = 6;
+const MAX_ROUNDS: usize = 8;
 
-/// Folds, splits aggregates, forwards stores and drops dead code until nothing changes, in every
-/// function.
+/// The rounds that may unroll loops: an inner loop first, then the one around it.
+const UNROLL_ROUNDS: usize = 3;
+
+/// Runs the passes that make code small or simple until nothing changes, in every function.
 pub fn optimise(module: &mut Module) {
     let mut functions = std::mem::take(&mut module.functions);
     for function in &mut functions {
@@ -41,12 +45,14 @@ pub fn optimise(module: &mut Module) {
 pub fn optimise_function(module: &Module, function: &mut Function) {
     for round in 0..MAX_ROUNDS {
         let mut changed = fold::fold(module, function);
-        if round < 2 {
-            changed |= split::split(function);
-        }
+        changed |= split::split(function);
         changed |= forward::forward(function);
+        changed |= choose::choose(function);
         changed |= reuse::reuse(function);
         changed |= dead::dead(function);
+        if round < UNROLL_ROUNDS {
+            changed |= unroll::unroll(function);
+        }
         compact::compact(function);
         if !changed {
             break;

@@ -37,17 +37,19 @@ fn the_same_seed_gives_the_same_kernel() {
 
 #[test]
 fn passes_keep_kernels_valid_and_come_to_an_end() {
-    for seed in 0..300 {
+    for seed in 0..120 {
         let mut module = kernel(seed, &options(seed)).module;
         passes::inline(&mut module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         check(&module, "inlined", seed);
         let mut functions = std::mem::take(&mut module.functions);
         for round in 0..4 {
             type Step = fn(&Module, &mut crate::Function) -> bool;
-            let steps: [(&str, Step); 5] = [
+            let steps: [(&str, Step); 7] = [
                 ("fold", passes::fold::fold),
                 ("split", |_, function| passes::split::split(function)),
                 ("forward", |_, function| passes::forward::forward(function)),
+                ("choose", |_, function| passes::choose::choose(function)),
+                ("unroll", |_, function| passes::unroll::unroll(function)),
                 ("reuse", |_, function| passes::reuse::reuse(function)),
                 ("dead", |_, function| passes::dead::dead(function)),
             ];

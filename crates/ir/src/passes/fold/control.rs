@@ -8,6 +8,9 @@ use crate::analysis::walk_insts;
 use crate::passes::dead::has_effect;
 use crate::{Block, Inst, Label, Op, SwitchCase};
 
+/// Deeper than this no rest of a block is moved into a branch.
+const MAX_MOVED_DEPTH: usize = 48;
+
 /// What is left of an instruction.
 struct Left {
     /// Whether control reaches what follows.
@@ -114,7 +117,7 @@ impl Folder<'_> {
 
     fn scope(&mut self, inst: Inst, label: Label, body: Block, out: &mut Vec<Inst>, depth: usize) -> bool {
         let mut goes_on = self.block(body, depth + 1);
-        goes_on |= self.strip_tail(body, Op::Break(label));
+        goes_on |= self.end_at(body, Op::Break(label), depth);
         if self.breaks[label.index()] == 0 {
             self.changed = true;
             out.append(&mut self.function.blocks[body.index()].insts);
@@ -137,7 +140,7 @@ impl Folder<'_> {
         let mut goes_on = false;
         for &block in &blocks {
             goes_on |= self.block(block, depth + 1);
-            goes_on |= self.strip_tail(block, Op::Break(label));
+            goes_on |= self.end_at(block, Op::Break(label), depth);
         }
         if blocks.iter().all(|&block| self.is_empty(block)) {
             self.changed = true;
@@ -157,7 +160,7 @@ impl Folder<'_> {
         depth: usize,
     ) -> bool {
         let mut body_goes_on = self.block(body, depth + 1);
-        body_goes_on |= self.strip_tail(body, Op::Continue(label));
+        body_goes_on |= self.end_at(body, Op::Continue(label), depth);
         let continued = body_goes_on || self.continues[label.index()] > 0;
         if continued {
             self.block(continuing, depth + 1);
@@ -182,7 +185,7 @@ impl Folder<'_> {
         }
         self.changed = true;
         self.function.insts[inst.index()].op = Op::Scope { label, body };
-        body_goes_on |= self.strip_tail(body, Op::Break(label));
+        body_goes_on |= self.end_at(body, Op::Break(label), depth);
         if self.breaks[label.index()] == 0 {
             out.append(&mut self.function.blocks[body.index()].insts);
             return body_goes_on;
@@ -206,6 +209,59 @@ impl Folder<'_> {
             self.breaks[label.index()] += 1;
             self.continues[label.index()] -= 1;
         }
+    }
+
+    /// Gives a block, whose end is where `jump` leads, as few of these jumps as possible. Returns
+    /// whether control reaches the end where it did not before.
+    fn end_at(&mut self, block: Block, jump: Op, depth: usize) -> bool {
+        self.move_rest(block, &jump, depth);
+        self.strip_tail(block, jump)
+    }
+
+    /// `if c { …; jump } rest` becomes `if c { …; jump } else { rest }`, where the jump is at the
+    /// end and can go.
+    fn move_rest(&mut self, block: Block, jump: &Op, depth: usize) {
+        let (mut block, mut depth) = (block, depth);
+        while depth < MAX_MOVED_DEPTH {
+            let insts = self.function.block(block);
+            let guard = insts.iter().enumerate().find_map(|(at, &inst)| match self.function.inst(inst).op {
+                Op::If { then, otherwise, .. } if self.ends_with(then, jump) => Some((at, otherwise)),
+                Op::If { then, otherwise, .. } if self.ends_with(otherwise, jump) => Some((at, then)),
+                _ => None,
+            });
+            let Some((at, other)) = guard else { return };
+            let rest = &insts[at + 1..];
+            if rest.is_empty() || self.leaves(other) || self.has_barrier(rest) {
+                return;
+            }
+            let rest = self.function.blocks[block.index()].insts.split_off(at + 1);
+            self.function.blocks[other.index()].insts.extend(rest);
+            self.changed = true;
+            (block, depth) = (other, depth + 1);
+        }
+    }
+
+    fn ends_with(&self, block: Block, jump: &Op) -> bool {
+        self.function.block(block).last().is_some_and(|&inst| self.function.inst(inst).op == *jump)
+    }
+
+    fn leaves(&self, block: Block) -> bool {
+        self.function.block(block).last().is_some_and(|&inst| self.function.inst(inst).op.is_terminator())
+    }
+
+    /// Barriers stay where all threads can be seen to meet.
+    fn has_barrier(&self, insts: &[Inst]) -> bool {
+        let mut found = false;
+        for &inst in insts {
+            let op = &self.function.inst(inst).op;
+            found |= matches!(op, Op::Barrier(_));
+            for block in op.blocks() {
+                walk_insts(self.function, block, &mut |inst| {
+                    found |= matches!(self.function.inst(inst).op, Op::Barrier(_));
+                });
+            }
+        }
+        found
     }
 
     /// Removes jumps to where control goes anyway after the block's end. Returns whether any was.

@@ -1,0 +1,447 @@
+//! Unrolls short loops of a known number of iterations completely, where that makes indices into
+//! local arrays constant, or where the loop is tiny.
+//!
+//! The loop must count with one variable (as [`super::forward`] knows them): a constant stored
+//! before it, one store directly in its continuing block, and one test, either first in the body
+//! or in the continuing block, that leaves it. The number of iterations is found by trying. A loop
+//! with a barrier stays as it is.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::forward::variables;
+use crate::analysis::{LocalPointers, local_pointers, walk_insts};
+use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
+use crate::{Block, Function, Inst, Label, Local, Op, Type, Value, ValueDef};
+
+/// Longer loops stay loops.
+const MAX_TRIPS: usize = 32;
+
+/// Instructions that one unrolled loop may have.
+const MAX_SIZE: usize = 2048;
+
+/// A loop that stays below this is unrolled even if no array gains from it.
+const TINY: usize = 48;
+
+/// Instructions that one run may add to a function.
+const MAX_GROWTH: usize = 16_384;
+
+/// Unrolls loops of one function; returns whether anything changed.
+pub fn unroll(function: &mut Function) -> bool {
+    let pointers = local_pointers(function);
+    let variables = variables(function, &pointers);
+    let array_pointers = array_pointers(function);
+    let mut unroller = Unroller { function, pointers, variables, array_pointers, added: 0 };
+    let body = unroller.function.body;
+    unroller.block(body);
+    unroller.added > 0
+}
+
+/// For each value, whether it points into a local.
+fn array_pointers(function: &Function) -> Vec<bool> {
+    let mut into = vec![false; function.values.len()];
+    walk_insts(function, function.body, &mut |inst| {
+        let data = function.inst(inst);
+        if let Some(result) = data.result {
+            into[result.index()] = match data.op {
+                Op::LocalAddr(_) => true,
+                Op::PtrAdd { base, .. } => into[base.index()],
+                _ => false,
+            };
+        }
+    });
+    into
+}
+
+/// How to unroll a loop.
+struct Plan {
+    label: Label,
+    body: Block,
+    continuing: Block,
+    /// The `if` that leaves the loop.
+    test: Inst,
+    /// Complete executions of the body.
+    trips: usize,
+    /// Whether something besides the test breaks out.
+    breaks: bool,
+    /// Whether something continues.
+    continues: bool,
+}
+
+struct Unroller<'a> {
+    function: &'a mut Function,
+    pointers: LocalPointers,
+    variables: Vec<bool>,
+    array_pointers: Vec<bool>,
+    added: usize,
+}
+
+impl Unroller<'_> {
+    fn block(&mut self, block: Block) {
+        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
+        let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
+        for inst in insts {
+            for nested in self.function.inst(inst).op.blocks() {
+                self.block(nested);
+            }
+            match self.plan(inst, &out) {
+                Some(plan) => self.expand(inst, &plan, &mut out),
+                None => out.push(inst),
+            }
+        }
+        self.function.blocks[block.index()].insts = out;
+    }
+
+    fn variable(&self, ptr: Value) -> Option<Local> {
+        let (local, _) = self.pointers.get(ptr.index()).copied().flatten()?;
+        self.variables[local.index()].then_some(local)
+    }
+
+    /// `before`: what stands before the loop in its block.
+    fn plan(&self, inst: Inst, before: &[Inst]) -> Option<Plan> {
+        let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
+        let (test, tested_first) = self.find_test(label, body, continuing)?;
+        let Op::If { cond, then, .. } = self.function.inst(test).op else { return None };
+        let leaves_when = !self.function.block(then).is_empty();
+        let counter = self.counter(cond, 0)?;
+        let next = self.only_store(counter, inst, continuing)?;
+        let expression =
+            Expression { unroller: self, current: self.current_loads(counter, body, continuing) };
+        let mut value = self.stored_before(counter, before)?;
+        let mut trips = 0;
+        loop {
+            let done = (expression.evaluate(cond, value, 0)? != 0) == leaves_when;
+            if tested_first && done {
+                break;
+            }
+            trips += 1;
+            if trips > MAX_TRIPS {
+                return None;
+            }
+            value = expression.evaluate(next, value, 0)?;
+            if !tested_first && done {
+                break;
+            }
+        }
+        let facts = self.facts(label, body, continuing)?;
+        let size = facts.size * trips;
+        let worthwhile = size <= MAX_SIZE && facts.indexes_array || size <= TINY;
+        (worthwhile && self.added + size <= MAX_GROWTH).then_some(Plan {
+            label,
+            body,
+            continuing,
+            test,
+            trips,
+            breaks: facts.breaks > 1,
+            continues: facts.continues > 0,
+        })
+    }
+
+    /// The `if` that leaves the loop, and whether it comes first.
+    fn find_test(&self, label: Label, body: Block, continuing: Block) -> Option<(Inst, bool)> {
+        let is_test = |inst: Inst| match self.function.inst(inst).op {
+            Op::If { then, otherwise, .. } => {
+                let leaves = |block: Block| {
+                    let insts = self.function.block(block);
+                    insts.len() == 1 && self.function.inst(insts[0]).op == Op::Break(label)
+                };
+                let empty = |block: Block| self.function.block(block).is_empty();
+                leaves(then) && empty(otherwise) || empty(then) && leaves(otherwise)
+            }
+            _ => false,
+        };
+        let first = self.function.block(body).iter().copied().find(|&inst| !self.is_quiet(inst));
+        if let Some(inst) = first.filter(|&inst| is_test(inst)) {
+            return Some((inst, true));
+        }
+        let last = *self.function.block(continuing).last()?;
+        is_test(last).then_some((last, false))
+    }
+
+    /// Whether it has no effect and cannot leave the block.
+    fn is_quiet(&self, inst: Inst) -> bool {
+        !super::dead::has_effect(&self.function.inst(inst).op)
+    }
+
+    /// The one variable that a condition reads.
+    fn counter(&self, value: Value, depth: usize) -> Option<Local> {
+        const MAX_DEPTH: usize = 6;
+        let op = self.function.def(value)?;
+        match op {
+            Op::Load { ptr, .. } => self.variable(*ptr),
+            _ if depth >= MAX_DEPTH => None,
+            Op::Unary(..) | Op::Binary(..) | Op::Compare(..) | Op::Cast(..) => {
+                let mut found = None;
+                let mut several = false;
+                op.for_each_operand(|operand| {
+                    if let Some(local) = self.counter(operand, depth + 1) {
+                        several |= found.is_some_and(|other| other != local);
+                        found = Some(local);
+                    }
+                });
+                found.filter(|_| !several)
+            }
+            _ => None,
+        }
+    }
+
+    /// The loads in the loop that read what the counter holds during the whole iteration: all but
+    /// those after the store.
+    fn current_loads(&self, counter: Local, body: Block, continuing: Block) -> FxHashSet<Value> {
+        let mut loads = FxHashSet::default();
+        let mut note = |inst: Inst| {
+            let data = self.function.inst(inst);
+            if let (Op::Load { ptr, volatile: false, .. }, Some(result)) = (&data.op, data.result)
+                && self.variable(*ptr) == Some(counter)
+            {
+                loads.insert(result);
+            }
+        };
+        walk_insts(self.function, body, &mut note);
+        for &inst in self.function.block(continuing) {
+            match self.function.inst(inst).op {
+                Op::Store { ptr, .. } if self.variable(ptr) == Some(counter) => break,
+                _ => note(inst),
+            }
+        }
+        loads
+    }
+
+    /// The value of the loop's only store to the counter, if it stands directly in the continuing
+    /// block and the lifetime does not begin anew in the loop.
+    fn only_store(&self, counter: Local, inst: Inst, continuing: Block) -> Option<Value> {
+        let mut writes = 0;
+        let mut note = |inst: Inst| match self.function.inst(inst).op {
+            Op::Store { ptr, .. } => writes += usize::from(self.variable(ptr) == Some(counter)),
+            Op::LocalStart(local) => writes += usize::from(local == counter),
+            _ => {}
+        };
+        for block in self.function.inst(inst).op.blocks() {
+            walk_insts(self.function, block, &mut note);
+        }
+        let store =
+            self.function.block(continuing).iter().find_map(|&inst| match self.function.inst(inst).op {
+                Op::Store { ptr, value, .. } if self.variable(ptr) == Some(counter) => Some(value),
+                _ => None,
+            });
+        store.filter(|_| writes == 1)
+    }
+
+    /// The constant that the counter holds after these instructions.
+    fn stored_before(&self, counter: Local, before: &[Inst]) -> Option<u64> {
+        for &inst in before.iter().rev() {
+            let op = &self.function.inst(inst).op;
+            match op {
+                Op::Store { ptr, value, .. } if self.variable(*ptr) == Some(counter) => {
+                    return self.function.as_const(*value);
+                }
+                Op::LocalStart(local) if *local == counter => return None,
+                _ => {}
+            }
+            let mut written = false;
+            for block in op.blocks() {
+                walk_insts(self.function, block, &mut |inst| match self.function.inst(inst).op {
+                    Op::Store { ptr, .. } => written |= self.variable(ptr) == Some(counter),
+                    Op::LocalStart(local) => written |= local == counter,
+                    _ => {}
+                });
+            }
+            if written {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// `None` if the loop holds a barrier.
+    fn facts(&self, label: Label, body: Block, continuing: Block) -> Option<Facts> {
+        let mut facts = Facts::default();
+        let mut barrier = false;
+        for block in [body, continuing] {
+            walk_insts(self.function, block, &mut |inst| {
+                facts.size += 1;
+                match self.function.inst(inst).op {
+                    Op::Break(l) if l == label => facts.breaks += 1,
+                    Op::Continue(l) if l == label => facts.continues += 1,
+                    Op::Barrier(_) => barrier = true,
+                    Op::PtrAdd { base, index: Some(_), .. } => {
+                        facts.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
+                    }
+                    Op::ExtractDynamic(..) | Op::InsertDynamic(..) => facts.indexes_array = true,
+                    _ => {}
+                }
+            });
+        }
+        (!barrier).then_some(facts)
+    }
+
+    fn expand(&mut self, inst: Inst, plan: &Plan, out: &mut Vec<Inst>) {
+        let first_new = self.function.insts.len();
+        let all = self.function.add_label();
+        let mut copies = Vec::new();
+        for _ in 0..plan.trips {
+            let one = self.function.add_label();
+            let mut copier = Copier {
+                function: self.function,
+                pointers: &mut self.pointers,
+                array_pointers: &mut self.array_pointers,
+                plan,
+                leave: all,
+                go_on: one,
+                values: FxHashMap::default(),
+                labels: FxHashMap::default(),
+            };
+            let body = copier.copy_block(plan.body);
+            let continuing = copier.copy_block(plan.continuing);
+            if plan.continues {
+                copies.push(self.scope(one, body, inst));
+            } else {
+                copies.append(&mut self.function.blocks[body.index()].insts);
+            }
+            copies.append(&mut self.function.blocks[continuing.index()].insts);
+        }
+        if plan.breaks {
+            let block = self.function.add_block();
+            self.function.blocks[block.index()].insts = copies;
+            out.push(self.scope(all, block, inst));
+        } else {
+            out.append(&mut copies);
+        }
+        // Even a loop that never ran counts as a change.
+        self.added += (self.function.insts.len() - first_new).max(1);
+    }
+
+    fn scope(&mut self, label: Label, body: Block, like: Inst) -> Inst {
+        let (fp, loc) = (self.function.inst(like).fp, self.function.inst(like).loc);
+        self.function.add_inst(Op::Scope { label, body }, None, fp, loc)
+    }
+}
+
+/// Evaluates expressions over constants and the counter.
+struct Expression<'a, 'f> {
+    unroller: &'a Unroller<'f>,
+    /// The loads that give the counter's value.
+    current: FxHashSet<Value>,
+}
+
+impl Expression<'_, '_> {
+    /// The expression's value while the counter holds these bits.
+    fn evaluate(&self, value: Value, current: u64, depth: usize) -> Option<u64> {
+        const MAX_DEPTH: usize = 8;
+        let function = &*self.unroller.function;
+        let ty = function.ty(value);
+        let Type::Scalar(scalar) = ty else { return None };
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let operand = |value: Value| {
+            let operand_ty = function.ty(value).scalar()?;
+            Some((operand_ty, self.evaluate(value, current, depth + 1)?))
+        };
+        match function.def(value)? {
+            Op::Const(bits) => Some(*bits),
+            Op::Load { .. } => self.current.contains(&value).then_some(current & crate::eval::mask(scalar)),
+            Op::Unary(op, a) => operand(*a).map(|(ty, a)| eval_unary(*op, ty, a)),
+            Op::Binary(op, a, b) => {
+                let ((ty, a), (_, b)) = (operand(*a)?, operand(*b)?);
+                Some(eval_binary(*op, ty, a, b))
+            }
+            Op::Compare(op, a, b) => {
+                let ((ty, a), (_, b)) = (operand(*a)?, operand(*b)?);
+                Some(u64::from(eval_compare(*op, ty, a, b)))
+            }
+            Op::Cast(op, a) => operand(*a).map(|(from, a)| eval_cast(*op, from, scalar, a)),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Facts {
+    size: usize,
+    breaks: usize,
+    continues: usize,
+    indexes_array: bool,
+}
+
+/// Copies one iteration.
+struct Copier<'a> {
+    function: &'a mut Function,
+    /// Kept as long as the value table: a copied pointer points where the original does.
+    pointers: &'a mut LocalPointers,
+    array_pointers: &'a mut Vec<bool>,
+    plan: &'a Plan,
+    /// Stands for the loop where it is left.
+    leave: Label,
+    /// Stands for the loop where it is continued.
+    go_on: Label,
+    values: FxHashMap<Value, Value>,
+    labels: FxHashMap<Label, Label>,
+}
+
+impl Copier<'_> {
+    fn copy_block(&mut self, block: Block) -> Block {
+        let copy = self.function.add_block();
+        for inst in self.function.block(block).to_vec() {
+            if inst != self.plan.test {
+                let inst = self.copy_inst(inst);
+                self.function.blocks[copy.index()].insts.push(inst);
+            }
+        }
+        copy
+    }
+
+    fn copy_inst(&mut self, inst: Inst) -> Inst {
+        let mut data = self.function.inst(inst).clone();
+        data.op.for_each_operand_mut(|value| *value = self.values.get(value).copied().unwrap_or(*value));
+        match &mut data.op {
+            Op::Break(label) | Op::Continue(label) => {
+                let own = *label == self.plan.label;
+                let continues = matches!(self.function.inst(inst).op, Op::Continue(_));
+                match (own, continues) {
+                    (true, false) => *label = self.leave,
+                    (true, true) => data.op = Op::Break(self.go_on),
+                    (false, _) => *label = self.labels.get(label).copied().unwrap_or(*label),
+                }
+            }
+            Op::If { then, otherwise, .. } => {
+                *then = self.copy_block(*then);
+                *otherwise = self.copy_block(*otherwise);
+            }
+            Op::Loop { label, body, continuing } => {
+                *label = self.fresh(*label);
+                *body = self.copy_block(*body);
+                *continuing = self.copy_block(*continuing);
+            }
+            Op::Switch { label, cases, default, .. } => {
+                *label = self.fresh(*label);
+                for case in cases {
+                    case.body = self.copy_block(case.body);
+                }
+                *default = self.copy_block(*default);
+            }
+            Op::Scope { label, body } => {
+                *label = self.fresh(*label);
+                *body = self.copy_block(*body);
+            }
+            _ => {}
+        }
+        let new = Inst(self.function.insts.len() as u32);
+        if let Some(old) = data.result {
+            let ty = self.function.ty(old);
+            let value = Value(self.function.values.len() as u32);
+            self.function.values.push(crate::ValueData { ty, def: ValueDef::Inst(new) });
+            self.pointers.push(self.pointers[old.index()]);
+            self.array_pointers.push(self.array_pointers[old.index()]);
+            self.values.insert(old, value);
+            data.result = Some(value);
+        }
+        self.function.insts.push(data);
+        new
+    }
+
+    fn fresh(&mut self, label: Label) -> Label {
+        let new = self.function.add_label();
+        self.labels.insert(label, new);
+        new
+    }
+}
