@@ -115,7 +115,8 @@ impl Parser<'_> {
             TokenKind::Ident(name) => match self.classify(name) {
                 NameKind::Type | NameKind::TypeTemplate | NameKind::Namespace => true,
                 NameKind::Value | NameKind::ValueTemplate => self.next_is(1, Punct::ColonColon),
-                NameKind::Unknown => true,
+                // `__is_same(T, U)` is a type trait, not a function type.
+                NameKind::Unknown => !(self.next_is(1, Punct::LParen) && name.as_str().starts_with("__is_")),
             },
             TokenKind::Punct(Punct::ColonColon) => true,
             _ => false,
