@@ -5,7 +5,7 @@ use super::checker::Checker;
 use super::lookup::ClassTemplate;
 use super::overload::{Call, NoOverload};
 use crate::ast::{self, FunctionBody, InitClause};
-use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, ScalarTy, Ty, TyKind};
+use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
 use anymetal_diag::Span;
 
@@ -251,7 +251,7 @@ impl<'a> Checker<'a> {
             return self.perform(only, QualTy::plain(ty));
         }
         let constructors = self.record_inst(record).constructors.clone();
-        if constructors.is_empty() {
+        if self.is_aggregate(record) {
             return self.construct_aggregate(record, args, span);
         }
         let name = self.types.record(record).name.clone();

@@ -66,7 +66,8 @@ impl<'a> Checker<'a> {
         let related = expr.ty.ty == to.ty || self.is_derived(expr.ty.ty, to.ty);
         if expr.is_place && !rvalue && related && expr.ty.space == to.space && is_addressable(expr) {
             let adds_const = to.is_const && !expr.ty.is_const;
-            let ok = (to.is_const || !expr.ty.is_const) && (to.is_volatile || !expr.ty.is_volatile);
+            let ok = (to.is_const || !expr.ty.is_const || to.space == Space::Constant)
+                && (to.is_volatile || !expr.ty.is_volatile);
             if ok {
                 let adds = u8::from(adds_const || (to.is_volatile && !expr.ty.is_volatile));
                 let rank = if expr.ty.ty == to.ty { Rank::Exact } else { Rank::Conversion };
@@ -147,8 +148,9 @@ impl<'a> Checker<'a> {
     }
 
     fn pointer_conversion(&mut self, from: QualTy, to: QualTy) -> Option<Conversion> {
-        if from.space != to.space || (from.is_const && !to.is_const) || (from.is_volatile && !to.is_volatile)
-        {
+        // Constant memory is const, said or not.
+        let drops_const = from.is_const && !to.is_const && to.space != Space::Constant;
+        if from.space != to.space || drops_const || (from.is_volatile && !to.is_volatile) {
             return None;
         }
         let adds = u8::from(from.is_const != to.is_const || from.is_volatile != to.is_volatile);
@@ -462,6 +464,10 @@ fn scalar_conversion(from: ScalarTy, to: ScalarTy) -> Conversion {
         return Conversion::EXACT;
     }
     if from.is_integral() && promote(from) == to {
+        return Conversion::new(Rank::Promotion, 0);
+    }
+    if from == ScalarTy::Bfloat && to == ScalarTy::Float {
+        // Where the library has no function for bfloat, the one for float is meant, not one for integers.
         return Conversion::new(Rank::Promotion, 0);
     }
     let bfloat =

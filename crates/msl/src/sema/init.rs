@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
         if clauses.is_empty() {
             return self.value_init(ty, span);
         }
-        if !self.record_inst(record).constructors.is_empty() {
+        if !self.is_aggregate(record) {
             return self.construct_by_list(record, clauses, span);
         }
         if let [only] = clauses
@@ -116,6 +116,14 @@ impl<'a> Checker<'a> {
         let value = self.aggregate(record, &mut cursor, span);
         self.check_consumed(&cursor);
         value
+    }
+
+    /// Whether the class has no constructors but defaulted ones.
+    pub(super) fn is_aggregate(&self, record: RecordId) -> bool {
+        self.record_inst(record).constructors.iter().all(|&id| {
+            let ast = self.decl(id).ast;
+            matches!(ast.body, ast::FunctionBody::Default) && !ast.specifiers.is_explicit
+        })
     }
 
     fn check_consumed(&mut self, cursor: &Cursor<'a>) {
@@ -252,9 +260,7 @@ impl<'a> Checker<'a> {
         }
         let is_aggregate = match *self.types.kind(ty) {
             TyKind::Array(..) => true,
-            TyKind::Record(record) => {
-                self.complete_record(record, span) && self.record_inst(record).constructors.is_empty()
-            }
+            TyKind::Record(record) => self.complete_record(record, span) && self.is_aggregate(record),
             _ => false,
         };
         if !is_aggregate || self.conversion_of(&value, to, true).is_some() {

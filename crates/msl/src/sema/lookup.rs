@@ -136,6 +136,9 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.ns_lookups.get(&(ns, name)) {
             return found.clone();
         }
+        // Using-declarations may lead back here (`namespace n { using ::f; } using namespace n;`): the
+        // second time adds nothing.
+        self.ns_lookups.insert((ns, name), None);
         let found = self.lookup_in_namespace_uncached(ns, name);
         self.ns_lookups.insert((ns, name), found.clone());
         found

@@ -361,7 +361,8 @@ impl<'a> Checker<'a> {
             return (this.space == Space::Thread)
                 .then_some(Conversion { rank, detail: u8::from(this.is_const) });
         }
-        let cv = (this.is_const || !object.ty.is_const) && (this.is_volatile || !object.ty.is_volatile);
+        let cv = (this.is_const || !object.ty.is_const || this.space == Space::Constant)
+            && (this.is_volatile || !object.ty.is_volatile);
         if this.space == object.ty.space && cv {
             let adds = u8::from(this.is_const && !object.ty.is_const);
             return Some(Conversion { rank, detail: adds });

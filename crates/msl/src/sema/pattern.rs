@@ -6,7 +6,7 @@
 use super::ast_names;
 use super::checker::{Checker, address};
 use super::lookup::{BuiltinTemplate, ClassTemplate, Found};
-use super::path::{Target, segment_key};
+use super::path::segment_key;
 use super::table::NsId;
 use crate::ast::{self, ExprKind, Qualifiers, TemplateArg, TemplateParam, TypeKind};
 use crate::hir::{QualTy, Ty, TyKind};

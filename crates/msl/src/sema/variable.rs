@@ -5,9 +5,7 @@ use super::init::DefaultInit;
 use super::lookup::VarDecl;
 use super::template_args::ExplicitArg;
 use crate::ast::{self, ExprKind as Ast, Initialiser, ItemKind, TemplateParams, TypeKind};
-use crate::hir::{
-    self, ConstValue, Expr, ExprKind, FunctionConstantId, GlobalId, QualTy, Stmt, StmtKind, Ty,
-};
+use crate::hir::{self, Expr, ExprKind, FunctionConstantId, GlobalId, QualTy, Stmt, StmtKind, Ty};
 use crate::token::Name;
 use anymetal_diag::Span;
 use anymetal_ir::Space;
