@@ -1,6 +1,6 @@
 //! Metal compute on any machine: the crate users depend on.
 //!
-//! ```no_run
+//! ```
 //! # fn main() -> Result<(), anymetal::Error> {
 //! # let (xs, ys) = (vec![1.0f32; 1000], vec![2.0f32; 1000]);
 //! let device = anymetal::Device::system_default()?;
