@@ -112,11 +112,11 @@ fn llvm_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool => "i1",
         Scalar::I8 => "i8",
-        Scalar::I16 => "i16",
+        // The library takes the bits of a bfloat.
+        Scalar::I16 | Scalar::Bf16 => "i16",
         Scalar::I32 => "i32",
         Scalar::I64 => "i64",
         Scalar::F16 => "half",
-        Scalar::Bf16 => "bfloat",
         Scalar::F32 => "float",
     }
 }
@@ -162,7 +162,7 @@ fn from_word(
             line(format!("  %x{argument} = bitcast {words} %w{argument} to {ty}"));
         }
         Scalar::I64 => line(format!("  %x{argument} = zext {words} %w{argument} to {ty}")),
-        Scalar::F16 | Scalar::Bf16 => {
+        Scalar::F16 => {
             let half = vector("i16");
             line(format!("  %h{argument} = trunc {words} %w{argument} to {half}"));
             line(format!("  %x{argument} = bitcast {half} %h{argument} to {ty}"));
@@ -176,7 +176,7 @@ fn to_word(line: &mut impl FnMut(String), scalar: Scalar, vector: &impl Fn(&str)
     match scalar {
         Scalar::F32 | Scalar::I32 => line(format!("  %yw = bitcast {ty} %y to {words}")),
         Scalar::I64 => line(format!("  %yw = trunc {ty} %y to {words}")),
-        Scalar::F16 | Scalar::Bf16 => {
+        Scalar::F16 => {
             let half = vector("i16");
             line(format!("  %yh = bitcast {ty} %y to {half}\n  %yw = zext {half} %yh to {words}"));
         }

@@ -233,8 +233,7 @@ impl Emitter<'_, '_> {
         }
         let count = if width == Width::One { 1 } else { 32 };
         let name = self.shared.library.require(function, scalars[0], data.fp, count).to_owned();
-        // The library's `bfloat` is ours as bits.
-        let outside = |scalar: Scalar| if scalar == Scalar::Bf16 { "bfloat" } else { scalar_type(scalar) };
+        let outside = scalar_type;
         let mut operands = Vec::new();
         for (arg, &scalar) in args.iter().zip(&scalars) {
             let arg = cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside(scalar), arg);

@@ -159,7 +159,7 @@ impl Emitter<'_, '_> {
 
     fn math_call(&mut self, function: MathFn, scalar: Scalar, fp: FpMode, width: Width, a: &Opd, b: &Opd) -> Opd {
         let name = self.shared.library.require(function, scalar, fp, width.count() as u32).to_owned();
-        let outside = if scalar == Scalar::Bf16 { "bfloat" } else { scalar_type(scalar) };
+        let outside = scalar_type(scalar);
         let x = super::cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside, a);
         let y = super::cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside, b);
         let ty = width.of(outside);

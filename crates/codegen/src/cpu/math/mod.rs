@@ -19,7 +19,7 @@
 //!   users expect. The measured accuracy of both stands in `docs/math-accuracy.md`.
 //!
 //! Signature of every function: arguments and result are `<W x T>`, or plain `T` at width 1, with
-//! `T` of `half`, `bfloat`, `float`, `i8` to `i64`. The classification functions return
+//! `T` of `half`, `i16` (the bits of a `bfloat`), `float`, `i8` to `i64`. The classification functions return
 //! `<W x i1>`; `FrexpExponent` and `Ilogb` return `<W x i32>`; `Ldexp`'s second argument is `<W x i32>`.
 //!
 //! Start with [`library_function`]; `body.rs` is the small text builder that all files use.

@@ -4,8 +4,8 @@
 //! and a little of the true value. Exceptions: `fma` goes through `double`, whose 53 bits hold the
 //! exact product, and `nextafter` steps by the narrow type's own bits.
 //!
-//! Conversion of `bfloat` is written in integers: the machine instruction for it treats denormals as
-//! zero, and machines without one would call a function per lane.
+//! A `bfloat` is its bits, and its conversion is written in integers: the machine instruction for it
+//! treats denormals as zero, and machines without one would call a function per lane.
 
 use anymetal_ir::MathFn;
 
@@ -52,7 +52,7 @@ fn narrow(x: Val<'_>, lane: Lane) -> Val<'_> {
     let rounded = (bits + 0x7FFF + (upper & 1)).lshr(16);
     // The addition would carry a NaN into infinity or zero.
     let result = x.is_nan().select(upper | 0x40, rounded);
-    result.truncate(Lane::I16).as_float(Lane::Bf16)
+    result.truncate(Lane::I16).as_float(Lane::I16)
 }
 
 fn fma<'b>(arguments: &[Val<'b>]) -> Val<'b> {

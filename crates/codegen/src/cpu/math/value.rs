@@ -125,7 +125,7 @@ impl<'b> Val<'b> {
             Lane::I1 => if bits & 1 == 1 { "true" } else { "false" }.to_owned(),
             Lane::F32 => format!("0x{:016X}", f64::from(f32::from_bits(bits as u32)).to_bits()),
             Lane::F64 => format!("0x{bits:016X}"),
-            Lane::F16 | Lane::Bf16 => panic!("no constants of narrow floats"),
+            Lane::F16 => panic!("no constants of narrow floats"),
             _ => (bits as i64).to_string(),
         };
         match self.body.width() {
@@ -291,15 +291,15 @@ impl<'b> Val<'b> {
         self.binary("ashr", amount.value(self))
     }
 
-    /// The bits of a float.
+    /// The bits of a float; integers stay.
     pub(super) fn bits(self) -> Val<'b> {
-        self.cast("bitcast", self.lane.bits())
+        if self.lane.is_float() { self.cast("bitcast", self.lane.bits()) } else { self }
     }
 
-    /// The float of these bits.
+    /// The value of these bits.
     pub(super) fn as_float(self, lane: Lane) -> Val<'b> {
         assert_eq!(lane.bits(), self.lane, "bits of another size");
-        self.cast("bitcast", lane)
+        if lane.is_float() { self.cast("bitcast", lane) } else { self }
     }
 
     pub(super) fn extend(self, to: Lane) -> Val<'b> {
