@@ -42,7 +42,8 @@ pub struct Headers;
 
 impl IncludeLoader for Headers {
     fn load(&mut self, name: &str, angled: bool, _from: &str) -> Option<IncludedFile> {
-        let wanted = |header: &str| header.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) == Some(name);
+        let wanted =
+            |header: &str| header.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) == Some(name);
         let (name, text) = HEADERS.iter().find(|(header, _)| angled && wanted(header))?;
         Some(IncludedFile { name: (*name).to_owned(), text: (*text).to_owned() })
     }
@@ -61,7 +62,8 @@ mod tests {
         let mut sink = Sink::new();
         let main = add_sources(&mut map);
         let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
-        let output = pp::preprocess(main, &MacroTable::default(), &options, &mut Headers, &mut map, &mut sink);
+        let output =
+            pp::preprocess(main, &MacroTable::default(), &options, &mut Headers, &mut map, &mut sink);
         let unit = parser::parse(&output.tokens, Scopes::default(), &mut sink);
         let rendered = anymetal_diag::render_text(&map, sink.diagnostics(), false);
         assert!(sink.diagnostics().is_empty(), "{rendered}");

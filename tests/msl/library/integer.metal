@@ -35,6 +35,6 @@ kernel void products_of_24_bits(device int4* p [[buffer(0)]], device uint4* q [[
 }
 
 kernel void mixed_integers(device uint* p [[buffer(0)]], device short* s [[buffer(1)]], device uchar* c [[buffer(2)]]) {
-  IS(uint, min(p[0], 3u)) IS(int, max(int(p[0]), 3)) IS(int, max(s[0], 3)) IS(int, min(c[0], s[0])) IS(short, max(s[0], s[1]))
+  IS(uint, min(p[0], 3u)) IS(int, max(int(p[0]), 3)) IS(int, max(int(s[0]), 3)) IS(short, max(s[0], s[1]))
   IS(ulong, max(ulong(p[0]), 3ul)) IS(uint, 32 - clz(p[0] - 1)) IS(int, abs(-1)) IS(uchar, clamp(c[0], uchar(1), uchar(9)))
 }

@@ -28,17 +28,17 @@ template <typename T> struct __lib_identity { typedef T type; };
 
 template <typename... Bs> struct _disjunction : false_type {};
 template <typename B> struct _disjunction<B> : B {};
-template <typename B, typename... Bs> struct _disjunction<B, Bs...> : conditional_t<bool(B::value), B, _disjunction<Bs...>> {};
+template <typename B, typename... Bs> struct _disjunction<B, Bs...> : conditional_t<B::value, B, _disjunction<Bs...>> {};
 template <typename... Bs> struct _conjunction : true_type {};
 template <typename B> struct _conjunction<B> : B {};
-template <typename B, typename... Bs> struct _conjunction<B, Bs...> : conditional_t<bool(B::value), _conjunction<Bs...>, B> {};
-template <typename B> struct _negation : bool_constant<!bool(B::value)> {};
+template <typename B, typename... Bs> struct _conjunction<B, Bs...> : conditional_t<B::value, _conjunction<Bs...>, B> {};
+template <typename B> struct _negation : bool_constant<!B::value> {};
 template <typename... Bs> struct disjunction : _disjunction<Bs...> {};
 template <typename... Bs> struct conjunction : _conjunction<Bs...> {};
 template <typename B> struct negation : _negation<B> {};
 template <typename... Bs> constexpr constant bool disjunction_v = _disjunction<Bs...>::value;
 template <typename... Bs> constexpr constant bool conjunction_v = _conjunction<Bs...>::value;
-template <typename B> constexpr constant bool negation_v = !bool(B::value);
+template <typename B> constexpr constant bool negation_v = !B::value;
 
 #define __AM_TRAIT(NAME) \
   template <typename T> struct NAME : bool_constant<__##NAME(T)> {}; \
@@ -139,10 +139,6 @@ template <typename F, typename... Args> struct invoke_result {
   typedef decltype(declval<F>()(declval<Args>()...)) type;
 };
 template <typename F, typename... Args> using invoke_result_t = typename invoke_result<F, Args...>::type;
-template <typename T> struct result_of;
-template <typename F, typename... Args> struct result_of<F(Args...)> : invoke_result<F, Args...> {};
-template <typename T> using result_of_t = typename result_of<T>::type;
-
 template <typename T> struct make_signed;
 template <typename T> struct make_unsigned;
 #define __AM_SIGN(S, U) \
@@ -168,12 +164,8 @@ template <typename T> struct vec_elements : integral_constant<uint, 1> {};
 template <typename T, int N> struct vec_elements<vec<T, N>> : integral_constant<uint, uint(N)> {};
 template <typename T, int N> struct vec_elements<packed_vec<T, N>> : integral_constant<uint, uint(N)> {};
 
-template <typename T> constexpr thread remove_reference_t<T>&& move(thread T& x) {
-  return static_cast<thread remove_reference_t<T>&&>(x);
-}
-template <typename T> constexpr thread T&& forward(thread remove_reference_t<T>& x) {
-  return static_cast<thread T&&>(x);
-}
+// Objects here have nothing that could be moved out of them.
+template <typename T> constexpr T move(thread T& x) { return x; }
 template <typename T> void swap(thread T& a, thread T& b) {
   T t = a;
   a = b;
