@@ -8,6 +8,7 @@ use super::function::{BodyState, FnInst, Origin};
 use super::lookup::Found;
 use crate::ast::{self, Designator, ExprKind as Ast, InitClause, Initialiser};
 use crate::hir::{self, Expr, ExprKind, FuncId, QualTy, RecordId, Stmt, StmtKind, Ty, TyKind};
+use crate::token::Name;
 use anymetal_diag::Span;
 use std::rc::Rc;
 
@@ -151,9 +152,14 @@ impl<'a> Checker<'a> {
                 next += 1;
                 continue;
             }
-            let field = self.types.record(record).fields[next].ty;
-            values[next] = Some(self.element(field.ty, cursor));
+            let field = self.types.record(record).fields[next].clone();
+            let ty = self.declared_field_type(&field).unqualified();
+            values[next] = Some(self.element(ty, cursor));
             next += 1;
+        }
+        let defaults = self.record_inst(record).field_inits.clone();
+        if values.iter().zip(&defaults).any(|(value, default)| value.is_none() && default.is_some()) {
+            return self.aggregate_with_defaults(record, values, span);
         }
         let mut fields = Vec::with_capacity(count);
         for (n, value) in values.into_iter().enumerate() {
@@ -169,6 +175,36 @@ impl<'a> Checker<'a> {
         Expr::value(ExprKind::Struct(fields), ty, span)
     }
 
+    /// Default member initialisers may mention earlier members: the object is built in a variable that
+    /// they see as `*this`.
+    fn aggregate_with_defaults(&mut self, record: RecordId, values: Vec<Option<Expr>>, span: Span) -> Expr {
+        let ty = self.record_inst(record).ty;
+        let object = QualTy::plain(ty);
+        let pointer_ty = self.types.pointer(object);
+        let local = self.new_local(Name::EMPTY, ty, span);
+        let pointer = self.new_local(self.names.this, pointer_ty, span);
+        let outer = self.function.this.replace((pointer, object));
+        let mut stmts = Vec::new();
+        for (n, value) in values.into_iter().enumerate() {
+            match value {
+                Some(value) => self.store_field(record, n as u32, value, &mut stmts, span),
+                None => self.default_field(record, n as u32, &mut stmts, span),
+            }
+        }
+        self.function.this = outer;
+        let place = Expr::place(ExprKind::Local(local), object, span);
+        let mut body = Expr::value(ExprKind::Load(Box::new(place.clone())), ty, span);
+        for stmt in stmts.into_iter().rev() {
+            if let StmtKind::Expr(store) = stmt.kind {
+                body = Expr::value(ExprKind::Comma(Box::new(store), Box::new(body)), ty, span);
+            }
+        }
+        let address = Expr::value(ExprKind::AddressOf(Box::new(place)), pointer_ty, span);
+        let body = Expr::value(ExprKind::Let(pointer, Some(Box::new(address)), Box::new(body)), ty, span);
+        let zero = Expr::value(ExprKind::Zero, ty, span);
+        Expr::value(ExprKind::Let(local, Some(Box::new(zero)), Box::new(body)), ty, span)
+    }
+
     fn union_aggregate(&mut self, record: RecordId, cursor: &mut Cursor<'a>, span: Span) -> Expr {
         let ty = self.record_inst(record).ty;
         let Some(clause) = cursor.clauses.get(cursor.at) else { return self.zero(ty, span) };
@@ -181,7 +217,7 @@ impl<'a> Checker<'a> {
                 let Some(first) = self.types.record(record).fields.first() else {
                     return self.zero(ty, span);
                 };
-                let first = first.ty.ty;
+                let first = first.ty.unqualified();
                 (0, self.element(first, cursor))
             }
         };
@@ -220,8 +256,9 @@ impl<'a> Checker<'a> {
             cursor.at += 1;
             return self.poison(span);
         }
-        let field = self.types.record(record).fields[path[0] as usize].ty;
-        self.element(field.ty, cursor)
+        let field = self.types.record(record).fields[path[0] as usize].clone();
+        let ty = self.declared_field_type(&field).unqualified();
+        self.element(ty, cursor)
     }
 
     /// The value of a member that no clause names.
@@ -238,12 +275,12 @@ impl<'a> Checker<'a> {
     }
 
     /// One element of an aggregate: a whole clause, or by brace elision as many as it takes.
-    fn element(&mut self, ty: Ty, cursor: &mut Cursor<'a>) -> Expr {
+    fn element(&mut self, to: QualTy, cursor: &mut Cursor<'a>) -> Expr {
+        let ty = to.ty;
         let Some(clause) = cursor.clauses.get(cursor.at) else {
             return self.value_init(ty, Span::NONE);
         };
         let span = clause.value.span;
-        let to = QualTy::plain(ty);
         if cursor.pending.is_none()
             && let Ast::InitList(inner) = &clause.value.kind
         {
@@ -289,7 +326,7 @@ impl<'a> Checker<'a> {
                 self.error("array-designator", span, "designators of array elements are not supported");
                 return self.poison(span);
             }
-            let value = self.element(elem, cursor);
+            let value = self.element(QualTy::plain(elem), cursor);
             if value.ty.ty.is_error() {
                 return value;
             }
@@ -306,7 +343,9 @@ impl<'a> Checker<'a> {
     /// A class without constructors from arguments in parentheses.
     pub(super) fn aggregate_from_args(&mut self, record: RecordId, args: Vec<Arg<'a>>, span: Span) -> Expr {
         let ty = self.record_inst(record).ty;
-        let fields: Vec<QualTy> = self.types.record(record).fields.iter().map(|field| field.ty).collect();
+        let fields = self.types.record(record).fields.clone();
+        let fields: Vec<QualTy> =
+            fields.iter().map(|field| self.declared_field_type(field).unqualified()).collect();
         let name = self.types.record(record).name.clone();
         if args.len() > fields.len() || self.types.record(record).is_union {
             let types: Vec<String> = args.iter().map(|arg| self.show_call_arg(arg)).collect();
@@ -526,7 +565,8 @@ impl<'a> Checker<'a> {
         let value = match init {
             Some(init) => {
                 let ty = self.declared_field_type(&field);
-                self.initial_value(ty, init, span)
+                let scope = self.record_inst(record).scope;
+                self.in_scope(scope, |s| s.initial_value(ty, init, span))
             }
             None => match self.default_init(field.ty.ty, span) {
                 DefaultInit::Constructor(func) => self.default_constructed(field.ty.ty, func, span),
