@@ -34,7 +34,12 @@ pub struct Corpus {
 
 /// The crates that are tested.
 pub const CORPORA: &[Corpus] = &[
-    Corpus { package: "candle-metal-kernels", folder: "src/metal_src", includes: &[], fragments: &["utils.metal"] },
+    Corpus {
+        package: "candle-metal-kernels",
+        folder: "src/metal_src",
+        includes: &[],
+        fragments: &["utils.metal"],
+    },
     Corpus {
         package: "llama-cpp-sys-2",
         folder: "llama.cpp/ggml/src/ggml-metal/kernels",

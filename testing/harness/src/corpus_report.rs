@@ -129,7 +129,12 @@ pub fn below(floor: &Floor, rows: &[Row], with_code: bool) -> Vec<String> {
         if level.front_end < wanted.front_end || with_code && level.machine_code < wanted.machine_code {
             complaints.push(format!(
                 "{}/{}: front end {} (at least {}), machine code {} (at least {})",
-                row.package, row.file, level.front_end, wanted.front_end, level.machine_code, wanted.machine_code
+                row.package,
+                row.file,
+                level.front_end,
+                wanted.front_end,
+                level.machine_code,
+                wanted.machine_code
             ));
         }
     }

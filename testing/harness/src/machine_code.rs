@@ -1,24 +1,53 @@
-//! The last stage: machine code through the compiler's own library.
+//! The last stage: machine code, through the compiler as users get it, with nothing cached on disk.
 
 use crate::corpus::CorpusFile;
+use anymetal_compiler::hal::artifact::{ArtifactCode, ElementType, ScalarType};
+use anymetal_compiler::{
+    CacheConfig, Compiler, CompilerOptions, ConstantKey, ConstantValue, Library, Source, SourceOptions,
+    Specialisation, Target,
+};
 
-/// Whether this build and machine can make machine code.
+/// Whether this machine can make machine code.
 pub fn available() -> bool {
-    false
+    Compiler::llvm().is_ok()
 }
 
 /// The machine code stage of a file.
 #[derive(Debug)]
-pub struct Stage {}
+pub struct Stage {
+    library: Result<Library, String>,
+}
 
 impl Stage {
-    /// For a file; it is opened when first needed.
-    pub fn new(_file: &CorpusFile) -> Self {
-        Self {}
+    /// Opens a file.
+    pub fn new(file: &CorpusFile) -> Self {
+        let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
+        let options =
+            SourceOptions { include_folders: file.include_dirs.clone(), ..SourceOptions::default() };
+        let library = std::fs::read(&file.path).map_err(|error| error.to_string()).and_then(|bytes| {
+            let source = Source::from_file(&file.path, bytes, options);
+            compiler.library(source).map_err(|error| error.to_string())
+        });
+        Self { library }
     }
 
     /// Compiles one entry point: the bytes of its object.
-    pub fn compile(&self, _kernel: &str) -> Result<usize, String> {
-        Err("this build has no code generator".to_owned())
+    pub fn compile(&self, kernel: &str) -> Result<usize, String> {
+        let library = self.library.as_ref().map_err(Clone::clone)?;
+        let info = library.reflect(kernel).map_err(|error| error.to_string())?;
+        let value = |element: &ElementType| match element {
+            ElementType::Scalar(ScalarType::Bool) => ConstantValue::Bool(true),
+            _ => ConstantValue::Integer(2),
+        };
+        let constants = info.function_constants.iter();
+        let constants = constants.map(|known| (ConstantKey::Index(known.index), value(&known.element)));
+        let specialisation = Specialisation { constants: constants.collect(), ..Specialisation::default() };
+        let artifact = library.artifact(kernel, &specialisation, Target::CpuLlvm);
+        match &artifact.map_err(|error| error.to_string())?.code {
+            ArtifactCode::Object(bytes) => Ok(bytes.len()),
+            ArtifactCode::Interpreter(_) => {
+                Err("the interpreter was given instead of machine code".to_owned())
+            }
+        }
     }
 }

@@ -142,7 +142,9 @@ fn step<T>(stage: Stage, work: impl FnOnce() -> Result<T, (String, String)>) -> 
     match panics::caught(work) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err((message, place))) => Err(Failure { stage, message, place }),
-        Err(panic) => Err(Failure { stage, message: format!("panic: {}", panic.message), place: panic.place }),
+        Err(panic) => {
+            Err(Failure { stage, message: format!("panic: {}", panic.message), place: panic.place })
+        }
     }
 }
 

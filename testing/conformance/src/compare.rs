@@ -1,0 +1,117 @@
+//! Whether what came out is what should.
+
+use crate::data::{Data, Dtype};
+
+/// How close is close enough.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Tolerance {
+    /// The same value: zeros of either sign are equal, and so are all NaNs.
+    Exact,
+    /// The same bits; all NaNs are equal.
+    Bits,
+    /// So many units in the last place of the expected value; denormals count as zero.
+    Ulps(f64),
+    /// So far off at most, relative to the expected value and absolutely, added up.
+    Near {
+        /// The part relative to the expected value.
+        relative: f64,
+        /// The absolute part.
+        absolute: f64,
+    },
+    /// Not compared.
+    Any,
+}
+
+impl Tolerance {
+    /// So many units in the last place of a type, and as many times that of 1 absolutely: for results of sums
+    /// of terms near 1.
+    pub fn rounding(dtype: Dtype, relative: f64, absolute: f64) -> Self {
+        Self::Near { relative: relative * dtype.epsilon(), absolute: absolute * dtype.epsilon() }
+    }
+}
+
+/// The first difference, and how many there are, as a message.
+pub fn compare(expected: &Data, got: &Data, tolerance: Tolerance) -> Result<(), String> {
+    if tolerance == Tolerance::Any {
+        return Ok(());
+    }
+    if expected.bytes == got.bytes {
+        return Ok(());
+    }
+    if expected.len() != got.len() {
+        return Err(format!("{} elements instead of {}", got.len(), expected.len()));
+    }
+    let wrong = |&i: &usize| !is_close(expected, got, i, tolerance);
+    let mut differing = (0..expected.len()).filter(wrong);
+    let Some(first) = differing.next() else { return Ok(()) };
+    let (want, have) = (describe(expected, first), describe(got, first));
+    let count = 1 + differing.count();
+    Err(format!(
+        "{count} of {} elements differ: [{first}] is {have} instead of {want} ({tolerance:?})",
+        got.len()
+    ))
+}
+
+fn describe(data: &Data, index: usize) -> String {
+    if data.dtype.is_float() {
+        format!("{:?} (0x{:x})", data.number(index), data.bits(index))
+    } else {
+        data.integer(index).to_string()
+    }
+}
+
+fn is_close(expected: &Data, got: &Data, index: usize, tolerance: Tolerance) -> bool {
+    if expected.bits(index) == got.bits(index) {
+        return true;
+    }
+    let dtype = expected.dtype;
+    if !dtype.is_float() {
+        // A unit in the last place of an integer is 1.
+        let distance = (expected.integer(index) - got.integer(index)).abs() as f64;
+        return matches!(tolerance, Tolerance::Ulps(ulps) if distance <= ulps);
+    }
+    let (want, have) = (expected.number(index), got.number(index));
+    if want.is_nan() || have.is_nan() {
+        return want.is_nan() && have.is_nan();
+    }
+    match tolerance {
+        Tolerance::Any => true,
+        Tolerance::Bits => false,
+        Tolerance::Exact => want == have,
+        Tolerance::Ulps(ulps) => {
+            let unit = unit_in_last_place(dtype, want);
+            let flushed = want.abs().min(have.abs()) == 0.0 && (want - have).abs() < dtype.smallest_normal();
+            want == have || (want - have).abs() <= ulps * unit || flushed
+        }
+        Tolerance::Near { relative, absolute } => {
+            want == have || (want - have).abs() <= relative * want.abs() + absolute
+        }
+    }
+}
+
+fn unit_in_last_place(dtype: Dtype, value: f64) -> f64 {
+    let magnitude = value.abs().max(dtype.smallest_normal());
+    dtype.epsilon() * magnitude.log2().floor().exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closeness_is_what_it_says() {
+        let data = |numbers: &[f64]| Data::from_numbers(Dtype::F32, numbers.iter().copied());
+        let one = data(&[1.0]);
+        let next = data(&[1.0 + f64::from(f32::EPSILON)]);
+        assert!(compare(&one, &next, Tolerance::Ulps(1.0)).is_ok());
+        assert!(compare(&one, &next, Tolerance::Ulps(0.9)).is_err());
+        assert!(compare(&one, &next, Tolerance::Exact).is_err());
+        assert!(compare(&data(&[0.0]), &data(&[-0.0]), Tolerance::Exact).is_ok());
+        assert!(compare(&data(&[0.0]), &data(&[-0.0]), Tolerance::Bits).is_err());
+        assert!(compare(&data(&[f64::NAN]), &data(&[-f64::NAN]), Tolerance::Bits).is_ok());
+        assert!(compare(&data(&[f64::NAN]), &data(&[1.0]), Tolerance::Ulps(1e9)).is_err());
+        let message =
+            compare(&data(&[1.0, 2.0, 3.0]), &data(&[1.0, 2.5, 3.5]), Tolerance::Exact).unwrap_err();
+        assert!(message.starts_with("2 of 3 elements differ: [1] is 2.5"), "{message}");
+    }
+}

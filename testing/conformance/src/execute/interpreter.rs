@@ -1,0 +1,193 @@
+//! The interpreter as an executor, without LLVM: front end, passes, interpreter.
+
+use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
+use crate::case::{Arg, Binding, Constant, Grid, Launch};
+use anymetal_harness::disk_includes::DiskIncludes;
+use anymetal_interp::{Argument, Dispatch, Limits, Memory, NoObserver, Program, Report, run};
+use anymetal_ir::{ArgKind, FunctionConstantId, Module, Scalar, passes, verify};
+use anymetal_msl::token::MathMode;
+use anymetal_msl::{CompileOptions, Library};
+use half::{bf16, f16};
+
+/// No test needs more steps.
+const MAX_STEPS: u64 = 20_000_000_000;
+
+/// Stack of the thread that compiles; nesting is bounded, but deep.
+const STACK: usize = 256 << 20;
+
+/// The interpreter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interpreter {
+    /// Interprets what the front end made, without inlining and optimisation.
+    pub unoptimised: bool,
+}
+
+impl Executor for Interpreter {
+    fn name(&self) -> &'static str {
+        "interpreter"
+    }
+
+    fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
+        let math_mode = match source.math {
+            Math::Safe => MathMode::Safe,
+            Math::Fast => MathMode::Fast,
+        };
+        let options = CompileOptions { math_mode, ..CompileOptions::default() };
+        let mut includes = DiskIncludes { folders: source.include_dirs.clone() };
+        let (library, diagnostics) =
+            Library::parse(&source.name, source.text.as_bytes(), &options, &mut includes);
+        let library = library.ok_or_else(|| ExecError::Compile(diagnostics.render_text(false)))?;
+        Ok(Box::new(OpenedLibrary { library, unoptimised: self.unoptimised }))
+    }
+}
+
+struct OpenedLibrary {
+    library: Library,
+    unoptimised: bool,
+}
+
+impl Opened for OpenedLibrary {
+    fn kernels(&self) -> Vec<String> {
+        self.library.kernels().iter().map(|kernel| kernel.name.clone()).collect()
+    }
+
+    fn prepare(&self, kernel: &str, constants: &[(u32, Constant)]) -> Result<Box<dyn Prepared>, ExecError> {
+        let module =
+            self.library.module(kernel).map_err(|errors| ExecError::Compile(errors.render_text(false)))?;
+        let unoptimised = self.unoptimised;
+        let program = on_large_stack(|| program_of(&module, kernel, constants, unoptimised))?;
+        Ok(Box::new(PreparedProgram { program }))
+    }
+}
+
+/// The program of a kernel with its constants.
+fn program_of(
+    module: &Module,
+    kernel: &str,
+    constants: &[(u32, Constant)],
+    unoptimised: bool,
+) -> Result<Program, ExecError> {
+    let internal = |what: &str, error: &dyn std::fmt::Display| ExecError::Compile(format!("{what}: {error}"));
+    check(module, "the front end's module")?;
+    let mut module = passes::extract_kernel(module, kernel)
+        .ok_or_else(|| ExecError::Compile(format!("the module has no kernel `{kernel}`")))?;
+    let values = constant_values(&module, constants)?;
+    passes::specialise(&mut module, &values).map_err(|error| internal("specialisation", &error))?;
+    if !unoptimised {
+        passes::inline(&mut module).map_err(|error| internal("inlining", &error))?;
+        passes::optimise(&mut module);
+        check(&module, "the optimised module")?;
+    }
+    Program::new(&module, kernel).map_err(|error| internal("interpreter", &error))
+}
+
+fn check(module: &Module, what: &str) -> Result<(), ExecError> {
+    verify(module).map_err(|errors| {
+        let first = errors.first().map(ToString::to_string).unwrap_or_default();
+        ExecError::Compile(format!("{what} is invalid: {first}"))
+    })
+}
+
+fn constant_values(
+    module: &Module,
+    constants: &[(u32, Constant)],
+) -> Result<Vec<(FunctionConstantId, Option<u64>)>, ExecError> {
+    let mut values = Vec::new();
+    for &(index, value) in constants {
+        for (position, known) in module.function_constants.iter().enumerate() {
+            if known.index == index {
+                let bits = constant_bits(value, known.ty).ok_or_else(|| {
+                    ExecError::Compile(format!("constant {index} is a {:?}, {value:?} is given", known.ty))
+                })?;
+                values.push((FunctionConstantId(position as u32), Some(bits)));
+            }
+        }
+    }
+    Ok(values)
+}
+
+fn constant_bits(value: Constant, ty: Scalar) -> Option<u64> {
+    Some(match (value, ty) {
+        (Constant::Bool(value), Scalar::Bool) => u64::from(value),
+        (Constant::Integer(value), Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64) => value as u64,
+        (Constant::Float(value), Scalar::F32) => u64::from((value as f32).to_bits()),
+        (Constant::Float(value), Scalar::F16) => u64::from(f16::from_f64(value).to_bits()),
+        (Constant::Float(value), Scalar::Bf16) => u64::from(bf16::from_f64(value).to_bits()),
+        _ => return None,
+    })
+}
+
+struct PreparedProgram {
+    program: Program,
+}
+
+impl Prepared for PreparedProgram {
+    fn run(&self, launch: &Launch) -> Result<Buffers, ExecError> {
+        let mut buffers: Buffers = launch.args.iter().map(contents).collect();
+        let arguments = self.program.arguments().iter().map(|argument| {
+            let position = launch.args.iter().position(|arg| {
+                arg.index == argument.index
+                    && matches!(arg.binding, Binding::Threadgroup(_))
+                        == (argument.kind == ArgKind::ThreadgroupMemory)
+            });
+            position.map_or(Argument::Unbound, |position| bound(&launch.args[position], position))
+        });
+        let arguments = arguments.collect();
+        let dispatch = match launch.grid {
+            Grid::Threads(threads) => Dispatch::threads(threads, launch.group),
+            Grid::Groups(groups) => Dispatch::groups(groups, launch.group),
+        };
+        let slices = buffers.iter_mut().map(Vec::as_mut_slice).collect();
+        let mut memory = Memory { buffers: slices, arguments };
+        let limits = Limits { max_steps: MAX_STEPS, ..Limits::default() };
+        let report = run(&self.program, &dispatch, &mut memory, limits, &mut NoObserver)
+            .map_err(|error| ExecError::Failed(error.to_string()))?;
+        match complaint(&self.program, &report) {
+            None => Ok(buffers),
+            Some(message) if report.fault_count > 0 => Err(ExecError::Fault(message, buffers)),
+            Some(message) => Err(ExecError::Failed(message)),
+        }
+    }
+}
+
+fn contents(arg: &Arg) -> Vec<u8> {
+    match &arg.binding {
+        Binding::Buffer { bytes, .. } => bytes.clone(),
+        Binding::Unbound | Binding::Threadgroup(_) => Vec::new(),
+    }
+}
+
+fn bound(arg: &Arg, position: usize) -> Argument {
+    match &arg.binding {
+        Binding::Buffer { bytes, offset } => {
+            Argument::Buffer { buffer: position, offset: *offset as u64, len: (bytes.len() - offset) as u64 }
+        }
+        Binding::Unbound => Argument::Unbound,
+        Binding::Threadgroup(bytes) => Argument::Threadgroup { len: *bytes },
+    }
+}
+
+/// What the kernel did wrong.
+fn complaint(program: &Program, report: &Report) -> Option<String> {
+    if let Some(fault) = report.faults.first() {
+        let (kind, variable) = (fault.kind, program.variable_name(fault.variable));
+        let (offset, bound) = (fault.offset, fault.bound);
+        return Some(format!(
+            "{kind:?} of `{variable}` at byte {offset} of {bound}, line {}; {} in all",
+            fault.loc.line, report.fault_count
+        ));
+    }
+    let barrier = report.partial_barriers.first()?;
+    Some(format!("only a part of the threads reach the barrier of line {}", barrier.loc.line))
+}
+
+/// Runs `work` on a thread with a large stack.
+pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        match thread {
+            Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(error) => panic!("no thread to compile on: {error}"),
+        }
+    })
+}

@@ -1,0 +1,64 @@
+//! Known gaps: rows of `expectations.toml`, each with its reason.
+//!
+//! Invariant: what is listed fails, what is not passes; anything else fails the suite.
+
+use serde::Deserialize;
+
+/// A case that is known to fail.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// The executor's name, or `*`.
+    pub executor: String,
+    /// The kernel's or the file's name; a `*` at its end stands for any rest.
+    pub case: String,
+    /// Why, and what would have to change.
+    pub reason: String,
+}
+
+/// All rows.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectations {
+    /// The rows.
+    #[serde(default)]
+    pub gap: Vec<Expectation>,
+}
+
+impl Expectations {
+    /// Those of the repository.
+    ///
+    /// # Panics
+    /// If the file is malformed.
+    pub fn of_repository() -> Self {
+        let text = include_str!("../expectations.toml");
+        toml::from_str(text).unwrap_or_else(|error| panic!("expectations.toml: {error}"))
+    }
+
+    /// The reason why a case is known to fail.
+    pub fn reason(&self, executor: &str, case: &str) -> Option<&str> {
+        let fits = |row: &&Expectation| {
+            (row.executor == "*" || row.executor == executor)
+                && match row.case.strip_suffix('*') {
+                    Some(start) => case.starts_with(start),
+                    None => row.case == case,
+                }
+        };
+        self.gap.iter().find(fits).map(|row| row.reason.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_match_by_executor_and_start() {
+        let text = "[[gap]]\nexecutor = \"cpu\"\ncase = \"conv_*\"\nreason = \"r\"\n";
+        let rows: Expectations = toml::from_str(text).expect("it is well formed");
+        assert_eq!(rows.reason("cpu", "conv_f32"), Some("r"));
+        assert_eq!(rows.reason("interpreter", "conv_f32"), None);
+        assert_eq!(rows.reason("cpu", "cov"), None);
+        Expectations::of_repository();
+    }
+}

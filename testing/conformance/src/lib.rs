@@ -1,0 +1,23 @@
+//! Conformance: kernels with references that were computed independently, run on every executor.
+//!
+//! A [`case::Case`] is one launch with what must come out; [`execute::Executor`]s run it. Cases come from two
+//! places: families of public kernels ([`candle`], [`metal_examples`]) whose references are plain Rust, and the
+//! small programs of `tests/exec` ([`exec_file`]). [`suite`] runs them and compares: against the reference, and
+//! each device against the interpreter. Known gaps are rows of `expectations.toml`, with reasons; one that
+//! passes fails the suite.
+//!
+//! `ANYMETAL_FULL=1` runs everything; without it, a sample that takes a few minutes.
+#![forbid(unsafe_code)]
+
+pub mod candle;
+pub mod case;
+pub mod compare;
+pub mod data;
+pub mod differential;
+pub mod exec_file;
+pub mod execute;
+pub mod expectation;
+pub mod machine;
+pub mod metal_examples;
+pub mod mutation;
+pub mod suite;

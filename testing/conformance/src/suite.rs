@@ -1,0 +1,209 @@
+//! Runs cases on an executor and compares with the references and with the interpreter.
+
+use crate::case::{Case, Expected, Launch};
+use crate::compare::{Tolerance, compare};
+use crate::data::Data;
+use crate::execute::{Buffers, ExecError, Executor, Interpreter, Opened, Prepared, Source};
+use crate::expectation::Expectations;
+use std::fmt::Write;
+
+/// The cases of one kernel of a family. `None`: the family does not know that kernel.
+pub type CasesOf = fn(kernel: &str, level: Level) -> Option<Vec<Case>>;
+
+/// How much is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// Small sizes only.
+    Sample,
+    /// All.
+    Full,
+}
+
+impl Level {
+    /// What `ANYMETAL_FULL` asks for.
+    pub fn of_environment() -> Self {
+        match std::env::var_os("ANYMETAL_FULL") {
+            Some(value) if value != "0" && !value.is_empty() => Self::Full,
+            _ => Self::Sample,
+        }
+    }
+
+    /// The element counts that families run.
+    pub fn sizes(self) -> &'static [usize] {
+        match self {
+            Self::Sample => &[0, 1, 31, 32, 33, 1000],
+            Self::Full => &[0, 1, 31, 32, 33, 1000, (1 << 20) + 7],
+        }
+    }
+}
+
+/// What came of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Kernels or files that were run.
+    pub subjects: usize,
+    /// Launches.
+    pub launches: usize,
+    /// What failed unexpectedly, and what passed unexpectedly.
+    pub failures: Vec<String>,
+    /// Subjects that failed as expected.
+    pub known_gaps: usize,
+}
+
+impl Outcome {
+    /// Asserts that nothing unexpected happened.
+    ///
+    /// # Panics
+    /// If something did; the message lists it.
+    pub fn assert_good(&self, what: &str) {
+        assert!(self.subjects > 0, "{what}: nothing was run");
+        if self.failures.is_empty() {
+            return;
+        }
+        const SHOWN: usize = 40;
+        let mut text = format!("{what}: {} of {} failed\n", self.failures.len(), self.subjects);
+        for failure in self.failures.iter().take(SHOWN) {
+            let _ = writeln!(text, "- {failure}");
+        }
+        if self.failures.len() > SHOWN {
+            let _ = writeln!(text, "… and {} more", self.failures.len() - SHOWN);
+        }
+        panic!("{text}");
+    }
+
+    /// Adds another's numbers.
+    pub fn merge(&mut self, other: Self) {
+        self.subjects += other.subjects;
+        self.launches += other.launches;
+        self.known_gaps += other.known_gaps;
+        self.failures.extend(other.failures);
+    }
+
+    /// Notes how one subject fared.
+    pub fn note(
+        &mut self,
+        expectations: &Expectations,
+        executor: &str,
+        subject: &str,
+        result: Result<(), String>,
+    ) {
+        self.subjects += 1;
+        match (result, expectations.reason(executor, subject)) {
+            (Ok(()), None) => {}
+            (Err(_), Some(_)) => self.known_gaps += 1,
+            (Ok(()), Some(reason)) => {
+                self.failures
+                    .push(format!("{subject} on {executor} passes, but is listed as a gap: {reason}"));
+            }
+            (Err(message), None) => self.failures.push(format!("{subject} on {executor}: {message}")),
+        }
+    }
+}
+
+/// Runs every kernel of a source on an executor; with `oracle`, compares with the interpreter too.
+pub fn run_family(source: &Source, cases_of: CasesOf, executor: &dyn Executor, oracle: bool) -> Outcome {
+    run_kernels(source, cases_of, executor, oracle, &|_| true)
+}
+
+/// As [`run_family`], for the kernels that `wanted` chooses.
+pub fn run_kernels(
+    source: &Source,
+    cases_of: CasesOf,
+    executor: &dyn Executor,
+    oracle: bool,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Outcome {
+    let level = Level::of_environment();
+    let expectations = Expectations::of_repository();
+    let mut outcome = Outcome::default();
+    let opened = match executor.open(source) {
+        Ok(opened) => opened,
+        Err(error) => {
+            outcome.note(&expectations, executor.name(), &source.name, Err(error.to_string()));
+            return outcome;
+        }
+    };
+    let interpreter = if oracle { Interpreter::default().open(source).ok() } else { None };
+    for kernel in opened.kernels().iter().filter(|kernel| wanted(kernel)) {
+        let result = match cases_of(kernel, level) {
+            None => Err("the family has no reference for this kernel".to_owned()),
+            Some(cases) => {
+                outcome.launches += cases.len();
+                run_cases(opened.as_ref(), interpreter.as_deref(), &cases)
+            }
+        };
+        outcome.note(&expectations, executor.name(), kernel, result);
+    }
+    outcome
+}
+
+/// Runs the cases of one kernel.
+pub fn run_cases(opened: &dyn Opened, oracle: Option<&dyn Opened>, cases: &[Case]) -> Result<(), String> {
+    let mut ready: Option<(Launch, Pair)> = None;
+    for case in cases {
+        let same =
+            |known: &Launch| known.kernel == case.launch.kernel && known.constants == case.launch.constants;
+        if !ready.as_ref().is_some_and(|(known, _)| same(known)) {
+            let pair = Pair::prepare(opened, oracle, &case.launch).map_err(|error| error.to_string())?;
+            let key = Launch { args: Vec::new(), ..case.launch.clone() };
+            ready = Some((key, pair));
+        }
+        if let Some((_, pair)) = &ready {
+            pair.check(case).map_err(|message| format!("{}: {message}", case.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// A kernel prepared on an executor, and on the interpreter if wanted.
+struct Pair {
+    subject: Box<dyn Prepared>,
+    oracle: Option<Box<dyn Prepared>>,
+}
+
+impl Pair {
+    fn prepare(opened: &dyn Opened, oracle: Option<&dyn Opened>, launch: &Launch) -> Result<Self, ExecError> {
+        let subject = opened.prepare(&launch.kernel, &launch.constants)?;
+        let oracle = oracle.map(|oracle| oracle.prepare(&launch.kernel, &launch.constants)).transpose()?;
+        Ok(Self { subject, oracle })
+    }
+
+    fn check(&self, case: &Case) -> Result<(), String> {
+        let buffers = finish(self.subject.run(&case.launch), case.faults)?;
+        for expected in &case.expected {
+            let got = output(case, expected, &buffers);
+            compare(&expected.data, &got, expected.tolerance)
+                .map_err(|message| format!("argument {}: {message}", expected.index))?;
+        }
+        let Some(oracle) = &self.oracle else { return Ok(()) };
+        let reference = finish(oracle.run(&case.launch), case.faults)?;
+        for expected in case.expected.iter().filter(|expected| expected.agreement != Tolerance::Any) {
+            let (want, got) = (output(case, expected, &reference), output(case, expected, &buffers));
+            compare(&want, &got, expected.agreement).map_err(|message| {
+                format!("argument {} against the interpreter: {message}", expected.index)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The buffers of a run that ended as it should.
+fn finish(result: Result<Buffers, ExecError>, faults: bool) -> Result<Buffers, String> {
+    match (result, faults) {
+        (Ok(buffers), false) | (Err(ExecError::Fault(_, buffers)), true) => Ok(buffers),
+        (Ok(_), true) => Err("an access out of bounds was not noticed".to_owned()),
+        (Err(error), _) => Err(error.to_string()),
+    }
+}
+
+/// The part of a buffer that is compared.
+fn output(case: &Case, expected: &Expected, buffers: &Buffers) -> Data {
+    let args = case.launch.args.iter().zip(buffers);
+    let found = args.into_iter().find_map(|(arg, bytes)| match &arg.binding {
+        crate::case::Binding::Buffer { offset, .. } if arg.index == expected.index => Some(&bytes[*offset..]),
+        _ => None,
+    });
+    let bytes = found.unwrap_or(&[]);
+    let len = bytes.len().min(expected.data.bytes.len());
+    Data { dtype: expected.data.dtype, bytes: bytes[..len].to_vec() }
+}

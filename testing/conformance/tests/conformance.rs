@@ -1,0 +1,64 @@
+//! The conformance suite, instantiated per executor by one line.
+
+use anymetal_conformance::candle::{self, family};
+use anymetal_conformance::execute::{Cpu, Executor, Interpreter};
+use anymetal_conformance::expectation::Expectations;
+use anymetal_conformance::metal_examples;
+use anymetal_conformance::suite::{Outcome, run_family};
+
+/// Whether results are compared with the interpreter's, too.
+fn has_oracle(executor: &dyn Executor) -> bool {
+    executor.name() != "interpreter"
+}
+
+fn check(executor: &dyn Executor, name: &str) {
+    let family = family(name);
+    run_family(&family.source(), family.cases_of, executor, has_oracle(executor)).assert_good(name);
+}
+
+/// One test per family.
+macro_rules! suite {
+    ($executor:ident, $value:expr) => {
+        mod $executor {
+            use super::*;
+
+            suite!(@families $value, fill cast affine unary binary ternary indexing sort random conv);
+
+            #[test]
+            fn sum_with_atomics() {
+                let oracle = has_oracle(&$value);
+                run_family(&metal_examples::plain(), metal_examples::cases, &$value, oracle).assert_good("sum");
+            }
+
+            #[test]
+            fn sum_with_an_argument_buffer() {
+                let cases = metal_examples::argument_buffer_cases;
+                run_family(&metal_examples::argument_buffer(), cases, &$value, false).assert_good("sum");
+            }
+
+            #[test]
+            fn random_numbers_are_distributed_as_asked() {
+                let source = family("random").source();
+                let mut outcome = Outcome::default();
+                let result = match candle::random::statistics(&source, &$value) {
+                    Ok(messages) if messages.is_empty() => Ok(()),
+                    Ok(messages) => Err(messages.join("; ")),
+                    Err(error) => Err(error.to_string()),
+                };
+                outcome.note(&Expectations::of_repository(), $value.name(), "rand_statistics", result);
+                outcome.assert_good("random");
+            }
+        }
+    };
+    (@families $value:expr, $($family:ident)*) => {
+        $(
+            #[test]
+            fn $family() {
+                check(&$value, stringify!($family));
+            }
+        )*
+    };
+}
+
+suite!(interpreter, Interpreter::default());
+suite!(cpu, Cpu);
