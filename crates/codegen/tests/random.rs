@@ -16,6 +16,11 @@ fn check(seed: u64, options: &RandomOptions, specialise: bool, optimised: bool) 
     let mut launch = Launch::new(random.threads, random.threads_per_group);
     launch.specialise = specialise;
     let what = format!("seed {seed} specialise {specialise} optimised {optimised}");
+    if std::env::var_os("ANYMETAL_DUMP").is_some() {
+        let directory = std::env::temp_dir();
+        let _ = std::fs::write(directory.join("random.ir"), anymetal_ir::print_module(&module));
+        let _ = std::fs::write(directory.join("random.ll"), support::text(&module, "k", &launch));
+    }
     agree(&module, "k", &launch, &random.buffers, &what);
 }
 

@@ -389,6 +389,8 @@ struct Partition {
     locals: Vec<LocalParts>,
     copies: Vec<((Local, i64), (Local, i64), i64)>,
     ranges: Vec<((Local, i64), i64)>,
+    /// Ranges that are copied out, and so must be kept whole.
+    sources: Vec<((Local, i64), i64)>,
 }
 
 impl Partition {
@@ -398,8 +400,12 @@ impl Partition {
             unit: local.align.clamp(1, 8),
             ..LocalParts::default()
         };
-        let mut this =
-            Self { locals: function.locals.iter().map(local_parts).collect(), copies: Vec::new(), ranges: Vec::new() };
+        let mut this = Self {
+            locals: function.locals.iter().map(local_parts).collect(),
+            copies: Vec::new(),
+            ranges: Vec::new(),
+            sources: Vec::new(),
+        };
         for &inst in order {
             let data = function.inst(inst);
             match &data.op {
@@ -468,6 +474,9 @@ impl Partition {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         self.range(dst, size, align);
         self.range(src, size, align);
+        if let Pointer { root: Root::Local(local), offset: Some(offset) } = src {
+            self.sources.push(((local, offset), size));
+        }
         if let (
             Pointer { root: Root::Local(to), offset: Some(a) },
             Pointer { root: Root::Local(from), offset: Some(b) },
@@ -477,8 +486,23 @@ impl Partition {
         }
     }
 
-    /// Carries the division over copies until nothing changes; it only ever gets finer or dynamic.
+    /// Divides until nothing changes; the division only ever gets finer or dynamic.
     fn solve(&mut self) {
+        loop {
+            self.carry_over();
+            let mut filled = false;
+            for index in 0..self.sources.len() {
+                let ((local, offset), size) = self.sources[index];
+                filled |= self.locals[local.index()].fill_gaps(offset, size);
+            }
+            if !filled {
+                return;
+            }
+        }
+    }
+
+    /// Carries the division over copies until nothing changes.
+    fn carry_over(&mut self) {
         loop {
             let before: Vec<(usize, bool)> = self.locals.iter().map(|l| (l.parts.len(), l.dynamic)).collect();
             for index in 0..self.copies.len() {
@@ -533,6 +557,32 @@ impl LocalParts {
         if !overlaps {
             self.parts.insert(offset, part);
         }
+    }
+
+    /// Gives the bytes of a range that no access named parts of their own.
+    fn fill_gaps(&mut self, offset: i64, size: i64) -> bool {
+        if self.dynamic || offset < 0 || offset.saturating_add(size) > self.size {
+            return false;
+        }
+        let mut at = offset;
+        let mut filled = false;
+        while at < offset + size {
+            let before = self.parts.range(..=at).next_back().map(|(&start, part)| start + part.size);
+            if let Some(end) = before.filter(|&end| end > at) {
+                at = end;
+                continue;
+            }
+            let end = self.parts.range(at..).next().map_or(offset + size, |(&start, _)| start.min(offset + size));
+            let (scalar, bytes) = match end - at {
+                4.. if at % 4 == 0 => (Scalar::I32, 4),
+                2.. if at % 2 == 0 => (Scalar::I16, 2),
+                _ => (Scalar::I8, 1),
+            };
+            self.parts.insert(at, Part { size: bytes, scalar: Some(scalar) });
+            filled = true;
+            at += bytes;
+        }
+        filled
     }
 
     /// A copied or cleared range must not cut a part in two.

@@ -47,7 +47,7 @@ pub(crate) fn llvm() -> Option<Arc<Llvm>> {
 
 fn device() -> &'static CpuDevice {
     static DEVICE: OnceLock<CpuDevice> = OnceLock::new();
-    DEVICE.get_or_init(|| CpuDevice::new(&CpuDeviceOptions::default()).expect("a CPU device"))
+    DEVICE.get_or_init(|| CpuDevice::new(&CpuDeviceOptions { threads: Some(1), ..CpuDeviceOptions::default() }).expect("a CPU device"))
 }
 
 /// The LLVM text for this machine.
