@@ -167,6 +167,8 @@ pub(super) struct Checker<'a> {
     pub(super) unevaluated: u32,
     /// Set when a limit was hit: nothing more is worth doing.
     pub(super) gave_up: bool,
+    /// How many callers keep errors back: suggestions would be for nothing.
+    pub(super) quiet: u32,
     /// `using namespace` and `using a::b` inside of blocks.
     pub(super) block_directives: Vec<(ScopeId, NsId)>,
     pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
@@ -213,6 +215,7 @@ impl<'a> Checker<'a> {
             pack_index: None,
             unevaluated: 0,
             gave_up: false,
+            quiet: 0,
             block_directives: Vec::new(),
             block_usings: Vec::new(),
             arena,
@@ -325,7 +328,9 @@ impl<'a> Checker<'a> {
     /// Runs `f`, keeping its errors back: `None` if there were any (substitution failure).
     pub(super) fn quietly<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> Result<R, Vec<Diagnostic>> {
         let outer = std::mem::take(&mut self.sink);
+        self.quiet += 1;
         let result = f(self);
+        self.quiet -= 1;
         let inner = std::mem::replace(&mut self.sink, outer);
         if inner.has_errors() { Err(inner.into_diagnostics()) } else { Ok(result) }
     }

@@ -36,9 +36,11 @@ impl<'a> Checker<'a> {
             Ast::Float { value, suffix } => self.float_literal(*value, *suffix, span),
             Ast::Bool(value) => self.bool_const(*value, span),
             Ast::Char(code) => scalar_const(ScalarTy::I8, u64::from(*code) & 0xff, span),
-            Ast::Str(_) => {
-                self.error("string-literal", span, "a string literal cannot be used as a value");
-                self.poison(span)
+            Ast::Str(text) => {
+                let mut bytes = text.as_str().as_bytes().to_vec();
+                bytes.push(0);
+                let ty = self.types.array(Ty::scalar(ScalarTy::I8), bytes.len() as u64);
+                self.constant_table(ty, bytes, span)
             }
             Ast::Nullptr => Expr::value(ExprKind::Const(ConstValue::Null), Ty::NULLPTR, span),
             Ast::This => self.this_expr(span),

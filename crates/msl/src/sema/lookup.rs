@@ -350,6 +350,9 @@ impl<'a> Checker<'a> {
 
     /// The nearest known name, for "did you mean".
     pub(super) fn suggestion(&mut self, name: Name) -> Option<String> {
+        if self.quiet > 0 {
+            return None;
+        }
         let mut known = Vec::new();
         let mut at = Some(self.scope);
         while let Some(scope) = at {

@@ -511,6 +511,9 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<FuncId> {
         let explicit = args.map(|args| self.explicit_args(args));
+        if explicit.iter().flatten().any(|arg| matches!(arg, ExplicitArg::Error)) {
+            return None;
+        }
         let mut found: Vec<FuncId> = Vec::new();
         let mut reasons = Vec::new();
         for &decl in decls {
