@@ -233,10 +233,11 @@ impl Emitter<'_, '_> {
         let condition = self.vector(cond, 0);
         let before = self.mask.clone();
         let on = self.both(&before, &condition);
+        self.note_tests(cond, &before, &on);
         let (yes, no) = (self.is_cheap(then), self.is_cheap(otherwise));
         let escapes = self.plan.escapes(inst);
         if yes && no && !escapes {
-            self.mask = Mask::Some(on);
+            self.mask = Mask::Some(on.clone());
             self.block(then);
             if !self.facts.function.block(otherwise).is_empty() {
                 self.mask = Mask::Some(self.without(&before, &condition));
@@ -245,18 +246,26 @@ impl Emitter<'_, '_> {
             self.mask = before;
             return;
         }
-        let first = self.arm(then, Mask::Some(on), escapes, true);
+        let first = self.arm(then, Mask::Some(on.clone()), escapes, true);
         let second = match self.facts.function.block(otherwise).is_empty() && !escapes {
             true => before.clone(),
             false => {
                 let off = self.without(&before, &condition);
+                self.note_opposite_tests(&on, &off);
                 self.arm(otherwise, Mask::Some(off), escapes, false)
             }
         };
         self.mask = before;
         if escapes {
-            let both = self.t.value(format_args!("or {MASK} {}, {}", first.operand(), second.operand()));
-            self.mask = Mask::Some(both);
+            self.mask = self.either(&first, &second);
+        }
+    }
+
+    fn either(&mut self, a: &Mask, b: &Mask) -> Mask {
+        match (a.operand(), b.operand()) {
+            (none, _) if none.is_text("zeroinitializer") => b.clone(),
+            (_, none) if none.is_text("zeroinitializer") => a.clone(),
+            (x, y) => Mask::Some(self.t.value(format_args!("or {MASK} {x}, {y}"))),
         }
     }
 

@@ -131,6 +131,8 @@ impl<'a> Shared<'a> {
                 "@am.global.{index} = internal unnamed_addr constant [{length} x i8] c\"{bytes}\", align {align}"
             );
         }
+        // What loads out of bounds read instead.
+        text.push_str("@am.zeros = internal unnamed_addr constant [64 x i8] zeroinitializer, align 64\n");
         text.push_str(entry);
         text.push_str(functions);
         for helper in &self.helpers {
@@ -219,6 +221,7 @@ i32 {}, i32 {}, i32 {}) #0",
         frame: Opd::text("null"),
         region_slot: None,
         group_labels: Vec::new(),
+        mask_tests: BTreeMap::new(),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
     emitter.t.label(first);

@@ -289,30 +289,30 @@ impl Emitter<'_, '_> {
         if ok.is_text("true") {
             return self.load_elements(&address.place, &start, item);
         }
-        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_likely(&ok, fast, slow);
+        // Out of bounds the load reads zeros from elsewhere: it stays one load, which LLVM can make
+        // a broadcast.
+        let inside = self.t.offset(&address.place.base, &start);
+        let from = self.t.current();
+        let (slow, join) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, join, slow);
         self.t.label(slow);
         self.report(address, &start);
-        self.t.branch(join);
-        self.t.label(fast);
-        let loaded = self.load_elements(&address.place, &start, item);
-        let from = self.t.current();
+        let slow_from = self.t.current();
         self.t.label(join);
-        let zero = zero_of(item.scalar);
-        let element = scalar_type(item.scalar);
-        let merge = |lane: &Lane| {
-            let value = lane.at(&mut self.t, element, 0);
-            Lane::uniform(self.t.phi(element, &[(&value, from), (&zero, slow)]))
-        };
-        loaded.iter().map(merge).collect()
+        let base = self.t.phi("ptr", &[(&inside, from), (&Opd::text("@am.zeros"), slow_from)]);
+        self.load_elements_at(&base, &address.place, item)
     }
 
     fn load_elements(&mut self, place: &Place, start: &Opd, item: Item) -> Vec<Lane> {
         let base = self.t.offset(&place.base, start);
+        self.load_elements_at(&base, place, item)
+    }
+
+    fn load_elements_at(&mut self, base: &Opd, place: &Place, item: Item) -> Vec<Lane> {
         let metadata = self.metadata(place);
         (0..item.count)
             .map(|k| {
-                let at = self.t.offset(&base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+                let at = self.t.offset(base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
                 let raw = self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
                 Lane::uniform(self.from_memory(Width::One, item, raw))
             })
@@ -384,12 +384,61 @@ impl Emitter<'_, '_> {
         }
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_slowly(address, item);
+        let careful = match plan {
+            Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
+                self.load_masked_runs(address, &bases, &shape, runs, item)
+            }
+            _ => self.load_slowly(address, item),
+        };
         let slow_from = self.t.current();
         self.t.label(join);
         let ty = Width::All.ty(item.scalar);
         let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
         loaded.iter().zip(&careful).map(merge).collect()
+    }
+
+    /// Plain runs under the mask, where only active lanes' places may be touched.
+    fn load_masked_runs(
+        &mut self,
+        address: &Address,
+        bases: &[Opd],
+        shape: &Lanes,
+        runs: &[Run],
+        item: Item,
+    ) -> Vec<Opd> {
+        let element = item.memory_type();
+        let mask = self.mask.operand();
+        let poison = Opd::text("poison");
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
+        for run in runs {
+            let offset = shape.at(run.lane).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let total = run.lanes * item.count;
+            let ty = format!("<{total} x {element}>");
+            let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
+            let lanes = if total == LANES { mask.clone() } else { self.t.shuffle("i1", LANES, &mask, &poison, &picks) };
+            let suffix = mangle(&ty);
+            self.t.declare(format!("declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{total} x i1>, {ty})"));
+            let all = self.t.value(format_args!(
+                "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{total} x i1> {lanes}, {ty} zeroinitializer)"
+            ));
+            for (k, part) in parts.iter_mut().enumerate() {
+                let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
+                part.push(match item.count {
+                    1 => all.clone(),
+                    _ => self.t.shuffle(element, total, &all, &poison, &picks),
+                });
+            }
+        }
+        let lanes = runs[0].lanes;
+        parts
+            .into_iter()
+            .map(|part| {
+                let whole = self.t.concat(element, lanes, part);
+                self.from_memory(Width::All, item, whole)
+            })
+            .collect()
     }
 
     fn load_runs(&mut self, address: &Address, bases: &[Opd], shape: &Lanes, runs: &[Run], item: Item) -> Vec<Opd> {

@@ -26,6 +26,7 @@ mod place;
 mod private;
 mod pure;
 mod query;
+mod scalar_tests;
 mod simd;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,6 +127,8 @@ pub(super) struct Emitter<'a, 'm> {
     region_slot: Option<Opd>,
     /// Labels of group-level constructs around the position.
     group_labels: Vec<group::GroupLabel>,
+    /// Scalar tests of masks: whether any, and whether all lanes are on.
+    mask_tests: BTreeMap<u32, (Opd, Opd)>,
 }
 
 impl Emitter<'_, '_> {
@@ -216,11 +219,24 @@ impl Emitter<'_, '_> {
     }
 
     fn any(&mut self, mask: &Mask) -> Opd {
+        if let Some((any, _)) = self.known_tests(mask) {
+            return any;
+        }
         let bits = self.mask_bits(mask);
         self.t.icmp("ne", "i32", &bits, &Opd::Int(0))
     }
 
+    fn known_tests(&self, mask: &Mask) -> Option<(Opd, Opd)> {
+        match mask {
+            Mask::Some(Opd::Reg(register)) => self.mask_tests.get(register).cloned(),
+            _ => None,
+        }
+    }
+
     fn all(&mut self, mask: &Mask) -> Opd {
+        if let Some((_, all)) = self.known_tests(mask) {
+            return all;
+        }
         let bits = self.mask_bits(mask);
         self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
     }

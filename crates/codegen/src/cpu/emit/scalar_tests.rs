@@ -1,0 +1,119 @@
+//! Scalar tests for masks that come from comparing thread positions with uniform values.
+//!
+//! `gid < n` is on in all lanes exactly if it is on in the last one, and in any exactly if it is in
+//! the first, as long as the position does not wrap within the SIMD-group. So the common guard of a
+//! kernel costs a scalar comparison, and the vector one only where lanes really differ.
+
+use anymetal_ir::{CastOp, CmpOp, Op, Value};
+
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{Opd, scalar_type, wrap_int};
+use crate::cpu::shape::Lanes;
+use crate::cpu::shape::range::upper_bound;
+use crate::cpu::shape::transfer::may_wrap;
+
+impl Emitter<'_, '_> {
+    /// Notes the scalar tests of `on`, the lanes of `before` for which the condition holds.
+    pub(super) fn note_tests(&mut self, condition: Value, before: &Mask, on: &Opd) {
+        let Opd::Reg(register) = on else { return };
+        if *before != Mask::All {
+            return;
+        }
+        if let Some(tests) = self.comparison_tests(condition) {
+            self.mask_tests.insert(*register, tests);
+        }
+    }
+
+    /// Notes those of the other lanes.
+    pub(super) fn note_opposite_tests(&mut self, on: &Opd, off: &Opd) {
+        let (Opd::Reg(on), Opd::Reg(off)) = (on, off) else { return };
+        let Some((any, all)) = self.mask_tests.get(on).cloned() else { return };
+        let none = self.negated(&any);
+        let some = self.negated(&all);
+        self.mask_tests.insert(*off, (some, none));
+    }
+
+    fn negated(&mut self, test: &Opd) -> Opd {
+        match test {
+            test if test.is_text("true") => Opd::bool(false),
+            test if test.is_text("false") => Opd::bool(true),
+            test => self.t.value(format_args!("xor i1 {test}, true")),
+        }
+    }
+
+    /// Whether the comparison holds in any and in all lanes.
+    fn comparison_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
+        let Op::Compare(op, a, b) = *self.facts.function.def(condition)? else { return None };
+        if self.is_pointer(a) {
+            return None;
+        }
+        let uniform = |this: &Self, value: Value| this.shape(value, 0).is_uniform();
+        let (laned, other, op) = match (uniform(self, a), uniform(self, b)) {
+            (false, true) => (a, b, op),
+            (true, false) => (b, a, swapped(op)?),
+            _ => return None,
+        };
+        let shape = self.shape(laned, 0).lanes().cloned()?;
+        if shape.segments != 1 || shape.conditional {
+            return None;
+        }
+        let signed = matches!(op, CmpOp::SLt | CmpOp::SLe | CmpOp::SGt | CmpOp::SGe);
+        let cast = if signed { CastOp::SExt } else { CastOp::ZExt };
+        let scalar = self.scalar(laned);
+        if may_wrap(cast, scalar, &shape, upper_bound(self.facts.function, laned)) {
+            return None;
+        }
+        let element = scalar_type(scalar);
+        let limit = self.uniform(other, 0);
+        let (low, high) = shape.extent();
+        let first = self.at(laned, 0, 0);
+        let start = shape.at(0);
+        let t = &mut self.t;
+        let least = t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
+        let most = t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
+        let mut test = |name: &str, x: &Opd| t.icmp(name, element, x, &limit);
+        Some(match op {
+            CmpOp::ULt => (test("ult", &least), test("ult", &most)),
+            CmpOp::ULe => (test("ule", &least), test("ule", &most)),
+            CmpOp::UGt => (test("ugt", &most), test("ugt", &least)),
+            CmpOp::UGe => (test("uge", &most), test("uge", &least)),
+            CmpOp::SLt => (test("slt", &least), test("slt", &most)),
+            CmpOp::SLe => (test("sle", &least), test("sle", &most)),
+            CmpOp::SGt => (test("sgt", &most), test("sgt", &least)),
+            CmpOp::SGe => (test("sge", &most), test("sge", &least)),
+            CmpOp::Eq if is_consecutive(&shape) => {
+                let distance = t.sub(element, &limit, &least);
+                let any = t.value(format_args!("icmp ult {element} {distance}, {}", high - low + 1));
+                (any, Opd::bool(false))
+            }
+            CmpOp::Ne if is_consecutive(&shape) => {
+                let distance = t.sub(element, &limit, &least);
+                let all = t.value(format_args!("icmp uge {element} {distance}, {}", high - low + 1));
+                (Opd::bool(true), all)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Each value from the lowest to the highest occurs.
+fn is_consecutive(shape: &Lanes) -> bool {
+    (0..32).all(|lane| shape.at(lane) == shape.at(0) + lane as i64)
+}
+
+/// The comparison with its operands exchanged.
+fn swapped(op: CmpOp) -> Option<CmpOp> {
+    Some(match op {
+        CmpOp::Eq => CmpOp::Eq,
+        CmpOp::Ne => CmpOp::Ne,
+        CmpOp::ULt => CmpOp::UGt,
+        CmpOp::ULe => CmpOp::UGe,
+        CmpOp::UGt => CmpOp::ULt,
+        CmpOp::UGe => CmpOp::ULe,
+        CmpOp::SLt => CmpOp::SGt,
+        CmpOp::SLe => CmpOp::SGe,
+        CmpOp::SGt => CmpOp::SLt,
+        CmpOp::SGe => CmpOp::SLe,
+        _ => return None,
+    })
+}
