@@ -15,7 +15,8 @@
 //! A pointer is an allocation and a byte offset in it; its [`Space`] is part of its type.
 //! Allocations are: each kernel argument's binding (device, constant), each threadgroup variable
 //! or dynamic threadgroup slot, each constant datum, and each [`Local`] of each function
-//! activation (thread). [`Op::PtrAdd`] never leaves the allocation's identity, and any offset may
+//! activation (thread). Constant memory does not change while a kernel runs, whatever else is bound
+//! to the same bytes. [`Op::PtrAdd`] never leaves the allocation's identity, and any offset may
 //! be computed; only accesses are checked. Layout is little endian, natural alignment; a vector of
 //! three elements occupies and aligns as four when the front end says so, the IR itself knows only
 //! the `size` and `align` it is given: [`Op::Load`] of a vector type reads exactly

@@ -52,6 +52,10 @@ const PASSES: &[(&str, Pass)] = &[
         });
         Ok(())
     }),
+    ("hoist", |module, _| {
+        on_each_function(module, |_, function| passes::hoist::hoist(function));
+        Ok(())
+    }),
     ("inline", |module, _| passes::inline(module).map_err(|error| error.to_string())),
     ("optimise", |module, _| {
         passes::inline(module).map_err(|error| error.to_string())?;

@@ -163,8 +163,8 @@ impl<'a> Copier<'a> {
         let call = self.caller.inst(self.call).clone();
         self.caller.locals.extend(self.callee.function.locals.iter().cloned());
         self.caller.labels += self.callee.function.labels;
-        for local in 0..self.callee.function.locals.len() as u32 {
-            let start = Op::LocalStart(Local(self.first_local + local));
+        for local in &self.callee.unstarted {
+            let start = Op::LocalStart(Local(self.first_local + local.0));
             out.push(self.caller.add_inst(start, None, call.fp, call.loc));
         }
         let body = self.copy_code();

@@ -2,7 +2,7 @@
 //!
 //! [`extract_kernel`], [`specialise`] and [`inline`] bring a module to the form that code
 //! generators take: kernels without calls and function constants. [`fold`], [`split`], [`forward`],
-//! [`choose`], [`reuse`] and [`dead`] make it small, [`unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
+//! [`choose`], [`reuse`], [`hoist`] and [`dead`] make it small, [`unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 
 pub mod choose;
 pub mod compact;
@@ -10,6 +10,7 @@ pub mod dead;
 pub mod extract;
 pub mod fold;
 pub mod forward;
+pub mod hoist;
 pub mod inline;
 mod returns;
 pub mod reuse;
@@ -49,6 +50,7 @@ pub fn optimise_function(module: &Module, function: &mut Function) {
         changed |= forward::forward(function);
         changed |= choose::choose(function);
         changed |= reuse::reuse(function);
+        changed |= hoist::hoist(function);
         changed |= dead::dead(function);
         if round < UNROLL_ROUNDS {
             changed |= unroll::unroll(function);

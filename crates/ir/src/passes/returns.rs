@@ -25,6 +25,19 @@ pub(super) struct Prepared {
     /// The label that the body breaks out of, if it does.
     pub(super) scope: Option<Label>,
     pub(super) outcome: Outcome,
+    /// Locals whose lifetime the function does not begin itself: its activation does.
+    pub(super) unstarted: Vec<Local>,
+}
+
+/// The locals without a start of their own.
+fn unstarted(function: &Function) -> Vec<Local> {
+    let mut started = vec![false; function.locals.len()];
+    crate::analysis::walk_insts(function, function.body, &mut |inst| {
+        if let Op::LocalStart(local) = function.inst(inst).op {
+            started[local.index()] = true;
+        }
+    });
+    (0u32..).map(Local).zip(started).filter(|(_, started)| !started).map(|(local, _)| local).collect()
 }
 
 /// Prepares a function without calls.
@@ -58,7 +71,8 @@ pub(super) fn prepare(mut function: Function) -> Prepared {
             }
             (None, None) => Outcome::Nothing,
         };
-        Prepared { function: rewriter.function, scope, outcome }
+        let unstarted = unstarted(&rewriter.function);
+        Prepared { function: rewriter.function, scope, outcome, unstarted }
     }
 }
 
@@ -90,7 +104,8 @@ fn compact_keeping(function: &mut Function, value: Option<Value>) -> Prepared {
         (Some((_, crate::ValueDef::Param(n))), None) => Outcome::Value(function.params[n as usize]),
         (Some((value, crate::ValueDef::Inst(_))), None) => Outcome::Value(value),
     };
-    Prepared { function, scope: None, outcome }
+    let unstarted = unstarted(&function);
+    Prepared { function, scope: None, outcome, unstarted }
 }
 
 fn count_returns(function: &Function) -> usize {

@@ -1,13 +1,13 @@
 //! Computes the same pure value once: an instruction whose operation, type and float mode equal
 //! those of one before it, in the same block or around it, becomes that one's value.
 //!
-//! Loads, atomics and SIMD-group operations are not pure in this sense: memory changes, and the
-//! set of active lanes does.
+//! Loads from memory other than constant, atomics and SIMD-group operations are not pure in this
+//! sense: memory changes, and the set of active lanes does.
 
 use rustc_hash::FxHashMap;
 
 use super::substitution::Substitution;
-use crate::{Block, FpMode, Function, Inst, Op, Type, Value};
+use crate::{Block, FpMode, Function, Inst, Op, Space, Type, Value};
 
 /// Reuses values within one function; returns whether anything changed.
 pub fn reuse(function: &mut Function) -> bool {
@@ -58,7 +58,7 @@ impl Reuser<'_> {
 
     fn replaced(&mut self, inst: Inst) -> bool {
         let data = self.function.inst(inst);
-        let Some(result) = data.result.filter(|_| is_pure(&data.op)) else { return false };
+        let Some(result) = data.result.filter(|_| is_reusable(self.function, &data.op)) else { return false };
         let fp = if data.op.has_fp_mode() { data.fp } else { FpMode::default() };
         let key = (data.op.clone(), self.function.ty(result), fp);
         if let Some(&value) = self.known.get(&key) {
@@ -72,7 +72,16 @@ impl Reuser<'_> {
     }
 }
 
-/// Whether equal operands always give an equal result.
+/// Whether equal operands give an equal result wherever it stands. Constant memory does not change
+/// while a kernel runs.
+pub(super) fn is_reusable(function: &Function, op: &Op) -> bool {
+    match op {
+        Op::Load { ptr, volatile: false, .. } => function.ty(*ptr) == Type::Ptr(Space::Constant),
+        _ => is_pure(op),
+    }
+}
+
+/// Whether it is arithmetic or an address.
 fn is_pure(op: &Op) -> bool {
     matches!(
         op,

@@ -44,13 +44,14 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         let mut functions = std::mem::take(&mut module.functions);
         for round in 0..4 {
             type Step = fn(&Module, &mut crate::Function) -> bool;
-            let steps: [(&str, Step); 7] = [
+            let steps: [(&str, Step); 8] = [
                 ("fold", passes::fold::fold),
                 ("split", |_, function| passes::split::split(function)),
                 ("forward", |_, function| passes::forward::forward(function)),
                 ("choose", |_, function| passes::choose::choose(function)),
                 ("unroll", |_, function| passes::unroll::unroll(function)),
                 ("reuse", |_, function| passes::reuse::reuse(function)),
+                ("hoist", |_, function| passes::hoist::hoist(function)),
                 ("dead", |_, function| passes::dead::dead(function)),
             ];
             for (name, step) in steps {
