@@ -2,7 +2,7 @@
 //!
 //! Afterwards the module holds the kernels' functions and the `enabled_by` functions only, none of
 //! them with a call. Callees are done before callers, so each body is copied complete. Returns
-//! that end the callee become plain control flow where possible ([`super::returns`]); the others
+//! that end the callee become plain control flow where possible (`returns`); the others
 //! store the result in a local and leave a `scope` around the copy.
 
 use thiserror::Error;

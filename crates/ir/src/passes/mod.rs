@@ -1,8 +1,8 @@
 //! Transformations. Each takes a verified module and leaves a verified one.
 //!
-//! [`extract_kernel`], [`specialise`] and [`inline`] bring a module to the form that code
-//! generators take: kernels without calls and function constants. [`fold`], [`split`], [`forward`],
-//! [`choose`], [`reuse`], [`hoist`] and [`dead`] make it small, [`unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
+//! [`extract_kernel`], [`specialise()`] and [`inline()`] bring a module to the form that code
+//! generators take: kernels without calls and function constants. [`mod@fold`], [`mod@split`], [`mod@forward`],
+//! [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 
 pub mod choose;
 pub mod compact;

@@ -14,7 +14,7 @@
 //! - SIMD-group operations in divergent control flow are ones that only look at active lanes;
 //!   shuffles happen only where all 32 lanes are active.
 //!
-//! Start at [`kernel`]; [`Generator`] holds the state, its methods are spread over the files.
+//! Start at [`kernel`]; `Generator` holds the state, its methods are spread over the files.
 
 mod control;
 mod functions;
