@@ -11,6 +11,11 @@ template <typename T> struct _atomic {
   typedef T value_type;
   T __s;
 };
+// Atomic operations exist for words.
+template <> struct _atomic<bool> {
+  typedef bool value_type;
+  uint __s;
+};
 template <typename T> using atomic = _atomic<T>;
 typedef _atomic<bool> atomic_bool;
 typedef _atomic<int> atomic_int;
@@ -31,12 +36,12 @@ bool __lib_same_bits(float a, float b) { return __am_as_type<uint>(a) == __am_as
 #define __AM_MODIFY(SPACE, NAME, BUILTIN, CLASS) \
   template <typename T, typename = enable_if_t<__lib_atomic_##CLASS<T>>> \
   T atomic_##NAME##_explicit(volatile SPACE _atomic<T>* object, typename _atomic<T>::value_type operand, memory_order) { \
-    return BUILTIN(&object->__s, operand); \
+    return T(BUILTIN(&object->__s, operand)); \
   }
 #define __AM_ATOMICS(SPACE) \
   template <typename T, typename = enable_if_t<__lib_atomic_any<T>>> \
   T atomic_load_explicit(const volatile SPACE _atomic<T>* object, memory_order) { \
-    return __am_atomic_load(&object->__s); \
+    return T(__am_atomic_load(&object->__s)); \
   } \
   template <typename T, typename = enable_if_t<__lib_atomic_any<T>>> \
   void atomic_store_explicit(volatile SPACE _atomic<T>* object, typename _atomic<T>::value_type desired, memory_order) { \
@@ -46,7 +51,7 @@ bool __lib_same_bits(float a, float b) { return __am_as_type<uint>(a) == __am_as
   bool atomic_compare_exchange_weak_explicit( \
       volatile SPACE _atomic<T>* object, thread typename _atomic<T>::value_type* expected, \
       typename _atomic<T>::value_type desired, memory_order, memory_order) { \
-    T old = __am_atomic_cas(&object->__s, *expected, desired); \
+    T old = T(__am_atomic_cas(&object->__s, *expected, desired)); \
     bool exchanged = __lib_same_bits(old, *expected); \
     *expected = old; \
     return exchanged; \

@@ -418,7 +418,7 @@ impl<'a> Checker<'a> {
         if let Some(found) = self.own_member(id, name) {
             return Some(found);
         }
-        if self.record_inst(id).state == RecordState::Declared && self.has_more_members(id) {
+        if self.record_inst(id).state == RecordState::Declared && self.has_more_members(id, name) {
             // Data members and bases are only known of a complete class.
             let span = self.record_inst(id).ast.map_or(Span::NONE, |ast| ast.span);
             self.complete_record(id, span);
@@ -437,11 +437,15 @@ impl<'a> Checker<'a> {
         None
     }
 
-    fn has_more_members(&self, id: RecordId) -> bool {
+    /// Whether completing the class may bring a member of that name.
+    fn has_more_members(&self, id: RecordId, name: Name) -> bool {
         let ast = self.record_inst(id).ast;
         ast.and_then(|ast| ast.members.as_ref()).is_some_and(|items| {
-            items.iter().any(|item| matches!(item.kind, ItemKind::Field(_)))
-                || ast.is_some_and(|ast| !ast.bases.is_empty())
+            let declares = |item: &crate::ast::Item| match &item.kind {
+                ItemKind::Field(field) => field.name.is_none_or(|field| field == name),
+                _ => false,
+            };
+            items.iter().any(declares) || ast.is_some_and(|ast| !ast.bases.is_empty())
         })
     }
 
