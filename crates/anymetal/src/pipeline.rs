@@ -72,14 +72,10 @@ impl Pipeline {
         found.unwrap_or_else(|| Arc::clone(general))
     }
 
-    /// Kernels that share threadgroup memory run a threadgroup in parts between barriers; a known number of
-    /// SIMD-groups lets each part be unrolled. Others run thread by thread whatever the size.
+    /// A known size tells which lanes lie side by side in memory, how many SIMD-groups there are, and which
+    /// are full; that pays for nearly every kernel.
     fn specialisation_pays(&self) -> bool {
-        let kernel = self.kernel();
-        let threadgroup_memory = kernel.threadgroup_static_bytes > 0 || kernel.threadgroup_slots() > 0;
-        threadgroup_memory
-            && kernel.specialised_group.is_none()
-            && self.shared.specialiser.compiled.can_specialise()
+        self.kernel().specialised_group.is_none() && self.shared.specialiser.compiled.can_specialise()
     }
 
     /// Wrong sizes and failures leave the general code, which tells what is wrong.

@@ -5,16 +5,20 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its terminal")]
 
+mod bench;
 mod compile;
 mod constant;
+mod demo;
 mod device_choice;
 mod devices;
 mod failure;
+mod limits;
 mod npy;
 mod output;
 mod run;
 mod scalar;
 mod source_file;
+mod workload;
 
 use std::process::ExitCode;
 
@@ -35,12 +39,16 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Tour of this machine: compile, run, verify and measure ten kernels; writes a report folder
+    Demo(demo::DemoArgs),
     /// List the devices
     Devices(devices::DevicesArgs),
     /// Run one kernel
     Run(Box<run::RunArgs>),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
+    /// Measure against plain Rust, rayon and the machine's limits, all in one run
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +57,8 @@ fn main() -> ExitCode {
         Command::Devices(args) => devices::devices(&args),
         Command::Run(args) => run::run(&args),
         Command::Compile(args) => compile::compile(&args),
+        Command::Demo(args) => verified(demo::run(&args)),
+        Command::Bench(args) => verified(bench::run(&args)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,5 +66,14 @@ fn main() -> ExitCode {
             failure.report();
             failure.exit_code()
         }
+    }
+}
+
+/// Wrong results were printed; the exit code says so too.
+fn verified(outcome: Result<bool, anymetal::Error>) -> Result<(), failure::Failure> {
+    match outcome {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(failure::Failure::Told(4)),
+        Err(error) => Err(failure::Failure::Refused(error)),
     }
 }

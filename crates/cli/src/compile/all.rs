@@ -106,7 +106,11 @@ fn to_json(kernel: &Compiled) -> Value {
     });
     match &kernel.outcome {
         Ok(bytes) => object["code_bytes"] = json!(bytes),
-        Err(error) => object["error"] = json!({ "id": error.id(), "message": error.to_string() }),
+        Err(error) => {
+            let diagnostics = serde_json::from_str(&error.render_json()).unwrap_or(Value::Null);
+            object["error"] =
+                json!({ "id": error.id(), "message": error.to_string(), "diagnostics": diagnostics });
+        }
     }
     object
 }

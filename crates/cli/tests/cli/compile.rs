@@ -78,7 +78,12 @@ fn diagnostics_are_json_too_and_plain_off_a_terminal() {
     let ran = bench.run(&["compile", "broken.metal", "--all", "--json"]).expect(1);
     let ran = ran.says(&["broken.metal:2", "flot", "did you mean `float`?"]);
     assert!(!ran.stderr.contains('\u{1b}'), "no colours off a terminal: {}", ran.stderr);
-    assert!(ran.json()["error"]["diagnostics"].is_array());
+    let object = ran.json();
+    let diagnostic = &object["kernels"][1]["error"]["diagnostics"][0];
+    assert_eq!((&diagnostic["severity"], &diagnostic["line"]), (&json!("error"), &json!(2)));
+    bench.write("broken.metal", "kernel void f(device float* x { }\n");
+    let object = bench.run(&["compile", "broken.metal", "--all", "--json"]).expect(1).json();
+    assert!(object["error"]["diagnostics"].is_array());
 }
 
 #[test]

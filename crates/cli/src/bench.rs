@@ -1,0 +1,249 @@
+//! `anymetal bench`: medians and ratios, everything in one run.
+//!
+//! For each workload the contenders take turns (ours with checks, ours without, a plain Rust loop on
+//! one core, rayon on all), so that a noisy moment hits all of them; medians are compared. Nothing is
+//! reported that was not measured here.
+
+use crate::limits::{self, Limits};
+use crate::workload::{self, Bound, Prepared, Scale, Workload};
+use anymetal::{CheckMode, CompileOptions, Device, Error, Queue};
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// Options of `anymetal bench`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// What to measure: `kernels`, `dispatch`, or the name of one workload
+    #[arg(long, default_value = "all")]
+    suite: String,
+    /// The device to use (see `anymetal devices`)
+    #[arg(long)]
+    device: Option<String>,
+    /// Rounds in which the contenders take turns
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..1000))]
+    rounds: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// One workload's medians, in nanoseconds, and what they mean.
+#[derive(Debug, Serialize)]
+struct Measured {
+    name: &'static str,
+    size: String,
+    bound: &'static str,
+    checked_ns: u64,
+    unchecked_ns: u64,
+    plain_ns: u64,
+    rayon_ns: u64,
+    /// GB/s or GFLOP/s of the checked kernel.
+    rate: f64,
+    /// Share of the measured limit.
+    of_limit: f64,
+    /// Time of the best Rust version over ours.
+    speedup: f64,
+    /// Time of the plain one-core loop over ours.
+    speedup_over_plain: f64,
+    /// What the checks cost, as a share.
+    check_cost: f64,
+    verified: bool,
+}
+
+/// The cost of an empty dispatch, in nanoseconds.
+#[derive(Debug, Serialize)]
+struct Dispatch {
+    /// Many in one command buffer.
+    batched_ns: f64,
+    /// One at a time, submitted and waited for.
+    round_trip_ns: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    device: String,
+    multiply_add_gflops: f64,
+    copy_gbps: f64,
+    read_gbps: f64,
+    workloads: Vec<Measured>,
+    dispatch: Option<Dispatch>,
+}
+
+/// Runs the benchmark.
+pub(crate) fn run(args: &BenchArgs) -> Result<bool, Error> {
+    let device = match &args.device {
+        Some(name) => Device::by_name(name)?,
+        None => Device::system_default()?,
+    };
+    let queue = device.queue()?;
+    let chosen = |name: &str| matches!(args.suite.as_str(), "all" | "kernels") || name.contains(args.suite.as_str());
+    let limits = limits::measure();
+    let mut workloads = Vec::new();
+    for workload in workload::all().iter().filter(|workload| chosen(workload.name)) {
+        if !args.json {
+            eprintln!("{} …", workload.name);
+        }
+        workloads.push(measure(workload, &device, &queue, &limits, args.rounds)?);
+    }
+    let dispatch = match args.suite.as_str() {
+        "all" | "dispatch" => Some(dispatch(&device, &queue)?),
+        _ => None,
+    };
+    if workloads.is_empty() && dispatch.is_none() {
+        let names: Vec<_> = workload::all().iter().map(|workload| workload.name).collect();
+        eprintln!("no suite or workload is called `{}`; there are: all, kernels, dispatch, {}", args.suite, names.join(", "));
+        return Ok(false);
+    }
+    let right = workloads.iter().all(|workload| workload.verified);
+    let report = Report {
+        device: device.capabilities().hardware_name.clone(),
+        multiply_add_gflops: limits.flops / 1e9,
+        copy_gbps: limits.copy / 1e9,
+        read_gbps: limits.read / 1e9,
+        workloads,
+        dispatch,
+    };
+    print(&report, args.json);
+    Ok(right)
+}
+
+fn options(workload: &Workload, check_mode: CheckMode) -> CompileOptions {
+    let file_name = format!("{}.metal", workload.kernels[0]);
+    CompileOptions { file_name, check_mode, ..CompileOptions::default() }
+}
+
+fn prepare(workload: &Workload, device: &Device, mode: CheckMode) -> Result<Box<dyn Prepared>, Error> {
+    let library = device.library_from_source_with(workload.source, &options(workload, mode))?;
+    (workload.prepare)(device, &library, Scale::Bench)
+}
+
+fn measure(
+    workload: &Workload,
+    device: &Device,
+    queue: &Queue,
+    limits: &Limits,
+    rounds: u32,
+) -> Result<Measured, Error> {
+    let mut checked = prepare(workload, device, CheckMode::Bounds)?;
+    checked.reset()?;
+    checked.run(queue)?;
+    let verdict = checked.verify()?;
+    let unchecked = prepare(workload, device, CheckMode::Off)?;
+    unchecked.run(queue)?;
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..rounds {
+        times[0].push(timed(|| checked.run(queue))?);
+        times[1].push(timed(|| unchecked.run(queue))?);
+        times[2].push(timed(|| Ok(checked.plain()))?);
+        times[3].push(timed(|| Ok(checked.parallel()))?);
+    }
+    let [ours, off, plain, rayon] = times.map(median);
+    let work = checked.work();
+    let (amount, limit, bound) = match workload.bound {
+        Bound::Memory => (work.bytes, limits.copy, "memory"),
+        Bound::Compute => (work.flops, limits.flops, "compute"),
+    };
+    let rate = amount / ours.as_secs_f64();
+    let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
+    Ok(Measured {
+        name: workload.name,
+        size: checked.size(),
+        bound,
+        checked_ns: ours.as_nanos() as u64,
+        unchecked_ns: off.as_nanos() as u64,
+        plain_ns: plain.as_nanos() as u64,
+        rayon_ns: rayon.as_nanos() as u64,
+        rate: rate / 1e9,
+        of_limit: rate / limit,
+        speedup: ratio(plain.min(rayon), ours),
+        speedup_over_plain: ratio(plain, ours),
+        check_cost: ratio(ours, off) - 1.0,
+        verified: verdict.correct,
+    })
+}
+
+fn timed(run: impl FnOnce() -> Result<(), Error>) -> Result<Duration, Error> {
+    let start = Instant::now();
+    run()?;
+    Ok(start.elapsed())
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+const EMPTY: &str = "kernel void empty(uint i [[thread_position_in_grid]]) {}";
+
+fn dispatch(device: &Device, queue: &Queue) -> Result<Dispatch, Error> {
+    let pipeline = device.library_from_source(EMPTY)?.pipeline("empty")?;
+    const BATCH: u32 = 1000;
+    let mut batched = Vec::new();
+    let mut round_trip = Vec::new();
+    for _ in 0..15 {
+        let mut commands = queue.command_buffer();
+        let mut encoder = commands.compute_encoder();
+        encoder.set_pipeline(&pipeline);
+        for _ in 0..BATCH {
+            encoder.dispatch_threads(256usize, 256usize)?;
+        }
+        encoder.end_encoding();
+        batched.push(timed(|| commands.commit()?.wait().map(drop))?);
+        round_trip.push(timed(|| {
+            for _ in 0..BATCH {
+                queue.launch(&pipeline).threads(256usize).group_size(256usize).submit()?.wait()?;
+            }
+            Ok(())
+        })?);
+    }
+    let each = |times| median(times).as_nanos() as f64 / f64::from(BATCH);
+    Ok(Dispatch { batched_ns: each(batched), round_trip_ns: each(round_trip) })
+}
+
+fn print(report: &Report, json: bool) {
+    if json {
+        match serde_json::to_string_pretty(report) {
+            Ok(text) => println!("{text}"),
+            Err(error) => eprintln!("the report cannot be written as JSON: {error}"),
+        }
+        return;
+    }
+    println!("{}", report.device);
+    println!(
+        "Limits measured now: multiply-add {:.0} GFLOP/s, copy {:.1} GB/s, read {:.1} GB/s",
+        report.multiply_add_gflops, report.copy_gbps, report.read_gbps
+    );
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_header([
+        "kernel", "size", "time", "rate", "of limit", "vs plain loop", "vs best Rust", "checks", "verified",
+    ]);
+    for row in &report.workloads {
+        let unit = if row.bound == "memory" { "GB/s" } else { "GFLOP/s" };
+        table.add_row([
+            row.name.to_owned(),
+            row.size.clone(),
+            format!("{:.2} ms", row.checked_ns as f64 / 1e6),
+            format!("{:.1} {unit}", row.rate),
+            format!("{:.2}", row.of_limit),
+            format!("{:.2}×", row.speedup_over_plain),
+            format!("{:.2}×", row.speedup),
+            format!("{:+.1} %", row.check_cost * 100.0),
+            if row.verified { "yes" } else { "NO" }.to_owned(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    if !report.workloads.is_empty() {
+        println!("{table}");
+    }
+    if let Some(dispatch) = &report.dispatch {
+        println!(
+            "empty dispatch: {:.2} µs batched in one command buffer, {:.2} µs submitted and waited for one by one",
+            dispatch.batched_ns / 1e3,
+            dispatch.round_trip_ns / 1e3
+        );
+    }
+}

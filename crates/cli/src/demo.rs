@@ -1,0 +1,155 @@
+//! `anymetal demo`: a tour of this machine.
+//!
+//! Lists the devices, compiles ten kernels, runs each, checks each against an independent reference,
+//! measures it against the machine's own limits, and writes a report folder. Everything printed was
+//! measured or computed in this run.
+
+mod picture;
+mod report;
+mod roofline;
+
+use crate::limits::{self, Limits};
+use crate::workload::{self, Bound, Picture, Prepared, Scale, Verdict, Work, Workload};
+use anymetal::{CompileOptions, Device, Error, Queue};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Options of `anymetal demo`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct DemoArgs {
+    /// The folder for the report
+    #[arg(short, long, default_value = "anymetal-report")]
+    out: PathBuf,
+    /// The device to use (see `anymetal devices`)
+    #[arg(long)]
+    device: Option<String>,
+}
+
+/// What was found out about one workload.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) size: String,
+    pub(crate) bound: Bound,
+    pub(crate) compile_cold: Duration,
+    pub(crate) compile_cached: Duration,
+    pub(crate) time: Duration,
+    pub(crate) work: Work,
+    pub(crate) verdict: Verdict,
+}
+
+impl Row {
+    /// The rate in units of [`Row::limit`].
+    pub(crate) fn rate(&self) -> f64 {
+        let seconds = self.time.as_secs_f64();
+        match self.bound {
+            Bound::Memory => self.work.bytes / seconds,
+            Bound::Compute => self.work.flops / seconds,
+        }
+    }
+
+    /// The machine's limit that bounds this workload.
+    pub(crate) fn limit(&self, limits: &Limits) -> f64 {
+        match self.bound {
+            Bound::Memory => limits.copy,
+            Bound::Compute => limits.flops,
+        }
+    }
+}
+
+/// Runs the tour; false when a result was wrong.
+pub(crate) fn run(args: &DemoArgs) -> Result<bool, Error> {
+    let start = Instant::now();
+    report::devices(&Device::all()?);
+    let device = match &args.device {
+        Some(name) => Device::by_name(name)?,
+        None => Device::system_default()?,
+    };
+    let queue = device.queue()?;
+    let workloads = workload::all();
+    let bar = progress(workloads.len() as u64 + 1);
+    bar.set_message("measuring the machine");
+    let limits = limits::measure();
+    bar.inc(1);
+    let mut rows = Vec::new();
+    let mut pictures = Vec::new();
+    for workload in &workloads {
+        bar.set_message(workload.name);
+        let (row, picture) = measure(workload, &device, &queue)?;
+        rows.push(row);
+        pictures.extend(picture);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    report::table(&rows, &limits);
+    let written = report::write(&args.out, &device, &rows, &pictures, &limits);
+    report::closing(&args.out, written, start.elapsed());
+    Ok(rows.iter().all(|row| row.verdict.correct))
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn progress(steps: u64) -> ProgressBar {
+    let bar = ProgressBar::new(steps);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn measure(workload: &Workload, device: &Device, queue: &Queue) -> Result<(Row, Option<Picture>), Error> {
+    // A comment with the time makes the text new, so that no cache knows it; compiling the same text
+    // again then shows what the caches save.
+    let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let fresh = format!("// {}\n{}", stamp.as_nanos(), workload.source);
+    let compile_cold = compile(workload, device, &fresh)?;
+    let compile_cached = compile(workload, device, &fresh)?;
+    let library = device.library_from_source_with(workload.source, &options(workload))?;
+    let prepared = (workload.prepare)(device, &library, Scale::Demo)?;
+    prepared.reset()?;
+    prepared.run(queue)?;
+    let verdict = prepared.verify()?;
+    let time = time(prepared.as_ref(), queue)?;
+    // The picture is taken of a single run on fresh inputs.
+    prepared.reset()?;
+    prepared.run(queue)?;
+    let picture = prepared.picture()?;
+    let row = Row {
+        name: workload.name,
+        size: prepared.size(),
+        bound: workload.bound,
+        compile_cold,
+        compile_cached,
+        time,
+        work: prepared.work(),
+        verdict,
+    };
+    Ok((row, picture))
+}
+
+fn options(workload: &Workload) -> CompileOptions {
+    CompileOptions { file_name: format!("{}.metal", workload.kernels[0]), ..CompileOptions::default() }
+}
+
+/// From source text to pipelines, for all kernels of the workload.
+fn compile(workload: &Workload, device: &Device, source: &str) -> Result<Duration, Error> {
+    let start = Instant::now();
+    let library = device.library_from_source_with(source, &options(workload))?;
+    for kernel in workload.kernels {
+        library.pipeline(kernel)?;
+    }
+    Ok(start.elapsed())
+}
+
+/// The median of runs that fill about a second.
+fn time(prepared: &dyn Prepared, queue: &Queue) -> Result<Duration, Error> {
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while times.len() < 3 || (start.elapsed() < Duration::from_millis(800) && times.len() < 200) {
+        let begin = Instant::now();
+        prepared.run(queue)?;
+        times.push(begin.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
+}

@@ -1,0 +1,169 @@
+//! The workloads of `demo` and `bench`: kernels, inputs, independent references, counted work.
+//!
+//! Each workload lives in a file of its own and knows how to prepare itself at a size, run once,
+//! check its results against a reference in plain Rust that shares nothing with the kernel, and run
+//! the plain Rust alternatives it is compared with. Invariant: flop and byte counts are those the
+//! algorithm needs, not those an implementation happens to spend.
+//! Start with [`all`].
+
+mod histogram;
+mod mandelbrot;
+mod matmul;
+mod nbody;
+mod reduce;
+mod saxpy;
+mod scan;
+mod softmax;
+mod sort;
+mod stencil;
+
+use anymetal::{Device, Error, Library, Queue};
+
+/// What a run of the workload needs at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    /// Float operations; a multiply-add counts two.
+    pub(crate) flops: f64,
+    /// Bytes that must cross the memory bus when nothing is cached.
+    pub(crate) bytes: f64,
+}
+
+/// Which of the machine's limits bounds a workload, and how its rate is named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Bound {
+    /// Memory bandwidth; rates are GB/s.
+    Memory,
+    /// Multiply-add throughput; rates are GFLOP/s.
+    Compute,
+}
+
+/// How large.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scale {
+    /// A moment each: for the tour.
+    Demo,
+    /// For measuring.
+    Bench,
+}
+
+/// The outcome of a comparison with the reference.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    /// Whether the results are right.
+    pub(crate) correct: bool,
+    /// How it was compared, and what came out.
+    pub(crate) detail: String,
+}
+
+/// A grey or coloured picture to put into the report.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    /// File name without extension.
+    pub(crate) name: &'static str,
+    /// Columns.
+    pub(crate) width: u32,
+    /// Rows.
+    pub(crate) height: u32,
+    /// Three bytes a pixel.
+    pub(crate) rgb: Vec<u8>,
+}
+
+/// A workload of a fixed size on a device.
+pub(crate) trait Prepared {
+    /// Dispatches once and waits.
+    fn run(&self, queue: &Queue) -> Result<(), Error>;
+    /// Checks the results of the last [`Prepared::run`] since [`Prepared::reset`].
+    fn verify(&self) -> Result<Verdict, Error>;
+    /// Puts inputs that a run changes back to their start.
+    fn reset(&self) -> Result<(), Error> {
+        Ok(())
+    }
+    /// The counted work of one run.
+    fn work(&self) -> Work;
+    /// The size, for people.
+    fn size(&self) -> String;
+    /// The plain alternative: one thread, vectorised by rustc for this CPU.
+    fn plain(&mut self);
+    /// The plain alternative on all cores, with rayon.
+    fn parallel(&mut self);
+    /// A picture of the result, if it is one.
+    fn picture(&self) -> Result<Option<Picture>, Error> {
+        Ok(None)
+    }
+}
+
+/// A workload.
+pub(crate) struct Workload {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What bounds it.
+    pub(crate) bound: Bound,
+    /// The MSL source.
+    pub(crate) source: &'static str,
+    /// The kernels, for compile times.
+    pub(crate) kernels: &'static [&'static str],
+    /// Makes inputs and pipelines.
+    pub(crate) prepare: fn(&Device, &Library, Scale) -> Result<Box<dyn Prepared>, Error>,
+}
+
+/// All workloads, in the order of the report.
+pub(crate) fn all() -> Vec<Workload> {
+    vec![
+        saxpy::WORKLOAD,
+        stencil::WORKLOAD,
+        reduce::WORKLOAD,
+        softmax::WORKLOAD,
+        scan::WORKLOAD,
+        histogram::WORKLOAD,
+        sort::WORKLOAD,
+        matmul::WORKLOAD,
+        nbody::WORKLOAD,
+        mandelbrot::WORKLOAD,
+    ]
+}
+
+/// A small generator of reproducible inputs (SplitMix64), independent of the kernels' own.
+#[derive(Clone, Debug)]
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// In [0, 1).
+    pub(crate) fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1u64 << 24) as f32
+    }
+
+    pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.unit()).collect()
+    }
+}
+
+/// The greatest relative deviation of `got` from `expected`, with an absolute floor.
+pub(crate) fn compare(got: &[f32], expected: impl Iterator<Item = f64>, floor: f64, tolerance: f64) -> Verdict {
+    let worst = got
+        .iter()
+        .zip(expected)
+        .map(|(&got, expected)| {
+            let error = (f64::from(got) - expected).abs() / expected.abs().max(floor);
+            if error.is_nan() { f64::INFINITY } else { error }
+        })
+        .fold(0.0, f64::max);
+    Verdict { correct: worst <= tolerance, detail: format!("greatest relative error {worst:.1e}, allowed {tolerance:.0e}") }
+}
+
+/// All of `got` equal to `expected`.
+pub(crate) fn exact<T: PartialEq>(got: &[T], expected: &[T]) -> Verdict {
+    let wrong = got.iter().zip(expected).filter(|(a, b)| a != b).count() + got.len().abs_diff(expected.len());
+    Verdict { correct: wrong == 0, detail: format!("{wrong} of {} differ", expected.len()) }
+}

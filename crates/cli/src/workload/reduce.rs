@@ -1,0 +1,83 @@
+//! A sum by trees in threadgroup memory.
+
+use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload};
+use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+pub(super) const WORKLOAD: Workload = Workload {
+    name: "tree reduction",
+    bound: Bound::Memory,
+    source: include_str!("../demo/kernels/reduce.metal"),
+    kernels: &["reduce"],
+    prepare,
+};
+
+const GROUP: usize = 256;
+
+struct Reduce {
+    pipeline: Pipeline,
+    values: Vec<f32>,
+    source: Buffer<f32>,
+    partial: Buffer<f32>,
+    sink: f32,
+}
+
+fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
+    let n = if scale == Scale::Bench { 1 << 25 } else { 1 << 24 };
+    let values = Rng::new(3).floats(n);
+    Ok(Box::new(Reduce {
+        pipeline: library.pipeline("reduce")?,
+        source: device.buffer(&values)?,
+        partial: device.buffer_zeroed(n.div_ceil(GROUP))?,
+        values,
+        sink: 0.0,
+    }))
+}
+
+#[multiversion(targets = "simd")]
+fn sum(values: &[f32]) -> f32 {
+    // Sixty-four running sums: what it takes for rustc to vectorise a float sum and hide latency.
+    let mut sums = [0.0f32; 64];
+    let chunks = values.chunks_exact(64);
+    let rest: f32 = chunks.remainder().iter().sum();
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += value;
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+impl Prepared for Reduce {
+    fn run(&self, queue: &Queue) -> Result<(), Error> {
+        let n = self.values.len();
+        let launch = queue.launch(&self.pipeline).arg(&self.source).arg(&self.partial).arg(n as u32);
+        launch.threads(n).group_size(GROUP).submit()?.wait()?;
+        Ok(())
+    }
+
+    fn verify(&self) -> Result<Verdict, Error> {
+        let got: f64 = self.partial.read()?.iter().map(|&v| f64::from(v)).sum();
+        let expected: f64 = self.values.iter().map(|&v| f64::from(v)).sum();
+        let error = (got - expected).abs() / expected;
+        Ok(Verdict { correct: error < 1e-6, detail: format!("relative error {error:.1e}, allowed 1e-6") })
+    }
+
+    fn work(&self) -> Work {
+        let n = self.values.len() as f64;
+        Work { flops: n, bytes: 4.0 * n }
+    }
+
+    fn size(&self) -> String {
+        format!("{} floats", self.values.len())
+    }
+
+    fn plain(&mut self) {
+        self.sink = std::hint::black_box(sum(&self.values));
+    }
+
+    fn parallel(&mut self) {
+        self.sink = std::hint::black_box(self.values.par_chunks(1 << 16).map(sum).sum());
+    }
+}

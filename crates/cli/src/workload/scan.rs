@@ -1,0 +1,118 @@
+//! Prefix sums in three steps, with SIMD-group scans.
+
+use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, exact};
+use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use rayon::prelude::*;
+
+pub(super) const WORKLOAD: Workload = Workload {
+    name: "prefix sum",
+    bound: Bound::Memory,
+    source: include_str!("../demo/kernels/scan.metal"),
+    kernels: &["scan_groups", "scan_add"],
+    prepare,
+};
+
+const GROUP: usize = 256;
+
+/// One level of the hierarchy: sums within groups, and the groups' totals.
+struct Level {
+    count: usize,
+    source: Buffer<u32>,
+    target: Buffer<u32>,
+    totals: Buffer<u32>,
+}
+
+struct Scan {
+    groups: Pipeline,
+    add: Pipeline,
+    values: Vec<u32>,
+    scratch: Vec<u32>,
+    levels: Vec<Level>,
+}
+
+fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
+    let n = if scale == Scale::Bench { 1 << 24 } else { 1 << 22 };
+    let mut rng = Rng::new(5);
+    let values: Vec<u32> = (0..n).map(|_| (rng.next() & 0xff) as u32).collect();
+    let mut levels = Vec::new();
+    let mut source = device.buffer(&values)?;
+    let mut count: usize = n;
+    loop {
+        let totals = device.buffer_zeroed(count.div_ceil(GROUP))?;
+        let target = device.buffer_zeroed(count)?;
+        levels.push(Level { count, source, target, totals: totals.clone() });
+        if count <= GROUP {
+            break;
+        }
+        count = count.div_ceil(GROUP);
+        source = totals;
+    }
+    let (groups, add) = (library.pipeline("scan_groups")?, library.pipeline("scan_add")?);
+    Ok(Box::new(Scan { groups, add, scratch: vec![0; n], values, levels }))
+}
+
+impl Prepared for Scan {
+    fn run(&self, queue: &Queue) -> Result<(), Error> {
+        for level in &self.levels {
+            let launch = queue.launch(&self.groups).arg(&level.source).arg(&level.target);
+            let launch = launch.arg(&level.totals).arg(level.count as u32);
+            launch.threads(level.count.next_multiple_of(GROUP)).group_size(GROUP).submit()?.wait()?;
+        }
+        for pair in self.levels.windows(2).rev() {
+            let launch = queue.launch(&self.add).arg(&pair[0].target).arg(&pair[1].target);
+            let launch = launch.arg(pair[0].count as u32);
+            launch.threads(pair[0].count).group_size(GROUP).submit()?.wait()?;
+        }
+        Ok(())
+    }
+
+    fn verify(&self) -> Result<Verdict, Error> {
+        let mut sum = 0u32;
+        let expected: Vec<u32> = self
+            .values
+            .iter()
+            .map(|&value| {
+                sum = sum.wrapping_add(value);
+                sum
+            })
+            .collect();
+        Ok(exact(&self.levels[0].target.read()?, &expected))
+    }
+
+    fn work(&self) -> Work {
+        let n = self.values.len() as f64;
+        // Three steps read and write the array twice.
+        Work { flops: 2.0 * n, bytes: 16.0 * n }
+    }
+
+    fn size(&self) -> String {
+        format!("{} integers", self.values.len())
+    }
+
+    fn plain(&mut self) {
+        let mut sum = 0u32;
+        for (out, value) in self.scratch.iter_mut().zip(&self.values) {
+            sum = sum.wrapping_add(*value);
+            *out = sum;
+        }
+    }
+
+    fn parallel(&mut self) {
+        let chunk = 1 << 16;
+        let mut totals: Vec<u32> =
+            self.values.par_chunks(chunk).map(|part| part.iter().fold(0u32, |a, b| a.wrapping_add(*b))).collect();
+        let mut sum = 0u32;
+        for total in &mut totals {
+            let here = *total;
+            *total = sum;
+            sum = sum.wrapping_add(here);
+        }
+        let parts = self.scratch.par_chunks_mut(chunk).zip(self.values.par_chunks(chunk)).zip(totals);
+        parts.for_each(|((out, values), mut sum)| {
+            for (out, value) in out.iter_mut().zip(values) {
+                sum = sum.wrapping_add(*value);
+                *out = sum;
+            }
+        });
+    }
+}
