@@ -113,7 +113,10 @@ impl Library {
             definitions: options.definitions.clone(),
             ..pp::Options::default()
         };
-        let output = pp::preprocess(main, &prelude.macros, &settings, loader, &mut map, &mut sink);
+        let mut output = pp::preprocess(main, &prelude.macros, &settings, loader, &mut map, &mut sink);
+        if !output.complete {
+            output.tokens.drain(..output.tokens.len().saturating_sub(1));
+        }
         let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
         drop(output);
         let usable = !sink.has_errors();

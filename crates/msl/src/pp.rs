@@ -122,6 +122,9 @@ pub struct Output {
     pub tokens: Vec<Token>,
     /// The macros defined at its end, ready to start further runs from.
     pub macros: MacroTable,
+    /// Whether the run reached the end of the text: false after a limit was exceeded. Parsing what there
+    /// is by then would only cost time and memory.
+    pub complete: bool,
 }
 
 /// Preprocesses the file `main` of `map`.

@@ -155,7 +155,7 @@ impl<'a> Preprocessor<'a> {
         let end = self.map.file(main).map_or(0, |file| file.text.len() as u32);
         let mut tokens = self.emitter.into_tokens();
         tokens.push(Token { kind: TokenKind::Eof, span: Span::new(main, end, end) });
-        Output { tokens, macros: self.macros.freeze() }
+        Output { tokens, macros: self.macros.freeze(), complete: !self.stopped }
     }
 
     /// Obeys the directives of a file of definitions and drops its other tokens.

@@ -376,6 +376,7 @@ impl<'a> Checker<'a> {
             }
         }
         let texts = known.iter().map(|name| name.as_str()).filter(|text| !text.starts_with("__"));
+        let texts = texts.chain(super::type_names::COMMON.iter().copied());
         anymetal_diag::suggest(name.as_str(), texts).map(str::to_owned)
     }
 }
