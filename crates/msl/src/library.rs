@@ -27,6 +27,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("<metal_compute>", include_str!("lib/compute.metal")),
     ("<metal_simdgroup>", include_str!("lib/simdgroup.metal")),
     ("<metal_simdgroup_matrix>", include_str!("lib/simdgroup_matrix.metal")),
+    ("<metal_logging>", include_str!("lib/logging.metal")),
+    ("<metal_logging>", include_str!("lib/logging.metal")),
     ("<metal_internals>", include_str!("lib/internals.metal")),
 ];
 

@@ -44,6 +44,7 @@ mod specialise;
 mod spelling;
 mod stmt;
 mod table;
+mod tail_call;
 mod template_args;
 mod traits;
 mod type_names;

@@ -88,6 +88,7 @@ impl<'a> Checker<'a> {
             let old = functions.order[done.len()];
             self.ensure_body(old);
             let mut function = Function::clone(self.inst(old).hir.as_ref()?);
+            super::tail_call::into_loop(&mut function, old);
             walk::each_in_block_mut(&mut function.body, &mut |expr| rename(&mut functions, expr));
             done.push(function);
         }

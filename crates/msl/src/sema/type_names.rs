@@ -4,9 +4,9 @@ use crate::hir::{ScalarTy, Ty, TyKind, Types};
 
 /// The names that a slip of the pen is compared with.
 pub(super) const COMMON: &[&str] = &[
-    "bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "bfloat", "float", "void",
-    "size_t", "float2", "float3", "float4", "half2", "half3", "half4", "int2", "int3", "int4", "uint2", "uint3",
-    "uint4",
+    "bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "bfloat", "float",
+    "void", "size_t", "float2", "float3", "float4", "half2", "half3", "half4", "int2", "int3", "int4",
+    "uint2", "uint3", "uint4",
 ];
 
 /// A scalar's name.
