@@ -4,12 +4,9 @@ namespace metal {
 
 enum os_log_type { os_log_type_default, os_log_type_info, os_log_type_debug, os_log_type_error = 16, os_log_type_fault };
 
-// An empty class: an object can be made in any space, and its methods called from there.
 struct os_log {
   constexpr os_log() constant {}
   constexpr os_log(constant char*, constant char*) constant {}
-  constexpr os_log() thread {}
-  constexpr os_log(constant char*, constant char*) thread {}
 
 #define __AM_LOG(SPACE) \
   template <typename... Args> void log_with_type(os_log_type, constant char*, Args...) const SPACE {} \
