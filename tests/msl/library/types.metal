@@ -35,6 +35,8 @@ kernel void uses(device metal::float4* p [[buffer(0)]], device packed_float3* q 
   q[0] = r[0];
   r[1] = q[1];
   r[2] = q[2] * 2.0f;
+  // Operators of the library's enumerations are found without `using namespace metal`.
+  metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup | metal::mem_flags::mem_device);
   metal::uint u = as_type<metal::uint>(p[0].x);
   p[1] = as_type<float4>(uint4(u));
   p[2].xy = float2(as_type<half2>(u));

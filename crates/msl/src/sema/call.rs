@@ -170,6 +170,7 @@ impl<'a> Checker<'a> {
     pub(super) fn this_object(&mut self, span: Span) -> Option<Expr> {
         if let Some(Found::Local(LocalDecl::Capture { field, record, ty })) = self.captured_this() {
             let pointer = self.capture_value(record, field, ty, span)?;
+            let pointer = self.rvalue(pointer);
             let to = self.types.pointee(pointer.ty.ty)?;
             return Some(Expr::place(ExprKind::Deref(Box::new(pointer)), to, span));
         }
@@ -434,6 +435,14 @@ impl<'a> Checker<'a> {
                 self.associated_namespaces(to.ty, out, depth + 1)
             }
             TyKind::Array(elem, _) => self.associated_namespaces(elem, out, depth + 1),
+            TyKind::Enum(id) => {
+                if let Some(inst) = self.enum_insts.get(id.0 as usize) {
+                    let ns = self.enclosing_namespace(inst.scope);
+                    if !out.contains(&ns) {
+                        out.push(ns);
+                    }
+                }
+            }
             TyKind::Matrix { .. } => {
                 if let Some(ns) = self.metal_namespace()
                     && !out.contains(&ns)

@@ -10,6 +10,8 @@ use crate::token::Name;
 #[derive(Debug)]
 pub(super) struct EnumInst<'a> {
     pub(super) ast: &'a ast::Enum,
+    /// Where it is declared.
+    pub(super) scope: ScopeId,
     /// Filled in order; an enumerator may use the ones before it.
     pub(super) values: Vec<i128>,
     pub(super) is_complete: bool,
@@ -44,7 +46,7 @@ impl<'a> Checker<'a> {
         self.types.enums.push(EnumInfo { name, underlying, is_scoped: ast.is_scoped });
         let ty = self.types.intern(TyKind::Enum(id));
         self.enum_tys.insert(key, ty);
-        self.enum_insts.push(EnumInst { ast, values: Vec::new(), is_complete: false });
+        self.enum_insts.push(EnumInst { ast, scope, values: Vec::new(), is_complete: false });
         self.evaluate_enumerators(id, scope);
         if fixed.is_none() && !ast.is_scoped {
             self.types.enums[id.0 as usize].underlying = smallest(&self.enum_insts[id.0 as usize].values);
