@@ -80,8 +80,8 @@ impl Dtype {
     /// The nearest value of a floating-point type.
     pub fn round(self, value: f64) -> f64 {
         match self {
-            Self::F16 => f16::from_f64(value).to_f64(),
-            Self::Bf16 => bf16::from_f64(value).to_f64(),
+            Self::F16 => f16::from_f32(odd_single(value)).to_f64(),
+            Self::Bf16 => bf16::from_f32(odd_single(value)).to_f64(),
             Self::F32 => f64::from(value as f32),
             _ => value,
         }
@@ -175,8 +175,8 @@ impl Data {
     /// Appends a number.
     pub fn push_number(&mut self, number: f64) {
         match self.dtype {
-            Dtype::F16 => self.bytes.extend(f16::from_f64(number).to_le_bytes()),
-            Dtype::Bf16 => self.bytes.extend(bf16::from_f64(number).to_le_bytes()),
+            Dtype::F16 => self.bytes.extend(f16::from_f32(odd_single(number)).to_le_bytes()),
+            Dtype::Bf16 => self.bytes.extend(bf16::from_f32(odd_single(number)).to_le_bytes()),
             Dtype::F32 => self.bytes.extend((number as f32).to_le_bytes()),
             other => self.push_integer(other.saturate(number)),
         }
@@ -228,6 +228,18 @@ impl Data {
     }
 }
 
+/// A double as a float such that rounding it to 16 bits rounds once: inexact results get an odd last bit.
+/// (The `half` crate's own conversion from `f64` ignores its lower half.)
+fn odd_single(number: f64) -> f32 {
+    let near = number as f32;
+    let back = f64::from(near);
+    if back == number || !near.is_finite() || near.to_bits() & 1 == 1 {
+        return near;
+    }
+    let outwards = u32::from(number.abs() > back.abs());
+    f32::from_bits(near.to_bits() - 1 + 2 * outwards)
+}
+
 /// An integer as a double such that rounding it further rounds once: inexact results get an odd last bit.
 fn round_to_odd(integer: i128) -> f64 {
     let near = integer as f64;
@@ -252,6 +264,17 @@ mod tests {
         assert_eq!(data.number(0), ((1i128 << 62) + (1i128 << 55)) as f64);
         assert_eq!(data.number(1), -data.number(0));
         assert_eq!((data.number(2), data.number(3)), (3.0, -7.0));
+    }
+
+    #[test]
+    fn numbers_are_rounded_once() {
+        // 1 + half a unit + a bit that only a double holds.
+        let above = 1.0 + Dtype::F16.epsilon() / 2.0 + 1e-12;
+        assert_eq!(Dtype::F16.round(above), 1.0 + Dtype::F16.epsilon());
+        assert_eq!(Dtype::F16.round(above - 1e-12), 1.0);
+        assert_eq!(Dtype::Bf16.round(-1.0 - Dtype::Bf16.epsilon() / 2.0 + 1e-12), -1.0);
+        assert_eq!(Dtype::F16.round(1e-9), 0.0);
+        assert_eq!(Dtype::F16.round(f64::INFINITY), f64::INFINITY);
     }
 
     #[test]

@@ -1,0 +1,12 @@
+// An argument that nothing is bound to is null.
+//! kernel: optional
+//! arg 0: i32 4
+//! arg 1: none
+//! expect 0: i32 40
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void optional(device int* data, device const int* factor) {
+    data[0] *= factor != nullptr ? *factor : 10;
+}

@@ -1,0 +1,15 @@
+// From scalars, from smaller vectors, by splatting, by conversion.
+//! kernel: build
+//! arg 0: i32 0*12
+//! expect 0: i32 1 2 3 4 7 7 7 7 1 -2 3 0
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void build(device int4* out) {
+    int2 pair = int2(2, 3);
+    out[0] = int4(1, pair, 4);
+    out[1] = int4(7);
+    float3 real = float3(1.9f, -2.9f, 3.0f);
+    out[2] = int4(int3(real), 0);
+}
