@@ -32,11 +32,13 @@ mod stmt;
 mod ty;
 
 pub use constant::ConstValue;
-pub use expr::{BinaryOp, CastKind, CompareOp, Expr, ExprKind, FuncId, GlobalId, LocalId, LogicalOp, UnaryOp};
+pub use expr::{
+    BinaryOp, CastKind, CompareOp, Expr, ExprKind, FuncId, GlobalId, LocalId, LogicalOp, UnaryOp,
+};
 pub use layout::Layout;
 pub use program::{
-    Function, FunctionConstant, FunctionConstantId, Global, Kernel, KernelParam, KernelParamKind, Local, Program,
-    ThreadgroupVar, ThreadgroupVarId,
+    Function, FunctionConstant, FunctionConstantId, Global, Kernel, KernelParam, KernelParamKind, Local,
+    Program, ThreadgroupVar, ThreadgroupVarId,
 };
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};
 pub use ty::{EnumId, EnumInfo, FieldInfo, QualTy, RecordId, RecordInfo, ScalarTy, Ty, TyKind, Types};

@@ -130,6 +130,7 @@ impl Unit {
             let arena = Arena::default();
             let mut checker = Checker::new(&self.layer, &arena);
             check_everything(&mut checker, &self.layer, &self.entrances);
+            checker.report_limit();
             checker.sink
         });
         for diagnostic in found.map_or_else(Vec::new, Sink::into_diagnostics) {
@@ -159,6 +160,7 @@ fn check_entrance(mut checker: Checker<'_>, entrance: &kernel::Entrance) -> (Opt
     let max_threads = checker.max_threads(func);
     checker.check_kernel_result(func, entrance.span);
     checker.check_reachable(func);
+    checker.report_limit();
     let found = std::mem::take(&mut checker.sink);
     let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
     let kernel = Kernel { name: entrance.name.clone(), function: func, params, max_threads };
@@ -191,6 +193,9 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
             {
                 let decl = lookup::VarDecl { variable, template: None, scope };
                 checker.variable_global(decl, None, variable.span);
+            }
+            ItemKind::Alias(alias) if entry.item.template.is_none() => {
+                checker.in_scope(scope, |c| c.lookup(alias.name));
             }
             ItemKind::Record(record) if entry.item.template.is_none() && record.members.is_some() => {
                 let ty = checker.plain_record(record, scope);

@@ -39,7 +39,7 @@ impl Types {
     /// byte; sema refuses them where it matters.
     pub fn layout(&self, ty: Ty) -> Layout {
         match *self.kind(ty) {
-            TyKind::Error | TyKind::Void | TyKind::Function { .. } | TyKind::Unique(_) => Layout::new(1, 1),
+            TyKind::Error | TyKind::Void | TyKind::Function { .. } => Layout::new(1, 1),
             TyKind::Nullptr | TyKind::Pointer(_) | TyKind::Reference { .. } => Layout::new(8, 8),
             TyKind::Scalar(scalar) => Layout::new(u64::from(scalar.size()), scalar.size()),
             TyKind::Vector { elem, len, packed } => vector_layout(elem, len, packed),

@@ -170,9 +170,6 @@ pub enum TyKind {
         /// Parameters.
         params: Arc<[QualTy]>,
     },
-    /// A made-up type that equals only itself, for the partial ordering of templates. Never in a
-    /// finished program.
-    Unique(u32),
 }
 
 /// A type with qualifiers and the address space of the object it describes.
@@ -493,7 +490,6 @@ impl Types {
                 }
                 write!(out, ")")
             }
-            TyKind::Unique(n) => write!(out, "T{n}"),
         };
     }
 }

@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
         if !self.check_modifiable(&place, span) {
             return self.poison(span);
         }
-        let value = self.to_builtin_operand(value);
+        let value = self.builtin_operand(value);
         let value = self.rvalue(value);
         // A constant needs no variable of its own.
         let (rhs, operand) = match value.kind {

@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
             self.error("invalid-argument", span, format!("`{name}` takes values"));
             return None;
         };
-        let value = if rule == ArgRule::Any { value } else { self.to_builtin_operand(value) };
+        let value = if rule == ArgRule::Any { value } else { self.builtin_operand(value) };
         let value = self.rvalue(value);
         if value.ty.ty.is_error() {
             return None;

@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
         if self.conversion_of(&value, to.unqualified(), true).is_some() {
             return self.perform(value, to.unqualified());
         }
-        let inner = self.to_builtin_operand(value.clone());
+        let inner = self.builtin_operand(value.clone());
         if self.types.as_record(inner.ty.ty).is_some() {
             self.report_no_conversion(&value, to, "by a cast");
             return self.poison(span);

@@ -111,9 +111,7 @@ pub(super) struct FnState {
     pub(super) returns: Returns,
     pub(super) loops: u32,
     pub(super) switches: u32,
-    pub(super) is_kernel: bool,
     pub(super) auto_return: Option<AutoReturn>,
-    pub(super) name: String,
 }
 
 /// Why something is being instantiated, innermost first.
@@ -158,7 +156,6 @@ pub(super) struct Checker<'a> {
     pub(super) instantiations: usize,
     pub(super) depth: u32,
     pub(super) constant_steps: u64,
-    pub(super) unique_types: u32,
     /// What `auto` means in the type being resolved.
     pub(super) auto_ty: Option<QualTy>,
     /// Which element of packs is meant, while an expansion is repeated.
@@ -169,6 +166,8 @@ pub(super) struct Checker<'a> {
     pub(super) gave_up: bool,
     /// How many callers keep errors back: suggestions would be for nothing.
     pub(super) quiet: u32,
+    /// The limit that was hit while errors were kept back.
+    limit_hit: Option<Diagnostic>,
     /// `using namespace` and `using a::b` inside of blocks.
     pub(super) block_directives: Vec<(ScopeId, NsId)>,
     pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
@@ -204,18 +203,18 @@ impl<'a> Checker<'a> {
             local_constants: FxHashMap::default(),
             threadgroup_vars: Vec::new(),
             function_constants: Vec::new(),
-            function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID)), String::new()),
+            function: FnState::new(0, Returns::Type(QualTy::plain(Ty::VOID))),
             next_serial: 1,
             trace: None,
             instantiations: 0,
             depth: 0,
             constant_steps: 0,
-            unique_types: 0,
             auto_ty: None,
             pack_index: None,
             unevaluated: 0,
             gave_up: false,
             quiet: 0,
+            limit_hit: None,
             block_directives: Vec::new(),
             block_usings: Vec::new(),
             arena,
@@ -306,10 +305,39 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a diagnostic; the instantiation trace is added.
-    pub(super) fn report(&mut self, mut diagnostic: Diagnostic) {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.report_limit();
         if self.gave_up && diagnostic.severity == Severity::Error && self.sink.has_errors() {
             return;
         }
+        let diagnostic = self.with_trace(diagnostic);
+        self.sink.push(diagnostic);
+    }
+
+    /// Reports the limit that was hit, once somebody listens.
+    pub(super) fn report_limit(&mut self) {
+        if self.quiet == 0
+            && let Some(limit) = self.limit_hit.take()
+        {
+            self.sink.push(limit);
+        }
+    }
+
+    /// Ends the check because of a limit.
+    fn give_up(&mut self, id: &'static str, span: Span, message: String) {
+        if !self.gave_up {
+            self.gave_up = true;
+            self.limit_hit = Some(self.with_trace(Diagnostic::error(id, span, message)));
+        }
+        // Whoever keeps errors back must see that it failed.
+        let quiet = Diagnostic::error(id, span, "a limit was hit");
+        if self.quiet > 0 {
+            self.sink.push(quiet);
+        }
+        self.report_limit();
+    }
+
+    fn with_trace(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         const SHOWN: usize = 8;
         let mut at = self.trace.as_ref();
         for _ in 0..SHOWN {
@@ -322,7 +350,7 @@ impl<'a> Checker<'a> {
             diagnostic =
                 diagnostic.with_note(Span::NONE, format!("… and {more} more instantiations around it"));
         }
-        self.sink.push(diagnostic);
+        diagnostic
     }
 
     /// Runs `f`, keeping its errors back: `None` if there were any (substitution failure).
@@ -345,10 +373,7 @@ impl<'a> Checker<'a> {
     /// Runs `f` one level deeper; reports and gives `None` at the limit.
     pub(super) fn deeper<R>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> R) -> Option<R> {
         if self.depth >= MAX_DEPTH {
-            if !self.gave_up {
-                self.error("too-deep", span, "the program nests too deeply to be checked");
-                self.gave_up = true;
-            }
+            self.give_up("too-deep", span, "the program nests too deeply to be checked".to_owned());
             return None;
         }
         self.depth += 1;
@@ -380,8 +405,7 @@ impl<'a> Checker<'a> {
             } else {
                 format!("more than {MAX_INSTANTIATIONS} templates are instantiated")
             };
-            self.error("instantiation-limit", span, what);
-            self.gave_up = true;
+            self.give_up("instantiation-limit", span, what);
             return None;
         }
         self.instantiations += 1;
@@ -404,18 +428,8 @@ impl<'a> Checker<'a> {
 }
 
 impl FnState {
-    pub(super) fn new(serial: u32, returns: Returns, name: String) -> Self {
-        Self {
-            serial,
-            locals: Vec::new(),
-            this: None,
-            returns,
-            loops: 0,
-            switches: 0,
-            is_kernel: false,
-            auto_return: None,
-            name,
-        }
+    pub(super) fn new(serial: u32, returns: Returns) -> Self {
+        Self { serial, locals: Vec::new(), this: None, returns, loops: 0, switches: 0, auto_return: None }
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
                 self.error("bad-construction", span, "only values can stand here");
                 return None;
             };
-            let value = self.to_builtin_operand(value);
+            let value = self.builtin_operand(value);
             let value = self.rvalue(value);
             if value.ty.ty.is_error() {
                 return None;

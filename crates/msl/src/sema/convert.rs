@@ -417,7 +417,7 @@ impl<'a> Checker<'a> {
 
     /// Converts a class value to the arithmetic type (or pointer) its only fitting conversion operator
     /// gives, for the builtin operators; others are left alone.
-    pub(super) fn to_builtin_operand(&mut self, expr: Expr) -> Expr {
+    pub(super) fn builtin_operand(&mut self, expr: Expr) -> Expr {
         let Some(record) = self.types.as_record(expr.ty.ty) else { return expr };
         self.declare_members(record);
         for decl in self.record_inst(record).conversions.clone() {
@@ -437,7 +437,7 @@ impl<'a> Checker<'a> {
                 let ty = self.record_inst(base).ty;
                 let place = if expr.is_place { expr } else { self.materialize(expr) };
                 let place = self.upcast_place(place, ty);
-                return self.to_builtin_operand(place);
+                return self.builtin_operand(place);
             }
         }
         expr

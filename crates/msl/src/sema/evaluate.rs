@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
     /// The value of an integral constant expression; reported if it is none.
     pub(super) fn constant_integer(&mut self, expr: Expr) -> Option<i128> {
         let span = expr.span;
-        let expr = self.to_builtin_operand(expr);
+        let expr = self.builtin_operand(expr);
         let ty = expr.ty.ty;
         if ty.is_error() {
             return None;

@@ -21,12 +21,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks an expression and takes its value.
-    pub(super) fn value(&mut self, expr: &'a ast::Expr) -> Expr {
-        let expr = self.expr(expr);
-        self.rvalue(expr)
-    }
-
     fn expr_inner(&mut self, expr: &'a ast::Expr) -> Expr {
         let span = expr.span;
         match &expr.kind {

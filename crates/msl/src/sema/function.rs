@@ -259,7 +259,7 @@ impl<'a> Checker<'a> {
         self.next_serial += 1;
         let ret = self.inst(id).ret;
         let returns = ret.map_or(Returns::Auto(None), Returns::Type);
-        let state = FnState::new(serial, returns, self.inst(id).name.clone());
+        let state = FnState::new(serial, returns);
         let outer_function = std::mem::replace(&mut self.function, state);
         let trace = self.inst(id).trace.clone();
         let outer_trace = std::mem::replace(&mut self.trace, trace);
@@ -293,7 +293,6 @@ impl<'a> Checker<'a> {
             return;
         };
         self.fn_insts[id.0 as usize].definition = Some(definition);
-        self.function.is_kernel = definition.ast.specifiers.is_kernel;
         self.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
             TypeKind::Reference { referent, .. } => {
                 AutoReturn::Reference { is_const: referent.quals.is_const }

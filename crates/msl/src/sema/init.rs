@@ -24,6 +24,9 @@ struct Cursor<'a> {
     pending: Option<Expr>,
 }
 
+/// A member initialiser and the path to its member.
+type FieldInit<'a> = (&'a ast::MemInit, Rc<[u32]>);
+
 /// What default initialisation of a type does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DefaultInit {
@@ -535,8 +538,7 @@ impl<'a> Checker<'a> {
         let span = self.inst(id).span;
         let this = QualTy::plain(self.record_inst(record).ty);
         let serial = self.function.serial;
-        self.function =
-            FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)), self.inst(id).name.clone());
+        self.function = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)));
         let pointer = self.types.pointer(this);
         let local = self.new_local(self.names.this, pointer, span);
         self.function.this = Some((local, this));
@@ -613,8 +615,7 @@ impl<'a> Checker<'a> {
             self.delegate(only, record, stmts);
             return;
         }
-        let mut by_field: Vec<Vec<(&'a ast::MemInit, Rc<[u32]>)>> =
-            vec![Vec::new(); self.types.record(record).fields.len()];
+        let mut by_field: Vec<Vec<FieldInit<'a>>> = vec![Vec::new(); self.types.record(record).fields.len()];
         for init in &function.mem_inits {
             match self.member_of_init(init, record) {
                 Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, path)),

@@ -177,8 +177,8 @@ impl<'a> Checker<'a> {
         if object.ty.ty.is_error() || index.ty.ty.is_error() {
             return self.poison(span);
         }
-        let object = self.to_builtin_operand(object);
-        let index = self.to_builtin_operand(index);
+        let object = self.builtin_operand(object);
+        let index = self.builtin_operand(index);
         let index = self.rvalue(index);
         if self.arithmetic_scalar(index.ty.ty).is_none_or(|scalar| scalar.is_float()) {
             let shown = self.show(index.ty);

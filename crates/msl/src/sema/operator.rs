@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
             let is_place = rhs.is_place;
             return Expr { kind: ExprKind::Comma(Box::new(lhs), Box::new(rhs)), ty, is_place, span };
         }
-        let (lhs, rhs) = (self.to_builtin_operand(lhs), self.to_builtin_operand(rhs));
+        let (lhs, rhs) = (self.builtin_operand(lhs), self.builtin_operand(rhs));
         let (lhs, rhs) = (self.rvalue(lhs), self.rvalue(rhs));
         if lhs.ty.ty.is_error() || rhs.ty.ty.is_error() {
             return self.poison(span);
@@ -458,13 +458,13 @@ impl<'a> Checker<'a> {
         match op {
             Unary::AddressOf => self.address_of(operand, span),
             Unary::Deref => {
-                let pointer = self.to_builtin_operand(operand);
+                let pointer = self.builtin_operand(operand);
                 let pointer = self.rvalue(pointer);
                 self.dereference(pointer, span)
             }
             Unary::Not => self.logical_not(operand, span),
             _ => {
-                let operand = self.to_builtin_operand(operand);
+                let operand = self.builtin_operand(operand);
                 let value = self.rvalue(operand);
                 self.unary_arithmetic(op, value, span)
             }

@@ -187,10 +187,10 @@ impl<'a> Checker<'a> {
                     _ => self.add_member(id, key, Member::Method(decl)),
                 }
             }
-            ItemKind::Variable(variable) if variable.declarator.scope.is_none() => {
-                if variable.declarator.specialisation.is_none() {
-                    self.add_member(id, variable.declarator.name, Member::Variable(variable, template));
-                }
+            ItemKind::Variable(variable)
+                if variable.declarator.scope.is_none() && variable.declarator.specialisation.is_none() =>
+            {
+                self.add_member(id, variable.declarator.name, Member::Variable(variable, template));
             }
             ItemKind::Alias(alias) => {
                 self.add_member(id, alias.name, Member::Alias(alias, template));
@@ -275,11 +275,7 @@ impl<'a> Checker<'a> {
         let mut ok = true;
         let function = std::mem::replace(
             &mut self.function,
-            super::checker::FnState::new(
-                u32::MAX,
-                super::checker::Returns::Type(QualTy::plain(Ty::VOID)),
-                String::new(),
-            ),
+            super::checker::FnState::new(u32::MAX, super::checker::Returns::Type(QualTy::plain(Ty::VOID))),
         );
         self.in_scope(scope, |s| {
             for base in &ast.bases {

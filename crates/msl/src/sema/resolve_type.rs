@@ -133,10 +133,10 @@ impl<'a> Checker<'a> {
         if elem.ty.is_error() {
             return elem;
         }
-        let bad = match self.types.kind(elem.ty) {
-            TyKind::Void | TyKind::Function { .. } | TyKind::Reference { .. } => true,
-            _ => false,
-        };
+        let bad = matches!(
+            self.types.kind(elem.ty),
+            TyKind::Void | TyKind::Function { .. } | TyKind::Reference { .. }
+        );
         if bad {
             let message = format!("there are no arrays of `{}`", self.show(elem));
             self.error("bad-array-element", span, message);

@@ -364,7 +364,7 @@ impl<'a> Checker<'a> {
 
     fn switch_stmt(&mut self, selector: &'a ast::Expr, body: &'a ast::Stmt, span: Span, out: &mut Vec<Stmt>) {
         let selector = self.expr(selector);
-        let selector = self.to_builtin_operand(selector);
+        let selector = self.builtin_operand(selector);
         let selector = self.rvalue(selector);
         if selector.ty.ty.is_error() {
             return;
@@ -444,7 +444,7 @@ impl<'a> Checker<'a> {
                 if value.ty.ty.is_error() {
                     return false;
                 }
-                let value = self.to_builtin_operand(value);
+                let value = self.builtin_operand(value);
                 let value = self.rvalue(value);
                 let value = if self.types.scalar_repr(value.ty.ty).is_some() {
                     self.cast_value(crate::hir::CastKind::Convert, value, ty, span)
@@ -551,7 +551,7 @@ impl<'a> Checker<'a> {
     }
 
     fn deduced_result_type(&mut self, value: &Expr) -> QualTy {
-        if let Some(written) = self.function.auto_return.clone()
+        if let Some(written) = self.function.auto_return
             && let Some(pointer) = self.auto_return_type(&written, value)
         {
             return pointer;

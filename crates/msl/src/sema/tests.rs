@@ -1,1 +1,89 @@
-//! Tests of semantic analysis.
+//! Tests of semantic analysis: programs that must check, programs that must be refused, and what the
+//! typed program of a kernel looks like.
+
+mod accept;
+mod kernels;
+mod reject;
+
+use super::{Prelude, Unit};
+use crate::hir::Program;
+use crate::parser::{self, Scopes};
+use crate::pp::{self, IncludedFile, MacroTable};
+use anymetal_diag::{Sink, SourceMap};
+use std::sync::{Arc, OnceLock};
+
+/// The library, parsed once.
+struct Loaded {
+    map: SourceMap,
+    macros: MacroTable,
+    scopes: Scopes,
+    prelude: Arc<Prelude>,
+}
+
+struct NoIncludes;
+
+impl pp::IncludeLoader for NoIncludes {
+    fn load(&mut self, _: &str, _: bool, _: &str) -> Option<IncludedFile> {
+        None
+    }
+}
+
+fn library() -> &'static Loaded {
+    static LOADED: OnceLock<Loaded> = OnceLock::new();
+    LOADED.get_or_init(|| {
+        let (mut map, mut sink) = (SourceMap::new(), Sink::new());
+        let main = crate::library::add_sources(&mut map);
+        let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
+        let mut loader = crate::library::Headers;
+        let output = pp::preprocess(main, &MacroTable::default(), &options, &mut loader, &mut map, &mut sink);
+        let parsed = parser::parse(&output.tokens, Scopes::default(), &mut sink);
+        let prelude = Prelude::build(parsed.items, &mut sink);
+        assert!(!sink.has_errors(), "{}", anymetal_diag::render_text(&map, sink.diagnostics(), false));
+        Loaded { map, macros: output.macros, scopes: parsed.scopes, prelude }
+    })
+}
+
+/// A program's unit, or the messages of the stages before.
+fn unit(source: &str) -> (Unit, SourceMap, Sink) {
+    let library = library();
+    let mut map = library.map.clone();
+    let mut sink = Sink::new();
+    let text = format!("#include <metal_stdlib>\nusing namespace metal;\n{source}");
+    let main = map.add_file("test.metal", text);
+    let options = pp::Options::default();
+    let output = pp::preprocess(main, &library.macros, &options, &mut NoIncludes, &mut map, &mut sink);
+    let parsed = parser::parse(&output.tokens, library.scopes.clone(), &mut sink);
+    let unit = Unit::new(library.prelude.clone(), parsed.items, &mut sink);
+    (unit, map, sink)
+}
+
+/// Checks everything; gives the diagnostics' ids and their text.
+fn check(source: &str) -> (Vec<&'static str>, String) {
+    let (unit, map, mut sink) = unit(source);
+    unit.check_all(&mut sink);
+    let ids = sink.diagnostics().iter().map(|diagnostic| diagnostic.id).collect();
+    (ids, anymetal_diag::render_text(&map, sink.diagnostics(), false))
+}
+
+/// The program must check without a message.
+#[track_caller]
+fn accept(source: &str) {
+    let (ids, text) = check(source);
+    assert!(ids.is_empty(), "{text}");
+}
+
+/// The program must give exactly these diagnostics.
+#[track_caller]
+fn reject(source: &str, expected: &[&str]) {
+    let (ids, text) = check(source);
+    assert_eq!(ids, expected, "{text}");
+}
+
+/// The program of a kernel.
+#[track_caller]
+fn program(source: &str, kernel: &str) -> Program {
+    let (unit, map, mut sink) = unit(source);
+    let program = unit.check_kernel(kernel, &mut sink);
+    assert!(!sink.has_errors(), "{}", anymetal_diag::render_text(&map, sink.diagnostics(), false));
+    program.expect("the kernel exists")
+}

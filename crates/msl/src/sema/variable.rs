@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
         let (variable, scope) = self.select_variable(&decl, args);
         let serial = self.next_serial;
         self.next_serial += 1;
-        let state = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)), String::new());
+        let state = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)));
         let outer = std::mem::replace(&mut self.function, state);
         let unevaluated = std::mem::take(&mut self.unevaluated);
         let name = variable.declarator.name;

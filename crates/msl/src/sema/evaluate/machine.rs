@@ -326,19 +326,7 @@ impl<'c, 'a> Machine<'c, 'a> {
                 Ok(Val::Vector(picked.collect()))
             }
             ExprKind::Cast(kind, a) => self.cast(*kind, a, ty, span),
-            ExprKind::PointerAdd(pointer, index) => {
-                let at = self.address(pointer)?;
-                let index = self.scalar(index)? as i64;
-                Ok(Val::Pointer(at.plus(index.wrapping_mul(self.pointee_size(ty)))))
-            }
-            ExprKind::PointerDiff(a, b) => {
-                let (x, y) = (self.address(a)?, self.address(b)?);
-                if x.alloc != y.alloc {
-                    return Err(self.fail(span, "pointers into different objects"));
-                }
-                let size = self.pointee_size(a.ty.ty).max(1);
-                Ok(Val::Scalar((x.offset.wrapping_sub(y.offset) / size) as u64))
-            }
+            ExprKind::PointerAdd(..) | ExprKind::PointerDiff(..) => self.pointer_arithmetic(expr),
             ExprKind::Vector(parts) => {
                 let mut elements = Vec::new();
                 for part in parts {
@@ -378,6 +366,36 @@ impl<'c, 'a> Machine<'c, 'a> {
                 self.effect(a)?;
                 self.value(b)
             }
+            ExprKind::Column(..) | ExprKind::Swizzle(..) | ExprKind::VectorElement(..) => self.part(expr),
+            ExprKind::Error => Err(self.fail(span, "an erroneous expression")),
+            _ => Err(self.fail(span, "this is not known at compile time")),
+        }
+    }
+
+    fn pointer_arithmetic(&mut self, expr: &Expr) -> Result<Val, Fail> {
+        let (span, ty) = (expr.span, expr.ty.ty);
+        match &expr.kind {
+            ExprKind::PointerAdd(pointer, index) => {
+                let at = self.address(pointer)?;
+                let index = self.scalar(index)? as i64;
+                Ok(Val::Pointer(at.plus(index.wrapping_mul(self.pointee_size(ty)))))
+            }
+            ExprKind::PointerDiff(a, b) => {
+                let (x, y) = (self.address(a)?, self.address(b)?);
+                if x.alloc != y.alloc {
+                    return Err(self.fail(span, "pointers into different objects"));
+                }
+                let size = self.pointee_size(a.ty.ty).max(1);
+                Ok(Val::Scalar((x.offset.wrapping_sub(y.offset) / size) as u64))
+            }
+            _ => Err(self.fail(span, "an unexpected expression")),
+        }
+    }
+
+    /// Elements of a vector value, or a column of a matrix value.
+    fn part(&mut self, expr: &Expr) -> Result<Val, Fail> {
+        let (span, ty) = (expr.span, expr.ty.ty);
+        match &expr.kind {
             ExprKind::Column(base, index) => {
                 let at = self.memory_of(base)?;
                 let index = self.scalar(index)? as i64;
@@ -400,8 +418,7 @@ impl<'c, 'a> Machine<'c, 'a> {
                     .map(|&bits| Val::Scalar(bits))
                     .ok_or_else(|| self.fail(span, "an unexpected value"))
             }
-            ExprKind::Error => Err(self.fail(span, "an erroneous expression")),
-            _ => Err(self.fail(span, "this is not known at compile time")),
+            _ => Err(self.fail(span, "an unexpected expression")),
         }
     }
 

@@ -1,0 +1,256 @@
+//! Programs that must check. Most prove what they compute by `static_assert`.
+
+use super::accept;
+
+#[test]
+fn arithmetic_conversions() {
+    accept(
+        "static_assert(is_same_v<decltype(char(1) + char(1)), int>);
+         static_assert(is_same_v<decltype(1u + 1), uint>);
+         static_assert(is_same_v<decltype(1l + 1u), long>);
+         static_assert(is_same_v<decltype(ushort(1) * 1), int>);
+         static_assert(is_same_v<decltype(half(1) * 2), half>);
+         static_assert(is_same_v<decltype(half(1) * 2.0f), float>);
+         static_assert(is_same_v<decltype(1.0 + 1), float>);
+         static_assert(is_same_v<decltype(1.0h), half>);
+         static_assert(is_same_v<decltype(bfloat(1) + bfloat(1)), bfloat>);
+         static_assert(is_same_v<decltype(float4(1) * 2), float4>);
+         static_assert(is_same_v<decltype(int3(1) < int3(2)), bool3>);
+         static_assert(is_same_v<decltype(true ? 1 : 2.0f), float>);
+         static_assert(is_same_v<decltype(0x80000000), uint>);
+         static_assert(is_same_v<decltype(2147483648), long>);
+         static_assert(-7 / 2 == -3 && -7 % 2 == -1 && (7 >> 1) == 3 && (-8 >> 1) == -4);
+         static_assert(uchar(300) == 44 && char(200) == -56);
+         static_assert(int(3.9f) == 3 && int(-3.9f) == -3);
+         static_assert(1.0h / 3.0h == half(1.0f / 3.0f));",
+    );
+}
+
+#[test]
+fn layouts() {
+    accept(
+        "struct A { char c; float3 v; };
+         struct B { char c; packed_float3 v; };
+         struct C { half d; uchar qs[16]; };
+         struct D { int a; union { struct { half x; half y; }; uint bits; }; };
+         struct alignas(16) E { int a; };
+         struct Empty {};
+         struct F : Empty { int a; };
+         static_assert(sizeof(float3) == 16 && alignof(float3) == 16 && sizeof(packed_float3) == 12);
+         static_assert(sizeof(A) == 32 && sizeof(B) == 16 && alignof(B) == 4);
+         static_assert(sizeof(C) == 18 && sizeof(D) == 8 && sizeof(E) == 16 && sizeof(Empty) == 1);
+         static_assert(sizeof(F) == 4);
+         static_assert(sizeof(float4x4) == 64 && sizeof(half3x3) == 24 && sizeof(float2x3) == 32);
+         static_assert(sizeof(bool) == 1 && sizeof(long) == 8 && sizeof(device int*) == 8);
+         static_assert(sizeof(int[3][5]) == 60);",
+    );
+}
+
+#[test]
+fn function_templates() {
+    accept(
+        "template <typename T> constexpr int kind(T) { return 0; }
+         template <typename T> constexpr int kind(thread T*) { return 1; }
+         template <typename T, int N> constexpr int kind(vec<T, N>) { return N; }
+         constexpr int kind(float) { return 10; }
+         static_assert(kind(1) == 0 && kind(1.0f) == 10 && kind(float3(0)) == 3);
+         template <typename T, typename U = T> constexpr U to(T x) { return U(x); }
+         static_assert(is_same_v<decltype(to<int>(2.0f)), int>);
+         static_assert(is_same_v<decltype(to<int, half>(2)), half>);
+         template <int N, typename T> constexpr T times(T x) { return x * N; }
+         static_assert(times<3>(4) == 12);
+         template <int N> constexpr int fact() { if constexpr (N <= 1) return 1; else return N * fact<N - 1>(); }
+         static_assert(fact<10>() == 3628800);
+         template <typename T, int N> constexpr int count(thread T (&)[N]) { return N; }
+         int use() { int a[7]; return count(a); }
+         template <typename... Ts> constexpr int arity(Ts...) { return sizeof...(Ts); }
+         static_assert(arity() == 0 && arity(1, 2.0f, true) == 3);
+         template <typename T> constexpr T sum(T x) { return x; }
+         template <typename T, typename... Us> constexpr T sum(T x, Us... us) { return x + sum(us...); }
+         static_assert(sum(1, 2, 3, 4) == 10);",
+    );
+}
+
+#[test]
+fn address_spaces_in_deduction() {
+    accept(
+        "template <typename T> struct space_of { static constexpr constant int value = 0; };
+         template <typename T> struct space_of<device T*> { static constexpr constant int value = 1; };
+         template <typename T> struct space_of<threadgroup T*> { static constexpr constant int value = 2; };
+         template <typename T> struct space_of<constant T*> { static constexpr constant int value = 3; };
+         static_assert(space_of<device int*>::value == 1 && space_of<threadgroup float*>::value == 2);
+         static_assert(space_of<constant half*>::value == 3 && space_of<thread int*>::value == 0);
+         template <typename P> float first(P p) { return p[0]; }
+         float f(device const float* a, threadgroup float* b, constant float* c) { return first(a) + first(b) + first(c); }
+         float pick(device float* p) { return p[0]; }
+         half pick(threadgroup float* p) { return half(p[0]); }
+         float g(device float* a, threadgroup float* b) {
+             static_assert(is_same_v<decltype(pick(a)), float> && is_same_v<decltype(pick(b)), half>);
+             return pick(a) + pick(b);
+         }
+         template <typename T> void store(device T* p, T x) { *p = x; }
+         void h(device float* p) { store(p, 1.0f); }",
+    );
+}
+
+#[test]
+fn class_templates() {
+    accept(
+        "template <typename T, int N = 2> struct A { T v[N]; static constexpr constant int n = N; };
+         template <int N> struct A<half, N> { half2 v; static constexpr constant int n = 100 + N; };
+         template <> struct A<bool, 2> { static constexpr constant int n = -1; };
+         static_assert(A<int>::n == 2 && A<half, 5>::n == 105 && A<bool>::n == -1);
+         static_assert(sizeof(A<int, 3>) == 12);
+         template <typename T, typename = void> struct has { static constexpr constant bool value = false; };
+         template <typename T> struct has<T, enable_if_t<is_integral_v<T>>> { static constexpr constant bool value = true; };
+         static_assert(has<int>::value && !has<float>::value);
+         template <typename T> constexpr constant bool is_pair = false;
+         template <typename T> constexpr constant bool is_pair<A<T, 2>> = true;
+         static_assert(is_pair<A<int>> && !is_pair<A<int, 3>> && !is_pair<int>);
+         template <typename T> using Quad = vec<T, 4>;
+         static_assert(is_same_v<Quad<half>, half4>);
+         template <typename T> struct Outer {
+             template <typename U> struct Inner { T t; U u; };
+             template <typename U> constexpr int size(U) const { return sizeof(Inner<U>); }
+         };
+         static_assert(Outer<char>().size(1) == 8);
+         template <int D> struct Chain { Chain<D - 1> next; int x; };
+         template <> struct Chain<0> {};
+         static_assert(sizeof(Chain<3>) == 16);",
+    );
+}
+
+#[test]
+fn classes_with_constructors_and_operators() {
+    accept(
+        "struct C {
+             float re, im;
+             constexpr C(float r) : re(r), im(0) {}
+             constexpr C(float r, float i) : re(r), im(i) {}
+             constexpr operator float() const { return re; }
+         };
+         constexpr C operator+(C a, C b) { return {a.re + b.re, a.im + b.im}; }
+         constexpr C operator*(C a, C b) { return C(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re); }
+         constexpr bool operator==(C a, C b) { return a.re == b.re && a.im == b.im; }
+         static_assert(C(1, 2) * C(3, 4) == C(-5, 10));
+         static_assert((C(1, 2) + C{3, 4}).im == 6);
+         struct D { int a = 3; int b = a + 1; };
+         constexpr int d() { D x; return x.a * 10 + x.b; }
+         static_assert(d() == 34);
+         static_assert(D{7}.b == 8);
+         struct Acc { int n; thread Acc& operator+=(int k) { n += k; return *this; } int operator()(int x) const { return n + x; } };
+         int run() { Acc a{1}; (a += 2) += 3; return a(4) + a.n; }
+         struct I { int v[4]; constexpr int operator[](int i) const { return v[i]; } };
+         static_assert(I{{1, 2, 3, 4}}[2] == 3);
+         struct P { int x; int y; };
+         static_assert(P{.y = 5}.y == 5 && P{.x = 1, .y = 2}.x == 1);
+         union U { uint2 val; uchar4 bytes[2]; };
+         constexpr uchar byte() { U u; u.val = uint2(0x01020304, 5); return u.bytes[0].y; }
+         static_assert(byte() == 3);",
+    );
+}
+
+#[test]
+fn constant_evaluation() {
+    accept(
+        "constexpr int collatz(int n) { int s = 0; while (n != 1) { n = n % 2 ? 3 * n + 1 : n / 2; s++; } return s; }
+         static_assert(collatz(27) == 111);
+         constexpr int table[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+         constexpr int total() { int t = 0; for (int i = 0; i < 2; ++i) for (auto x : table[i]) t += x; return t; }
+         static_assert(total() == 146);
+         constexpr int pick(int x) { switch (x) { case 1: case 2: return 12; case 3: x = 9; default: return x; } }
+         static_assert(pick(1) == 12 && pick(3) == 9 && pick(7) == 7);
+         constexpr float4 swap(float4 v) { v.xy = v.yx; v[3] = 9; return v.wzyx; }
+         static_assert(swap(float4(1, 2, 3, 4)).x == 9 && swap(float4(1, 2, 3, 4)).w == 2);
+         constexpr void bump(thread int& x) { x += 5; }
+         constexpr int bumped() { int a[3] = {1, 2, 3}; bump(a[1]); thread int* p = a; p += 1; return *p + p[1]; }
+         static_assert(bumped() == 10);
+         enum E { a, b = 10, c };
+         enum class S : uchar { x = 3 };
+         static_assert(c == 11 && int(S::x) == 3 && sizeof(S) == 1);
+         constant int derived = c * 2;
+         static_assert(derived == 22);
+         static_assert(min(3, 4) == 3 && max(2.0f, 3.0f) == 3.0f && clz(1u) == 31 && popcount(255) == 8);",
+    );
+}
+
+#[test]
+fn names_and_scopes() {
+    accept(
+        "namespace n { namespace m { constexpr int f() { return 1; } } using namespace m; constexpr int g() { return f(); } }
+         static_assert(n::g() == 1 && n::f() == 1);
+         namespace { constexpr int hidden() { return 4; } }
+         static_assert(hidden() == 4);
+         namespace metal { constexpr int added(int x) { return x + 1; } }
+         static_assert(added(1) == 2 && metal::added(2) == 3);
+         float exp_of(float x) { const int exp = 3; return x * exp; }
+         int shadow(int x) { { int x = 2; x++; } for (int x = 0; x < 2; ++x) {} return x; }
+         template <typename T> struct Op { T v; };
+         float alias() { using Op = Op<float>; Op o{1.0f}; return o.v; }
+         int later() { return defined_later(3); }
+         int defined_later(int x) { return x; }
+         struct S { static constexpr constant int n = 4; int f() { return n + helper(); } int helper() { return m; } int m; };
+         using n::m::f;
+         static_assert(f() == 1);",
+    );
+}
+
+#[test]
+fn function_parameters_of_templates() {
+    accept(
+        "template <typename T> void load(device const T* p, short i, thread float4& r) { r = float4(p[i]); }
+         void load(device const char* p, short i, thread float4& r) { r = float4(p[i]); }
+         template <typename B, void (*f)(device const B*, short, thread float4&)> float run(device const B* p) {
+             float4 r; f(p, 1, r); return r.x;
+         }
+         float go(device const half* p, device const char* c) { return run<half, load>(p) + run<char, load>(c); }
+         template <int (*F)(int)> constexpr int apply(int x) { return F(x); }
+         constexpr int twice(int x) { return 2 * x; }
+         static_assert(apply<twice>(4) == 8);",
+    );
+}
+
+#[test]
+fn lambdas_capture_and_deduce() {
+    accept(
+        "template <typename F> constexpr int call(F f) { return f(3) + f(4); }
+         constexpr int sum() { int total = 0; auto add = [&](int x) { total += x; return x; }; add(5); add(6); return total; }
+         static_assert(sum() == 11);
+         constexpr int k() { int k = 10; return call([=](auto x) { return x * k; }); }
+         static_assert(k() == 70);
+         struct S { int n; constexpr int f() const { auto g = [&](int x) { return n + x; }; return g(1); } };
+         static_assert(S{4}.f() == 5);",
+    );
+}
+
+#[test]
+fn casts_and_pointers() {
+    accept(
+        "struct Block { half d; uchar q[16]; };
+         float f(device const char* p, threadgroup char* shared, uint i) {
+             device const Block* b = (device const Block*)(p + 4) + i;
+             threadgroup float* a = (threadgroup float*)shared;
+             threadgroup half2* h = reinterpret_cast<threadgroup half2*>(a + 8);
+             a[0] = b->d; h[1].y = b[1].q[2];
+             thread float2 v = 0;
+             float4x4 m(1.0f); m[1][2] = 3; m[i] = float4(1);
+             (thread half2&)v = half2(1);
+             if (!p || a == nullptr || b) return as_type<float>(0x3f800000u);
+             size_t distance = b - (device const Block*)p;
+             device float* w = (device float*)(device const float*)p;
+             return *w + distance + float(h->x) + m[0][0];
+         }",
+    );
+}
+
+#[test]
+fn limits_are_generous() {
+    // A wide expression and a deep template are fine.
+    let terms = vec!["x"; 1000].join(" + ");
+    accept(&format!("int f(int x) {{ return {terms}; }}"));
+    accept(
+        "template <int N> struct D { static constexpr constant int v = D<N - 1>::v + 1; };
+            template <> struct D<0> { static constexpr constant int v = 0; };
+            static_assert(D<200>::v == 200);",
+    );
+}

@@ -1,0 +1,93 @@
+//! Programs that must be refused, and how.
+
+use super::{check, reject};
+
+#[test]
+fn names() {
+    reject("void f() { int a = undefined_thing; }", &["unknown-name"]);
+    reject("void f(float4 v) { v.q = 1; }", &["bad-swizzle"]);
+    reject("struct S { int count; }; int f(S s) { return s.cuont; }", &["unknown-member"]);
+    reject("void f() { int x; int x; }", &["redefinition"]);
+    let (_, text) = check("struct S { int count; }; int f(S s) { return s.cuont; }");
+    assert!(text.contains("did you mean `count`"), "{text}");
+}
+
+#[test]
+fn conversions() {
+    reject("void f(device float* p) { device int* q = p; }", &["no-conversion"]);
+    reject("void f(device float* p) { threadgroup float* q = (threadgroup float*)p; }", &["bad-cast"]);
+    reject("void f(float4 a, float3 b) { float4 c = a + b; }", &["invalid-operands"]);
+    reject("struct S { int x; }; void f(S s) { int x = s; }", &["no-conversion"]);
+    reject("void f(float2 v) { if (v) {} }", &["condition"]);
+}
+
+#[test]
+fn assignments() {
+    reject("void f() { const int x = 1; x = 2; }", &["not-assignable"]);
+    reject("void f(constant int* p) { p[0] = 2; }", &["not-assignable"]);
+    reject("void f(float4 v) { v.xx = float2(1); }", &["not-assignable"]);
+    reject("void f() { 3 = 4; }", &["not-assignable"]);
+}
+
+#[test]
+fn calls() {
+    reject("void g(int); void f() { g(1, 2); }", &["no-matching-function"]);
+    reject("void g(int, float) {} void g(float, int) {} void f() { g(1, 1); }", &["ambiguous-call"]);
+    reject("template <typename T> T g(); void f() { g(); }", &["no-matching-function"]);
+    reject("void g(thread float& x) {} void f(device float* p) { g(*p); }", &["no-matching-function"]);
+}
+
+#[test]
+fn templates_report_where_they_come_from() {
+    let source = "template <typename T> struct A { typename T::none x; };
+                  template <typename T> void g(T t) { A<T> a; }
+                  void f() { g(1); }
+                  kernel void k() { g(2.0f); }";
+    let (ids, text) = check(source);
+    assert!(ids.contains(&"not-a-class"), "{text}");
+    assert!(text.contains("in instantiation of function template `g<float>` requested here"), "{text}");
+    assert!(text.contains("in instantiation of `A<float>` requested here"), "{text}");
+}
+
+#[test]
+fn constants() {
+    reject("void f(int n) { int a[n]; }", &["not-constant"]);
+    reject("static_assert(1 == 2, \"no\");", &["static-assert"]);
+    reject(
+        "constexpr int f() { int x = 0; while (true) x++; return x; } static_assert(f());",
+        &["not-constant"],
+    );
+    reject("constexpr int f(int n) { return f(n + 1); } static_assert(f(0));", &["not-constant"]);
+    reject("constant int a = b; constant int b = a;", &["recursive-constant"]);
+    reject("constexpr int f(int d) { return 1 / d; } static_assert(f(0));", &["not-constant"]);
+}
+
+#[test]
+fn kernels() {
+    reject("kernel int k() { return 1; }", &["kernel-result"]);
+    reject("kernel void k(int x) {}", &["kernel-parameter"]);
+    reject("kernel void k(thread int* x) {}", &["kernel-parameter"]);
+    reject("kernel void k(float x [[thread_position_in_grid]]) {}", &["kernel-parameter"]);
+    reject("kernel void k(uint2 x [[thread_index_in_threadgroup]]) {}", &["kernel-parameter"]);
+    reject("kernel void k(device int* x [[buffer(77)]]) {}", &["attribute-argument"]);
+}
+
+#[test]
+fn unsupported_language() {
+    reject("void f() { double x; }", &["no-double"]);
+    reject("void f() { break; }", &["stray-break"]);
+    reject("void f(int x, ...) {}", &["variadic-function"]);
+}
+
+#[test]
+fn runaway_templates_stop() {
+    let (ids, text) = check(
+        "template <int N> struct D { static constexpr constant int v = D<N + 1>::v; };
+                             static_assert(D<0>::v == 0);",
+    );
+    assert!(ids.contains(&"instantiation-limit") || ids.contains(&"too-deep"), "{text}");
+    let (ids, text) = check("template <int N> void f() { f<N + 1>(); } kernel void k() { f<0>(); }");
+    assert!(ids.contains(&"instantiation-limit"), "{text}");
+    reject("struct S { S s; };", &["incomplete-type"]);
+    reject("using A = B; using B = A;", &["recursive-alias"]);
+}
