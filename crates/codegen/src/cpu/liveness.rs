@@ -54,8 +54,14 @@ impl Liveness {
             after: vec![Variables::new(count); function.insts.len()],
             before: vec![Variables::new(count); function.insts.len()],
         };
-        let mut pass =
-            Pass { function, storage, result, targets: Vec::new(), empty: Variables::new(count), changed: true };
+        let mut pass = Pass {
+            function,
+            storage,
+            result,
+            targets: Vec::new(),
+            empty: Variables::new(count),
+            changed: true,
+        };
         for (index, array) in storage.arrays.iter().enumerate() {
             if storage.is_exposed(array.local) {
                 pass.empty.insert(storage.cells.len() + index);
@@ -190,7 +196,9 @@ impl Pass<'_> {
                 self.read(*src, size, live);
             }
             Op::MemZero { dst, size, .. } => self.write(*dst, i64::try_from(*size).unwrap_or(i64::MAX), live),
-            Op::AtomicLoad(ptr) | Op::AtomicRmw(_, ptr, _) | Op::AtomicCas(ptr, ..) => self.read(*ptr, 8, live),
+            Op::AtomicLoad(ptr) | Op::AtomicRmw(_, ptr, _) | Op::AtomicCas(ptr, ..) => {
+                self.read(*ptr, 8, live)
+            }
             Op::Matrix(_, args) => {
                 for &arg in args.iter().filter(|&&arg| self.function.ty(arg).is_ptr()) {
                     self.read(arg, 8, live);

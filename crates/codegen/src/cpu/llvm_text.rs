@@ -345,7 +345,8 @@ impl Text {
             Opd::Text(t) if &**t == "poison" => Opd::text("poison"),
             c if c.is_const() => Opd::text(format!("splat ({element} {c})")),
             _ => {
-                let one = self.value(format_args!("insertelement <{n} x {element}> poison, {element} {value}, i64 0"));
+                let one = self
+                    .value(format_args!("insertelement <{n} x {element}> poison, {element} {value}, i64 0"));
                 self.value(format_args!(
                     "shufflevector <{n} x {element}> {one}, <{n} x {element}> poison, <{n} x i32> zeroinitializer"
                 ))
@@ -354,7 +355,14 @@ impl Text {
     }
 
     /// Elements of the concatenation of two vectors of `n` elements; `None` is any.
-    pub(super) fn shuffle(&mut self, element: &str, n: usize, a: &Opd, b: &Opd, picks: &[Option<usize>]) -> Opd {
+    pub(super) fn shuffle(
+        &mut self,
+        element: &str,
+        n: usize,
+        a: &Opd,
+        b: &Opd,
+        picks: &[Option<usize>],
+    ) -> Opd {
         let list: Vec<String> = picks
             .iter()
             .map(|pick| pick.map_or("i32 poison".to_owned(), |index| format!("i32 {index}")))
@@ -383,7 +391,14 @@ impl Text {
     }
 
     /// `select` of whole vectors or scalars by one `i1` or a mask; `ty` is the values' type.
-    pub(super) fn select(&mut self, condition_type: &str, condition: &Opd, ty: &str, a: &Opd, b: &Opd) -> Opd {
+    pub(super) fn select(
+        &mut self,
+        condition_type: &str,
+        condition: &Opd,
+        ty: &str,
+        a: &Opd,
+        b: &Opd,
+    ) -> Opd {
         if a == b || condition.is_text("true") {
             return a.clone();
         }

@@ -137,7 +137,9 @@ impl Storage {
             for (&offset, part) in &partition.locals[index].parts {
                 let ty = match part.scalar {
                     Some(scalar) => CellType::Scalar(scalar),
-                    None => CellType::Pointer(roots.contents.get(&(local, offset)).copied().unwrap_or(Root::Null)),
+                    None => {
+                        CellType::Pointer(roots.contents.get(&(local, offset)).copied().unwrap_or(Root::Null))
+                    }
                 };
                 storage.cells.push(Cell { local, offset, size: part.size, ty });
             }
@@ -169,7 +171,9 @@ impl Storage {
 
     /// The cells that an access through the pointer covers; `None` if it is not to cells.
     pub(super) fn cells_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
-        let Pointer { root: Root::Local(local), offset: Some(offset) } = self.pointer(pointer) else { return None };
+        let Pointer { root: Root::Local(local), offset: Some(offset) } = self.pointer(pointer) else {
+            return None;
+        };
         (self.kind(local) == LocalKind::Cells).then(|| self.cells_in(local, offset, size))
     }
 
@@ -572,7 +576,8 @@ impl LocalParts {
                 at = end;
                 continue;
             }
-            let end = self.parts.range(at..).next().map_or(offset + size, |(&start, _)| start.min(offset + size));
+            let end =
+                self.parts.range(at..).next().map_or(offset + size, |(&start, _)| start.min(offset + size));
             let (scalar, bytes) = match end - at {
                 4.. if at % 4 == 0 => (Scalar::I32, 4),
                 2.. if at % 2 == 0 => (Scalar::I16, 2),
@@ -588,7 +593,8 @@ impl LocalParts {
     /// A copied or cleared range must not cut a part in two.
     fn check_edges(&mut self, offset: i64, size: i64) {
         for edge in [offset, offset.saturating_add(size)] {
-            let cut = self.parts.range(..edge).next_back().is_some_and(|(&start, part)| start + part.size > edge);
+            let cut =
+                self.parts.range(..edge).next_back().is_some_and(|(&start, part)| start + part.size > edge);
             self.dynamic |= cut;
         }
     }

@@ -12,7 +12,12 @@ pub(super) fn instructions(function: &Function) -> Result<Vec<Inst>, CodegenErro
     Ok(order)
 }
 
-fn collect(function: &Function, block: Block, depth: usize, order: &mut Vec<Inst>) -> Result<(), CodegenError> {
+fn collect(
+    function: &Function,
+    block: Block,
+    depth: usize,
+    order: &mut Vec<Inst>,
+) -> Result<(), CodegenError> {
     // One more than the verifier allows, so that what it accepted always passes.
     let limit = MAX_NESTING as usize + 1;
     if depth > limit {
@@ -22,7 +27,9 @@ fn collect(function: &Function, block: Block, depth: usize, order: &mut Vec<Inst
         let op = &function.inst(inst).op;
         match op {
             Op::Call(callee, _) => return Err(CodegenError::NotInlined { callee: *callee }),
-            Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => return Err(CodegenError::NotSpecialised),
+            Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => {
+                return Err(CodegenError::NotSpecialised);
+            }
             _ => {}
         }
         order.push(inst);

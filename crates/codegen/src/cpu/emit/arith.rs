@@ -46,8 +46,10 @@ pub(super) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> O
             let rounded = t.value(format_args!("add {i32s} {bits}, {bias}"));
             let rounded = t.value(format_args!("lshr {i32s} {rounded}, {}", width.int("i32", 16)));
             let quiet = t.value(format_args!("or {i32s} {high}, {}", width.int("i32", 0x40)));
-            let nan = t.value(format_args!("fcmp uno {float} {a}, {}", width.constant("float", &Opd::text("0.0"))));
-            let result = t.value(format_args!("select {} {nan}, {i32s} {quiet}, {i32s} {rounded}", width.of("i1")));
+            let nan =
+                t.value(format_args!("fcmp uno {float} {a}, {}", width.constant("float", &Opd::text("0.0"))));
+            let result =
+                t.value(format_args!("select {} {nan}, {i32s} {quiet}, {i32s} {rounded}", width.of("i1")));
             t.value(format_args!("trunc {i32s} {result} to {}", width.of("i16")))
         }
         _ => a.clone(),
@@ -59,7 +61,9 @@ pub(super) fn unary(t: &mut Text, width: Width, op: UnOp, scalar: Scalar, a: &Op
     let element = scalar_type(scalar);
     let ty = width.of(element);
     match op {
-        UnOp::FNeg if scalar == Scalar::Bf16 => t.value(format_args!("xor {ty} {a}, {}", width.int("i16", -0x8000))),
+        UnOp::FNeg if scalar == Scalar::Bf16 => {
+            t.value(format_args!("xor {ty} {a}, {}", width.int("i16", -0x8000)))
+        }
         UnOp::FNeg => t.value(format_args!("fneg {ty} {a}")),
         UnOp::INeg if width == Width::One => t.sub(element, &Opd::Int(0), a),
         UnOp::INeg => t.value(format_args!("sub {ty} zeroinitializer, {a}")),
@@ -84,7 +88,14 @@ pub(super) struct Arithmetic {
 }
 
 /// `a op b`.
-pub(super) fn binary(t: &mut Text, library: &mut Library, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
+pub(super) fn binary(
+    t: &mut Text,
+    library: &mut Library,
+    how: Arithmetic,
+    op: BinOp,
+    a: &Opd,
+    b: &Opd,
+) -> Opd {
     let Arithmetic { width, scalar, constant, .. } = how;
     let element = scalar_type(scalar);
     let ty = width.of(element);
@@ -98,7 +109,9 @@ pub(super) fn binary(t: &mut Text, library: &mut Library, how: Arithmetic, op: B
     }
     let plain = |t: &mut Text, name: &str| t.value(format_args!("{name} {ty} {a}, {b}"));
     match op {
-        BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FRem => float(t, library, how, op, a, b),
+        BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FRem => {
+            float(t, library, how, op, a, b)
+        }
         BinOp::Add => plain(t, "add"),
         BinOp::Sub => plain(t, "sub"),
         BinOp::Mul => plain(t, "mul"),

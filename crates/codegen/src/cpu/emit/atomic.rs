@@ -1,17 +1,20 @@
 //! Atomic operations: relaxed, one lane after the other, or one for all lanes where that is the same.
 
-use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Value};
+use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Space, Type, Value};
 
 use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{MASK, Opd, Text, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 
 /// One lane's operation.
 struct Operation<'a> {
     op: &'a Op,
     scalar: Scalar,
+    /// In memory that other processor threads see too. A threadgroup runs on one of them, so its own
+    /// memory needs no locked instructions.
+    shared: bool,
 }
 
 impl Emitter<'_, '_> {
@@ -34,7 +37,8 @@ impl Emitter<'_, '_> {
             _ => AccessKind::Atomic,
         };
         let site = self.site(inst, pointer, kind, scalar.size());
-        let operation = Operation { op: &data.op, scalar };
+        let shared = self.facts.function.ty(pointer) != Type::Ptr(Space::Threadgroup);
+        let operation = Operation { op: &data.op, scalar, shared };
         let results = if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
             let count = usize::from(data.result.is_some());
@@ -137,11 +141,16 @@ impl Emitter<'_, '_> {
 
     /// The operation in one lane; gives the old value, if there is one.
     fn atomic_one(&mut self, operation: &Operation<'_>, at: &Opd, operands: &[Opd]) -> Option<Opd> {
-        let Operation { op, scalar } = operation;
+        if !operation.shared {
+            return self.unlocked_one(operation, at, operands);
+        }
+        let Operation { op, scalar, .. } = operation;
         let (ty, align) = (scalar_type(*scalar), scalar.size());
         let t = &mut self.t;
         match op {
-            Op::AtomicLoad(_) => Some(t.value(format_args!("load atomic {ty}, ptr {at} monotonic, align {align}"))),
+            Op::AtomicLoad(_) => {
+                Some(t.value(format_args!("load atomic {ty}, ptr {at} monotonic, align {align}")))
+            }
             Op::AtomicStore(..) => {
                 t.line(format_args!("store atomic {ty} {}, ptr {at} monotonic, align {align}", operands[0]));
                 None
@@ -167,8 +176,41 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// The same with plain accesses.
+    fn unlocked_one(&mut self, operation: &Operation<'_>, at: &Opd, operands: &[Opd]) -> Option<Opd> {
+        let (ty, align) = (scalar_type(operation.scalar), operation.scalar.size());
+        let t = &mut self.t;
+        if matches!(operation.op, Op::AtomicStore(..)) {
+            t.store(ty, &operands[0], at, align);
+            return None;
+        }
+        let old = t.load(ty, at, align);
+        let new = match operation.op {
+            Op::AtomicRmw(op, ..) => updated(t, *op, ty, &old, &operands[0]),
+            Op::AtomicCas(..) => {
+                // Floats are compared as bits.
+                let ints = if operation.scalar == Scalar::I64 { "i64" } else { "i32" };
+                let mut as_int = |opd: &Opd| match ty {
+                    "float" => t.value(format_args!("bitcast float {opd} to i32")),
+                    _ => opd.clone(),
+                };
+                let (found, expected) = (as_int(&old), as_int(&operands[0]));
+                let same = t.icmp("eq", ints, &found, &expected);
+                t.select("i1", &same, ty, &operands[1], &old)
+            }
+            _ => return Some(old),
+        };
+        t.store(ty, &new, at, align);
+        Some(old)
+    }
+
     /// One lane after the other.
-    fn atomic_lanes(&mut self, operation: &Operation<'_>, address: &Address, operands: &[Value]) -> Vec<Lane> {
+    fn atomic_lanes(
+        &mut self,
+        operation: &Operation<'_>,
+        address: &Address,
+        operands: &[Value],
+    ) -> Vec<Lane> {
         let scalar = operation.scalar;
         let element = scalar_type(scalar);
         let ty = lanes_type(element);
@@ -230,6 +272,20 @@ impl Emitter<'_, '_> {
         }
         vec![Lane::Varying(self.t.load(&ty, &results, 64))]
     }
+}
+
+/// What a read-modify-write leaves in memory.
+fn updated(t: &mut Text, op: AtomicOp, ty: &str, old: &Opd, operand: &Opd) -> Opd {
+    let predicate = match op {
+        AtomicOp::Exchange => return operand.clone(),
+        AtomicOp::UMin => "ult",
+        AtomicOp::UMax => "ugt",
+        AtomicOp::SMin => "slt",
+        AtomicOp::SMax => "sgt",
+        _ => return t.value(format_args!("{} {ty} {old}, {operand}", rmw_name(op))),
+    };
+    let keep = t.icmp(predicate, ty, old, operand);
+    t.select("i1", &keep, ty, old, operand)
 }
 
 fn rmw_name(op: AtomicOp) -> &'static str {

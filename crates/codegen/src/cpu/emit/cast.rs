@@ -116,7 +116,11 @@ pub(super) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], t
             for index in 0..from_size / to_size {
                 let amount = width.int(small, bits(to_size) * index as i64);
                 let shifted = t.value(format_args!("lshr {} {whole}, {amount}", width.of(small)));
-                results.push(t.value(format_args!("trunc {} {shifted} to {}", width.of(small), width.of(large))));
+                results.push(t.value(format_args!(
+                    "trunc {} {shifted} to {}",
+                    width.of(small),
+                    width.of(large)
+                )));
             }
         }
         results

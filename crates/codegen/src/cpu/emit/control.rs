@@ -170,7 +170,8 @@ impl Emitter<'_, '_> {
 
     /// Notes the lanes that jump, where anyone wants to know.
     fn record_jump(&mut self, target: Option<usize>, is_continue: bool, mask: &Mask) {
-        let Some(Context::Construct { exit_slot, continue_slot, .. }) = target.map(|index| &self.contexts[index])
+        let Some(Context::Construct { exit_slot, continue_slot, .. }) =
+            target.map(|index| &self.contexts[index])
         else {
             return;
         };
@@ -481,7 +482,14 @@ impl Emitter<'_, '_> {
                 slot
             });
         let slot = exit_slot.clone();
-        self.contexts.push(Context::Construct { inst, label, exit, continuing: None, exit_slot, continue_slot: None });
+        self.contexts.push(Context::Construct {
+            inst,
+            label,
+            exit,
+            continuing: None,
+            exit_slot,
+            continue_slot: None,
+        });
         slot
     }
 
@@ -556,7 +564,13 @@ impl Emitter<'_, '_> {
         labels
     }
 
-    fn divergent_switch(&mut self, selector: Value, cases: &[SwitchCase], default: Block, slot: Option<&Opd>) {
+    fn divergent_switch(
+        &mut self,
+        selector: Value,
+        cases: &[SwitchCase],
+        default: Block,
+        slot: Option<&Opd>,
+    ) {
         let outer = self.mask.clone();
         let element = crate::cpu::llvm_text::scalar_type(self.scalar(selector));
         let selector = self.vector(selector, 0);

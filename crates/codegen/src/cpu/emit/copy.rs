@@ -23,7 +23,8 @@ impl Emitter<'_, '_> {
         let from_cells = self.facts.storage.cells_at(src, size);
         match (to_cells, from_cells) {
             (Some(cells), _) => {
-                let lanes: Vec<Lane> = cells.clone().map(|cell| self.piece_for_cell(inst, cell, dst, src)).collect();
+                let lanes: Vec<Lane> =
+                    cells.clone().map(|cell| self.piece_for_cell(inst, cell, dst, src)).collect();
                 for (cell, lane) in cells.zip(&lanes) {
                     self.store_cell(inst, cell, lane);
                 }

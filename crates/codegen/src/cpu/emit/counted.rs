@@ -21,9 +21,7 @@ impl Emitter<'_, '_> {
     fn exit_counter(&self, label: Label, inst: Inst) -> Option<usize> {
         let function = self.facts.function;
         let Op::If { cond, then, otherwise } = function.inst(inst).op else { return None };
-        let leaves = |block: Block| {
-            matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label))
-        };
+        let leaves = |block: Block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
         if !leaves(then) && !leaves(otherwise) {
             return None;
         }

@@ -79,7 +79,8 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
     });
     match options.group_size {
         Some(size) => {
-            let rest = if size[1] == 1 && size[2] == 1 || !positions { Geometry::Line } else { Geometry::Any };
+            let rest =
+                if size[1] == 1 && size[2] == 1 || !positions { Geometry::Line } else { Geometry::Any };
             vec![Geometry::Full(size), rest]
         }
         None if positions => vec![Geometry::Line, Geometry::Any],
@@ -158,6 +159,7 @@ impl<'a> Shared<'a> {
             }
         }
         text.push_str("attributes #0 = { nounwind uwtable \"frame-pointer\"=\"none\" }\n");
+        text.push_str("attributes #1 = { cold noinline nounwind }\n");
         text.push_str(METADATA);
         text
     }
@@ -222,6 +224,7 @@ i32 {}, i32 {}, i32 {}) #0",
         region_slot: None,
         group_labels: Vec::new(),
         mask_tests: BTreeMap::new(),
+        slow: None,
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
     emitter.t.label(first);
@@ -231,12 +234,27 @@ i32 {}, i32 {}, i32 {}) #0",
     }
     emitter.body();
     emitter.t.label(exit);
+    emitter.report_faults();
     emitter.t.terminator("ret void");
     emitter.shared.declares.extend(emitter.t.take_declares());
     emitter.t.finish(&header, first)
 }
 
 impl Emitter<'_, '_> {
+    /// Tells the device of the first fault of the threadgroup, at its end.
+    fn report_faults(&mut self) {
+        let Some(slow) = self.slow.clone() else { return };
+        self.need(Helper::Report);
+        let set = self.t.load("i32", &slow.record, 8);
+        let fine = self.t.icmp("eq", "i32", &set, &Opd::Int(0));
+        let (report, done) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&fine, done, report);
+        self.t.label(report);
+        let (launch, linear) = (self.group.launch.clone(), self.group.linear.clone());
+        self.t.line(format_args!("call void @am.report(ptr {launch}, ptr {}, i64 {linear})", slow.record));
+        self.t.label(done);
+    }
+
     /// How many threads and SIMD-groups the threadgroup has.
     fn count_threads(&mut self) {
         let [x, y, z] = self.group.size.clone();
@@ -275,7 +293,9 @@ i32 %sx, i32 %sy, i32 %sz)"
     };
     let second = if versions.len() > 1 { call(1) } else { call(0) };
     let mut loads = String::new();
-    for (name, field) in [("grid", LAUNCH_GRID_THREADS), ("groups", LAUNCH_GROUPS), ("full", LAUNCH_GROUP_SIZE)] {
+    for (name, field) in
+        [("grid", LAUNCH_GRID_THREADS), ("groups", LAUNCH_GROUPS), ("full", LAUNCH_GROUP_SIZE)]
+    {
         for (axis, letter) in ["x", "y", "z"].into_iter().enumerate() {
             let offset = field + 4 * axis as i64;
             let _ = write!(

@@ -53,8 +53,10 @@ impl Emitter<'_, '_> {
         let mut layout = Layout { bytes: 8, ..Layout::default() };
         for value in self.plan.saved.clone() {
             let scalar = self.scalar(value);
-            let bytes: i64 =
-                self.flow.values[value.index()].iter().map(|shape| (component_bytes(shape, scalar) + 63) / 64 * 64).sum();
+            let bytes: i64 = self.flow.values[value.index()]
+                .iter()
+                .map(|shape| (component_bytes(shape, scalar) + 63) / 64 * 64)
+                .sum();
             let offset = layout.take(bytes);
             layout.values.insert(value, offset);
         }
@@ -127,7 +129,8 @@ impl Emitter<'_, '_> {
     }
 
     fn group_jump(&mut self, inst: Inst) {
-        let find = |this: &Self, label: Label| this.group_labels.iter().rev().find(|l| l.label == label).copied();
+        let find =
+            |this: &Self, label: Label| this.group_labels.iter().rev().find(|l| l.label == label).copied();
         let destination = match self.facts.function.inst(inst).op {
             Op::Break(label) => find(self, label).map(|found| found.exit),
             Op::Continue(label) => find(self, label).map(|found| found.continuing),
@@ -280,7 +283,10 @@ impl Emitter<'_, '_> {
         match self.facts.geometry.threads() {
             Some(threads) if threads.is_multiple_of(32) => return Mask::All,
             Some(threads) if threads < 32 => {
-                return Mask::Some(vector_const("i1", (0..32).map(|lane| i64::from(lane < i64::from(threads)))));
+                return Mask::Some(vector_const(
+                    "i1",
+                    (0..32).map(|lane| i64::from(lane < i64::from(threads))),
+                ));
             }
             _ => {}
         }
@@ -484,17 +490,22 @@ impl Emitter<'_, '_> {
                 let mut bases = Vec::new();
                 for segment in 0..shape.segments as i64 {
                     let at = self.t.offset(&at, &Opd::Int(8 * segment));
-                    bases.push(self.t.value(format_args!("load {element}, ptr {at}, align 8, !alias.scope !6, !noalias !7")));
+                    bases.push(self.t.value(format_args!(
+                        "load {element}, ptr {at}, align 8, !alias.scope !6, !noalias !7"
+                    )));
                 }
                 Lane::Laned { bases, shape: shape.clone(), no_wrap: None }
             }
             _ if scalar == Scalar::Bool => {
-                let bits = self.t.value(format_args!("load i32, ptr {at}, align 4, !alias.scope !6, !noalias !7"));
+                let bits =
+                    self.t.value(format_args!("load i32, ptr {at}, align 4, !alias.scope !6, !noalias !7"));
                 Lane::Varying(self.t.value(format_args!("bitcast i32 {bits} to {MASK}")))
             }
             _ => {
                 let ty = lanes_type(element);
-                Lane::Varying(self.t.value(format_args!("load {ty}, ptr {at}, align 64, !alias.scope !6, !noalias !7")))
+                Lane::Varying(
+                    self.t.value(format_args!("load {ty}, ptr {at}, align 64, !alias.scope !6, !noalias !7")),
+                )
             }
         }
     }
@@ -516,7 +527,10 @@ impl Emitter<'_, '_> {
                 self.t.line(format_args!("store i32 {bits}, ptr {at}, align 4, {metadata}"));
             }
             Lane::Varying(vector) => {
-                self.t.line(format_args!("store {} {vector}, ptr {at}, align 64, {metadata}", lanes_type(element)));
+                self.t.line(format_args!(
+                    "store {} {vector}, ptr {at}, align 64, {metadata}",
+                    lanes_type(element)
+                ));
             }
         }
     }

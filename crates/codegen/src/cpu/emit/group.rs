@@ -98,9 +98,10 @@ impl Plan {
         planner.find_fetches();
         let plan = &mut planner.plan;
         plan.tracks_live = plan.regions.len() > 1
-            && plan.regions.iter().any(|region| {
-                region.insts.iter().any(|&inst| contains_return(function, inst))
-            });
+            && plan
+                .regions
+                .iter()
+                .any(|region| region.insts.iter().any(|&inst| contains_return(function, inst)));
         planner.plan
     }
 
@@ -136,7 +137,10 @@ impl Plan {
 fn contains_return(function: &Function, inst: Inst) -> bool {
     let op = &function.inst(inst).op;
     matches!(op, Op::Return(_))
-        || op.blocks().iter().any(|&block| function.block(block).iter().any(|&inst| contains_return(function, inst)))
+        || op
+            .blocks()
+            .iter()
+            .any(|&block| function.block(block).iter().any(|&inst| contains_return(function, inst)))
 }
 
 struct Planner<'a> {
@@ -361,7 +365,8 @@ impl Planner<'_> {
             } else if let Some(array) = storage.array_at(pointer) {
                 variables.insert(storage.cells.len() + array);
             } else if storage.pointer(pointer).root == Root::Many {
-                let exposed = (0..storage.arrays.len()).filter(|&a| storage.is_exposed(storage.arrays[a].local));
+                let exposed =
+                    (0..storage.arrays.len()).filter(|&a| storage.is_exposed(storage.arrays[a].local));
                 variables.extend(exposed.map(|array| storage.cells.len() + array));
             }
         };
@@ -423,8 +428,9 @@ impl Planner<'_> {
         {
             return;
         }
-        let is_conditional =
-            self.flow.values[value.index()].iter().any(|shape| shape.lanes().is_some_and(|lanes| lanes.conditional));
+        let is_conditional = self.flow.values[value.index()]
+            .iter()
+            .any(|shape| shape.lanes().is_some_and(|lanes| lanes.conditional));
         if !is_conditional && !self.is_repeatable(value, MAX_REPEAT) {
             self.plan.saved.insert(value);
             self.plan.regions[number].fetches.push(Fetch::Load(value));

@@ -1,13 +1,18 @@
 //! Functions that generated code shares, written once per module as they are needed.
 //!
 //! They are the slow paths: one lane after the other, with a check each. The fast paths are inline.
+//! Slow paths are in hot loops, and a call there costs the registers around it: so noting a fault is
+//! inline, and the version reports it at its end. The lane loops take vectors through memory.
+//! (`no_caller_saved_registers` was tried on them: LLVM 22 then lost values around the calls.)
 
 use std::fmt::Write as _;
 
 /// A shared function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Helper {
-    /// Reports a fault.
+    /// Notes a fault in the threadgroup's record, if it is the first.
+    Note,
+    /// Reports a record to the device.
     Report,
     /// Loads one component lane by lane; the number is the component's bits.
     Load(u32),
@@ -15,7 +20,7 @@ pub(super) enum Helper {
     Store(u32),
     /// Loads all lanes without any check: a gather.
     Gather(u32),
-    /// Which lanes are in bounds, reporting the first that is not.
+    /// Notes the lanes that are out of bounds.
     Check,
 }
 
@@ -23,79 +28,46 @@ impl Helper {
     /// What it calls.
     pub(super) fn needs(self) -> Option<Self> {
         match self {
-            Self::Load(_) | Self::Store(_) | Self::Check => Some(Self::Report),
-            Self::Report | Self::Gather(_) => None,
+            Self::Load(_) | Self::Store(_) | Self::Check => Some(Self::Note),
+            Self::Note | Self::Report | Self::Gather(_) => None,
         }
     }
 
     /// Its definition.
     pub(super) fn text(self) -> String {
         match self {
+            Self::Note => NOTE.to_owned(),
             Self::Report => REPORT.to_owned(),
-            Self::Load(bits) => lane_loop(&Parts {
-                result: &format!("<32 x i{bits}>"),
-                name: &format!("am.load.{bits}"),
-                parameter: "",
-                start: &format!(
-                    "  %buffer = alloca [32 x i{bits}], align 64\n  store <32 x i{bits}> zeroinitializer, ptr %buffer, align 64\n"
-                ),
-                good: &format!(
+            Self::Load(bits) => lane_loop(
+                &format!("am.load.{bits}"),
+                &format!(
                     "  %item = getelementptr i{bits}, ptr %buffer, i64 %lane64\n  %value = load i{bits}, ptr %place, align 1\n  store i{bits} %value, ptr %item, align 1\n"
                 ),
-                end: &format!(
-                    "  %all = load <32 x i{bits}>, ptr %buffer, align 64\n  ret <32 x i{bits}> %all\n"
-                ),
-            }),
-            Self::Store(bits) => lane_loop(&Parts {
-                result: "void",
-                name: &format!("am.store.{bits}"),
-                parameter: &format!("<32 x i{bits}> %values, "),
-                start: &format!(
-                    "  %buffer = alloca [32 x i{bits}], align 64\n  store <32 x i{bits}> %values, ptr %buffer, align 64\n"
-                ),
-                good: &format!(
+            ),
+            Self::Store(bits) => lane_loop(
+                &format!("am.store.{bits}"),
+                &format!(
                     "  %item = getelementptr i{bits}, ptr %buffer, i64 %lane64\n  %value = load i{bits}, ptr %item, align 1\n  store i{bits} %value, ptr %place, align 1\n"
                 ),
-                end: "  ret void\n",
-            }),
-            Self::Check => lane_loop(&Parts {
-                result: "i32",
-                name: "am.check",
-                parameter: "",
-                start: "  %buffer = alloca i32, align 4\n  store i32 0, ptr %buffer, align 4\n",
-                good: "  %old = load i32, ptr %buffer, align 4\n  %bit = shl i32 1, %lane\n  %new = or i32 %old, %bit\n  store i32 %new, ptr %buffer, align 4\n",
-                end: "  %all = load i32, ptr %buffer, align 4\n  ret i32 %all\n",
-            }),
+            ),
+            Self::Check => lane_loop("am.check", ""),
             Self::Gather(bits) => gather(bits),
         }
     }
 }
 
-struct Parts<'a> {
-    result: &'a str,
-    name: &'a str,
-    parameter: &'a str,
-    start: &'a str,
-    good: &'a str,
-    end: &'a str,
-}
-
-/// A loop over the lanes of a mask; `good` runs for those in bounds with `%place`, `%lane`,
-/// `%lane64`.
-fn lane_loop(parts: &Parts<'_>) -> String {
-    let Parts { result, name, parameter, start, good, end } = parts;
+/// A loop over the lanes of a mask; `good` runs for those in bounds with `%place` and `%lane64`, the
+/// others are noted in the record.
+fn lane_loop(name: &str, good: &str) -> String {
     format!(
-        "define internal {result} @{name}({parameter}<32 x i64> %offsets, ptr %base, i64 %len, i64 %bytes, i64 %extra, \
-i32 %mask, ptr %launch, i32 %site, i64 %linear, i32 %first) cold noinline nounwind {{
+        "define internal void @{name}(ptr %buffer, ptr %places, ptr %base, i64 %len, i64 %bytes, i64 %extra, \
+i32 %mask, ptr %record, i32 %site, i32 %first) #1 {{
 entry:
-  %places = alloca [32 x i64], align 64
-  store <32 x i64> %offsets, ptr %places, align 64
-{start}  %fits = icmp uge i64 %len, %bytes
+  %fits = icmp uge i64 %len, %bytes
   %last = sub i64 %len, %bytes
   br label %loop
 loop:
   %left = phi i32 [ %mask, %entry ], [ %next, %more ]
-  %told = phi i1 [ false, %entry ], [ %told.next, %more ]
   %empty = icmp eq i32 %left, 0
   br i1 %empty, label %done, label %body
 body:
@@ -113,16 +85,14 @@ good:
   %place = getelementptr i8, ptr %base, i64 %inside
 {good}  br label %more
 bad:
-  br i1 %told, label %more, label %tell
-tell:
   %thread = add i32 %first, %lane
-  call void @am.report(ptr %launch, i32 %site, i64 %offset, i64 %len, i64 %linear, i32 %thread)
+  call void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread)
   br label %more
 more:
-  %told.next = phi i1 [ %told, %good ], [ true, %bad ], [ true, %tell ]
   br label %loop
 done:
-{end}}}
+  ret void
+}}
 "
     )
 }
@@ -150,10 +120,45 @@ fn gather(bits: u32) -> String {
     text
 }
 
+/// The record: set, site, offset, length, thread.
+const NOTE: &str =
+    "define internal void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread) alwaysinline nounwind {
+entry:
+  %set = load i32, ptr %record, align 8
+  %first = icmp eq i32 %set, 0
+  br i1 %first, label %write, label %done
+write:
+  store i32 1, ptr %record, align 8
+  %site.p = getelementptr i8, ptr %record, i64 4
+  store i32 %site, ptr %site.p, align 4
+  %offset.p = getelementptr i8, ptr %record, i64 8
+  store i64 %offset, ptr %offset.p, align 8
+  %len.p = getelementptr i8, ptr %record, i64 16
+  store i64 %len, ptr %len.p, align 8
+  %thread.p = getelementptr i8, ptr %record, i64 24
+  store i32 %thread, ptr %thread.p, align 8
+  br label %done
+done:
+  ret void
+}
+";
+
+/// Bytes of a record.
+pub(super) const RECORD_BYTES: u32 = 32;
+
 /// Turns the linear index by the real size of the threadgroup into the one by the full size, which
 /// the fault function takes.
-const REPORT: &str = "define internal void @am.report(ptr %launch, i32 %site, i64 %offset, i64 %len, i64 %linear, i32 %thread) cold noinline nounwind {
+const REPORT: &str =
+    "define internal void @am.report(ptr %launch, ptr %record, i64 %linear) cold noinline nounwind {
 entry:
+  %site.p = getelementptr i8, ptr %record, i64 4
+  %site = load i32, ptr %site.p, align 4
+  %offset.p = getelementptr i8, ptr %record, i64 8
+  %offset = load i64, ptr %offset.p, align 8
+  %len.p = getelementptr i8, ptr %record, i64 16
+  %len = load i64, ptr %len.p, align 8
+  %thread.p = getelementptr i8, ptr %record, i64 24
+  %thread = load i32, ptr %thread.p, align 8
   %grid.p = getelementptr i8, ptr %launch, i64 48
   %grid = load <3 x i32>, ptr %grid.p, align 4
   %groups.p = getelementptr i8, ptr %launch, i64 60

@@ -118,8 +118,9 @@ impl Lane {
                 let n = many.len();
                 let mut vector = Opd::text("poison");
                 for (index, base) in many.iter().enumerate() {
-                    vector =
-                        t.value(format_args!("insertelement <{n} x {element}> {vector}, {element} {base}, i64 {index}"));
+                    vector = t.value(format_args!(
+                        "insertelement <{n} x {element}> {vector}, {element} {base}, i64 {index}"
+                    ));
                 }
                 let picks: Vec<_> = (0..32).map(|lane| Some(lane / shape.segment_len())).collect();
                 t.shuffle(element, n, &vector, &Opd::text("poison"), &picks)

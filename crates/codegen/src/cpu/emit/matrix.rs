@@ -132,7 +132,15 @@ impl Emitter<'_, '_> {
     }
 
     /// Each lane's offset of element `n` of its fragment.
-    fn element_address(&mut self, address: &Address, start: &Opd, stride: &Opd, size: i64, n: usize, transpose: bool) -> Address {
+    fn element_address(
+        &mut self,
+        address: &Address,
+        start: &Opd,
+        stride: &Opd,
+        size: i64,
+        n: usize,
+        transpose: bool,
+    ) -> Address {
         let ty = "<32 x i64>";
         let place = |lane: usize| {
             let (row, column) = place_of(lane);
@@ -149,7 +157,14 @@ impl Emitter<'_, '_> {
         Address { offset: Lane::Varying(offsets), ..address.clone() }
     }
 
-    fn load_matrix(&mut self, inst: Inst, pointer: Value, stride: Value, scalar: Scalar, transpose: bool) -> Vec<Lane> {
+    fn load_matrix(
+        &mut self,
+        inst: Inst,
+        pointer: Value,
+        stride: Value,
+        scalar: Scalar,
+        transpose: bool,
+    ) -> Vec<Lane> {
         let site = self.site(inst, pointer, AccessKind::Load, scalar.size());
         let size = i64::from(scalar.size());
         let element = scalar_type(scalar);

@@ -7,7 +7,7 @@
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 
 use super::access::{Plan, Run, extent_of_segment, plan};
-use super::helpers::Helper;
+use super::helpers::{Helper, RECORD_BYTES};
 use super::lane::{Lane, Width};
 use super::place::Place;
 use super::{Emitter, Mask, zero_of};
@@ -32,6 +32,17 @@ pub(super) struct Address {
     pub(super) site: u32,
 }
 
+/// Memory of the version for its slow paths.
+#[derive(Clone, Debug)]
+pub(super) struct SlowBuffers {
+    /// The lanes' offsets.
+    offsets: Opd,
+    /// The lanes' values.
+    pub(super) values: Opd,
+    /// The first fault.
+    pub(super) record: Opd,
+}
+
 /// What each lane accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Item {
@@ -52,12 +63,12 @@ impl Item {
     }
 
     /// The LLVM type in memory.
-    fn memory_type(self) -> &'static str {
+    pub(super) fn memory_type(self) -> &'static str {
         if self.scalar == Scalar::Bool { "i8" } else { scalar_type(self.scalar) }
     }
 
     /// The integer type of the same size.
-    fn bits(self) -> u32 {
+    pub(super) fn bits(self) -> u32 {
         self.scalar.size() * 8
     }
 }
@@ -192,7 +203,9 @@ impl Emitter<'_, '_> {
             CellType::Pointer(Root::Many) => {
                 let lane = self.encoded(value);
                 match &lane {
-                    Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.encoded_vector(value)),
+                    Lane::Laned { shape, .. } if shape.conditional => {
+                        Lane::Varying(self.encoded_vector(value))
+                    }
                     _ => lane,
                 }
             }
@@ -219,7 +232,8 @@ impl Emitter<'_, '_> {
     pub(super) fn reinterpreted(&mut self, lane: &Lane, from: Scalar, to: Scalar) -> Lane {
         let (source, target) = (scalar_type(from), scalar_type(to));
         // The types of `bfloat` and `ushort` are the same here, but only integers keep patterns.
-        if from == to || from.is_int() && to.is_int() || source == target && matches!(lane, Lane::Varying(_)) {
+        if from == to || from.is_int() && to.is_int() || source == target && matches!(lane, Lane::Varying(_))
+        {
             return lane.clone();
         }
         match lane {
@@ -261,7 +275,7 @@ impl Emitter<'_, '_> {
     }
 
     /// From the type in memory to the type of values.
-    fn from_memory(&mut self, width: Width, item: Item, raw: Opd) -> Opd {
+    pub(super) fn from_memory(&mut self, width: Width, item: Item, raw: Opd) -> Opd {
         if item.scalar != Scalar::Bool {
             return raw;
         }
@@ -313,7 +327,8 @@ impl Emitter<'_, '_> {
         (0..item.count)
             .map(|k| {
                 let at = self.t.offset(base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-                let raw = self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
+                let raw =
+                    self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
                 Lane::uniform(self.from_memory(Width::One, item, raw))
             })
             .collect()
@@ -321,7 +336,7 @@ impl Emitter<'_, '_> {
 
     /// What LLVM may know about an access: constant memory does not change during a dispatch, and
     /// threadgroup memory is nobody's buffer.
-    fn metadata(&self, place: &Place) -> &'static str {
+    pub(super) fn metadata(&self, place: &Place) -> &'static str {
         match place.root {
             Root::Argument(index) => match self.shared.kernel.args[index].space {
                 Space::Constant => ", !invariant.load !1, !alias.scope !4, !noalias !5",
@@ -334,7 +349,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn store_metadata(&self, place: &Place) -> &'static str {
+    pub(super) fn store_metadata(&self, place: &Place) -> &'static str {
         match place.root {
             Root::Argument(index) if self.shared.kernel.args[index].space == Space::Threadgroup => {
                 ", !alias.scope !5, !noalias !4"
@@ -374,7 +389,9 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
         let loaded = match plan {
-            Plan::Span { low, picks, elements } => self.load_span(address, &bases[0], *low, picks, *elements, item),
+            Plan::Span { low, picks, elements } => {
+                self.load_span(address, &bases[0], *low, picks, *elements, item)
+            }
             Plan::Runs(runs) => self.load_runs(address, &bases, &shape, runs, item),
             _ => Vec::new(),
         };
@@ -417,9 +434,15 @@ impl Emitter<'_, '_> {
             let total = run.lanes * item.count;
             let ty = format!("<{total} x {element}>");
             let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
-            let lanes = if total == LANES { mask.clone() } else { self.t.shuffle("i1", LANES, &mask, &poison, &picks) };
+            let lanes = if total == LANES {
+                mask.clone()
+            } else {
+                self.t.shuffle("i1", LANES, &mask, &poison, &picks)
+            };
             let suffix = mangle(&ty);
-            self.t.declare(format!("declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{total} x i1>, {ty})"));
+            self.t.declare(format!(
+                "declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{total} x i1>, {ty})"
+            ));
             let all = self.t.value(format_args!(
                 "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{total} x i1> {lanes}, {ty} zeroinitializer)"
             ));
@@ -441,7 +464,14 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    fn load_runs(&mut self, address: &Address, bases: &[Opd], shape: &Lanes, runs: &[Run], item: Item) -> Vec<Opd> {
+    fn load_runs(
+        &mut self,
+        address: &Address,
+        bases: &[Opd],
+        shape: &Lanes,
+        runs: &[Run],
+        item: Item,
+    ) -> Vec<Opd> {
         let element = item.memory_type();
         let metadata = self.metadata(&address.place);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
@@ -517,77 +547,60 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The arguments that the lane-by-lane helpers take after the values.
-    pub(super) fn slow_arguments(&mut self, address: &Address, offsets: &Opd, bytes: i64, element: i64) -> String {
+    /// Calls a lane-by-lane helper on what lies in the buffer.
+    pub(super) fn call_slow(
+        &mut self,
+        helper: &str,
+        address: &Address,
+        offsets: &Opd,
+        bytes: i64,
+        element: i64,
+    ) {
         let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
         let mask = self.mask.clone();
         let mask = self.mask_bits(&mask);
-        format!(
-            "<32 x i64> {offsets}, ptr {}, i64 {len}, i64 {bytes}, i64 {element}, i32 {mask}, ptr {}, i32 {}, i64 {}, i32 {}",
-            address.place.base, self.group.launch, address.site, self.group.linear, self.first
-        )
+        let slow = self.slow_buffers();
+        self.t.store("<32 x i64>", offsets, &slow.offsets, 64);
+        self.t.line(format_args!(
+            "call void @{helper}(ptr {}, ptr {}, ptr {}, i64 {len}, i64 {bytes}, i64 {element}, i32 {mask}, \
+ptr {}, i32 {}, i32 {})",
+            slow.values, slow.offsets, address.place.base, slow.record, address.site, self.first
+        ));
+    }
+
+    /// The memory through which slow paths pass vectors, and the fault record.
+    pub(super) fn slow_buffers(&mut self) -> SlowBuffers {
+        if let Some(slow) = &self.slow {
+            return slow.clone();
+        }
+        let offsets = self.t.alloca("[32 x i64]", 64);
+        let values = self.t.alloca("[32 x i64]", 64);
+        let record = self.t.alloca(&format!("[{RECORD_BYTES} x i8]"), 8);
+        self.t.entry_line(format_args!("store i32 0, ptr {record}, align 8"));
+        let slow = SlowBuffers { offsets, values, record };
+        self.slow = Some(slow.clone());
+        slow
     }
 
     /// Lane by lane under the mask, with checks and reports.
-    fn load_slowly(&mut self, address: &Address, item: Item) -> Vec<Opd> {
+    pub(super) fn load_slowly(&mut self, address: &Address, item: Item) -> Vec<Opd> {
         let offsets = self.offsets_with_extra(address);
         let bits = item.bits();
         self.need(Helper::Load(bits));
+        let ty = format!("<32 x i{bits}>");
+        let from = format!("i{bits}");
         (0..item.count)
             .map(|k| {
                 let element = i64::from(item.scalar.size()) * k as i64;
-                let arguments = self.slow_arguments(address, &offsets, item.bytes(), element);
-                let raw = self.t.value(format_args!("call <32 x i{bits}> @am.load.{bits}({arguments})"));
-                let raw = super::cast::reinterpret(
-                    &mut self.t,
-                    Width::All,
-                    &format!("i{bits}"),
-                    item.memory_type(),
-                    &raw,
-                );
+                let values = self.slow_buffers().values;
+                self.t.store(&ty, &Opd::text("zeroinitializer"), &values, 64);
+                self.call_slow(&format!("am.load.{bits}"), address, &offsets, item.bytes(), element);
+                let raw = self.t.load(&ty, &values, 64);
+                let raw =
+                    super::cast::reinterpret(&mut self.t, Width::All, &from, item.memory_type(), &raw);
                 self.from_memory(Width::All, item, raw)
             })
             .collect()
-    }
-
-    fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        let offsets = self.offsets_with_extra(address);
-        let (ok, limit) = self.lanes_in_bounds(address, &offsets, item.bytes());
-        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_likely(&ok, fast, slow);
-        self.t.label(fast);
-        // Lanes that are off load from the start: some lane is on and in bounds, so it exists.
-        let _ = limit;
-        let safe = match self.mask.clone() {
-            Mask::All => offsets.clone(),
-            Mask::Some(mask) => {
-                self.t.value(format_args!("select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"))
-            }
-        };
-        let loaded: Vec<Opd> = (0..item.count).map(|k| self.gather(&address.place, &safe, item, k)).collect();
-        let from = self.t.current();
-        if ok.is_text("true") {
-            return loaded.into_iter().map(Lane::Varying).collect();
-        }
-        self.t.branch(join);
-        self.t.label(slow);
-        let careful = self.load_slowly(address, item);
-        let slow_from = self.t.current();
-        self.t.label(join);
-        let ty = Width::All.ty(item.scalar);
-        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
-        loaded.iter().zip(&careful).map(merge).collect()
-    }
-
-    fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
-        let bits = item.bits();
-        let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-        self.need(Helper::Gather(bits));
-        let raw =
-            self.t.value(format_args!("call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offsets})"));
-        let raw =
-            super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
-        self.from_memory(Width::All, item, raw)
     }
 
     /// Whether all active lanes are in bounds.
@@ -609,12 +622,13 @@ impl Emitter<'_, '_> {
         if !self.shared.options.checks {
             return;
         }
-        self.need(Helper::Report);
+        self.need(Helper::Note);
         let lane = self.first_lane();
         let thread = self.t.add("i32", &self.first.clone(), &lane);
+        let record = self.slow_buffers().record;
         self.t.line(format_args!(
-            "call void @am.report(ptr {}, i32 {}, i64 {start}, i64 {}, i64 {}, i32 {thread})",
-            self.group.launch, address.site, address.place.len, self.group.linear
+            "call void @am.note(ptr {record}, i32 {}, i64 {start}, i64 {}, i32 {thread})",
+            address.site, address.place.len
         ));
     }
 
@@ -628,7 +642,14 @@ impl Emitter<'_, '_> {
 
     // --- stores to shared memory
 
-    pub(super) fn store_shared(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item, lanes: &[Lane]) {
+    pub(super) fn store_shared(
+        &mut self,
+        inst: Inst,
+        pointer: Value,
+        extra: i64,
+        item: Item,
+        lanes: &[Lane],
+    ) {
         let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
         if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
@@ -647,10 +668,14 @@ impl Emitter<'_, '_> {
 
     /// Stores to one allocation.
     pub(super) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
-        let Lane::Laned { shape, .. } = &address.offset else { return self.store_scatter(address, item, lanes) };
+        let Lane::Laned { shape, .. } = &address.offset else {
+            return self.store_scatter(address, item, lanes);
+        };
         match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
             Plan::Uniform if !shape.conditional => self.store_uniform(address, item, lanes),
-            Plan::Runs(runs) if runs.iter().all(|run| !run.same) => self.store_runs(address, item, lanes, &runs),
+            Plan::Runs(runs) if runs.iter().all(|run| !run.same) => {
+                self.store_runs(address, item, lanes, &runs)
+            }
             _ => self.store_scatter(address, item, lanes),
         }
     }
@@ -689,7 +714,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The values as vectors of the type in memory.
-    fn stored_vectors(&mut self, item: Item, lanes: &[Lane]) -> Vec<Opd> {
+    pub(super) fn stored_vectors(&mut self, item: Item, lanes: &[Lane]) -> Vec<Opd> {
         let element = scalar_type(item.scalar);
         lanes
             .iter()
@@ -763,7 +788,9 @@ impl Emitter<'_, '_> {
                 self.t.shuffle("i1", LANES, mask, &Opd::text("poison"), &picks)
             };
             let suffix = mangle(&ty);
-            self.t.declare(format!("declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{total} x i1>)"));
+            self.t.declare(format!(
+                "declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{total} x i1>)"
+            ));
             self.t.line(format_args!(
                 "call void @llvm.masked.store.{suffix}.p0({ty} {whole}, ptr {at}, i32 1, <{total} x i1> {mask}){metadata}"
             ));
@@ -792,48 +819,18 @@ impl Emitter<'_, '_> {
         self.t.shuffle(element, n * count.next_power_of_two(), &whole, &poison, &picks)
     }
 
-    fn store_slowly(&mut self, address: &Address, item: Item, values: &[Opd]) {
+    pub(super) fn store_slowly(&mut self, address: &Address, item: Item, values: &[Opd]) {
         let offsets = self.offsets_with_extra(address);
         let bits = item.bits();
         self.need(Helper::Store(bits));
         for (k, value) in values.iter().enumerate() {
             let element = i64::from(item.scalar.size()) * k as i64;
-            let arguments = self.slow_arguments(address, &offsets, item.bytes(), element);
             let int = format!("i{bits}");
             let raw = super::cast::reinterpret(&mut self.t, Width::All, item.memory_type(), &int, value);
-            self.t.line(format_args!("call void @am.store.{bits}(<32 x {int}> {raw}, {arguments})"));
+            let buffer = self.slow_buffers().values;
+            self.t.store(&lanes_type(&int), &raw, &buffer, 64);
+            self.call_slow(&format!("am.store.{bits}"), address, &offsets, item.bytes(), element);
         }
-    }
-
-    fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
-        let values = self.stored_vectors(item, lanes);
-        let direct = self.shared.options.features.avx512 && item.bits() >= 32;
-        if !direct {
-            return self.store_slowly(address, item, &values);
-        }
-        let offsets = self.offsets_with_extra(address);
-        let (ok, _) = self.lanes_in_bounds(address, &offsets, item.bytes());
-        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_likely(&ok, fast, slow);
-        self.t.label(fast);
-        let mask = self.mask.operand();
-        let ty = lanes_type(item.memory_type());
-        let suffix = mangle(&ty);
-        self.t.declare(format!("declare void @llvm.masked.scatter.{suffix}.v32p0({ty}, <32 x ptr>, i32, {MASK})"));
-        for (k, value) in values.iter().enumerate() {
-            let element = Opd::Int(i64::from(item.scalar.size()) * k as i64);
-            let base = self.t.offset(&address.place.base, &element);
-            let places = self.t.value(format_args!("getelementptr i8, ptr {base}, <32 x i64> {offsets}"));
-            self.t.line(format_args!(
-                "call void @llvm.masked.scatter.{suffix}.v32p0({ty} {value}, <32 x ptr> {places}, i32 1, {MASK} {mask})"
-            ));
-        }
-        if !ok.is_text("true") {
-            self.t.branch(join);
-            self.t.label(slow);
-            self.store_slowly(address, item, &values);
-        }
-        self.t.label(join);
     }
 
     // --- pointers whose allocation differs between lanes
@@ -871,8 +868,7 @@ impl Emitter<'_, '_> {
         self.t.store(MASK, &rest, &left_slot, 8);
         self.mask = Mask::Some(own.clone());
         let (place, _) = if private { self.decode_local(&code) } else { self.decode(&code) };
-        let address =
-            Address { place, offset: Lane::Varying(offsets), value: None, extra: 0, site: 0 };
+        let address = Address { place, offset: Lane::Varying(offsets), value: None, extra: 0, site: 0 };
         let loaded = access(self, address);
         for (lane, result) in loaded.iter().zip(&results) {
             let new = lane.vector(&mut self.t, element);

@@ -27,6 +27,7 @@ mod private;
 mod pure;
 mod query;
 mod scalar_tests;
+mod scattered;
 mod simd;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,6 +128,8 @@ pub(super) struct Emitter<'a, 'm> {
     region_slot: Option<Opd>,
     /// Labels of group-level constructs around the position.
     group_labels: Vec<group::GroupLabel>,
+    /// What slow paths need, once needed.
+    slow: Option<memory::SlowBuffers>,
     /// Scalar tests of masks: whether any, and whether all lanes are on.
     mask_tests: BTreeMap<u32, (Opd, Opd)>,
 }
@@ -324,7 +327,9 @@ impl Emitter<'_, '_> {
             Op::Store { ptr, value, align, .. } => self.store(inst, *ptr, *value, *align),
             Op::MemCopy { dst, src, size, align } => self.copy(inst, *dst, *src, *size, *align),
             Op::MemZero { dst, size, align } => self.clear(inst, *dst, *size, *align),
-            Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => self.atomic(inst),
+            Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
+                self.atomic(inst)
+            }
             Op::Fence => self.t.line("fence seq_cst"),
             Op::Simd(op, args) => {
                 let result = data.result.expect("a SIMD operation has a result");

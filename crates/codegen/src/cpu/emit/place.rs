@@ -79,13 +79,15 @@ impl Emitter<'_, '_> {
     fn argument_place(&mut self, index: usize) -> (Opd, Opd) {
         let kernel = self.shared.kernel;
         let argument = &kernel.args[index];
-        let earlier = kernel.args[..index].iter().filter(|a| a.enabled && a.kind == argument.kind).count() as i64;
+        let earlier =
+            kernel.args[..index].iter().filter(|a| a.enabled && a.kind == argument.kind).count() as i64;
         let field = if argument.kind == ArgKind::Buffer { LAUNCH_BUFFERS } else { LAUNCH_SLOTS };
         let launch = self.group.launch.clone();
         let t = &mut self.t;
         let field = t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {field}"));
         let table = t.entry_value(format_args!("load ptr, ptr {field}, align 8, !invariant.load !1"));
-        let entry = t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {}", earlier * TABLE_ENTRY));
+        let entry =
+            t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {}", earlier * TABLE_ENTRY));
         let second = t.entry_value(format_args!("getelementptr i8, ptr {entry}, i64 8"));
         let len = t.entry_value(format_args!("load i64, ptr {second}, align 8, !invariant.load !1"));
         if argument.kind == ArgKind::Buffer {
@@ -108,10 +110,7 @@ impl Emitter<'_, '_> {
             return limit.clone();
         }
         let (len, less) = (&place.len, bytes - 1);
-        let texts = [
-            format!("icmp uge i64 {len}, {bytes}"),
-            format!("sub i64 {len}, {less}"),
-        ];
+        let texts = [format!("icmp uge i64 {len}, {bytes}"), format!("sub i64 {len}, {less}")];
         if known {
             let fits = self.t.entry_value(&texts[0]);
             let room = self.t.entry_value(&texts[1]);
@@ -230,7 +229,8 @@ impl Emitter<'_, '_> {
     /// Allocation and offset of one encoded pointer to memory that lanes share.
     pub(super) fn decode(&mut self, code: &Opd) -> (Place, Opd) {
         let table = self.table();
-        let count = 1 + self.shared.kernel.args.len()
+        let count = 1
+            + self.shared.kernel.args.len()
             + self.shared.module.threadgroup_vars.len()
             + self.shared.module.globals.len();
         let number = self.t.value(format_args!("lshr i64 {code}, 48"));
@@ -272,7 +272,13 @@ impl Emitter<'_, '_> {
     // --- comparisons
 
     /// Compares addresses; `lane` as in the elementwise operations.
-    pub(super) fn compare_pointers(&mut self, inst: Inst, op: CmpOp, width: Width, lane: Option<usize>) -> Opd {
+    pub(super) fn compare_pointers(
+        &mut self,
+        inst: Inst,
+        op: CmpOp,
+        width: Width,
+        lane: Option<usize>,
+    ) -> Opd {
         let Op::Compare(_, a, b) = self.facts.function.inst(inst).op else { return Opd::bool(false) };
         let x = self.address_bits(a, width, lane);
         let y = self.address_bits(b, width, lane);

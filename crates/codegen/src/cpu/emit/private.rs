@@ -49,9 +49,13 @@ impl Emitter<'_, '_> {
             let address = Address { place, offset: Lane::uniform(offset), value: None, extra, site };
             return Spot { address, unit: 1 };
         }
-        let unit = self.facts.storage.array_at(pointer).map_or(1, |array| self.facts.storage.arrays[array].unit);
+        let unit =
+            self.facts.storage.array_at(pointer).map_or(1, |array| self.facts.storage.arrays[array].unit);
         let place = self.place(root);
-        Spot { address: Address { place, offset: self.lane(pointer, 0), value: Some(pointer), extra, site }, unit }
+        Spot {
+            address: Address { place, offset: self.lane(pointer, 0), value: Some(pointer), extra, site },
+            unit,
+        }
     }
 
     pub(super) fn load_private(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item) -> Vec<Lane> {
@@ -67,7 +71,14 @@ impl Emitter<'_, '_> {
         self.load_spot(&spot, item)
     }
 
-    pub(super) fn store_private(&mut self, inst: Inst, pointer: Value, extra: i64, item: Item, lanes: &[Lane]) {
+    pub(super) fn store_private(
+        &mut self,
+        inst: Inst,
+        pointer: Value,
+        extra: i64,
+        item: Item,
+        lanes: &[Lane],
+    ) {
         let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
         if self.is_scattered(pointer) {
             let codes = self.vector(pointer, 0);
@@ -119,8 +130,7 @@ impl Emitter<'_, '_> {
             self.t.branch_likely(&fine, join, report);
             self.t.label(report);
             self.need(Helper::Check);
-            let arguments = self.slow_arguments(&spot.address, &offsets, item.bytes(), 0);
-            self.t.value(format_args!("call i32 @am.check({arguments})"));
+            self.call_slow("am.check", &spot.address, &offsets, item.bytes(), 0);
             self.t.label(join);
         }
         let safe = self.t.select(MASK, &good, &lanes_type("i64"), &offsets, &Opd::text("zeroinitializer"));
@@ -195,7 +205,13 @@ impl Emitter<'_, '_> {
                 let raw = self.t.value(format_args!(
                     "call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offset})"
                 ));
-                loaded.push(super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), element, &raw));
+                loaded.push(super::cast::reinterpret(
+                    &mut self.t,
+                    Width::All,
+                    &format!("i{bits}"),
+                    element,
+                    &raw,
+                ));
             }
         }
         if scalar == Scalar::Bool {
@@ -275,12 +291,14 @@ impl Emitter<'_, '_> {
             self.need(Helper::Store(bits));
             let int = format!("i{bits}");
             let raw = super::cast::reinterpret(&mut self.t, Width::All, element, &int, new);
-            let active = self.t.value(format_args!("bitcast {MASK} {good} to i32"));
-            self.t.line(format_args!(
-                "call void @am.store.{bits}(<32 x {int}> {raw}, <32 x i64> {offset}, ptr {at}, i64 {}, i64 1, i64 0, \
-i32 {active}, ptr null, i32 0, i64 0, i32 0)",
-                i64::MAX
-            ));
+            let slow = self.slow_buffers();
+            self.t.store(&lanes_type(&int), &raw, &slow.values, 64);
+            let place = super::place::Place { base: at, len: Opd::Int(i64::MAX), root: Root::Many };
+            let address =
+                Address { place, offset: Lane::Varying(offset.clone()), value: None, extra: 0, site: 0 };
+            let outer = std::mem::replace(&mut self.mask, Mask::Some(good.clone()));
+            self.call_slow(&format!("am.store.{bits}"), &address, offset, 1, 0);
+            self.mask = outer;
         }
     }
 }

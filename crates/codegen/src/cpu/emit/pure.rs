@@ -195,7 +195,8 @@ impl Emitter<'_, '_> {
         let from = self.scalar(a);
         let element = scalar_type(from);
         let Lane::Laned { bases, shape, .. } = self.lane(a, k) else { return Opd::bool(false) };
-        let bound = if self.function().ty(a).lanes() == 1 { upper_bound(self.facts.function, a) } else { u64::MAX };
+        let bound =
+            if self.function().ty(a).lanes() == 1 { upper_bound(self.facts.function, a) } else { u64::MAX };
         if !transfer::may_wrap(op, from, &shape, bound) {
             return Opd::bool(true);
         }
@@ -276,7 +277,8 @@ impl Emitter<'_, '_> {
             let ints = width.of("i32");
             let here = self.t.value(format_args!("icmp eq {ints} {index}, {}", width.int("i32", k as i64)));
             let other = self.operand(width, a, k);
-            chosen = self.t.value(format_args!("select {} {here}, {ty} {other}, {ty} {chosen}", width.of("i1")));
+            chosen =
+                self.t.value(format_args!("select {} {here}, {ty} {other}, {ty} {chosen}", width.of("i1")));
         }
         self.wrap(width, chosen)
     }
@@ -325,7 +327,8 @@ impl Emitter<'_, '_> {
 
     fn select_pointer(&mut self, c: Value, a: Value, b: Value, result: Value) -> Lane {
         let many = self.facts.storage.pointer(result).root == Root::Many;
-        let own = |this: &mut Self, value: Value| if many { this.encoded(value) } else { this.lane(value, 0) };
+        let own =
+            |this: &mut Self, value: Value| if many { this.encoded(value) } else { this.lane(value, 0) };
         let (x, y) = (own(self, a), own(self, b));
         match self.shape(result, 0) {
             Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
@@ -362,12 +365,13 @@ impl Emitter<'_, '_> {
         let zero = Opd::text("zeroinitializer");
         let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return zero };
         match &function.inst(inst).op {
-            Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl, ..) | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => {
-                self.elementwise(inst, k, Width::All, None)
-            }
+            Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl, ..)
+            | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => self.elementwise(inst, k, Width::All, None),
             Op::Cast(CastOp::IntToPtr | CastOp::Bitcast, a) => self.vector(*a, k),
             Op::Cast(CastOp::PtrToInt, a) => self.encoded_vector(*a),
-            Op::PtrAdd { base, index, scale, offset } => self.pointer_sum_vector(*base, *index, *scale, *offset),
+            Op::PtrAdd { base, index, scale, offset } => {
+                self.pointer_sum_vector(*base, *index, *scale, *offset)
+            }
             Op::Splat(a) => self.vector(*a, 0),
             Op::Select(c, a, b) => {
                 let yes = self.shape(*c, 0).lanes().and_then(Lanes::constant) == Some(1);
@@ -375,7 +379,11 @@ impl Emitter<'_, '_> {
             }
             Op::Extract(a, c) => self.vector(*a, usize::from(*c)),
             Op::Insert(a, c, s) => {
-                if usize::from(*c) == k { self.vector(*s, 0) } else { self.vector(*a, k) }
+                if usize::from(*c) == k {
+                    self.vector(*s, 0)
+                } else {
+                    self.vector(*a, k)
+                }
             }
             Op::Shuffle(a, b, picks) => {
                 let n = usize::from(function.ty(*a).lanes());

@@ -37,10 +37,16 @@ impl Emitter<'_, '_> {
                 self.laned(base, result)
             }
             Query::SimdgroupIndexInThreadgroup => Lane::uniform(self.simdgroup.clone()),
-            Query::ThreadgroupPositionInGrid(axis) => Lane::uniform(self.group.position[axis_of(axis)].clone()),
+            Query::ThreadgroupPositionInGrid(axis) => {
+                Lane::uniform(self.group.position[axis_of(axis)].clone())
+            }
             Query::ThreadsPerThreadgroup(axis) => Lane::uniform(self.group.size[axis_of(axis)].clone()),
-            Query::ThreadsPerGrid(axis) => Lane::uniform(self.launch_field(LAUNCH_GRID_THREADS, axis_of(axis))),
-            Query::ThreadgroupsPerGrid(axis) => Lane::uniform(self.launch_field(LAUNCH_GROUPS, axis_of(axis))),
+            Query::ThreadsPerGrid(axis) => {
+                Lane::uniform(self.launch_field(LAUNCH_GRID_THREADS, axis_of(axis)))
+            }
+            Query::ThreadgroupsPerGrid(axis) => {
+                Lane::uniform(self.launch_field(LAUNCH_GROUPS, axis_of(axis)))
+            }
             Query::DispatchThreadsPerThreadgroup(axis) => Lane::uniform(self.full_size(axis_of(axis))),
             Query::SimdgroupsPerThreadgroup => Lane::uniform(self.group.simdgroups.clone()),
             Query::DispatchSimdgroupsPerThreadgroup => {
@@ -70,7 +76,9 @@ impl Emitter<'_, '_> {
     /// A number of the launch table, loaded in the entry block.
     fn launch_field(&mut self, field: i64, axis: usize) -> Opd {
         let launch = self.group.launch.clone();
-        let at = self.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {}", field + 4 * axis as i64));
+        let at = self
+            .t
+            .entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {}", field + 4 * axis as i64));
         self.t.entry_value(format_args!("load i32, ptr {at}, align 4, !invariant.load !1"))
     }
 

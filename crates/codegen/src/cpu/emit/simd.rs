@@ -59,7 +59,9 @@ impl Combine {
             Self::Math(MathFn::FMin) if fast => float(0x7F80_0000, 0x7C00, 0x7F80),
             Self::Math(MathFn::FMax) if fast => float(0xFF80_0000, 0xFC00, 0xFF80),
             Self::Math(_) => float(0x7FC0_0000, 0x7E00, 0x7FC0),
-            Self::Binary(op) if scalar == Scalar::Bool => Opd::bool(matches!(op, BinOp::And | BinOp::UMin | BinOp::Mul)),
+            Self::Binary(op) if scalar == Scalar::Bool => {
+                Opd::bool(matches!(op, BinOp::And | BinOp::UMin | BinOp::Mul))
+            }
             Self::Binary(BinOp::Mul) => Opd::Int(1),
             Self::Binary(BinOp::UMin | BinOp::And) => Opd::Int(-1),
             Self::Binary(BinOp::SMin) => Opd::Int(i64::MAX >> (64 - bits)),
@@ -123,7 +125,9 @@ impl Emitter<'_, '_> {
             }
             (SimdOp::Any | SimdOp::All | SimdOp::Ballot, None) => self.vote(op, value),
             (SimdOp::BroadcastFirst | SimdOp::Broadcast, None) => self.broadcast(op, args, k),
-            (SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown, None) => self.shuffle_and_fill(op, args, k),
+            (SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown, None) => {
+                self.shuffle_and_fill(op, args, k)
+            }
             _ => self.shuffle_lanes(op, args, k),
         }
     }
@@ -146,7 +150,15 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn combined(&mut self, combine: Combine, scalar: Scalar, fp: FpMode, width: Width, a: &Opd, b: &Opd) -> Opd {
+    fn combined(
+        &mut self,
+        combine: Combine,
+        scalar: Scalar,
+        fp: FpMode,
+        width: Width,
+        a: &Opd,
+        b: &Opd,
+    ) -> Opd {
         match combine {
             Combine::Binary(op) => {
                 // Reassociating inside one step means nothing, but flags would let LLVM reorder steps.
@@ -157,7 +169,15 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn math_call(&mut self, function: MathFn, scalar: Scalar, fp: FpMode, width: Width, a: &Opd, b: &Opd) -> Opd {
+    fn math_call(
+        &mut self,
+        function: MathFn,
+        scalar: Scalar,
+        fp: FpMode,
+        width: Width,
+        a: &Opd,
+        b: &Opd,
+    ) -> Opd {
         let name = self.shared.library.require(function, scalar, fp, width.count() as u32).to_owned();
         let outside = scalar_type(scalar);
         let x = super::cast::reinterpret(&mut self.t, width, scalar_type(scalar), outside, a);
@@ -251,7 +271,11 @@ impl Emitter<'_, '_> {
             let own = self.t.value(format_args!("extractelement {ty} {vector}, i64 {lane}"));
             let active = self.t.value(format_args!("extractelement {MASK} {mask}, i64 {lane}"));
             let inclusive = self.combined(combine, scalar, FpMode::Safe, Width::One, &before, &own);
-            let out = if exclusive { self.t.select("i1", &seen, element, &before, &start) } else { inclusive.clone() };
+            let out = if exclusive {
+                self.t.select("i1", &seen, element, &before, &start)
+            } else {
+                inclusive.clone()
+            };
             result = self.t.value(format_args!("insertelement {ty} {result}, {element} {out}, i64 {lane}"));
             before = self.t.select("i1", &active, element, &inclusive, &before);
             seen = self.t.value(format_args!("or i1 {seen}, {active}"));
@@ -316,7 +340,8 @@ impl Emitter<'_, '_> {
         }
         let vector = self.vector(value, k);
         if let Some(known) = self.known_lanes(args[1]) {
-            let picks: Vec<_> = (0..LANES).map(|lane| Some(source_lane(op, lane, known.at(lane) as u32))).collect();
+            let picks: Vec<_> =
+                (0..LANES).map(|lane| Some(source_lane(op, lane, known.at(lane) as u32))).collect();
             return Lane::Varying(self.t.shuffle(element, LANES, &vector, &Opd::text("poison"), &picks));
         }
         let operand = self.vector(args[1], 0);

@@ -418,9 +418,9 @@ impl Pass<'_> {
                 };
                 vec![transfer::select(&of(*c)[0], &own(*a), &own(*b))]
             }
-            Op::Select(c, a, b) => {
-                each(&|k| transfer::select(&of(*c)[if of(*c).len() == 1 { 0 } else { k }], &of(*a)[k], &of(*b)[k]))
-            }
+            Op::Select(c, a, b) => each(&|k| {
+                transfer::select(&of(*c)[if of(*c).len() == 1 { 0 } else { k }], &of(*a)[k], &of(*b)[k])
+            }),
             Op::Cast(op, a) => self.cast(*op, *a, ty),
             Op::Math(_, args) => each(&|k| all_uniform(args.iter().map(|&arg| &of(arg)[k]))),
             Op::Splat(a) => vec![of(*a)[0].clone(); count],
@@ -436,8 +436,12 @@ impl Pass<'_> {
                 shapes
             }
             Op::ExtractDynamic(a, index) => vec![all_uniform(of(*a).iter().chain(of(*index)))],
-            Op::InsertDynamic(a, index, s) => each(&|k| all_uniform([&of(*a)[k], &of(*index)[0], &of(*s)[0]])),
-            Op::PtrAdd { base, index, scale, offset } => vec![self.pointer_sum(*base, *index, *scale, *offset)],
+            Op::InsertDynamic(a, index, s) => {
+                each(&|k| all_uniform([&of(*a)[k], &of(*index)[0], &of(*s)[0]]))
+            }
+            Op::PtrAdd { base, index, scale, offset } => {
+                vec![self.pointer_sum(*base, *index, *scale, *offset)]
+            }
             Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
                 vec![Shape::Lanes(Lanes::known([0; LANES]))]
             }
@@ -464,7 +468,8 @@ impl Pass<'_> {
             (CastOp::PtrToInt, ..) if !many => vec![encoded(&shapes[0])],
             (CastOp::PtrToInt | CastOp::IntToPtr, ..) => vec![shapes[0].clone()],
             (CastOp::Bitcast, Some(from), Some(to_scalar)) => {
-                if from == to_scalar || from.is_int() && to_scalar.is_int() && from.size() == to_scalar.size() {
+                if from == to_scalar || from.is_int() && to_scalar.is_int() && from.size() == to_scalar.size()
+                {
                     return shapes.clone();
                 }
                 vec![all_uniform(shapes); usize::from(to.lanes())]

@@ -108,7 +108,9 @@ pub(in crate::cpu) fn query_shape(geometry: Geometry, query: Query) -> Shape {
         Query::ThreadIndexInQuadgroup => Lanes::known(lane_pattern(|lane| lane % 4)),
         Query::QuadgroupIndexInThreadgroup => Lanes::based(lane_pattern(|lane| lane / 4), 3),
         Query::ThreadIndexInThreadgroup => return position_shape(geometry, &linear()),
-        Query::ThreadPositionInThreadgroup(axis) => return position_shape(geometry, &geometry.position(axis)),
+        Query::ThreadPositionInThreadgroup(axis) => {
+            return position_shape(geometry, &geometry.position(axis));
+        }
         Query::ThreadPositionInGrid(axis) => {
             let position = position_shape(geometry, &geometry.position(axis));
             let size = geometry.size().map_or(1, |size| size[usize::from(axis.min(2))]);
@@ -173,7 +175,9 @@ mod tests {
 
     #[test]
     fn every_position_agrees_with_division() {
-        for size in [[256, 1, 1], [16, 16, 1], [8, 8, 4], [64, 2, 1], [4, 3, 5], [1, 1, 64], [33, 1, 1], [2, 2, 16]] {
+        for size in
+            [[256, 1, 1], [16, 16, 1], [8, 8, 4], [64, 2, 1], [4, 3, 5], [1, 1, 64], [33, 1, 1], [2, 2, 16]]
+        {
             let geometry = Geometry::Full(size);
             let threads: u32 = size.iter().product();
             for first in (0..threads).step_by(LANES) {

@@ -54,14 +54,24 @@ fn uniform_of(a: &Lanes, b: &Lanes, align: u32) -> Lanes {
 
 /// The rule and the shape of `op` on operands of type `scalar`. `bounded` tells whether the first
 /// operand is known not to be negative as a signed number.
-pub(in crate::cpu) fn binary(op: BinOp, scalar: Scalar, a: &Shape, b: &Shape, bounded: bool) -> (Rule, Shape) {
+pub(in crate::cpu) fn binary(
+    op: BinOp,
+    scalar: Scalar,
+    a: &Shape,
+    b: &Shape,
+    bounded: bool,
+) -> (Rule, Shape) {
     let (Shape::Lanes(a), Shape::Lanes(b)) = (a, b) else {
         let bottom = *a == Shape::Bottom || *b == Shape::Bottom;
         return (Rule::None, if bottom { Shape::Bottom } else { Shape::Varying });
     };
     if !scalar.is_int() {
         let both = a.is_uniform() && b.is_uniform();
-        return if both { (Rule::Scalar, Shape::Lanes(uniform_of(a, b, 0))) } else { (Rule::None, Shape::Varying) };
+        return if both {
+            (Rule::Scalar, Shape::Lanes(uniform_of(a, b, 0)))
+        } else {
+            (Rule::None, Shape::Varying)
+        };
     }
     if a.absolute && b.absolute {
         let value = |lane| eval::eval_binary(op, scalar, bits(scalar, a.at(lane)), bits(scalar, b.at(lane)));
@@ -103,7 +113,9 @@ fn linear(
         BinOp::Mul => product(scalar, a, b),
         _ if conditional => (Rule::None, None),
         BinOp::Shl => match b.constant() {
-            Some(c) if (0..i64::from(scalar.bits().min(32))).contains(&c) => product(scalar, a, &Lanes::known([1 << c; LANES])),
+            Some(c) if (0..i64::from(scalar.bits().min(32))).contains(&c) => {
+                product(scalar, a, &Lanes::known([1 << c; LANES]))
+            }
             _ => (Rule::None, None),
         },
         BinOp::LShr | BinOp::UDiv => shift_right(op, scalar, a, b),

@@ -1,0 +1,156 @@
+//! Accesses whose places only the run shows: gathers and scatters.
+//!
+//! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet most of
+//! the time neighbouring lanes access neighbouring places. So a run-time test comes first: if all lanes are
+//! on and side by side, one vector access does.
+
+use super::helpers::Helper;
+use super::lane::{Lane, Width};
+use super::memory::{Address, Item};
+use super::place::Place;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, mangle};
+
+impl Emitter<'_, '_> {
+    /// Whether all lanes are on and each accesses the place right behind the lane before.
+    fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
+        let first = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
+        let base = self.t.splat("i64", &first);
+        let steps: Vec<String> =
+            (0..LANES as i64).map(|lane| format!("i64 {}", lane * item.bytes())).collect();
+        let ramp = self.t.value(format_args!("add <32 x i64> {base}, <{}>", steps.join(", ")));
+        let same = Mask::Some(self.t.value(format_args!("icmp eq <32 x i64> {offsets}, {ramp}")));
+        let same = self.mask_bits(&same);
+        let mask = self.mask.clone();
+        let on = self.mask_bits(&mask);
+        let both = self.t.value(format_args!("and i32 {same}, {on}"));
+        self.t.icmp("eq", "i32", &both, &Opd::Int(-1))
+    }
+
+    pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        let offsets = self.offsets_with_extra(address);
+        let (ok, limit) = self.lanes_in_bounds(address, &offsets, item.bytes());
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        // Lanes that are off load from the start: some lane is on and in bounds, so it exists.
+        let _ = limit;
+        let safe = match self.mask.clone() {
+            Mask::All => offsets.clone(),
+            Mask::Some(mask) => self.t.value(format_args!(
+                "select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"
+            )),
+        };
+        let loaded = match item.count {
+            1 => vec![self.adjacent_or_gathered(&address.place, &safe, item)],
+            count => (0..count).map(|k| self.gather(&address.place, &safe, item, k)).collect(),
+        };
+        let from = self.t.current();
+        if ok.is_text("true") {
+            return loaded.into_iter().map(Lane::Varying).collect();
+        }
+        self.t.branch(join);
+        self.t.label(slow);
+        let careful = self.load_slowly(address, item);
+        let slow_from = self.t.current();
+        self.t.label(join);
+        let ty = Width::All.ty(item.scalar);
+        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
+        loaded.iter().zip(&careful).map(merge).collect()
+    }
+
+    fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
+        let bits = item.bits();
+        let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+        self.need(Helper::Gather(bits));
+        let raw = self
+            .t
+            .value(format_args!("call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offsets})"));
+        let raw =
+            super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
+        self.from_memory(Width::All, item, raw)
+    }
+
+    /// One vector load where the lanes turn out to be side by side.
+    fn adjacent_or_gathered(&mut self, place: &Place, offsets: &Opd, item: Item) -> Opd {
+        let adjacent = self.side_by_side(offsets, item);
+        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&adjacent, together, apart);
+        self.t.label(together);
+        let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
+        let at = self.t.offset(&place.base, &start);
+        let ty = lanes_type(item.memory_type());
+        let raw = self.t.value(format_args!("load {ty}, ptr {at}, align 1"));
+        let whole = self.from_memory(Width::All, item, raw);
+        let together_from = self.t.current();
+        self.t.branch(join);
+        self.t.label(apart);
+        let gathered = self.gather(place, offsets, item, 0);
+        let apart_from = self.t.current();
+        self.t.branch(join);
+        self.t.label(join);
+        let ty = Width::All.ty(item.scalar);
+        self.t.phi(&ty, &[(&whole, together_from), (&gathered, apart_from)])
+    }
+
+    pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        let values = self.stored_vectors(item, lanes);
+        let direct = self.shared.options.features.avx512 && item.bits() >= 32;
+        if !direct {
+            return self.store_slowly(address, item, &values);
+        }
+        let offsets = self.offsets_with_extra(address);
+        let (ok, _) = self.lanes_in_bounds(address, &offsets, item.bytes());
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        let scattered = self.adjacent_store(address, item, &values, &offsets);
+        let mask = self.mask.operand();
+        let ty = lanes_type(item.memory_type());
+        let suffix = mangle(&ty);
+        self.t.declare(format!(
+            "declare void @llvm.masked.scatter.{suffix}.v32p0({ty}, <32 x ptr>, i32, {MASK})"
+        ));
+        for (k, value) in values.iter().enumerate() {
+            let element = Opd::Int(i64::from(item.scalar.size()) * k as i64);
+            let base = self.t.offset(&address.place.base, &element);
+            let places = self.t.value(format_args!("getelementptr i8, ptr {base}, <32 x i64> {offsets}"));
+            self.t.line(format_args!(
+                "call void @llvm.masked.scatter.{suffix}.v32p0({ty} {value}, <32 x ptr> {places}, i32 1, {MASK} {mask})"
+            ));
+        }
+        if let Some(stored) = scattered {
+            self.t.branch(stored);
+            self.t.label(stored);
+        }
+        if !ok.is_text("true") {
+            self.t.branch(join);
+            self.t.label(slow);
+            self.store_slowly(address, item, &values);
+        }
+        self.t.label(join);
+    }
+
+    /// One vector store where the lanes turn out to be side by side. The current block is then the one
+    /// for lanes apart; both go on at the block returned.
+    fn adjacent_store(
+        &mut self,
+        address: &Address,
+        item: Item,
+        values: &[Opd],
+        offsets: &Opd,
+    ) -> Option<BlockName> {
+        let [value] = values else { return None };
+        let adjacent = self.side_by_side(offsets, item);
+        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&adjacent, together, apart);
+        self.t.label(together);
+        let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
+        let at = self.t.offset(&address.place.base, &start);
+        let ty = lanes_type(item.memory_type());
+        self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1"));
+        self.t.branch(join);
+        self.t.label(apart);
+        Some(join)
+    }
+}
