@@ -8,7 +8,7 @@
 use thiserror::Error;
 
 use super::compact::compact;
-use super::returns::{Outcome, Prepared, prepare};
+use super::returns::{Outcome, Prepared, prepare, prepare_tail};
 use super::substitution::Substitution;
 use crate::analysis::{nesting, used_functions};
 use crate::{
@@ -47,7 +47,7 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
         roots.extend(kernel.args.iter().filter_map(|arg| arg.enabled_by));
     }
     let order = used_functions(module, &roots);
-    let mut prepared: Vec<Option<Prepared>> = module.functions.iter().map(|_| None).collect();
+    let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
     let called = called_functions(module, &order);
     let mut total = 0;
     for &id in &order {
@@ -62,7 +62,7 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
             return Err(InlineError::TooDeep { function: function.name });
         }
         if called[id.index()] {
-            prepared[id.index()] = Some(prepare(function.clone()));
+            prepared[id.index()] = Some(Callee::new(&function));
         }
         module.functions[id.index()] = function;
     }
@@ -103,14 +103,40 @@ fn keep_functions(module: &mut Module, roots: &[FuncId]) {
     }
 }
 
-fn inline_into(function: &mut Function, prepared: &[Option<Prepared>]) -> Result<(), InlineError> {
+/// A function as its callers copy it.
+struct Callee {
+    prepared: Prepared,
+    /// As the last thing that a caller without a result does: then the callee's returns are the
+    /// caller's, and stay. Only worth it where a barrier follows: threads that have returned from a
+    /// kernel need not reach it, threads that wait in the other branch of an `if` would.
+    tail: Option<Prepared>,
+}
+
+impl Callee {
+    fn new(function: &Function) -> Self {
+        let has_barrier = function.insts.iter().any(|data| matches!(data.op, Op::Barrier(_)));
+        let tail = (has_barrier && function.ret.is_none()).then(|| prepare_tail(function.clone()));
+        Self { prepared: prepare(function.clone()), tail }
+    }
+}
+
+/// Whether nothing but a return follows an instruction of the function's body.
+fn is_tail(function: &Function, body: &[Inst], at: usize) -> bool {
+    match &body[at + 1..] {
+        [] => true,
+        [last] => matches!(function.inst(*last).op, Op::Return(None)),
+        _ => false,
+    }
+}
+
+fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(), InlineError> {
     let mut substitution = Substitution::default();
     let has_call = function.insts.iter().any(|data| matches!(data.op, Op::Call(..)));
     if has_call {
         for block in 0..function.blocks.len() {
             let insts = std::mem::take(&mut function.blocks[block].insts);
             let mut out = Vec::with_capacity(insts.len());
-            for inst in insts {
+            for (at, &inst) in insts.iter().enumerate() {
                 let data = function.inst(inst);
                 let Op::Call(callee, args) = &data.op else {
                     out.push(inst);
@@ -118,7 +144,14 @@ fn inline_into(function: &mut Function, prepared: &[Option<Prepared>]) -> Result
                 };
                 let (callee, args, result) = (*callee, args.clone(), data.result);
                 let callee = prepared[callee.index()].as_ref().expect("callees are prepared before callers");
-                let copied = Copier::new(function, callee, &args, inst).run(&mut out);
+                let in_tail =
+                    function.ret.is_none() && block == function.body.index() && is_tail(function, &insts, at);
+                if let (true, Some(tail)) = (in_tail, &callee.tail) {
+                    // A return of the caller behind it would be a second terminator.
+                    Copier::new(function, tail, &args, inst).run(&mut out);
+                    break;
+                }
+                let copied = Copier::new(function, &callee.prepared, &args, inst).run(&mut out);
                 if let (Some(result), Some(copied)) = (result, copied) {
                     substitution.replace(result, copied);
                 }

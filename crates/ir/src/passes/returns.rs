@@ -40,6 +40,12 @@ fn unstarted(function: &Function) -> Vec<Local> {
     (0u32..).map(Local).zip(started).filter(|(_, started)| !started).map(|(local, _)| local).collect()
 }
 
+/// Leaves the returns of a function without calls and result as they are.
+pub(super) fn prepare_tail(function: Function) -> Prepared {
+    let unstarted = unstarted(&function);
+    Prepared { function, scope: None, outcome: Outcome::Nothing, unstarted }
+}
+
 /// Prepares a function without calls.
 pub(super) fn prepare(mut function: Function) -> Prepared {
     let body = function.body;
