@@ -131,7 +131,7 @@ impl Rng {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -141,7 +141,7 @@ impl Rng {
 
     /// In [0, 1).
     pub(crate) fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u64 << 24) as f32
+        (self.bits() >> 40) as f32 / (1u64 << 24) as f32
     }
 
     pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
@@ -150,7 +150,12 @@ impl Rng {
 }
 
 /// The greatest relative deviation of `got` from `expected`, with an absolute floor.
-pub(crate) fn compare(got: &[f32], expected: impl Iterator<Item = f64>, floor: f64, tolerance: f64) -> Verdict {
+pub(crate) fn compare(
+    got: &[f32],
+    expected: impl Iterator<Item = f64>,
+    floor: f64,
+    tolerance: f64,
+) -> Verdict {
     let worst = got
         .iter()
         .zip(expected)
@@ -159,7 +164,10 @@ pub(crate) fn compare(got: &[f32], expected: impl Iterator<Item = f64>, floor: f
             if error.is_nan() { f64::INFINITY } else { error }
         })
         .fold(0.0, f64::max);
-    Verdict { correct: worst <= tolerance, detail: format!("greatest relative error {worst:.1e}, allowed {tolerance:.0e}") }
+    Verdict {
+        correct: worst <= tolerance,
+        detail: format!("greatest relative error {worst:.1e}, allowed {tolerance:.0e}"),
+    }
 }
 
 /// All of `got` equal to `expected`.

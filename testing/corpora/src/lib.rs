@@ -1,1 +1,2 @@
 //! Nothing: this package only names dependencies.
+#![forbid(unsafe_code)]

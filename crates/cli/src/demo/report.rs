@@ -103,7 +103,11 @@ fn markdown(device: &Device, rows: &[Row], pictures: &[Picture], limits: &Limits
 /// Says where the report is.
 pub(super) fn closing(folder: &Path, written: std::io::Result<()>, took: Duration) {
     match written {
-        Ok(()) => println!("\nReport in {} ({:.1} s in all)", folder.join("report.md").display(), took.as_secs_f64()),
+        Ok(()) => println!(
+            "\nReport in {} ({:.1} s in all)",
+            folder.join("report.md").display(),
+            took.as_secs_f64()
+        ),
         Err(error) => println!("\nThe report could not be written to {}: {error}", folder.display()),
     }
 }

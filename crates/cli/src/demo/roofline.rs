@@ -44,16 +44,37 @@ pub(super) fn svg(rows: &[Row], limits: &Limits) -> String {
 fn axes(out: &mut String) {
     for decade in INTENSITY.0 as i32..=INTENSITY.1 as i32 {
         let at = x(10f64.powi(decade));
-        let _ = writeln!(out, "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{BOTTOM}\" stroke=\"#ddd\"/>");
-        let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"488\" text-anchor=\"middle\">{}</text>", 10f64.powi(decade));
+        let _ = writeln!(
+            out,
+            "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{BOTTOM}\" stroke=\"#ddd\"/>"
+        );
+        let _ = writeln!(
+            out,
+            "<text x=\"{at:.1}\" y=\"488\" text-anchor=\"middle\">{}</text>",
+            10f64.powi(decade)
+        );
     }
     for decade in RATE.0 as i32..=RATE.1 as i32 {
         let at = y(10f64.powi(decade));
-        let _ = writeln!(out, "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{RIGHT}\" y2=\"{at:.1}\" stroke=\"#ddd\"/>");
-        let _ = writeln!(out, "<text x=\"72\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", at + 4.0, 10f64.powi(decade));
+        let _ = writeln!(
+            out,
+            "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{RIGHT}\" y2=\"{at:.1}\" stroke=\"#ddd\"/>"
+        );
+        let _ = writeln!(
+            out,
+            "<text x=\"72\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            at + 4.0,
+            10f64.powi(decade)
+        );
     }
-    let _ = writeln!(out, "<text x=\"475\" y=\"512\" text-anchor=\"middle\">arithmetic intensity, flop per byte</text>");
-    let _ = writeln!(out, "<text transform=\"translate(22 250) rotate(-90)\" text-anchor=\"middle\">GFLOP/s</text>");
+    let _ = writeln!(
+        out,
+        "<text x=\"475\" y=\"512\" text-anchor=\"middle\">arithmetic intensity, flop per byte</text>"
+    );
+    let _ = writeln!(
+        out,
+        "<text transform=\"translate(22 250) rotate(-90)\" text-anchor=\"middle\">GFLOP/s</text>"
+    );
 }
 
 fn ceilings(out: &mut String, limits: &Limits) {
@@ -63,7 +84,11 @@ fn ceilings(out: &mut String, limits: &Limits) {
     let _ = writeln!(
         out,
         "<polyline fill=\"none\" stroke=\"#a33\" stroke-width=\"2\" points=\"{:.1},{:.1} {:.1},{:.1} {RIGHT},{:.1}\"/>",
-        x(first), y(first * bandwidth), x(ridge), y(peak), y(peak)
+        x(first),
+        y(first * bandwidth),
+        x(ridge),
+        y(peak),
+        y(peak)
     );
     let _ = writeln!(
         out,
@@ -79,5 +104,11 @@ fn point(out: &mut String, row: &Row) {
     let _ = writeln!(out, "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"5\" fill=\"#246\"/>");
     // Names stand on the side where there is room.
     let (dx, anchor) = if px > RIGHT - 120.0 { (-9.0, "end") } else { (9.0, "start") };
-    let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>", px + dx, py + 4.0, row.name);
+    let _ = writeln!(
+        out,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        px + dx,
+        py + 4.0,
+        row.name
+    );
 }

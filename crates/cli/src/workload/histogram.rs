@@ -26,7 +26,7 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
     // The sum of two uniform values: a triangle, so that bins differ.
     let values: Vec<u8> = (0..n)
         .map(|_| {
-            let bits = rng.next();
+            let bits = rng.bits();
             ((bits & 0x7f) + ((bits >> 8) & 0x7f)) as u8
         })
         .collect();

@@ -53,7 +53,8 @@ fn rows(out: &mut [u32], first: usize, side: usize, window: [f32; 4]) {
 impl Prepared for Mandelbrot {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
         let side = self.side as u32;
-        let launch = queue.launch(&self.pipeline).arg(&self.counts).arg([side, side]).arg(self.window).arg(LIMIT);
+        let launch =
+            queue.launch(&self.pipeline).arg(&self.counts).arg([side, side]).arg(self.window).arg(LIMIT);
         launch.threads((self.side, self.side)).group_size((32usize, 4usize)).submit()?.wait()?;
         Ok(())
     }
@@ -67,7 +68,8 @@ impl Prepared for Mandelbrot {
         let inside = |counts: &[u32]| counts.iter().filter(|&&count| count == LIMIT).count() as f64;
         let area = inside(&got) / inside(&self.scratch);
         let correct = share < 0.02 && (area - 1.0).abs() < 1e-3;
-        let detail = format!("{:.2} % of points differ (boundary), area {area:.5} of the reference's", share * 100.0);
+        let detail =
+            format!("{:.2} % of points differ (boundary), area {area:.5} of the reference's", share * 100.0);
         Ok(Verdict { correct, detail })
     }
 
@@ -95,7 +97,8 @@ impl Prepared for Mandelbrot {
                 return [8, 8, 24];
             }
             let t = (f64::from(count + 1).ln() / f64::from(LIMIT).ln()).clamp(0.0, 1.0);
-            let wave = |phase: f64| ((0.5 - 0.5 * ((t * 2.2 + phase) * std::f64::consts::TAU).cos()) * 255.0) as u8;
+            let wave =
+                |phase: f64| ((0.5 - 0.5 * ((t * 2.2 + phase) * std::f64::consts::TAU).cos()) * 255.0) as u8;
             [wave(0.0), wave(0.08), wave(0.2)]
         };
         let rgb = self.counts.read()?.into_iter().flat_map(colour).collect();

@@ -63,7 +63,9 @@ impl Prepared for Matmul {
         let got = self.buffers[2].read()?;
         let picks: Vec<usize> = (0..n * n).step_by(37).collect();
         let got: Vec<f32> = picks.iter().map(|&at| got[at]).collect();
-        let dot = |at: usize| (0..n).map(|k| f64::from(self.a[at / n * n + k]) * f64::from(self.b[k * n + at % n])).sum();
+        let dot = |at: usize| {
+            (0..n).map(|k| f64::from(self.a[at / n * n + k]) * f64::from(self.b[k * n + at % n])).sum()
+        };
         Ok(compare(&got, picks.iter().map(|&at| dot(at)), 1.0, 1e-5))
     }
 

@@ -49,7 +49,8 @@ fn axpy(x: &[f32], y: &mut [f32]) {
 impl Prepared for Saxpy {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
         let n = self.x.len();
-        let launch = queue.launch(&self.pipeline).arg(&self.device_x).arg(&self.device_y).arg(A).arg(n as u32);
+        let launch =
+            queue.launch(&self.pipeline).arg(&self.device_x).arg(&self.device_y).arg(A).arg(n as u32);
         launch.threads(n).group_size(256usize).submit()?.wait()?;
         Ok(())
     }

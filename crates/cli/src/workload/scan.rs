@@ -33,7 +33,7 @@ struct Scan {
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
     let n = if scale == Scale::Bench { 1 << 24 } else { 1 << 22 };
     let mut rng = Rng::new(5);
-    let values: Vec<u32> = (0..n).map(|_| (rng.next() & 0xff) as u32).collect();
+    let values: Vec<u32> = (0..n).map(|_| (rng.bits() & 0xff) as u32).collect();
     let mut levels = Vec::new();
     let mut source = device.buffer(&values)?;
     let mut count: usize = n;
@@ -99,8 +99,11 @@ impl Prepared for Scan {
 
     fn parallel(&mut self) {
         let chunk = 1 << 16;
-        let mut totals: Vec<u32> =
-            self.values.par_chunks(chunk).map(|part| part.iter().fold(0u32, |a, b| a.wrapping_add(*b))).collect();
+        let mut totals: Vec<u32> = self
+            .values
+            .par_chunks(chunk)
+            .map(|part| part.iter().fold(0u32, |a, b| a.wrapping_add(*b)))
+            .collect();
         let mut sum = 0u32;
         for total in &mut totals {
             let here = *total;

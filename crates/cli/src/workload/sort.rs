@@ -22,7 +22,7 @@ struct Sort {
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
     let n = if scale == Scale::Bench { 1 << 22 } else { 1 << 20 };
     let mut rng = Rng::new(7);
-    let keys: Vec<u32> = (0..n).map(|_| rng.next() as u32).collect();
+    let keys: Vec<u32> = (0..n).map(|_| rng.bits() as u32).collect();
     let target = device.buffer(&keys)?;
     Ok(Box::new(Sort { pipeline: library.pipeline("bitonic_step")?, scratch: keys.clone(), keys, target }))
 }
@@ -42,7 +42,8 @@ impl Prepared for Sort {
         while block <= n {
             let mut stride = block / 2;
             while stride > 0 {
-                let launch = queue.launch(&self.pipeline).arg(&self.target).arg(block as u32).arg(stride as u32);
+                let launch =
+                    queue.launch(&self.pipeline).arg(&self.target).arg(block as u32).arg(stride as u32);
                 last = Some(launch.threads(n / 2).group_size(256usize).submit()?);
                 stride /= 2;
             }

@@ -72,12 +72,12 @@ impl Parser<'_> {
             };
             self.advance();
             let mut namespace = None;
-            if self.eat(Punct::ColonColon) {
-                if let Some(word) = self.tokens.get(self.at).and_then(|token| token.word()) {
-                    self.advance();
-                    namespace = Some(name);
-                    name = word;
-                }
+            if self.eat(Punct::ColonColon)
+                && let Some(word) = self.tokens.get(self.at).and_then(|token| token.word())
+            {
+                self.advance();
+                namespace = Some(name);
+                name = word;
             }
             let args = if self.eat(Punct::LParen) { self.attribute_args() } else { Vec::new() };
             into.list.push(Attribute { namespace, name, args, span: self.since(start) });

@@ -156,10 +156,10 @@ impl Parser<'_> {
 
     fn template_arg(&mut self) -> Option<TemplateArg> {
         let ends = |p: &Self| p.is(Punct::Comma) || p.is_greater() || p.is(Punct::Ellipsis);
-        if self.may_start_type() {
-            if let Some(ty) = self.attempt(|p| p.type_id().filter(|_| ends(p))) {
-                return Some(TemplateArg::Type(self.pack_type(ty)));
-            }
+        if self.may_start_type()
+            && let Some(ty) = self.attempt(|p| p.type_id().filter(|_| ends(p)))
+        {
+            return Some(TemplateArg::Type(self.pack_type(ty)));
         }
         let expr = self.conditional_expr();
         if matches!(expr.kind, ExprKind::Error) {

@@ -160,13 +160,11 @@ impl Parser<'_> {
         {
             return expr;
         }
-        if self.may_start_type() {
-            // `float(x)`, `unsigned int(x)`, `typename T::type{…}`, `decltype(x)(y)`.
-            if let Some(specs) = self.attempt(|p| p.specifiers(false)) {
-                if let Some(ty) = specs.ty {
-                    return self.construction(ty);
-                }
-            }
+        // `float(x)`, `unsigned int(x)`, `typename T::type{…}`, `decltype(x)(y)`.
+        if self.may_start_type()
+            && let Some(ty) = self.attempt(|p| p.specifiers(false)).and_then(|specs| specs.ty)
+        {
+            return self.construction(ty);
         }
         match keyword {
             Kw::New | Kw::Delete | Kw::Throw | Kw::Typeid | Kw::DynamicCast => {
@@ -233,10 +231,12 @@ impl Parser<'_> {
         let start = self.span();
         if let TokenKind::Ident(name) = self.peek() {
             let text = name.as_str();
-            if text.starts_with("__is_") && self.next_is(1, Punct::LParen) && self.classify(name) == NameKind::Unknown {
-                if let Some(trait_expr) = self.attempt(|p| p.type_trait(name)) {
-                    return trait_expr;
-                }
+            let may_be_trait = text.starts_with("__is_") && self.next_is(1, Punct::LParen);
+            if may_be_trait
+                && self.classify(name) == NameKind::Unknown
+                && let Some(trait_expr) = self.attempt(|p| p.type_trait(name))
+            {
+                return trait_expr;
             }
         }
         let Some(parsed) = self.path(Expected::Value) else { return self.error_expr() };

@@ -140,9 +140,10 @@ impl Parser<'_> {
         loop {
             if self.at_attribute() {
                 self.attributes(&mut specs.attributes);
-            } else if self.qualifier(&mut quals) || (declares && self.declaration_word(&mut specs)) {
-                continue;
-            } else if kind.is_none() && self.type_word(&mut words) {
+            } else if self.qualifier(&mut quals)
+                || (declares && self.declaration_word(&mut specs))
+                || (kind.is_none() && self.type_word(&mut words))
+            {
                 continue;
             } else if kind.is_none() && !words.any() && self.at_type_specifier(&specs, declares) {
                 kind = Some(self.type_specifier(&mut specs)?);
