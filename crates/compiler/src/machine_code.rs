@@ -5,11 +5,16 @@ use std::sync::Arc;
 use anymetal_codegen::cpu::{self, AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind, FaultSite, KernelInfo};
 use anymetal_ir::{Kernel, Module};
-use anymetal_llvm::{CompileOptions, HostCpu, Llvm};
+use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel};
 
 use crate::error::CompileError;
 use crate::library::Specialisation;
+use crate::pipeline::check_size_for_machine_code;
 use crate::reflection::{ENTRY_SYMBOL, address_space};
+
+/// Checked accesses above which LLVM gets no time to optimise: its passes take time quadratic in them (13 s for
+/// 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
+const MOST_SITES_TO_OPTIMISE: usize = 1500;
 
 /// LLVM text for the prepared module's kernel.
 pub(crate) fn generate(
@@ -18,6 +23,7 @@ pub(crate) fn generate(
     specialisation: &Specialisation,
     comments: bool,
 ) -> Result<CpuCode, CompileError> {
+    check_size_for_machine_code(module, &kernel.name)?;
     let vector = HostCpu::detect().vector;
     let options = CpuOptions {
         checks: specialisation.checks,
@@ -53,6 +59,9 @@ pub(crate) fn through_llvm(
     code: &CpuCode,
     options: &CompileOptions,
 ) -> Result<Vec<u8>, CompileError> {
+    let too_many = code.fault_sites.len() > MOST_SITES_TO_OPTIMISE;
+    let opt = if too_many { OptLevel::O0 } else { options.opt };
+    let options = &CompileOptions { opt, ..options.clone() };
     let internal = |error: anymetal_llvm::CompileError| CompileError::Internal {
         stage: "LLVM",
         message: error.to_string(),

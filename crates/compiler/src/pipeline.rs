@@ -9,6 +9,12 @@ use crate::constants::{self, describe};
 use crate::error::CompileError;
 use crate::library::Specialisation;
 
+/// Instructions that a kernel may have before its calls are inlined. Real kernels have thousands; macros and
+/// unrolled sources make any number, and memory and time grow with it.
+const MOST_INSTRUCTIONS: usize = 500_000;
+/// Instructions that code is generated for. LLVM takes seconds well below that.
+const MOST_INSTRUCTIONS_TO_COMPILE: usize = 100_000;
+
 /// Specialises, inlines and optimises one kernel of a module that the front end just made.
 pub(crate) fn prepare(
     module: &Module,
@@ -20,6 +26,7 @@ pub(crate) fn prepare(
         stage: "front end",
         message: format!("the module for kernel `{kernel}` has no such kernel"),
     })?;
+    refuse_more_than(MOST_INSTRUCTIONS, &module, kernel)?;
     let values = constants::resolve(
         &specialisation.constants,
         &module,
@@ -31,6 +38,20 @@ pub(crate) fn prepare(
     optimise(&mut module);
     check(&module, "optimiser")?;
     Ok(module)
+}
+
+/// Refuses a prepared module that would occupy LLVM for minutes.
+pub(crate) fn check_size_for_machine_code(module: &Module, kernel: &str) -> Result<(), CompileError> {
+    refuse_more_than(MOST_INSTRUCTIONS_TO_COMPILE, module, kernel)
+}
+
+fn refuse_more_than(most: usize, module: &Module, kernel: &str) -> Result<(), CompileError> {
+    let count: usize = module.functions.iter().map(|function| function.insts.len()).sum();
+    if count <= most {
+        return Ok(());
+    }
+    let reason = format!("it has {count} instructions, the limit is {most}");
+    Err(CompileError::TooLarge { kernel: kernel.to_owned(), reason })
 }
 
 /// A stage that leaves a broken module has a bug.
