@@ -82,7 +82,7 @@ mod tests {
         let disabled = Note::NoLlvm(LlvmError::Disabled { value: "none".into() });
         notes.add(disabled.clone());
         notes.add(disabled.clone());
-        assert_eq!(notes.take(), [disabled.clone()]);
+        assert_eq!(notes.take(), std::slice::from_ref(&disabled));
         notes.add(disabled);
         assert_eq!(notes.take(), []);
     }

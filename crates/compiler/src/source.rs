@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn every_option_changes_the_key() {
         let base = || Source::from_text("a.metal", "kernel", SourceOptions::default());
-        let mut variants = vec![base(), base(), base(), base(), base(), base(), base()];
+        let mut variants = [base(), base(), base(), base(), base(), base(), base()];
         variants[1].name = "b.metal".into();
         variants[2].bytes.push(b' ');
         variants[3].folder = Some("/x".into());

@@ -51,7 +51,7 @@ mod tests {
             let worker = std::thread::spawn(|| panic!("number {}", 7));
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        let panic: Panic = outcome.map(|()| ()).expect_err("it panicked");
+        let panic: Panic = outcome.expect_err("it panicked");
         assert_eq!(panic.message, "number 7");
         assert!(panic.place.contains("panics.rs"), "{}", panic.place);
     }

@@ -19,7 +19,7 @@ fn collect(
     order: &mut Vec<Inst>,
 ) -> Result<(), CodegenError> {
     // One more than the verifier allows, so that what it accepted always passes.
-    let limit = MAX_NESTING as usize + 1;
+    let limit = MAX_NESTING + 1;
     if depth > limit {
         return Err(CodegenError::TooDeep { limit });
     }

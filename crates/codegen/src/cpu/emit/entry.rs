@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use anymetal_ir::{Kernel, Module, Op, Query};
 
 use super::group::Plan;
-use super::helpers::{DECLARATIONS, Helper};
+use super::out_of_line::{DECLARATIONS, Helper};
 use super::{Emitter, GroupValues, Mask, Shared};
 use crate::cpu::launch_abi::{
     FAULT_DECLARATION, LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP, WORKER_SCRATCH,

@@ -92,7 +92,7 @@ impl Plan {
         for inst in &function.insts {
             inst.op.for_each_operand(|operand| planner.plan.used[operand.index()] = true);
         }
-        planner.mark_escapes(function.body, &mut Vec::new());
+        planner.mark_escapes(function.body);
         planner.choose_group_cells();
         planner.cut(function.body);
         planner.find_fetches();
@@ -153,7 +153,7 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     /// Marks the constructs that jumps leave; gives the labels jumped to and not defined inside.
-    fn mark_escapes(&mut self, block: Block, labels: &mut Vec<Label>) -> BTreeSet<Option<Label>> {
+    fn mark_escapes(&mut self, block: Block) -> BTreeSet<Option<Label>> {
         let function = self.facts.function;
         let mut all = BTreeSet::new();
         for &inst in function.block(block) {
@@ -169,7 +169,7 @@ impl Planner<'_> {
             }
             let mut inside = BTreeSet::new();
             for nested in op.blocks() {
-                inside.extend(self.mark_escapes(nested, labels));
+                inside.extend(self.mark_escapes(nested));
             }
             if let Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } = op {
                 inside.remove(&Some(*label));

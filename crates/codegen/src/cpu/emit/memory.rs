@@ -7,8 +7,8 @@
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 
 use super::access::{Plan, Run, extent_of_segment, plan};
-use super::helpers::{Helper, RECORD_BYTES};
 use super::lane::{Lane, Width};
+use super::out_of_line::{Helper, RECORD_BYTES};
 use super::place::Place;
 use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type};
@@ -596,8 +596,7 @@ ptr {}, i32 {}, i32 {})",
                 self.t.store(&ty, &Opd::text("zeroinitializer"), &values, 64);
                 self.call_slow(&format!("am.load.{bits}"), address, &offsets, item.bytes(), element);
                 let raw = self.t.load(&ty, &values, 64);
-                let raw =
-                    super::cast::reinterpret(&mut self.t, Width::All, &from, item.memory_type(), &raw);
+                let raw = super::cast::reinterpret(&mut self.t, Width::All, &from, item.memory_type(), &raw);
                 self.from_memory(Width::All, item, raw)
             })
             .collect()

@@ -18,10 +18,10 @@ mod counted;
 mod entry;
 mod frame;
 mod group;
-mod helpers;
 mod lane;
 mod matrix;
 mod memory;
+mod out_of_line;
 mod place;
 mod private;
 mod pure;
@@ -53,7 +53,7 @@ pub(super) struct Shared<'a> {
     library: Library,
     sites: Vec<FaultSite>,
     site_numbers: BTreeMap<(u32, u8), u32>,
-    helpers: BTreeSet<helpers::Helper>,
+    helpers: BTreeSet<out_of_line::Helper>,
     declares: BTreeSet<String>,
     /// Offsets of the threadgroup variables, and the bytes of all.
     threadgroup_offsets: Vec<u64>,

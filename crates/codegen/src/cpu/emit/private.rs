@@ -5,9 +5,9 @@
 
 use anymetal_ir::{Inst, Scalar, Value};
 
-use super::helpers::Helper;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
+use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;

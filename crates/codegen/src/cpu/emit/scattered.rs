@@ -4,9 +4,9 @@
 //! the time neighbouring lanes access neighbouring places. So a run-time test comes first: if all lanes are
 //! on and side by side, one vector access does.
 
-use super::helpers::Helper;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
+use super::out_of_line::Helper;
 use super::place::Place;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, mangle};

@@ -7,8 +7,8 @@
 use anymetal_ir::{BinOp, FpMode, MathFn, Scalar, SimdOp, Value};
 
 use super::arith::{self, Arithmetic};
-use super::helpers::Helper;
 use super::lane::{Lane, Width};
+use super::out_of_line::Helper;
 use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
 use crate::cpu::shape::Lanes;
@@ -521,10 +521,10 @@ fn fill_source(op: SimdOp, lane: usize, delta: u32, modulo: u32) -> usize {
     let delta = (delta as usize).min(modulo);
     let in_segment = lane % modulo;
     if op == SimdOp::ShuffleAndFillUp {
-        return if in_segment >= delta { lane - delta } else { LANES + (lane + modulo - delta & 31) };
+        return if in_segment >= delta { lane - delta } else { LANES + ((lane + modulo - delta) & 31) };
     }
     if in_segment + delta < modulo {
-        lane + delta & 31
+        (lane + delta) & 31
     } else {
         LANES + ((lane + delta).wrapping_sub(modulo) & 31)
     }
