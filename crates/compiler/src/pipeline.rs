@@ -13,7 +13,7 @@ use crate::library::Specialisation;
 /// unrolled sources make any number, and memory and time grow with it.
 const MOST_INSTRUCTIONS: usize = 500_000;
 /// Instructions that code is generated for. LLVM takes seconds well below that.
-const MOST_INSTRUCTIONS_TO_COMPILE: usize = 100_000;
+const MOST_INSTRUCTIONS_TO_COMPILE: usize = 40_000;
 
 /// Specialises, inlines and optimises one kernel of a module that the front end just made.
 pub(crate) fn prepare(

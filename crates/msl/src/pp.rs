@@ -102,7 +102,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            tokens: 4_000_000,
+            tokens: 1_500_000,
             expansions: 2_000_000,
             substituted: 16_000_000,
             spelled_bytes: 64 << 20,
