@@ -166,6 +166,8 @@ pub(super) struct Checker<'a> {
     pub(super) gave_up: bool,
     /// How many callers keep errors back: suggestions would be for nothing.
     pub(super) quiet: u32,
+    /// How many lists around this one are only being tried.
+    pub(super) tried_lists: u32,
     /// The limit that was hit while errors were kept back.
     limit_hit: Option<Diagnostic>,
     /// `using namespace` and `using a::b` inside of blocks.
@@ -214,6 +216,7 @@ impl<'a> Checker<'a> {
             unevaluated: 0,
             gave_up: false,
             quiet: 0,
+            tried_lists: 0,
             limit_hit: None,
             block_directives: Vec::new(),
             block_usings: Vec::new(),

@@ -41,10 +41,17 @@ pub(super) enum DefaultInit {
 impl<'a> Checker<'a> {
     /// Whether a list can initialise a type; how well does not matter much.
     pub(super) fn list_conversion(&mut self, clauses: &'a [InitClause], to: QualTy) -> Option<Conversion> {
+        // Trying a list checks it, and so for each list around it: beyond a few levels it is taken to fit.
+        const TRIED: u32 = 6;
+        if self.tried_lists >= TRIED {
+            return Some(Conversion { rank: Rank::User, detail: 1 });
+        }
+        self.tried_lists += 1;
         let value = self.quietly(|s| {
             let span = clauses.first().map_or(Span::NONE, |clause| clause.value.span);
             s.list_value(clauses, to, span)
         });
+        self.tried_lists -= 1;
         value.ok().filter(|value| !value.ty.ty.is_error()).map(|_| Conversion { rank: Rank::User, detail: 1 })
     }
 

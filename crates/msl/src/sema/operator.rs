@@ -72,21 +72,22 @@ impl<'a> Checker<'a> {
         if lhs.ty.ty.is_error() || rhs.ty.ty.is_error() {
             return self.poison(span);
         }
+        let (left, right) = (lhs.ty, rhs.ty);
         let result = match op {
-            Op::LogicalAnd | Op::LogicalOr => self.logical(op, lhs.clone(), rhs.clone(), span),
+            Op::LogicalAnd | Op::LogicalOr => self.logical(op, lhs, rhs, span),
             Op::Eq | Op::Ne | Op::Lt | Op::Gt | Op::Le | Op::Ge => {
-                self.comparison(compare_op(op), lhs.clone(), rhs.clone(), span)
+                self.comparison(compare_op(op), lhs, rhs, span)
             }
-            Op::Shl | Op::Shr => self.shift(op, lhs.clone(), rhs.clone(), span),
-            _ => self.arithmetic(op, lhs.clone(), rhs.clone(), span),
+            Op::Shl | Op::Shr => self.shift(op, lhs, rhs, span),
+            _ => self.arithmetic(op, lhs, rhs, span),
         };
-        result.unwrap_or_else(|| self.bad_operands(spelling::binary(op), &lhs, Some(&rhs), span))
+        result.unwrap_or_else(|| self.bad_operands(spelling::binary(op), left, Some(right), span))
     }
 
-    fn bad_operands(&mut self, op: &str, lhs: &Expr, rhs: Option<&Expr>, span: Span) -> Expr {
-        let left = self.show(lhs.ty);
+    fn bad_operands(&mut self, op: &str, lhs: QualTy, rhs: Option<QualTy>, span: Span) -> Expr {
+        let left = self.show(lhs);
         let message = match rhs {
-            Some(rhs) => format!("invalid operands to `{op}`: `{left}` and `{}`", self.show(rhs.ty)),
+            Some(rhs) => format!("invalid operands to `{op}`: `{left}` and `{}`", self.show(rhs)),
             None => format!("invalid operand to `{op}`: `{left}`"),
         };
         self.error("invalid-operands", span, message);
@@ -268,8 +269,8 @@ impl<'a> Checker<'a> {
     // --- builtin operators: `None` when the operands do not fit
 
     pub(super) fn arithmetic(&mut self, op: Op, lhs: Expr, rhs: Expr, span: Span) -> Option<Expr> {
-        if let Some(result) = self.pointer_arithmetic(op, &lhs, &rhs, span) {
-            return Some(result);
+        if self.involves_pointer(&lhs, &rhs) {
+            return self.pointer_arithmetic(op, &lhs, &rhs, span);
         }
         let (a, b) = self.common_operands(lhs, rhs)?;
         let elem = self.types.element(a.ty.ty)?;
@@ -288,6 +289,11 @@ impl<'a> Checker<'a> {
             return None;
         }
         Some(self.binary_value(hir_op, a, b, span))
+    }
+
+    fn involves_pointer(&self, a: &Expr, b: &Expr) -> bool {
+        let is_pointer = |e: &Expr| self.types.pointee(e.ty.ty).is_some() || e.ty.ty == Ty::NULLPTR;
+        is_pointer(a) || is_pointer(b)
     }
 
     fn pointer_arithmetic(&mut self, op: Op, lhs: &Expr, rhs: &Expr, span: Span) -> Option<Expr> {
@@ -360,8 +366,8 @@ impl<'a> Checker<'a> {
     }
 
     fn comparison(&mut self, op: CompareOp, lhs: Expr, rhs: Expr, span: Span) -> Option<Expr> {
-        if let Some(result) = self.pointer_comparison(op, &lhs, &rhs, span) {
-            return Some(result);
+        if self.involves_pointer(&lhs, &rhs) {
+            return self.pointer_comparison(op, &lhs, &rhs, span);
         }
         let same_enum = lhs.ty.ty == rhs.ty.ty && matches!(self.types.kind(lhs.ty.ty), TyKind::Enum(_));
         let (a, b) = if same_enum {
@@ -494,7 +500,7 @@ impl<'a> Checker<'a> {
                 Expr::place(ExprKind::Deref(Box::new(pointer)), to, span)
             }
             _ if pointer.ty.ty.is_error() => pointer,
-            _ => self.bad_operands("*", &pointer, None, span),
+            _ => self.bad_operands("*", pointer.ty, None, span),
         }
     }
 
@@ -526,10 +532,10 @@ impl<'a> Checker<'a> {
             if op == Unary::Plus && self.types.pointee(value.ty.ty).is_some() {
                 return value;
             }
-            return self.bad_operands(spelling::unary(op), &value, None, span);
+            return self.bad_operands(spelling::unary(op), value.ty, None, span);
         };
         if op == Unary::BitNot && elem.is_float() {
-            return self.bad_operands("~", &value, None, span);
+            return self.bad_operands("~", value.ty, None, span);
         }
         let value = match self.types.as_vector(value.ty.ty) {
             Some(_) => value,
@@ -627,9 +633,9 @@ impl<'a> Checker<'a> {
             );
             return Some((a, b));
         }
-        let result = self.common_operands(a.clone(), b.clone());
+        let result = self.common_operands(a, b);
         if result.is_none() {
-            self.bad_operands("?:", &a, Some(&b), span);
+            self.bad_operands("?:", QualTy::plain(left), Some(QualTy::plain(right)), span);
         }
         result
     }
@@ -649,12 +655,13 @@ impl<'a> Checker<'a> {
         let flags = self.types.vector(ScalarTy::Bool, len);
         let cond = self.splat_or_convert(cond, flags);
         let (a, b) = (self.rvalue(a), self.rvalue(b));
-        let Some((a, b)) = self.common_operands(a.clone(), b.clone()) else {
-            return self.bad_operands("?:", &a, Some(&b), span);
+        let (left, right) = (a.ty, b.ty);
+        let Some((a, b)) = self.common_operands(a, b) else {
+            return self.bad_operands("?:", left, Some(right), span);
         };
         let to = match self.types.as_vector(a.ty.ty) {
             Some((_, n)) if n == len => a.ty.ty,
-            Some(_) => return self.bad_operands("?:", &cond, Some(&a), span),
+            Some(_) => return self.bad_operands("?:", cond.ty, Some(a.ty), span),
             None => {
                 let Some(elem) = self.types.as_scalar(a.ty.ty) else { return self.poison(span) };
                 self.types.vector(elem, len)

@@ -29,6 +29,28 @@ pub(super) enum Miss {
     Unknown { name: Name, span: Span, within: Option<String> },
 }
 
+/// The part of Metal that a name belongs to, if it is one we do not have.
+fn unsupported(name: &str) -> Option<&'static str> {
+    let starts = |prefix: &str| name.starts_with(prefix);
+    if starts("texture") || starts("depth2d") || starts("depthcube") || name == "sampler" || name == "access"
+    {
+        Some("textures and samplers")
+    } else if starts("imageblock") || starts("visible_function_table") || starts("render_grid") {
+        Some("image blocks, function tables and render pipelines")
+    } else if starts("intersect") || starts("acceleration_structure") || name == "raytracing" {
+        Some("ray tracing types")
+    } else if name == "tensor"
+        || starts("tensor_")
+        || starts("cooperative_tensor")
+        || name == "mpp"
+        || starts("simdgroup_event")
+    {
+        Some("Metal 4 tensors and asynchronous copies")
+    } else {
+        None
+    }
+}
+
 /// The name a segment is looked up by.
 pub(super) fn segment_key(segment: &PathSegment) -> Name {
     segment.operator.as_ref().map_or(segment.name, operator_key)
@@ -175,6 +197,11 @@ impl<'a> Checker<'a> {
     /// Reports a miss.
     pub(super) fn report_miss(&mut self, miss: Miss, what: &str) {
         let Miss::Unknown { name, span, within } = miss else { return };
+        if let Some(feature) = unsupported(name.as_str()) {
+            let message = format!("`{name}`: {feature} are not supported");
+            self.error("unsupported-feature", span, message);
+            return;
+        }
         let mut diagnostic = match within {
             Some(within) => {
                 Diagnostic::error("unknown-member", span, format!("no {what} named `{name}` in {within}"))

@@ -20,6 +20,9 @@ pub(super) type Fail = NotConstant;
 /// The deepest nesting of calls.
 const MAX_CALLS: usize = 512;
 
+/// The deepest nesting of expressions, those of all calls together.
+const MAX_DEPTH: u32 = 20_000;
+
 /// What a statement did.
 enum Flow {
     Next,
@@ -33,6 +36,7 @@ pub(super) struct Machine<'c, 'a> {
     pub(super) checker: &'c mut Checker<'a>,
     pub(super) memory: Vec<Vec<u8>>,
     pub(super) bytes_used: usize,
+    depth: u32,
     frames: Vec<FxHashMap<LocalId, Address>>,
     /// Globals that were copied into memory.
     globals: FxHashMap<u32, Address>,
@@ -44,6 +48,7 @@ impl<'c, 'a> Machine<'c, 'a> {
             checker,
             memory: Vec::new(),
             bytes_used: 0,
+            depth: 0,
             frames: vec![FxHashMap::default()],
             globals: FxHashMap::default(),
         }
@@ -101,8 +106,24 @@ impl<'c, 'a> Machine<'c, 'a> {
     }
 
     fn place(&mut self, expr: &Expr) -> Result<Place, Fail> {
-        let span = expr.span;
+        self.enter(expr.span)?;
+        let result = self.place_inner(expr);
+        self.depth -= 1;
+        result
+    }
+
+    /// Goes one level deeper, if that is allowed. The caller comes back up.
+    fn enter(&mut self, span: Span) -> Result<(), Fail> {
         self.step(span)?;
+        if self.depth >= MAX_DEPTH {
+            return Err(self.fail(span, "constant evaluation nests too deeply"));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn place_inner(&mut self, expr: &Expr) -> Result<Place, Fail> {
+        let span = expr.span;
         let ty = expr.ty.ty;
         match &expr.kind {
             ExprKind::Local(local) => Ok(Place::Memory(self.local(*local, span)?, ty)),
@@ -286,8 +307,14 @@ impl<'c, 'a> Machine<'c, 'a> {
     }
 
     pub(super) fn value(&mut self, expr: &Expr) -> Result<Val, Fail> {
+        self.enter(expr.span)?;
+        let result = self.value_inner(expr);
+        self.depth -= 1;
+        result
+    }
+
+    fn value_inner(&mut self, expr: &Expr) -> Result<Val, Fail> {
         let span = expr.span;
-        self.step(span)?;
         let ty = expr.ty.ty;
         match &expr.kind {
             ExprKind::Const(value) => Ok(match value {

@@ -211,6 +211,48 @@ fn function_parameters_of_templates() {
 }
 
 #[test]
+fn class_type_template_arguments() {
+    accept(
+        "struct Shape { int m; int n; };
+         template <Shape S> constexpr int area() { return S.m * S.n; }
+         static_assert(area<Shape{3, 4}>() == 12);
+         template <typename T, T v> struct constant_of { static constexpr constant T value = v; };
+         static_assert(constant_of<bool, true>::value && constant_of<ushort, 7>::value == 7);
+         template <auto N> constexpr int twice() { return 2 * N; }
+         static_assert(twice<21>() == 42);
+         template <typename T> struct Pair { T a; T b; Pair(T a, T b) : a(a), b(b) {} };
+         int ctad() { auto p = Pair(1, 2); return p.a + p.b; }",
+    );
+}
+
+#[test]
+fn references_in_classes() {
+    accept(
+        "template <typename T> struct View {
+             constant const uint& n; constant const T* p; const uint last;
+             T at(uint i) const { return p[min(i, n + last)]; }
+         };
+         template <typename V> float total(V v) { return v.at(0); }
+         kernel void k(constant uint& n, constant float* p, device float* o) {
+             View<float> v {n, p, p ? 1u : 2u};
+             View<float> w = {n, p, 3};
+             o[0] = v.at(1) + total(w) + total(View<float>{n, p, 0});
+         }
+         struct Looper { int dim; Looper(int d) thread : dim(d) {} void next(int n) thread { dim += n; } };
+         template <int D> struct Nest { Nest<D - 1> inner; int d; Nest(int d) : inner(d - 1), d(d) {} };
+         template <> struct Nest<1> { Looper l; Nest(int d) : l(d) {} };
+         kernel void m(device int* o) { Nest<3> n(5); n.inner.inner.l.next(2); o[0] = n.inner.inner.l.dim; }",
+    );
+}
+
+#[test]
+fn units_are_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<super::Unit>();
+    shared::<super::Prelude>();
+}
+
+#[test]
 fn lambdas_capture_and_deduce() {
     accept(
         "template <typename F> constexpr int call(F f) { return f(3) + f(4); }
