@@ -144,7 +144,9 @@ impl Library {
             let mut sink = Sink::new();
             let program = self.unit.check_kernel(kernel, &mut sink);
             let module = match program {
-                Some(program) if !sink.has_errors() => lower::lower(&program, self.options, &self.map, &mut sink),
+                Some(program) if !sink.has_errors() => {
+                    lower::lower(&program, self.options, &self.map, &mut sink)
+                }
                 _ => None,
             };
             match module {

@@ -36,7 +36,12 @@ pub struct Options {
 /// Writes a program out as an IR module with one kernel.
 ///
 /// Fails, with a diagnostic, only for what the IR cannot say: recursion.
-pub fn lower(program: &hir::Program, options: Options, map: &SourceMap, sink: &mut Sink) -> Option<ir::Module> {
+pub fn lower(
+    program: &hir::Program,
+    options: Options,
+    map: &SourceMap,
+    sink: &mut Sink,
+) -> Option<ir::Module> {
     let mut lowerer = Lowerer {
         program,
         map,
@@ -112,7 +117,11 @@ impl Lowerer<'_> {
         for variable in &self.program.threadgroup_vars {
             let layout = self.types().layout(variable.ty);
             let name = variable.name.as_str().to_owned();
-            self.module.threadgroup_vars.push(ir::ThreadgroupVar { name, size: layout.size, align: layout.align });
+            self.module.threadgroup_vars.push(ir::ThreadgroupVar {
+                name,
+                size: layout.size,
+                align: layout.align,
+            });
         }
         for constant in &self.program.function_constants {
             let scalar = self.types().scalar_repr(constant.ty).unwrap_or(hir::ScalarTy::I32);

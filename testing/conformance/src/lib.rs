@@ -6,7 +6,8 @@
 //! each device against the interpreter. Known gaps are rows of `expectations.toml`, with reasons; one that
 //! passes fails the suite.
 //!
-//! `ANYMETAL_FULL=1` runs everything; without it, a sample that takes a few minutes.
+//! `ANYMETAL_FULL=kernels` runs every kernel on every executor, `ANYMETAL_FULL=1` the large sizes too; without
+//! it, a sample that takes a few minutes.
 #![forbid(unsafe_code)]
 
 pub mod candle;

@@ -13,9 +13,11 @@ pub type CasesOf = fn(kernel: &str, level: Level) -> Option<Vec<Case>>;
 /// How much is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// Small sizes only.
+    /// Small sizes; devices run only some of the kernels.
     Sample,
-    /// All.
+    /// Small sizes, all kernels.
+    Kernels,
+    /// All sizes, all kernels: hours on the interpreter.
     Full,
 }
 
@@ -23,6 +25,7 @@ impl Level {
     /// What `ANYMETAL_FULL` asks for.
     pub fn of_environment() -> Self {
         match std::env::var_os("ANYMETAL_FULL") {
+            Some(value) if value == "kernels" => Self::Kernels,
             Some(value) if value != "0" && !value.is_empty() => Self::Full,
             _ => Self::Sample,
         }
@@ -31,7 +34,7 @@ impl Level {
     /// The element counts that families run.
     pub fn sizes(self) -> &'static [usize] {
         match self {
-            Self::Sample => &[0, 1, 31, 32, 33, 1000],
+            Self::Sample | Self::Kernels => &[0, 1, 31, 32, 33, 1000],
             Self::Full => &[0, 1, 31, 32, 33, 1000, (1 << 20) + 7],
         }
     }

@@ -11,8 +11,7 @@ template <uint N> struct Buffer { uint data[N]; };
 constexpr int loop(int n) { int bits = 0; while (n > 0) { n /= 2; ++bits; } return bits; }
 static_assert(factorial(4) == 24, "folded");
 kernel void fold(device uint* out) {
-    constexpr uint folded = factorial(5);
-    out[0] = folded;
+    out[0] = integral_constant<uint, factorial(5)>::value;
     out[1] = sizeof(Buffer<factorial(3) - 1>) / 4;
     out[2] = loop(7);
 }

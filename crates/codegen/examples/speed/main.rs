@@ -145,14 +145,19 @@ fn main() {
             let mut buffers = case.buffers.clone();
             let time = execute(&artifact, &case.launch, &mut buffers, case.repeat).expect("it runs");
             let work = match case.name {
-                "mandelbrot" => {
-                    buffers[0].chunks(4).map(|n| f64::from(u32::from_le_bytes([n[0], n[1], n[2], n[3]]))).sum()
-                }
+                "mandelbrot" => buffers[0]
+                    .chunks(4)
+                    .map(|n| f64::from(u32::from_le_bytes([n[0], n[1], n[2], n[3]])))
+                    .sum(),
                 _ => case.work,
             };
             line += &format!("  {label} {:7.2} {} ({made:.0} ms)", work / time as f64, case.unit);
         }
         println!("{line}");
     }
-    println!("plain saxpy in Rust, one thread: {:.1} GB/s, in L2 {:.1} GB/s", plain_saxpy(1 << 22, 60), plain_saxpy(1 << 15, 2000));
+    println!(
+        "plain saxpy in Rust, one thread: {:.1} GB/s, in L2 {:.1} GB/s",
+        plain_saxpy(1 << 22, 60),
+        plain_saxpy(1 << 15, 2000)
+    );
 }

@@ -10,7 +10,9 @@ use anymetal_hal::artifact::{
     FaultKind, FaultSite, KernelInfo,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
-use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Dispatch, Grid, Submission, ThreadgroupMemory};
+use anymetal_hal::command::{
+    Binding, BoundResource, Command, Deadline, Dispatch, Grid, Submission, ThreadgroupMemory,
+};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::QueueDescriptor;
@@ -47,7 +49,10 @@ pub(crate) fn llvm() -> Option<Arc<Llvm>> {
 
 fn device() -> &'static CpuDevice {
     static DEVICE: OnceLock<CpuDevice> = OnceLock::new();
-    DEVICE.get_or_init(|| CpuDevice::new(&CpuDeviceOptions { threads: Some(1), ..CpuDeviceOptions::default() }).expect("a CPU device"))
+    DEVICE.get_or_init(|| {
+        CpuDevice::new(&CpuDeviceOptions { threads: Some(1), ..CpuDeviceOptions::default() })
+            .expect("a CPU device")
+    })
 }
 
 /// The LLVM text for this machine.

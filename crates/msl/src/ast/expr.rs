@@ -65,19 +65,48 @@ pub enum OperatorName {
 /// Prefix operators.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the operators'")]
-pub enum UnaryOp { Plus, Minus, Not, BitNot, Deref, AddressOf, PreIncrement, PreDecrement }
+pub enum UnaryOp {
+    Plus,
+    Minus,
+    Not,
+    BitNot,
+    Deref,
+    AddressOf,
+    PreIncrement,
+    PreDecrement,
+}
 
 /// Postfix operators.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the operators'")]
-pub enum PostfixOp { Increment, Decrement }
+pub enum PostfixOp {
+    Increment,
+    Decrement,
+}
 
 /// Infix operators without assignment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the operators'")]
 pub enum BinaryOp {
-    Add, Sub, Mul, Div, Rem, Shl, Shr, BitAnd, BitOr, BitXor,
-    LogicalAnd, LogicalOr, Eq, Ne, Lt, Gt, Le, Ge, Comma,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Shl,
+    Shr,
+    BitAnd,
+    BitOr,
+    BitXor,
+    LogicalAnd,
+    LogicalOr,
+    Eq,
+    Ne,
+    Lt,
+    Gt,
+    Le,
+    Ge,
+    Comma,
 }
 
 /// `=` (`None`) or a compound assignment.

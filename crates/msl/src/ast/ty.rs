@@ -1,6 +1,6 @@
 //! Types as written.
 
-use super::{Expr, Path, Record, Enum};
+use super::{Enum, Expr, Path, Record};
 use anymetal_diag::Span;
 use std::sync::Arc;
 
@@ -35,7 +35,20 @@ pub struct Qualifiers {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the language's")]
 pub enum BuiltinType {
-    Void, Bool, Char, SChar, UChar, Short, UShort, Int, UInt, Long, ULong, Half, Bfloat, Float,
+    Void,
+    Bool,
+    Char,
+    SChar,
+    UChar,
+    Short,
+    UShort,
+    Int,
+    UInt,
+    Long,
+    ULong,
+    Half,
+    Bfloat,
+    Float,
     /// `double`: parsed so that it can be refused with a good message.
     Double,
 }

@@ -7,7 +7,12 @@ use anymetal_ir as ir;
 
 impl FunctionLowerer<'_, '_, '_> {
     /// Calls a builtin; gives its value, unless it has none.
-    pub(super) fn builtin(&mut self, id: BuiltinId, args: &[hir::Expr], expr: &hir::Expr) -> Option<ir::Value> {
+    pub(super) fn builtin(
+        &mut self,
+        id: BuiltinId,
+        args: &[hir::Expr],
+        expr: &hir::Expr,
+    ) -> Option<ir::Value> {
         let elem = args.first().and_then(|arg| self.types().element(arg.ty.ty)).unwrap_or(ScalarTy::I32);
         let op = id.get().op;
         let values: Vec<_> = args.iter().map(|arg| self.value(arg)).collect();
@@ -22,8 +27,12 @@ impl FunctionLowerer<'_, '_, '_> {
             BuiltinOp::Select => self.b.infer(ir::Op::Select(values[2], values[1], values[0])),
             BuiltinOp::AnyOf => self.fold_bools(values[0], ir::BinOp::Or),
             BuiltinOp::AllOf => self.fold_bools(values[0], ir::BinOp::And),
-            BuiltinOp::Simd(SimdFn::QuadMin) if !elem.is_float() => self.quad_extreme(ArithFn::Min, elem, values[0]),
-            BuiltinOp::Simd(SimdFn::QuadMax) if !elem.is_float() => self.quad_extreme(ArithFn::Max, elem, values[0]),
+            BuiltinOp::Simd(SimdFn::QuadMin) if !elem.is_float() => {
+                self.quad_extreme(ArithFn::Min, elem, values[0])
+            }
+            BuiltinOp::Simd(SimdFn::QuadMax) if !elem.is_float() => {
+                self.quad_extreme(ArithFn::Max, elem, values[0])
+            }
             BuiltinOp::Simd(function) => self.b.infer(ir::Op::Simd(simd_op(function, elem), values)),
             BuiltinOp::Query(query) => self.b.query(query),
             BuiltinOp::Barrier(scope) => {

@@ -81,7 +81,9 @@ impl Lowerer<'_> {
                 _ => ir::ElementType::Aggregate,
             },
             _ => match self.types().scalar_repr(ty) {
-                Some(scalar) => ir::ElementType::Scalar { scalar: scalar.ir(), signed: scalar.is_signed_int() },
+                Some(scalar) => {
+                    ir::ElementType::Scalar { scalar: scalar.ir(), signed: scalar.is_signed_int() }
+                }
                 None => ir::ElementType::Aggregate,
             },
         }

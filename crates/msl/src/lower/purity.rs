@@ -30,7 +30,9 @@ fn cheap(expr: &hir::Expr, left: &mut u32) -> bool {
         ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => cheap(a, left),
         // Division is slow, and slower still when lanes that do not need it take part.
         ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => false,
-        ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) | ExprKind::Logical(_, a, b)
+        ExprKind::Binary(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::Logical(_, a, b)
         | ExprKind::PointerAdd(a, b) => cheap(a, left) && cheap(b, left),
         ExprKind::Conditional(c, a, b) | ExprKind::Select(c, a, b) => {
             cheap(c, left) && cheap(a, left) && cheap(b, left)

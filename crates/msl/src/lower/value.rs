@@ -173,7 +173,13 @@ impl FunctionLowerer<'_, '_, '_> {
         self.b.binary(binary_op(op, elem), a, b)
     }
 
-    fn compare(&mut self, op: CompareOp, a: &hir::Expr, b: &hir::Expr, span: anymetal_diag::Span) -> ir::Value {
+    fn compare(
+        &mut self,
+        op: CompareOp,
+        a: &hir::Expr,
+        b: &hir::Expr,
+        span: anymetal_diag::Span,
+    ) -> ir::Value {
         let elem = self.types().element(a.ty.ty).unwrap_or(hir::ScalarTy::U64);
         let (a, b) = (self.value(a), self.value(b));
         self.at(span);
@@ -266,7 +272,12 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 
     /// Calls a function; aggregate results go to `into`.
-    pub(super) fn call(&mut self, id: hir::FuncId, into: Option<ir::Value>, args: &[hir::Expr]) -> Option<ir::Value> {
+    pub(super) fn call(
+        &mut self,
+        id: hir::FuncId,
+        into: Option<ir::Value>,
+        args: &[hir::Expr],
+    ) -> Option<ir::Value> {
         let loc = self.b.loc;
         let target = self.module.function_id(id);
         let mut values: Vec<_> = into.into_iter().collect();

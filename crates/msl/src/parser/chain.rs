@@ -1,7 +1,7 @@
 //! Paths and template argument lists: `a::b<c, 4>::template d<e>`.
 
-use super::scope::{Entry, NameKind, ScopeId};
 use super::Parser;
+use super::scope::{Entry, NameKind, ScopeId};
 use crate::ast::{ExprKind, Path, PathSegment, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 
@@ -34,7 +34,8 @@ impl Parser<'_> {
         let mut dependent = false;
         loop {
             let template_kw = after_scope && self.eat_kw(Kw::Template);
-            let (segment, entry) = self.path_segment(looked_in, after_scope, dependent, template_kw, expected)?;
+            let (segment, entry) =
+                self.path_segment(looked_in, after_scope, dependent, template_kw, expected)?;
             let has_args = segment.args.is_some();
             let is_operator = segment.operator.is_some();
             segments.push(segment);
@@ -89,7 +90,9 @@ impl Parser<'_> {
         if self.is(Punct::Less) {
             args = match entry.map(|entry| entry.kind) {
                 Some(NameKind::TypeTemplate | NameKind::ValueTemplate) => Some(self.template_args()?),
-                Some(NameKind::Type) if self.is_injected_template(name) => self.attempt(|p| p.template_args()),
+                Some(NameKind::Type) if self.is_injected_template(name) => {
+                    self.attempt(|p| p.template_args())
+                }
                 Some(NameKind::Value | NameKind::Type | NameKind::Namespace) => None,
                 _ if template_kw || (dependent && expected == Expected::Type) => Some(self.template_args()?),
                 _ if dependent && !self.pending_template_call() => None,
@@ -123,8 +126,17 @@ impl Parser<'_> {
         matches!(
             self.peek(),
             TokenKind::Punct(
-                Punct::LParen | Punct::ColonColon | Punct::LBrace | Punct::Greater | Punct::Shr | Punct::Comma
-                    | Punct::RParen | Punct::Semi | Punct::Star | Punct::Amp | Punct::Ellipsis
+                Punct::LParen
+                    | Punct::ColonColon
+                    | Punct::LBrace
+                    | Punct::Greater
+                    | Punct::Shr
+                    | Punct::Comma
+                    | Punct::RParen
+                    | Punct::Semi
+                    | Punct::Star
+                    | Punct::Amp
+                    | Punct::Ellipsis
             ) | TokenKind::Ident(_)
                 | TokenKind::Eof
         )

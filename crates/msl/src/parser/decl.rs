@@ -1,10 +1,10 @@
 //! Declarations at every scope.
 
+use super::Parser;
 use super::chain::Expected;
 use super::declarator::{ParsedDeclarator, Place};
 use super::scope::{Entry, NameKind};
 use super::specifier::Specifiers;
-use super::Parser;
 use crate::ast::{Field, FunctionName, Item, ItemKind, Namespace, TemplateParams, Type, TypeAlias, TypeKind};
 use crate::token::{Kw, Name, Pragma, Punct, TokenKind};
 use anymetal_diag::Span;
@@ -124,13 +124,21 @@ impl Parser<'_> {
         }
         if !self.is(Punct::LBrace) {
             let found = self.peek();
-            self.error("expected-token", self.span(), format!("expected `{{` to begin the namespace, found {found}"));
+            self.error(
+                "expected-token",
+                self.span(),
+                format!("expected `{{` to begin the namespace, found {found}"),
+            );
         }
         let mut items = if self.is(Punct::LBrace) { self.braced_items() } else { Vec::new() };
         self.scopes.set_current(outer);
         let span = self.since(start);
         let wrap = |name, items| {
-            vec![Item { kind: ItemKind::Namespace(Namespace { name, is_inline, items }), template: None, span }]
+            vec![Item {
+                kind: ItemKind::Namespace(Namespace { name, is_inline, items }),
+                template: None,
+                span,
+            }]
         };
         if names.is_empty() {
             return wrap(None, items);
@@ -184,7 +192,11 @@ impl Parser<'_> {
                 self.scopes.use_namespace(scope);
             }
             self.expect(Punct::Semi, "after the using directive");
-            return vec![Item { kind: ItemKind::UsingNamespace(parsed.path), template: None, span: self.since(start) }];
+            return vec![Item {
+                kind: ItemKind::UsingNamespace(parsed.path),
+                template: None,
+                span: self.since(start),
+            }];
         }
         if let TokenKind::Ident(name) = self.peek()
             && (self.next_is(1, Punct::Assign) || self.next_is(1, Punct::LBracket))
@@ -322,7 +334,12 @@ impl Parser<'_> {
 
     /// A record or enum defined in the specifiers becomes an item of its own, and a path to it the
     /// type; an unnamed one stays in place.
-    fn extract_type_definition(&mut self, mut specs: Specifiers, items: &mut Vec<Item>, start: Span) -> Specifiers {
+    fn extract_type_definition(
+        &mut self,
+        mut specs: Specifiers,
+        items: &mut Vec<Item>,
+        start: Span,
+    ) -> Specifiers {
         let Some(ty) = &mut specs.ty else { return specs };
         let (kind, name) = match &ty.kind {
             TypeKind::Record(record) => (ItemKind::Record(record.clone()), record.name),
@@ -385,7 +402,8 @@ impl Parser<'_> {
         };
         if let Some(mut declarator) = declarator {
             self.qualified_constructor(&mut declarator);
-            let is_special = declarator.name.as_ref().is_some_and(|name| !matches!(name.name, FunctionName::Name(_)));
+            let is_special =
+                declarator.name.as_ref().is_some_and(|name| !matches!(name.name, FunctionName::Name(_)));
             if !is_special {
                 self.error("missing-type", start, "a function needs a result type");
             }
@@ -413,7 +431,13 @@ impl Parser<'_> {
         }
     }
 
-    fn declarators(&mut self, place: Place, specs: Specifiers, mut items: Vec<Item>, start: Span) -> Vec<Item> {
+    fn declarators(
+        &mut self,
+        place: Place,
+        specs: Specifiers,
+        mut items: Vec<Item>,
+        start: Span,
+    ) -> Vec<Item> {
         let Some(base) = specs.ty.clone() else { return items };
         loop {
             // Parameters must be visible in the body, and invisible after.
@@ -437,7 +461,11 @@ impl Parser<'_> {
             }
             if declarator.name.is_none() {
                 let found = self.peek();
-                self.error("expected-name", self.span(), format!("expected a name after the type, found {found}"));
+                self.error(
+                    "expected-name",
+                    self.span(),
+                    format!("expected a name after the type, found {found}"),
+                );
                 self.skip_statement();
                 return items;
             }
@@ -507,7 +535,12 @@ impl Parser<'_> {
         let is_field = self.scopes.in_class_body() && !specs.function.is_static && !specs.is_friend;
         if !is_field {
             let attributes = specs.attributes.list.clone();
-            return ItemKind::Variable(self.variable_rest(declarator, &specs.function, attributes, specs.is_extern));
+            return ItemKind::Variable(self.variable_rest(
+                declarator,
+                &specs.function,
+                attributes,
+                specs.is_extern,
+            ));
         }
         let mut attributes = specs.attributes.list.clone();
         attributes.extend(declarator.attributes.list);

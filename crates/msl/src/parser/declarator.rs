@@ -2,10 +2,10 @@
 //!
 //! A declarator is read into a list of modifiers, innermost last, and then applied to the base type.
 
+use super::Parser;
 use super::attribute::Attributes;
 use super::chain::Expected;
 use super::scope::NameKind;
-use super::Parser;
 use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diag::Span;
@@ -17,7 +17,10 @@ enum Modifier {
     /// `...` in front of the name.
     Pack,
     Pointer(Qualifiers),
-    Reference { rvalue: bool, quals: Qualifiers },
+    Reference {
+        rvalue: bool,
+        quals: Qualifiers,
+    },
     Array(Option<Expr>),
     Function(Vec<Param>),
 }
@@ -93,20 +96,18 @@ impl Parser<'_> {
         self.attributes(attributes);
         let is_pack = self.eat(Punct::Ellipsis);
         if is_pack {
-
             mods.push(Modifier::Pack);
         }
-        let nested = self.is(Punct::LParen) && (self.at_nested_declarator() || (named && self.at_parenthesised_name()));
+        let nested = self.is(Punct::LParen)
+            && (self.at_nested_declarator() || (named && self.at_parenthesised_name()));
         let mut inner = Vec::new();
         let mut name = None;
         let mut span = self.span();
         let mut is_inner = false;
         if nested {
             self.advance();
-            let found = self.nested(
-                |p| p.declarator_parts(place, named, &mut inner, &mut None, attributes),
-                |_| None,
-            )?;
+            let found = self
+                .nested(|p| p.declarator_parts(place, named, &mut inner, &mut None, attributes), |_| None)?;
             (name, span) = found;
             self.expect(Punct::RParen, "to end the declarator");
             is_inner = true;
@@ -297,7 +298,9 @@ impl Parser<'_> {
 fn apply(base: Type, modifier: Modifier, span: Span) -> Type {
     let (kind, quals) = match modifier {
         Modifier::Pointer(quals) => (TypeKind::Pointer(Box::new(base)), quals),
-        Modifier::Reference { rvalue, quals } => (TypeKind::Reference { referent: Box::new(base), rvalue }, quals),
+        Modifier::Reference { rvalue, quals } => {
+            (TypeKind::Reference { referent: Box::new(base), rvalue }, quals)
+        }
         Modifier::Pack => (TypeKind::Pack(Box::new(base)), Qualifiers::default()),
         Modifier::Array(len) => (TypeKind::Array(Box::new(base), len.map(Box::new)), Qualifiers::default()),
         Modifier::Function(params) => {

@@ -1,8 +1,8 @@
 //! Enumerations.
 
+use super::Parser;
 use super::attribute::Attributes;
 use super::scope::{Entry, NameKind};
-use super::Parser;
 use crate::ast::{Enum, Enumerator, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
 use std::sync::Arc;
@@ -17,7 +17,10 @@ impl Parser<'_> {
         let mut span = self.span();
         let mut name = None;
         if let TokenKind::Ident(_) = self.peek() {
-            if !self.next_is(1, Punct::LBrace) && !self.next_is(1, Punct::Colon) && !self.next_is(1, Punct::Semi) {
+            if !self.next_is(1, Punct::LBrace)
+                && !self.next_is(1, Punct::Colon)
+                && !self.next_is(1, Punct::Semi)
+            {
                 return Some(TypeKind::Path(self.path(super::chain::Expected::Type)?.path));
             }
             (name, span) = self.ident("the enumeration's name").map(|(name, span)| (Some(name), span))?;
@@ -27,7 +30,8 @@ impl Parser<'_> {
         if let Some(name) = name {
             self.scopes.declare_with(name, Entry { kind: NameKind::Type, scope: Some(scope) });
         }
-        let enumerators = if self.eat(Punct::LBrace) { Some(self.enumerators(is_scoped, scope)) } else { None };
+        let enumerators =
+            if self.eat(Punct::LBrace) { Some(self.enumerators(is_scoped, scope)) } else { None };
         Some(TypeKind::Enum(Arc::new(Enum { name, is_scoped, underlying, enumerators, span })))
     }
 

@@ -89,7 +89,8 @@ impl Parser<'_> {
             let height = self.height;
             let right = self.assignment_expr();
             let height = height.max(self.height);
-            left = self.node(ExprKind::Binary(BinaryOp::Comma, Box::new(left), Box::new(right)), start, height);
+            left =
+                self.node(ExprKind::Binary(BinaryOp::Comma, Box::new(left), Box::new(right)), start, height);
         }
         left
     }
@@ -220,7 +221,11 @@ impl Parser<'_> {
             // `(T){…}`, a compound literal: the same as `T{…}`.
             let args = self.brace_clauses();
             let height = self.height;
-            return Some(self.node(ExprKind::Construct { ty: Box::new(ty), args, braced: true }, start, height));
+            return Some(self.node(
+                ExprKind::Construct { ty: Box::new(ty), args, braced: true },
+                start,
+                height,
+            ));
         }
         let operand = self.nested(Self::unary_expr, Self::error_expr);
         let height = self.height;
@@ -243,7 +248,10 @@ impl Parser<'_> {
     fn unknown_cast_operand(&self) -> bool {
         matches!(
             self.peek(),
-            TokenKind::Ident(_) | TokenKind::Int(_) | TokenKind::Float(_) | TokenKind::Keyword(Kw::This | Kw::Sizeof)
+            TokenKind::Ident(_)
+                | TokenKind::Int(_)
+                | TokenKind::Float(_)
+                | TokenKind::Keyword(Kw::This | Kw::Sizeof)
         )
     }
 
@@ -252,7 +260,8 @@ impl Parser<'_> {
         self.advance();
         if self.eat(Punct::Ellipsis) {
             self.expect(Punct::LParen, "after `sizeof...`");
-            let name = self.ident("a parameter pack's name").map_or(crate::token::Name::EMPTY, |(name, _)| name);
+            let name =
+                self.ident("a parameter pack's name").map_or(crate::token::Name::EMPTY, |(name, _)| name);
             self.expect(Punct::RParen, "to end `sizeof...`");
             return self.node(ExprKind::SizeofPack(name), start, 0);
         }

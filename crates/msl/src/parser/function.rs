@@ -1,9 +1,9 @@
 //! Functions: what follows the declarator.
 
+use super::Parser;
 use super::chain::Expected;
 use super::declarator::{DeclaratorName, ParsedDeclarator};
 use super::specifier::Specifiers;
-use super::Parser;
 use crate::ast::{Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, OperatorName};
 use crate::token::{Kw, Punct, TokenKind};
 
@@ -75,7 +75,8 @@ impl Parser<'_> {
             Some(name) => (name.name, name.scope, name.args),
             None => (FunctionName::Name(crate::token::Name::EMPTY), None, None),
         };
-        if matches!(name, FunctionName::Operator(OperatorName::Conversion(_)) | FunctionName::Constructor(_)) {
+        if matches!(name, FunctionName::Operator(OperatorName::Conversion(_)) | FunctionName::Constructor(_))
+        {
             ret = None;
         }
         Function {
@@ -94,7 +95,11 @@ impl Parser<'_> {
         }
     }
 
-    fn method_qualifiers(&mut self, method: &mut MethodQualifiers, attributes: &mut super::attribute::Attributes) {
+    fn method_qualifiers(
+        &mut self,
+        method: &mut MethodQualifiers,
+        attributes: &mut super::attribute::Attributes,
+    ) {
         loop {
             if let Some(space) = self.address_space() {
                 method.space = Some(space);
@@ -136,7 +141,11 @@ impl Parser<'_> {
                         (args.into_iter().map(clause).collect(), false)
                     }
                     _ => {
-                        self.error("expected-token", self.span(), "expected `(` or `{` after the member's name");
+                        self.error(
+                            "expected-token",
+                            self.span(),
+                            "expected `(` or `{` after the member's name",
+                        );
                         break;
                     }
                 }
@@ -166,7 +175,11 @@ impl Parser<'_> {
                     TokenKind::Keyword(Kw::Default) => FunctionBody::Default,
                     TokenKind::Keyword(Kw::Delete) => FunctionBody::Delete,
                     found => {
-                        self.error("expected-token", self.span(), format!("expected `default` or `delete`, found {found}"));
+                        self.error(
+                            "expected-token",
+                            self.span(),
+                            format!("expected `default` or `delete`, found {found}"),
+                        );
                         FunctionBody::None
                     }
                 };
@@ -179,7 +192,11 @@ impl Parser<'_> {
                 FunctionBody::None
             }
             found => {
-                self.error("expected-token", self.span(), format!("expected a function's body or `;`, found {found}"));
+                self.error(
+                    "expected-token",
+                    self.span(),
+                    format!("expected a function's body or `;`, found {found}"),
+                );
                 self.skip_statement();
                 FunctionBody::None
             }

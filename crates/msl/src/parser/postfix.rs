@@ -1,10 +1,11 @@
 //! Operands and postfix operators: literals, names, calls, members, named casts, lists, lambdas.
 
+use super::Parser;
 use super::chain::Expected;
 use super::scope::NameKind;
-use super::Parser;
 use crate::ast::{
-    CastKind, Designator, Expr, ExprKind, InitClause, Lambda, OperatorName, PostfixOp, Type, TypeKind, UnaryOp,
+    CastKind, Designator, Expr, ExprKind, InitClause, Lambda, OperatorName, PostfixOp, Type, TypeKind,
+    UnaryOp,
 };
 use crate::token::{Kw, Name, Punct, TokenKind};
 use std::sync::Arc;
@@ -31,7 +32,8 @@ impl Parser<'_> {
                 TokenKind::Punct(punct @ (Punct::Dot | Punct::Arrow)) => {
                     self.advance();
                     let Some(member) = self.member_path() else { return self.error_expr() };
-                    let kind = ExprKind::Member { base: Box::new(expr), arrow: punct == Punct::Arrow, member };
+                    let kind =
+                        ExprKind::Member { base: Box::new(expr), arrow: punct == Punct::Arrow, member };
                     expr = self.node(kind, start, height);
                 }
                 TokenKind::Punct(punct @ (Punct::PlusPlus | Punct::MinusMinus)) => {
@@ -61,8 +63,7 @@ impl Parser<'_> {
             // A member's kind is unknown here; a template call is the only reading with `(` behind.
             self.attempt(|p| p.template_args().filter(|_| p.is(Punct::LParen)))
         };
-        let segment =
-            crate::ast::PathSegment { name, operator: None, args, span: self.since(span) };
+        let segment = crate::ast::PathSegment { name, operator: None, args, span: self.since(span) };
         if self.is(Punct::ColonColon) {
             self.advance();
             let mut rest = self.path(Expected::Value)?.path;
@@ -171,7 +172,11 @@ impl Parser<'_> {
                 self.error("unsupported", start, format!("MSL has no `{}`", keyword.as_str()));
             }
             _ => {
-                self.error("expected-expression", start, format!("expected an expression, found `{}`", keyword.as_str()));
+                self.error(
+                    "expected-expression",
+                    start,
+                    format!("expected an expression, found `{}`", keyword.as_str()),
+                );
             }
         }
         self.advance();
@@ -198,7 +203,11 @@ impl Parser<'_> {
             }
             TokenKind::Punct(Punct::LBrace) => (self.brace_clauses(), true),
             found => {
-                self.error("expected-token", self.span(), format!("expected `(` or `{{` after the type, found {found}"));
+                self.error(
+                    "expected-token",
+                    self.span(),
+                    format!("expected `(` or `{{` after the type, found {found}"),
+                );
                 return self.error_expr();
             }
         };
@@ -253,7 +262,11 @@ impl Parser<'_> {
     /// `T::type{…}` and `unknown<…>{…}`: braces behind a dependent path can only construct.
     fn unknown_braces(&self, parsed: &super::chain::ParsedPath) -> bool {
         parsed.kind == NameKind::Unknown
-            && parsed.path.segments.last().is_some_and(|last| last.args.is_some() || parsed.path.segments.len() > 1)
+            && parsed
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.args.is_some() || parsed.path.segments.len() > 1)
     }
 
     fn type_trait(&mut self, name: Name) -> Option<Expr> {
@@ -383,7 +396,11 @@ impl Parser<'_> {
         (by_reference, captures)
     }
 
-    fn lambda_rest(&mut self, by_reference: bool, captures: Vec<(Name, bool, anymetal_diag::Span)>) -> Option<Lambda> {
+    fn lambda_rest(
+        &mut self,
+        by_reference: bool,
+        captures: Vec<(Name, bool, anymetal_diag::Span)>,
+    ) -> Option<Lambda> {
         let params = if self.is(Punct::LParen) { self.parameters()?.0 } else { Vec::new() };
         let mut attributes = super::attribute::Attributes::default();
         while self.eat_kw(Kw::Constexpr) || self.eat_kw(Kw::Mutable) {}
@@ -417,7 +434,11 @@ impl Parser<'_> {
                     (Some(op), _) => OperatorName::Assign(op),
                     (_, Some(op)) => OperatorName::Binary(op),
                     _ => {
-                        self.error("expected-operator", span, format!("`{}` cannot be overloaded", punct.as_str()));
+                        self.error(
+                            "expected-operator",
+                            span,
+                            format!("`{}` cannot be overloaded", punct.as_str()),
+                        );
                         return None;
                     }
                 },

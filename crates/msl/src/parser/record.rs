@@ -1,11 +1,11 @@
 //! Structs, classes and unions.
 
+use super::Parser;
 use super::attribute::Attributes;
 use super::chain::Expected;
 use super::declarator::Place;
 use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
-use super::Parser;
 use crate::ast::{Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diag::Span;
@@ -34,7 +34,8 @@ impl Parser<'_> {
         if !defines && !declares {
             // `struct S x`: a use.
             let name = head.name?;
-            let mut path = head.scope.unwrap_or(Path { global: false, segments: Vec::new(), span: head.span });
+            let mut path =
+                head.scope.unwrap_or(Path { global: false, segments: Vec::new(), span: head.span });
             path.segments.push(crate::ast::PathSegment {
                 name,
                 operator: None,

@@ -1,9 +1,9 @@
 //! Declaration specifiers and type names.
 
+use super::Parser;
 use super::attribute::Attributes;
 use super::chain::Expected;
 use super::scope::NameKind;
-use super::Parser;
 use crate::ast::{AddressSpace, BuiltinType, FunctionSpecifiers, Qualifiers, Type, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
 
@@ -99,8 +99,10 @@ impl Parser<'_> {
         match self.peek_at(1) {
             TokenKind::Keyword(_) => true,
             TokenKind::Punct(Punct::LParen) => {
-                matches!(self.peek_at(2), TokenKind::Ident(_) | TokenKind::Keyword(Kw::Device | Kw::Threadgroup))
-                    && self.next_is(3, Punct::RParen)
+                matches!(
+                    self.peek_at(2),
+                    TokenKind::Ident(_) | TokenKind::Keyword(Kw::Device | Kw::Threadgroup)
+                ) && self.next_is(3, Punct::RParen)
                     && matches!(self.peek_at(4), TokenKind::Keyword(_) | TokenKind::Ident(_))
             }
             TokenKind::Ident(_) => true,
@@ -315,9 +317,30 @@ impl Parser<'_> {
 fn is_type_keyword(keyword: Kw) -> bool {
     matches!(
         keyword,
-        Kw::Void | Kw::Bool | Kw::Char | Kw::Short | Kw::Int | Kw::Long | Kw::Signed | Kw::Unsigned | Kw::Half
-            | Kw::Bfloat | Kw::Float | Kw::Double | Kw::Const | Kw::Volatile | Kw::Device | Kw::Constant
-            | Kw::Threadgroup | Kw::Thread | Kw::Struct | Kw::Class | Kw::Union | Kw::Enum | Kw::Typename
-            | Kw::Decltype | Kw::Auto
+        Kw::Void
+            | Kw::Bool
+            | Kw::Char
+            | Kw::Short
+            | Kw::Int
+            | Kw::Long
+            | Kw::Signed
+            | Kw::Unsigned
+            | Kw::Half
+            | Kw::Bfloat
+            | Kw::Float
+            | Kw::Double
+            | Kw::Const
+            | Kw::Volatile
+            | Kw::Device
+            | Kw::Constant
+            | Kw::Threadgroup
+            | Kw::Thread
+            | Kw::Struct
+            | Kw::Class
+            | Kw::Union
+            | Kw::Enum
+            | Kw::Typename
+            | Kw::Decltype
+            | Kw::Auto
     )
 }

@@ -1,9 +1,11 @@
 //! Statements.
 
+use super::Parser;
 use super::declarator::Place;
 use super::scope::NameKind;
-use super::Parser;
-use crate::ast::{Block, Expr, ExprKind, ForInit, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable};
+use crate::ast::{
+    Block, Expr, ExprKind, ForInit, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable,
+};
 use crate::token::{Kw, Pragma, Punct, TokenKind, UnrollHint};
 use anymetal_diag::Span;
 
@@ -29,8 +31,12 @@ impl Parser<'_> {
                 }
             }
             if !self.eat(Punct::RBrace) {
-                let diagnostic = anymetal_diag::Diagnostic::error("unclosed", self.span(), "expected `}` to end the block")
-                    .with_secondary(start, "the block begins here");
+                let diagnostic = anymetal_diag::Diagnostic::error(
+                    "unclosed",
+                    self.span(),
+                    "expected `}` to end the block",
+                )
+                .with_secondary(start, "the block begins here");
                 self.report(diagnostic);
             }
         }
@@ -181,9 +187,7 @@ impl Parser<'_> {
 
     fn declaration_statement(&mut self) -> Option<StmtKind> {
         match self.peek() {
-            TokenKind::Keyword(
-                Kw::Using | Kw::Typedef | Kw::StaticAssert | Kw::Namespace | Kw::Template,
-            ) => {
+            TokenKind::Keyword(Kw::Using | Kw::Typedef | Kw::StaticAssert | Kw::Namespace | Kw::Template) => {
                 let items = self.item();
                 return Some(items_statement(items));
             }
@@ -205,8 +209,18 @@ impl Parser<'_> {
         }
         match self.peek() {
             TokenKind::Keyword(
-                Kw::Static | Kw::Constexpr | Kw::Const | Kw::Volatile | Kw::Extern | Kw::Inline | Kw::Device
-                | Kw::Constant | Kw::Threadgroup | Kw::Thread | Kw::Auto | Kw::Register,
+                Kw::Static
+                | Kw::Constexpr
+                | Kw::Const
+                | Kw::Volatile
+                | Kw::Extern
+                | Kw::Inline
+                | Kw::Device
+                | Kw::Constant
+                | Kw::Threadgroup
+                | Kw::Thread
+                | Kw::Auto
+                | Kw::Register,
             ) => true,
             TokenKind::Keyword(_) | TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) => {
                 self.may_start_type() && self.type_then_name()
@@ -217,7 +231,8 @@ impl Parser<'_> {
 
     /// A type followed by something that can only be a declarator.
     fn type_then_name(&mut self) -> bool {
-        let unknown = matches!(self.peek(), TokenKind::Ident(name) if self.classify(name) == NameKind::Unknown);
+        let unknown =
+            matches!(self.peek(), TokenKind::Ident(name) if self.classify(name) == NameKind::Unknown);
         let start = self.checkpoint();
         let found = self.attempt(|p| {
             let specs = p.specifiers(false)?;
@@ -240,7 +255,13 @@ impl Parser<'_> {
             match self.peek_at(ahead) {
                 TokenKind::Punct(Punct::Star | Punct::Amp | Punct::AndAnd) => operators += 1,
                 TokenKind::Keyword(
-                    Kw::Device | Kw::Constant | Kw::Threadgroup | Kw::Thread | Kw::Const | Kw::Volatile | Kw::Restrict,
+                    Kw::Device
+                    | Kw::Constant
+                    | Kw::Threadgroup
+                    | Kw::Thread
+                    | Kw::Const
+                    | Kw::Volatile
+                    | Kw::Restrict,
                 ) => {}
                 TokenKind::Ident(_) => break,
                 _ => return false,
@@ -387,7 +408,11 @@ impl Parser<'_> {
         let body = Box::new(self.statement());
         if !self.eat_kw(Kw::While) {
             let found = self.peek();
-            self.error("expected-token", self.span(), format!("expected `while` after the loop's body, found {found}"));
+            self.error(
+                "expected-token",
+                self.span(),
+                format!("expected `while` after the loop's body, found {found}"),
+            );
         }
         self.expect(Punct::LParen, "after `while`");
         let cond = self.parenthesised_expr();

@@ -1,10 +1,10 @@
 //! `template<…>` heads and explicit instantiations.
 
+use super::Parser;
 use super::attribute::Attributes;
 use super::chain::Expected;
 use super::declarator::Place;
 use super::scope::NameKind;
-use super::Parser;
 use crate::ast::{ExplicitInstantiation, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::token::{Kw, Punct, TokenKind};
 
@@ -104,7 +104,11 @@ impl Parser<'_> {
         attributes.list.extend(specs.attributes.list);
         let Some(base) = specs.ty else {
             let found = self.peek();
-            self.error("expected-type", self.span(), format!("expected the instantiation's type, found {found}"));
+            self.error(
+                "expected-type",
+                self.span(),
+                format!("expected the instantiation's type, found {found}"),
+            );
             return None;
         };
         // The declared name is a template-id: `f<float, 4>`, with or without parameters.

@@ -14,8 +14,14 @@ fn parse_text(text: &str) -> (super::ParsedUnit, Sink) {
     let mut sink = Sink::new();
     let main = map.add_file("test.metal", format!("{TYPES}{text}"));
     let options = Options::default();
-    let output =
-        preprocess(main, &MacroTable::default(), &options, &mut MemoryIncludes::default(), &mut map, &mut sink);
+    let output = preprocess(
+        main,
+        &MacroTable::default(),
+        &options,
+        &mut MemoryIncludes::default(),
+        &mut map,
+        &mut sink,
+    );
     let unit = parse(&output.tokens, Scopes::default(), &mut sink);
     (unit, sink)
 }
@@ -32,7 +38,9 @@ fn accepts(text: &str) {
 fn body(text: &str) -> Vec<StmtKind> {
     let (unit, sink) = parse_text(text);
     assert!(!sink.has_errors(), "{:?}", sink.diagnostics());
-    let ItemKind::Function(function) = &unit.items.last().expect("an item").kind else { panic!("a function") };
+    let ItemKind::Function(function) = &unit.items.last().expect("an item").kind else {
+        panic!("a function")
+    };
     let FunctionBody::Block(block) = &function.body else { panic!("a body") };
     block.stmts.iter().map(|stmt| stmt.kind.clone()).collect()
 }
@@ -46,7 +54,9 @@ fn casts_and_parenthesised_expressions_differ_by_what_the_name_is() {
 
 #[test]
 fn less_than_and_template_arguments_differ_by_what_the_name_is() {
-    let stmts = body("template<int N> int g(); void f(int a, int b) { a < b; g<3>(); vec<float, (2 > 1) ? 4 : 2> v; }");
+    let stmts = body(
+        "template<int N> int g(); void f(int a, int b) { a < b; g<3>(); vec<float, (2 > 1) ? 4 : 2> v; }",
+    );
     assert!(matches!(&stmts[0], StmtKind::Expr(e) if matches!(e.kind, ExprKind::Binary(..))));
     assert!(matches!(&stmts[1], StmtKind::Expr(e) if matches!(e.kind, ExprKind::Call(..))));
     assert!(matches!(&stmts[2], StmtKind::Variables(_)));
@@ -59,7 +69,9 @@ fn closing_brackets_may_touch() {
 
 #[test]
 fn declarations_and_expressions_in_blocks() {
-    let stmts = body("void f(float4 p) { float4 q(p); q * p; uint *r; thread float (&s)[4] = *(thread float(*)[4])r; }");
+    let stmts = body(
+        "void f(float4 p) { float4 q(p); q * p; uint *r; thread float (&s)[4] = *(thread float(*)[4])r; }",
+    );
     assert!(matches!(stmts[0], StmtKind::Variables(_)));
     assert!(matches!(stmts[1], StmtKind::Expr(_)));
     assert!(matches!(stmts[2], StmtKind::Variables(_)));
@@ -135,9 +147,51 @@ fn long_chains_end_with_a_diagnostic_and_long_lists_do_not() {
 #[test]
 fn rubbish_never_panics() {
     let pieces = [
-        "template", "<", ">", ">>", "(", ")", "{", "}", "[", "]", "struct", "operator", "::", "x", "uint", ";", ",",
-        "kernel", "void", "*", "&", "=", "1", "[[", "]]", "device", "using", "typedef", "for", "if", "else", "case",
-        ":", "?", "decltype", "...", "~", "enum", "union", "typename", "return", "\"s\"", "->", ".", "namespace",
+        "template",
+        "<",
+        ">",
+        ">>",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "struct",
+        "operator",
+        "::",
+        "x",
+        "uint",
+        ";",
+        ",",
+        "kernel",
+        "void",
+        "*",
+        "&",
+        "=",
+        "1",
+        "[[",
+        "]]",
+        "device",
+        "using",
+        "typedef",
+        "for",
+        "if",
+        "else",
+        "case",
+        ":",
+        "?",
+        "decltype",
+        "...",
+        "~",
+        "enum",
+        "union",
+        "typename",
+        "return",
+        "\"s\"",
+        "->",
+        ".",
+        "namespace",
     ];
     let mut state = 1u64;
     for _ in 0..3_000 {

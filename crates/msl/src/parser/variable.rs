@@ -1,8 +1,8 @@
 //! Variables and their initialisers.
 
+use super::Parser;
 use super::declarator::ParsedDeclarator;
 use super::scope::{Entry, NameKind};
-use super::Parser;
 use crate::ast::{Attribute, Declarator, FunctionSpecifiers, Initialiser, Variable};
 use crate::token::{Name, Punct};
 
