@@ -68,6 +68,8 @@ impl Emitter<'_, '_> {
             return false;
         }
         let mask = self.mask.clone();
+        let slot = self.t.alloca(MASK, 4);
+        self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
         let (full, partial, done) = (self.t.block(), self.t.block(), self.t.block());
         let all = self.all(&mask);
         self.t.branch_if(&all, full, partial);
@@ -75,17 +77,19 @@ impl Emitter<'_, '_> {
         self.mask = Mask::All;
         self.copies_left -= 1;
         self.instructions(rest);
-        // Lanes may have left in either copy; at the end of a region only the frame wants to know.
-        self.end_of_region_part();
+        // Lanes may have left in either copy.
+        let left = self.mask.operand();
+        self.t.store(MASK, &left, &slot, 4);
         self.t.branch(done);
         self.t.label(partial);
         self.mask = mask;
         self.leave_if_none();
         self.instructions(rest);
-        self.end_of_region_part();
+        let left = self.mask.operand();
+        self.t.store(MASK, &left, &slot, 4);
         self.copies_left += 1;
         self.t.label(done);
-        self.mask_after_parts();
+        self.mask = Mask::Some(self.t.load(MASK, &slot, 4));
         true
     }
 

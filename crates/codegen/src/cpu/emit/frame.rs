@@ -415,19 +415,11 @@ impl Emitter<'_, '_> {
     }
 
     /// Notes which lanes came to the end of the region's code.
-    pub(super) fn end_of_region_part(&mut self) {
+    fn end_of_region_part(&mut self) {
         if let Some(slot) = self.region_slot.clone() {
             let left = self.mask.operand();
             self.t.store(MASK, &left, &slot, 4);
         }
-    }
-
-    /// The lanes at the end of a region whose code was written in parts.
-    pub(super) fn mask_after_parts(&mut self) {
-        self.mask = match self.region_slot.clone() {
-            Some(slot) => Mask::Some(self.t.load(MASK, &slot, 4)),
-            None => Mask::Some(Opd::text("zeroinitializer")),
-        };
     }
 
     // --- frames
