@@ -131,6 +131,7 @@ impl Unit {
             let mut checker = Checker::new(&self.layer, &arena);
             check_everything(&mut checker, &self.layer, &self.entrances);
             checker.report_limit();
+            checker.report_unexplained();
             checker.sink
         });
         for diagnostic in found.map_or_else(Vec::new, Sink::into_diagnostics) {
@@ -161,6 +162,7 @@ fn check_entrance(mut checker: Checker<'_>, entrance: &kernel::Entrance) -> (Opt
     checker.check_kernel_result(func, entrance.span);
     checker.check_reachable(func);
     checker.report_limit();
+    checker.report_unexplained();
     let found = std::mem::take(&mut checker.sink);
     let Some(params) = params.filter(|_| !found.has_errors()) else { return (None, found) };
     let kernel = Kernel { name: entrance.name.clone(), function: func, params, max_threads };

@@ -91,6 +91,14 @@ pub(super) enum Returns {
     Auto(Option<QualTy>),
 }
 
+/// Something that is checked only once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Deferred {
+    Body(FuncId),
+    Record(RecordId),
+    Global(super::variable::GlobalVarId),
+}
+
 /// What `auto` in a result type is written with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AutoReturn {
@@ -166,6 +174,11 @@ pub(super) struct Checker<'a> {
     pub(super) gave_up: bool,
     /// How many callers keep errors back: suggestions would be for nothing.
     pub(super) quiet: u32,
+    /// Errors of things that are checked only once, found while errors were kept back.
+    deferred: FxHashMap<Deferred, Vec<Diagnostic>>,
+    /// Where something failed although nothing was reported: a mistake of ours, but no reason to compile
+    /// what was not understood.
+    unexplained: Option<Span>,
     /// How many lists around this one are only being tried.
     pub(super) tried_lists: u32,
     /// The limit that was hit while errors were kept back.
@@ -216,6 +229,8 @@ impl<'a> Checker<'a> {
             unevaluated: 0,
             gave_up: false,
             quiet: 0,
+            deferred: FxHashMap::default(),
+            unexplained: None,
             tried_lists: 0,
             limit_hit: None,
             block_directives: Vec::new(),
@@ -371,6 +386,48 @@ impl<'a> Checker<'a> {
         let entered = self.deeper(span, |_| ()).is_some();
         self.depth += u32::from(entered);
         entered
+    }
+
+    /// Runs a check that happens only once. Should errors be kept back just now, they are kept for whoever
+    /// asks again.
+    pub(super) fn once<R>(&mut self, what: Deferred, f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::take(&mut self.sink);
+        let result = f(self);
+        let inner = std::mem::replace(&mut self.sink, outer);
+        if self.quiet > 0 && inner.has_errors() {
+            self.deferred.insert(what, inner.diagnostics().to_vec());
+        }
+        for diagnostic in inner.into_diagnostics() {
+            self.sink.push(diagnostic);
+        }
+        result
+    }
+
+    /// Reports what a check found while nobody listened.
+    pub(super) fn report_deferred(&mut self, what: Deferred) {
+        if self.quiet == 0
+            && let Some(found) = self.deferred.remove(&what)
+        {
+            for diagnostic in found {
+                self.sink.push(diagnostic);
+            }
+        }
+    }
+
+    /// Notes that poison was made.
+    pub(super) fn note_poison(&mut self, span: Span) {
+        if self.quiet == 0 && self.unexplained.is_none() && !self.sink.has_errors() {
+            self.unexplained = Some(span);
+        }
+    }
+
+    /// Reports what could not be checked for no reason given.
+    pub(super) fn report_unexplained(&mut self) {
+        if let Some(span) = self.unexplained.take()
+            && !self.sink.has_errors()
+        {
+            self.error("not-understood", span, "this could not be checked");
+        }
     }
 
     /// Runs `f` one level deeper; reports and gives `None` at the limit.

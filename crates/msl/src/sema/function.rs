@@ -5,7 +5,7 @@
 //! it (a constant evaluation, a deduced result type, or in the end, because the kernel reaches it).
 
 use super::checker::{
-    AutoReturn, Checker, FnDeclId, FnState, LocalDecl, Returns, ScopeId, TArg, Trace, address,
+    AutoReturn, Checker, Deferred, FnDeclId, FnState, LocalDecl, Returns, ScopeId, TArg, Trace, address,
 };
 use super::spelling;
 use super::table::function_key;
@@ -240,6 +240,7 @@ impl<'a> Checker<'a> {
         if let Some(ret) = self.inst(id).ret {
             return ret;
         }
+        self.report_deferred(Deferred::Body(id));
         if self.inst(id).state == BodyState::Checking {
             let message = format!("the result type of `{}` is not known yet here", self.inst(id).name);
             self.error("auto-recursion", span, message);
@@ -252,6 +253,7 @@ impl<'a> Checker<'a> {
     /// Checks a function's body, if that has not happened.
     pub(super) fn ensure_body(&mut self, id: FuncId) {
         if self.inst(id).state != BodyState::Unchecked || self.gave_up {
+            self.report_deferred(Deferred::Body(id));
             return;
         }
         self.fn_insts[id.0 as usize].state = BodyState::Checking;
@@ -268,7 +270,7 @@ impl<'a> Checker<'a> {
         let outer_unevaluated = std::mem::take(&mut self.unevaluated);
         let scope = self.inst(id).scope;
         let span = self.inst(id).span;
-        self.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id)));
+        self.once(Deferred::Body(id), |s| s.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id))));
         self.unevaluated = outer_unevaluated;
         self.auto_ty = outer_auto;
         self.pack_index = outer_pack;

@@ -4,7 +4,7 @@
 //! chosen and its member names are known), *complete* (members are typed and laid out). Each step
 //! happens when first needed, so that members may mention the class itself.
 
-use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg, address};
+use super::checker::{Checker, Deferred, FnDeclId, ScopeId, ScopeKind, TArg, address};
 use super::lookup::{ClassTemplate, Found, VarDecl};
 use super::table::{Tag, function_key, tag_of};
 use crate::ast::{self, FunctionName, ItemKind, OperatorName, TemplateParams, TypeKind};
@@ -238,7 +238,10 @@ impl<'a> Checker<'a> {
     /// Types the members and lays the record out. Reports when that is impossible.
     pub(super) fn complete_record(&mut self, id: RecordId, span: Span) -> bool {
         match self.record_inst(id).state {
-            RecordState::Complete => return self.types.record(id).is_complete,
+            RecordState::Complete => {
+                self.report_deferred(Deferred::Record(id));
+                return self.types.record(id).is_complete;
+            }
             RecordState::Completing | RecordState::Declaring => {
                 let name = self.types.record(id).name.clone();
                 self.error("incomplete-type", span, format!("`{name}` is used before it is complete"));
@@ -248,7 +251,14 @@ impl<'a> Checker<'a> {
         }
         self.declare_members(id);
         self.records[id.0 as usize].state = RecordState::Completing;
-        let ok = if self.record_inst(id).template.is_some() {
+        let ok = self.once(Deferred::Record(id), |s| s.complete_in_trace(id, span));
+        self.types.records[id.0 as usize].is_complete = ok;
+        self.records[id.0 as usize].state = RecordState::Complete;
+        ok
+    }
+
+    fn complete_in_trace(&mut self, id: RecordId, span: Span) -> bool {
+        if self.record_inst(id).template.is_some() {
             self.instantiating(
                 |s| format!("in instantiation of `{}` requested here", s.types.record(id).name),
                 span,
@@ -257,10 +267,7 @@ impl<'a> Checker<'a> {
             .unwrap_or(false)
         } else {
             self.deeper(span, |s| s.complete_members(id, span)).unwrap_or(false)
-        };
-        self.types.records[id.0 as usize].is_complete = ok;
-        self.records[id.0 as usize].state = RecordState::Complete;
-        ok
+        }
     }
 
     fn complete_members(&mut self, id: RecordId, span: Span) -> bool {

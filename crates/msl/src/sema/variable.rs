@@ -1,6 +1,6 @@
 //! Variables: program-scope constants, function constants, static members, locals, threadgroup memory.
 
-use super::checker::{Checker, FnState, LocalDecl, Returns, ScopeId, TArg, address};
+use super::checker::{Checker, Deferred, FnState, LocalDecl, Returns, ScopeId, TArg, address};
 use super::init::DefaultInit;
 use super::lookup::VarDecl;
 use super::template_args::ExplicitArg;
@@ -68,12 +68,13 @@ impl<'a> Checker<'a> {
         };
         let key = (address(decl.variable), decl.scope, args.clone());
         if let Some(&id) = self.global_ids.get(&key) {
+            self.report_deferred(Deferred::Global(id));
             return Some(id);
         }
         let id = GlobalVarId(self.globals.len() as u32);
         self.globals.push(GlobalVar { decl, ty: QualTy::plain(Ty::ERROR), value: GlobalValue::Pending });
         self.global_ids.insert(key, id);
-        self.define_global(id, decl, &args, span);
+        self.once(Deferred::Global(id), |s| s.define_global(id, decl, &args, span));
         Some(id)
     }
 
