@@ -1,5 +1,6 @@
 //! Runs a kernel's IR on the CPU device and in the interpreter. Without an LLVM the tests that need
 //! one say so and pass.
+#![allow(dead_code, reason = "each program uses a part of this module")]
 
 use std::sync::{Arc, OnceLock};
 
