@@ -221,7 +221,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         self.assign_indices(&slots, &mut params);
-        Some(params)
+        (self.sink.error_count() == errors).then_some(params)
     }
 
     fn kernel_param(
@@ -327,6 +327,10 @@ impl<'a> Checker<'a> {
             for slot in slots.iter().filter(|slot| slot.threadgroup == threadgroup) {
                 let Some(index) = slot.index else { continue };
                 // Parameters that exclude each other by function constants may share an index.
+                if used.contains(&index) && !is_conditional(&params[slot.param].kind) {
+                    let span = params[slot.param].span;
+                    self.error("duplicate-index", span, format!("index {index} is given to two parameters"));
+                }
                 used.push(index);
                 set_index(&mut params[slot.param].kind, index);
             }
@@ -368,6 +372,15 @@ impl<'a> Checker<'a> {
         if self.inst(func).ret.is_some_and(|ret| ret.ty != Ty::VOID) {
             self.error("kernel-result", span, "a kernel must return `void`");
         }
+    }
+}
+
+fn is_conditional(kind: &KernelParamKind) -> bool {
+    match kind {
+        KernelParamKind::Buffer { enabled, .. } | KernelParamKind::ThreadgroupMemory { enabled, .. } => {
+            enabled.is_some()
+        }
+        KernelParamKind::Thread { .. } => true,
     }
 }
 

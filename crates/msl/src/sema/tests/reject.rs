@@ -70,6 +70,10 @@ fn kernels() {
     reject("kernel void k(float x [[thread_position_in_grid]]) {}", &["kernel-parameter"]);
     reject("kernel void k(uint2 x [[thread_index_in_threadgroup]]) {}", &["kernel-parameter"]);
     reject("kernel void k(device int* x [[buffer(77)]]) {}", &["attribute-argument"]);
+    reject(
+        "kernel void k(device int* x [[buffer(1)]], device int* y [[buffer(1)]]) {}",
+        &["duplicate-index"],
+    );
 }
 
 #[test]
