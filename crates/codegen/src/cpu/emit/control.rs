@@ -238,14 +238,22 @@ impl Emitter<'_, '_> {
         let condition = self.vector(cond, 0);
         let before = self.mask.clone();
         let on = self.both(&before, &condition);
+        // The same register may be the mask of an `if` around this one, whose tests are others.
+        let outer_tests = self.tests_of(&on);
         self.note_tests(cond, &before, &on);
+        self.divergent_if(inst, &condition, &on, then, otherwise);
+        self.set_tests(&on, outer_tests);
+    }
+
+    fn divergent_if(&mut self, inst: Inst, condition: &Opd, on: &Opd, then: Block, otherwise: Block) {
+        let before = self.mask.clone();
         let (yes, no) = (self.is_cheap(then), self.is_cheap(otherwise));
         let escapes = self.plan.escapes(inst);
         if yes && no && !escapes {
             self.mask = Mask::Some(on.clone());
             self.block(then);
             if !self.facts.function.block(otherwise).is_empty() {
-                self.mask = Mask::Some(self.without(&before, &condition));
+                self.mask = Mask::Some(self.without(&before, condition));
                 self.block(otherwise);
             }
             self.mask = before;
@@ -255,8 +263,8 @@ impl Emitter<'_, '_> {
         let second = match self.facts.function.block(otherwise).is_empty() && !escapes {
             true => before.clone(),
             false => {
-                let off = self.without(&before, &condition);
-                self.note_opposite_tests(&on, &off);
+                let off = self.without(&before, condition);
+                self.note_opposite_tests(on, &off);
                 self.arm(otherwise, Mask::Some(off), escapes, false)
             }
         };

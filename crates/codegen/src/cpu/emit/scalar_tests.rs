@@ -24,6 +24,20 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// The tests noted for a mask.
+    pub(super) fn tests_of(&self, mask: &Opd) -> Option<(Opd, Opd)> {
+        if let Opd::Reg(register) = mask { self.mask_tests.get(register).cloned() } else { None }
+    }
+
+    /// Notes or forgets the tests of a mask.
+    pub(super) fn set_tests(&mut self, mask: &Opd, tests: Option<(Opd, Opd)>) {
+        let Opd::Reg(register) = mask else { return };
+        match tests {
+            Some(tests) => self.mask_tests.insert(*register, tests),
+            None => self.mask_tests.remove(register),
+        };
+    }
+
     /// Notes those of the other lanes.
     pub(super) fn note_opposite_tests(&mut self, on: &Opd, off: &Opd) {
         let (Opd::Reg(on), Opd::Reg(off)) = (on, off) else { return };
