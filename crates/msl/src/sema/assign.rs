@@ -17,6 +17,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Expr {
         let place = self.expr(lhs);
+        let place = self.conditional_place(place);
         match op.0 {
             None => self.plain_assign(place, rhs, span),
             Some(op) => {
@@ -143,6 +144,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Expr {
         let place = self.expr(inner);
+        let place = self.conditional_place(place);
         if place.ty.ty.is_error() {
             return place;
         }

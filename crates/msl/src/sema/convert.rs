@@ -181,6 +181,8 @@ impl<'a> Checker<'a> {
         if expr.ty.ty.is_error() || to.ty.is_error() {
             return self.poison(span);
         }
+        let wants_place = self.types.referent(to.ty).is_some_and(|to| !to.is_const);
+        let expr = if wants_place { self.conditional_place(expr) } else { expr };
         if self.conversion_of(&expr, to, true).is_none() {
             self.report_no_conversion(&expr, to, what);
             return self.poison(span);

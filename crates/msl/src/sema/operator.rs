@@ -598,6 +598,22 @@ impl<'a> Checker<'a> {
         Expr::value(ExprKind::Conditional(Box::new(cond), Box::new(a), Box::new(b)), ty, span)
     }
 
+    /// `c ? a : b` as a place, when both sides are places of one type: the value of such a conditional
+    /// loads them, which is what most uses want.
+    pub(super) fn conditional_place(&mut self, expr: Expr) -> Expr {
+        let ExprKind::Conditional(cond, a, b) = &expr.kind else { return expr };
+        let (ExprKind::Load(x), ExprKind::Load(y)) = (&a.kind, &b.kind) else { return expr };
+        if x.ty != y.ty || x.ty.ty != expr.ty.ty {
+            return expr;
+        }
+        let (to, span) = (x.ty, expr.span);
+        let pointer = self.types.pointer(to);
+        let at = |place: &Expr| Expr::value(ExprKind::AddressOf(Box::new(place.clone())), pointer, span);
+        let kind = ExprKind::Conditional(cond.clone(), Box::new(at(x)), Box::new(at(y)));
+        let chosen = Expr::value(kind, pointer, span);
+        Expr::place(ExprKind::Deref(Box::new(chosen)), to, span)
+    }
+
     /// Both sides brought to one type; as places only when both are alike and hold more than a value.
     fn conditional_operands(&mut self, a: Expr, b: Expr, span: Span) -> Option<(Expr, Expr)> {
         let (left, right) = (a.ty.ty, b.ty.ty);

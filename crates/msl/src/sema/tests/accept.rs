@@ -296,3 +296,55 @@ fn limits_are_generous() {
             static_assert(D<200>::v == 200);",
     );
 }
+
+#[test]
+fn many_small_things() {
+    accept(
+        "struct A { int x; constexpr A(int x) : x(x) {} constexpr bool operator<(A o) const { return x < o.x; } };
+         constexpr A operator-(A a) { return A(-a.x); }
+         constexpr A operator-(A a, A b) { return A(a.x - b.x); }
+         static_assert((-A(3)).x == -3 && (A(5) - A(3)).x == 2 && A(1) < A(2));
+         struct It { thread int* p; thread It& operator++() thread { ++p; return *this; } int operator*() const { return *p; } };
+         int walk() { int a[3] = {1,2,3}; It i{a}; ++i; return *i; }
+         template <typename T> struct Vec3 { T v[3]; thread T& operator[](int i) thread { return v[i]; } const thread T& operator[](int i) const thread { return v[i]; } device T& operator[](int i) device { return v[i]; } };
+         kernel void k(device Vec3<float>* p, device float* o) { Vec3<float> a = p[0]; a[1] += 2; p[1][2] = a[1]; const Vec3<float> c = a; o[0] = c[0]; o[1] = p->v[1]; }
+         constexpr int nested() { struct L { int a; int b; }; L l[2] = {1, 2, 3, 4}; return l[1].a * 10 + l[0].b; }
+         static_assert(nested() == 32);
+         constexpr int ternary_lvalue() { int a = 1, b = 2; (b > a ? a : b) = 5; return a; }
+         template <typename T> constexpr T maxv(T a, T b) { return a < b ? b : a; }
+         template <> constexpr float maxv<float>(float a, float b) { return -1; }
+         static_assert(maxv(1, 2) == 2 && maxv(1.0f, 2.0f) == -1);
+         template <typename T> constexpr T zero = T(0);
+         template <> constexpr int zero<int> = 7;
+         static_assert(zero<int> == 7 && zero<float> == 0);
+         namespace outer { template <typename T> struct X { static constexpr constant int v = 1; }; }
+         template <> struct outer::X<int> { static constexpr constant int v = 2; };
+         static_assert(outer::X<int>::v == 2 && outer::X<half>::v == 1);
+         constexpr int sw(int i) { int r = 0; for (int k = 0; k < i; ++k) { if (k == 3) continue; if (k > 6) break; r += k; } do { r++; } while (r < 10); return r; }
+         static_assert(sw(100) == 19);
+         constexpr uint hash(constant const char* s) { uint h = 5381; while (*s) h = h * 33 + *s++; return h; }
+         static_assert(hash(\"abc\") != 0);
+         constexpr int deref() { int m[2][3] = {{1,2,3},{4,5,6}}; int t = 0; for (int i = 0; i < 2; i++) for (int j = 0; j < 3; j++) t += m[i][j] * (i + 1); return t; }
+         static_assert(deref() == 36);
+         constexpr float2x2 mm() { float2x2 m(1.0f); m[0][1] = 3; return m * 2.0f; }
+         static_assert(mm()[0][1] == 6 && mm()[1][1] == 2);
+         constexpr int cm() { int x = 1; x += x++ + 2; x <<= 3; x ^= 1; x %= 100; return x; }
+         enum Mode : uchar { M0, M1 };
+         template <Mode M> constexpr int mode() { return M == M1 ? 1 : 0; }
+         static_assert(mode<M1>() == 1);
+         template <typename T, typename enable_if<is_floating_point_v<T>, bool>::type = true> constexpr int cls(T) { return 1; }
+         template <typename T, typename enable_if<is_integral_v<T>, bool>::type = true> constexpr int cls(T) { return 2; }
+         static_assert(cls(1.0f) == 1 && cls(1) == 2);
+         template <typename T> constexpr enable_if_t<sizeof(T) == 4, int> sz(T) { return 4; }
+         template <typename T> constexpr enable_if_t<sizeof(T) == 2, int> sz(T) { return 2; }
+         static_assert(sz(1) == 4 && sz(1.0h) == 2);
+         struct Base { int b; constexpr int get() const { return b; } };
+         struct Derived : Base { int d; };
+         constexpr int inh() { Derived d{{3}, 4}; return d.get() * 10 + d.d + d.b; }
+         static_assert(inh() == 37);
+         
+         static_assert(ternary_lvalue() == 5);
+         constexpr int tr() { int a = 1, b = 2; bool c = a > 3; thread int& r = c ? a : b; r = 9; ++(c ? a : b); return b; }
+         static_assert(tr() == 10);",
+    );
+}
