@@ -119,7 +119,10 @@ impl Emitter<'_, '_> {
         }
         let item = Item::of(ty);
         let lanes: Vec<Lane> = match ty {
-            Type::Ptr(_) => vec![self.encoded(value)],
+            Type::Ptr(_) => vec![match self.encoded(value) {
+                Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.encoded_vector(value)),
+                lane => lane,
+            }],
             _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
         };
         if ptr_space(self.facts.function, pointer) == Space::Thread {
@@ -404,6 +407,12 @@ impl Emitter<'_, '_> {
         let careful = match plan {
             Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
                 self.load_masked_runs(address, &bases, &shape, runs, item)
+            }
+            // Where a laned form does not hold the lanes may well be in bounds.
+            _ if shape.conditional => {
+                let element = scalar_type(item.scalar);
+                let lanes = self.load_gather(address, item);
+                lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
             }
             _ => self.load_slowly(address, item),
         };
@@ -751,7 +760,11 @@ ptr {}, i32 {}, i32 {})",
         if !ok.is_text("true") {
             self.t.branch(join);
             self.t.label(slow);
-            self.store_slowly(address, item, &values);
+            if shape.conditional {
+                self.store_scatter(address, item, lanes);
+            } else {
+                self.store_slowly(address, item, &values);
+            }
         }
         self.t.label(join);
     }

@@ -183,11 +183,37 @@ impl Emitter<'_, '_> {
                 all = self.t.and(&all, &condition);
             }
         }
+        if let Op::Binary(op @ (BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax), a, b) = op {
+            let fits = self.is_unclamped(*op, *a, *b, k);
+            all = self.t.and(&all, &fits);
+        }
         if let Op::Cast(op @ (CastOp::ZExt | CastOp::SExt), a) = op {
             let fits = self.fits(*op, *a, k);
             all = self.t.and(&all, &fits);
         }
         Some(all)
+    }
+
+    /// Whether a minimum or maximum with a uniform value leaves every lane as it is.
+    fn is_unclamped(&mut self, op: BinOp, a: Value, b: Value, k: usize) -> Opd {
+        let (laned, limit) = if self.shape(b, k).is_uniform() { (a, b) } else { (b, a) };
+        let element = scalar_type(self.scalar(laned));
+        let Lane::Laned { shape, .. } = self.lane(laned, k) else { return Opd::bool(false) };
+        let signed = matches!(op, BinOp::SMin | BinOp::SMax);
+        let fits = self.fits(if signed { CastOp::SExt } else { CastOp::ZExt }, laned, k);
+        let (low, high) = shape.extent();
+        let first = self.at(laned, k, 0);
+        let start = shape.at(0);
+        let (distance, test) = match op {
+            BinOp::SMin => (high - start, "sle"),
+            BinOp::UMin => (high - start, "ule"),
+            BinOp::SMax => (low - start, "sge"),
+            _ => (low - start, "uge"),
+        };
+        let extreme = self.t.add(element, &first, &Opd::Int(wrap_int(element, distance)));
+        let limit = self.uniform(limit, k);
+        let test = self.t.icmp(test, element, &extreme, &limit);
+        self.t.and(&fits, &test)
     }
 
     /// Whether no lane's sum of base and pattern wraps, so that widening commutes with it.
@@ -365,7 +391,7 @@ impl Emitter<'_, '_> {
         let zero = Opd::text("zeroinitializer");
         let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return zero };
         match &function.inst(inst).op {
-            Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl, ..)
+            Op::Binary(..)
             | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => self.elementwise(inst, k, Width::All, None),
             Op::Cast(CastOp::IntToPtr | CastOp::Bitcast, a) => self.vector(*a, k),
             Op::Cast(CastOp::PtrToInt, a) => self.encoded_vector(*a),

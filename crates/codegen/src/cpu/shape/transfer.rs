@@ -30,6 +30,8 @@ pub(in crate::cpu) enum Rule {
     Mask(i64),
     /// Pattern only, or-ed.
     Insert(i64),
+    /// One operand, as long as the other, uniform one does not limit any lane: conditional.
+    Unclamped,
     /// Lane by lane.
     None,
 }
@@ -111,6 +113,7 @@ fn linear(
     match op {
         BinOp::Add | BinOp::Sub => sum(op, scalar, a, b),
         BinOp::Mul => product(scalar, a, b),
+        BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax => unclamped(a, b),
         _ if conditional => (Rule::None, None),
         BinOp::Shl => match b.constant() {
             Some(c) if (0..i64::from(scalar.bits().min(32))).contains(&c) => {
@@ -137,6 +140,17 @@ fn linear(
         },
         _ => (Rule::None, None),
     }
+}
+
+/// A minimum or maximum usually limits no lane of a SIMD-group in the middle of the data.
+fn unclamped(a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
+    let (laned, limit) = if b.is_uniform() { (a, b) } else { (b, a) };
+    if laned.segments != 1 || !limit.is_uniform() || limit.conditional {
+        return (Rule::None, None);
+    }
+    let lanes = laned.kept();
+    let shape = Lanes { absolute: false, group: a.group && b.group, conditional: true, align: 0, ..lanes.normal() };
+    (Rule::Unclamped, Some(shape))
 }
 
 fn sum(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
@@ -286,7 +300,7 @@ pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, boun
         let align = if integers && from.is_int() && !lanes.absolute { lanes.align } else { 0 };
         return Shape::Lanes(Lanes { align, ..Lanes::uniform(lanes.group) });
     }
-    if lanes.conditional || !from.is_int() {
+    if !from.is_int() || lanes.conditional && op == CastOp::Trunc {
         return Shape::Varying;
     }
     match op {
