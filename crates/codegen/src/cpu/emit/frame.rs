@@ -40,7 +40,8 @@ fn component_bytes(shape: &Shape, scalar: Scalar) -> i64 {
 
 impl Layout {
     fn take(&mut self, bytes: i64) -> i64 {
-        let align = if bytes >= 64 { 64 } else { 8 };
+        // The smallest vector, of bytes, takes 32; vectors are accessed as aligned to 64.
+        let align = if bytes >= 32 { 64 } else { 8 };
         let offset = (self.bytes + align - 1) / align * align;
         self.bytes = offset + bytes;
         offset
