@@ -35,7 +35,8 @@ fn seeds(default: std::ops::Range<u64>) -> std::ops::Range<u64> {
 }
 
 fn run(options: &RandomOptions) {
-    for seed in seeds(0..12) {
+    // The last ones found faults once.
+    for seed in seeds(0..12).chain([12, 146, 291]) {
         check(seed, options, seed % 2 == 0, seed % 3 != 0);
     }
 }

@@ -391,8 +391,9 @@ impl Emitter<'_, '_> {
         let zero = Opd::text("zeroinitializer");
         let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return zero };
         match &function.inst(inst).op {
-            Op::Binary(..)
-            | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => self.elementwise(inst, k, Width::All, None),
+            Op::Binary(..) | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => {
+                self.elementwise(inst, k, Width::All, None)
+            }
             Op::Cast(CastOp::IntToPtr | CastOp::Bitcast, a) => self.vector(*a, k),
             Op::Cast(CastOp::PtrToInt, a) => self.encoded_vector(*a),
             Op::PtrAdd { base, index, scale, offset } => {

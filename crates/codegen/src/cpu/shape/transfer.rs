@@ -149,7 +149,8 @@ fn unclamped(a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
         return (Rule::None, None);
     }
     let lanes = laned.kept();
-    let shape = Lanes { absolute: false, group: a.group && b.group, conditional: true, align: 0, ..lanes.normal() };
+    let shape =
+        Lanes { absolute: false, group: a.group && b.group, conditional: true, align: 0, ..lanes.normal() };
     (Rule::Unclamped, Some(shape))
 }
 
