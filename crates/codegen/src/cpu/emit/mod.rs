@@ -1,7 +1,7 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
-//! value), `arith`, `cast`, `pure` (operations without effects), `memory`, `access`, `private`
+//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `private`
 //! (loads and stores), `helpers` (functions written once per module), `control` (branches, loops and
 //! masks), `group` (regions between barriers), `entry`.
 //!
@@ -12,6 +12,7 @@ mod access;
 mod arith;
 mod atomic;
 mod cast;
+mod cells;
 mod control;
 mod copy;
 mod counted;
