@@ -61,6 +61,7 @@ use arena::Arena;
 use checker::Checker;
 use std::sync::Arc;
 use table::Layer;
+pub(crate) use walk::operands;
 
 /// Stack for one check: deep templates and long expressions recurse.
 const STACK_BYTES: usize = 1 << 29;

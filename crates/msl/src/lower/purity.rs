@@ -1,6 +1,7 @@
 //! What an expression may do: whether it may be evaluated without need, and whom it calls.
 
 use crate::hir::{self, BinaryOp, ExprKind, Stmt, StmtKind};
+use crate::sema::operands;
 
 /// How many nodes count as cheap.
 const CHEAP: u32 = 12;
@@ -97,71 +98,8 @@ fn statement(stmt: &Stmt, found: &mut Vec<hir::FuncId>) {
 }
 
 fn expr(e: &hir::Expr, found: &mut Vec<hir::FuncId>) {
-    match &e.kind {
-        ExprKind::Call(id, args) | ExprKind::Construct(id, args) => {
-            found.push(*id);
-            exprs(args, found);
-        }
-        ExprKind::Builtin(_, args)
-        | ExprKind::Vector(args)
-        | ExprKind::Matrix(args)
-        | ExprKind::Struct(args)
-        | ExprKind::Array(args) => exprs(args, found),
-        ExprKind::Deref(a)
-        | ExprKind::Field(a, ..)
-        | ExprKind::Swizzle(a, _)
-        | ExprKind::Materialize(a)
-        | ExprKind::Load(a)
-        | ExprKind::AddressOf(a)
-        | ExprKind::ArrayDecay(a)
-        | ExprKind::Unary(_, a)
-        | ExprKind::Cast(_, a)
-        | ExprKind::Union(_, a) => expr(a, found),
-        ExprKind::Element(a, b)
-        | ExprKind::Column(a, b)
-        | ExprKind::VectorElement(a, b)
-        | ExprKind::Assign(a, b)
-        | ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::Logical(_, a, b)
-        | ExprKind::PointerAdd(a, b)
-        | ExprKind::PointerDiff(a, b)
-        | ExprKind::Comma(a, b) => {
-            expr(a, found);
-            expr(b, found);
-        }
-        ExprKind::Conditional(a, b, c) | ExprKind::Select(a, b, c) => {
-            expr(a, found);
-            expr(b, found);
-            expr(c, found);
-        }
-        ExprKind::Update { rhs, place, value, .. } => {
-            if let Some((_, rhs)) = rhs {
-                expr(rhs, found);
-            }
-            expr(place, found);
-            expr(value, found);
-        }
-        ExprKind::Let(_, init, rest) => {
-            if let Some(init) = init {
-                expr(init, found);
-            }
-            expr(rest, found);
-        }
-        ExprKind::Local(_)
-        | ExprKind::Global(_)
-        | ExprKind::Threadgroup(_)
-        | ExprKind::Const(_)
-        | ExprKind::Zero
-        | ExprKind::Undef
-        | ExprKind::FunctionConstant(_)
-        | ExprKind::FunctionConstantDefined(_)
-        | ExprKind::Error => {}
+    if let ExprKind::Call(id, _) | ExprKind::Construct(id, _) = &e.kind {
+        found.push(*id);
     }
-}
-
-fn exprs(list: &[hir::Expr], found: &mut Vec<hir::FuncId>) {
-    for e in list {
-        expr(e, found);
-    }
+    operands(e, &mut |operand| expr(operand, found));
 }

@@ -3,7 +3,7 @@
 use crate::hir::{Block, Expr, ExprKind, Stmt, StmtKind};
 
 /// The direct operands of an expression, in order of evaluation (roughly).
-pub(super) fn operands<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
+pub(crate) fn operands<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
     match &expr.kind {
         ExprKind::Local(_)
         | ExprKind::Global(_)
