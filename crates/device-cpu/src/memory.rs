@@ -118,7 +118,7 @@ impl CpuBuffer {
 
     fn host_access(&self) -> Result<(), DeviceError> {
         match self.storage_mode {
-            StorageMode::Shared => Ok(()),
+            StorageMode::Shared | StorageMode::Managed => Ok(()),
             StorageMode::Private => Err(DeviceError::Unsupported {
                 device: "cpu".to_owned(),
                 what: "host access to a private buffer".to_owned(),

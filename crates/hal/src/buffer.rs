@@ -18,6 +18,9 @@ pub enum StorageMode {
     Shared,
     /// Only the device touches it; the host copies through commands.
     Private,
+    /// Host and device each have a copy, made equal by explicit synchronisation. A device without memory of
+    /// its own keeps one copy, and there is nothing to synchronise.
+    Managed,
 }
 
 /// What buffer to make.
