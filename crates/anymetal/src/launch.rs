@@ -128,7 +128,12 @@ impl<'a> Launch<'a> {
     pub fn submit(mut self) -> Result<Submitted, Error> {
         let dispatch = self.dispatch()?;
         let (deadline, label) = (self.deadline, self.label);
-        let submission = Submission { commands: vec![Command::Dispatch(dispatch)], deadline, label };
+        let submission = Submission {
+            commands: vec![Command::Dispatch(dispatch)],
+            deadline,
+            label,
+            ..Submission::default()
+        };
         Ok(Submitted::new(self.queue.hal().submit(submission)?))
     }
 

@@ -57,6 +57,7 @@ fn describe(name: &str, facts: &Capabilities) -> Value {
         DeviceKind::Cpu => "cpu",
         DeviceKind::Nvidia => "nvidia",
         DeviceKind::Apple => "apple",
+        DeviceKind::Null => "null",
     };
     json!({
         "name": name,

@@ -39,6 +39,7 @@ pub(crate) fn query(threads: usize) -> Capabilities {
         supports_bfloat: true,
         supports_64_bit_atomics: cfg!(target_has_atomic = "64"),
         supports_timestamps: true,
+        supports_priorities: true,
     }
 }
 

@@ -4,19 +4,22 @@
 //! `tables` points into a buffer or inline block that `submission` or `inline` holds alive, and every range was
 //! checked against it.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
-use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::artifact::{ArgumentKind, KernelInfo};
 use anymetal_hal::buffer::Buffer;
 use anymetal_hal::capabilities::Capabilities;
-use anymetal_hal::command::{Binding, BoundResource, BufferCopy, Command, Dispatch, Submission};
+use anymetal_hal::command::{
+    Binding, BoundResource, BufferCopy, Command, Dispatch, IndirectDispatch, Submission, ThreadgroupMemory,
+};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::launch::{BoundBuffer, ThreadgroupSlot};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
 use crate::aligned::AlignedMemory;
-use crate::event::CpuEvent;
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::CpuPipeline;
 use crate::worker_memory::WorkerNeeds;
@@ -46,12 +49,14 @@ pub(crate) enum Step {
     Dispatch(PreparedDispatch),
     /// A dispatch of nothing.
     EmptyDispatch,
+    /// A dispatch whose grid is read when its turn comes; its shape so far is that of one threadgroup.
+    Indirect(PreparedDispatch),
     /// Any other command.
     Other,
 }
 
 /// A validated dispatch.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PreparedDispatch {
     /// The grid.
     pub(crate) shape: DispatchShape,
@@ -59,6 +64,13 @@ pub(crate) struct PreparedDispatch {
     pub(crate) needs: WorkerNeeds,
     buffers: std::ops::Range<usize>,
     threadgroup_slots: std::ops::Range<usize>,
+}
+
+impl PreparedDispatch {
+    /// The same dispatch over another grid of the same threadgroups.
+    pub(crate) fn with_shape(&self, shape: DispatchShape) -> Self {
+        PreparedDispatch { shape, ..self.clone() }
+    }
 }
 
 impl LaunchTables {
@@ -73,11 +85,20 @@ impl LaunchTables {
     }
 }
 
+/// What a dispatch, direct or not, binds.
+#[derive(Clone, Copy)]
+struct Arguments<'a> {
+    bindings: &'a [Binding],
+    threadgroup_memory: &'a [ThreadgroupMemory],
+}
+
 /// The device's side of validation.
 pub(crate) struct Preparer<'a> {
     pub(crate) account: &'a Arc<MemoryAccount>,
     pub(crate) limits: &'a Capabilities,
     pub(crate) device: &'a str,
+    /// Names the queue to its fences.
+    pub(crate) queue: NonZero<usize>,
 }
 
 impl Preparer<'_> {
@@ -89,16 +110,16 @@ impl Preparer<'_> {
         for command in &submission.commands {
             let step = match command {
                 Command::Dispatch(dispatch) => self.dispatch(dispatch, &mut tables, &mut inline)?,
+                Command::DispatchIndirect(dispatch) => self.indirect(dispatch, &mut tables, &mut inline)?,
                 Command::Copy(copy) => self.copy(copy)?,
                 Command::Fill(fill) => {
                     let buffer = self.own(&fill.buffer)?;
                     validate::check_range(fill.offset, fill.length, buffer.length())?;
                     Step::Other
                 }
-                Command::WaitEvent { event, .. } | Command::SignalEvent { event, .. } => {
-                    event.as_any().downcast_ref::<CpuEvent>().ok_or_else(|| self.wrong_device("event"))?;
-                    Step::Other
-                }
+                // Any event can be signalled and subscribed to from the host, which is this device.
+                Command::WaitEvent { .. } | Command::SignalEvent { .. } => Step::Other,
+                Command::UpdateFence(fence) | Command::WaitFence(fence) => self.fence(fence)?,
             };
             tables.steps.push(step);
         }
@@ -111,25 +132,60 @@ impl Preparer<'_> {
         tables: &mut LaunchTables,
         inline: &mut InlineCursor,
     ) -> Result<Step, DeviceError> {
-        let pipeline = dispatch.pipeline.as_any().downcast_ref::<CpuPipeline>();
-        let kernel = pipeline.ok_or_else(|| self.wrong_device("pipeline"))?.kernel();
-        validate::check_bindings(kernel, &dispatch.bindings, self.limits)?;
-        let layout = validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, self.limits)?;
+        let kernel = self.kernel(&dispatch.pipeline)?;
         let shape = validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
+        let arguments =
+            Arguments { bindings: &dispatch.bindings, threadgroup_memory: &dispatch.threadgroup_memory };
+        let prepared = self.arguments(kernel, arguments, shape, tables, inline)?;
+        Ok(prepared.map_or(Step::EmptyDispatch, Step::Dispatch))
+    }
+
+    fn indirect(
+        &self,
+        dispatch: &IndirectDispatch,
+        tables: &mut LaunchTables,
+        inline: &mut InlineCursor,
+    ) -> Result<Step, DeviceError> {
+        let kernel = self.kernel(&dispatch.pipeline)?;
+        let counts = self.own(&dispatch.counts)?;
+        validate::check_counts(kernel, dispatch.counts_offset, counts.length())?;
+        let shape = validate::indirect_shape(kernel, [1; 3], dispatch.group_size, self.limits)?;
+        let arguments =
+            Arguments { bindings: &dispatch.bindings, threadgroup_memory: &dispatch.threadgroup_memory };
+        let prepared = self.arguments(kernel, arguments, shape, tables, inline)?;
+        Ok(prepared.map_or(Step::EmptyDispatch, Step::Indirect))
+    }
+
+    fn kernel<'b>(&self, pipeline: &'b Arc<dyn Pipeline>) -> Result<&'b KernelInfo, DeviceError> {
+        let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
+        Ok(pipeline.ok_or_else(|| self.wrong_device("pipeline"))?.kernel())
+    }
+
+    /// Checks and lays out what a dispatch binds.
+    fn arguments(
+        &self,
+        kernel: &KernelInfo,
+        arguments: Arguments<'_>,
+        shape: Option<DispatchShape>,
+        tables: &mut LaunchTables,
+        inline: &mut InlineCursor,
+    ) -> Result<Option<PreparedDispatch>, DeviceError> {
+        validate::check_bindings(kernel, arguments.bindings, self.limits)?;
+        let layout = validate::threadgroup_layout(kernel, arguments.threadgroup_memory, self.limits)?;
         let first_buffer = tables.buffers.len();
         tables.buffers.resize(first_buffer + kernel.buffer_slots() as usize, BoundBuffer::UNBOUND);
-        for binding in &dispatch.bindings {
+        for binding in arguments.bindings {
             // `check_bindings` found each.
             if let Some(argument) = kernel.argument(ArgumentKind::Buffer, binding.index) {
                 tables.buffers[first_buffer + argument.slot as usize] = self.bound(binding, inline)?;
             }
         }
         let Some(shape) = shape else {
-            return Ok(Step::EmptyDispatch);
+            return Ok(None);
         };
         let first_slot = tables.threadgroup_slots.len();
         tables.threadgroup_slots.extend_from_slice(&layout.slots);
-        Ok(Step::Dispatch(PreparedDispatch {
+        Ok(Some(PreparedDispatch {
             shape,
             needs: WorkerNeeds {
                 threadgroup_bytes: layout.total_bytes,
@@ -159,6 +215,11 @@ impl Preparer<'_> {
         Ok(Step::Other)
     }
 
+    fn fence(&self, fence: &Arc<dyn Fence>) -> Result<Step, DeviceError> {
+        let own = fence.as_any().downcast_ref::<HostFence>().ok_or_else(|| self.wrong_device("fence"))?;
+        if own.claim(self.queue) { Ok(Step::Other) } else { Err(DeviceError::FenceAcrossQueues) }
+    }
+
     fn own<'b>(&self, buffer: &'b Arc<dyn Buffer>) -> Result<&'b CpuBuffer, DeviceError> {
         let own = cpu_buffer(buffer).filter(|buffer| buffer.belongs_to(self.account));
         own.ok_or_else(|| self.wrong_device("buffer"))
@@ -176,34 +237,21 @@ pub(crate) fn cpu_buffer(buffer: &Arc<dyn Buffer>) -> Option<&CpuBuffer> {
 
 /// Calls `visit` for every buffer that the submission names; some more than once.
 pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(&'a Arc<dyn Buffer>)) {
-    for command in &submission.commands {
-        match command {
-            Command::Dispatch(dispatch) => {
-                for binding in &dispatch.bindings {
-                    if let BoundResource::Buffer { buffer, .. } = &binding.resource {
-                        visit(buffer);
-                    }
-                }
-            }
-            Command::Copy(copy) => {
-                visit(&copy.source);
-                visit(&copy.destination);
-            }
-            Command::Fill(fill) => visit(&fill.buffer),
-            Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
-        }
-    }
+    submission.commands.iter().for_each(|command| command.each_buffer(visit));
 }
 
 /// One block for all inline bytes of the submission.
 fn inline_memory(submission: &Submission) -> Result<Option<AlignedMemory>, DeviceError> {
     let mut total = 0usize;
     for command in &submission.commands {
-        if let Command::Dispatch(dispatch) = command {
-            for binding in &dispatch.bindings {
-                if let BoundResource::Bytes(bytes) = &binding.resource {
-                    total += bytes.len().next_multiple_of(INLINE_ALIGNMENT);
-                }
+        let bindings = match command {
+            Command::Dispatch(dispatch) => &dispatch.bindings,
+            Command::DispatchIndirect(dispatch) => &dispatch.bindings,
+            _ => continue,
+        };
+        for binding in bindings {
+            if let BoundResource::Bytes(bytes) = &binding.resource {
+                total += bytes.len().next_multiple_of(INLINE_ALIGNMENT);
             }
         }
     }

@@ -5,26 +5,28 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::event::Event;
+use anymetal_hal::event::{Event, HostEvent};
+use anymetal_hal::fence::{Fence, HostFence};
+use anymetal_hal::heap::{Heap, HeapDescriptor};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
 use crate::affinity;
 use crate::capabilities;
 use crate::config::CpuDeviceOptions;
-use crate::event::CpuEvent;
+use crate::heap::CpuHeap;
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{CpuPipeline, LoadedCode};
 use crate::pool::{Pool, PoolOptions};
 use crate::queue::CpuQueue;
-use crate::watchdog::Watchdog;
 
 /// This machine's processor as a Metal device.
 #[derive(Debug, Clone)]
@@ -38,24 +40,29 @@ pub(crate) struct DeviceShared {
     pub(crate) name: String,
     pub(crate) capabilities: Capabilities,
     pub(crate) account: Arc<MemoryAccount>,
-    pub(crate) watchdog: Watchdog,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) default_deadline: Duration,
     pub(crate) lend_waiting_threads: bool,
     pub(crate) pool: Pool,
     loaded: LoadedCode,
-    made_at: Instant,
+    made_at: Duration,
 }
 
 impl DeviceShared {
     /// The device's clock: nanoseconds since it was made.
     pub(crate) fn now_ns(&self) -> u64 {
-        self.made_at.elapsed().as_nanos() as u64
+        self.clock.now().saturating_sub(self.made_at).as_nanos() as u64
     }
 }
 
 impl CpuDevice {
     /// Makes the device and starts its workers, which sleep until there is work.
     pub fn new(options: &CpuDeviceOptions) -> Result<Self, DeviceError> {
+        CpuDevice::with_clock(options, SystemClock::shared())
+    }
+
+    /// Makes the device with a clock of its own, for its deadlines, timeouts and timestamps.
+    pub fn with_clock(options: &CpuDeviceOptions, clock: Arc<dyn Clock>) -> Result<Self, DeviceError> {
         let threads = options.resolved_threads();
         let processors = affinity::allowed_processors().len();
         let pinned = options.pin_workers.unwrap_or(threads >= processors);
@@ -68,12 +75,12 @@ impl CpuDevice {
                 name: "cpu".to_owned(),
                 capabilities: capabilities::query(threads),
                 account: Arc::default(),
-                watchdog: Watchdog::default(),
                 default_deadline: options.default_deadline,
                 lend_waiting_threads: options.lend_waiting_threads,
                 pool,
                 loaded: LoadedCode::default(),
-                made_at: Instant::now(),
+                made_at: clock.now(),
+                clock,
             }),
         })
     }
@@ -106,7 +113,15 @@ impl Device for CpuDevice {
     }
 
     fn event(&self) -> Result<Arc<dyn Event>, DeviceError> {
-        Ok(Arc::new(CpuEvent::default()))
+        Ok(Arc::new(HostEvent::default()))
+    }
+
+    fn fence(&self) -> Result<Arc<dyn Fence>, DeviceError> {
+        Ok(Arc::new(HostFence::default()))
+    }
+
+    fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError> {
+        Ok(Arc::new(CpuHeap::new(descriptor, &self.shared.account, &self.shared.capabilities)?))
     }
 
     fn allocated_bytes(&self) -> u64 {

@@ -8,13 +8,16 @@ use std::time::{Duration, Instant};
 
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_hal::buffer::Buffer;
-use anymetal_hal::command::{BoundResource, BufferCopy, BufferFill, Dispatch};
+use anymetal_hal::command::{
+    Binding, BoundResource, BufferCopy, BufferFill, INDIRECT_COUNTS_BYTES, IndirectDispatch,
+};
 use anymetal_hal::error::{DeviceError, OutOfBounds};
 use anymetal_hal::launch::{
     CpuEntry, CpuLaunch, DispatchInterpreter, FaultRecord, InterpreterBinding, InterpreterDispatch,
     InterpreterFault,
 };
 use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::Priority;
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer};
 use crate::fault;
@@ -37,6 +40,8 @@ pub(crate) struct Executor<'a> {
     pub(crate) pool: &'a Pool,
     pub(crate) account: &'a MemoryAccount,
     pub(crate) stop: &'a AtomicU32,
+    /// Whose helpers go first.
+    pub(crate) priority: Priority,
 }
 
 /// A dispatch that returned early because of `stop`.
@@ -66,14 +71,14 @@ impl Executor<'_> {
     pub(crate) fn dispatch(
         &self,
         pipeline: &CpuPipeline,
-        dispatch: &Dispatch,
+        bindings: &[Binding],
         prepared: &PreparedDispatch,
         tables: &LaunchTables,
     ) -> Result<Ended, DeviceError> {
         match pipeline.code() {
             Code::Native { entry, .. } => self.native(*entry, pipeline, prepared, tables)?,
             Code::Interpreter(interpreter) => {
-                self.interpret(interpreter.as_ref(), pipeline, dispatch, prepared, tables)?;
+                self.interpret(interpreter.as_ref(), pipeline, bindings, prepared, tables)?;
             }
         }
         let stopped = self.stop.load(Ordering::Relaxed) != 0;
@@ -147,7 +152,7 @@ impl Executor<'_> {
             pace.note(elapsed.as_nanos() as u64, done);
         }
         if done < total {
-            let share = self.pool.run_job(done..total, total, body)?;
+            let share = self.pool.run_job(done..total, total, self.priority, body)?;
             pace.note(share.busy.as_nanos() as u64, share.groups);
         }
         Ok(())
@@ -157,13 +162,13 @@ impl Executor<'_> {
         &self,
         interpreter: &dyn DispatchInterpreter,
         pipeline: &CpuPipeline,
-        dispatch: &Dispatch,
+        bindings: &[Binding],
         prepared: &PreparedDispatch,
         tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
         // Alone with all buffer contents of the device: the slices below are the only way to them.
         let _gate = self.account.gate.exclusive();
-        let (memories, bindings) = interpreter_memory(pipeline, dispatch, prepared, tables);
+        let (memories, bindings) = interpreter_memory(pipeline, bindings, prepared, tables);
         let kernel = pipeline.kernel();
         let slots = tables.threadgroup_slots(prepared);
         let request = InterpreterDispatch {
@@ -177,6 +182,23 @@ impl Executor<'_> {
             stop: self.stop,
         };
         interpreter.dispatch(request).or_else(|fault| interpreter_error(fault, pipeline, prepared))
+    }
+
+    /// The counts of an indirect dispatch, as they are now.
+    pub(crate) fn counts(&self, dispatch: &IndirectDispatch) -> [u32; 3] {
+        let Some(buffer) = cpu_buffer(&dispatch.counts) else {
+            return [0; 3];
+        };
+        let _gate = self.account.gate.shared();
+        let mut bytes = [0; INDIRECT_COUNTS_BYTES as usize];
+        // SAFETY: the range is within the buffer (validated at submission), and no slice into it exists while
+        // the gate is shared.
+        unsafe {
+            let source = Start(buffer).at(dispatch.counts_offset);
+            std::ptr::copy_nonoverlapping(source, bytes.as_mut_ptr(), bytes.len());
+        }
+        let count = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        [count(0), count(4), count(8)]
     }
 
     /// Copies bytes between buffers.
@@ -223,7 +245,9 @@ impl Executor<'_> {
             }
             return Ok(());
         }
-        self.pool.run_job(0..parts, parts, &body).map_err(|HelperPanicked| panicked("copy"))?;
+        self.pool
+            .run_job(0..parts, parts, self.priority, &body)
+            .map_err(|HelperPanicked| panicked("copy"))?;
         Ok(())
     }
 }
@@ -246,23 +270,23 @@ fn panicked(kernel: &str) -> DeviceError {
 /// The distinct memories of a dispatch as slices, and its bindings into them. The caller holds the gate alone.
 fn interpreter_memory<'a>(
     pipeline: &CpuPipeline,
-    dispatch: &'a Dispatch,
+    bindings: &'a [Binding],
     prepared: &PreparedDispatch,
     tables: &'a LaunchTables,
 ) -> (Vec<&'a mut [u8]>, Vec<Option<InterpreterBinding>>) {
     let table = tables.buffers(prepared);
     let mut memories = Vec::new();
     let mut known: Vec<*const CpuBuffer> = Vec::new();
-    let mut bindings = vec![None; table.len()];
-    for binding in &dispatch.bindings {
+    let mut bound = vec![None; table.len()];
+    for binding in bindings {
         let Some(argument) = pipeline.kernel().argument(ArgumentKind::Buffer, binding.index) else {
             continue;
         };
         let slot = argument.slot as usize;
-        let bound = table[slot];
+        let entry = table[slot];
         let (base, length, offset) = match &binding.resource {
             BoundResource::Unbound => continue,
-            BoundResource::Bytes(_) => (bound.base, bound.len, 0),
+            BoundResource::Bytes(_) => (entry.base, entry.len, 0),
             BoundResource::Buffer { buffer, offset, .. } => match cpu_buffer(buffer) {
                 None => continue,
                 Some(buffer) => (buffer.start(), buffer.length(), *offset),
@@ -286,9 +310,9 @@ fn interpreter_memory<'a>(
             memories.push(slice(base, length));
             memories.len() - 1
         });
-        bindings[slot] = Some(InterpreterBinding { memory, offset, len: bound.len });
+        bound[slot] = Some(InterpreterBinding { memory, offset, len: entry.len });
     }
-    (memories, bindings)
+    (memories, bound)
 }
 
 /// A memory of the dispatch as a slice; see [`interpreter_memory`] for who else may have it: nobody.

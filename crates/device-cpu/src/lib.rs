@@ -2,8 +2,8 @@
 //!
 //! It consumes artifacts (an ELF object and its reflection, or the compiler's interpreter) and knows nothing of
 //! how they were made. A submission's way: `queue` validates it (`command_buffer`) and asks the `pool` for a
-//! leader, which runs each command (`execute`) with help from the other workers; `fault` and `watchdog` turn
-//! what goes wrong into errors. [`loader`] maps objects into memory. Start at [`CpuDevice`].
+//! leader, which runs each command (`execute`) with help from the other workers; `fault` and the deadlines of
+//! `queue` turn what goes wrong into errors. [`loader`] maps objects into memory. Start at [`CpuDevice`].
 
 #[cfg(not(unix))]
 compile_error!("anymetal-device-cpu maps memory with mmap: Unix only so far");
@@ -15,15 +15,14 @@ mod capabilities;
 mod command_buffer;
 mod config;
 mod device;
-mod event;
 mod execute;
 mod fault;
+mod heap;
 pub mod loader;
 mod memory;
 mod pipeline;
 mod pool;
 mod queue;
-mod watchdog;
 mod worker_memory;
 
 pub use config::CpuDeviceOptions;

@@ -1,6 +1,6 @@
 //! Buffers of the CPU device: host memory that kernels use directly.
 //!
-//! Owns [`CpuBuffer`]. Invariant: its bytes are only ever touched through raw pointers (host copies here,
+//! Owns [`CpuBuffer`], with memory of its own or a range of a heap's. Invariant: its bytes are only ever touched through raw pointers (host copies here,
 //! generated code elsewhere), or through slices under the exclusive side of the device's [`MemoryGate`].
 //! `pending` lists the completions of submitted work that uses the buffer, for `wait_unused`.
 
@@ -18,6 +18,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::validate::check_range;
 
 use crate::aligned::AlignedMemory;
+use crate::heap::Range;
 
 /// Who may touch buffer contents how. Machine code and host copies use raw pointers and share the gate; the
 /// interpreter works on Rust slices and takes it alone.
@@ -47,11 +48,33 @@ pub(crate) struct MemoryAccount {
 
 /// A buffer in host memory.
 pub(crate) struct CpuBuffer {
-    memory: AlignedMemory,
+    memory: Memory,
     storage_mode: StorageMode,
     label: String,
     account: Arc<MemoryAccount>,
     pending: Mutex<Pending>,
+}
+
+/// Where a buffer's bytes are.
+enum Memory {
+    Own(AlignedMemory),
+    InHeap(Range),
+}
+
+impl Memory {
+    fn start(&self) -> NonNull<u8> {
+        match self {
+            Memory::Own(memory) => memory.start(),
+            Memory::InHeap(range) => range.start(),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        match self {
+            Memory::Own(memory) => memory.len() as u64,
+            Memory::InHeap(range) => range.length(),
+        }
+    }
 }
 
 /// Submitted work that uses a buffer, some of it done.
@@ -92,13 +115,22 @@ impl CpuBuffer {
         let memory = usize::try_from(requested).ok().and_then(AlignedMemory::zeroed);
         let memory = memory.ok_or(DeviceError::OutOfMemory { requested })?;
         account.allocated.fetch_add(requested, Ordering::Relaxed);
-        Ok(CpuBuffer {
+        Ok(Self::with_memory(descriptor, Memory::Own(memory), account))
+    }
+
+    /// A buffer in a heap, which counts the bytes as allocated itself.
+    pub(crate) fn in_heap(descriptor: &BufferDescriptor, range: Range, account: &Arc<MemoryAccount>) -> Self {
+        Self::with_memory(descriptor, Memory::InHeap(range), account)
+    }
+
+    fn with_memory(descriptor: &BufferDescriptor, memory: Memory, account: &Arc<MemoryAccount>) -> Self {
+        CpuBuffer {
             memory,
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
             account: Arc::clone(account),
             pending: Mutex::default(),
-        })
+        }
     }
 
     /// The first byte, for the device's own use.
@@ -130,7 +162,7 @@ impl CpuBuffer {
 
 impl Buffer for CpuBuffer {
     fn length(&self) -> u64 {
-        self.memory.len() as u64
+        self.memory.length()
     }
 
     fn storage_mode(&self) -> StorageMode {
@@ -195,13 +227,15 @@ impl Buffer for CpuBuffer {
 
 impl Drop for CpuBuffer {
     fn drop(&mut self) {
-        self.account.allocated.fetch_sub(self.memory.len() as u64, Ordering::Relaxed);
+        if let Memory::Own(memory) = &self.memory {
+            self.account.allocated.fetch_sub(memory.len() as u64, Ordering::Relaxed);
+        }
     }
 }
 
 impl fmt::Debug for CpuBuffer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (label, length) = (&self.label, self.memory.len());
+        let (label, length) = (&self.label, self.memory.length());
         formatter.debug_struct("CpuBuffer").field("label", label).field("length", &length).finish()
     }
 }

@@ -11,6 +11,9 @@
 //! - A worker may touch a job from joining it (under the lock, while it is listed) until it takes itself off
 //!   `Job::state`. The leader unlists the job first and then waits for the state to reach zero, so nobody
 //!   touches a job that is gone.
+//! - Runnables wait in one line per priority. A worker takes the highest, but every [`LOW_TURN`]th time the
+//!   lowest, so that nothing waits forever. `waiting` mirrors the lengths for leaders that ask, without the
+//!   lock, whether to let others go first; it may be a moment behind.
 //! - An idle worker looks at its flag for [`SPIN`] (a few of them at most), then parks; an idle pool uses no
 //!   processor time.
 
@@ -20,6 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
+
+use anymetal_hal::queue::Priority;
 
 use crate::affinity;
 
@@ -31,6 +36,11 @@ const CLAIM_DIVISOR: u64 = 4;
 /// But not finer than this share of the whole per participant.
 const FINEST_DIVISOR: u64 = 32;
 
+/// Every so many times a worker takes the runnable of the lowest priority first.
+const LOW_TURN: u32 = 16;
+/// A leader lets others of its priority go first after so many command buffers.
+const TURN: u32 = 8;
+
 /// Set in [`Job::state`] while the leader is parked.
 const LEADER_PARKED: u32 = 1 << 31;
 
@@ -38,6 +48,9 @@ const LEADER_PARKED: u32 = 1 << 31;
 pub(crate) trait Runnable: Send + Sync {
     /// Runs it on the calling worker.
     fn run(self: Arc<Self>);
+
+    /// Whether it goes before others.
+    fn priority(&self) -> Priority;
 }
 
 /// What runs a range of threadgroups: worker number, first, end.
@@ -65,7 +78,12 @@ struct Shared {
     /// By worker: there is something for it.
     called: Vec<Flag>,
     most_spinning: usize,
+    /// Waiting runnables by priority.
+    waiting: [AtomicUsize; PRIORITIES],
 }
+
+/// How many priorities there are.
+const PRIORITIES: usize = Priority::High as usize + 1;
 
 /// A flag on a cache line of its own, because a worker spins on it.
 #[repr(align(128))]
@@ -74,7 +92,9 @@ struct Flag(AtomicBool);
 
 struct Work {
     jobs: Vec<ListedJob>,
-    runnables: VecDeque<Arc<dyn Runnable>>,
+    runnables: [VecDeque<Arc<dyn Runnable>>; PRIORITIES],
+    /// Runnables taken so far.
+    taken: u32,
     seats: Vec<Seat>,
     shutdown: bool,
 }
@@ -109,6 +129,7 @@ struct Job<'a> {
     end: u64,
     finest: u64,
     participants: u64,
+    priority: Priority,
     /// Helpers that may still join; changed only under the lock.
     openings: AtomicUsize,
     /// A worker pinned to this processor would only take turns with the leader.
@@ -142,12 +163,13 @@ impl Pool {
             .map(|_| Seat { mode: Mode::Busy, processor: processors.next(), thread: None })
             .collect();
         let seat_processors: Vec<Option<usize>> = seats.iter().map(|seat| seat.processor).collect();
-        let work = Work { jobs: Vec::new(), runnables: VecDeque::new(), seats, shutdown: false };
+        let work = Work { jobs: Vec::new(), runnables: Default::default(), taken: 0, seats, shutdown: false };
         let shared = Arc::new(Shared {
             work: Mutex::new(work),
             job_left: Condvar::new(),
             called: (0..options.threads).map(|_| Flag::default()).collect(),
             most_spinning: options.threads.saturating_sub(1).max(1),
+            waiting: Default::default(),
         });
         let mut pool = Pool { shared, threads: Vec::with_capacity(options.threads) };
         for (index, processor) in seat_processors.into_iter().enumerate() {
@@ -166,9 +188,18 @@ impl Pool {
 
     /// Has a worker run this, soon.
     pub(crate) fn schedule(&self, runnable: Arc<dyn Runnable>) {
+        let line = runnable.priority() as usize;
         let mut work = self.shared.lock();
-        work.runnables.push_back(runnable);
+        work.runnables[line].push_back(runnable);
+        self.shared.waiting[line].fetch_add(1, Ordering::Relaxed);
         self.shared.call(&mut work, 1, None);
+    }
+
+    /// Whether a leader of that priority that has run so many command buffers lets others go first.
+    pub(crate) fn others_first(&self, priority: Priority, ran: u32) -> bool {
+        let waiting = |line: &AtomicUsize| line.load(Ordering::Relaxed) > 0;
+        let (lower, higher) = self.shared.waiting.split_at(priority as usize + 1);
+        higher.iter().any(waiting) || (ran >= TURN && lower.iter().any(waiting))
     }
 
     /// Runs a range of a dispatch's threadgroups on the calling thread and whoever helps. Returns when all of
@@ -178,6 +209,7 @@ impl Pool {
         &self,
         range: Range<u64>,
         total: u64,
+        priority: Priority,
         body: &Body<'_>,
     ) -> Result<Share, HelperPanicked> {
         let participants = self.width() as u64;
@@ -190,6 +222,7 @@ impl Pool {
             end: range.end,
             finest,
             participants,
+            priority,
             openings: AtomicUsize::new(helpers),
             leader_processor: affinity::current_processor(),
             state: AtomicU32::new(0),
@@ -376,7 +409,7 @@ impl Worker {
         if let Some(visit) = self.join(shared, &work) {
             return Found::Visit(visit);
         }
-        if let Some(runnable) = work.runnables.pop_front() {
+        if let Some(runnable) = shared.take_runnable(&mut work) {
             return Found::Runnable(runnable);
         }
         let spinning = work.seats.iter().filter(|seat| seat.mode == Mode::Spinning).count();
@@ -387,18 +420,22 @@ impl Worker {
     }
 
     fn join<'a>(&self, shared: &'a Shared, work: &Work) -> Option<Visit<'a>> {
-        work.jobs.iter().find_map(|&listed| {
+        let mut best: Option<(ListedJob, &Job<'_>)> = None;
+        for &listed in &work.jobs {
             // SAFETY: the job is listed and the lock is held, so the leader has not passed its unlisting.
             let job = unsafe { &*listed.0 };
-            let openings = job.openings.load(Ordering::Relaxed);
             let taking_turns = self.processor.is_some() && self.processor == job.leader_processor;
-            if openings == 0 || taking_turns || job.next.load(Ordering::Relaxed) >= job.end {
-                return None;
+            let open = job.openings.load(Ordering::Relaxed) > 0
+                && !taking_turns
+                && job.next.load(Ordering::Relaxed) < job.end;
+            if open && best.is_none_or(|(_, best)| job.priority > best.priority) {
+                best = Some((listed, job));
             }
-            job.openings.store(openings - 1, Ordering::Relaxed);
-            job.state.fetch_add(1, Ordering::Relaxed);
-            Some(Visit { shared, job: listed })
-        })
+        }
+        let (listed, job) = best?;
+        job.openings.fetch_sub(1, Ordering::Relaxed);
+        job.state.fetch_add(1, Ordering::Relaxed);
+        Some(Visit { shared, job: listed })
     }
 
     /// Waits until called: at first by looking, then asleep.
@@ -430,6 +467,18 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Work> {
         // Bodies and queues run outside the lock, so nothing panics inside.
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_runnable(&self, work: &mut Work) -> Option<Arc<dyn Runnable>> {
+        let lowest_first = work.taken % LOW_TURN == LOW_TURN - 1;
+        let line = if lowest_first {
+            work.runnables.iter().position(|line| !line.is_empty())?
+        } else {
+            work.runnables.iter().rposition(|line| !line.is_empty())?
+        };
+        work.taken = work.taken.wrapping_add(1);
+        self.waiting[line].fetch_sub(1, Ordering::Relaxed);
+        work.runnables[line].pop_front()
     }
 
     /// Calls up to `wanted` idle workers, those awake first, but none pinned to the processor to avoid. Busy
@@ -482,7 +531,7 @@ mod tests {
                     count.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            pool.run_job(0..total, total, &body).unwrap();
+            pool.run_job(0..total, total, Priority::Normal, &body).unwrap();
             assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1), "{total} groups");
         }
     }
@@ -505,7 +554,7 @@ mod tests {
         };
         for _ in 0..20 {
             helped.store(false, Ordering::Relaxed);
-            pool.run_job(0..2, 2, &body).unwrap();
+            pool.run_job(0..2, 2, Priority::Normal, &body).unwrap();
             assert!(helped.load(Ordering::Relaxed));
         }
     }
@@ -518,10 +567,10 @@ mod tests {
             both.wait();
             assert_eq!(worker, 0, "this panic is part of the test");
         };
-        assert_eq!(pool.run_job(0..2, 2, &body).unwrap_err(), HelperPanicked);
+        assert_eq!(pool.run_job(0..2, 2, Priority::Normal, &body).unwrap_err(), HelperPanicked);
         let again = |_worker: u32, _first: u64, _end: u64| {
             both.wait();
         };
-        pool.run_job(0..2, 2, &again).unwrap();
+        pool.run_job(0..2, 2, Priority::Normal, &again).unwrap();
     }
 }

@@ -6,28 +6,32 @@
 //!
 //! Concurrency: `state` guards the pending list and the [`Role`]. Only the leader (the one that set
 //! `Role::Running`) pops and runs. A command buffer that waits for an event is put back and the queue becomes
-//! `Blocked`, without a thread, until the event or the watchdog unblocks it.
+//! `Blocked`, without a thread, until the event or its deadline's alarm unblocks it. A leader that is a worker
+//! goes back in line when others of the pool wait and are more urgent or have waited long.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::task::{Wake, Waker};
+use std::time::Duration;
 
-use anymetal_hal::command::{Command, Deadline, Submission};
-use anymetal_hal::completion::{Completion, CompletionSource, Outcome, Timing, WaitAssist};
+use anymetal_hal::clock::{AlarmGuard, AlarmId};
+use anymetal_hal::command::{Binding, Command, Deadline, Submission, Timestamps};
+use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Outcome, Timing, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
-use anymetal_hal::queue::{Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::validate;
 
-use crate::command_buffer::{LaunchTables, Preparer, Step, cpu_buffer, each_buffer};
+use crate::command_buffer::{LaunchTables, PreparedDispatch, Preparer, Step, cpu_buffer, each_buffer};
 use crate::device::DeviceShared;
-use crate::event::{CpuEvent, Subscriber};
 use crate::execute::{Ended, Executor};
 use crate::memory::CpuBuffer;
 use crate::pipeline::CpuPipeline;
 use crate::pool::Runnable;
-use crate::watchdog::{Alarm, Armed};
 
 /// A queue's handle. Dropping it lets submitted work finish.
 pub(crate) struct CpuQueue {
@@ -38,6 +42,8 @@ pub(crate) struct CpuQueue {
 struct QueueCore {
     device: Arc<DeviceShared>,
     descriptor: QueueDescriptor,
+    /// Names the queue to its fences.
+    number: NonZero<usize>,
     state: Mutex<State>,
     space: Condvar,
 }
@@ -70,9 +76,12 @@ struct CommandBuffer {
     stop: Arc<StopSignal>,
     deadline: Option<Duration>,
     timing: Timing,
-    armed: Option<Armed>,
+    armed: Option<AlarmId>,
     /// The next command.
     position: usize,
+    /// When the command at `position` was first looked at, if that is asked for.
+    command_started_ns: Option<u64>,
+    command_timings: Vec<CommandTiming>,
 }
 
 /// Tells a command buffer's kernels to leave, and wakes its queue if it is blocked.
@@ -81,8 +90,9 @@ struct StopSignal {
     queue: Weak<QueueCore>,
 }
 
-impl Alarm for StopSignal {
-    fn go_off(&self) {
+/// The deadline has passed.
+impl Wake for StopSignal {
+    fn wake(self: Arc<Self>) {
         self.flag.store(1, Ordering::SeqCst);
         if let Some(queue) = self.queue.upgrade() {
             queue.unblock();
@@ -99,9 +109,12 @@ enum Progress {
 impl CpuQueue {
     pub(crate) fn new(device: &Arc<DeviceShared>, descriptor: &QueueDescriptor) -> Self {
         let state = State { pending: VecDeque::new(), in_flight: 0, role: Role::Idle, crowding: 0 };
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let number = NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed));
         let core = Arc::new(QueueCore {
             device: Arc::clone(device),
             descriptor: descriptor.clone(),
+            number,
             state: Mutex::new(state),
             space: Condvar::new(),
         });
@@ -113,8 +126,12 @@ impl Queue for CpuQueue {
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
         let device = &self.core.device;
         let submitted_ns = device.now_ns();
-        let preparer =
-            Preparer { account: &device.account, limits: &device.capabilities, device: &device.name };
+        let preparer = Preparer {
+            account: &device.account,
+            limits: &device.capabilities,
+            device: &device.name,
+            queue: self.core.number,
+        };
         let tables = preparer.prepare(&submission)?;
         let assist: Option<Arc<dyn WaitAssist>> = match device.lend_waiting_threads {
             true => Some(Arc::<Assistance>::clone(&self.assistance)),
@@ -139,8 +156,14 @@ impl Queue for CpuQueue {
             timing,
             armed: None,
             position: 0,
+            command_started_ns: None,
+            command_timings: Vec::new(),
         })?;
         Ok(completion)
+    }
+
+    fn cancel(&self, completion: &Completion) -> Cancellation {
+        self.core.cancel(completion)
     }
 
     fn in_flight(&self) -> usize {
@@ -184,22 +207,30 @@ impl QueueCore {
         Ok(())
     }
 
-    fn wait_for_space(&self) -> Result<MutexGuard<'_, State>, DeviceError> {
+    fn wait_for_space(self: &Arc<Self>) -> Result<MutexGuard<'_, State>, DeviceError> {
         let limit = self.descriptor.max_in_flight.max(1);
-        let mut state = self.lock();
+        let state = self.lock();
         let until = match self.descriptor.when_full {
             _ if state.in_flight < limit => return Ok(state),
             WhenFull::Refuse => return Err(DeviceError::QueueFull { limit }),
-            WhenFull::Wait(longest) => Instant::now().checked_add(longest),
+            WhenFull::Wait(longest) => self.device.clock.now().saturating_add(longest),
         };
+        let clock = self.device.clock.as_ref();
+        let by_alarm = clock.real_time_until(until).is_none();
+        drop(state);
+        let waker = || Waker::from(Arc::new(SpaceAlarm(Arc::clone(self))));
+        let _alarm = by_alarm.then(|| AlarmGuard::set(clock, until, waker()));
+        let mut state = self.lock();
         state.crowding += 1;
         while state.in_flight >= limit {
-            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
+            if clock.now() >= until {
                 state.crowding -= 1;
                 return Err(DeviceError::QueueFull { limit });
             }
-            state = self.space.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = match clock.real_time_until(until) {
+                Some(left) => self.space.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.space.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
         }
         state.crowding -= 1;
         Ok(state)
@@ -211,6 +242,7 @@ impl QueueCore {
         if !matches!(state.role, Role::Idle | Role::Scheduled) {
             return;
         }
+        let mut ran = 0;
         while let Some(command_buffer) = state.pending.pop_front() {
             state.role = Role::Running;
             drop(state);
@@ -218,7 +250,12 @@ impl QueueCore {
                 return;
             }
             state = self.lock();
-            if until.is_some_and(Completion::is_done) && !state.pending.is_empty() {
+            ran += 1;
+            let leaves = match until {
+                Some(completion) => completion.is_done(),
+                None => self.device.pool.others_first(self.descriptor.priority, ran),
+            };
+            if leaves && !state.pending.is_empty() {
                 state.role = Role::Scheduled;
                 drop(state);
                 self.device.pool.schedule(Arc::<QueueCore>::clone(self));
@@ -230,7 +267,7 @@ impl QueueCore {
 
     /// Runs a command buffer on; says whether it is done (`false`: the queue is blocked).
     fn advance(self: &Arc<Self>, mut command_buffer: CommandBuffer) -> bool {
-        let run = std::panic::AssertUnwindSafe(|| command_buffer.run(&self.device));
+        let run = std::panic::AssertUnwindSafe(|| command_buffer.run(&self.device, self.descriptor.priority));
         let result =
             std::panic::catch_unwind(run).unwrap_or_else(|panic| Err(command_buffer.panicked(&panic)));
         match result {
@@ -250,13 +287,25 @@ impl QueueCore {
     }
 
     fn finish(&self, command_buffer: CommandBuffer, result: Result<(), DeviceError>) {
-        let CommandBuffer { submission, tables, source, mut timing, armed, .. } = command_buffer;
+        let timestamps = command_buffer.submission.timestamps;
+        let CommandBuffer { submission, tables, source, mut timing, armed, command_timings, .. } =
+            command_buffer;
         if let Some(armed) = armed {
-            self.device.watchdog.disarm(armed);
+            self.device.clock.clear_alarm(armed);
         }
         // Whoever waits finds resources given back and the place free.
         drop(tables);
         drop(submission);
+        self.give_place_back();
+        timing.ended_ns = self.device.now_ns();
+        let outcome: Outcome = result.map(|()| timing);
+        match timestamps {
+            Timestamps::CommandBuffer => source.finish(outcome),
+            Timestamps::EachCommand => source.finish_with_commands(outcome, command_timings.into()),
+        }
+    }
+
+    fn give_place_back(&self) {
         let mut state = self.lock();
         state.in_flight -= 1;
         // Waking a submitter for each free place would cost more than the work; a quarter is worth it.
@@ -266,9 +315,30 @@ impl QueueCore {
         if wake {
             self.space.notify_all();
         }
-        timing.ended_ns = self.device.now_ns();
-        let outcome: Outcome = result.map(|()| timing);
-        source.finish(outcome);
+    }
+
+    fn cancel(self: &Arc<Self>, completion: &Completion) -> Cancellation {
+        if completion.is_done() {
+            return Cancellation::Ended;
+        }
+        let mut state = self.lock();
+        let at = state.pending.iter().position(|pending| pending.source.is_for(completion));
+        let Some(at) = at.filter(|&at| !state.pending[at].has_run()) else {
+            return if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate };
+        };
+        let removed = state.pending.remove(at);
+        // The one that the queue waited with; the next may not have to wait.
+        let unblocks = at == 0 && state.role == Role::Blocked;
+        drop(state);
+        if unblocks {
+            self.unblock();
+        }
+        let Some(command_buffer) = removed else {
+            return Cancellation::Ended;
+        };
+        let label = command_buffer.submission.label.clone();
+        self.finish(command_buffer, Err(DeviceError::Cancelled { label }));
+        Cancellation::Removed
     }
 
     fn block(self: &Arc<Self>, command_buffer: CommandBuffer, event: &Arc<dyn Event>, value: u64) {
@@ -277,8 +347,7 @@ impl QueueCore {
         state.pending.push_front(command_buffer);
         state.role = Role::Blocked;
         drop(state);
-        let event = event.as_any().downcast_ref::<CpuEvent>();
-        let reached = event.is_none_or(|event| event.subscribe(value, Arc::<QueueCore>::clone(self)));
+        let reached = event.subscribe(value, Waker::from(Arc::clone(self))).is_none();
         // The deadline may have passed while the queue was not yet blocked.
         if reached || stop.flag.load(Ordering::SeqCst) != 0 {
             self.unblock();
@@ -300,11 +369,27 @@ impl Runnable for QueueCore {
     fn run(self: Arc<Self>) {
         self.try_lead(None);
     }
+
+    fn priority(&self) -> Priority {
+        self.descriptor.priority
+    }
 }
 
-impl Subscriber for QueueCore {
-    fn reached(self: Arc<Self>) {
+/// The event that the queue waits for has reached its value.
+impl Wake for QueueCore {
+    fn wake(self: Arc<Self>) {
         self.unblock();
+    }
+}
+
+/// Has submitters that wait for space look at a manual clock again.
+struct SpaceAlarm(Arc<QueueCore>);
+
+impl Wake for SpaceAlarm {
+    fn wake(self: Arc<Self>) {
+        // Under the lock, so that a submitter is either before its look at the clock or in its wait.
+        let _state = self.0.lock();
+        self.0.space.notify_all();
     }
 }
 
@@ -318,45 +403,102 @@ impl WaitAssist for Assistance {
 }
 
 impl CommandBuffer {
+    /// Whether a leader has looked at it.
+    fn has_started(&self) -> bool {
+        self.timing.started_ns > 0
+    }
+
+    /// Whether a command other than a wait has run.
+    fn has_run(&self) -> bool {
+        let waits = |command: &Command| matches!(command, Command::WaitEvent { .. } | Command::WaitFence(_));
+        !self.submission.commands[..self.position].iter().all(waits)
+    }
+
     /// Runs commands from `position` on.
-    fn run(&mut self, device: &Arc<DeviceShared>) -> Result<Progress, DeviceError> {
-        if self.position == 0 && self.armed.is_none() {
-            self.timing.started_ns = device.now_ns();
-            let at = self.deadline.and_then(|deadline| Instant::now().checked_add(deadline));
-            self.armed = at.map(|at| device.watchdog.arm(at, Arc::<StopSignal>::clone(&self.stop)));
+    fn run(&mut self, device: &Arc<DeviceShared>, priority: Priority) -> Result<Progress, DeviceError> {
+        if !self.has_started() {
+            self.timing.started_ns = device.now_ns().max(1);
+            let at = self.deadline.map(|deadline| device.clock.now().saturating_add(deadline));
+            let stop = || Waker::from(Arc::<StopSignal>::clone(&self.stop));
+            self.armed = at.map(|at| device.clock.set_alarm(at, stop()));
         }
-        let executor = Executor { pool: &device.pool, account: &device.account, stop: &self.stop.flag };
+        let stop = Arc::clone(&self.stop);
+        let executor = Executor { pool: &device.pool, account: &device.account, stop: &stop.flag, priority };
+        let timed = self.submission.timestamps == Timestamps::EachCommand;
         while self.position < self.submission.commands.len() {
-            if self.stop.flag.load(Ordering::Relaxed) != 0 {
+            if stop.flag.load(Ordering::Relaxed) != 0 {
                 return Err(self.deadline_exceeded());
             }
-            match (&self.submission.commands[self.position], &self.tables.steps[self.position]) {
-                (Command::Dispatch(dispatch), Step::Dispatch(prepared)) => {
-                    let pipeline = dispatch.pipeline.as_any().downcast_ref::<CpuPipeline>();
-                    let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");
-                    if let Ended::Stopped = executor.dispatch(pipeline, dispatch, prepared, &self.tables)? {
-                        return Err(self.deadline_exceeded());
-                    }
-                }
-                (Command::Dispatch(_), Step::EmptyDispatch | Step::Other) => {}
-                (Command::Copy(copy), _) => executor.copy(copy)?,
-                (Command::Fill(fill), _) => executor.fill(fill)?,
-                (Command::SignalEvent { event, value }, _) => event.signal(*value),
-                (Command::WaitEvent { event, value }, _) => {
-                    if event.signaled_value() < *value {
-                        return Ok(Progress::Blocked(Arc::clone(event), *value));
-                    }
-                }
+            if timed && self.command_started_ns.is_none() {
+                self.command_started_ns = Some(device.now_ns());
+            }
+            let progress = self.run_command(device, &executor)?;
+            if let Progress::Blocked(..) = progress {
+                return Ok(progress);
+            }
+            if let Some(started_ns) = self.command_started_ns.take() {
+                let (command, ended_ns) = (self.position, device.now_ns());
+                self.command_timings.push(CommandTiming { command, started_ns, ended_ns });
             }
             self.position += 1;
         }
         Ok(Progress::Done)
     }
 
+    /// Runs the command at `position`.
+    fn run_command(
+        &self,
+        device: &Arc<DeviceShared>,
+        executor: &Executor<'_>,
+    ) -> Result<Progress, DeviceError> {
+        match (&self.submission.commands[self.position], &self.tables.steps[self.position]) {
+            (Command::Dispatch(dispatch), Step::Dispatch(prepared)) => {
+                self.run_dispatch(executor, &dispatch.pipeline, &dispatch.bindings, prepared)?;
+            }
+            (Command::DispatchIndirect(dispatch), Step::Indirect(prepared)) => {
+                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch));
+                let limits = &device.capabilities;
+                let shape = validate::indirect_shape(kernel, counts, dispatch.group_size, limits)?;
+                if let Some(shape) = shape {
+                    let prepared = prepared.with_shape(shape);
+                    self.run_dispatch(executor, &dispatch.pipeline, &dispatch.bindings, &prepared)?;
+                }
+            }
+            // Dispatches of nothing; and order and visibility within a queue are given.
+            (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
+            | (Command::UpdateFence(_) | Command::WaitFence(_), _) => {}
+            (Command::Copy(copy), _) => executor.copy(copy)?,
+            (Command::Fill(fill), _) => executor.fill(fill)?,
+            (Command::SignalEvent { event, value }, _) => event.signal(*value),
+            (Command::WaitEvent { event, value }, _) => {
+                if event.signaled_value() < *value {
+                    return Ok(Progress::Blocked(Arc::clone(event), *value));
+                }
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    fn run_dispatch(
+        &self,
+        executor: &Executor<'_>,
+        pipeline: &Arc<dyn Pipeline>,
+        bindings: &[Binding],
+        prepared: &PreparedDispatch,
+    ) -> Result<(), DeviceError> {
+        let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
+        let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");
+        match executor.dispatch(pipeline, bindings, prepared, &self.tables)? {
+            Ended::Completely => Ok(()),
+            Ended::Stopped => Err(self.deadline_exceeded()),
+        }
+    }
+
     /// The kernel at `position`, if the command there is a dispatch.
     fn current_kernel(&self) -> Option<String> {
         match self.submission.commands.get(self.position) {
             Some(Command::Dispatch(dispatch)) => Some(dispatch.pipeline.kernel().name.clone()),
+            Some(Command::DispatchIndirect(dispatch)) => Some(dispatch.pipeline.kernel().name.clone()),
             _ => None,
         }
     }

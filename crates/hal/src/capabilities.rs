@@ -12,6 +12,8 @@ pub enum DeviceKind {
     Nvidia,
     /// An Apple GPU.
     Apple,
+    /// No hardware: it validates everything and runs nothing.
+    Null,
 }
 
 /// What a device can do and how much of it.
@@ -52,4 +54,6 @@ pub struct Capabilities {
     pub supports_64_bit_atomics: bool,
     /// Whether completions carry the device's own start and end times.
     pub supports_timestamps: bool,
+    /// Whether queues may have different priorities.
+    pub supports_priorities: bool,
 }

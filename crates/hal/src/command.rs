@@ -1,6 +1,6 @@
 //! Commands: what a command buffer holds.
 //!
-//! Owns plain data only: a dispatch, a copy, a fill, event signals and waits. Invariant: a command holds its
+//! Owns plain data only: dispatches, copies, fills, event and fence signals and waits. Invariant: a command holds its
 //! resources alive (by `Arc`) and is validated by the device when it is submitted, in [`crate::validate`].
 
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::buffer::Buffer;
 use crate::event::Event;
+use crate::fence::Fence;
 use crate::pipeline::Pipeline;
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
@@ -18,8 +19,20 @@ pub struct Submission {
     pub commands: Vec<Command>,
     /// When to stop them.
     pub deadline: Deadline,
+    /// What to measure.
+    pub timestamps: Timestamps,
     /// A name for messages; may be empty.
     pub label: String,
+}
+
+/// What the device's clock is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Timestamps {
+    /// The start and the end of the command buffer.
+    #[default]
+    CommandBuffer,
+    /// Each command's start and end too ([`crate::completion::Completion::command_timings`]).
+    EachCommand,
 }
 
 /// How long a command buffer may run, counted from the start of its first command, event waits included.
@@ -39,6 +52,8 @@ pub enum Deadline {
 pub enum Command {
     /// Runs a kernel over a grid.
     Dispatch(Dispatch),
+    /// Runs a kernel over a grid whose size is read from a buffer when its turn comes.
+    DispatchIndirect(IndirectDispatch),
     /// Copies bytes from buffer to buffer.
     Copy(BufferCopy),
     /// Sets bytes of a buffer.
@@ -57,6 +72,10 @@ pub enum Command {
         /// The value.
         value: u64,
     },
+    /// Updates the fence once everything before it is done.
+    UpdateFence(Arc<dyn Fence>),
+    /// Goes on once the last update of the fence that this queue was given before is done.
+    WaitFence(Arc<dyn Fence>),
 }
 
 /// Runs a kernel over a grid.
@@ -74,6 +93,27 @@ pub struct Dispatch {
     pub group_size: [u32; 3],
 }
 
+/// Runs a kernel over so many threadgroups as three consecutive 32-bit counts in a buffer say, which an earlier
+/// command may have written. Counts beyond the limits end the command buffer with an error.
+#[derive(Debug)]
+pub struct IndirectDispatch {
+    /// The kernel.
+    pub pipeline: Arc<dyn Pipeline>,
+    /// What is bound, each Metal buffer index at most once (the last counts), in any order.
+    pub bindings: Vec<Binding>,
+    /// The lengths of dynamic threadgroup memory.
+    pub threadgroup_memory: Vec<ThreadgroupMemory>,
+    /// The buffer with the counts of threadgroups: x, y, z.
+    pub counts: Arc<dyn Buffer>,
+    /// The first byte of the counts, a multiple of 4.
+    pub counts_offset: u64,
+    /// Threads per full threadgroup.
+    pub group_size: [u32; 3],
+}
+
+/// The bytes of the counts of an [`IndirectDispatch`].
+pub const INDIRECT_COUNTS_BYTES: u64 = 12;
+
 /// The extent of a dispatch. A zero in any dimension is an empty dispatch: it succeeds and does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grid {
@@ -81,6 +121,49 @@ pub enum Grid {
     Threads([u32; 3]),
     /// That many full threadgroups.
     Threadgroups([u32; 3]),
+}
+
+impl Command {
+    /// What it does, in one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Command::Dispatch(_) => "dispatch",
+            Command::DispatchIndirect(_) => "dispatch-indirect",
+            Command::Copy(_) => "copy",
+            Command::Fill(_) => "fill",
+            Command::WaitEvent { .. } => "wait",
+            Command::SignalEvent { .. } => "signal",
+            Command::UpdateFence(_) => "update-fence",
+            Command::WaitFence(_) => "wait-fence",
+        }
+    }
+
+    /// Calls `visit` for each buffer that it names; for one more than once if it is bound more than once.
+    pub fn each_buffer<'a>(&'a self, visit: &mut dyn FnMut(&'a Arc<dyn Buffer>)) {
+        let mut bound = |bindings: &'a [Binding]| {
+            for binding in bindings {
+                if let BoundResource::Buffer { buffer, .. } = &binding.resource {
+                    visit(buffer);
+                }
+            }
+        };
+        match self {
+            Command::Dispatch(dispatch) => bound(&dispatch.bindings),
+            Command::DispatchIndirect(dispatch) => {
+                bound(&dispatch.bindings);
+                visit(&dispatch.counts);
+            }
+            Command::Copy(copy) => {
+                visit(&copy.source);
+                visit(&copy.destination);
+            }
+            Command::Fill(fill) => visit(&fill.buffer),
+            Command::WaitEvent { .. }
+            | Command::SignalEvent { .. }
+            | Command::UpdateFence(_)
+            | Command::WaitFence(_) => {}
+        }
+    }
 }
 
 /// Something bound to a buffer argument.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::clock::{Clock, wait_for};
 use crate::error::DeviceError;
 
 /// When a command buffer ran, by the device's clock, in nanoseconds since the device was made.
@@ -30,6 +31,17 @@ impl Timing {
     pub fn device_time(&self) -> Duration {
         Duration::from_nanos(self.ended_ns.saturating_sub(self.started_ns))
     }
+}
+
+/// When one command ran, on the same clock as [`Timing`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandTiming {
+    /// Its position in [`crate::command::Submission::commands`].
+    pub command: usize,
+    /// It started; for a wait, when it was first looked at.
+    pub started_ns: u64,
+    /// It ended.
+    pub ended_ns: u64,
 }
 
 /// How a submission ended.
@@ -63,6 +75,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     outcome: Option<Outcome>,
+    commands: Option<Arc<[CommandTiming]>>,
     wakers: Vec<Waker>,
     waiting: usize,
     assist: Option<Arc<dyn WaitAssist>>,
@@ -85,9 +98,19 @@ impl CompletionSource {
         self.completion.clone()
     }
 
+    /// Whether it ends that completion.
+    pub fn is_for(&self, completion: &Completion) -> bool {
+        self.completion.is_same(completion)
+    }
+
     /// Ends it and wakes everyone.
     pub fn finish(self, outcome: Outcome) {
-        self.completion.end(outcome);
+        self.completion.end(outcome, None);
+    }
+
+    /// Ends it with the times of its commands, as far as it got.
+    pub fn finish_with_commands(self, outcome: Outcome, commands: Arc<[CommandTiming]>) {
+        self.completion.end(outcome, Some(commands));
     }
 }
 
@@ -95,7 +118,8 @@ impl Drop for CompletionSource {
     fn drop(&mut self) {
         if !self.completion.is_done() {
             let reason = "the work was dropped before it ran".to_owned();
-            self.completion.end(Err(DeviceError::DeviceLost { device: "the device".to_owned(), reason }));
+            self.completion
+                .end(Err(DeviceError::DeviceLost { device: "the device".to_owned(), reason }), None);
         }
     }
 }
@@ -114,22 +138,54 @@ impl Completion {
         self.lock().outcome.clone()
     }
 
+    /// The times of its commands, if it has ended and they were asked for.
+    pub fn command_timings(&self) -> Option<Arc<[CommandTiming]>> {
+        self.lock().commands.clone()
+    }
+
+    /// Whether both are of one submission.
+    pub fn is_same(&self, other: &Completion) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Has the waker woken, on the thread that ends it, when it ends. `false`: it has ended already, and the
+    /// waker is dropped unused.
+    pub fn subscribe(&self, waker: Waker) -> bool {
+        let mut state = self.lock();
+        if state.outcome.is_some() {
+            return false;
+        }
+        state.wakers.push(waker);
+        true
+    }
+
+    /// Blocks until it has ended, at most until the clock reaches that time; `None` if it did.
+    pub fn wait_until(&self, clock: &dyn Clock, at: Duration) -> Option<Outcome> {
+        if let Some(outcome) = self.outcome() {
+            return Some(outcome);
+        }
+        match clock.real_time_until(at) {
+            Some(left) => self.wait_timeout(left),
+            None => wait_for(clock, Some(at), self.clone()),
+        }
+    }
+
     /// Blocks until it has ended.
     pub fn wait(&self) -> Outcome {
         loop {
-            if let Some(outcome) = self.wait_until(None) {
+            if let Some(outcome) = self.wait_within(None) {
                 return outcome;
             }
         }
     }
 
-    /// Blocks until it has ended, at most that long; `None` if the time is over. The calling thread may run
+    /// Blocks until it has ended, at most that long in real time; `None` if the time is over. The calling thread may run
     /// work of the same queue meanwhile, so a timeout is kept only as exactly as that work is short.
     pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
-        self.wait_until(Instant::now().checked_add(timeout))
+        self.wait_within(Instant::now().checked_add(timeout))
     }
 
-    fn wait_until(&self, limit: Option<Instant>) -> Option<Outcome> {
+    fn wait_within(&self, limit: Option<Instant>) -> Option<Outcome> {
         if !self.is_done() {
             // A limited wait does not lend its thread: it could not come back in time.
             let assist = if limit.is_none() { self.lock().assist.clone() } else { None };
@@ -162,13 +218,14 @@ impl Completion {
         }
     }
 
-    fn end(&self, outcome: Outcome) {
+    fn end(&self, outcome: Outcome, commands: Option<Arc<[CommandTiming]>>) {
         let (wakers, assist) = {
             let mut state = self.lock();
             if state.outcome.is_some() {
                 return;
             }
             state.outcome = Some(outcome);
+            state.commands = commands;
             self.shared.done.store(true, Ordering::Release);
             if state.waiting > 0 {
                 self.shared.changed.notify_all();

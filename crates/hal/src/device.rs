@@ -1,6 +1,7 @@
 //! The device: makes buffers, pipelines, queues and events.
 //!
-//! Owns the [`Device`] trait, the root of the family [`Buffer`], [`Pipeline`], [`Queue`], [`Event`].
+//! Owns the [`Device`] trait, the root of the family [`Buffer`], [`Heap`], [`Pipeline`], [`Queue`], [`Event`],
+//! [`Fence`].
 //!
 //! - *Who validates*: the device, at the call that names the mistake: ranges when a buffer is touched, all of a
 //!   command buffer in [`Queue::submit`], by the rules in [`crate::validate`] that every device shares.
@@ -17,6 +18,8 @@ use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
 use crate::error::DeviceError;
 use crate::event::Event;
+use crate::fence::Fence;
+use crate::heap::{Heap, HeapDescriptor};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 
@@ -39,6 +42,12 @@ pub trait Device: Send + Sync + fmt::Debug {
 
     /// Makes an event with the value 0.
     fn event(&self) -> Result<Arc<dyn Event>, DeviceError>;
+
+    /// Makes a fence.
+    fn fence(&self) -> Result<Arc<dyn Fence>, DeviceError>;
+
+    /// Makes a heap; all its memory is taken at once.
+    fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError>;
 
     /// The bytes of its memory that live buffers take.
     fn allocated_bytes(&self) -> u64;

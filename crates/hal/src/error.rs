@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use crate::artifact::FaultKind;
+use crate::buffer::StorageMode;
 
 /// What kind of failure an error is; policies decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -303,6 +304,49 @@ pub enum DeviceError {
         /// The device used.
         device: String,
     },
+    /// No free range of a heap is long enough.
+    #[error("a heap of {length} bytes has no room for {requested}: its longest free range is {largest_free}")]
+    HeapFull {
+        /// The bytes asked for.
+        requested: u64,
+        /// The longest free range.
+        largest_free: u64,
+        /// The heap's length.
+        length: u64,
+    },
+    /// A buffer of a heap must have the heap's storage mode.
+    #[error("a heap with {heap:?} storage cannot make a buffer with {buffer:?} storage")]
+    HeapStorageMode {
+        /// The heap's.
+        heap: StorageMode,
+        /// The buffer's.
+        buffer: StorageMode,
+    },
+    /// The counts of an indirect dispatch do not lie on a multiple of 4.
+    #[error("the threadgroup counts of kernel `{kernel}` are at byte {offset}, which is no multiple of 4")]
+    MisalignedCounts {
+        /// The kernel.
+        kernel: String,
+        /// The offset given.
+        offset: u64,
+    },
+    /// A fence was used with a second queue.
+    #[error("a fence orders commands of one queue only; use an event across queues")]
+    FenceAcrossQueues,
+    /// The device cannot take work just now.
+    #[error("{device} is busy: {what} may work if tried again")]
+    Busy {
+        /// The device's name.
+        device: String,
+        /// What was asked.
+        what: &'static str,
+    },
+    /// The work was taken back before it ran.
+    #[error("the command buffer `{label}` was cancelled before it ran")]
+    Cancelled {
+        /// Its label; may be empty.
+        label: String,
+    },
     /// The queue has as many command buffers in flight as it may.
     #[error("the queue already has {limit} command buffers in flight")]
     QueueFull {
@@ -350,9 +394,9 @@ impl DeviceError {
     pub fn class(&self) -> ErrorClass {
         use DeviceError as E;
         match self {
-            E::OutOfMemory { .. } | E::QueueFull { .. } => ErrorClass::Exhausted,
+            E::OutOfMemory { .. } | E::QueueFull { .. } | E::HeapFull { .. } => ErrorClass::Exhausted,
             // Slow because the machine was busy, or an endless loop: one more try can tell.
-            E::DeadlineExceeded { .. } => ErrorClass::Transient,
+            E::DeadlineExceeded { .. } | E::Busy { .. } => ErrorClass::Transient,
             E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
             | E::KernelRefused { .. }
@@ -375,6 +419,10 @@ impl DeviceError {
             | E::ThreadgroupMemoryTooLarge { .. }
             | E::WrongDevice { .. }
             | E::UnknownDevice { .. }
+            | E::HeapStorageMode { .. }
+            | E::MisalignedCounts { .. }
+            | E::FenceAcrossQueues
+            | E::Cancelled { .. }
             | E::InvalidSetting { .. } => ErrorClass::Caller,
         }
     }

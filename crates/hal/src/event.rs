@@ -1,10 +1,17 @@
 //! Events: monotonic values that queues and the host signal and wait for, as Metal's shared events.
 //!
-//! Owns the [`Event`] trait. Invariant: the signalled value never goes down.
+//! Owns the [`Event`] trait, [`HostEvent`] (a value in host memory, for every device whose commands the host
+//! runs) and [`Reached`], a future. Invariant: the signalled value never goes down; a subscriber is woken
+//! exactly once, when its value is reached, or dropped with the event or by [`Event::unsubscribe`].
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 /// A monotonic value across queues and the host.
 pub trait Event: Send + Sync + fmt::Debug {
@@ -14,9 +21,207 @@ pub trait Event: Send + Sync + fmt::Debug {
     /// Signals from the host; a value not above the current one changes nothing.
     fn signal(&self, value: u64);
 
-    /// Blocks the calling thread until the value is reached or the time is over; says which (`true`: reached).
+    /// Has the waker woken, on the signalling thread, when the value is reached. `None`: it already is, and the
+    /// waker is dropped unused.
+    fn subscribe(&self, value: u64, waker: Waker) -> Option<Subscription>;
+
+    /// Forgets a subscriber; one that was woken is fine.
+    fn unsubscribe(&self, subscription: Subscription);
+
+    /// Blocks the calling thread until the value is reached or the (real) time is over; says which (`true`:
+    /// reached). [`Reached`] waits by any clock.
     fn wait(&self, value: u64, timeout: Option<Duration>) -> bool;
 
     /// For the owning device to find its own type again.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// Names a subscriber of one event: its value, then the order of subscribing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Subscription {
+    /// The value waited for.
+    pub value: u64,
+    /// Counts the subscribers of the event.
+    pub number: u64,
+}
+
+/// An event in host memory.
+#[derive(Default)]
+pub struct HostEvent {
+    state: Mutex<State>,
+    raised: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    value: u64,
+    subscribers: BTreeMap<Subscription, Waker>,
+    subscribed: u64,
+    /// Threads inside [`Event::wait`].
+    waiting: usize,
+}
+
+impl HostEvent {
+    /// Subscribers that have not been woken.
+    pub fn subscriber_count(&self) -> usize {
+        self.lock().subscribers.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock; a poisoned one is as good as any.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Event for HostEvent {
+    fn signaled_value(&self) -> u64 {
+        self.lock().value
+    }
+
+    fn signal(&self, value: u64) {
+        let reached = {
+            let mut state = self.lock();
+            if value <= state.value {
+                return;
+            }
+            state.value = value;
+            if state.waiting > 0 {
+                self.raised.notify_all();
+            }
+            // What is left waits for higher values.
+            let above = match value.checked_add(1) {
+                Some(next) => state.subscribers.split_off(&Subscription { value: next, number: 0 }),
+                None => BTreeMap::new(),
+            };
+            std::mem::replace(&mut state.subscribers, above)
+        };
+        // Outside the lock: a subscriber may look at the event.
+        reached.into_values().for_each(Waker::wake);
+    }
+
+    fn subscribe(&self, value: u64, waker: Waker) -> Option<Subscription> {
+        let mut state = self.lock();
+        if state.value >= value {
+            return None;
+        }
+        let subscription = Subscription { value, number: state.subscribed };
+        state.subscribed += 1;
+        state.subscribers.insert(subscription, waker);
+        Some(subscription)
+    }
+
+    fn unsubscribe(&self, subscription: Subscription) {
+        let waker = self.lock().subscribers.remove(&subscription);
+        // Outside the lock: it may be the last handle of something that looks at the event.
+        drop(waker);
+    }
+
+    fn wait(&self, value: u64, timeout: Option<Duration>) -> bool {
+        let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut state = self.lock();
+        state.waiting += 1;
+        while state.value < value {
+            state = match limit.map(|limit| limit.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => break,
+                Some(left) => self.raised.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.raised.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        state.waiting -= 1;
+        state.value >= value
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl fmt::Debug for HostEvent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HostEvent").field("value", &self.signaled_value()).finish_non_exhaustive()
+    }
+}
+
+/// A future that is ready when an event reaches a value. Dropping it gives its subscription back.
+#[derive(Debug)]
+pub struct Reached {
+    event: Arc<dyn Event>,
+    value: u64,
+    subscription: Option<(Subscription, Waker)>,
+}
+
+impl Reached {
+    /// Ready when the event reaches the value.
+    pub fn new(event: Arc<dyn Event>, value: u64) -> Self {
+        Reached { event, value, subscription: None }
+    }
+
+    fn give_back(&mut self) {
+        if let Some((subscription, _)) = self.subscription.take() {
+            self.event.unsubscribe(subscription);
+        }
+    }
+}
+
+impl Future for Reached {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.event.signaled_value() >= self.value {
+            return Poll::Ready(());
+        }
+        if self.subscription.as_ref().is_some_and(|(_, waker)| waker.will_wake(context.waker())) {
+            return Poll::Pending;
+        }
+        self.give_back();
+        match self.event.subscribe(self.value, context.waker().clone()) {
+            None => Poll::Ready(()),
+            Some(subscription) => {
+                self.subscription = Some((subscription, context.waker().clone()));
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Reached {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{ManualClock, wait_for};
+
+    #[test]
+    fn waiters_are_woken_by_their_value_and_forgotten_with_their_future() {
+        let event: Arc<HostEvent> = Arc::default();
+        let shared: Arc<dyn Event> = event.clone();
+        let clock = ManualClock::new();
+        let waits = std::thread::spawn({
+            let (shared, clock) = (Arc::clone(&shared), Arc::clone(&clock));
+            move || wait_for(&*clock, None, Reached::new(shared, 3))
+        });
+        while event.subscriber_count() == 0 {
+            std::thread::yield_now();
+        }
+        event.signal(2);
+        assert_eq!(event.subscriber_count(), 1);
+        event.signal(3);
+        assert_eq!(waits.join().unwrap(), Some(()));
+        let mut future = Box::pin(Reached::new(Arc::clone(&shared), 9));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        assert_eq!(event.subscriber_count(), 1);
+        drop(future);
+        assert_eq!(event.subscriber_count(), 0);
+        event.signal(1);
+        assert_eq!(event.signaled_value(), 3, "a value never goes down");
+        assert!(event.subscribe(3, Waker::noop().clone()).is_none());
+        event.signal(u64::MAX);
+        assert!(event.wait(u64::MAX, Some(Duration::ZERO)));
+    }
 }

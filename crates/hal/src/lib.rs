@@ -3,20 +3,25 @@
 //! The crate is the two seams of the system and depends on nothing else of it:
 //! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
 //!   the CPU device agree on;
-//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`pipeline`],
-//!   [`queue`] with [`command`] and [`completion`], [`event`]. [`validate`] holds the rules that all devices
-//!   share, [`error`] the one error type, [`capabilities`] what a device can do.
+//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`heap`],
+//!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some) and [`completion`], [`event`],
+//!   [`fence`]. [`validate`] holds the rules that all devices share, [`error`] the one error type,
+//!   [`capabilities`] what a device can do, [`clock`] the one source of time.
 #![forbid(unsafe_code)]
 
 pub mod artifact;
+pub mod blit;
 pub mod buffer;
 pub mod capabilities;
+pub mod clock;
 pub mod command;
 pub mod completion;
 pub mod device;
 pub mod encoding;
 pub mod error;
 pub mod event;
+pub mod fence;
+pub mod heap;
 pub mod launch;
 pub mod pipeline;
 pub mod queue;

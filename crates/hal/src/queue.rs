@@ -10,6 +10,18 @@ use crate::command::Submission;
 use crate::completion::Completion;
 use crate::error::DeviceError;
 
+/// Which queues go first when there is work for more than the device can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Priority {
+    /// After the others, but not never.
+    Low,
+    /// As most.
+    #[default]
+    Normal,
+    /// Before the others, from the next command buffer on: what runs is not interrupted.
+    High,
+}
+
 /// What queue to make.
 #[derive(Debug, Clone)]
 pub struct QueueDescriptor {
@@ -19,11 +31,19 @@ pub struct QueueDescriptor {
     pub max_in_flight: usize,
     /// What `submit` does when there are that many.
     pub when_full: WhenFull,
+    /// Which queues go first. A device that knows only one priority refuses the others
+    /// ([`DeviceError::Unsupported`]); see [`crate::capabilities::Capabilities::supports_priorities`].
+    pub priority: Priority,
 }
 
 impl Default for QueueDescriptor {
     fn default() -> Self {
-        QueueDescriptor { label: String::new(), max_in_flight: 1024, when_full: WhenFull::default() }
+        QueueDescriptor {
+            label: String::new(),
+            max_in_flight: 1024,
+            when_full: WhenFull::default(),
+            priority: Priority::default(),
+        }
     }
 }
 
@@ -42,12 +62,27 @@ impl Default for WhenFull {
     }
 }
 
+/// What became of a request to take a command buffer back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancellation {
+    /// It had not started and never will: its completion has ended as [`DeviceError::Cancelled`], and what it
+    /// held is given back.
+    Removed,
+    /// It has started, or the device cannot take back what it was given; it will end by itself.
+    TooLate,
+    /// It had ended, or is not of this queue.
+    Ended,
+}
+
 /// Runs command buffers in order.
 pub trait Queue: Send + Sync + fmt::Debug {
     /// Validates every command, then takes the whole command buffer over. An error means that nothing of it
     /// runs. Errors at run time arrive through the completion; later command buffers run all the same, as in
     /// Metal. Blocks only as [`WhenFull`] says.
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError>;
+
+    /// Takes a command buffer back if it has not started. Never blocks for long.
+    fn cancel(&self, completion: &Completion) -> Cancellation;
 
     /// Command buffers that were submitted and are not done.
     fn in_flight(&self) -> usize;

@@ -7,9 +7,10 @@
 
 use crate::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use crate::capabilities::Capabilities;
-use crate::command::{Binding, BoundResource, BufferCopy, Grid, ThreadgroupMemory};
+use crate::command::{Binding, BoundResource, BufferCopy, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory};
 use crate::error::DeviceError;
 use crate::launch::ThreadgroupLayout;
+use crate::queue::Priority;
 
 /// The most threadgroups of one dispatch: leaves room for a device to count past the end.
 const MAX_GROUP_COUNT: u64 = 1 << 62;
@@ -80,6 +81,36 @@ pub fn dispatch_shape(
         }
         _ => Err(DeviceError::GridTooLarge { kernel: kernel.name.clone(), groups, size: group_size }),
     }
+}
+
+/// The shape of an indirect dispatch, once its counts are known; before, check with counts of one.
+pub fn indirect_shape(
+    kernel: &KernelInfo,
+    counts: [u32; 3],
+    group_size: [u32; 3],
+    limits: &Capabilities,
+) -> Result<Option<DispatchShape>, DeviceError> {
+    dispatch_shape(kernel, Grid::Threadgroups(counts), group_size, limits)
+}
+
+/// Checks where the counts of an indirect dispatch lie.
+pub fn check_counts(kernel: &KernelInfo, offset: u64, buffer_len: u64) -> Result<(), DeviceError> {
+    if !offset.is_multiple_of(4) {
+        return Err(DeviceError::MisalignedCounts { kernel: kernel.name.clone(), offset });
+    }
+    check_range(offset, INDIRECT_COUNTS_BYTES, buffer_len)
+}
+
+/// Refuses a priority that a device does not know.
+pub fn check_priority(priority: Priority, limits: &Capabilities, device: &str) -> Result<(), DeviceError> {
+    if priority == Priority::Normal || limits.supports_priorities {
+        return Ok(());
+    }
+    Err(DeviceError::Unsupported {
+        device: device.to_owned(),
+        what: format!("queues of {priority:?} priority"),
+        alternative: "use the normal priority".to_owned(),
+    })
 }
 
 fn check_group_size(kernel: &KernelInfo, size: [u32; 3], limits: &Capabilities) -> Result<(), DeviceError> {

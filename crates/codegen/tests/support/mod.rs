@@ -11,9 +11,7 @@ use anymetal_hal::artifact::{
     FaultKind, FaultSite, KernelInfo,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
-use anymetal_hal::command::{
-    Binding, BoundResource, Command, Deadline, Dispatch, Grid, Submission, ThreadgroupMemory,
-};
+use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission, ThreadgroupMemory};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::QueueDescriptor;
@@ -185,11 +183,7 @@ pub(crate) fn execute(
             grid: Grid::Threads(launch.threads),
             group_size: launch.group,
         };
-        let submission = Submission {
-            commands: vec![Command::Dispatch(dispatch)],
-            deadline: Deadline::Default,
-            label: String::new(),
-        };
+        let submission = Submission { commands: vec![Command::Dispatch(dispatch)], ..Submission::default() };
         match queue.submit(submission)?.wait() {
             Ok(timing) => fastest = fastest.min(timing.device_time().as_nanos() as u64),
             Err(error) => {

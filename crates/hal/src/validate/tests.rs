@@ -23,6 +23,7 @@ fn limits() -> Capabilities {
         supports_bfloat: true,
         supports_64_bit_atomics: true,
         supports_timestamps: true,
+        supports_priorities: true,
     }
 }
 

@@ -1,0 +1,87 @@
+//! The blit encoder: copies and fills of buffer ranges into a list of commands.
+//!
+//! Owns [`BlitEncoder`]. Invariant: a range that is not within its buffer is refused when it is encoded, so
+//! that the mistake is told where it was made; the device checks everything again at submission.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::buffer::Buffer;
+use crate::command::{BufferCopy, BufferFill, Command};
+use crate::error::DeviceError;
+use crate::fence::Fence;
+use crate::validate::{check_copy, check_range};
+
+/// Encodes copies and fills. It borrows the command list, so nothing else can be encoded meanwhile; dropping it
+/// ends the encoding.
+#[derive(Debug)]
+pub struct BlitEncoder<'a> {
+    commands: &'a mut Vec<Command>,
+}
+
+impl<'a> BlitEncoder<'a> {
+    /// Encodes after the commands that are there.
+    pub fn new(commands: &'a mut Vec<Command>) -> Self {
+        BlitEncoder { commands }
+    }
+
+    /// Copies a range of bytes to another buffer, or to another place of the same buffer without overlap.
+    pub fn copy(
+        &mut self,
+        source: &Arc<dyn Buffer>,
+        range: Range<u64>,
+        destination: &Arc<dyn Buffer>,
+        destination_offset: u64,
+    ) -> Result<&mut Self, DeviceError> {
+        let copy = BufferCopy {
+            source: Arc::clone(source),
+            source_offset: range.start,
+            destination: Arc::clone(destination),
+            destination_offset,
+            length: length(&range, source)?,
+        };
+        check_copy(&copy, same_buffer(source, destination))?;
+        self.commands.push(Command::Copy(copy));
+        Ok(self)
+    }
+
+    /// Sets every byte of a range.
+    pub fn fill(
+        &mut self,
+        buffer: &Arc<dyn Buffer>,
+        range: Range<u64>,
+        value: u8,
+    ) -> Result<&mut Self, DeviceError> {
+        let (offset, length) = (range.start, length(&range, buffer)?);
+        check_range(offset, length, buffer.length())?;
+        self.commands.push(Command::Fill(BufferFill { buffer: Arc::clone(buffer), offset, length, value }));
+        Ok(self)
+    }
+
+    /// Updates a fence once everything before is done.
+    pub fn update_fence(&mut self, fence: &Arc<dyn Fence>) -> &mut Self {
+        self.commands.push(Command::UpdateFence(Arc::clone(fence)));
+        self
+    }
+
+    /// Goes on once the last update of the fence before here is done.
+    pub fn wait_for_fence(&mut self, fence: &Arc<dyn Fence>) -> &mut Self {
+        self.commands.push(Command::WaitFence(Arc::clone(fence)));
+        self
+    }
+
+    /// Ends the encoding; so does dropping the encoder.
+    pub fn end_encoding(self) {}
+}
+
+/// Whether two handles are of one buffer.
+pub fn same_buffer(one: &Arc<dyn Buffer>, other: &Arc<dyn Buffer>) -> bool {
+    // By address alone: the same object may be seen through two copies of its vtable.
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
+fn length(range: &Range<u64>, buffer: &Arc<dyn Buffer>) -> Result<u64, DeviceError> {
+    let backwards =
+        DeviceError::RangeOutsideBuffer { offset: range.start, len: 0, buffer_len: buffer.length() };
+    range.end.checked_sub(range.start).ok_or(backwards)
+}
