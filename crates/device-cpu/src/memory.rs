@@ -220,6 +220,14 @@ impl Buffer for CpuBuffer {
         unused
     }
 
+    fn is_unused(&self) -> bool {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pending.completions.is_empty() {
+            pending.prune();
+        }
+        pending.completions.is_empty()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

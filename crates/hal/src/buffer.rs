@@ -71,6 +71,11 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     /// (`true`: unused). `None` waits as long as it takes.
     fn wait_unused(&self, timeout: Option<Duration>) -> bool;
 
+    /// Whether no submitted work uses the buffer; never blocks. Pools ask before they hand a buffer out again.
+    fn is_unused(&self) -> bool {
+        self.wait_unused(Some(Duration::ZERO))
+    }
+
     /// For the owning device to find its own type again.
     fn as_any(&self) -> &dyn Any;
 }

@@ -1,8 +1,25 @@
 //! Memory above the device: where buffers live, how they are reused, bounded and listed.
 //!
 //! - [`mode`] decides the storage mode from what a buffer is for, and says why.
+//! - [`pool`] uses buffers again, by size class; [`budget`] bounds all pools of a device and trims them under
+//!   pressure; [`quota`] bounds each tenant.
+//! - [`view`] cuts ranges out of buffers and copies and fills them.
+//! - [`registry`] lists what lives.
 //!
 //! Invariant of the whole module: what is refused has had no effect, and what is counted is given back when its
 //! owner is dropped, so totals return to zero.
 
+mod backtrace;
+pub mod budget;
+mod error;
 pub mod mode;
+pub mod pool;
+pub mod quota;
+pub mod registry;
+mod size_class;
+#[cfg(test)]
+mod test_device;
+pub mod view;
+
+pub use backtrace::Backtrace;
+pub use error::{MemoryError, QuotaError};

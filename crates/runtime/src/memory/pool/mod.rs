@@ -1,0 +1,524 @@
+//! The buffer pool: device memory that is used again instead of made again.
+//!
+//! Owns [`Pool`] and [`PooledBuffer`]. A rent takes an idle block of the length's size class, or of one a little
+//! larger, or makes one; dropping the [`PooledBuffer`] gives the block back. The books are in [`state`], the
+//! figures in [`stats`].
+//!
+//! Invariant: a block is handed out only when no other handle to it exists and no submitted work uses it, so
+//! two renters never share bytes; a buffer is never shorter than asked; bytes and buffers of the pool, wherever
+//! they are, never exceed the limits.
+//!
+//! Concurrency: `state` is behind one lock, held for look-ups only: device memory is made and dropped outside,
+//! so is the budget asked (which may trim this pool). A block that is being made is already in the books.
+
+mod state;
+mod stats;
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
+use anymetal_hal::clock::Clock;
+use anymetal_hal::command::BoundResource;
+use anymetal_hal::device::Device;
+use anymetal_hal::error::{DeviceError, ErrorClass};
+
+use crate::memory::backtrace::Backtrace;
+use crate::memory::budget::{Budget, Trim};
+use crate::memory::error::MemoryError;
+use crate::memory::quota::{MemoryCharge, Tenant};
+use crate::memory::registry::{Inventory, LiveResource, ResourceKind};
+use crate::memory::size_class::SizeClasses;
+use crate::memory::view::BufferView;
+use crate::sync::{Condvar, Mutex, lock};
+
+use state::{Block, Label, Renter, Shelf, Shortage, SlotId, State};
+pub use stats::PoolStats;
+
+/// How long a throttled rent waits before it looks again.
+const THROTTLE_STEP: Duration = Duration::from_millis(5);
+
+/// Zeros are written in pieces of this size.
+const ZEROS: &[u8] = &[0; 64 * 1024];
+
+/// What a pool may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// Bytes of all blocks: rented, in flight and idle.
+    pub max_bytes: u64,
+    /// All blocks. Drivers limit how many there may be, however small they are.
+    pub max_buffers: usize,
+    /// Bytes of idle blocks.
+    pub max_idle_bytes: u64,
+}
+
+impl Default for PoolLimits {
+    /// No byte limit but the device's own and the budget's, and 65,536 buffers.
+    fn default() -> Self {
+        PoolLimits { max_bytes: u64::MAX, max_buffers: 1 << 16, max_idle_bytes: u64::MAX }
+    }
+}
+
+/// How a pool works.
+#[derive(Debug, Clone)]
+pub struct PoolOptions {
+    /// What it may hold.
+    pub limits: PoolLimits,
+    /// How many size classes larger a reused block may be; 2 is at most half as much again.
+    pub larger_classes: u32,
+    /// Whether rents keep their backtraces for listings. Slow; for finding leaks.
+    pub backtraces: bool,
+    /// The working set that the pool's bytes count towards.
+    pub budget: Option<Budget>,
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        PoolOptions { limits: PoolLimits::default(), larger_classes: 2, backtraces: false, budget: None }
+    }
+}
+
+/// What a rented buffer holds at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Contents {
+    /// Whatever the last renter left.
+    #[default]
+    Unspecified,
+    /// Zeros. A private buffer is then always made anew, since only the device could clear it.
+    Zeroed,
+}
+
+/// A wish for a buffer.
+#[derive(Debug, Clone)]
+pub struct RentRequest<'a> {
+    length: u64,
+    mode: StorageMode,
+    label: Label,
+    contents: Contents,
+    tenant: Option<&'a Tenant>,
+}
+
+impl<'a> RentRequest<'a> {
+    /// A shared buffer of that many bytes.
+    pub fn new(length: u64) -> Self {
+        RentRequest {
+            length,
+            mode: StorageMode::Shared,
+            label: Label::Borrowed(""),
+            contents: Contents::default(),
+            tenant: None,
+        }
+    }
+
+    /// With that storage mode.
+    pub fn mode(mut self, mode: StorageMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// With a name for listings; a literal costs nothing.
+    pub fn label(mut self, label: impl Into<Label>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// With zeros in it.
+    pub fn zeroed(mut self) -> Self {
+        self.contents = Contents::Zeroed;
+        self
+    }
+
+    /// On a tenant's account: one buffer, and the bytes of its size class.
+    pub fn tenant(mut self, tenant: &'a Tenant) -> Self {
+        self.tenant = Some(tenant);
+        self
+    }
+}
+
+/// A pool of a device's buffers. Clones are handles to the same pool; rented buffers keep it alive.
+#[derive(Clone)]
+pub struct Pool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    device: Arc<dyn Device>,
+    clock: Arc<dyn Clock>,
+    options: PoolOptions,
+    classes: SizeClasses,
+    state: Mutex<State>,
+    /// Signalled when a block comes back while someone waits.
+    returned: Condvar,
+}
+
+/// What trimming freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Trimmed {
+    /// Bytes.
+    pub bytes: u64,
+    /// Buffers.
+    pub buffers: usize,
+}
+
+impl Pool {
+    /// A pool without blocks.
+    pub fn new(device: Arc<dyn Device>, clock: Arc<dyn Clock>, options: PoolOptions) -> Self {
+        let classes = SizeClasses { largest: device.capabilities().max_buffer_bytes };
+        let budget = options.budget.clone();
+        let state = Mutex::new(State::default());
+        let shared = Arc::new(Shared { device, clock, options, classes, state, returned: Condvar::new() });
+        if let Some(budget) = budget {
+            let trimmer: Arc<dyn Trim> = Arc::<Shared>::clone(&shared);
+            budget.add_trimmer(Arc::downgrade(&trimmer));
+        }
+        Pool { shared }
+    }
+
+    /// Rents a buffer; never waits. Refused with a typed error when the limits, the budget or the tenant's
+    /// quota do not allow it; then nothing has changed but that idle blocks may have gone.
+    pub fn rent(&self, request: &RentRequest<'_>) -> Result<PooledBuffer, MemoryError> {
+        let shelf = self.shared.shelf(request)?;
+        let charge = match request.tenant {
+            None => None,
+            Some(tenant) => Some(tenant.charge_memory(self.shared.class_bytes(request.length))?),
+        };
+        let renter = Renter {
+            length: request.length,
+            label: request.label.clone(),
+            backtrace: Backtrace::capture(self.shared.options.backtraces),
+            now: self.shared.clock.now(),
+        };
+        let anew = request.contents == Contents::Zeroed && request.mode == StorageMode::Private;
+        let taken = match anew {
+            true => Err(renter),
+            false => lock(&self.shared.state).take(shelf, self.shared.options.larger_classes, renter),
+        };
+        let (slot, block) = match taken {
+            Ok(taken) => taken,
+            Err(renter) => return self.shared.make(shelf, request, renter, charge),
+        };
+        let buffer = self.shared.rented(slot, block, request.length, charge);
+        if request.contents == Contents::Zeroed {
+            buffer.clear()?;
+        }
+        Ok(buffer)
+    }
+
+    /// Rents a buffer, and if the pool or the budget is used up waits for buffers to come back and for submitted
+    /// work to end, at most that long by the pool's clock. A tenant's quota does not wait.
+    pub fn rent_within(
+        &self,
+        request: &RentRequest<'_>,
+        timeout: Duration,
+    ) -> Result<PooledBuffer, MemoryError> {
+        let clock = &self.shared.clock;
+        let until = clock.now().saturating_add(timeout);
+        loop {
+            let refused = match self.rent(request) {
+                Ok(buffer) => return Ok(buffer),
+                Err(refused) => refused,
+            };
+            let may_pass =
+                refused.class() == ErrorClass::Exhausted && !matches!(refused, MemoryError::Quota(_));
+            if !may_pass || clock.now() >= until {
+                return Err(refused);
+            }
+            let left = clock.real_time_until(until).unwrap_or(THROTTLE_STEP);
+            self.shared.throttle(left.min(THROTTLE_STEP));
+        }
+    }
+
+    /// Makes blocks in advance, so that as many rents of that length find one. All or none.
+    pub fn reserve(&self, length: u64, mode: StorageMode, count: usize) -> Result<(), MemoryError> {
+        let request = RentRequest::new(length).mode(mode).label("reserved");
+        let shelf = self.shared.shelf(&request)?;
+        let mut made = Vec::new();
+        for _ in 0..count {
+            let now = self.shared.clock.now();
+            let renter = Renter { length, label: request.label.clone(), backtrace: None, now };
+            match self.shared.make(shelf, &request, renter, None) {
+                Ok(buffer) => made.push(buffer),
+                Err(error) => {
+                    // These blocks were never used: none of them stays.
+                    made.into_iter().for_each(PooledBuffer::discard);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops blocks that have been idle for longer than that.
+    pub fn trim_older_than(&self, age: Duration) -> Trimmed {
+        let before = self.shared.clock.now().checked_sub(age);
+        before.map_or_else(Trimmed::default, |before| self.shared.trim(Some(before), 0))
+    }
+
+    /// Drops all idle blocks.
+    pub fn trim_all(&self) -> Trimmed {
+        self.shared.trim(None, u64::MAX)
+    }
+
+    /// The figures, after a look at which blocks have become free.
+    pub fn stats(&self) -> PoolStats {
+        let mut state = lock(&self.shared.state);
+        state.sweep();
+        state.stats()
+    }
+
+    /// For a registry to list what is rented.
+    pub fn inventory(&self) -> Weak<dyn Inventory> {
+        let inventory: Arc<dyn Inventory> = Arc::<Shared>::clone(&self.shared);
+        Arc::downgrade(&inventory)
+    }
+
+    /// Fails the test if the books do not add up.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn check(&self) {
+        lock(&self.shared.state).check();
+    }
+}
+
+impl Shared {
+    fn shelf(&self, request: &RentRequest<'_>) -> Result<Shelf, MemoryError> {
+        if request.length > self.classes.largest {
+            return Err(MemoryError::AboveLargestBuffer {
+                device: self.device.name().to_owned(),
+                requested: request.length,
+                limit: self.classes.largest,
+            });
+        }
+        Ok(Shelf::new(request.mode, self.classes.class_of(request.length)))
+    }
+
+    fn class_bytes(&self, length: u64) -> u64 {
+        self.classes.bytes_of(self.classes.class_of(length))
+    }
+
+    /// Makes a block: books it, reserves its bytes, asks the device.
+    fn make(
+        self: &Arc<Self>,
+        shelf: Shelf,
+        request: &RentRequest<'_>,
+        renter: Renter,
+        charge: Option<MemoryCharge>,
+    ) -> Result<PooledBuffer, MemoryError> {
+        let capacity = self.class_bytes(request.length);
+        let mut evicted = Vec::new();
+        let booked = {
+            let mut state = lock(&self.state);
+            let limits = &self.options.limits;
+            state.book(shelf, capacity, renter, limits, &mut evicted).map_err(|shortage| match shortage {
+                Shortage::Buffers => MemoryError::PoolBuffers { limit: limits.max_buffers },
+                Shortage::Bytes => MemoryError::PoolBytes {
+                    requested: capacity,
+                    in_use: state.in_use_bytes(),
+                    limit: limits.max_bytes,
+                },
+            })
+        };
+        drop(evicted);
+        let slot = booked?;
+        match self.allocate(request, capacity) {
+            Ok(block) => Ok(self.rented(slot, block, request.length, charge)),
+            Err(error) => {
+                lock(&self.state).unbook(slot);
+                Err(error)
+            }
+        }
+    }
+
+    fn allocate(&self, request: &RentRequest<'_>, capacity: u64) -> Result<Block, MemoryError> {
+        let reservation = match &self.options.budget {
+            None => None,
+            Some(budget) => Some(budget.reserve(capacity)?),
+        };
+        let descriptor = BufferDescriptor {
+            length: capacity,
+            storage_mode: request.mode,
+            label: request.label.clone().into_owned(),
+        };
+        let buffer = match self.device.buffer(&descriptor) {
+            // The budget was wrong about what is free: give up what is idle, and try once more.
+            Err(DeviceError::OutOfMemory { .. }) if self.relieve(capacity) => {
+                self.device.buffer(&descriptor)?
+            }
+            made => made?,
+        };
+        Ok(Block { buffer, _reservation: reservation })
+    }
+
+    /// Gives up idle memory; says whether there was any.
+    fn relieve(&self, bytes: u64) -> bool {
+        match &self.options.budget {
+            Some(budget) => budget.trim(bytes) > 0,
+            None => self.trim_bytes(bytes) > 0,
+        }
+    }
+
+    fn rented(
+        self: &Arc<Self>,
+        slot: SlotId,
+        block: Block,
+        length: u64,
+        charge: Option<MemoryCharge>,
+    ) -> PooledBuffer {
+        PooledBuffer { block: Some(block), slot, length, shared: Arc::clone(self), _charge: charge }
+    }
+
+    fn give_back(&self, slot: SlotId, mut block: Block) {
+        let free = block.is_free();
+        let now = self.clock.now();
+        let mut evicted = Vec::new();
+        let mut state = lock(&self.state);
+        state.give_back(slot, block, free, now, &self.options.limits, &mut evicted);
+        let waiting = state.waiting > 0;
+        drop(state);
+        if waiting {
+            self.returned.notify_one();
+        }
+        drop(evicted);
+    }
+
+    /// Waits for a block to come free, at most that long.
+    fn throttle(&self, longest: Duration) {
+        let mut state = lock(&self.state);
+        let at_work = state.oldest_at_work();
+        if let Some(buffer) = at_work {
+            drop(state);
+            buffer.wait_unused(Some(longest));
+            return;
+        }
+        state.waiting += 1;
+        let waited = self.returned.wait_timeout(state, longest);
+        let (mut state, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        state.waiting -= 1;
+    }
+
+    fn trim(&self, before: Option<Duration>, bytes: u64) -> Trimmed {
+        let mut evicted = Vec::new();
+        let bytes = lock(&self.state).trim(before, bytes, &mut evicted);
+        Trimmed { bytes, buffers: evicted.len() }
+    }
+}
+
+impl Trim for Shared {
+    fn trim_bytes(&self, bytes: u64) -> u64 {
+        self.trim(None, bytes).bytes
+    }
+}
+
+impl Inventory for Shared {
+    fn list(&self, now: Duration, into: &mut Vec<LiveResource>) {
+        let state = lock(&self.state);
+        into.extend(state.rented().map(|block| LiveResource {
+            kind: ResourceKind::PooledBuffer,
+            label: block.label.into_owned(),
+            bytes: block.length,
+            held_bytes: block.capacity,
+            age: now.saturating_sub(block.since),
+            backtrace: block.backtrace,
+        }));
+    }
+}
+
+/// A rented buffer: at least as long as asked, and its renter's alone until it is dropped.
+///
+/// Handles to its memory ([`PooledBuffer::view`], submitted commands) may outlive it; the block is handed out
+/// again only when they are gone and the device is done.
+pub struct PooledBuffer {
+    /// `None` only while it is dropped.
+    block: Option<Block>,
+    slot: SlotId,
+    length: u64,
+    shared: Arc<Shared>,
+    // Given back after the block, so that a tenant is never below its true use.
+    _charge: Option<MemoryCharge>,
+}
+
+impl PooledBuffer {
+    /// The bytes that were asked for.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The bytes of its block: those asked for, rounded up to a size class.
+    pub fn capacity(&self) -> u64 {
+        self.block().buffer.length()
+    }
+
+    /// Where its memory is.
+    pub fn storage_mode(&self) -> StorageMode {
+        self.block().buffer.storage_mode()
+    }
+
+    /// The whole block, which may be longer than what was asked for.
+    pub fn whole(&self) -> &Arc<dyn Buffer> {
+        &self.block().buffer
+    }
+
+    /// The bytes that were asked for.
+    pub fn view(&self) -> BufferView {
+        BufferView::within(Arc::clone(self.whole()), 0, self.length)
+    }
+
+    /// For binding to a kernel argument: exactly the bytes that were asked for, so that accesses beyond them
+    /// are found.
+    pub fn resource(&self) -> BoundResource {
+        BoundResource::Buffer { buffer: Arc::clone(self.whole()), offset: 0, length: Some(self.length) }
+    }
+
+    fn block(&self) -> &Block {
+        match &self.block {
+            Some(block) => block,
+            None => unreachable!("only drop takes the block"),
+        }
+    }
+
+    fn clear(&self) -> Result<(), DeviceError> {
+        let mut offset = 0;
+        while offset < self.length {
+            let piece = (self.length - offset).min(ZEROS.len() as u64);
+            self.whole().write(offset, &ZEROS[..piece as usize])?;
+            offset += piece;
+        }
+        Ok(())
+    }
+
+    /// Takes the block out of the pool instead of giving it back.
+    fn discard(mut self) {
+        if let Some(block) = self.block.take() {
+            lock(&self.shared.state).unbook(self.slot);
+            drop(block);
+        }
+    }
+}
+
+impl Drop for PooledBuffer {
+    fn drop(&mut self) {
+        if let Some(block) = self.block.take() {
+            self.shared.give_back(self.slot, block);
+        }
+    }
+}
+
+impl fmt::Debug for PooledBuffer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (length, buffer) = (self.length, self.whole());
+        formatter.debug_struct("PooledBuffer").field("length", &length).field("buffer", buffer).finish()
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (device, stats) = (self.shared.device.name(), self.stats());
+        formatter.debug_struct("Pool").field("device", &device).field("stats", &stats).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+#[cfg(all(test, loom))]
+mod models;

@@ -1,0 +1,404 @@
+//! The books of a pool: which block is in which hands, by class, and the totals.
+//!
+//! Owns [`State`], which the pool keeps behind one lock. It does no allocation, asks no clock and drops no
+//! device memory: blocks that leave are handed to the caller, who drops them outside the lock.
+//!
+//! Invariant: each slot is in exactly one [`Hands`]; `idle` blocks have no handle but the one here and no
+//! submitted work that uses them, so whoever takes one has it alone; the totals are the sums over the slots.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_hal::buffer::{Buffer, StorageMode};
+
+use crate::memory::backtrace::Backtrace;
+use crate::memory::budget::Reservation;
+use crate::memory::pool::PoolLimits;
+use crate::memory::pool::stats::{PoolStats, Totals};
+use crate::memory::size_class::CLASS_COUNT;
+
+/// How many busy blocks of a class a rent looks at: the oldest are done first, save for a few stragglers.
+const LOOKED_AT: usize = 4;
+
+/// A name for listings: a literal costs nothing.
+pub(crate) type Label = Cow<'static, str>;
+
+/// The list of blocks of one storage mode and class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shelf(u32);
+
+impl Shelf {
+    /// The shelf of a mode and class.
+    pub(crate) fn new(mode: StorageMode, class: usize) -> Self {
+        let mode = match mode {
+            StorageMode::Shared => 0,
+            StorageMode::Private => 1,
+            StorageMode::Managed => 2,
+        };
+        Shelf((mode * CLASS_COUNT + class) as u32)
+    }
+
+    /// The shelf of the same mode with the next larger class.
+    pub(crate) fn larger(self) -> Option<Self> {
+        let class = self.0 as usize % CLASS_COUNT;
+        (class + 1 < CLASS_COUNT).then_some(Shelf(self.0 + 1))
+    }
+}
+
+/// All shelves of a pool.
+const SHELF_COUNT: usize = 3 * CLASS_COUNT;
+
+/// Names a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SlotId(u32);
+
+/// Device memory of the pool with the part of the budget that it takes.
+#[derive(Debug)]
+pub(crate) struct Block {
+    // Dropped first: the budget is free once the memory is.
+    pub(crate) buffer: Arc<dyn Buffer>,
+    pub(crate) _reservation: Option<Reservation>,
+}
+
+impl Block {
+    /// Whether this handle is the only one and the device is done.
+    pub(crate) fn is_free(&mut self) -> bool {
+        Arc::get_mut(&mut self.buffer).is_some() && self.buffer.is_unused()
+    }
+}
+
+/// One block's entry.
+#[derive(Debug)]
+struct Slot {
+    shelf: Shelf,
+    /// The block's bytes.
+    capacity: u64,
+    /// When it came into these hands.
+    since: Duration,
+    hands: Hands,
+}
+
+/// Who has a block.
+#[derive(Debug)]
+enum Hands {
+    /// Nobody: the slot is free.
+    Vacant,
+    /// A renter, or a caller who is allocating it.
+    Rented { length: u64, label: Label, backtrace: Option<Backtrace> },
+    /// The pool; submitted work or another handle still uses it.
+    Busy(Block),
+    /// The pool alone.
+    Idle(Block),
+}
+
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    /// Taken from the back, where the most recently used are; the oldest are at the front.
+    idle: VecDeque<SlotId>,
+    busy: VecDeque<SlotId>,
+}
+
+/// A rented block, for listings.
+#[derive(Debug)]
+pub(crate) struct RentedBlock {
+    pub(crate) label: Label,
+    pub(crate) length: u64,
+    pub(crate) capacity: u64,
+    pub(crate) since: Duration,
+    pub(crate) backtrace: Option<Backtrace>,
+}
+
+/// Who rents, for the books.
+#[derive(Debug)]
+pub(crate) struct Renter {
+    pub(crate) length: u64,
+    pub(crate) label: Label,
+    pub(crate) backtrace: Option<Backtrace>,
+    pub(crate) now: Duration,
+}
+
+/// What keeps a reservation from being made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shortage {
+    Bytes,
+    Buffers,
+}
+
+/// The books.
+#[derive(Debug)]
+pub(crate) struct State {
+    slots: Vec<Slot>,
+    vacant: Vec<SlotId>,
+    lists: Box<[Lists]>,
+    totals: Totals,
+    /// Callers that wait for a block to come back.
+    pub(crate) waiting: usize,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            slots: Vec::new(),
+            vacant: Vec::new(),
+            lists: vec![Lists::default(); SHELF_COUNT].into(),
+            totals: Totals::default(),
+            waiting: 0,
+        }
+    }
+}
+
+impl State {
+    /// Takes a block from the shelf, or from one of the next few larger ones.
+    pub(crate) fn take(
+        &mut self,
+        shelf: Shelf,
+        larger_steps: u32,
+        renter: Renter,
+    ) -> Result<(SlotId, Block), Renter> {
+        self.totals.rents += 1;
+        let mut next = Some(shelf);
+        for _ in 0..=larger_steps {
+            let Some(shelf) = next else { break };
+            if let Some(id) = self.lists[shelf.0 as usize].idle.pop_back().or_else(|| self.take_busy(shelf)) {
+                return match self.hand_out(id, renter) {
+                    Some(buffer) => Ok((id, buffer)),
+                    // A shelf only lists slots that have their block.
+                    None => unreachable!("a shelved slot without a block"),
+                };
+            }
+            next = shelf.larger();
+        }
+        Err(renter)
+    }
+
+    /// Takes a busy block of the shelf that has become free.
+    fn take_busy(&mut self, shelf: Shelf) -> Option<SlotId> {
+        let busy = &mut self.lists[shelf.0 as usize].busy;
+        let position = (0..busy.len().min(LOOKED_AT)).find(|&position| {
+            match &mut self.slots[busy[position].0 as usize].hands {
+                Hands::Busy(block) => block.is_free(),
+                Hands::Vacant | Hands::Rented { .. } | Hands::Idle(_) => false,
+            }
+        })?;
+        let id = busy.remove(position)?;
+        let capacity = self.slots[id.0 as usize].capacity;
+        // Now idle, for the moment in which `hand_out` looks at it.
+        self.totals.busy_bytes -= capacity;
+        self.totals.idle_bytes += capacity;
+        Some(id)
+    }
+
+    fn hand_out(&mut self, id: SlotId, renter: Renter) -> Option<Block> {
+        let Renter { length, label, backtrace, now } = renter;
+        let slot = &mut self.slots[id.0 as usize];
+        slot.since = now;
+        let before = std::mem::replace(&mut slot.hands, Hands::Rented { length, label, backtrace });
+        self.totals.hits += 1;
+        self.totals.idle_bytes -= slot.capacity;
+        self.totals.add_rented(slot.capacity, length);
+        match before {
+            Hands::Idle(block) | Hands::Busy(block) => Some(block),
+            Hands::Vacant | Hands::Rented { .. } => None,
+        }
+    }
+
+    /// Books a block that is about to be allocated, in the renter's hands. Idle blocks that had to go for it
+    /// are added to `evicted`, also when they were not enough.
+    pub(crate) fn book(
+        &mut self,
+        shelf: Shelf,
+        capacity: u64,
+        renter: Renter,
+        limits: &PoolLimits,
+        evicted: &mut Vec<Block>,
+    ) -> Result<SlotId, Shortage> {
+        while let Some(shortage) = self.shortage(capacity, limits) {
+            if !self.evict_oldest(evicted) && !self.sweep() {
+                return Err(shortage);
+            }
+        }
+        let Renter { length, label, backtrace, now } = renter;
+        let slot = Slot { shelf, capacity, since: now, hands: Hands::Rented { length, label, backtrace } };
+        self.totals.add_rented(capacity, length);
+        self.totals.add_block(capacity);
+        match self.vacant.pop() {
+            Some(id) => {
+                self.slots[id.0 as usize] = slot;
+                Ok(id)
+            }
+            None => {
+                self.slots.push(slot);
+                Ok(SlotId(self.slots.len() as u32 - 1))
+            }
+        }
+    }
+
+    fn shortage(&self, capacity: u64, limits: &PoolLimits) -> Option<Shortage> {
+        if self.totals.buffers >= limits.max_buffers {
+            return Some(Shortage::Buffers);
+        }
+        let fits = self.totals.bytes.checked_add(capacity).is_some_and(|bytes| bytes <= limits.max_bytes);
+        (!fits).then_some(Shortage::Bytes)
+    }
+
+    /// Takes a booked block back out of the books: its allocation failed.
+    pub(crate) fn unbook(&mut self, id: SlotId) {
+        self.forget_rented(id);
+    }
+
+    fn forget_rented(&mut self, id: SlotId) {
+        let slot = &mut self.slots[id.0 as usize];
+        if let Hands::Rented { length, .. } = std::mem::replace(&mut slot.hands, Hands::Vacant) {
+            self.totals.remove_rented(slot.capacity, length);
+            self.totals.remove_block(slot.capacity);
+            self.vacant.push(id);
+        }
+    }
+
+    /// A block comes back. What no longer fits among the idle ones is added to `evicted`.
+    pub(crate) fn give_back(
+        &mut self,
+        id: SlotId,
+        block: Block,
+        free: bool,
+        now: Duration,
+        limits: &PoolLimits,
+        evicted: &mut Vec<Block>,
+    ) {
+        let slot = &mut self.slots[id.0 as usize];
+        let (capacity, shelf) = (slot.capacity, slot.shelf);
+        if let Hands::Rented { length, .. } = &slot.hands {
+            self.totals.remove_rented(capacity, *length);
+        }
+        slot.since = now;
+        let lists = &mut self.lists[shelf.0 as usize];
+        if free {
+            slot.hands = Hands::Idle(block);
+            lists.idle.push_back(id);
+            self.totals.idle_bytes += capacity;
+        } else {
+            slot.hands = Hands::Busy(block);
+            lists.busy.push_back(id);
+            self.totals.busy_bytes += capacity;
+        }
+        while self.totals.idle_bytes > limits.max_idle_bytes && self.evict_oldest(evicted) {}
+    }
+
+    /// Moves busy blocks that have become free to the idle ones; says whether there were any.
+    pub(crate) fn sweep(&mut self) -> bool {
+        let before = self.totals.busy_bytes;
+        for lists in self.lists.iter_mut().filter(|lists| !lists.busy.is_empty()) {
+            let Lists { idle, busy } = lists;
+            busy.retain(|&id| {
+                let slot = &mut self.slots[id.0 as usize];
+                let Hands::Busy(block) = &mut slot.hands else { return false };
+                if !block.is_free() {
+                    return true;
+                }
+                if let Hands::Busy(block) = std::mem::replace(&mut slot.hands, Hands::Vacant) {
+                    slot.hands = Hands::Idle(block);
+                }
+                let (since, capacity) = (slot.since, slot.capacity);
+                self.totals.busy_bytes -= capacity;
+                self.totals.idle_bytes += capacity;
+                // By age, for eviction: what counts is when it came back, not when this was noticed.
+                let place = idle.partition_point(|other| self.slots[other.0 as usize].since <= since);
+                idle.insert(place, id);
+                false
+            });
+        }
+        self.totals.busy_bytes < before
+    }
+
+    /// Takes the idle block out that has been idle longest; says whether there was one.
+    fn evict_oldest(&mut self, evicted: &mut Vec<Block>) -> bool {
+        let oldest = self.lists.iter().enumerate().filter_map(|(shelf, lists)| {
+            let id = *lists.idle.front()?;
+            Some((self.slots[id.0 as usize].since, shelf))
+        });
+        let Some((_, shelf)) = oldest.min() else { return false };
+        let Some(id) = self.lists[shelf].idle.pop_front() else { return false };
+        let slot = &mut self.slots[id.0 as usize];
+        if let Hands::Idle(block) = std::mem::replace(&mut slot.hands, Hands::Vacant) {
+            evicted.push(block);
+        }
+        self.totals.idle_bytes -= slot.capacity;
+        self.totals.evictions += 1;
+        let capacity = slot.capacity;
+        self.totals.remove_block(capacity);
+        self.vacant.push(id);
+        true
+    }
+
+    /// Takes out idle blocks: those that came back before `before`, and the oldest ones until `bytes` are freed.
+    pub(crate) fn trim(&mut self, before: Option<Duration>, bytes: u64, evicted: &mut Vec<Block>) -> u64 {
+        self.sweep();
+        let start = self.totals.bytes;
+        loop {
+            let old = before.is_some_and(|before| self.oldest_idle().is_some_and(|since| since < before));
+            let freed = start - self.totals.bytes;
+            if !(old || freed < bytes) || !self.evict_oldest(evicted) {
+                return freed;
+            }
+        }
+    }
+
+    fn oldest_idle(&self) -> Option<Duration> {
+        let fronts = self.lists.iter().filter_map(|lists| lists.idle.front());
+        fronts.map(|id| self.slots[id.0 as usize].since).min()
+    }
+
+    /// The block that came back first among those that submitted work still uses.
+    pub(crate) fn oldest_at_work(&self) -> Option<Arc<dyn Buffer>> {
+        let busy = self.slots.iter().filter_map(|slot| match &slot.hands {
+            Hands::Busy(block) if !block.buffer.is_unused() => Some((slot.since, &block.buffer)),
+            Hands::Vacant | Hands::Rented { .. } | Hands::Busy(_) | Hands::Idle(_) => None,
+        });
+        busy.min_by_key(|(since, _)| *since).map(|(_, buffer)| Arc::clone(buffer))
+    }
+
+    /// Bytes and buffers that cannot be evicted: rented or busy.
+    pub(crate) fn in_use_bytes(&self) -> u64 {
+        self.totals.bytes - self.totals.idle_bytes
+    }
+
+    /// The blocks that renters have.
+    pub(crate) fn rented(&self) -> impl Iterator<Item = RentedBlock> {
+        self.slots.iter().filter_map(|slot| match &slot.hands {
+            Hands::Rented { length, label, backtrace } => Some(RentedBlock {
+                label: label.clone(),
+                length: *length,
+                capacity: slot.capacity,
+                since: slot.since,
+                backtrace: backtrace.clone(),
+            }),
+            Hands::Vacant | Hands::Busy(_) | Hands::Idle(_) => None,
+        })
+    }
+
+    /// The figures.
+    pub(crate) fn stats(&self) -> PoolStats {
+        self.totals.stats()
+    }
+
+    /// Recounts everything from the slots and compares: for tests.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let mut counted = Totals::default();
+        for slot in &self.slots {
+            match &slot.hands {
+                Hands::Vacant => continue,
+                Hands::Rented { length, .. } => counted.add_rented(slot.capacity, *length),
+                Hands::Busy(_) => counted.busy_bytes += slot.capacity,
+                Hands::Idle(_) => counted.idle_bytes += slot.capacity,
+            }
+            counted.add_block(slot.capacity);
+        }
+        self.totals.assert_same_now(&counted);
+        let listed: usize = self.lists.iter().map(|lists| lists.idle.len() + lists.busy.len()).sum();
+        let shelved = |slot: &&Slot| matches!(slot.hands, Hands::Busy(_) | Hands::Idle(_));
+        assert_eq!(listed, self.slots.iter().filter(shelved).count());
+    }
+}

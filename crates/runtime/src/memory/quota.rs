@@ -1,0 +1,276 @@
+//! Quotas per tenant: bytes, buffers, submissions in flight, and a share of the device's time.
+//!
+//! Owns [`Tenant`] and what it hands out, [`MemoryCharge`] and [`WorkCharge`]. Invariant: a charge is taken
+//! whole or not at all, and given back exactly once, when it is dropped; nothing is above its limit at any
+//! moment. Device time cannot be known before: a submission is admitted while the debt is below the share, and
+//! adds what it took when it ends; the debt goes down evenly with the clock.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_hal::clock::Clock;
+use anymetal_hal::completion::Timing;
+
+use crate::memory::error::QuotaError;
+use crate::sync::{Mutex, lock};
+
+/// What a tenant may have; `None` is without limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TenantLimits {
+    /// Bytes of device memory.
+    pub bytes: Option<u64>,
+    /// Buffers.
+    pub buffers: Option<u64>,
+    /// Submissions that are not done.
+    pub in_flight: Option<u64>,
+    /// A share of the device's time.
+    pub device_time: Option<TimeShare>,
+}
+
+/// So much device time in each span of that length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeShare {
+    /// The device time.
+    pub time: Duration,
+    /// The span.
+    pub per: Duration,
+}
+
+/// Someone whose use of a device is counted and limited.
+#[derive(Clone)]
+pub struct Tenant {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: String,
+    limits: TenantLimits,
+    clock: Arc<dyn Clock>,
+    usage: Mutex<Usage>,
+}
+
+#[derive(Debug, Default)]
+struct Usage {
+    now: TenantUsage,
+    /// When all device time used so far is paid off. The debt at a moment is what is left until then.
+    paid_off_at: Duration,
+}
+
+/// What a tenant has at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TenantUsage {
+    /// Bytes of device memory.
+    pub bytes: u64,
+    /// Buffers.
+    pub buffers: u64,
+    /// Submissions that are not done.
+    pub in_flight: u64,
+    /// All device time that its submissions took.
+    pub device_time: Duration,
+    /// Requests refused so far.
+    pub refusals: u64,
+}
+
+impl Tenant {
+    /// A tenant with these limits.
+    pub fn new(name: impl Into<String>, limits: TenantLimits, clock: Arc<dyn Clock>) -> Self {
+        let usage = Mutex::new(Usage::default());
+        Tenant { shared: Arc::new(Shared { name: name.into(), limits, clock, usage }) }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// What it has now.
+    pub fn usage(&self) -> TenantUsage {
+        lock(&self.shared.usage).now
+    }
+
+    /// Takes one buffer of that many bytes from the quota.
+    pub fn charge_memory(&self, bytes: u64) -> Result<MemoryCharge, QuotaError> {
+        let limits = &self.shared.limits;
+        let mut usage = lock(&self.shared.usage);
+        let (used, count) = (usage.now.bytes, usage.now.buffers);
+        let after = used.saturating_add(bytes);
+        let tenant = || self.shared.name.clone();
+        let refusal = match (limits.bytes, limits.buffers) {
+            (Some(limit), _) if after > limit => {
+                Some(QuotaError::Bytes { tenant: tenant(), requested: bytes, used, limit })
+            }
+            (_, Some(limit)) if count >= limit => {
+                Some(QuotaError::Buffers { tenant: tenant(), used: count, limit })
+            }
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            usage.now.refusals += 1;
+            return Err(refusal);
+        }
+        usage.now.bytes = after;
+        usage.now.buffers += 1;
+        Ok(MemoryCharge { shared: Arc::clone(&self.shared), bytes })
+    }
+
+    /// Takes one submission from the quota; hold the charge until its work has ended.
+    pub fn charge_work(&self) -> Result<WorkCharge, QuotaError> {
+        let Shared { name, limits, clock, .. } = &*self.shared;
+        let now = clock.now();
+        let mut usage = lock(&self.shared.usage);
+        let owing = usage.paid_off_at.saturating_sub(now);
+        let used = usage.now.in_flight;
+        let refusal = match (limits.in_flight, limits.device_time) {
+            (Some(limit), _) if used >= limit => {
+                Some(QuotaError::InFlight { tenant: name.clone(), used, limit })
+            }
+            (_, Some(share)) if owing >= share.per => {
+                let retry_after = owing - share.per + Duration::from_nanos(1);
+                Some(QuotaError::DeviceTime { tenant: name.clone(), retry_after })
+            }
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            usage.now.refusals += 1;
+            return Err(refusal);
+        }
+        usage.now.in_flight += 1;
+        Ok(WorkCharge { shared: Arc::clone(&self.shared) })
+    }
+}
+
+impl TimeShare {
+    /// The time in which so much device time is paid off.
+    fn span_of(self, used: Duration) -> Duration {
+        let nanoseconds = used.as_nanos().saturating_mul(self.per.as_nanos());
+        let span = nanoseconds.div_ceil(self.time.as_nanos().max(1));
+        Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX))
+    }
+}
+
+/// One buffer's part of a quota.
+pub struct MemoryCharge {
+    shared: Arc<Shared>,
+    bytes: u64,
+}
+
+impl Drop for MemoryCharge {
+    fn drop(&mut self) {
+        let mut usage = lock(&self.shared.usage);
+        usage.now.bytes -= self.bytes;
+        usage.now.buffers -= 1;
+    }
+}
+
+/// One submission's part of a quota. Dropping it ends it without device time.
+pub struct WorkCharge {
+    shared: Arc<Shared>,
+}
+
+impl WorkCharge {
+    /// Ends it with the time that the work took.
+    pub fn finish(self, timing: Timing) {
+        let took = timing.device_time();
+        let now = self.shared.clock.now();
+        let mut usage = lock(&self.shared.usage);
+        usage.now.device_time = usage.now.device_time.saturating_add(took);
+        if let Some(share) = self.shared.limits.device_time {
+            usage.paid_off_at = usage.paid_off_at.max(now).saturating_add(share.span_of(took));
+        }
+    }
+}
+
+impl Drop for WorkCharge {
+    fn drop(&mut self) {
+        lock(&self.shared.usage).now.in_flight -= 1;
+    }
+}
+
+impl fmt::Debug for Tenant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { name, limits, .. } = &*self.shared;
+        let usage = self.usage();
+        formatter
+            .debug_struct("Tenant")
+            .field("name", name)
+            .field("limits", limits)
+            .field("usage", &usage)
+            .finish()
+    }
+}
+
+impl fmt::Debug for MemoryCharge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MemoryCharge")
+            .field("tenant", &self.shared.name)
+            .field("bytes", &self.bytes)
+            .finish()
+    }
+}
+
+impl fmt::Debug for WorkCharge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("WorkCharge").field("tenant", &self.shared.name).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use anymetal_hal::clock::ManualClock;
+
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    fn worked(time: Duration) -> Timing {
+        Timing { ended_ns: time.as_nanos() as u64, ..Timing::default() }
+    }
+
+    #[test]
+    fn memory_is_refused_whole_and_given_back() {
+        let limits = TenantLimits { bytes: Some(100), buffers: Some(2), ..TenantLimits::default() };
+        let tenant = Tenant::new("blue", limits, ManualClock::new());
+        let first = tenant.charge_memory(60).unwrap();
+        let refused = tenant.charge_memory(41).unwrap_err();
+        assert_eq!(refused.to_string(), "tenant `blue` may have 100 bytes and has 60; 41 more are too many");
+        assert_eq!(tenant.usage(), TenantUsage { bytes: 60, buffers: 1, refusals: 1, ..Default::default() });
+        let second = tenant.charge_memory(40).unwrap();
+        assert!(matches!(tenant.charge_memory(0), Err(QuotaError::Buffers { used: 2, limit: 2, .. })));
+        drop((first, second));
+        assert_eq!((tenant.usage().bytes, tenant.usage().buffers), (0, 0));
+    }
+
+    #[test]
+    fn work_in_flight_is_limited() {
+        let limits = TenantLimits { in_flight: Some(1), ..TenantLimits::default() };
+        let tenant = Tenant::new("blue", limits, ManualClock::new());
+        let work = tenant.charge_work().unwrap();
+        assert!(matches!(tenant.charge_work(), Err(QuotaError::InFlight { used: 1, limit: 1, .. })));
+        work.finish(worked(MILLISECOND));
+        assert_eq!(tenant.usage().device_time, MILLISECOND);
+        assert!(tenant.charge_work().is_ok(), "without a share device time is only counted");
+    }
+
+    #[test]
+    fn device_time_is_paid_off_with_the_clock() {
+        let share = TimeShare { time: 10 * MILLISECOND, per: 100 * MILLISECOND };
+        let limits = TenantLimits { device_time: Some(share), ..TenantLimits::default() };
+        let clock = ManualClock::new();
+        let tenant = Tenant::new("blue", limits, clock.clone());
+        tenant.charge_work().unwrap().finish(worked(9 * MILLISECOND));
+        tenant.charge_work().unwrap().finish(worked(5 * MILLISECOND));
+        let Err(QuotaError::DeviceTime { retry_after, .. }) = tenant.charge_work() else {
+            panic!("14 ms are more than 10 ms");
+        };
+        assert!(retry_after == 40 * MILLISECOND + Duration::from_nanos(1), "{retry_after:?}");
+        clock.advance(retry_after - Duration::from_nanos(1));
+        assert!(tenant.charge_work().is_err());
+        clock.advance(Duration::from_nanos(1));
+        drop(tenant.charge_work().unwrap());
+        clock.advance(100 * MILLISECOND);
+        tenant.charge_work().unwrap().finish(worked(9 * MILLISECOND));
+        assert!(tenant.charge_work().is_ok(), "old debt is gone");
+    }
+}
