@@ -4,6 +4,7 @@
 //! - [`pool`] uses buffers again, by size class; [`budget`] bounds all pools of a device and trims them under
 //!   pressure; [`quota`] bounds each tenant.
 //! - [`view`] cuts ranges out of buffers and copies and fills them.
+//! - [`staging`] uploads through a ring of host-visible memory.
 //! - [`registry`] lists what lives.
 //!
 //! Invariant of the whole module: what is refused has had no effect, and what is counted is given back when its
@@ -17,6 +18,7 @@ pub mod pool;
 pub mod quota;
 pub mod registry;
 mod size_class;
+pub mod staging;
 #[cfg(test)]
 mod test_device;
 pub mod view;

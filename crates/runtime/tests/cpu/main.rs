@@ -1,0 +1,3 @@
+//! The runtime on the real CPU device.
+
+mod memory;
