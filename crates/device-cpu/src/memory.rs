@@ -2,16 +2,16 @@
 //!
 //! Owns [`CpuBuffer`], with memory of its own or a range of a heap's. Invariant: its bytes are only ever touched through raw pointers (host copies here,
 //! generated code elsewhere), or through slices under the exclusive side of the device's [`MemoryGate`].
-//! `pending` lists the completions of submitted work that uses the buffer, for `wait_unused`.
+//! `uses` lists the completions of submitted work that uses the buffer, for `wait_unused`.
 
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
-use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
+use anymetal_hal::buffer::{Buffer, BufferDescriptor, PendingUses, StorageMode};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::completion::Completion;
 use anymetal_hal::error::DeviceError;
@@ -52,7 +52,7 @@ pub(crate) struct CpuBuffer {
     storage_mode: StorageMode,
     label: String,
     account: Arc<MemoryAccount>,
-    pending: Mutex<Pending>,
+    uses: PendingUses,
 }
 
 /// Where a buffer's bytes are.
@@ -74,31 +74,6 @@ impl Memory {
             Memory::Own(memory) => memory.len() as u64,
             Memory::InHeap(range) => range.length(),
         }
-    }
-}
-
-/// Submitted work that uses a buffer, some of it done.
-#[derive(Default)]
-struct Pending {
-    completions: Vec<Completion>,
-    /// At this length the done ones are taken out, so that each is looked at a bounded number of times.
-    prune_at: usize,
-}
-
-/// A list shorter than this is not pruned.
-const LEAST_PRUNED: usize = 16;
-
-impl Pending {
-    fn push(&mut self, completion: Completion) {
-        if self.completions.len() >= self.prune_at.max(LEAST_PRUNED) {
-            self.prune();
-        }
-        self.completions.push(completion);
-    }
-
-    fn prune(&mut self) {
-        self.completions.retain(|completion| !completion.is_done());
-        self.prune_at = 2 * self.completions.len();
     }
 }
 
@@ -129,7 +104,7 @@ impl CpuBuffer {
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
             account: Arc::clone(account),
-            pending: Mutex::default(),
+            uses: PendingUses::default(),
         }
     }
 
@@ -145,7 +120,7 @@ impl CpuBuffer {
 
     /// Notes submitted work that uses the buffer.
     pub(crate) fn note_use(&self, completion: &Completion) {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).push(completion.clone());
+        self.uses.note(completion);
     }
 
     fn host_access(&self) -> Result<(), DeviceError> {
@@ -204,28 +179,7 @@ impl Buffer for CpuBuffer {
     }
 
     fn wait_unused(&self, timeout: Option<Duration>) -> bool {
-        let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).completions.clone();
-        let unused = pending.iter().all(|completion| match limit {
-            None => {
-                // How the work ended is its submitter's business.
-                let _outcome = completion.wait();
-                true
-            }
-            Some(limit) => completion.wait_timeout(limit.saturating_duration_since(Instant::now())).is_some(),
-        });
-        if unused {
-            self.pending.lock().unwrap_or_else(PoisonError::into_inner).prune();
-        }
-        unused
-    }
-
-    fn is_unused(&self) -> bool {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        if !pending.completions.is_empty() {
-            pending.prune();
-        }
-        pending.completions.is_empty()
+        self.uses.wait(timeout)
     }
 
     fn as_any(&self) -> &dyn Any {

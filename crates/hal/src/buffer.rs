@@ -1,13 +1,15 @@
 //! Buffers: memory that kernels read and write.
 //!
-//! Owns the [`Buffer`] trait. Invariant: a buffer has its length and address for life, and its memory lives as
+//! Owns the [`Buffer`] trait, and [`PendingUses`] for its implementations. Invariant: a buffer has its length and address for life, and its memory lives as
 //! long as any handle or any submitted work that uses it.
 
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use crate::completion::Completion;
 use crate::error::DeviceError;
 
 /// Where a buffer's memory is and who may touch it, in Metal's words.
@@ -78,4 +80,54 @@ pub trait Buffer: Send + Sync + fmt::Debug {
 
     /// For the owning device to find its own type again.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// Submitted work that uses a buffer, some of it done: what [`Buffer::wait_unused`] waits for.
+#[derive(Debug, Default)]
+pub struct PendingUses(Mutex<Uses>);
+
+#[derive(Debug, Default)]
+struct Uses {
+    completions: Vec<Completion>,
+    /// At this length the done ones are taken out, so that each is looked at a bounded number of times.
+    prune_at: usize,
+}
+
+/// A list shorter than this is not pruned.
+const LEAST_PRUNED: usize = 16;
+
+impl Uses {
+    fn prune(&mut self) {
+        self.completions.retain(|completion| !completion.is_done());
+        self.prune_at = 2 * self.completions.len();
+    }
+}
+
+impl PendingUses {
+    /// Notes submitted work that uses the buffer.
+    pub fn note(&self, completion: &Completion) {
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if uses.completions.len() >= uses.prune_at.max(LEAST_PRUNED) {
+            uses.prune();
+        }
+        uses.completions.push(completion.clone());
+    }
+
+    /// Blocks until everything noted before is done, or the time is over; says which (`true`: done).
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let pending = self.0.lock().unwrap_or_else(PoisonError::into_inner).completions.clone();
+        let unused = pending.iter().all(|completion| match limit {
+            None => {
+                // How the work ended is its submitter's business.
+                let _outcome = completion.wait();
+                true
+            }
+            Some(limit) => completion.wait_timeout(limit.saturating_duration_since(Instant::now())).is_some(),
+        });
+        if unused {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).prune();
+        }
+        unused
+    }
 }

@@ -106,7 +106,7 @@ pub fn decode(bytes: &[u8]) -> Result<Artifact, EncodingError> {
 
 /// A 64-bit multiply-and-rotate sum over 8-byte words. It finds damage; it does not defend against an
 /// attacker, who could as well write another program into the user's cache folder.
-fn checksum(parts: &[&[u8]]) -> u64 {
+pub(crate) fn checksum(parts: &[&[u8]]) -> u64 {
     let mut sum: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut mix = |word: u64| sum = (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29);
     for part in parts {

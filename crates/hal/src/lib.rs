@@ -3,6 +3,8 @@
 //! The crate is the two seams of the system and depends on nothing else of it:
 //! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
 //!   the CPU device agree on;
+//! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first runs
+//!   nothing, the other two wrap any device.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`heap`],
 //!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some) and [`completion`], [`event`],
 //!   [`fence`]. [`validate`] holds the rules that all devices share, [`error`] the one error type,
@@ -20,9 +22,14 @@ pub mod device;
 pub mod encoding;
 pub mod error;
 pub mod event;
+pub mod fault_injection;
 pub mod fence;
 pub mod heap;
 pub mod launch;
+pub mod null;
+pub mod permits;
 pub mod pipeline;
 pub mod queue;
+pub mod record;
+pub mod sync;
 pub mod validate;

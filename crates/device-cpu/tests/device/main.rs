@@ -6,3 +6,4 @@ mod interpreter;
 mod kernels;
 mod launches;
 mod queues;
+mod wrappers;

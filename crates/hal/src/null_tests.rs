@@ -1,0 +1,69 @@
+//! The null device keeps order, waits, deadlines and limits.
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::command::BufferFill;
+
+fn waits(event: &Arc<dyn Event>, value: u64) -> Submission {
+    let commands = vec![Command::WaitEvent { event: Arc::clone(event), value }];
+    Submission { commands, ..Submission::default() }
+}
+
+#[test]
+fn everything_is_validated_and_ends_in_order() {
+    let device = NullDevice::new();
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let (event, buffer) = (device.event().unwrap(), device.buffer(&BufferDescriptor::shared(8)).unwrap());
+    let fill = |length| {
+        let fill = BufferFill { buffer: Arc::clone(&buffer), offset: 0, length, value: 7 };
+        Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
+    };
+    assert!(matches!(queue.submit(fill(9)), Err(DeviceError::RangeOutsideBuffer { .. })));
+    let (first, second) = (queue.submit(waits(&event, 1)).unwrap(), queue.submit(fill(8)).unwrap());
+    assert!(!second.is_done() && queue.in_flight() == 2 && !buffer.wait_unused(Some(Duration::ZERO)));
+    event.signal(1);
+    assert!(first.is_done() && second.is_done() && buffer.wait_unused(None));
+    let mut bytes = [1; 8];
+    buffer.read(0, &mut bytes).unwrap();
+    assert_eq!(bytes, [0; 8], "it says that it runs nothing");
+    let other = NullDevice::new().queue(&QueueDescriptor::default()).unwrap();
+    assert!(matches!(other.submit(fill(8)), Err(DeviceError::WrongDevice { what: "buffer", .. })));
+    drop(buffer);
+    assert_eq!(device.allocated_bytes(), 0);
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline_or_when_it_is_taken_back() {
+    let clock = ManualClock::new();
+    let device = NullDevice::with_clock(clock.clone());
+    let when_full = WhenFull::Refuse;
+    let queue =
+        device.queue(&QueueDescriptor { max_in_flight: 2, when_full, ..QueueDescriptor::default() }).unwrap();
+    let event = device.event().unwrap();
+    let first = queue.submit(waits(&event, 1)).unwrap();
+    let second = queue.submit(waits(&event, 2)).unwrap();
+    assert_eq!(queue.submit(waits(&event, 3)).unwrap_err(), DeviceError::QueueFull { limit: 2 });
+    clock.advance(DEFAULT_DEADLINE);
+    let late = DeviceError::DeadlineExceeded { kernel: None, after: DEFAULT_DEADLINE };
+    assert_eq!(first.outcome(), Some(Err(late)));
+    assert_eq!(queue.cancel(&second), Cancellation::Removed);
+    assert!(second.is_done() && queue.in_flight() == 0 && clock.next_alarm().is_none());
+}
+
+#[test]
+fn a_chain_over_many_queues_needs_no_stack() {
+    let device = NullDevice::new();
+    let event = device.event().unwrap();
+    let queues: Vec<_> = (0..20_000).map(|_| device.queue(&QueueDescriptor::default()).unwrap()).collect();
+    let ends: Vec<_> = queues
+        .iter()
+        .zip(1..)
+        .map(|(queue, value)| {
+            let mut submission = waits(&event, value);
+            submission.commands.push(Command::SignalEvent { event: Arc::clone(&event), value: value + 1 });
+            queue.submit(submission).unwrap()
+        })
+        .collect();
+    event.signal(1);
+    assert!(ends.iter().all(Completion::is_done));
+}

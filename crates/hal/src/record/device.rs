@@ -1,0 +1,136 @@
+//! The recording device: wraps any device and notes every submission.
+//!
+//! Owns [`RecordingDevice`]. Invariant: what a program sees is the wrapped device's own resources and
+//! completions; only the ring is added.
+
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+use crate::artifact::Artifact;
+use crate::buffer::{Buffer, BufferDescriptor};
+use crate::capabilities::Capabilities;
+use crate::command::Submission;
+use crate::completion::Completion;
+use crate::device::Device;
+use crate::error::DeviceError;
+use crate::event::Event;
+use crate::fence::Fence;
+use crate::heap::{Heap, HeapDescriptor};
+use crate::pipeline::Pipeline;
+use crate::queue::{Cancellation, Queue, QueueDescriptor};
+use crate::record::recorder::{EntryId, Recorder, RecorderOptions};
+
+/// A device whose submissions are recorded.
+#[derive(Debug, Clone)]
+pub struct RecordingDevice {
+    inner: Arc<dyn Device>,
+    recorder: Arc<Recorder>,
+}
+
+impl RecordingDevice {
+    /// Wraps a device.
+    pub fn new(inner: Arc<dyn Device>, options: RecorderOptions) -> Self {
+        RecordingDevice { inner, recorder: Arc::new(Recorder::new(options)) }
+    }
+
+    /// The ring.
+    pub fn recorder(&self) -> &Arc<Recorder> {
+        &self.recorder
+    }
+}
+
+impl Device for RecordingDevice {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError> {
+        self.inner.buffer(descriptor)
+    }
+
+    fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {
+        let pipeline = self.inner.pipeline(artifact, kernel)?;
+        self.recorder.note_pipeline(&pipeline, artifact);
+        Ok(pipeline)
+    }
+
+    fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError> {
+        let inner = self.inner.queue(descriptor)?;
+        let number = self.recorder.queue_number();
+        Ok(Arc::new(RecordingQueue { inner, number, recorder: Arc::clone(&self.recorder) }))
+    }
+
+    fn event(&self) -> Result<Arc<dyn Event>, DeviceError> {
+        self.inner.event()
+    }
+
+    fn fence(&self) -> Result<Arc<dyn Fence>, DeviceError> {
+        self.inner.fence()
+    }
+
+    fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError> {
+        self.inner.heap(descriptor)
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.inner.allocated_bytes()
+    }
+}
+
+#[derive(Debug)]
+struct RecordingQueue {
+    inner: Arc<dyn Queue>,
+    number: u32,
+    recorder: Arc<Recorder>,
+}
+
+/// Notes the end of a submission.
+struct End {
+    entry: EntryId,
+    completion: Completion,
+    recorder: Arc<Recorder>,
+}
+
+impl Wake for End {
+    fn wake(self: Arc<Self>) {
+        if let Some(outcome) = self.completion.outcome() {
+            self.recorder.note_end(self.entry, &outcome);
+        }
+    }
+}
+
+impl Queue for RecordingQueue {
+    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+        let entry = self.recorder.note(self.number, self.inner.label(), &submission);
+        match self.inner.submit(submission) {
+            Ok(completion) => {
+                let (recorder, ended) = (Arc::clone(&self.recorder), completion.clone());
+                let end = Arc::new(End { entry, completion: ended, recorder });
+                if !completion.subscribe(Waker::from(Arc::clone(&end))) {
+                    end.wake();
+                }
+                Ok(completion)
+            }
+            Err(error) => {
+                self.recorder.note_end(entry, &Err(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    fn cancel(&self, completion: &Completion) -> Cancellation {
+        self.inner.cancel(completion)
+    }
+
+    fn in_flight(&self) -> usize {
+        self.inner.in_flight()
+    }
+
+    fn label(&self) -> &str {
+        self.inner.label()
+    }
+}

@@ -1,0 +1,62 @@
+//! Recordings survive the file and tell what happened. Replays of real kernels are tested with the CPU device.
+
+use std::sync::Arc;
+
+use crate::buffer::BufferDescriptor;
+use crate::command::{BufferFill, Command, Submission};
+use crate::device::Device;
+use crate::null::NullDevice;
+use crate::queue::QueueDescriptor;
+use crate::record::Recording;
+use crate::record::device::RecordingDevice;
+use crate::record::file::RecordingError;
+use crate::record::recorder::RecorderOptions;
+
+fn recorded(entries: usize, submissions: u64) -> Recording {
+    let options = RecorderOptions::replayable(entries);
+    let device = RecordingDevice::new(Arc::new(NullDevice::new()), options);
+    let queue =
+        device.queue(&QueueDescriptor { label: "main".into(), ..QueueDescriptor::default() }).unwrap();
+    let buffer = device.buffer(&BufferDescriptor::shared(16)).unwrap();
+    buffer.write(0, b"sixteen bytes...").unwrap();
+    for length in 1..=submissions {
+        let fill = BufferFill { buffer: Arc::clone(&buffer), offset: 1, length, value: 0xab };
+        let submission = Submission {
+            commands: vec![Command::Fill(fill)],
+            label: "a fill".into(),
+            ..Submission::default()
+        };
+        let _refused = queue.submit(submission);
+    }
+    device.recorder().recording()
+}
+
+#[test]
+fn the_ring_keeps_the_last_submissions_and_tells_their_ends() {
+    let text = recorded(3, 16).text();
+    let expected = [
+        "#13 queue 0 \"main\" \"a fill\": done in",
+        "    fill 15 bytes of buffer 0+1 with 0xab",
+        "#15 queue 0 \"main\" \"a fill\": FAILED: bytes 1..17 are not within a buffer of 16 bytes",
+    ];
+    assert!(expected.iter().all(|line| text.contains(line)) && !text.contains("#12"), "{text}");
+}
+
+#[test]
+fn a_recording_survives_the_file_and_damage_is_noticed() {
+    let recording = recorded(8, 8);
+    let bytes = recording.to_bytes().unwrap();
+    let read = Recording::from_bytes(&bytes).unwrap();
+    assert_eq!(read.text(), recording.text());
+    assert_eq!(read.entries[7].buffers[0].contents.as_deref(), Some(&b"sixteen bytes..."[..]));
+    let sixteen = |bytes: &[u8]| bytes.windows(16).filter(|window| window == b"sixteen bytes...").count();
+    assert_eq!(sixteen(&bytes), 1, "equal contents are stored once");
+    for at in 0..bytes.len() {
+        assert!(Recording::from_bytes(&bytes[..at]).is_err(), "cut at {at}");
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        assert!(Recording::from_bytes(&damaged).is_err(), "byte {at} flipped");
+    }
+    let missing = Recording::load(std::path::Path::new("no such file"));
+    assert!(matches!(missing, Err(RecordingError::File { .. })));
+}
