@@ -3,6 +3,7 @@
 
 mod support;
 
+use anymetal_hal::error::DeviceError;
 use anymetal_ir::{Module, parse_module, verify};
 use support::{Launch, agree};
 
@@ -188,4 +189,58 @@ func f0 "k" (v0: ptr.device, v1: ptr.device) {
     let launch = Launch::new([90, 1, 1], [64, 1, 1]);
     let buffers = [words(90, |n| n as u32 * 3), words(90, |n| n as u32 * 5)];
     every_way(&module, &launch, &buffers, "private arrays");
+}
+
+/// Faults in a loop that begins without masks: the device names the same access as the interpreter.
+#[test]
+fn faults_in_loops_name_the_access() {
+    let text = r#"
+file 0 "loops.metal"
+func f0 "k" (v0: ptr.device, v1: ptr.device) {
+  local l0 "i" size 4 align 4
+  v2 = query.thread_position_in_threadgroup.x : i32
+  v3 = local_addr l0 : ptr.thread
+  v4 = const 200 : i32
+  v5 = const 32 : i32
+  store v3, v2, align 4
+  loop label0 {
+    v6 = load v3, align 4 : i32
+    v7 = ult v6, v4 : bool
+    if v7 {
+    } else {
+      break label0
+    }
+    v8 = zext v6 : i64
+    v9 = ptr_add v0 + v8 * 4 : ptr.device
+    v10 = load v9, align 4 : i32 @0:11:5
+    v11 = ptr_add v1 + v8 * 4 : ptr.device
+    store v11, v10, align 4 @0:12:5
+  } continuing {
+    v12 = load v3, align 4 : i32
+    v13 = add v12, v5 : i32
+    store v3, v13, align 4
+  }
+}
+"#;
+    let Some(llvm) = support::llvm() else { return };
+    let module = module(&format!("{text}{ARGUMENTS}"));
+    let launch = Launch::new([32, 1, 1], [32, 1, 1]);
+    // Out of bounds from the first, a middle and the last round on; the load, the store or both.
+    for (a, b) in [(0, 200), (65, 200), (96, 200), (199, 200), (200, 3), (200, 64), (200, 197), (70, 70)] {
+        let buffers = [words(a, |n| n as u32 + 1), vec![0; 4 * b]];
+        let mut expected = buffers.to_vec();
+        let report = support::interpreted(&module, "k", &launch, &mut expected);
+        let first = report.faults.first().expect("a fault");
+        let artifact = support::compile(&llvm, &module, "k", &launch);
+        let mut got = buffers.to_vec();
+        let outcome = support::execute(&artifact, &launch, &mut got, 1);
+        let Err(DeviceError::OutOfBounds(fault)) = outcome else { panic!("{a} {b}: {outcome:?}") };
+        assert_eq!(got, expected, "{a} {b}");
+        assert_eq!(
+            (fault.kernel.as_str(), fault.line, fault.byte_offset, fault.bound_len),
+            ("k", first.loc.line, first.offset, first.bound),
+            "{a} {b}"
+        );
+        assert_eq!(fault.argument, Some(u32::from(fault.line == 12)), "{a} {b}");
+    }
 }

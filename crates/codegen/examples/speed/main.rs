@@ -1,6 +1,6 @@
 //! Times a few kernels on this machine: `cargo run --release -p anymetal-codegen --example speed`.
 //! With the name of a kernel and `text` it prints that kernel's LLVM IR, with `optimised` or
-//! `assembly` what LLVM makes of it.
+//! `assembly` what LLVM makes of it; `object` writes a file.
 #![allow(clippy::print_stdout, reason = "a program whose output is its purpose")]
 
 #[path = "../../tests/support/mod.rs"]
@@ -41,6 +41,24 @@ fn cases() -> Vec<Case> {
         unit: "GB/s",
         repeat,
     };
+    let softmax = |name, rows: u32, repeat| Case {
+        name,
+        text: include_str!("softmax.ir"),
+        launch: launch([256 * rows, 1, 1], [256, 1, 1]),
+        buffers: vec![floats(1024 * rows as usize), vec![0; 4096 * rows as usize], word(1024)],
+        work: 1024.0 * f64::from(rows),
+        unit: "Gelement/s",
+        repeat,
+    };
+    let reduce = |name, n: u32, repeat| Case {
+        name,
+        text: include_str!("reduce.ir"),
+        launch: launch([n, 1, 1], [256, 1, 1]),
+        buffers: vec![floats(n as usize), vec![0; n as usize / 64], word(n)],
+        work: 4.0 * f64::from(n),
+        unit: "GB/s",
+        repeat,
+    };
     vec![
         saxpy("saxpy", 1 << 22, 60),
         saxpy("saxpy-l2", 1 << 15, 2000),
@@ -71,15 +89,10 @@ fn cases() -> Vec<Case> {
             unit: "GF/s",
             repeat: 200,
         },
-        Case {
-            name: "reduce",
-            text: include_str!("reduce.ir"),
-            launch: launch([1 << 18, 1, 1], [256, 1, 1]),
-            buffers: vec![floats(1 << 18), vec![0; 4 << 10], word(1 << 18)],
-            work: 4.0 * f64::from(1 << 18),
-            unit: "GB/s",
-            repeat: 300,
-        },
+        reduce("reduce", 1 << 24, 30),
+        reduce("reduce-l2", 1 << 17, 10000),
+        softmax("softmax", 4096, 30),
+        softmax("softmax-l2", 64, 10000),
     ]
 }
 
@@ -112,6 +125,10 @@ fn plain_saxpy(n: usize, repeat: usize) -> f64 {
 
 fn show(llvm: &Llvm, case: &Case, what: &str) {
     let text = support::text(&module(case), kernel_name(case), &case.launch);
+    if what == "object" {
+        let bytes = llvm.compile(&text, &CompileOptions::default()).expect("LLVM");
+        return std::fs::write(format!("{}.o", case.name), bytes).expect("a writable folder");
+    }
     let emit = match what {
         "optimised" => Emit::OptimizedIr,
         "assembly" => Emit::Assembly,

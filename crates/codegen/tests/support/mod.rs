@@ -15,7 +15,7 @@ use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Sub
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::QueueDescriptor;
-use anymetal_interp::{Limits, Memory, NoObserver, Program};
+use anymetal_interp::{Limits, Memory, NoObserver, Program, Report};
 use anymetal_ir::{ArgKind, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm};
 
@@ -200,6 +200,11 @@ pub(crate) fn execute(
 
 /// Runs a kernel in the interpreter. Gives whether it was free of faults.
 pub(crate) fn interpret(module: &Module, kernel: &str, launch: &Launch, buffers: &mut [Vec<u8>]) -> bool {
+    interpreted(module, kernel, launch, buffers).fault_count == 0
+}
+
+/// Runs a kernel in the interpreter.
+pub(crate) fn interpreted(module: &Module, kernel: &str, launch: &Launch, buffers: &mut [Vec<u8>]) -> Report {
     let program = Program::new(module, kernel).expect("a program");
     let mut memory = Memory::new();
     let mut bytes = buffers.iter_mut();
@@ -211,9 +216,8 @@ pub(crate) fn interpret(module: &Module, kernel: &str, launch: &Launch, buffers:
         };
     }
     let dispatch = anymetal_interp::Dispatch::threads(launch.threads, launch.group);
-    let report = anymetal_interp::run(&program, &dispatch, &mut memory, Limits::default(), &mut NoObserver)
-        .expect("the interpreter runs it");
-    report.fault_count == 0
+    anymetal_interp::run(&program, &dispatch, &mut memory, Limits::default(), &mut NoObserver)
+        .expect("the interpreter runs it")
 }
 
 /// Runs on both and panics at the first byte that differs.

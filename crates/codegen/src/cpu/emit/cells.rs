@@ -6,7 +6,7 @@
 use anymetal_ir::{Inst, Scalar, Value};
 
 use super::lane::{Lane, Width};
-use super::{Emitter, Mask};
+use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::shape::Shape;
 use crate::cpu::storage::{CellType, Root};
@@ -23,6 +23,16 @@ impl Emitter<'_, '_> {
             Shape::Lanes(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
             _ => vec![self.t.alloca(&lanes_type(element), 64)],
         };
+        if self.plan.group_cells[cell] {
+            // No undefined bits may reach a branch; other cells are set where regions begin.
+            let (ty, zero) = match &self.flow.cells[cell] {
+                Shape::Lanes(_) => (element.to_owned(), zero_of(self.cell_scalar(cell))),
+                _ => (lanes_type(element), Opd::text("zeroinitializer")),
+            };
+            for slot in &slots {
+                self.t.entry_line(format_args!("store {ty} {zero}, ptr {slot}, align 8"));
+            }
+        }
         self.cell_slots.insert(cell, slots.clone());
         slots
     }

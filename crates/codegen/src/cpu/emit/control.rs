@@ -95,7 +95,12 @@ impl Emitter<'_, '_> {
 
     fn instruction(&mut self, inst: Inst) {
         let function = self.facts.function;
-        match &function.inst(inst).op {
+        let op = &function.inst(inst).op;
+        let is_store = matches!(op, Op::Store { .. });
+        if has_effects(op) && !is_store {
+            self.bail = None;
+        }
+        match op {
             Op::If { cond, then, otherwise } => self.if_else(inst, *cond, *then, *otherwise),
             Op::Loop { label, body, continuing } => self.endless(inst, *label, *body, *continuing),
             Op::Scope { label, body } => self.scope(inst, *label, *body),
@@ -109,6 +114,10 @@ impl Emitter<'_, '_> {
                 self.simple(inst);
                 self.save_result(inst);
             }
+        }
+        // A store checks before it writes.
+        if is_store {
+            self.bail = None;
         }
     }
 
@@ -429,6 +438,7 @@ impl Emitter<'_, '_> {
             exit_slot: exit_slot.clone(),
             continue_slot: continue_slot.clone(),
         };
+        self.loop_while_all_stay(inst, (label, body, continuing), (head, exit));
         self.t.label(head);
         if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
             self.mask = Mask::Some(self.t.load(MASK, lanes, 4));
@@ -617,6 +627,11 @@ impl Emitter<'_, '_> {
         }
         self.t.label(end);
     }
+}
+
+/// Whether an iteration cannot be repeated once the operation has run.
+fn has_effects(op: &Op) -> bool {
+    !(super::group::is_pure(op) || matches!(op, Op::Load { .. } | Op::LocalStart(_) | Op::Simd(..)))
 }
 
 fn jump_of(op: &Op) -> Option<(Option<Label>, bool)> {

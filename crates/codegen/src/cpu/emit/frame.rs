@@ -11,6 +11,7 @@ use anymetal_ir::{Block, Inst, Label, Op, Scalar, Value};
 
 use super::control::Context;
 use super::group::{Fetch, GroupLabel, Step};
+use super::group_span::Span;
 use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type, vector_const};
@@ -88,7 +89,7 @@ impl Emitter<'_, '_> {
         bytes as u64
     }
 
-    fn cell_scalar(&self, cell: usize) -> Scalar {
+    pub(super) fn cell_scalar(&self, cell: usize) -> Scalar {
         match self.facts.storage.cells[cell].ty {
             crate::cpu::storage::CellType::Scalar(scalar) => scalar,
             crate::cpu::storage::CellType::Pointer(_) => Scalar::I64,
@@ -115,7 +116,10 @@ impl Emitter<'_, '_> {
                 Step::Group(inst) => {
                     self.mask = Mask::All;
                     self.at_group_level();
-                    self.simple(inst);
+                    match self.facts.function.inst(inst).op {
+                        Op::If { .. } => self.instructions(&[inst]),
+                        _ => self.simple(inst),
+                    }
                 }
                 Step::Region(number) => self.region(number),
                 Step::Construct(inst) => self.group_construct(inst),
@@ -233,8 +237,12 @@ impl Emitter<'_, '_> {
 
     /// Opens a loop over the SIMD-groups; gives what [`Self::end_simdgroups`] needs.
     fn begin_simdgroups(&mut self) -> (u32, Opd) {
+        self.begin_simdgroups_at(&Opd::Int(0))
+    }
+
+    fn begin_simdgroups_at(&mut self, start: &Opd) -> (u32, Opd) {
         let slot = self.t.alloca("i32", 4);
-        self.t.store("i32", &Opd::Int(0), &slot, 4);
+        self.t.store("i32", start, &slot, 4);
         let head = self.t.block();
         self.t.label(head);
         let simdgroup = self.t.load("i32", &slot, 4);
@@ -267,12 +275,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn end_simdgroups(&mut self, (head, slot): (u32, Opd)) {
+    fn end_simdgroups(&mut self, simdgroups: (u32, Opd)) {
+        let count = self.group.simdgroups.clone();
+        self.end_simdgroups_at(simdgroups, &count);
+    }
+
+    fn end_simdgroups_at(&mut self, (head, slot): (u32, Opd), end: &Opd) {
         let current = self.t.load("i32", &slot, 4);
         let next = self.t.value(format_args!("add nuw nsw i32 {current}, 1"));
         self.t.store("i32", &next, &slot, 4);
-        let count = self.group.simdgroups.clone();
-        let more = self.t.icmp("ult", "i32", &next, &count);
+        let more = self.t.icmp("ult", "i32", &next, end);
         let done = self.t.block();
         self.t.branch_if(&more, head, done);
         self.t.label(done);
@@ -310,9 +322,30 @@ impl Emitter<'_, '_> {
         if no_barriers && may_be_partial && !is_edge && !single {
             return self.region_with_tail(number);
         }
+        if let Some(span) = self.span_of_region(number) {
+            return self.region_in_span(number, &span, !is_edge);
+        }
         let simdgroups = self.begin_simdgroups();
         self.simdgroup_of_region(number, !is_edge);
         self.end_simdgroups(simdgroups);
+    }
+
+    /// Runs a region for those SIMD-groups that have something to do in it.
+    fn region_in_span(&mut self, number: usize, span: &Span, may_copy: bool) {
+        let (enter, done) = (self.t.block(), self.t.block());
+        let some = self.t.icmp("ult", "i32", &span.start, &span.end);
+        self.t.branch_if(&some, enter, done);
+        self.t.label(enter);
+        if span.is_single() {
+            self.enter_simdgroup(span.start.clone());
+            self.simdgroup_of_region(number, may_copy);
+        } else {
+            let simdgroups = self.begin_simdgroups_at(&span.start);
+            self.simdgroup_of_region(number, may_copy);
+            self.end_simdgroups_at(simdgroups, &span.end);
+        }
+        self.t.label(done);
+        self.at_group_level();
     }
 
     /// Full SIMD-groups in a loop, then the partial one.

@@ -63,7 +63,7 @@ pub(super) struct Region {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     escapes: Vec<bool>,
-    group_insts: Vec<bool>,
+    pub(super) group_insts: Vec<bool>,
     /// By cell.
     pub(super) group_cells: Vec<bool>,
     steps: BTreeMap<u32, Vec<Step>>,
@@ -134,7 +134,7 @@ impl Plan {
     }
 }
 
-fn contains_return(function: &Function, inst: Inst) -> bool {
+pub(super) fn contains_return(function: &Function, inst: Inst) -> bool {
     let op = &function.inst(inst).op;
     matches!(op, Op::Return(_))
         || op
@@ -143,12 +143,12 @@ fn contains_return(function: &Function, inst: Inst) -> bool {
             .any(|&block| function.block(block).iter().any(|&inst| contains_return(function, inst)))
 }
 
-struct Planner<'a> {
-    facts: Facts<'a>,
-    flow: &'a Flow,
-    plan: Plan,
+pub(super) struct Planner<'a> {
+    pub(super) facts: Facts<'a>,
+    pub(super) flow: &'a Flow,
+    pub(super) plan: Plan,
     /// A thread may have returned before the current position.
-    returned: bool,
+    pub(super) returned: bool,
 }
 
 impl Planner<'_> {
@@ -178,96 +178,6 @@ impl Planner<'_> {
             all.extend(inside);
         }
         all
-    }
-
-    // --- what runs at group level
-
-    fn choose_group_cells(&mut self) {
-        // Without barriers there must be a single region, which group cells could cut in two.
-        let barriers = self.facts.group_level.any_barrier;
-        self.plan.group_cells =
-            self.flow.cells.iter().map(|shape| barriers && shape.is_group_uniform()).collect();
-        // Each round can only turn cells away, which can only turn instructions away.
-        loop {
-            self.plan.group_insts.fill(false);
-            self.returned = false;
-            self.mark_group(self.facts.function.body);
-            let before = self.plan.group_cells.clone();
-            for index in 0..self.facts.function.insts.len() {
-                if !self.plan.group_insts[index] {
-                    self.turn_away(Inst(index as u32));
-                }
-            }
-            if before == self.plan.group_cells {
-                return;
-            }
-        }
-    }
-
-    /// The cells that an instruction writes are not the group's.
-    fn turn_away(&mut self, inst: Inst) {
-        let function = self.facts.function;
-        let (pointer, size) = match &function.inst(inst).op {
-            Op::Store { ptr, value, .. } => (*ptr, i64::from(function.ty(*value).size())),
-            Op::MemCopy { dst, size, .. } | Op::MemZero { dst, size, .. } => {
-                (*dst, i64::try_from(*size).unwrap_or(i64::MAX))
-            }
-            _ => return,
-        };
-        for cell in self.facts.storage.cells_at(pointer, size).unwrap_or(0..0) {
-            self.plan.group_cells[cell] = false;
-        }
-    }
-
-    fn mark_group(&mut self, block: Block) {
-        let function = self.facts.function;
-        for &inst in function.block(block) {
-            let op = &function.inst(inst).op;
-            if self.facts.group_level.contains(inst) {
-                for nested in op.blocks() {
-                    self.mark_group(nested);
-                }
-                continue;
-            }
-            self.returned |= contains_return(function, inst);
-            self.plan.group_insts[inst.index()] = self.is_group(inst);
-        }
-    }
-
-    fn is_group(&self, inst: Inst) -> bool {
-        let function = self.facts.function;
-        let data = function.inst(inst);
-        let mut available = true;
-        data.op.for_each_operand(|operand| {
-            available &= self.plan.is_group_value(function, self.flow, operand);
-        });
-        let group_cells = |pointer: Value, ty: Type| {
-            let cells = self.facts.storage.cells_at(pointer, i64::from(ty.size()));
-            cells.map(|cells| cells.into_iter().all(|cell| self.plan.group_cells[cell]))
-        };
-        let is_uniform = data.result.is_none_or(|result| {
-            self.flow.values[result.index()]
-                .iter()
-                .all(|shape| shape.is_group_uniform() || shape.lanes().is_some_and(|lanes| lanes.absolute))
-        });
-        if !available || !is_uniform {
-            return false;
-        }
-        match &data.op {
-            Op::Load { ptr, .. } => {
-                let result = data.result.expect("a load has a result");
-                match group_cells(*ptr, function.ty(result)) {
-                    Some(group) => group,
-                    None => {
-                        !self.returned
-                            && function.ty(*ptr) == Type::Ptr(Space::Constant)
-                            && self.facts.storage.pointer(*ptr).root != Root::Many
-                    }
-                }
-            }
-            Op::Store { ptr, value, .. } => group_cells(*ptr, function.ty(*value)) == Some(true),
-            op => is_pure(op),
-        }
     }
 
     // --- cutting into steps
@@ -318,14 +228,20 @@ impl Planner<'_> {
     /// Whether the group instruction writes a cell that the pending region still reads.
     fn overtakes(&self, inst: Inst, pending: &[Inst]) -> bool {
         let function = self.facts.function;
-        let Op::Store { ptr, value, .. } = function.inst(inst).op else { return false };
-        let size = i64::from(function.ty(value).size());
-        let cells = self.facts.storage.cells_at(ptr, size).unwrap_or(0..0);
+        let mut written = BTreeSet::new();
+        for_each_inst(function, inst, &mut |inst| {
+            if let Op::Store { ptr, value, .. } = function.inst(inst).op {
+                let size = i64::from(function.ty(value).size());
+                written.extend(self.facts.storage.cells_at(ptr, size).unwrap_or(0..0));
+            }
+        });
         let mut accessed = BTreeSet::new();
-        for &inst in pending {
-            self.variables_of(inst, &mut accessed);
+        if !written.is_empty() {
+            for &inst in pending {
+                self.variables_of(inst, &mut accessed);
+            }
         }
-        cells.into_iter().any(|cell| accessed.contains(&cell))
+        written.iter().any(|cell| accessed.contains(cell))
     }
 
     fn close(&mut self, current: &mut Vec<Inst>, steps: &mut Vec<Step>) {
@@ -474,6 +390,16 @@ impl Planner<'_> {
     }
 }
 
+/// Visits an instruction and those inside it.
+pub(super) fn for_each_inst(function: &Function, inst: Inst, visit: &mut impl FnMut(Inst)) {
+    visit(inst);
+    for nested in function.inst(inst).op.blocks() {
+        for &inner in function.block(nested) {
+            for_each_inst(function, inner, visit);
+        }
+    }
+}
+
 fn uses_of(function: &Function, inst: Inst, uses: &mut Vec<Value>) {
     let op = &function.inst(inst).op;
     op.for_each_operand(|operand| uses.push(operand));
@@ -485,7 +411,7 @@ fn uses_of(function: &Function, inst: Inst, uses: &mut Vec<Value>) {
 }
 
 /// Whether the operation only computes.
-fn is_pure(op: &Op) -> bool {
+pub(super) fn is_pure(op: &Op) -> bool {
     matches!(
         op,
         Op::Const(_)

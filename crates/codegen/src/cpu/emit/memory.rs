@@ -195,6 +195,9 @@ impl Emitter<'_, '_> {
         if ok.is_text("true") {
             return self.load_elements(&address.place, &start, item);
         }
+        if self.bail_unless(&ok) {
+            return self.load_elements(&address.place, &start, item);
+        }
         // Out of bounds the load reads zeros from elsewhere: it stays one load, which LLVM can make
         // a broadcast.
         let inside = self.t.offset(&address.place.base, &start);
@@ -207,6 +210,15 @@ impl Emitter<'_, '_> {
         self.t.label(join);
         let base = self.t.phi("ptr", &[(&inside, from), (&Opd::text("@am.zeros"), slow_from)]);
         self.load_elements_at(&base, &address.place, item)
+    }
+
+    /// In a loop that can give up: gives up unless the condition holds.
+    pub(super) fn bail_unless(&mut self, ok: &Opd) -> bool {
+        let Some(bail) = self.bail else { return false };
+        let go = self.t.block();
+        self.t.branch_likely(ok, go, bail);
+        self.t.label(go);
+        true
     }
 
     fn load_elements(&mut self, place: &Place, start: &Opd, item: Item) -> Vec<Lane> {
@@ -276,7 +288,10 @@ impl Emitter<'_, '_> {
             let all = self.all(&mask);
             ok = self.t.and(&ok, &all);
         }
-        let fast_only = ok.is_text("true");
+        let fast_only = ok.is_text("true") || self.bail_unless(&ok);
+        if fast_only {
+            ok = Opd::bool(true);
+        }
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
@@ -549,6 +564,8 @@ ptr {}, i32 {}, i32 {})",
     ) {
         let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
         if self.is_scattered(pointer) {
+            // One allocation's lanes are written before the next one's are checked.
+            self.bail = None;
             let codes = self.vector(pointer, 0);
             let nothing = Item { scalar: item.scalar, count: 0 };
             self.waterfall(&codes, false, nothing, |this, address| {
@@ -581,7 +598,10 @@ ptr {}, i32 {}, i32 {})",
     fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let ok = self.in_bounds(&address.place, &start, item.bytes());
+        let mut ok = self.in_bounds(&address.place, &start, item.bytes());
+        if self.bail_unless(&ok) {
+            ok = Opd::bool(true);
+        }
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         if !ok.is_text("true") {
@@ -627,7 +647,10 @@ ptr {}, i32 {}, i32 {})",
 
     fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
-        let ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        let mut ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        if self.bail_unless(&ok) {
+            ok = Opd::bool(true);
+        }
         let values = self.stored_vectors(item, lanes);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);

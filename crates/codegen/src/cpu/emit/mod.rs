@@ -18,7 +18,10 @@ mod copy;
 mod counted;
 mod entry;
 mod frame;
+mod full_loop;
 mod group;
+mod group_marks;
+mod group_span;
 mod lane;
 mod matrix;
 mod memory;
@@ -38,7 +41,7 @@ use anymetal_ir::{Inst, Kernel, Module, Op, Scalar, Type, Value};
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
 
-use super::llvm_text::{MASK, Opd, Text, scalar_type};
+use super::llvm_text::{BlockName, MASK, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
@@ -127,6 +130,9 @@ pub(super) struct Emitter<'a, 'm> {
     frame: Opd,
     /// Where a region leaves its lanes, if anyone wants to know.
     region_slot: Option<Opd>,
+    /// Where a loop without masks gives up: its masked copy repeats the iteration, as long as nothing
+    /// in it had an effect.
+    bail: Option<BlockName>,
     /// Labels of group-level constructs around the position.
     group_labels: Vec<group::GroupLabel>,
     /// What slow paths need, once needed.

@@ -47,7 +47,7 @@ impl Emitter<'_, '_> {
         self.mask_tests.insert(*off, (some, none));
     }
 
-    fn negated(&mut self, test: &Opd) -> Opd {
+    pub(super) fn negated(&mut self, test: &Opd) -> Opd {
         match test {
             test if test.is_text("true") => Opd::bool(false),
             test if test.is_text("false") => Opd::bool(true),
@@ -57,12 +57,43 @@ impl Emitter<'_, '_> {
 
     /// Whether the comparison holds in any and in all lanes.
     fn comparison_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
+        let comparison = self.lane_comparison(condition)?;
+        if comparison.may_wrap { None } else { self.tests_without_wrap(&comparison) }
+    }
+
+    /// Whether [`Self::lane_tests`] has an answer.
+    pub(super) fn has_lane_tests(&self, condition: Value) -> bool {
+        self.lane_comparison(condition).is_some_and(|comparison| {
+            !matches!(comparison.op, CmpOp::Eq | CmpOp::Ne) || is_consecutive(&comparison.shape)
+        })
+    }
+
+    /// As [`Self::comparison_tests`]; where lanes may wrap, a test finds out. "Any" may then be said of
+    /// none, and "not all" of all.
+    pub(super) fn lane_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
+        let comparison = self.lane_comparison(condition)?;
+        let (any, all) = self.tests_without_wrap(&comparison)?;
+        if !comparison.may_wrap {
+            return Some((any, all));
+        }
+        let element = scalar_type(self.scalar(comparison.laned));
+        let (least, most) = self.least_and_most(&comparison);
+        let ordered = if comparison.is_signed() { "sle" } else { "ule" };
+        let fits = self.t.icmp(ordered, element, &least, &most);
+        let wraps = self.negated(&fits);
+        let all = self.t.and(&fits, &all);
+        let any = self.t.value(format_args!("or i1 {any}, {wraps}"));
+        Some((any, all))
+    }
+
+    /// The comparison of a thread position with a uniform value, if the condition is one.
+    fn lane_comparison(&self, condition: Value) -> Option<Comparison> {
         let Op::Compare(op, a, b) = *self.facts.function.def(condition)? else { return None };
-        if self.is_pointer(a) {
+        if self.is_pointer(a) || !self.scalar(a).is_int() {
             return None;
         }
-        let uniform = |this: &Self, value: Value| this.shape(value, 0).is_uniform();
-        let (laned, other, op) = match (uniform(self, a), uniform(self, b)) {
+        let uniform = |value: Value| self.shape(value, 0).is_uniform();
+        let (laned, other, op) = match (uniform(a), uniform(b)) {
             (false, true) => (a, b, op),
             (true, false) => (b, a, swapped(op)?),
             _ => return None,
@@ -71,22 +102,33 @@ impl Emitter<'_, '_> {
         if shape.segments != 1 || shape.conditional {
             return None;
         }
-        let signed = matches!(op, CmpOp::SLt | CmpOp::SLe | CmpOp::SGt | CmpOp::SGe);
-        let cast = if signed { CastOp::SExt } else { CastOp::ZExt };
-        let scalar = self.scalar(laned);
-        if may_wrap(cast, scalar, &shape, upper_bound(self.facts.function, laned)) {
-            return None;
-        }
-        let element = scalar_type(scalar);
-        let limit = self.uniform(other, 0);
-        let (low, high) = shape.extent();
-        let first = self.at(laned, 0, 0);
-        let start = shape.at(0);
+        let mut comparison = Comparison { op, laned, other, shape, may_wrap: false };
+        let cast = if comparison.is_signed() { CastOp::SExt } else { CastOp::ZExt };
+        let bound = upper_bound(self.facts.function, laned);
+        comparison.may_wrap = may_wrap(cast, self.scalar(laned), &comparison.shape, bound);
+        Some(comparison)
+    }
+
+    /// The smallest and the largest of the lanes' values, unless they wrap.
+    fn least_and_most(&mut self, comparison: &Comparison) -> (Opd, Opd) {
+        let element = scalar_type(self.scalar(comparison.laned));
+        let first = self.at(comparison.laned, 0, 0);
+        let (low, high) = comparison.shape.extent();
+        let start = comparison.shape.at(0);
+        let least = self.t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
+        let most = self.t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
+        (least, most)
+    }
+
+    fn tests_without_wrap(&mut self, comparison: &Comparison) -> Option<(Opd, Opd)> {
+        let element = scalar_type(self.scalar(comparison.laned));
+        let limit = self.uniform(comparison.other, 0);
+        let (low, high) = comparison.shape.extent();
+        let (least, most) = self.least_and_most(comparison);
+        let is_consecutive = is_consecutive(&comparison.shape);
         let t = &mut self.t;
-        let least = t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
-        let most = t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
         let mut test = |name: &str, x: &Opd| t.icmp(name, element, x, &limit);
-        Some(match op {
+        Some(match comparison.op {
             CmpOp::ULt => (test("ult", &least), test("ult", &most)),
             CmpOp::ULe => (test("ule", &least), test("ule", &most)),
             CmpOp::UGt => (test("ugt", &most), test("ugt", &least)),
@@ -95,18 +137,34 @@ impl Emitter<'_, '_> {
             CmpOp::SLe => (test("sle", &least), test("sle", &most)),
             CmpOp::SGt => (test("sgt", &most), test("sgt", &least)),
             CmpOp::SGe => (test("sge", &most), test("sge", &least)),
-            CmpOp::Eq if is_consecutive(&shape) => {
+            CmpOp::Eq if is_consecutive => {
                 let distance = t.sub(element, &limit, &least);
                 let any = t.value(format_args!("icmp ult {element} {distance}, {}", high - low + 1));
                 (any, Opd::bool(false))
             }
-            CmpOp::Ne if is_consecutive(&shape) => {
+            CmpOp::Ne if is_consecutive => {
                 let distance = t.sub(element, &limit, &least);
                 let all = t.value(format_args!("icmp uge {element} {distance}, {}", high - low + 1));
                 (Opd::bool(true), all)
             }
             _ => return None,
         })
+    }
+}
+
+/// A comparison of laned with uniform values.
+struct Comparison {
+    op: CmpOp,
+    laned: Value,
+    other: Value,
+    shape: Lanes,
+    /// It is not known that no lane wraps.
+    may_wrap: bool,
+}
+
+impl Comparison {
+    fn is_signed(&self) -> bool {
+        matches!(self.op, CmpOp::SLt | CmpOp::SLe | CmpOp::SGt | CmpOp::SGe)
     }
 }
 

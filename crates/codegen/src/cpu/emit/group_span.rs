@@ -1,0 +1,122 @@
+//! Regions in which only some SIMD-groups have something to do.
+//!
+//! Between two barriers there is often nothing but `if (thread < n) …` or `if (simdgroup == 0) …`:
+//! the steps of a tree, the thread that writes the result. The loop then runs over the SIMD-groups
+//! that have such threads.
+
+use anymetal_ir::{CmpOp, Inst, Op, Query, Value};
+
+use super::Emitter;
+use super::group::is_pure;
+use crate::cpu::llvm_text::Opd;
+use crate::cpu::shape::queries::{Position, linear};
+
+/// The SIMD-groups from `start` to before `end`.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    /// The first.
+    pub(super) start: Opd,
+    /// After the last.
+    pub(super) end: Opd,
+}
+
+impl Span {
+    /// Whether it is known to be one SIMD-group at most.
+    pub(super) fn is_single(&self) -> bool {
+        matches!((&self.start, &self.end), (Opd::Int(start), Opd::Int(end)) if end - start <= 1)
+    }
+}
+
+/// What a region's condition compares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    /// The index in the threadgroup.
+    Thread,
+    /// The SIMD-group's number.
+    SimdGroup,
+}
+
+impl Emitter<'_, '_> {
+    /// The SIMD-groups with something to do in a region, if a comparison tells.
+    pub(super) fn span_of_region(&mut self, number: usize) -> Option<Span> {
+        let (position, op, limit) = self.condition_of_region(number)?;
+        let limit = self.uniform(limit, 0);
+        let (threads, simdgroups) = (self.group.threads.clone(), self.group.simdgroups.clone());
+        let (zero, one) = (Opd::Int(0), Opd::Int(1));
+        let below = |this: &mut Self, limit: &Opd| match position {
+            Subject::Thread => {
+                let limit = this.least(limit, &threads);
+                this.divided_up(&limit, 32)
+            }
+            Subject::SimdGroup => this.least(limit, &simdgroups),
+        };
+        Some(match op {
+            CmpOp::ULt => Span { start: zero, end: below(self, &limit) },
+            CmpOp::Eq => {
+                let start = match (position, &limit) {
+                    (Subject::SimdGroup, _) => limit.clone(),
+                    (_, Opd::Int(limit)) => Opd::Int(i64::from(*limit as u32 >> 5)),
+                    _ => self.t.value(format_args!("lshr i32 {limit}, 5")),
+                };
+                // A number that no SIMD-group has leaves nobody; it must not wrap to the first.
+                let start = self.least(&start, &simdgroups);
+                let next = self.t.add("i32", &start, &one);
+                let end = self.least(&next, &simdgroups);
+                Span { start, end }
+            }
+            _ => return None,
+        })
+    }
+
+    fn least(&mut self, a: &Opd, b: &Opd) -> Opd {
+        match (a, b) {
+            (Opd::Int(a), Opd::Int(b)) => Opd::Int(i64::from((*a as u32).min(*b as u32))),
+            _ => {
+                self.t.declare("declare i32 @llvm.umin.i32(i32, i32)");
+                self.t.value(format_args!("call i32 @llvm.umin.i32(i32 {a}, i32 {b})"))
+            }
+        }
+    }
+
+    /// The comparison of a position with a value of the group, if the region does nothing else than
+    /// what depends on it.
+    fn condition_of_region(&self, number: usize) -> Option<(Subject, CmpOp, Value)> {
+        let function = self.facts.function;
+        let insts = &self.plan.regions[number].insts;
+        let (&last, before) = insts.split_last()?;
+        let Op::If { cond, otherwise, .. } = function.inst(last).op else { return None };
+        let is_kept = |inst: &Inst| {
+            let result = function.inst(*inst).result;
+            result.is_some_and(|value| self.plan.saved.contains(&value))
+        };
+        let is_idle = |inst: &Inst| {
+            let op = &function.inst(*inst).op;
+            (is_pure(op) || matches!(op, Op::LocalStart(_))) && !is_kept(inst)
+        };
+        if !function.block(otherwise).is_empty() || !before.iter().all(is_idle) || self.plan.tracks_live {
+            return None;
+        }
+        let Op::Compare(op, a, b) = *function.def(cond)? else { return None };
+        let (position, op, limit) = match (self.position_of(a), self.position_of(b), op) {
+            (Some(position), None, op) => (position, op, b),
+            (None, Some(position), CmpOp::UGt) => (position, CmpOp::ULt, a),
+            (None, Some(position), CmpOp::Eq) => (position, CmpOp::Eq, a),
+            _ => return None,
+        };
+        let known = self.plan.is_group_value(function, self.flow, limit);
+        (known && self.shape(limit, 0).is_uniform()).then_some((position, op, limit))
+    }
+
+    fn position_of(&self, value: Value) -> Option<Subject> {
+        let Op::Query(query) = *self.facts.function.def(value)? else { return None };
+        match query {
+            Query::ThreadIndexInThreadgroup => Some(Subject::Thread),
+            Query::SimdgroupIndexInThreadgroup => Some(Subject::SimdGroup),
+            Query::ThreadPositionInThreadgroup(axis) => match self.facts.geometry.position(axis) {
+                position @ Position::Based { .. } if position == linear() => Some(Subject::Thread),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
