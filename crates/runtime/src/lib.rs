@@ -3,11 +3,13 @@
 //! The crate is written against the traits of `anymetal-hal` alone, so it serves every device, and the null and
 //! fault-injecting ones that its tests use. It never names a device.
 //!
+//! - [`graph`] describes work once and runs it many times.
 //! - [`memory`] decides where buffers live, pools them, bounds them, and lists them.
 //!
 //! Rules that hold everywhere here: limits refuse with a typed error before anything has happened, never half
 //! way; time comes from an injected clock; nothing polls or sleeps in the background.
 #![forbid(unsafe_code)]
 
+pub mod graph;
 pub mod memory;
 mod sync;

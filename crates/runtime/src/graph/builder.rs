@@ -1,0 +1,486 @@
+//! Building graphs.
+//!
+//! Owns [`GraphBuilder`] and [`Graph`]. Invariant: what a builder has taken is within its resources and named
+//! once; what it has built has no cycle and no hazard without an order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::validate::surplus;
+
+use crate::graph::error::GraphError;
+use crate::graph::node::{
+    Access, Bound, Branch, CheckedBranch, CheckedCondition, Condition, Conditional, HostNode, HostWork,
+    KernelNode, KernelWork, Node, NodeId, Work,
+};
+use crate::graph::order::Order;
+use crate::graph::resource::{Bytes, BytesId, InlineBytes, Resource, ResourceId, ResourceRange, Table};
+use crate::memory::view::BufferView;
+
+/// Tells the ids of one graph from those of another.
+static GRAPHS: AtomicU64 = AtomicU64::new(0);
+
+/// A checked graph. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    pub(crate) data: Arc<GraphData>,
+}
+
+#[derive(Debug)]
+pub(crate) struct GraphData {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) table: Table,
+    pub(crate) nodes: Vec<Node>,
+    /// From, to.
+    pub(crate) edges: Vec<(u32, u32)>,
+}
+
+impl Graph {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.data.name
+    }
+
+    /// How many nodes it has, inlined ones included.
+    pub fn node_count(&self) -> usize {
+        self.data.nodes.len()
+    }
+
+    /// The names of its nodes by level: a node's level is the length of the longest path to it.
+    pub fn levels(&self) -> Vec<Vec<&str>> {
+        let order = Order::new(self.data.nodes.len(), &self.data.edges);
+        let mut levels: Vec<Vec<&str>> = Vec::new();
+        for (node, level) in order.levels().into_iter().enumerate() {
+            levels.resize(levels.len().max(level + 1), Vec::new());
+            levels[level].push(&self.data.nodes[node].name);
+        }
+        levels
+    }
+}
+
+/// Collects nodes and edges.
+#[derive(Debug)]
+pub struct GraphBuilder {
+    id: u64,
+    name: String,
+    table: Table,
+    nodes: Vec<Node>,
+    edges: Vec<(u32, u32)>,
+}
+
+/// The nodes of a graph that was inlined into another.
+#[derive(Debug, Clone)]
+pub struct Inlined {
+    /// Those that nothing in it comes before.
+    pub first: Vec<NodeId>,
+    /// Those that nothing in it comes after.
+    pub last: Vec<NodeId>,
+}
+
+impl GraphBuilder {
+    /// An empty graph.
+    pub fn new(name: impl Into<String>) -> Self {
+        let id = GRAPHS.fetch_add(1, Ordering::Relaxed);
+        GraphBuilder { id, name: name.into(), table: Table::default(), nodes: Vec::new(), edges: Vec::new() }
+    }
+
+    /// A resource that is the same in every run.
+    pub fn buffer(&mut self, name: impl Into<String>, view: BufferView) -> Result<ResourceId, GraphError> {
+        let length = view.length();
+        self.resource(Resource { name: name.into(), length, is_parameter: false, view: Some(view) })
+    }
+
+    /// A resource whose buffer is set before a run, and may be another in the next.
+    pub fn parameter(&mut self, name: impl Into<String>, length: u64) -> Result<ResourceId, GraphError> {
+        self.resource(Resource { name: name.into(), length, is_parameter: true, view: None })
+    }
+
+    fn resource(&mut self, resource: Resource) -> Result<ResourceId, GraphError> {
+        self.check_new_resource(&resource.name)?;
+        self.table.resources.push(resource);
+        Ok(ResourceId { graph: self.id, index: self.table.resources.len() as u32 - 1 })
+    }
+
+    /// Inline bytes that may be others in the next run, and what they are until then.
+    pub fn bytes_parameter(
+        &mut self,
+        name: impl Into<String>,
+        bytes: impl Into<Vec<u8>>,
+    ) -> Result<BytesId, GraphError> {
+        let name = name.into();
+        self.check_new_resource(&name)?;
+        self.table.inline.push(InlineBytes { name, bytes: bytes.into() });
+        Ok(BytesId { graph: self.id, index: self.table.inline.len() as u32 - 1 })
+    }
+
+    fn check_new_resource(&self, name: &str) -> Result<(), GraphError> {
+        let table = &self.table;
+        let taken = table.resources.iter().any(|known| known.name == name)
+            || table.inline.iter().any(|known| known.name == name);
+        self.check_name("resource", name, taken)
+    }
+
+    fn check_name(&self, what: &'static str, name: &str, taken: bool) -> Result<(), GraphError> {
+        if taken {
+            let (graph, name) = (self.name.clone(), name.to_owned());
+            return Err(GraphError::DuplicateName { graph, what, name });
+        }
+        Ok(())
+    }
+
+    /// Adds a kernel launch.
+    pub fn kernel(&mut self, name: impl Into<String>, kernel: KernelNode) -> Result<NodeId, GraphError> {
+        let name = name.into();
+        let KernelNode { pipeline, bindings, threadgroup_memory, grid, group_size } = kernel;
+        let mut checked = Vec::with_capacity(bindings.len());
+        for (index, bound) in bindings {
+            if pipeline.kernel().argument(ArgumentKind::Buffer, index).is_none() {
+                return Err(surplus(pipeline.kernel(), ArgumentKind::Buffer, index).into());
+            }
+            let bound = match bound {
+                Bound::Range(range) => Bound::Range(self.bytes(&name, range)?),
+                Bound::Parameter(id) if id.graph != self.id => return Err(self.of_another("resource")),
+                Bound::Parameter(id) => Bound::Parameter(id),
+                Bound::Bytes(bytes) => Bound::Bytes(bytes),
+                Bound::Unbound => Bound::Unbound,
+            };
+            checked.push((index, bound));
+        }
+        let work = KernelWork { pipeline, bindings: checked, threadgroup_memory, grid, group_size };
+        let accesses = work.accesses();
+        self.node(name, Work::Kernel(work), accesses)
+    }
+
+    /// Adds a copy between ranges of one length.
+    pub fn copy(
+        &mut self,
+        name: impl Into<String>,
+        source: impl Into<ResourceRange>,
+        destination: impl Into<ResourceRange>,
+    ) -> Result<NodeId, GraphError> {
+        let name = name.into();
+        let source = self.bytes(&name, source.into())?;
+        let destination = self.bytes(&name, destination.into())?;
+        if source.length != destination.length {
+            let (source_len, destination_len) = (source.length, destination.length);
+            return Err(GraphError::CopyLengths { node: name, source_len, destination_len });
+        }
+        if self.table.place(source).overlaps(&self.table.place(destination)) {
+            return Err(GraphError::Device(anymetal_hal::error::DeviceError::OverlappingCopy {
+                source_offset: source.offset,
+                destination_offset: destination.offset,
+                len: source.length,
+            }));
+        }
+        let accesses =
+            vec![Access { bytes: source, writes: false }, Access { bytes: destination, writes: true }];
+        self.node(name, Work::Copy { source, destination }, accesses)
+    }
+
+    /// Adds a fill.
+    pub fn fill(
+        &mut self,
+        name: impl Into<String>,
+        target: impl Into<ResourceRange>,
+        value: u8,
+    ) -> Result<NodeId, GraphError> {
+        let name = name.into();
+        let target = self.bytes(&name, target.into())?;
+        let accesses = vec![Access { bytes: target, writes: true }];
+        self.node(name, Work::Fill { target, value }, accesses)
+    }
+
+    /// Adds a host callback.
+    pub fn host(&mut self, name: impl Into<String>, host: HostNode) -> Result<NodeId, GraphError> {
+        let name = name.into();
+        let mut accesses = Vec::new();
+        for (ranges, writes) in [(&host.reads, false), (&host.writes, true)] {
+            for range in ranges {
+                accesses.push(Access { bytes: self.bytes(&name, *range)?, writes });
+            }
+        }
+        let work = HostWork { callback: host.callback, home: self.id, moved: None };
+        self.node(name, Work::Host(Arc::new(work)), accesses)
+    }
+
+    /// Adds a node that runs the first graph if the condition holds, and else the second if there is one.
+    pub fn conditional(
+        &mut self,
+        name: impl Into<String>,
+        condition: Condition,
+        then: Branch,
+        otherwise: Option<Branch>,
+    ) -> Result<NodeId, GraphError> {
+        let name = name.into();
+        let mut accesses = Vec::new();
+        let condition = match condition {
+            Condition::Host(decide) => CheckedCondition::Host(decide),
+            Condition::NotZero(range) => {
+                let mut bytes = self.bytes(&name, range)?;
+                if bytes.length < 4 {
+                    return Err(self.outside(&name, ResourceRange { length: Some(4), ..range }));
+                }
+                bytes.length = 4;
+                accesses.push(Access { bytes, writes: false });
+                CheckedCondition::NotZero(bytes)
+            }
+        };
+        let then = self.branch(&name, then, &mut accesses)?;
+        let otherwise = match otherwise {
+            Some(branch) => Some(self.branch(&name, branch, &mut accesses)?),
+            None => None,
+        };
+        let conditional = Conditional { condition, branches: [Some(then), otherwise] };
+        self.node(name, Work::Conditional(Arc::new(conditional)), accesses)
+    }
+
+    /// Checks a branch and adds what it does, seen from here.
+    fn branch(
+        &mut self,
+        node: &str,
+        branch: Branch,
+        accesses: &mut Vec<Access>,
+    ) -> Result<CheckedBranch, GraphError> {
+        let outer = self.outer_bytes(node, &branch)?;
+        let data = &branch.graph.data;
+        let mut arguments = Vec::new();
+        for (index, outer) in outer.iter().enumerate() {
+            match outer {
+                Some(bytes) => arguments.push((index as u32, *bytes)),
+                // Fixed inside: seen from here it is a resource like any other.
+                None => {
+                    let resource = Resource {
+                        name: self.fresh_name(node, &data.table.resources[index].name),
+                        ..data.table.resources[index].clone()
+                    };
+                    self.table.resources.push(resource);
+                }
+            }
+        }
+        let places = self.places_of(&outer);
+        let inner = data.nodes.iter().flat_map(|node| &node.accesses);
+        accesses.extend(inner.map(|access| Access { bytes: moved(access.bytes, &places), ..*access }));
+        Ok(CheckedBranch { graph: branch.graph, arguments })
+    }
+
+    /// Adds all nodes of a graph as if they had been added here, their names behind `name/`.
+    pub fn subgraph(&mut self, name: impl Into<String>, branch: Branch) -> Result<Inlined, GraphError> {
+        let name = name.into();
+        let outer = self.outer_bytes(&name, &branch)?;
+        let data = Arc::clone(&branch.graph.data);
+        let prefix = |inner: &str| format!("{name}/{inner}");
+        for resource in data.table.resources.iter().zip(&outer).filter(|(_, outer)| outer.is_none()) {
+            let resource = Resource { name: self.fresh_name(&name, &resource.0.name), ..resource.0.clone() };
+            self.table.resources.push(resource);
+        }
+        let places = self.places_of(&outer);
+        let first_inline = self.table.inline.len() as u32;
+        for inline in &data.table.inline {
+            let inline = InlineBytes { name: self.fresh_name(&name, &inline.name), ..inline.clone() };
+            self.table.inline.push(inline);
+        }
+        let first = self.nodes.len() as u32;
+        for node in &data.nodes {
+            self.check_node_name(&prefix(&node.name))?;
+            let accesses = node.accesses.iter();
+            let accesses = accesses.map(|access| Access { bytes: moved(access.bytes, &places), ..*access });
+            let node = Node {
+                name: prefix(&node.name),
+                accesses: accesses.collect(),
+                work: self.moved_work(&node.work, &places, first_inline, data.id),
+            };
+            self.nodes.push(node);
+        }
+        self.edges.extend(data.edges.iter().map(|(from, to)| (first + from, first + to)));
+        let ends = |is_end: &dyn Fn(u32) -> bool| {
+            let nodes = (0..data.nodes.len() as u32).filter(|node| is_end(*node));
+            nodes.map(|node| NodeId { graph: self.id, index: first + node }).collect()
+        };
+        Ok(Inlined {
+            first: ends(&|node| data.edges.iter().all(|(_, to)| *to != node)),
+            last: ends(&|node| data.edges.iter().all(|(from, _)| *from != node)),
+        })
+    }
+
+    fn moved_work(&self, work: &Work, places: &[Bytes], first_inline: u32, inner: u64) -> Work {
+        match work {
+            Work::Copy { source, destination } => {
+                Work::Copy { source: moved(*source, places), destination: moved(*destination, places) }
+            }
+            Work::Fill { target, value } => Work::Fill { target: moved(*target, places), value: *value },
+            Work::Kernel(kernel) => {
+                let bindings = kernel.bindings.iter().map(|(index, bound)| {
+                    let bound = match bound {
+                        Bound::Range(bytes) => Bound::Range(moved(*bytes, places)),
+                        Bound::Parameter(id) => {
+                            Bound::Parameter(BytesId { graph: self.id, index: first_inline + id.index })
+                        }
+                        Bound::Bytes(bytes) => Bound::Bytes(bytes.clone()),
+                        Bound::Unbound => Bound::Unbound,
+                    };
+                    (*index, bound)
+                });
+                Work::Kernel(KernelWork { bindings: bindings.collect(), ..kernel.clone() })
+            }
+            Work::Host(host) => {
+                let through = host.moved.as_ref();
+                let now = through.map(|inner| inner.iter().map(|bytes| moved(*bytes, places)).collect());
+                let now = now.unwrap_or_else(|| places.to_vec());
+                debug_assert!(through.is_some() || host.home == inner);
+                let callback = Arc::clone(&host.callback);
+                Work::Host(Arc::new(HostWork { callback, home: host.home, moved: Some(now) }))
+            }
+            Work::Conditional(conditional) => {
+                let branch = |branch: &CheckedBranch| CheckedBranch {
+                    graph: branch.graph.clone(),
+                    arguments: branch
+                        .arguments
+                        .iter()
+                        .map(|(inner, bytes)| (*inner, moved(*bytes, places)))
+                        .collect(),
+                };
+                let condition = match &conditional.condition {
+                    CheckedCondition::NotZero(bytes) => CheckedCondition::NotZero(moved(*bytes, places)),
+                    CheckedCondition::Host(decide) => CheckedCondition::Host(Arc::clone(decide)),
+                };
+                let [then, otherwise] = &conditional.branches;
+                let branches = [then.as_ref().map(branch), otherwise.as_ref().map(branch)];
+                Work::Conditional(Arc::new(Conditional { condition, branches }))
+            }
+        }
+    }
+
+    /// The outer bytes of each inner resource; `None` for those that are fixed inside.
+    fn outer_bytes(&self, node: &str, branch: &Branch) -> Result<Vec<Option<Bytes>>, GraphError> {
+        let data = &branch.graph.data;
+        let mut outer = vec![None; data.table.resources.len()];
+        for (parameter, range) in &branch.arguments {
+            let inner = data.table.resources.get(parameter.index as usize);
+            let inner =
+                inner.filter(|_| parameter.graph == data.id).ok_or_else(|| self.of_another("resource"))?;
+            if !inner.is_parameter {
+                let what = "buffer parameter";
+                return Err(GraphError::NotAParameter { name: inner.name.clone(), what });
+            }
+            let bytes = self.bytes(node, *range)?;
+            if bytes.length != inner.length {
+                let (parameter, expected) = (inner.name.clone(), inner.length);
+                return Err(GraphError::WrongLength { parameter, expected, got: bytes.length });
+            }
+            outer[parameter.index as usize] = Some(bytes);
+        }
+        let unset = data
+            .table
+            .resources
+            .iter()
+            .zip(&outer)
+            .find(|(inner, outer)| inner.is_parameter && outer.is_none());
+        match unset {
+            Some((inner, _)) => Err(GraphError::Unset { parameter: inner.name.clone() }),
+            None => Ok(outer),
+        }
+    }
+
+    /// Where each inner resource is, the fixed ones having just been added at the end.
+    fn places_of(&self, outer: &[Option<Bytes>]) -> Vec<Bytes> {
+        let fixed = outer.iter().filter(|outer| outer.is_none()).count();
+        let mut next = (self.table.resources.len() - fixed) as u32;
+        let place = |outer: &Option<Bytes>| {
+            outer.unwrap_or_else(|| {
+                let resource = next;
+                next += 1;
+                Bytes { resource, offset: 0, length: self.table.resources[resource as usize].length }
+            })
+        };
+        outer.iter().map(place).collect()
+    }
+
+    fn fresh_name(&self, node: &str, inner: &str) -> String {
+        let name = format!("{node}/{inner}");
+        if self.check_new_resource(&name).is_ok() {
+            return name;
+        }
+        let numbered = (2u64..).map(|number| format!("{name} {number}"));
+        let mut free = numbered.filter(|name| self.check_new_resource(name).is_ok());
+        free.next().unwrap_or(name)
+    }
+
+    fn check_node_name(&self, name: &str) -> Result<(), GraphError> {
+        self.check_name("node", name, self.nodes.iter().any(|node| node.name == name))
+    }
+
+    fn node(&mut self, name: String, work: Work, accesses: Vec<Access>) -> Result<NodeId, GraphError> {
+        self.check_node_name(&name)?;
+        self.nodes.push(Node { name, work, accesses });
+        Ok(NodeId { graph: self.id, index: self.nodes.len() as u32 - 1 })
+    }
+
+    fn bytes(&self, node: &str, range: ResourceRange) -> Result<Bytes, GraphError> {
+        let ResourceRange { resource, offset, length } = range;
+        let known = self.table.resources.get(resource.index as usize).filter(|_| resource.graph == self.id);
+        let known = known.ok_or_else(|| self.of_another("resource"))?;
+        let length = length.unwrap_or(known.length.saturating_sub(offset));
+        match offset.checked_add(length) {
+            Some(end) if end <= known.length => Ok(Bytes { resource: resource.index, offset, length }),
+            _ => Err(self.outside(node, ResourceRange { length: Some(length), ..range })),
+        }
+    }
+
+    fn outside(&self, node: &str, range: ResourceRange) -> GraphError {
+        let resource = &self.table.resources[range.resource.index as usize];
+        GraphError::RangeOutside {
+            node: node.to_owned(),
+            resource: resource.name.clone(),
+            offset: range.offset,
+            length: range.length.unwrap_or_default(),
+            available: resource.length,
+        }
+    }
+
+    fn of_another(&self, what: &'static str) -> GraphError {
+        GraphError::OfAnotherGraph { graph: self.name.clone(), what }
+    }
+
+    /// Has one node come before another.
+    pub fn edge(&mut self, before: NodeId, after: NodeId) -> Result<(), GraphError> {
+        self.edges_between(&[before], &[after])
+    }
+
+    /// Has each of the first nodes come before each of the second.
+    pub fn edges_between(&mut self, before: &[NodeId], after: &[NodeId]) -> Result<(), GraphError> {
+        if before.iter().chain(after).any(|node| node.graph != self.id) {
+            return Err(self.of_another("node"));
+        }
+        self.edges.extend(before.iter().flat_map(|from| after.iter().map(|to| (from.index, to.index))));
+        Ok(())
+    }
+
+    /// Adds an edge wherever two nodes touch the same bytes and one writes, in the order in which they were
+    /// added: as if they ran one after the other. Host nodes keep their place among all others.
+    pub fn order_as_added(&mut self) {
+        let hazards = crate::graph::order::conflicts(&self.table, &self.nodes);
+        self.edges.extend(hazards.iter().map(|conflict| (conflict.first, conflict.second)));
+        let host = (0..self.nodes.len()).filter(|node| self.nodes[*node].work.is_host());
+        for host in host {
+            self.edges.extend((0..host).map(|node| (node as u32, host as u32)));
+            self.edges.extend((host + 1..self.nodes.len()).map(|node| (host as u32, node as u32)));
+        }
+    }
+
+    /// Checks the whole.
+    pub fn build(mut self) -> Result<Graph, GraphError> {
+        self.edges.sort_unstable();
+        self.edges.dedup();
+        let GraphBuilder { id, name, table, nodes, edges } = self;
+        crate::graph::order::check(&name, &table, &nodes, &edges)?;
+        Ok(Graph { data: Arc::new(GraphData { id, name, table, nodes, edges }) })
+    }
+}
+
+/// Bytes of an inner resource, seen from outside.
+fn moved(bytes: Bytes, places: &[Bytes]) -> Bytes {
+    let place = places[bytes.resource as usize];
+    Bytes { resource: place.resource, offset: place.offset + bytes.offset, length: bytes.length }
+}

@@ -1,0 +1,348 @@
+//! Running a planned graph, again and again.
+//!
+//! Owns [`Executable`]. Invariant: the buffers that are set never make a hazard that the graph's edges do not
+//! order: setting is refused as a whole otherwise. When resources begin or cease to share bytes the plan is
+//! made anew; else setting a buffer costs a look at the resources only.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_hal::command::{
+    Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, Submission,
+};
+use anymetal_hal::completion::Completion;
+use anymetal_hal::queue::Queue;
+
+use crate::graph::builder::Graph;
+use crate::graph::error::GraphError;
+use crate::graph::node::{
+    Bound, CheckedBranch, CheckedCondition, Conditional, HostContext, HostWork, KernelWork, Node, NodeId,
+    Work,
+};
+use crate::graph::order::check_hazards;
+use crate::graph::plan::{PassKind, Plan, PlanOptions};
+use crate::graph::resource::{Bytes, BytesId, ResourceId, Table};
+use crate::memory::view::BufferView;
+
+/// A planned graph with its arguments.
+#[derive(Debug)]
+pub struct Executable {
+    graph: Graph,
+    options: PlanOptions,
+    table: Table,
+    aliased: bool,
+    plan: Plan,
+    /// Grids that replace those of the graph's kernels, by the graph's node numbers.
+    grids: Vec<Option<Grid>>,
+    /// The branches of conditional nodes, by the graph's node numbers.
+    branches: Vec<[Option<Box<Executable>>; 2]>,
+}
+
+impl Executable {
+    /// Plans a graph and makes it ready to run once its parameters are set.
+    pub fn new(graph: &Graph, options: PlanOptions) -> Result<Self, GraphError> {
+        let data = &graph.data;
+        let branches = data.nodes.iter().map(|node| match &node.work {
+            Work::Conditional(conditional) => {
+                let [then, otherwise] = &conditional.branches;
+                Ok([Self::of_branch(then.as_ref(), options)?, Self::of_branch(otherwise.as_ref(), options)?])
+            }
+            Work::Kernel(_) | Work::Copy { .. } | Work::Fill { .. } | Work::Host(_) => Ok([None, None]),
+        });
+        let branches = branches.collect::<Result<Vec<_>, GraphError>>()?;
+        let mut executable = Executable {
+            graph: graph.clone(),
+            options,
+            table: data.table.clone(),
+            aliased: data.table.has_aliases(),
+            plan: Plan::new(graph, options),
+            grids: vec![None; data.nodes.len()],
+            branches,
+        };
+        executable.set_branches()?;
+        Ok(executable)
+    }
+
+    fn of_branch(
+        branch: Option<&CheckedBranch>,
+        options: PlanOptions,
+    ) -> Result<Option<Box<Self>>, GraphError> {
+        branch.map(|branch| Executable::new(&branch.graph, options).map(Box::new)).transpose()
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Sets the buffer of a parameter.
+    pub fn set_buffer(&mut self, parameter: ResourceId, view: BufferView) -> Result<(), GraphError> {
+        self.set_buffers([(parameter, view)])
+    }
+
+    /// Sets the buffers of several parameters at once, all or none: two that swap their buffers never share one.
+    pub fn set_buffers(
+        &mut self,
+        arguments: impl IntoIterator<Item = (ResourceId, BufferView)>,
+    ) -> Result<(), GraphError> {
+        let mut table = self.table.clone();
+        for (parameter, view) in arguments {
+            self.check_own(parameter.graph, "resource")?;
+            let resource = &mut table.resources[parameter.index as usize];
+            if !resource.is_parameter {
+                let (name, what) = (resource.name.clone(), "buffer parameter");
+                return Err(GraphError::NotAParameter { name, what });
+            }
+            if view.length() != resource.length {
+                let (parameter, expected) = (resource.name.clone(), resource.length);
+                return Err(GraphError::WrongLength { parameter, expected, got: view.length() });
+            }
+            resource.view = Some(view);
+        }
+        let aliased = table.has_aliases();
+        if aliased || self.aliased {
+            let data = &self.graph.data;
+            check_hazards(&data.name, &table, &data.nodes, &data.edges)?;
+            self.plan = Plan::with_table(&self.graph, &table, self.options);
+        }
+        let before = std::mem::replace(&mut self.table, table);
+        let set = self.set_branches();
+        if let Err(error) = set {
+            self.table = before;
+            self.plan = Plan::with_table(&self.graph, &self.table, self.options);
+            // What was set before was accepted then.
+            self.set_branches()?;
+            return Err(error);
+        }
+        self.aliased = aliased;
+        Ok(())
+    }
+
+    /// Hands the buffers of the outer resources to the branches of conditional nodes.
+    fn set_branches(&mut self) -> Result<(), GraphError> {
+        for (node, executables) in self.graph.data.nodes.iter().zip(&mut self.branches) {
+            let Work::Conditional(conditional) = &node.work else { continue };
+            for (branch, executable) in conditional.branches.iter().zip(executables) {
+                let (Some(branch), Some(executable)) = (branch, executable) else { continue };
+                let inner = branch.graph.data.id;
+                let mut arguments = Vec::new();
+                for (index, bytes) in &branch.arguments {
+                    if let Some(view) = view_of(&self.table, *bytes) {
+                        arguments.push((ResourceId { graph: inner, index: *index }, view));
+                    }
+                }
+                executable.set_buffers(arguments)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets inline bytes; their length stays.
+    pub fn set_bytes(&mut self, parameter: BytesId, bytes: &[u8]) -> Result<(), GraphError> {
+        self.check_own(parameter.graph, "resource")?;
+        let inline = &mut self.table.inline[parameter.index as usize];
+        if inline.bytes.len() != bytes.len() {
+            return Err(GraphError::WrongLength {
+                parameter: inline.name.clone(),
+                expected: inline.bytes.len() as u64,
+                got: bytes.len() as u64,
+            });
+        }
+        inline.bytes.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Sets the grid of a kernel node.
+    pub fn set_grid(&mut self, node: NodeId, grid: Grid) -> Result<(), GraphError> {
+        self.check_own(node.graph, "node")?;
+        let known = &self.graph.data.nodes[node.index as usize];
+        if !matches!(known.work, Work::Kernel(_)) {
+            let (name, what) = (known.name.clone(), "kernel node");
+            return Err(GraphError::NotAParameter { name, what });
+        }
+        self.grids[node.index as usize] = Some(grid);
+        Ok(())
+    }
+
+    fn check_own(&self, graph: u64, what: &'static str) -> Result<(), GraphError> {
+        if graph == self.graph.data.id {
+            return Ok(());
+        }
+        Err(GraphError::OfAnotherGraph { graph: self.graph.data.name.clone(), what })
+    }
+
+    /// Submits the whole graph as one command buffer and does not wait. Refused for graphs with host nodes.
+    pub fn submit(&self, queue: &dyn Queue) -> Result<Completion, GraphError> {
+        let mut commands = Vec::with_capacity(self.plan.nodes.len());
+        for pass in &self.plan.passes {
+            for &node in pass.stages.iter().flat_map(|stage| &stage.nodes) {
+                if pass.kind == PassKind::Host {
+                    let (graph, node) =
+                        (self.graph.data.name.clone(), self.plan.nodes[node].node.name.clone());
+                    return Err(GraphError::NeedsHost { graph, node });
+                }
+                commands.push(self.command(node)?);
+            }
+        }
+        self.hand_over(queue, commands)
+    }
+
+    /// Runs the whole graph and waits for its end; gives the time that the device was at it. After an error
+    /// nothing further is begun.
+    pub fn run(&self, queue: &dyn Queue) -> Result<Duration, GraphError> {
+        self.run_in(queue, &mut |_stage| {})
+    }
+
+    /// Runs, each stage in the order that `arrange` gives it: any order must do, and tests try others.
+    fn run_in(
+        &self,
+        queue: &dyn Queue,
+        arrange: &mut dyn FnMut(&mut Vec<usize>),
+    ) -> Result<Duration, GraphError> {
+        let mut device_time = Duration::ZERO;
+        let mut commands = Vec::new();
+        for pass in &self.plan.passes {
+            let mut nodes = Vec::new();
+            for stage in &pass.stages {
+                let mut stage = stage.nodes.clone();
+                arrange(&mut stage);
+                nodes.append(&mut stage);
+            }
+            if pass.kind != PassKind::Host {
+                for node in nodes {
+                    commands.push(self.command(node)?);
+                }
+                continue;
+            }
+            device_time += self.finish(queue, &mut commands)?;
+            for node in nodes {
+                device_time += self.on_host(queue, node)?;
+            }
+        }
+        Ok(device_time + self.finish(queue, &mut commands)?)
+    }
+
+    fn hand_over(&self, queue: &dyn Queue, commands: Vec<Command>) -> Result<Completion, GraphError> {
+        let label = self.graph.data.name.clone();
+        Ok(queue.submit(Submission { commands, label, ..Submission::default() })?)
+    }
+
+    fn finish(&self, queue: &dyn Queue, commands: &mut Vec<Command>) -> Result<Duration, GraphError> {
+        if commands.is_empty() {
+            return Ok(Duration::ZERO);
+        }
+        let completion = self.hand_over(queue, std::mem::take(commands))?;
+        Ok(completion.wait()?.device_time())
+    }
+
+    fn on_host(&self, queue: &dyn Queue, number: usize) -> Result<Duration, GraphError> {
+        let planned = &self.plan.nodes[number];
+        match &planned.node.work {
+            Work::Host(work) => self.call(&planned.node, work).map(|()| Duration::ZERO),
+            Work::Conditional(conditional) => {
+                let taken = usize::from(!self.holds(conditional)?);
+                let origin = planned.origin.first().map(|&node| &self.branches[node as usize][taken]);
+                match origin {
+                    Some(Some(branch)) => branch.run(queue),
+                    _ => Ok(Duration::ZERO),
+                }
+            }
+            Work::Kernel(_) | Work::Copy { .. } | Work::Fill { .. } => Ok(Duration::ZERO),
+        }
+    }
+
+    fn call(&self, node: &Node, work: &HostWork) -> Result<(), GraphError> {
+        let context = HostContext { work, node, table: &self.table, misuse: RefCell::new(None) };
+        let outcome = (work.callback)(&context);
+        if let Some(misuse) = context.misuse.into_inner() {
+            return Err(misuse);
+        }
+        outcome.map_err(|message| GraphError::HostFailed { node: node.name.clone(), message })
+    }
+
+    fn holds(&self, conditional: &Conditional) -> Result<bool, GraphError> {
+        match &conditional.condition {
+            CheckedCondition::Host(decide) => Ok(decide()),
+            CheckedCondition::NotZero(bytes) => {
+                let mut number = [0; 4];
+                let (buffer, offset) = self.table.buffer(*bytes).ok_or_else(|| self.unset(*bytes))?;
+                buffer.read(offset, &mut number)?;
+                Ok(number != [0; 4])
+            }
+        }
+    }
+
+    fn unset(&self, bytes: Bytes) -> GraphError {
+        GraphError::Unset { parameter: self.table.resource(bytes).name.clone() }
+    }
+
+    /// The command of a device node.
+    fn command(&self, number: usize) -> Result<Command, GraphError> {
+        let planned = &self.plan.nodes[number];
+        let place = |bytes: Bytes| {
+            let (buffer, offset) = self.table.buffer(bytes).ok_or_else(|| self.unset(bytes))?;
+            Ok::<_, GraphError>((Arc::clone(buffer), offset))
+        };
+        match &planned.node.work {
+            Work::Kernel(kernel) => {
+                let grid = planned.origin.first().and_then(|&node| self.grids[node as usize]);
+                self.dispatch(kernel, grid.unwrap_or(kernel.grid))
+            }
+            Work::Copy { source, destination } => {
+                let (from, source_offset) = place(*source)?;
+                let (to, destination_offset) = place(*destination)?;
+                Ok(Command::Copy(BufferCopy {
+                    source: from,
+                    source_offset,
+                    destination: to,
+                    destination_offset,
+                    length: source.length,
+                }))
+            }
+            Work::Fill { target, value } => {
+                let (buffer, offset) = place(*target)?;
+                Ok(Command::Fill(BufferFill { buffer, offset, length: target.length, value: *value }))
+            }
+            Work::Host(_) | Work::Conditional(_) => Err(GraphError::NeedsHost {
+                graph: self.graph.data.name.clone(),
+                node: planned.node.name.clone(),
+            }),
+        }
+    }
+
+    fn dispatch(&self, kernel: &KernelWork, grid: Grid) -> Result<Command, GraphError> {
+        let mut bindings = Vec::with_capacity(kernel.bindings.len());
+        for (index, bound) in &kernel.bindings {
+            let resource = match bound {
+                Bound::Range(bytes) => {
+                    let (buffer, offset) = self.table.buffer(*bytes).ok_or_else(|| self.unset(*bytes))?;
+                    let buffer = Arc::clone(buffer);
+                    BoundResource::Buffer { buffer, offset, length: Some(bytes.length) }
+                }
+                Bound::Bytes(bytes) => BoundResource::Bytes(bytes.clone()),
+                Bound::Parameter(id) => {
+                    BoundResource::Bytes(self.table.inline[id.index as usize].bytes.clone())
+                }
+                Bound::Unbound => BoundResource::Unbound,
+            };
+            bindings.push(Binding { index: *index, resource });
+        }
+        Ok(Command::Dispatch(Dispatch {
+            pipeline: Arc::clone(&kernel.pipeline),
+            bindings,
+            threadgroup_memory: kernel.threadgroup_memory.clone(),
+            grid,
+            group_size: kernel.group_size,
+        }))
+    }
+}
+
+/// The view of bytes, if their resource has a buffer.
+fn view_of(table: &Table, bytes: Bytes) -> Option<BufferView> {
+    let (buffer, offset) = table.buffer(bytes)?;
+    Some(BufferView::within(Arc::clone(buffer), offset, bytes.length))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

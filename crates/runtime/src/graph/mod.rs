@@ -1,0 +1,33 @@
+//! Graphs: work that is described once, checked, planned, and run many times with changed arguments.
+//!
+//! 1. A [`GraphBuilder`] collects [`node`]s (kernels, copies, fills, host callbacks, conditionals, inlined
+//!    sub-graphs) over [`resource`]s, and the edges between them.
+//! 2. [`GraphBuilder::build`] checks it: no cycle, and no two nodes that touch the same bytes, one of them
+//!    writing, without an order between them.
+//! 3. [`Plan`] orders the nodes into the fewest passes (encoders) and the fewest barriers inside them, after
+//!    merging contiguous copies and fills ([`transform`](crate::graph::PlanOptions)). It prints as text and as
+//!    a picture.
+//! 4. An [`Executable`] lowers the plan to commands of a device and runs it again and again.
+//!
+//! Invariant: running an executable has the same effect on every byte as running the nodes one after the other
+//! in any order that the edges allow. That is why a graph with an unordered hazard is refused: its orders would
+//! differ.
+//!
+//! Fusion of elementwise kernels is not done here: it is right only if each thread reads no element that
+//! another thread of the same launch writes, and a pipeline does not tell that. It belongs above, where the
+//! kernels are known.
+
+mod builder;
+mod error;
+mod executable;
+pub mod node;
+mod order;
+mod picture;
+mod plan;
+pub mod resource;
+mod transform;
+
+pub use builder::{Graph, GraphBuilder};
+pub use error::{GraphError, Hazard};
+pub use executable::Executable;
+pub use plan::{Pass, PassKind, Plan, PlanOptions, Stage};

@@ -1,0 +1,340 @@
+//! Nodes: what a graph does.
+//!
+//! Owns [`KernelNode`], [`HostNode`] with its [`HostContext`], [`Condition`], and the checked form of all work.
+//! Invariant: the accesses of a node are all it can do to the graph's resources: kernels reach only what is
+//! bound, and a host callback only what it declares.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use anymetal_hal::artifact::{Access as KernelAccess, ArgumentKind};
+use anymetal_hal::command::{Grid, ThreadgroupMemory};
+use anymetal_hal::pipeline::Pipeline;
+
+use crate::graph::builder::Graph;
+use crate::graph::error::GraphError;
+use crate::graph::resource::{Bytes, BytesId, ResourceId, ResourceRange, Table};
+
+/// Names a node of one graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId {
+    pub(crate) graph: u64,
+    pub(crate) index: u32,
+}
+
+/// Something bound to a kernel's buffer argument.
+#[derive(Debug, Clone)]
+pub(crate) enum Bound<R> {
+    Range(R),
+    Bytes(Vec<u8>),
+    Parameter(BytesId),
+    Unbound,
+}
+
+/// A kernel launch to add to a graph.
+#[derive(Debug, Clone)]
+pub struct KernelNode {
+    pub(crate) pipeline: Arc<dyn Pipeline>,
+    pub(crate) bindings: Vec<(u32, Bound<ResourceRange>)>,
+    pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
+    pub(crate) grid: Grid,
+    pub(crate) group_size: [u32; 3],
+}
+
+impl KernelNode {
+    /// A launch over that grid.
+    pub fn new(pipeline: Arc<dyn Pipeline>, grid: Grid, group_size: [u32; 3]) -> Self {
+        KernelNode { pipeline, bindings: Vec::new(), threadgroup_memory: Vec::new(), grid, group_size }
+    }
+
+    /// Binds bytes of a resource.
+    pub fn bind(mut self, index: u32, range: impl Into<ResourceRange>) -> Self {
+        self.bindings.push((index, Bound::Range(range.into())));
+        self
+    }
+
+    /// Binds inline bytes that stay the same.
+    pub fn bind_bytes(mut self, index: u32, bytes: impl Into<Vec<u8>>) -> Self {
+        self.bindings.push((index, Bound::Bytes(bytes.into())));
+        self
+    }
+
+    /// Binds inline bytes that may change from run to run.
+    pub fn bind_parameter(mut self, index: u32, bytes: BytesId) -> Self {
+        self.bindings.push((index, Bound::Parameter(bytes)));
+        self
+    }
+
+    /// Binds nothing, on purpose.
+    pub fn bind_nothing(mut self, index: u32) -> Self {
+        self.bindings.push((index, Bound::Unbound));
+        self
+    }
+
+    /// Gives an argument dynamic threadgroup memory.
+    pub fn threadgroup_memory(mut self, index: u32, length: u64) -> Self {
+        self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+        self
+    }
+}
+
+/// What a host callback is given, and how it fails.
+pub type HostResult = Result<(), String>;
+
+type Callback = dyn Fn(&HostContext<'_>) -> HostResult + Send + Sync;
+
+/// A host callback to add to a graph. It runs when everything before it has ended on the device.
+#[derive(Clone)]
+pub struct HostNode {
+    pub(crate) reads: Vec<ResourceRange>,
+    pub(crate) writes: Vec<ResourceRange>,
+    pub(crate) callback: Arc<Callback>,
+}
+
+impl HostNode {
+    /// A callback that touches no resource so far. It runs again with every run of the graph.
+    pub fn new(callback: impl Fn(&HostContext<'_>) -> HostResult + Send + Sync + 'static) -> Self {
+        HostNode { reads: Vec::new(), writes: Vec::new(), callback: Arc::new(callback) }
+    }
+
+    /// Declares that it reads.
+    pub fn reads(mut self, range: impl Into<ResourceRange>) -> Self {
+        self.reads.push(range.into());
+        self
+    }
+
+    /// Declares that it writes.
+    pub fn writes(mut self, range: impl Into<ResourceRange>) -> Self {
+        self.writes.push(range.into());
+        self
+    }
+}
+
+impl fmt::Debug for HostNode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HostNode").field("reads", &self.reads).field("writes", &self.writes).finish()
+    }
+}
+
+/// When the first branch of a conditional node is taken.
+#[derive(Clone)]
+pub enum Condition {
+    /// A 32-bit number at the start of the range is not zero, once everything before has ended.
+    NotZero(ResourceRange),
+    /// The host says so.
+    Host(Arc<dyn Fn() -> bool + Send + Sync>),
+}
+
+impl fmt::Debug for Condition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::NotZero(range) => formatter.debug_tuple("NotZero").field(range).finish(),
+            Condition::Host(_) => formatter.write_str("Host"),
+        }
+    }
+}
+
+/// A graph as part of another: which outer bytes stand for its parameters.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    pub(crate) graph: Graph,
+    pub(crate) arguments: Vec<(ResourceId, ResourceRange)>,
+}
+
+impl Branch {
+    /// A graph whose parameters have no outer bytes so far.
+    pub fn new(graph: Graph) -> Self {
+        Branch { graph, arguments: Vec::new() }
+    }
+
+    /// Outer bytes for one of its parameters; the lengths must be the same.
+    pub fn argument(mut self, parameter: ResourceId, range: impl Into<ResourceRange>) -> Self {
+        self.arguments.push((parameter, range.into()));
+        self
+    }
+}
+
+/// A branch with its arguments checked.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckedBranch {
+    pub(crate) graph: Graph,
+    /// Inner resource index, outer bytes.
+    pub(crate) arguments: Vec<(u32, Bytes)>,
+}
+
+/// One node.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) work: Work,
+    pub(crate) accesses: Vec<Access>,
+}
+
+/// What a node does to bytes of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) bytes: Bytes,
+    pub(crate) writes: bool,
+}
+
+/// The work of a node, its ranges checked.
+#[derive(Debug, Clone)]
+pub(crate) enum Work {
+    Kernel(KernelWork),
+    Copy { source: Bytes, destination: Bytes },
+    Fill { target: Bytes, value: u8 },
+    Host(Arc<HostWork>),
+    Conditional(Arc<Conditional>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct KernelWork {
+    pub(crate) pipeline: Arc<dyn Pipeline>,
+    pub(crate) bindings: Vec<(u32, Bound<Bytes>)>,
+    pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
+    pub(crate) grid: Grid,
+    pub(crate) group_size: [u32; 3],
+}
+
+pub(crate) struct HostWork {
+    pub(crate) callback: Arc<Callback>,
+    /// The graph whose names the callback uses.
+    pub(crate) home: u64,
+    /// Where that graph's resources are in this one; `None`: it is this one.
+    pub(crate) moved: Option<Vec<Bytes>>,
+}
+
+impl fmt::Debug for HostWork {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("HostWork")
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Conditional {
+    pub(crate) condition: CheckedCondition,
+    pub(crate) branches: [Option<CheckedBranch>; 2],
+}
+
+pub(crate) enum CheckedCondition {
+    NotZero(Bytes),
+    Host(Arc<dyn Fn() -> bool + Send + Sync>),
+}
+
+impl fmt::Debug for CheckedCondition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckedCondition::NotZero(bytes) => formatter.debug_tuple("NotZero").field(bytes).finish(),
+            CheckedCondition::Host(_) => formatter.write_str("Host"),
+        }
+    }
+}
+
+impl Work {
+    /// Whether the host takes part: such nodes keep their place whatever they touch.
+    pub(crate) fn is_host(&self) -> bool {
+        matches!(self, Work::Host(_) | Work::Conditional(_))
+    }
+
+    /// What it is, in one word.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Work::Kernel(_) => "kernel",
+            Work::Copy { .. } => "copy",
+            Work::Fill { .. } => "fill",
+            Work::Host(_) => "host",
+            Work::Conditional(_) => "conditional",
+        }
+    }
+}
+
+impl KernelWork {
+    /// What the launch does to each bound range, as the kernel's reflection tells.
+    pub(crate) fn accesses(&self) -> Vec<Access> {
+        let kernel = self.pipeline.kernel();
+        let of_binding = |(index, bound): &(u32, Bound<Bytes>)| match bound {
+            Bound::Range(bytes) => {
+                let argument = kernel.argument(ArgumentKind::Buffer, *index);
+                let writes = argument.is_none_or(|argument| argument.access != KernelAccess::Read);
+                Some(Access { bytes: *bytes, writes })
+            }
+            Bound::Bytes(_) | Bound::Parameter(_) | Bound::Unbound => None,
+        };
+        self.bindings.iter().filter_map(of_binding).collect()
+    }
+}
+
+/// What a host callback may touch: what its node declares.
+pub struct HostContext<'a> {
+    pub(crate) work: &'a HostWork,
+    pub(crate) node: &'a Node,
+    pub(crate) table: &'a Table,
+    /// The first misuse; it fails the run even if the callback goes on.
+    pub(crate) misuse: RefCell<Option<GraphError>>,
+}
+
+impl HostContext<'_> {
+    /// Copies bytes of a resource out. Refused bytes leave the destination as it is, and fail the run.
+    pub fn read(&self, resource: ResourceId, offset: u64, destination: &mut [u8]) -> HostResult {
+        let length = destination.len() as u64;
+        self.access(resource, offset, length, false, |view| view.read(offset, destination))
+    }
+
+    /// Copies bytes into a resource. Refused bytes are not written, and fail the run.
+    pub fn write(&self, resource: ResourceId, offset: u64, source: &[u8]) -> HostResult {
+        self.access(resource, offset, source.len() as u64, true, |view| view.write(offset, source))
+    }
+
+    fn access(
+        &self,
+        resource: ResourceId,
+        offset: u64,
+        length: u64,
+        writes: bool,
+        act: impl FnOnce(&crate::memory::view::BufferView) -> Result<(), crate::memory::MemoryError>,
+    ) -> HostResult {
+        let resource = self.find(resource).ok_or("the resource is of another graph")?;
+        let known = self.table.resource(resource);
+        let end = offset.checked_add(length).filter(|end| *end <= resource.length);
+        let start = resource.offset + offset;
+        let declared = |access: &Access| {
+            let bytes = access.bytes;
+            let within = bytes.offset <= start && end.is_some_and(|end| resource.offset + end <= bytes.end());
+            bytes.resource == resource.resource && within && access.writes == writes
+        };
+        if !self.node.accesses.iter().any(declared) {
+            let error = GraphError::Undeclared {
+                node: self.node.name.clone(),
+                resource: known.name.clone(),
+                verb: if writes { "writes" } else { "reads" },
+            };
+            let message = error.to_string();
+            self.misuse.borrow_mut().get_or_insert(error);
+            return Err(message);
+        }
+        let view = known.view.as_ref().ok_or("the parameter has no buffer")?;
+        let view = view.slice(resource.offset..resource.offset + resource.length);
+        view.and_then(|view| act(&view)).map_err(|error| error.to_string())
+    }
+
+    /// Where a resource of the callback's own graph is in this one.
+    fn find(&self, resource: ResourceId) -> Option<Bytes> {
+        if resource.graph != self.work.home {
+            return None;
+        }
+        match &self.work.moved {
+            Some(moved) => moved.get(resource.index as usize).copied(),
+            None => {
+                let known = self.table.resources.get(resource.index as usize)?;
+                Some(Bytes { resource: resource.index, offset: 0, length: known.length })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for HostContext<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HostContext").field("node", &self.node.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,303 @@
+//! Plans: in which order, in which encoders and with which barriers a graph runs.
+//!
+//! Owns [`Plan`]. Nodes that one encoder can take are put into one [`Pass`]; inside a pass, nodes that nothing
+//! orders share a [`Stage`], and a barrier stands between stages. The number of passes is the fewest possible
+//! for graphs without host nodes (and found by search with bounded width for others); the number of barriers in
+//! a pass is the fewest possible, since each stands for one step of the longest chain in it.
+//!
+//! Invariant: for every order that matters, the first node is in an earlier pass or an earlier stage.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::graph::builder::Graph;
+use crate::graph::node::Work;
+use crate::graph::order::Order;
+use crate::graph::picture;
+use crate::graph::resource::Table;
+use crate::graph::transform::{PlanNode, merge_transfers, needed_edges};
+
+/// How many states of the search for few passes are kept at each step.
+const SEARCH_WIDTH: usize = 64;
+
+/// Which transformations a plan may use; all by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanOptions {
+    /// Join copies and fills of contiguous bytes.
+    pub merge_transfers: bool,
+    /// Order nodes so that few encoders are needed. Without it, they keep the graph's order.
+    pub group_passes: bool,
+    /// Put barriers only where something must be ordered. Without it, there is one after each node.
+    pub few_barriers: bool,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true }
+    }
+}
+
+impl PlanOptions {
+    /// No transformation at all.
+    pub fn none() -> Self {
+        PlanOptions { merge_transfers: false, group_passes: false, few_barriers: false }
+    }
+}
+
+/// What takes a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PassKind {
+    /// A compute encoder.
+    Compute,
+    /// A blit encoder.
+    Blit,
+    /// The host, between command buffers.
+    Host,
+}
+
+impl PassKind {
+    const ALL: [PassKind; 3] = [PassKind::Compute, PassKind::Blit, PassKind::Host];
+
+    fn of(work: &Work) -> Self {
+        match work {
+            Work::Kernel(_) => PassKind::Compute,
+            Work::Copy { .. } | Work::Fill { .. } => PassKind::Blit,
+            Work::Host(_) | Work::Conditional(_) => PassKind::Host,
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            PassKind::Compute => "compute",
+            PassKind::Blit => "blit",
+            PassKind::Host => "host",
+        }
+    }
+}
+
+/// Nodes that one encoder takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pass {
+    /// What takes it.
+    pub kind: PassKind,
+    /// Its stages in order, a barrier between each two.
+    pub stages: Vec<Stage>,
+}
+
+/// Nodes that may run at the same time, by their numbers in the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stage {
+    /// The numbers.
+    pub nodes: Vec<usize>,
+}
+
+/// In which order, in which encoders and with which barriers a graph runs.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub(crate) graph: String,
+    pub(crate) nodes: Vec<PlanNode>,
+    /// The orders that matter.
+    pub(crate) edges: Vec<(u32, u32)>,
+    pub(crate) passes: Vec<Pass>,
+    merged: usize,
+}
+
+impl Plan {
+    /// Plans a graph.
+    pub fn new(graph: &Graph, options: PlanOptions) -> Self {
+        Self::with_table(graph, &graph.data.table, options)
+    }
+
+    /// Plans a graph whose parameters may have buffers.
+    pub(crate) fn with_table(graph: &Graph, table: &Table, options: PlanOptions) -> Self {
+        let data = &graph.data;
+        let order = Order::new(data.nodes.len(), &data.edges);
+        // Numbered along the graph's own order, so that the plan without transformations follows it.
+        let mut number = vec![0; data.nodes.len()];
+        order.nodes.iter().enumerate().for_each(|(position, &node)| number[node] = position as u32);
+        let nodes = order
+            .nodes
+            .iter()
+            .map(|&node| PlanNode { node: data.nodes[node].clone(), origin: vec![node as u32] });
+        let needed = needed_edges(table, &data.nodes, &data.edges);
+        let needed = needed.into_iter().map(|(from, to)| (number[from as usize], number[to as usize]));
+        let (nodes, edges): (Vec<PlanNode>, Vec<(u32, u32)>) = (nodes.collect(), needed.collect());
+        let plain = |nodes, edges| Self::of_nodes(data.name.clone(), nodes, edges, options);
+        if !options.merge_transfers {
+            return plain(nodes, edges);
+        }
+        let before = nodes.len();
+        let (joined, joined_edges) = merge_transfers(table, nodes.clone(), edges.clone());
+        if joined.len() == before {
+            return plain(nodes, edges);
+        }
+        let merged = before - joined.len();
+        let joined = Plan { merged, ..plain(joined, joined_edges) };
+        // What waits for one transfer then waits for both, which may cost an encoder.
+        let plain = plain(nodes, edges);
+        if joined.encoders() > plain.encoders() { plain } else { joined }
+    }
+
+    fn of_nodes(graph: String, nodes: Vec<PlanNode>, edges: Vec<(u32, u32)>, options: PlanOptions) -> Self {
+        let order = Order::new(nodes.len(), &edges);
+        let kinds: Vec<PassKind> = nodes.iter().map(|node| PassKind::of(&node.node.work)).collect();
+        let groups = if options.group_passes { few_groups(&order, &kinds) } else { runs(&order, &kinds) };
+        let passes = groups.into_iter().map(|(kind, group)| {
+            // The host runs one thing at a time.
+            let stages = match options.few_barriers && kind != PassKind::Host {
+                true => stages(&order, &group),
+                false => group.into_iter().map(|node| Stage { nodes: vec![node] }).collect(),
+            };
+            Pass { kind, stages }
+        });
+        Plan { graph, passes: passes.collect(), nodes, edges, merged: 0 }
+    }
+
+    /// The passes in order.
+    pub fn passes(&self) -> &[Pass] {
+        &self.passes
+    }
+
+    /// The name of a node of the plan.
+    pub fn node_name(&self, node: usize) -> Option<&str> {
+        self.nodes.get(node).map(|node| node.node.name.as_str())
+    }
+
+    /// How many encoders it needs; the host's passes need none.
+    pub fn encoders(&self) -> usize {
+        self.passes.iter().filter(|pass| pass.kind != PassKind::Host).count()
+    }
+
+    /// How many barriers stand inside its encoders.
+    pub fn barriers(&self) -> usize {
+        let encoders = self.passes.iter().filter(|pass| pass.kind != PassKind::Host);
+        encoders.map(|pass| pass.stages.len().saturating_sub(1)).sum()
+    }
+
+    /// How many nodes were joined to others.
+    pub fn merged(&self) -> usize {
+        self.merged
+    }
+
+    /// The plan as an SVG picture.
+    pub fn to_svg(&self) -> String {
+        picture::svg(self)
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (encoders, barriers) = (self.encoders(), self.barriers());
+        let (name, nodes) = (&self.graph, self.nodes.len());
+        writeln!(formatter, "graph `{name}`: {nodes} nodes, {encoders} encoders, {barriers} barriers")?;
+        for (number, pass) in self.passes.iter().enumerate() {
+            writeln!(formatter, "pass {number}: {}", pass.kind.word())?;
+            for (number, stage) in pass.stages.iter().enumerate() {
+                if number > 0 && pass.kind != PassKind::Host {
+                    writeln!(formatter, "  -- barrier --")?;
+                }
+                for &node in &stage.nodes {
+                    let node = &self.nodes[node].node;
+                    writeln!(formatter, "  {} {}", node.work.word(), node.name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+type Groups = Vec<(PassKind, Vec<usize>)>;
+
+/// Runs of one kind along the order.
+fn runs(order: &Order, kinds: &[PassKind]) -> Groups {
+    let mut groups: Groups = Vec::new();
+    for &node in &order.nodes {
+        match groups.last_mut() {
+            Some((kind, group)) if *kind == kinds[node] => group.push(node),
+            _ => groups.push((kinds[node], vec![node])),
+        }
+    }
+    groups
+}
+
+/// A state of the search: what is done, and the groups that led there.
+struct Progress {
+    missing: Vec<usize>,
+    done: usize,
+    groups: Groups,
+}
+
+/// Few groups of one kind each. Once a kind is chosen, taking all that can be taken is never worse than taking
+/// less, so the only question is which kind comes next: with two kinds, which comes first.
+fn few_groups(order: &Order, kinds: &[PassKind]) -> Groups {
+    let missing = order.before.iter().map(Vec::len).collect();
+    let mut frontier = vec![Progress { missing, done: 0, groups: Vec::new() }];
+    loop {
+        if let Some(finished) = frontier.iter().position(|progress| progress.done == kinds.len()) {
+            return frontier.swap_remove(finished).groups;
+        }
+        let mut seen = BTreeSet::new();
+        let mut next = Vec::new();
+        for progress in &frontier {
+            for kind in PassKind::ALL {
+                // Without a step forward it is the last kind again, or none of it is ready.
+                if let Some(further) = advance(progress, kind, order, kinds)
+                    && seen.insert((kind, further.missing.clone()))
+                {
+                    next.push(further);
+                }
+            }
+        }
+        next.sort_by_key(|progress: &Progress| std::cmp::Reverse(progress.done));
+        next.truncate(SEARCH_WIDTH);
+        if next.is_empty() {
+            // Not for orders without a cycle; the graph's own order is always right.
+            return runs(order, kinds);
+        }
+        frontier = next;
+    }
+}
+
+/// Takes everything of the kind that can be taken.
+fn advance(progress: &Progress, kind: PassKind, order: &Order, kinds: &[PassKind]) -> Option<Progress> {
+    let taken: BTreeSet<usize> =
+        progress.groups.iter().flat_map(|(_, group)| group.iter().copied()).collect();
+    let mut missing = progress.missing.clone();
+    let mut group = Vec::new();
+    // Along the order, one look at each node is enough.
+    for &node in &order.nodes {
+        if kinds[node] == kind && missing[node] == 0 && !taken.contains(&node) {
+            group.push(node);
+            order.after[node].iter().for_each(|&after| missing[after] -= 1);
+        }
+    }
+    if group.is_empty() {
+        return None;
+    }
+    let done = progress.done + group.len();
+    let mut groups = progress.groups.clone();
+    groups.push((kind, group));
+    Some(Progress { missing, done, groups })
+}
+
+/// A group's nodes by the length of the longest chain inside the group that leads to them.
+fn stages(order: &Order, group: &[usize]) -> Vec<Stage> {
+    let mut level = vec![None; order.before.len()];
+    let mut stages: Vec<Stage> = Vec::new();
+    for &node in group {
+        let before = order.before[node].iter().filter_map(|&before| level[before]);
+        let own: usize = before.map(|level: usize| level + 1).max().unwrap_or(0);
+        level[node] = Some(own);
+        stages.resize_with(stages.len().max(own + 1), Stage::default);
+        stages[own].nodes.push(node);
+    }
+    stages
+}
+
+/// How many passes nodes of two kinds need, for tests.
+#[cfg(all(test, not(loom)))]
+pub(crate) fn fewest_passes_of(is_blit: &[bool], edges: &[(u32, u32)]) -> usize {
+    let kind = |blit: &bool| if *blit { PassKind::Blit } else { PassKind::Compute };
+    let kinds: Vec<PassKind> = is_blit.iter().map(kind).collect();
+    few_groups(&Order::new(kinds.len(), edges), &kinds).len()
+}
