@@ -5,11 +5,18 @@
 //!
 //! - [`graph`] describes work once and runs it many times.
 //! - [`memory`] decides where buffers live, pools them, bounds them, and lists them.
+//! - [`stream`] runs work in order, with bounds, dependencies and a brake; [`submission`] is that work, from its
+//!   encoding to its one end; [`event`] orders it across streams, devices and the host; [`history`] tells what was
+//!   done.
 //!
 //! Rules that hold everywhere here: limits refuse with a typed error before anything has happened, never half
 //! way; time comes from an injected clock; nothing polls or sleeps in the background.
 #![forbid(unsafe_code)]
 
+pub mod event;
 pub mod graph;
+pub mod history;
 pub mod memory;
+pub mod stream;
+pub mod submission;
 mod sync;

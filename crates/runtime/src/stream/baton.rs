@@ -1,0 +1,72 @@
+//! The baton: of all threads that want a thing done, one does it, again if another asked meanwhile.
+//!
+//! Owns [`Baton`]. Invariant: after each [`Baton::take`] the thing is done at least once from its start, by
+//! somebody; never by two at once. Concurrency: one mutex around two flags.
+
+use crate::sync::{Mutex, lock};
+
+#[derive(Debug, Default)]
+pub(crate) struct Baton {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    held: bool,
+    again: bool,
+}
+
+impl Baton {
+    /// Asks for the thing to be done; whether the caller is the one to do it.
+    pub(crate) fn take(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.again |= state.held;
+        !std::mem::replace(&mut state.held, true)
+    }
+
+    /// The thing is done; whether it is to be done again, by the caller.
+    pub(crate) fn pass(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.held = state.again;
+        std::mem::take(&mut state.again)
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicUsize, Ordering};
+    use loom::thread;
+
+    use super::*;
+
+    /// Each thread adds a piece of work and asks; no piece is left and nobody works beside another.
+    #[test]
+    fn nothing_that_was_asked_for_is_left() {
+        loom::model(|| {
+            let baton = Arc::new(Baton::default());
+            let work = Arc::new(AtomicUsize::new(0));
+            let busy = Arc::new(AtomicUsize::new(0));
+            let ask = {
+                let (baton, work) = (Arc::clone(&baton), Arc::clone(&work));
+                move || {
+                    work.fetch_add(1, Ordering::SeqCst);
+                    if baton.take() {
+                        loop {
+                            assert_eq!(busy.fetch_add(1, Ordering::SeqCst), 0);
+                            work.store(0, Ordering::SeqCst);
+                            busy.fetch_sub(1, Ordering::SeqCst);
+                            if !baton.pass() {
+                                break;
+                            }
+                        }
+                    }
+                }
+            };
+            let threads: Vec<_> = (0..2).map(|_| thread::spawn(ask.clone())).collect();
+            ask();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!(work.load(Ordering::SeqCst), 0);
+        });
+    }
+}

@@ -1,0 +1,531 @@
+//! Streams: work in order, on one queue of a device, with bounds, dependencies and a brake.
+//!
+//! Owns [`Stream`] and its scheduler. A committed command buffer joins the stream's waiting list; [`StreamCore`]
+//! hands the first of the list to the device's queue as soon as everything it depends on has ended well, the
+//! stream is not paused, and stream and tenant have a place free. What ends, or changes one of these, *pumps*
+//! the stream: nothing polls, and no thread belongs to a stream.
+//!
+//! Invariants: submissions of a stream reach the device in the order of their commits, and never before those
+//! they depend on have ended; a dependent of one that failed does not run, but ends as
+//! [`ExecError::DependencyFailed`]; every committed submission ends. Concurrency: `state` guards list and
+//! counts; [`baton::Baton`] lets one thread at a time pump; a thread that pumps one stream while it is pumping
+//! another does so in a loop ([`StreamCore::pump_soon`]), not by recursion. [`context`] is where streams come
+//! from, [`group`] spreads work over several, [`tenant`] limits several together.
+
+mod baton;
+pub mod context;
+pub mod group;
+pub(crate) mod permit;
+pub mod tenant;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
+use std::time::Duration;
+
+use anymetal_hal::clock::{Clock, wait_for};
+use anymetal_hal::command::Command;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::permits::Permits;
+use anymetal_hal::queue::{Priority, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::record::recorder::EntryId;
+
+use crate::event::Event;
+use crate::stream::baton::Baton;
+use crate::stream::context::Context;
+use crate::stream::permit::Permit;
+use crate::stream::tenant::Tenant;
+use crate::submission::command_buffer::CommandBuffer;
+use crate::submission::{ExecError, Outcome, Submission, SubmissionCore, Work};
+
+/// How a stream works.
+#[derive(Debug, Clone)]
+pub struct StreamOptions {
+    /// A name for messages; may be empty.
+    pub label: String,
+    /// Which streams go first.
+    pub priority: Priority,
+    /// How many command buffers may exist: being encoded, waiting, or with the device.
+    pub max_command_buffers: usize,
+    /// What [`Stream::command_buffer`] does when there are that many.
+    pub when_exhausted: WhenFull,
+    /// How many submissions the device is given at once.
+    pub max_in_flight: usize,
+    /// Someone who shares a limit with other streams.
+    pub tenant: Option<Tenant>,
+}
+
+impl Default for StreamOptions {
+    fn default() -> Self {
+        StreamOptions {
+            label: String::new(),
+            priority: Priority::Normal,
+            max_command_buffers: 1024,
+            when_exhausted: WhenFull::Wait(Duration::from_secs(10)),
+            max_in_flight: 64,
+            tenant: None,
+        }
+    }
+}
+
+/// Work in order. Clones are the same stream. When the last handle goes, a pause ends, and committed work is
+/// done all the same.
+#[derive(Clone)]
+pub struct Stream {
+    handle: Arc<Handle>,
+}
+
+struct Handle {
+    core: Arc<StreamCore>,
+}
+
+pub(crate) struct StreamCore {
+    pub(crate) context: Context,
+    options: StreamOptions,
+    number: u32,
+    queue: Arc<dyn Queue>,
+    pub(crate) permits: Permits,
+    pub(crate) uncommitted: AtomicUsize,
+    state: Mutex<State>,
+    baton: Baton,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Arc<SubmissionCore>>,
+    in_flight: usize,
+    /// Committed and not ended.
+    load: usize,
+    paused: bool,
+    drainers: Vec<Waker>,
+}
+
+/// What is to be done with the first of the waiting list.
+enum Next {
+    Nothing,
+    Forward(Arc<SubmissionCore>, Work),
+    /// What it depends on failed.
+    Fail(Arc<SubmissionCore>, ExecError),
+    /// It ended while it waited.
+    Gone(Arc<SubmissionCore>),
+}
+
+/// Whether the first of the waiting list can go.
+enum Readiness {
+    Ready,
+    Waits,
+    Failed(ExecError),
+    Gone,
+}
+
+impl Stream {
+    pub(crate) fn new(context: &Context, options: StreamOptions) -> Result<Self, DeviceError> {
+        let queue = context.inner.device.queue(&QueueDescriptor {
+            label: options.label.clone(),
+            max_in_flight: options.max_in_flight.max(1),
+            // The stream never gives it more than that.
+            when_full: WhenFull::Refuse,
+            priority: options.priority,
+        })?;
+        let core = StreamCore {
+            context: context.clone(),
+            number: context.next_stream_number(),
+            queue,
+            permits: Permits::new(options.max_command_buffers),
+            options,
+            uncommitted: AtomicUsize::new(0),
+            state: Mutex::default(),
+            baton: Baton::default(),
+        };
+        Ok(Stream { handle: Arc::new(Handle { core: Arc::new(core) }) })
+    }
+
+    /// Starts a command buffer. If the stream has as many as it may, this blocks or refuses as
+    /// [`StreamOptions::when_exhausted`] says, and the refusal tells how many were never committed.
+    pub fn command_buffer(&self) -> Result<CommandBuffer, ExecError> {
+        let core = self.core();
+        if !core.permits.try_acquire() {
+            let WhenFull::Wait(longest) = core.options.when_exhausted else {
+                return Err(core.exhausted(Duration::ZERO));
+            };
+            let until = core.clock().now().saturating_add(longest);
+            if !core.permits.acquire_until(core.clock(), until) {
+                return Err(core.exhausted(longest));
+            }
+        }
+        Ok(CommandBuffer::new(Permit::new(core), core))
+    }
+
+    /// Starts a command buffer in its turn, without blocking the thread.
+    pub async fn command_buffer_async(&self) -> CommandBuffer {
+        let core = self.core();
+        core.permits.acquire().await;
+        CommandBuffer::new(Permit::new(core), core)
+    }
+
+    /// Hands nothing more to the device until [`Stream::resume`]. What the device has goes on.
+    pub fn pause(&self) {
+        self.core().lock().paused = true;
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        self.core().resume();
+    }
+
+    /// Whether it is paused.
+    pub fn is_paused(&self) -> bool {
+        self.core().lock().paused
+    }
+
+    /// Blocks until everything committed so far, and since, has ended and its callbacks have returned. Refuses if the stream is paused and work
+    /// waits in it.
+    pub fn drain(&self) -> Result<(), ExecError> {
+        self.check_not_stuck()?;
+        wait_for(self.core().clock(), None, self.drained());
+        Ok(())
+    }
+
+    /// As [`Stream::drain`], at most that long; says whether all has ended.
+    pub fn drain_timeout(&self, timeout: Duration) -> Result<bool, ExecError> {
+        self.check_not_stuck()?;
+        let clock = self.core().clock();
+        Ok(wait_for(clock, Some(clock.now().saturating_add(timeout)), self.drained()).is_some())
+    }
+
+    /// A future that is ready when everything committed has ended.
+    pub fn drained(&self) -> Drained<'_> {
+        Drained { core: self.core() }
+    }
+
+    /// A point in the stream: ends when everything committed before has ended, and can be depended on.
+    pub fn marker(&self) -> Result<Submission, ExecError> {
+        Ok(self.command_buffer()?.commit())
+    }
+
+    /// Raises an event when everything committed before has ended well.
+    pub fn record(&self, event: &Event, value: u64) -> Result<Submission, ExecError> {
+        let mut command_buffer = self.command_buffer()?;
+        command_buffer.signal_event(event, value)?;
+        Ok(command_buffer.commit())
+    }
+
+    /// Cancels everything that the device has not started; says how many.
+    pub fn cancel_waiting(&self) -> usize {
+        let waiting: Vec<_> = self.core().lock().waiting.iter().cloned().collect();
+        let cancelled = waiting.into_iter().map(Submission::new).map(|waiting| waiting.cancel());
+        cancelled.filter(|answer| *answer == anymetal_hal::queue::Cancellation::Removed).count()
+    }
+
+    /// Submissions that are committed and have not ended.
+    pub fn load(&self) -> usize {
+        self.core().lock().load
+    }
+
+    /// Submissions that the device has.
+    pub fn in_flight(&self) -> usize {
+        self.core().lock().in_flight
+    }
+
+    /// Its name; may be empty.
+    pub fn label(&self) -> &str {
+        &self.core().options.label
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &StreamOptions {
+        &self.core().options
+    }
+
+    /// The context it belongs to.
+    pub fn context(&self) -> &Context {
+        &self.core().context
+    }
+
+    fn core(&self) -> &Arc<StreamCore> {
+        &self.handle.core
+    }
+
+    fn check_not_stuck(&self) -> Result<(), ExecError> {
+        let state = self.core().lock();
+        if state.paused && !state.waiting.is_empty() {
+            let (stream, waiting) = (self.label().to_owned(), state.waiting.len());
+            return Err(ExecError::Paused { stream, waiting });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Nobody is left to resume it.
+        self.core.resume();
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core().fmt(formatter)
+    }
+}
+
+impl fmt::Debug for StreamCore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (label, load) = (&self.options.label, self.lock().load);
+        formatter.debug_struct("Stream").field("label", label).field("load", &load).finish_non_exhaustive()
+    }
+}
+
+/// Ready when nothing committed to a stream is left.
+#[derive(Debug)]
+pub struct Drained<'a> {
+    core: &'a Arc<StreamCore>,
+}
+
+impl Future for Drained<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<()> {
+        let mut state = self.core.lock();
+        if state.load == 0 {
+            return Poll::Ready(());
+        }
+        if !state.drainers.iter().any(|waker| waker.will_wake(context.waker())) {
+            state.drainers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+thread_local! {
+    /// Streams that the pumping loop of this thread still has to look at; `None`: no loop runs.
+    static TO_PUMP: RefCell<Option<VecDeque<Arc<StreamCore>>>> = const { RefCell::new(None) };
+}
+
+impl StreamCore {
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.context.inner.clock.as_ref()
+    }
+
+    pub(crate) fn queue(&self) -> &Arc<dyn Queue> {
+        &self.queue
+    }
+
+    pub(crate) fn same_device(&self, other: &StreamCore) -> bool {
+        let (one, other) = (&self.context.inner.device, &other.context.inner.device);
+        std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+    }
+
+    /// Takes a committed submission over.
+    pub(crate) fn enqueue(self: &Arc<Self>, submission: &Arc<SubmissionCore>) {
+        let mut state = self.lock();
+        state.waiting.push_back(Arc::clone(submission));
+        state.load += 1;
+        drop(state);
+        self.pump_soon();
+    }
+
+    /// A submission that the device had has ended.
+    pub(crate) fn place_free(self: &Arc<Self>) {
+        self.lock().in_flight -= 1;
+        if let Some(tenant) = &self.options.tenant {
+            tenant.leave();
+        }
+    }
+
+    /// A submission has ended, and everybody who asked has been told.
+    pub(crate) fn one_done(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.load -= 1;
+        let drainers = if state.load == 0 { std::mem::take(&mut state.drainers) } else { Vec::new() };
+        drop(state);
+        drainers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn note_end(&self, entry: EntryId, outcome: &Outcome) {
+        if let Some(history) = &self.context.inner.history {
+            history.note_end(entry, outcome);
+        }
+    }
+
+    /// Pumps on this thread, now or in the loop that runs on it.
+    pub(crate) fn pump_soon(self: &Arc<Self>) {
+        let nested = TO_PUMP.with_borrow_mut(|list| match list {
+            Some(list) => {
+                list.push_back(Arc::clone(self));
+                true
+            }
+            None => {
+                *list = Some(VecDeque::new());
+                false
+            }
+        });
+        if nested {
+            return;
+        }
+        let _end = LoopEnd;
+        let mut next = Some(Arc::clone(self));
+        while let Some(stream) = next {
+            stream.pump();
+            next = TO_PUMP.with_borrow_mut(|list| list.as_mut().and_then(VecDeque::pop_front));
+        }
+    }
+
+    /// Hands to the device what can go.
+    fn pump(self: &Arc<Self>) {
+        if !self.baton.take() {
+            return;
+        }
+        loop {
+            loop {
+                match self.next() {
+                    Next::Nothing => break,
+                    Next::Forward(submission, work) => self.forward(&submission, work),
+                    Next::Fail(submission, error) => drop(submission.end(Err(error))),
+                    Next::Gone(submission) => drop(submission),
+                }
+            }
+            if !self.baton.pass() {
+                return;
+            }
+        }
+    }
+
+    /// Takes the first of the waiting list if it can go.
+    fn next(self: &Arc<Self>) -> Next {
+        let mut state = self.lock();
+        let Some(first) = state.waiting.front().cloned() else {
+            return Next::Nothing;
+        };
+        match self.readiness(&first) {
+            Readiness::Waits => return Next::Nothing,
+            Readiness::Ready => {}
+            Readiness::Failed(error) => {
+                state.waiting.pop_front();
+                return Next::Fail(first, error);
+            }
+            Readiness::Gone => {
+                state.waiting.pop_front();
+                return Next::Gone(first);
+            }
+        }
+        if state.paused || state.in_flight >= self.options.max_in_flight.max(1) {
+            return Next::Nothing;
+        }
+        if self.options.tenant.as_ref().is_some_and(|tenant| !tenant.try_enter(self)) {
+            return Next::Nothing;
+        }
+        state.waiting.pop_front();
+        // Counted before it can end.
+        state.in_flight += 1;
+        drop(state);
+        first.with_attached(|attached| attached.counted = true);
+        match first.stages.take_work() {
+            Some(work) => Next::Forward(first, work),
+            None => {
+                // Cancelled in between: its end may or may not have seen that it is counted.
+                let uncounted = first.with_attached(|attached| std::mem::take(&mut attached.counted));
+                if uncounted {
+                    self.lock().in_flight -= 1;
+                    self.options.tenant.iter().for_each(Tenant::leave);
+                }
+                Next::Gone(first)
+            }
+        }
+    }
+
+    /// Whether everything that a submission depends on has ended well.
+    fn readiness(self: &Arc<Self>, submission: &Arc<SubmissionCore>) -> Readiness {
+        let found = submission.stages.with_held(|work| {
+            for dependency in &mut work.dependencies {
+                if !dependency.subscribed {
+                    dependency.subscribed = true;
+                    // Left there until it ends, whatever becomes of this one.
+                    let waker = Waker::from(Arc::clone(self));
+                    let _ended = dependency.on.stages.leave_waker(&mut None, &waker, false);
+                }
+                match dependency.on.outcome() {
+                    None => return Readiness::Waits,
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => {
+                        let label = &dependency.on.label;
+                        return Readiness::Failed(error.for_dependent(&submission.label, label));
+                    }
+                }
+            }
+            Readiness::Ready
+        });
+        found.unwrap_or(Readiness::Gone)
+    }
+
+    /// Gives a submission to the device.
+    fn forward(self: &Arc<Self>, submission: &Arc<SubmissionCore>, work: Work) {
+        let Work { commands, dependencies } = work;
+        drop(dependencies);
+        if let Some(history) = &self.context.inner.history {
+            let entry = history.note(self.number, &self.options.label, &commands);
+            submission.with_attached(|attached| attached.entry = Some(entry));
+        }
+        match self.queue.submit(commands) {
+            Ok(completion) => {
+                let wakers = submission.stages.set_forwarded(completion.clone());
+                wakers.into_iter().for_each(Waker::wake);
+                if !completion.subscribe(Waker::from(Arc::clone(submission)))
+                    && let Some(outcome) = completion.outcome()
+                {
+                    submission.settle(&completion, outcome);
+                }
+            }
+            Err(error) => drop(submission.end(Err(ExecError::Device(error)))),
+        }
+    }
+
+    fn resume(self: &Arc<Self>) {
+        let paused = std::mem::take(&mut self.lock().paused);
+        if paused {
+            self.pump_soon();
+        }
+    }
+
+    fn exhausted(&self, waited: Duration) -> ExecError {
+        let uncommitted = self.uncommitted.load(Ordering::Relaxed);
+        ExecError::CommandBuffersExhausted {
+            stream: self.options.label.clone(),
+            limit: self.permits.capacity(),
+            uncommitted,
+            committed: self.permits.used().saturating_sub(uncommitted),
+            waited,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the pumping loop of this thread, even by a panic of a callback.
+struct LoopEnd;
+
+impl Drop for LoopEnd {
+    fn drop(&mut self) {
+        TO_PUMP.with_borrow_mut(|list| *list = None);
+    }
+}
+
+/// Something that the stream waited for has ended.
+impl Wake for StreamCore {
+    fn wake(self: Arc<Self>) {
+        self.pump_soon();
+    }
+}
+
+/// Encodes a wait or signal of an event of this stream's device.
+pub(crate) fn event_command(event: &Arc<dyn anymetal_hal::event::Event>, value: u64, wait: bool) -> Command {
+    let event = Arc::clone(event);
+    if wait { Command::WaitEvent { event, value } } else { Command::SignalEvent { event, value } }
+}

@@ -1,0 +1,155 @@
+//! Command buffers in the making.
+//!
+//! Owns [`CommandBuffer`]. Typestate: an encoder borrows its command buffer, so a command buffer cannot be
+//! committed with an encoder open, two encoders cannot be open at once, and [`CommandBuffer::commit`] consumes
+//! it, so it cannot be committed twice or encoded to afterwards. None of these compiles:
+//!
+//! ```compile_fail,E0505
+//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! let mut command_buffer = stream.command_buffer().unwrap();
+//! let encoder = command_buffer.blit();
+//! command_buffer.commit();
+//! encoder.end_encoding();
+//! # }
+//! ```
+//! ```compile_fail,E0499
+//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! let mut command_buffer = stream.command_buffer().unwrap();
+//! let (compute, blit) = (command_buffer.compute(), command_buffer.blit());
+//! compute.end_encoding();
+//! # }
+//! ```
+//! ```compile_fail,E0382
+//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! let command_buffer = stream.command_buffer().unwrap();
+//! command_buffer.commit();
+//! command_buffer.commit();
+//! # }
+//! ```
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use anymetal_hal::blit::BlitEncoder;
+use anymetal_hal::command::{Deadline, Submission as Commands, Timestamps};
+use anymetal_hal::error::DeviceError;
+
+use crate::event::{Bridge, Event};
+use crate::stream::permit::Permit;
+use crate::stream::{StreamCore, event_command};
+use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
+use crate::submission::stage::Stages;
+use crate::submission::{Attached, Callback, Dependency, Outcome, Submission, SubmissionCore, Work};
+
+/// Commands for a stream. Dropping it without a commit gives its place back and runs nothing.
+pub struct CommandBuffer {
+    stream: Arc<StreamCore>,
+    permit: Permit,
+    commands: Commands,
+    dependencies: Vec<Dependency>,
+    callbacks: Vec<Callback>,
+    bridges: Vec<Bridge>,
+}
+
+impl CommandBuffer {
+    pub(crate) fn new(permit: Permit, stream: &Arc<StreamCore>) -> Self {
+        CommandBuffer {
+            stream: Arc::clone(stream),
+            permit,
+            commands: Commands::default(),
+            dependencies: Vec::new(),
+            callbacks: Vec::new(),
+            bridges: Vec::new(),
+        }
+    }
+
+    /// A name for messages and the history.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.commands.label = label.into();
+        self
+    }
+
+    /// When to stop the work, counted from its start.
+    pub fn deadline(mut self, deadline: Deadline) -> Self {
+        self.commands.deadline = deadline;
+        self
+    }
+
+    /// What to measure.
+    pub fn timestamps(mut self, timestamps: Timestamps) -> Self {
+        self.commands.timestamps = timestamps;
+        self
+    }
+
+    /// Runs the work only after another submission, of any stream and device, has ended well. If that one
+    /// fails or is cancelled, this one does not run.
+    pub fn after(mut self, other: &Submission) -> Self {
+        self.dependencies.push(Dependency { on: Arc::clone(other.core()), subscribed: false });
+        self
+    }
+
+    /// Calls back when the work has ended; see [`Submission::on_done`].
+    pub fn on_done(mut self, callback: impl FnOnce(&Outcome) + Send + 'static) -> Self {
+        self.callbacks.push(Box::new(callback));
+        self
+    }
+
+    /// Encodes kernels. The encoder ends when it is dropped.
+    pub fn compute(&mut self) -> ComputeEncoder<'_, NoPipeline> {
+        let device = &self.stream.context.inner.device;
+        ComputeEncoder::new(&mut self.commands.commands, device.capabilities())
+    }
+
+    /// Encodes copies and fills. The encoder ends when it is dropped.
+    pub fn blit(&mut self) -> BlitEncoder<'_> {
+        BlitEncoder::new(&mut self.commands.commands)
+    }
+
+    /// What follows waits, without a thread, until the event reaches the value. The event may be of another
+    /// device: then the host passes its signal on.
+    pub fn wait_event(&mut self, event: &Event, value: u64) -> Result<(), DeviceError> {
+        let bridge = Bridge::to_wait(event, value, &self.stream.context)?;
+        self.commands.commands.push(event_command(bridge.local(), bridge.local_value(), true));
+        self.bridges.push(bridge);
+        Ok(())
+    }
+
+    /// Raises the event once everything before is done. The event may be of another device.
+    pub fn signal_event(&mut self, event: &Event, value: u64) -> Result<(), DeviceError> {
+        let bridge = Bridge::to_signal(event, value, &self.stream.context)?;
+        self.commands.commands.push(event_command(bridge.local(), bridge.local_value(), false));
+        self.bridges.push(bridge);
+        Ok(())
+    }
+
+    /// How many commands it has.
+    pub fn len(&self) -> usize {
+        self.commands.commands.len()
+    }
+
+    /// Whether it has no commands.
+    pub fn is_empty(&self) -> bool {
+        self.commands.commands.is_empty()
+    }
+
+    /// Hands the work to the stream.
+    pub fn commit(self) -> Submission {
+        let CommandBuffer { stream, mut permit, commands, dependencies, callbacks, bridges } = self;
+        permit.commit();
+        let attached = Attached { permit: Some(permit), callbacks, bridges, ..Attached::default() };
+        let core = Arc::new(SubmissionCore {
+            label: commands.label.clone(),
+            stream: Arc::clone(&stream),
+            stages: Stages::held(Work { commands, dependencies }),
+            attached: Mutex::new(attached),
+            timings: OnceLock::new(),
+        });
+        stream.enqueue(&core);
+        Submission::new(core)
+    }
+}
+
+impl std::fmt::Debug for CommandBuffer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CommandBuffer").field("commands", &self.commands).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,205 @@
+//! The compute encoder: a pipeline, its arguments, dispatches.
+//!
+//! Owns [`ComputeEncoder`], a typestate: arguments and dispatches exist only once a pipeline is set. Invariant:
+//! a wrong index, type or size, a missing argument and a grid beyond the limits are errors of the call that
+//! makes them; a refused dispatch is not encoded.
+//!
+//! ```compile_fail,E0599
+//! # fn example(stream: &anymetal_runtime::stream::Stream) {
+//! let mut command_buffer = stream.command_buffer().unwrap();
+//! command_buffer.compute().dispatch_threads([64, 1, 1], [32, 1, 1]);
+//! # }
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::command::{
+    Binding, BoundResource, Command, Dispatch, Grid, IndirectDispatch, ThreadgroupMemory,
+};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate;
+
+use crate::submission::value::{Target, Value};
+
+/// No pipeline is set.
+#[derive(Debug)]
+pub struct NoPipeline(());
+
+/// A pipeline is set.
+#[derive(Debug)]
+pub struct WithPipeline(Arc<dyn Pipeline>);
+
+/// Encodes dispatches into a command buffer; dropping it ends the encoding.
+#[derive(Debug)]
+pub struct ComputeEncoder<'a, P> {
+    commands: &'a mut Vec<Command>,
+    limits: &'a Capabilities,
+    bindings: Vec<Binding>,
+    threadgroup_memory: Vec<ThreadgroupMemory>,
+    pipeline: P,
+}
+
+impl<'a> ComputeEncoder<'a, NoPipeline> {
+    pub(crate) fn new(commands: &'a mut Vec<Command>, limits: &'a Capabilities) -> Self {
+        let (bindings, threadgroup_memory) = (Vec::new(), Vec::new());
+        ComputeEncoder { commands, limits, bindings, threadgroup_memory, pipeline: NoPipeline(()) }
+    }
+}
+
+impl<'a, P> ComputeEncoder<'a, P> {
+    /// Sets the kernel. As in Metal, what is bound stays bound; what the new kernel has no argument for goes.
+    pub fn pipeline(self, pipeline: &Arc<dyn Pipeline>) -> ComputeEncoder<'a, WithPipeline> {
+        let ComputeEncoder { commands, limits, mut bindings, mut threadgroup_memory, .. } = self;
+        let kernel = pipeline.kernel();
+        let has = |kind, index| kernel.argument(kind, index).is_some();
+        bindings.retain(|binding| has(ArgumentKind::Buffer, binding.index));
+        threadgroup_memory.retain(|memory| has(ArgumentKind::ThreadgroupMemory, memory.index));
+        let pipeline = WithPipeline(Arc::clone(pipeline));
+        ComputeEncoder { commands, limits, bindings, threadgroup_memory, pipeline }
+    }
+
+    /// Updates a fence once everything before is done.
+    pub fn update_fence(&mut self, fence: &Arc<dyn Fence>) -> &mut Self {
+        self.commands.push(Command::UpdateFence(Arc::clone(fence)));
+        self
+    }
+
+    /// Goes on once the last update of the fence before here is done.
+    pub fn wait_for_fence(&mut self, fence: &Arc<dyn Fence>) -> &mut Self {
+        self.commands.push(Command::WaitFence(Arc::clone(fence)));
+        self
+    }
+
+    /// Ends the encoding; so does dropping the encoder.
+    pub fn end_encoding(self) {}
+}
+
+impl ComputeEncoder<'_, WithPipeline> {
+    /// Binds a whole buffer.
+    pub fn buffer(&mut self, index: u32, buffer: &Arc<dyn Buffer>) -> Result<&mut Self, DeviceError> {
+        let buffer = Arc::clone(buffer);
+        self.bind(index, BoundResource::Buffer { buffer, offset: 0, length: None })
+    }
+
+    /// Binds a range of bytes of a buffer; the kernel sees nothing outside it.
+    pub fn buffer_range(
+        &mut self,
+        index: u32,
+        buffer: &Arc<dyn Buffer>,
+        range: Range<u64>,
+    ) -> Result<&mut Self, DeviceError> {
+        let (offset, buffer_len) = (range.start, buffer.length());
+        let outside = DeviceError::RangeOutsideBuffer { offset, len: 0, buffer_len };
+        let length = range.end.checked_sub(offset).ok_or(outside)?;
+        validate::check_range(offset, length, buffer_len)?;
+        let buffer = Arc::clone(buffer);
+        self.bind(index, BoundResource::Buffer { buffer, offset, length: Some(length) })
+    }
+
+    /// Binds a scalar, vector or plain structure, which must be of the kernel's own type.
+    pub fn value(&mut self, index: u32, value: impl Value) -> Result<&mut Self, DeviceError> {
+        let kernel = self.pipeline.0.kernel();
+        let argument = kernel.argument(ArgumentKind::Buffer, index);
+        let argument = argument.ok_or_else(|| validate::surplus(kernel, ArgumentKind::Buffer, index))?;
+        let bytes = value.bytes(&Target { kernel: &kernel.name, argument })?;
+        self.bind(index, BoundResource::Bytes(bytes))
+    }
+
+    /// Binds bytes as they are.
+    pub fn bytes(&mut self, index: u32, bytes: &[u8]) -> Result<&mut Self, DeviceError> {
+        self.bind(index, BoundResource::Bytes(bytes.to_vec()))
+    }
+
+    /// Binds nothing, on purpose: a kernel that accesses the argument all the same faults.
+    pub fn unbound(&mut self, index: u32) -> Result<&mut Self, DeviceError> {
+        self.bind(index, BoundResource::Unbound)
+    }
+
+    /// Gives a threadgroup memory argument its length in bytes.
+    pub fn threadgroup_memory(&mut self, index: u32, length: u64) -> Result<&mut Self, DeviceError> {
+        let kernel = self.pipeline.0.kernel();
+        if kernel.argument(ArgumentKind::ThreadgroupMemory, index).is_none() {
+            return Err(validate::surplus(kernel, ArgumentKind::ThreadgroupMemory, index));
+        }
+        self.threadgroup_memory.retain(|memory| memory.index != index);
+        self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+        Ok(self)
+    }
+
+    /// Runs the kernel over so many threads.
+    pub fn dispatch_threads(
+        &mut self,
+        threads: [u32; 3],
+        group_size: [u32; 3],
+    ) -> Result<&mut Self, DeviceError> {
+        self.dispatch(Grid::Threads(threads), group_size)
+    }
+
+    /// Runs the kernel over so many full threadgroups.
+    pub fn dispatch_threadgroups(
+        &mut self,
+        groups: [u32; 3],
+        group_size: [u32; 3],
+    ) -> Result<&mut Self, DeviceError> {
+        self.dispatch(Grid::Threadgroups(groups), group_size)
+    }
+
+    /// Runs the kernel over as many full threadgroups as three 32-bit counts in a buffer say when its turn comes.
+    pub fn dispatch_indirect(
+        &mut self,
+        counts: &Arc<dyn Buffer>,
+        counts_offset: u64,
+        group_size: [u32; 3],
+    ) -> Result<&mut Self, DeviceError> {
+        let kernel = self.pipeline.0.kernel();
+        validate::check_counts(kernel, counts_offset, counts.length())?;
+        validate::indirect_shape(kernel, [1; 3], group_size, self.limits)?;
+        self.check_arguments()?;
+        let counts = Arc::clone(counts);
+        self.commands.push(Command::DispatchIndirect(IndirectDispatch {
+            pipeline: Arc::clone(&self.pipeline.0),
+            bindings: self.bindings.clone(),
+            threadgroup_memory: self.threadgroup_memory.clone(),
+            counts,
+            counts_offset,
+            group_size,
+        }));
+        Ok(self)
+    }
+
+    fn dispatch(&mut self, grid: Grid, group_size: [u32; 3]) -> Result<&mut Self, DeviceError> {
+        validate::dispatch_shape(self.pipeline.0.kernel(), grid, group_size, self.limits)?;
+        self.check_arguments()?;
+        self.commands.push(Command::Dispatch(Dispatch {
+            pipeline: Arc::clone(&self.pipeline.0),
+            bindings: self.bindings.clone(),
+            threadgroup_memory: self.threadgroup_memory.clone(),
+            grid,
+            group_size,
+        }));
+        Ok(self)
+    }
+
+    fn check_arguments(&self) -> Result<(), DeviceError> {
+        let kernel = self.pipeline.0.kernel();
+        validate::check_bindings(kernel, &self.bindings, self.limits)?;
+        validate::threadgroup_layout(kernel, &self.threadgroup_memory, self.limits)?;
+        Ok(())
+    }
+
+    fn bind(&mut self, index: u32, resource: BoundResource) -> Result<&mut Self, DeviceError> {
+        let kernel = self.pipeline.0.kernel();
+        if kernel.argument(ArgumentKind::Buffer, index).is_none() {
+            return Err(validate::surplus(kernel, ArgumentKind::Buffer, index));
+        }
+        self.bindings.retain(|binding| binding.index != index);
+        self.bindings.push(Binding { index, resource });
+        Ok(self)
+    }
+}

@@ -1,0 +1,93 @@
+//! Why a submission ended without a result, or was refused.
+//!
+//! Owns [`ExecError`]. Invariant: limits are refused with what they are and how they are used, so that the
+//! message tells a leak from load.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_hal::error::{DeviceError, ErrorClass};
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExecError {
+    /// The device refused or failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The work was taken back before it ran.
+    #[error("submission `{label}` was cancelled before it ran")]
+    Cancelled {
+        /// Its label; may be empty.
+        label: String,
+    },
+    /// It was to run after another submission, and that one failed.
+    #[error("submission `{label}` did not run, because `{dependency}` before it failed: {error}")]
+    DependencyFailed {
+        /// Its label; may be empty.
+        label: String,
+        /// The label of the first that failed.
+        dependency: String,
+        /// Why that one failed.
+        error: Arc<ExecError>,
+    },
+    /// All command buffers of the stream are taken, and none came back in time.
+    #[error(
+        "stream `{stream}`: all {limit} command buffers are taken, and none came back within {} s: \
+         {uncommitted} were never committed, {committed} are waiting or running",
+        waited.as_secs_f64()
+    )]
+    CommandBuffersExhausted {
+        /// The stream's label.
+        stream: String,
+        /// Its limit.
+        limit: usize,
+        /// Made and neither committed nor dropped.
+        uncommitted: usize,
+        /// Committed and not ended.
+        committed: usize,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// The stream is paused, so what waits in it will not end by itself.
+    #[error("stream `{stream}` is paused with {waiting} submissions waiting; resume it first")]
+    Paused {
+        /// The stream's label.
+        stream: String,
+        /// Submissions that wait.
+        waiting: usize,
+    },
+    /// Times of different devices, or of work that has not ended well, cannot be compared.
+    #[error("no time between the two submissions: {reason}")]
+    NoElapsedTime {
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+impl ExecError {
+    /// The class, by which policies decide.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            ExecError::Device(error) => error.class(),
+            ExecError::DependencyFailed { error, .. } => error.class(),
+            ExecError::CommandBuffersExhausted { .. } => ErrorClass::Exhausted,
+            ExecError::Cancelled { .. } | ExecError::Paused { .. } | ExecError::NoElapsedTime { .. } => {
+                ErrorClass::Caller
+            }
+        }
+    }
+
+    /// Whether the work was taken back on purpose.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, ExecError::Cancelled { .. })
+    }
+
+    /// The error of a dependent of `label`; the first cause is kept, not the chain.
+    pub(crate) fn for_dependent(&self, dependent: &str, label: &str) -> ExecError {
+        let (dependency, error) = match self {
+            ExecError::DependencyFailed { dependency, error, .. } => (dependency.clone(), Arc::clone(error)),
+            other => (label.to_owned(), Arc::new(other.clone())),
+        };
+        ExecError::DependencyFailed { label: dependent.to_owned(), dependency, error }
+    }
+}

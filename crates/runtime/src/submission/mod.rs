@@ -1,0 +1,347 @@
+//! Submissions: committed command buffers, from the commit to their one end.
+//!
+//! Owns [`Submission`], a handle that is a future for any executor and also blocks; [`command_buffer`] and
+//! [`compute_encoder`] make what is submitted, [`value`] what is bound. Invariant: every submission ends exactly
+//! once: done, with a typed error, or cancelled; its resources live until the device is done with them; dropping
+//! handles changes nothing about the work. Start at [`crate::stream::Stream::command_buffer`].
+
+pub mod command_buffer;
+pub mod compute_encoder;
+mod error;
+mod stage;
+pub mod value;
+
+pub use error::ExecError;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use anymetal_hal::clock::wait_for;
+use anymetal_hal::completion::{CommandTiming, Completion, Timing};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::queue::Cancellation;
+use anymetal_hal::record::recorder::EntryId;
+
+use crate::event::Bridge;
+use crate::stream::StreamCore;
+use crate::stream::permit::Permit;
+use crate::submission::stage::{Ending, Look, Stage, Stages};
+
+/// How a submission ended.
+pub type Outcome = Result<Timing, ExecError>;
+
+/// What runs when a submission has ended, on the thread that ended it. It must be short and must not wait.
+pub(crate) type Callback = Box<dyn FnOnce(&Outcome) + Send>;
+
+/// Committed work: wait for it, await it, cancel it. Clones are the same work.
+pub struct Submission {
+    core: Arc<SubmissionCore>,
+    /// This handle's waker, if it was polled.
+    place: Option<u64>,
+}
+
+/// What is held until the device is given it.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) commands: anymetal_hal::command::Submission,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// Another submission that must end well before.
+#[derive(Debug)]
+pub(crate) struct Dependency {
+    pub(crate) on: Arc<SubmissionCore>,
+    /// Whether the stream has left its waker there.
+    pub(crate) subscribed: bool,
+}
+
+/// What the work keeps until its end besides its commands.
+#[derive(Default)]
+pub(crate) struct Attached {
+    pub(crate) permit: Option<Permit>,
+    pub(crate) callbacks: Vec<Callback>,
+    pub(crate) bridges: Vec<Bridge>,
+    pub(crate) entry: Option<EntryId>,
+    /// Whether the stream counts it as with the device.
+    pub(crate) counted: bool,
+}
+
+/// The shared part of a submission.
+pub(crate) struct SubmissionCore {
+    pub(crate) label: String,
+    pub(crate) stream: Arc<StreamCore>,
+    pub(crate) stages: Stages<Work, Completion, Outcome>,
+    pub(crate) attached: Mutex<Attached>,
+    pub(crate) timings: OnceLock<Arc<[CommandTiming]>>,
+}
+
+impl SubmissionCore {
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        match self.stages.look() {
+            Look::Ended(outcome) => Some(outcome),
+            Look::Waiting | Look::Forwarded(_) => None,
+        }
+    }
+
+    pub(crate) fn with_attached<R>(&self, change: impl FnOnce(&mut Attached) -> R) -> R {
+        change(&mut self.attached.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// The device is done with it.
+    pub(crate) fn settle(&self, completion: &Completion, outcome: Result<Timing, DeviceError>) {
+        if let Some(timings) = completion.command_timings() {
+            let _first = self.timings.set(timings);
+        }
+        let outcome = outcome.map_err(|error| match error {
+            DeviceError::Cancelled { label } => ExecError::Cancelled { label },
+            other => ExecError::Device(other),
+        });
+        self.end(outcome);
+    }
+
+    /// Ends it, if it has not ended.
+    pub(crate) fn end(&self, outcome: Outcome) -> bool {
+        let ending = self.stages.end(outcome.clone());
+        self.after_end(ending, &outcome)
+    }
+
+    /// Takes it back, if the device has not been given it.
+    fn end_held(&self) -> bool {
+        let outcome = Err(ExecError::Cancelled { label: self.label.clone() });
+        let ending = self.stages.end_held(outcome.clone());
+        self.after_end(ending, &outcome)
+    }
+
+    fn after_end(&self, ending: Option<Ending<Work, Completion, Outcome>>, outcome: &Outcome) -> bool {
+        let Some(Ending { before, wakers }) = ending else {
+            return false;
+        };
+        if let Stage::Held(work) = before {
+            drop(work);
+        }
+        let attached = self.with_attached(std::mem::take);
+        drop((attached.permit, attached.bridges));
+        if let Some(entry) = attached.entry {
+            self.stream.note_end(entry, outcome);
+        }
+        // Whoever is woken finds the place in the stream free.
+        if attached.counted {
+            self.stream.place_free();
+        }
+        wakers.into_iter().for_each(Waker::wake);
+        attached.callbacks.into_iter().for_each(|callback| call(callback, outcome));
+        self.stream.one_done();
+        self.stream.pump_soon();
+        true
+    }
+}
+
+/// Calls back. A panic of the callback is its own: it must stop neither the device's thread nor the stream.
+fn call(callback: Callback, outcome: &Outcome) {
+    let call = std::panic::AssertUnwindSafe(|| callback(outcome));
+    let _contained = std::panic::catch_unwind(call);
+}
+
+/// The device's completion has ended.
+impl Wake for SubmissionCore {
+    fn wake(self: Arc<Self>) {
+        if let Look::Forwarded(completion) = self.stages.look()
+            && let Some(outcome) = completion.outcome()
+        {
+            self.settle(&completion, outcome);
+        }
+    }
+}
+
+impl Submission {
+    pub(crate) fn new(core: Arc<SubmissionCore>) -> Self {
+        Submission { core, place: None }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<SubmissionCore> {
+        &self.core
+    }
+
+    /// Its label; may be empty.
+    pub fn label(&self) -> &str {
+        &self.core.label
+    }
+
+    /// Whether it has ended; never blocks.
+    pub fn is_done(&self) -> bool {
+        self.outcome().is_some()
+    }
+
+    /// How it ended, if it has; never blocks.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.core.outcome()
+    }
+
+    /// Blocks until it has ended. The thread may run work of the same queue meanwhile.
+    pub fn wait(&self) -> Outcome {
+        loop {
+            match self.core.stages.look() {
+                Look::Ended(outcome) => return outcome,
+                Look::Forwarded(completion) => self.core.settle(&completion, completion.wait()),
+                Look::Waiting => {
+                    let clock = self.core.stream.clock();
+                    wait_for(clock, None, LeavesStream { core: &self.core, place: None });
+                }
+            }
+        }
+    }
+
+    /// Blocks until it has ended, at most that long by the stream's clock; `None` if the time is over. The work
+    /// goes on; see [`Submission::cancel`].
+    pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
+        let clock = self.core.stream.clock();
+        let until = clock.now().saturating_add(timeout);
+        wait_for(clock, Some(until), self.clone())
+    }
+
+    /// Takes the work back if it has not started; its waiters then get [`ExecError::Cancelled`]. Work that
+    /// runs is not interrupted, its deadline does that.
+    pub fn cancel(&self) -> Cancellation {
+        if self.core.end_held() {
+            return Cancellation::Removed;
+        }
+        match self.core.stages.look() {
+            Look::Ended(_) => Cancellation::Ended,
+            Look::Waiting => Cancellation::TooLate,
+            Look::Forwarded(completion) => match self.core.stream.queue().cancel(&completion) {
+                Cancellation::Ended if !self.is_done() => Cancellation::TooLate,
+                answer => answer,
+            },
+        }
+    }
+
+    /// Cancels the work when the guard is dropped before the work ended.
+    pub fn cancel_on_drop(self) -> CancelOnDrop {
+        CancelOnDrop(self)
+    }
+
+    /// Calls back when it has ended, on the thread that ended it; at once if it has. The callback must be short
+    /// and must not wait for other work.
+    pub fn on_done(&self, callback: impl FnOnce(&Outcome) + Send + 'static) {
+        let mut callback: Option<Callback> = Some(Box::new(callback));
+        if self.outcome().is_none() {
+            self.core.with_attached(|attached| attached.callbacks.extend(callback.take()));
+        }
+        // It may have ended in between, and then nobody else calls.
+        if let Some(outcome) = self.outcome() {
+            callback.into_iter().for_each(|callback| call(callback, &outcome));
+            let late = self.core.with_attached(|attached| std::mem::take(&mut attached.callbacks));
+            late.into_iter().for_each(|callback| call(callback, &outcome));
+        }
+    }
+
+    /// The device time between the ends of two submissions of one device.
+    pub fn elapsed_since(&self, earlier: &Submission) -> Result<Duration, ExecError> {
+        let (Some(Ok(one)), Some(Ok(other))) = (earlier.outcome(), self.outcome()) else {
+            return Err(ExecError::NoElapsedTime { reason: "one has not ended well" });
+        };
+        if !self.core.stream.same_device(&earlier.core.stream) {
+            return Err(ExecError::NoElapsedTime { reason: "they are of different devices" });
+        }
+        Ok(Duration::from_nanos(other.ended_ns.saturating_sub(one.ended_ns)))
+    }
+
+    /// The times of its commands from its end on, where they were asked for and the device has them.
+    pub fn command_timings(&self) -> Option<Arc<[CommandTiming]>> {
+        self.core.timings.get().cloned()
+    }
+}
+
+impl Clone for Submission {
+    fn clone(&self) -> Self {
+        Submission { core: Arc::clone(&self.core), place: None }
+    }
+}
+
+impl Future for Submission {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let this = &mut *self;
+        match this.core.stages.leave_waker(&mut this.place, context.waker(), false) {
+            Some(Look::Ended(outcome)) => Poll::Ready(outcome),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Submission {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.core.stages.remove_waker(place);
+        }
+    }
+}
+
+impl fmt::Debug for Submission {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (label, outcome) = (self.label(), self.outcome());
+        formatter.debug_struct("Submission").field("label", &label).field("outcome", &outcome).finish()
+    }
+}
+
+impl fmt::Debug for SubmissionCore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SubmissionCore").field("label", &self.label).finish_non_exhaustive()
+    }
+}
+
+/// Ready when a submission is with the device or has ended.
+struct LeavesStream<'a> {
+    core: &'a SubmissionCore,
+    place: Option<u64>,
+}
+
+impl Future for LeavesStream<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        match this.core.stages.leave_waker(&mut this.place, context.waker(), true) {
+            Some(_) => Poll::Ready(()),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for LeavesStream<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.core.stages.remove_waker(place);
+        }
+    }
+}
+
+/// A submission that is cancelled when nobody is interested any more. It is a future as well.
+#[derive(Debug)]
+pub struct CancelOnDrop(Submission);
+
+impl CancelOnDrop {
+    /// The submission; dropping the guard still cancels it.
+    pub fn submission(&self) -> &Submission {
+        &self.0
+    }
+}
+
+impl Future for CancelOnDrop {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let _answer = self.0.cancel();
+    }
+}

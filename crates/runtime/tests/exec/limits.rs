@@ -1,0 +1,219 @@
+//! Bounds, back-pressure, the brake, cancellation: policies, by a clock that the test moves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_hal::fault_injection::{FaultPlan, Faults};
+use anymetal_hal::queue::{Cancellation, WhenFull};
+use anymetal_runtime::stream::group::StreamGroup;
+use anymetal_runtime::stream::tenant::Tenant;
+use anymetal_runtime::stream::{Stream, StreamOptions};
+use anymetal_runtime::submission::{ExecError, Submission};
+
+use crate::machine::{faulty, slow};
+
+fn submit(stream: &Stream, label: &str) -> Submission {
+    stream.command_buffer().unwrap().label(label).commit()
+}
+
+#[test]
+fn exhausted_command_buffers_are_refused_with_who_has_them() {
+    let machine = slow();
+    let options = StreamOptions {
+        label: "small".into(),
+        max_command_buffers: 4,
+        max_in_flight: 1,
+        when_exhausted: WhenFull::Refuse,
+        ..StreamOptions::default()
+    };
+    let stream = machine.context.stream(options.clone()).unwrap();
+    let leaked: Vec<_> = (0..2).map(|_| stream.command_buffer().unwrap()).collect();
+    let submitted: Vec<_> = (0..2).map(|_| submit(&stream, "")).collect();
+    let refused = |waited| ExecError::CommandBuffersExhausted {
+        stream: "small".into(),
+        limit: 4,
+        uncommitted: 2,
+        committed: 2,
+        waited,
+    };
+    assert_eq!(stream.command_buffer().unwrap_err(), refused(Duration::ZERO));
+    assert_eq!(stream.command_buffer().unwrap_err().class(), ErrorClass::Exhausted);
+    drop(leaked);
+    assert!(stream.command_buffer().is_ok(), "a dropped command buffer gives its place back");
+    while machine.clock.advance_to_next_alarm() {}
+    assert!(submitted.iter().all(Submission::is_done) && stream.load() == 0);
+    // And with patience, by the clock: first in vain, then not.
+    let when_exhausted = WhenFull::Wait(Duration::from_secs(3));
+    let stream =
+        machine.context.stream(StreamOptions { when_exhausted, max_command_buffers: 1, ..options }).unwrap();
+    let taken = stream.command_buffer().unwrap();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| stream.command_buffer().map(drop));
+        while machine.clock.next_alarm().is_none() {
+            std::thread::yield_now();
+        }
+        machine.clock.advance(Duration::from_secs(3));
+        let error = waits.join().unwrap().unwrap_err();
+        assert!(matches!(error, ExecError::CommandBuffersExhausted { uncommitted: 1, committed: 0, .. }));
+        let waits = scope.spawn(|| stream.command_buffer().map(drop));
+        while machine.clock.next_alarm().is_none() {
+            std::thread::yield_now();
+        }
+        drop(taken);
+        assert_eq!(waits.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn five_thousand_uncommitted_command_buffers_do_no_harm() {
+    let machine = slow();
+    let options = StreamOptions { max_command_buffers: 5000, ..StreamOptions::default() };
+    let stream = machine.context.stream(options).unwrap();
+    let many: Vec<_> = (0..5000).map(|_| stream.command_buffer().unwrap()).collect();
+    drop(many);
+    let again: Vec<_> = (0..5000).map(|_| stream.command_buffer().unwrap()).collect();
+    drop(again);
+}
+
+#[test]
+fn stream_and_tenant_limits_hold_at_every_moment() {
+    let machine = slow();
+    let tenant = Tenant::new("guest", 3);
+    let options =
+        StreamOptions { max_in_flight: 2, tenant: Some(tenant.clone()), ..StreamOptions::default() };
+    let group = StreamGroup::new(&machine.context, Some(3), &options).unwrap();
+    let free = machine.context.stream(StreamOptions::default()).unwrap();
+    let guests: Vec<_> = (0..30).map(|_| submit(group.least_loaded(), "")).collect();
+    assert!(group.streams().iter().all(|stream| stream.load() == 10), "spread evenly");
+    let other = submit(&free, "");
+    let mut most = 0;
+    loop {
+        let by_streams: usize = group.streams().iter().map(Stream::in_flight).sum();
+        assert_eq!(tenant.in_flight(), by_streams);
+        assert!(tenant.in_flight() <= 3 && group.streams().iter().all(|stream| stream.in_flight() <= 2));
+        most = most.max(tenant.in_flight());
+        if !machine.clock.advance_to_next_alarm() {
+            break;
+        }
+    }
+    assert_eq!((most, tenant.in_flight()), (3, 0));
+    assert!(guests.iter().chain([&other]).all(|submission| submission.wait().is_ok()));
+}
+
+#[test]
+fn a_paused_stream_hands_nothing_over_and_says_so() {
+    let machine = slow();
+    let stream = machine.context.stream(StreamOptions::default()).unwrap();
+    let before = submit(&stream, "before");
+    stream.pause();
+    let (first, second) = (submit(&stream, "first"), submit(&stream, "second"));
+    while machine.clock.advance_to_next_alarm() {}
+    assert!(before.is_done() && !first.is_done() && stream.is_paused());
+    assert!(matches!(stream.drain(), Err(ExecError::Paused { waiting: 2, .. })));
+    assert_eq!(second.cancel(), Cancellation::Removed);
+    stream.resume();
+    while machine.clock.advance_to_next_alarm() {}
+    assert_eq!(stream.drain(), Ok(()));
+    assert!(first.wait().is_ok());
+    assert_eq!(second.wait(), Err(ExecError::Cancelled { label: "second".into() }));
+    // The last handle of a paused stream goes: its work is done all the same.
+    stream.pause();
+    let last = submit(&stream, "last");
+    drop(stream);
+    while machine.clock.advance_to_next_alarm() {}
+    assert!(last.wait().is_ok());
+}
+
+#[test]
+fn draining_with_a_time_limit_follows_the_clock() {
+    let machine = slow();
+    let stream = machine.context.stream(StreamOptions::default()).unwrap();
+    let _running = submit(&stream, "");
+    std::thread::scope(|scope| {
+        let drains = scope.spawn(|| stream.drain_timeout(Duration::from_millis(1)));
+        while machine.clock.next_alarm() != Some(Duration::from_millis(1)) {
+            std::thread::yield_now();
+        }
+        machine.clock.advance(Duration::from_millis(1));
+        assert_eq!(drains.join().unwrap(), Ok(false));
+        let drains = scope.spawn(|| stream.drain_timeout(Duration::from_secs(1)));
+        // The end of the work, before the end of the patience.
+        machine.clock.advance(Duration::from_millis(9));
+        assert_eq!(drains.join().unwrap(), Ok(true));
+    });
+}
+
+#[test]
+fn cancelling_stops_what_has_not_started_and_nothing_else() {
+    let machine = slow();
+    let options = StreamOptions { max_in_flight: 1, ..StreamOptions::default() };
+    let stream = machine.context.stream(options).unwrap();
+    let running = submit(&stream, "running");
+    let guarded = submit(&stream, "guarded");
+    let dependent = machine.context.stream(StreamOptions::default()).unwrap();
+    let dependent = dependent.command_buffer().unwrap().label("dependent").after(&guarded).commit();
+    drop(guarded.clone().cancel_on_drop());
+    assert!(guarded.outcome().is_some_and(|outcome| outcome.is_err_and(|error| error.is_cancelled())));
+    let Some(Err(ExecError::DependencyFailed { dependency, error, .. })) = dependent.outcome() else {
+        panic!("{dependent:?}");
+    };
+    assert!(dependency == "guarded" && error.is_cancelled());
+    assert_eq!(running.cancel(), Cancellation::TooLate, "the null device has run it already");
+    let waiting: Vec<_> = (0..5).map(|_| submit(&stream, "")).collect();
+    assert_eq!(stream.cancel_waiting(), 5);
+    while machine.clock.advance_to_next_alarm() {}
+    assert!(running.wait().is_ok() && waiting.iter().all(|waiting| waiting.wait().is_err()));
+    assert_eq!((running.cancel(), stream.load()), (Cancellation::Ended, 0));
+}
+
+#[test]
+fn one_failure_reaches_all_dependents_with_its_cause_and_no_one_else() {
+    let completions = Faults::at(0, ErrorClass::Exhausted);
+    let machine = faulty(FaultPlan { completions, ..FaultPlan::default() });
+    let stream = |_| machine.context.stream(StreamOptions::default()).unwrap();
+    let streams: Vec<_> = (0..3).map(stream).collect();
+    let bad = submit(&streams[0], "bad");
+    let bystander = submit(&streams[0], "bystander");
+    let child = streams[1].command_buffer().unwrap().label("child").after(&bad).commit();
+    let grandchild = streams[2].command_buffer().unwrap().after(&child).after(&bystander).commit();
+    assert_eq!(bad.wait(), Err(ExecError::Device(DeviceError::OutOfMemory { requested: 0 })));
+    assert!(bystander.wait().is_ok());
+    for dependent in [child, grandchild] {
+        let error = dependent.wait().unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Exhausted);
+        let ExecError::DependencyFailed { dependency, error, .. } = error else { panic!("{error}") };
+        assert_eq!((dependency.as_str(), &*error), ("bad", &bad.wait().unwrap_err()));
+    }
+    assert_eq!(machine.device.injected().completions, 1);
+}
+
+#[test]
+fn a_callback_that_panics_stops_nothing() {
+    let machine = slow();
+    let stream = machine.context.stream(StreamOptions::default()).unwrap();
+    let panics =
+        stream.command_buffer().unwrap().on_done(|_| panic!("this panic is part of the test")).commit();
+    let after = submit(&stream, "after");
+    while machine.clock.advance_to_next_alarm() {}
+    assert!(panics.wait().is_ok() && after.wait().is_ok());
+}
+
+#[test]
+fn a_long_chain_over_many_streams_needs_no_stack() {
+    let machine = faulty(FaultPlan::default());
+    let count = 5000;
+    let first = machine.context.stream(StreamOptions::default()).unwrap();
+    first.pause();
+    let mut chain = vec![submit(&first, "first")];
+    for _ in 1..count {
+        let stream = machine.context.stream(StreamOptions::default()).unwrap();
+        let before = &chain[chain.len() - 1];
+        let next = stream.command_buffer().unwrap().after(before).commit();
+        chain.push(next);
+    }
+    first.resume();
+    assert!(chain.iter().all(|submission| submission.wait().is_ok()));
+    let context: Arc<_> = Arc::clone(machine.context.device());
+    assert_eq!(context.allocated_bytes(), 0);
+}

@@ -1,0 +1,91 @@
+//! Devices for the tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_hal::artifact::{
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
+    KernelInfo, ScalarType,
+};
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::clock::ManualClock;
+use anymetal_hal::device::Device;
+use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan};
+use anymetal_hal::null::NullDevice;
+use anymetal_runtime::stream::context::Context;
+
+/// A null device on which everything takes a time, by a clock that the test moves.
+pub(crate) struct Slow {
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) device: FaultInjectingDevice,
+    pub(crate) context: Context,
+}
+
+/// Each completion takes 10 ms.
+pub(crate) fn slow() -> Slow {
+    faulty(FaultPlan {
+        latency: Duration::from_millis(10)..Duration::from_millis(10),
+        ..FaultPlan::default()
+    })
+}
+
+/// A null device with that plan.
+pub(crate) fn faulty(plan: FaultPlan) -> Slow {
+    let clock = ManualClock::new();
+    let null = Arc::new(NullDevice::with_clock(clock.clone()));
+    let device = FaultInjectingDevice::new(null, plan, clock.clone());
+    let context = Context::with(Arc::new(device.clone()), clock.clone(), None);
+    Slow { clock, device, context }
+}
+
+/// The processor.
+pub(crate) fn cpu() -> Arc<dyn Device> {
+    let options = CpuDeviceOptions { threads: Some(2), ..CpuDeviceOptions::default() };
+    Arc::new(CpuDevice::new(&options).unwrap())
+}
+
+/// A buffer of so many zero bytes.
+pub(crate) fn zeroed(device: &dyn Device, length: u64) -> Arc<dyn Buffer> {
+    device.buffer(&BufferDescriptor::shared(length)).unwrap()
+}
+
+/// All bytes of a buffer.
+pub(crate) fn read(buffer: &dyn Buffer) -> Vec<u8> {
+    let mut bytes = vec![0; buffer.length() as usize];
+    buffer.read(0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Kernels that only the null device takes: they have arguments and no code.
+pub(crate) fn artifact() -> Arc<Artifact> {
+    let argument = |index, name: &str, type_name: &str, element: ElementType, size, reference| ArgumentInfo {
+        index,
+        name: name.into(),
+        kind: ArgumentKind::Buffer,
+        address_space: AddressSpace::Device,
+        type_name: type_name.into(),
+        element,
+        element_size: size,
+        element_align: size.min(16),
+        min_bytes: if reference { size } else { 0 },
+        is_reference: reference,
+        access: Access::Read,
+        enabled: true,
+        slot: index,
+    };
+    let mut kernel = KernelInfo::new("scale", "scale");
+    kernel.arguments = vec![
+        argument(0, "values", "float", ElementType::Scalar(ScalarType::F32), 4, false),
+        argument(1, "factor", "float", ElementType::Scalar(ScalarType::F32), 4, true),
+        argument(2, "offset", "int3", ElementType::Vector(ScalarType::I32, 3), 16, true),
+        argument(3, "setting", "Setting", ElementType::Struct("Setting".into()), 8, true),
+    ];
+    Arc::new(Artifact {
+        target: ArtifactTarget::Interpreter,
+        code: ArtifactCode::Object(Arc::from(&b""[..])),
+        kernels: vec![kernel, KernelInfo::new("empty", "empty")],
+        fault_sites: Vec::new(),
+        fingerprint: "tests".into(),
+    })
+}
