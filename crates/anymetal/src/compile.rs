@@ -80,12 +80,13 @@ impl CompiledLibrary {
         matches!(self, CompiledLibrary::Source { .. })
     }
 
-    /// The kernel's code, for any threadgroup size or for one.
+    /// The kernel's code, for any threadgroup size or for one, perhaps for grids without an edge only.
     pub(crate) fn artifact(
         &self,
         kernel: &str,
         constants: &FunctionConstants,
         group_size: Option<[u32; 3]>,
+        whole_threadgroups_only: bool,
     ) -> Result<Arc<Artifact>, Error> {
         match self {
             CompiledLibrary::Source { library, checks } => {
@@ -95,6 +96,7 @@ impl CompiledLibrary {
                         .map(|(key, value)| (compiler_key(key), compiler_value(value)))
                         .collect(),
                     group_size,
+                    whole_threadgroups_only,
                     checks: *checks,
                     ..Specialisation::default()
                 };

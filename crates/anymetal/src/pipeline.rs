@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
+use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 
 use crate::compile::CompiledLibrary;
@@ -35,6 +36,8 @@ struct Shared {
 #[derive(Debug)]
 struct Specialised {
     size: [u32; 3],
+    /// Only for grids without an edge.
+    whole_only: bool,
     /// `None`: it was tried and cannot be made.
     pipeline: Option<Arc<dyn HalPipeline>>,
 }
@@ -47,25 +50,38 @@ pub(crate) struct Specialiser {
     pub(crate) constants: FunctionConstants,
 }
 
+/// Whether no threadgroup is cut off at the grid's edge.
+fn is_whole(grid: Grid, size: [u32; 3]) -> bool {
+    match grid {
+        Grid::Threadgroups(_) => true,
+        // A size of zero is refused later.
+        Grid::Threads(threads) => {
+            threads.iter().zip(size).all(|(threads, size)| threads.checked_rem(size) == Some(0))
+        }
+    }
+}
+
 impl Pipeline {
     pub(crate) fn new(general: Arc<dyn HalPipeline>, specialiser: Specialiser) -> Self {
         Pipeline { shared: Arc::new(Shared { general, specialised: Mutex::default(), specialiser }) }
     }
 
-    /// The code to run with threadgroups of that size. The first launch with a new size may compile.
-    pub(crate) fn for_group_size(&self, size: [u32; 3]) -> Arc<dyn HalPipeline> {
+    /// The code to run that grid with threadgroups of that size. The first launch with a new size may
+    /// compile, and so may the first one whose grid has an edge.
+    pub(crate) fn for_launch(&self, grid: Grid, size: [u32; 3]) -> Arc<dyn HalPipeline> {
+        let whole_only = is_whole(grid, size);
         let general = &self.shared.general;
         if !self.specialisation_pays() {
             return Arc::clone(general);
         }
         // Held while compiling: a second launch with the same size waits instead of compiling too.
         let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = match known.iter().find(|specialised| specialised.size == size) {
+        let found = match known.iter().find(|known| known.size == size && (whole_only || !known.whole_only)) {
             Some(specialised) => specialised.pipeline.clone(),
             None if known.len() >= MOST_SPECIALISED => None,
             None => {
-                let pipeline = self.specialise(size);
-                known.push(Specialised { size, pipeline: pipeline.clone() });
+                let pipeline = self.specialise(size, whole_only);
+                known.push(Specialised { size, whole_only, pipeline: pipeline.clone() });
                 pipeline
             }
         };
@@ -79,13 +95,13 @@ impl Pipeline {
     }
 
     /// Wrong sizes and failures leave the general code, which tells what is wrong.
-    fn specialise(&self, size: [u32; 3]) -> Option<Arc<dyn HalPipeline>> {
+    fn specialise(&self, size: [u32; 3], whole_only: bool) -> Option<Arc<dyn HalPipeline>> {
         let threads = size.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent))?;
         if threads == 0 || threads > self.kernel().max_threads_per_threadgroup {
             return None;
         }
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
-        let artifact = compiled.artifact(self.name(), constants, Some(size)).ok()?;
+        let artifact = compiled.artifact(self.name(), constants, Some(size), whole_only).ok()?;
         device.hal().pipeline(&artifact, self.name()).ok()
     }
 

@@ -40,6 +40,8 @@ pub struct Specialisation {
     pub ignore_unknown_constants: bool,
     /// The one threadgroup size that the code is to run with; `None`: any.
     pub group_size: Option<[u32; 3]>,
+    /// The code is to run grids of whole threadgroups of that size only, without an edge: half the code.
+    pub whole_threadgroups_only: bool,
     /// Whether accesses are checked against what is bound. Without checks an access out of bounds is
     /// undefined behaviour of the whole process.
     pub checks: bool,
@@ -51,6 +53,7 @@ impl Default for Specialisation {
             constants: Vec::new(),
             ignore_unknown_constants: false,
             group_size: None,
+            whole_threadgroups_only: false,
             checks: true,
         }
     }
@@ -67,7 +70,10 @@ impl Specialisation {
             key = value.add_to(key);
         }
         let size = self.group_size.map(|size| format!("{size:?}")).unwrap_or_default();
-        key.number(self.ignore_unknown_constants.into()).field(size).number(self.checks.into())
+        key.number(self.ignore_unknown_constants.into())
+            .field(size)
+            .number(self.whole_threadgroups_only.into())
+            .number(self.checks.into())
     }
 }
 

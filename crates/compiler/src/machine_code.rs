@@ -28,6 +28,7 @@ pub(crate) fn generate(
     let options = CpuOptions {
         checks: specialisation.checks,
         group_size: specialisation.group_size,
+        whole_threadgroups_only: specialisation.whole_threadgroups_only,
         features: CpuFeatures {
             avx512: vector.avx512f,
             avx2: vector.avx2,
@@ -85,6 +86,8 @@ pub(crate) fn compile(
     info.scratch_bytes = code.scratch_bytes;
     info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
     info.specialised_group = specialisation.group_size;
+    info.whole_threadgroups_only =
+        specialisation.whole_threadgroups_only && specialisation.group_size.is_some();
     let target = llvm.host_target();
     Ok(Artifact {
         target: ArtifactTarget::Cpu {

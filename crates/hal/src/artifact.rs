@@ -106,6 +106,8 @@ pub struct KernelInfo {
     pub required_threads_per_threadgroup: Option<[u32; 3]>,
     /// The one group size that this code was specialised for; other sizes need other code.
     pub specialised_group: Option<[u32; 3]>,
+    /// This code runs whole threadgroups of that size only: grids with an edge need other code.
+    pub whole_threadgroups_only: bool,
     /// Lanes per SIMD-group.
     pub simd_width: u32,
 }
@@ -125,6 +127,7 @@ impl KernelInfo {
             max_threads_per_threadgroup: MAX_THREADS_PER_THREADGROUP,
             required_threads_per_threadgroup: None,
             specialised_group: None,
+            whole_threadgroups_only: false,
             simd_width: SIMD_WIDTH,
         }
     }

@@ -274,6 +274,19 @@ pub enum DeviceError {
         /// The size given.
         got: [u32; 3],
     },
+    /// A grid whose last threadgroups are cut off, for code that runs whole threadgroups only.
+    #[error(
+        "kernel `{kernel}`: this code runs whole threadgroups of {} only, and the grid has {} threads",
+        describe_size(*size), describe_size(*threads)
+    )]
+    PartialThreadgroups {
+        /// The kernel.
+        kernel: String,
+        /// The grid.
+        threads: [u32; 3],
+        /// The threadgroup size.
+        size: [u32; 3],
+    },
     /// More threads in one dimension than 32 bits count, or more threadgroups than the device counts.
     #[error("kernel `{kernel}`: a grid of {} threadgroups of {} is too large", describe_size(*groups), describe_size(*size))]
     GridTooLarge {
@@ -415,6 +428,7 @@ impl DeviceError {
             | E::GroupTooLarge { .. }
             | E::GroupEmpty { .. }
             | E::GroupSizeMismatch { .. }
+            | E::PartialThreadgroups { .. }
             | E::GridTooLarge { .. }
             | E::ThreadgroupMemoryTooLarge { .. }
             | E::WrongDevice { .. }

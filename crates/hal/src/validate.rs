@@ -71,6 +71,13 @@ pub fn dispatch_shape(
             }
         };
     }
+    if kernel.whole_threadgroups_only && (0..3).any(|d| !grid_threads[d].is_multiple_of(group_size[d])) {
+        return Err(DeviceError::PartialThreadgroups {
+            kernel: kernel.name.clone(),
+            threads: grid_threads,
+            size: group_size,
+        });
+    }
     let group_count = groups.iter().try_fold(1u64, |product, &count| product.checked_mul(u64::from(count)));
     // A zero in a later dimension makes an overflow of the earlier ones harmless.
     let group_count = if groups.contains(&0) { Some(0) } else { group_count };

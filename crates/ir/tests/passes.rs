@@ -62,6 +62,10 @@ const PASSES: &[(&str, Pass)] = &[
         passes::optimise(module);
         Ok(())
     }),
+    ("pick", |module, _| {
+        on_each_function(module, |_, function| passes::pick::pick(function) | passes::dead::dead(function));
+        Ok(())
+    }),
     ("reuse", |module, _| {
         on_each_function(module, |_, function| passes::reuse::reuse(function));
         Ok(())

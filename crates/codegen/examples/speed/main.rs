@@ -138,9 +138,37 @@ fn show(llvm: &Llvm, case: &Case, what: &str) {
     println!("{}", String::from_utf8_lossy(&bytes));
 }
 
+/// How long a kernel in a file takes from IR to object code, for any threadgroup size (`any`) or one.
+fn time_to_compile(llvm: &Llvm, path: &str, kernel: &str, group: &str) {
+    let text = std::fs::read_to_string(path).expect("a file");
+    let mut module = parse_module(&text).expect("the kernel's text");
+    let size: Option<u32> = group.parse().ok();
+    let mut launch = Launch::new([1; 3], [size.unwrap_or(1), 1, 1]);
+    launch.specialise = size.is_some();
+    for round in 0..3 {
+        let start = std::time::Instant::now();
+        optimise(&mut module);
+        let optimised = start.elapsed();
+        let text = support::text(&module, kernel, &launch);
+        let written = start.elapsed();
+        llvm.compile(&text, &CompileOptions::default()).expect("LLVM");
+        let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+        println!(
+            "round {round}: optimise {:.0} ms, text {:.0} ms ({} lines), LLVM {:.0} ms",
+            milliseconds(optimised),
+            milliseconds(written - optimised),
+            text.lines().count(),
+            milliseconds(start.elapsed() - written)
+        );
+    }
+}
+
 fn main() {
     let llvm = support::llvm().expect("an LLVM");
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [path, kernel, group] = arguments.as_slice() {
+        return time_to_compile(&llvm, path, kernel, group);
+    }
     if let [name, what] = arguments.as_slice() {
         let case = cases().into_iter().find(|case| case.name == name).expect("a kernel of that name");
         return show(&llvm, &case, what);

@@ -1,7 +1,7 @@
 //! IR to LLVM text for CPUs: SPMD on SIMD, one vector element per thread of a SIMD-group.
 //!
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
-//! how locals are kept), `liveness`, `regions` (what barriers cut), `shape` (uniform, laned or
+//! how locals are kept), `sized` (what a promised threadgroup size folds), `liveness`, `regions` (what barriers cut), `shape` (uniform, laned or
 //! varying), `emit` (the text, through `llvm_text`). Start with [`generate`].
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
@@ -15,16 +15,18 @@ pub mod math;
 mod options;
 mod regions;
 mod shape;
+mod sized;
 mod storage;
 mod walk;
 
-use anymetal_ir::{ArgKind, Kernel, Module};
+use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
 
 use liveness::Liveness;
 use regions::GroupLevel;
-use shape::flow::{Facts, Flow};
+use shape::flow::Facts;
+use shape::queries::Geometry;
 use storage::Storage;
 
 /// The most bytes that one thread's variables may take.
@@ -44,19 +46,40 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
         }
     }
     let function = module.function(kernel.function);
-    let order = walk::instructions(function)?;
-    let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
-    if bytes > MAX_PRIVATE_BYTES {
-        return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });
-    }
-    let storage = Storage::new(function, kernel, &order);
-    let liveness = Liveness::new(function, &storage);
-    let group_level = GroupLevel::new(function);
-    emit::generate_module(module, kernel, options, |geometry| {
-        let facts =
-            Facts { function, storage: &storage, liveness: &liveness, group_level: &group_level, geometry };
-        (facts, Flow::new(facts))
+    let general = Analysed::new(function, kernel)?;
+    // Code for whole threadgroups of one size: what depends on the size folds.
+    let sized = options.group_size.and_then(|size| sized::with_group_size(module, function, size));
+    let whole = sized.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
+    emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry) {
+        (Some(whole), Geometry::Full(_)) => (1, whole.facts(geometry)),
+        _ => (0, general.facts(geometry)),
     })
+}
+
+/// A function and what is found out about it before its shapes.
+struct Analysed<'a> {
+    function: &'a Function,
+    storage: Storage,
+    liveness: Liveness,
+    group_level: GroupLevel,
+}
+
+impl<'a> Analysed<'a> {
+    fn new(function: &'a Function, kernel: &Kernel) -> Result<Self, CodegenError> {
+        let order = walk::instructions(function)?;
+        let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
+        if bytes > MAX_PRIVATE_BYTES {
+            return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });
+        }
+        let storage = Storage::new(function, kernel, &order);
+        let liveness = Liveness::new(function, &storage);
+        Ok(Self { function, storage, liveness, group_level: GroupLevel::new(function) })
+    }
+
+    fn facts(&self, geometry: Geometry) -> Facts<'_> {
+        let Self { function, storage, liveness, group_level } = self;
+        Facts { function, storage, liveness, group_level, geometry }
+    }
 }
 
 /// Each argument's position in the launch's table of its kind; `None` for disabled arguments.

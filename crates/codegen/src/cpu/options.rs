@@ -24,6 +24,9 @@ pub struct CpuOptions {
     pub checks: bool,
     /// The threadgroup size that every dispatch of this code uses; `None`: any.
     pub group_size: Option<[u32; 3]>,
+    /// With a size given: no dispatch has threadgroups cut off at the grid's edge. The code does nothing
+    /// for such threadgroups; whoever runs it must refuse those grids.
+    pub whole_threadgroups_only: bool,
     /// The processor.
     pub features: CpuFeatures,
     /// The name of the entry.
@@ -37,6 +40,7 @@ impl Default for CpuOptions {
         Self {
             checks: true,
             group_size: None,
+            whole_threadgroups_only: false,
             features: CpuFeatures::default(),
             symbol: "kernel".to_owned(),
             comments: false,

@@ -38,6 +38,11 @@ impl Launch {
     pub(crate) fn new(threads: [u32; 3], group: [u32; 3]) -> Self {
         Self { threads, group, specialise: true, checks: true, threadgroup: Vec::new() }
     }
+
+    /// Whether no threadgroup is cut off at the grid's edge.
+    fn is_whole(&self) -> bool {
+        self.threads.iter().zip(self.group).all(|(threads, size)| threads.is_multiple_of(size))
+    }
 }
 
 /// The LLVM of this machine, if there is one.
@@ -65,6 +70,7 @@ pub(crate) fn options(launch: &Launch) -> CpuOptions {
     CpuOptions {
         checks: launch.checks,
         group_size: launch.specialise.then_some(launch.group),
+        whole_threadgroups_only: launch.is_whole(),
         features: CpuFeatures {
             avx512: vector.avx512f,
             avx2: vector.avx2,
@@ -94,6 +100,7 @@ pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launc
     info.scratch_bytes = code.scratch_bytes;
     info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
     info.specialised_group = launch.specialise.then_some(launch.group);
+    info.whole_threadgroups_only = launch.specialise && launch.is_whole();
     for (argument, slot) in description.args.iter().zip(slots) {
         info.arguments.push(ArgumentInfo {
             index: argument.index,

@@ -98,6 +98,11 @@ fn group_sizes_are_checked() {
     kernel.specialised_group = Some([8, 8, 1]);
     assert!(check(&kernel, [8, 8, 1]).is_ok());
     assert!(matches!(check(&kernel, [64, 1, 1]), Err(DeviceError::GroupSizeMismatch { .. })));
+    kernel.whole_threadgroups_only = true;
+    let check = |grid| dispatch_shape(&kernel, grid, [8, 8, 1], &limits());
+    assert!(check(Grid::Threads([16, 8, 3])).is_ok());
+    assert!(check(Grid::Threadgroups([9; 3])).is_ok());
+    assert!(matches!(check(Grid::Threads([16, 9, 1])), Err(DeviceError::PartialThreadgroups { .. })));
 }
 
 #[test]

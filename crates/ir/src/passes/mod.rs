@@ -1,8 +1,8 @@
 //! Transformations. Each takes a verified module and leaves a verified one.
 //!
 //! [`extract_kernel`], [`specialise()`] and [`inline()`] bring a module to the form that code
-//! generators take: kernels without calls and function constants. [`mod@fold`], [`mod@split`], [`mod@forward`],
-//! [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
+//! generators take: kernels without calls and function constants. [`mod@fold`], [`mod@split`], [`mod@pick`],
+//! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 
 pub mod choose;
 pub mod compact;
@@ -12,6 +12,7 @@ pub mod fold;
 pub mod forward;
 pub mod hoist;
 pub mod inline;
+pub mod pick;
 mod returns;
 pub mod reuse;
 pub mod specialise;
@@ -47,6 +48,7 @@ pub fn optimise_function(module: &Module, function: &mut Function) {
     for round in 0..MAX_ROUNDS {
         let mut changed = fold::fold(module, function);
         changed |= split::split(function);
+        changed |= pick::pick(function);
         changed |= forward::forward(function);
         changed |= choose::choose(function);
         changed |= reuse::reuse(function);

@@ -35,19 +35,21 @@ const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
 !10 = distinct !{!10, !2, !\"frame\"}
 ";
 
-/// Writes the module. `analyse` makes the facts for a geometry.
+/// Writes the module. `facts` gives those for a geometry, and the number of the function they are of.
 pub(in crate::cpu) fn generate_module<'a>(
     module: &Module,
     kernel: &Kernel,
     options: &CpuOptions,
-    analyse: impl Fn(Geometry) -> (Facts<'a>, Flow),
+    facts: impl Fn(Geometry) -> (u32, Facts<'a>),
 ) -> Result<CpuCode, CodegenError> {
     let mut shared = Shared::new(module, kernel, options)?;
     let versions = versions(module, kernel, options);
     let mut functions = String::new();
     let mut outcomes = Vec::new();
     for (index, &geometry) in versions.iter().enumerate() {
-        let (facts, flow) = analyse(geometry);
+        let (number, facts) = facts(geometry);
+        shared.function_number = number;
+        let flow = Flow::new(facts);
         shared.scratch_bytes = large_arrays(&facts);
         functions.push_str(&version(&mut shared, facts, &flow, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
@@ -78,6 +80,7 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
         matches!(inst.op, Op::Query(Query::ThreadPositionInGrid(_) | Query::ThreadPositionInThreadgroup(_)))
     });
     match options.group_size {
+        Some(size) if options.whole_threadgroups_only => vec![Geometry::Full(size)],
         Some(size) => {
             let rest =
                 if size[1] == 1 && size[2] == 1 || !positions { Geometry::Line } else { Geometry::Any };
@@ -109,6 +112,7 @@ impl<'a> Shared<'a> {
             library: Library::new(),
             sites: Vec::new(),
             site_numbers: BTreeMap::new(),
+            function_number: 0,
             helpers: BTreeSet::new(),
             declares: BTreeSet::new(),
             threadgroup_offsets: offsets,
@@ -276,7 +280,7 @@ i32 %sx, i32 %sy, i32 %sz)"
         )
     };
     let choice = match versions {
-        [Geometry::Full(size), _] => format!(
+        [Geometry::Full(size), ..] => format!(
             "  %fits.x = icmp eq i32 %sx, {}
   %fits.y = icmp eq i32 %sy, {}
   %fits.z = icmp eq i32 %sz, {}
@@ -292,7 +296,11 @@ i32 %sx, i32 %sy, i32 %sz)"
         .to_owned(),
         _ => "  %first.version = icmp eq i32 0, 0\n".to_owned(),
     };
-    let second = if versions.len() > 1 { call(1) } else { call(0) };
+    let second = match versions {
+        [_, _] => call(1),
+        [Geometry::Full(_)] => String::new(),
+        _ => call(0),
+    };
     let mut loads = String::new();
     for (name, field) in
         [("grid", LAUNCH_GRID_THREADS), ("groups", LAUNCH_GROUPS), ("full", LAUNCH_GROUP_SIZE)]

@@ -56,7 +56,10 @@ pub(super) struct Shared<'a> {
     options: &'a CpuOptions,
     library: Library,
     sites: Vec<FaultSite>,
-    site_numbers: BTreeMap<(u32, u8), u32>,
+    /// By function, instruction and kind.
+    site_numbers: BTreeMap<(u32, u32, u8), u32>,
+    /// Which function's version is written: those for any size share theirs.
+    function_number: u32,
     helpers: BTreeSet<out_of_line::Helper>,
     declares: BTreeSet<String>,
     /// Offsets of the threadgroup variables, and the bytes of all.
@@ -295,7 +298,7 @@ impl Emitter<'_, '_> {
     // --- fault sites
 
     fn site(&mut self, inst: Inst, pointer: Value, kind: AccessKind, access_bytes: u32) -> u32 {
-        let key = (inst.0, kind as u8);
+        let key = (self.shared.function_number, inst.0, kind as u8);
         if let Some(&site) = self.shared.site_numbers.get(&key) {
             return site;
         }
