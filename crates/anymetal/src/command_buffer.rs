@@ -159,7 +159,7 @@ impl<'a> ComputeEncoder<'a> {
         };
         let threadgroup_memory = self.threadgroup_memory.iter().filter(used).copied().collect();
         self.commands.push(Command::Dispatch(Dispatch {
-            pipeline: pipeline.for_launch(grid, group_size),
+            pipeline: pipeline.for_launch(grid, group_size)?,
             bindings,
             threadgroup_memory,
             grid,

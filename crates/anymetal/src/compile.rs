@@ -75,6 +75,17 @@ impl CompiledLibrary {
         }
     }
 
+    /// What the kernel's code for any threadgroup size tells of it, with all errors of its source; most of the
+    /// work of compiling is not done yet.
+    pub(crate) fn describe(&self, kernel: &str, constants: &FunctionConstants) -> Result<KernelInfo, Error> {
+        match self {
+            CompiledLibrary::Source { library, checks } => {
+                Ok(library.describe(kernel, &specialisation(constants, *checks))?)
+            }
+            CompiledLibrary::Artifact(_) => self.reflect(kernel),
+        }
+    }
+
     /// Whether code for one threadgroup size can be made.
     pub(crate) fn can_specialise(&self) -> bool {
         matches!(self, CompiledLibrary::Source { .. })
@@ -91,14 +102,9 @@ impl CompiledLibrary {
         match self {
             CompiledLibrary::Source { library, checks } => {
                 let specialisation = Specialisation {
-                    constants: constants
-                        .iter()
-                        .map(|(key, value)| (compiler_key(key), compiler_value(value)))
-                        .collect(),
                     group_size,
                     whole_threadgroups_only,
-                    checks: *checks,
-                    ..Specialisation::default()
+                    ..specialisation(constants, *checks)
                 };
                 Ok(library.artifact(kernel, &specialisation, Target::Cpu)?)
             }
@@ -111,6 +117,11 @@ impl CompiledLibrary {
             },
         }
     }
+}
+
+fn specialisation(constants: &FunctionConstants, checks: bool) -> Specialisation {
+    let constants = constants.iter().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
+    Specialisation { constants, checks, ..Specialisation::default() }
 }
 
 fn source_options(options: &CompileOptions) -> SourceOptions {

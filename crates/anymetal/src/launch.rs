@@ -160,7 +160,7 @@ impl<'a> Launch<'a> {
             }
         };
         Ok(Dispatch {
-            pipeline: self.pipeline.for_launch(grid, group_size),
+            pipeline: self.pipeline.for_launch(grid, group_size)?,
             bindings: std::mem::take(&mut self.bindings),
             threadgroup_memory: std::mem::take(&mut self.threadgroup_memory),
             grid,

@@ -101,13 +101,11 @@ impl Library {
 
     /// Makes a kernel ready to run, with values for its function constants.
     pub fn pipeline_with(&self, kernel: &str, constants: &FunctionConstants) -> Result<Pipeline, Error> {
-        let artifact = self.compiled.artifact(kernel, constants, None, false)?;
-        let general = self.device.hal().pipeline(&artifact, kernel)?;
         let specialiser = Specialiser {
             compiled: self.compiled.clone(),
             device: self.device.clone(),
             constants: constants.clone(),
         };
-        Ok(Pipeline::new(general, specialiser))
+        Pipeline::new(kernel, specialiser)
     }
 }

@@ -3,11 +3,12 @@
 //! Owns [`Pipeline`] and the choice between code for any threadgroup size and code for one. Invariant: both
 //! give the same results and the same errors; the second exists only where it is expected to pay.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
+use anymetal_hal::validate::check_arguments;
 
 use crate::compile::CompiledLibrary;
 use crate::constants::FunctionConstants;
@@ -26,8 +27,9 @@ pub struct Pipeline {
 
 #[derive(Debug)]
 struct Shared {
-    /// For any threadgroup size.
-    general: Arc<dyn HalPipeline>,
+    description: KernelInfo,
+    /// For any threadgroup size, once needed.
+    general: OnceLock<Arc<dyn HalPipeline>>,
     specialised: Mutex<Vec<Specialised>>,
     specialiser: Specialiser,
 }
@@ -62,17 +64,29 @@ fn is_whole(grid: Grid, size: [u32; 3]) -> bool {
 }
 
 impl Pipeline {
-    pub(crate) fn new(general: Arc<dyn HalPipeline>, specialiser: Specialiser) -> Self {
-        Pipeline { shared: Arc::new(Shared { general, specialised: Mutex::default(), specialiser }) }
+    pub(crate) fn new(name: &str, specialiser: Specialiser) -> Result<Self, Error> {
+        let description = specialiser.compiled.describe(name, &specialiser.constants)?;
+        check_arguments(&description, specialiser.device.name())?;
+        let pipeline = Pipeline {
+            shared: Arc::new(Shared {
+                description,
+                general: OnceLock::new(),
+                specialised: Mutex::default(),
+                specialiser,
+            }),
+        };
+        if !pipeline.specialisation_pays() {
+            pipeline.hal()?;
+        }
+        Ok(pipeline)
     }
 
     /// The code to run that grid with threadgroups of that size. The first launch with a new size may
     /// compile, and so may the first one whose grid has an edge.
-    pub(crate) fn for_launch(&self, grid: Grid, size: [u32; 3]) -> Arc<dyn HalPipeline> {
+    pub(crate) fn for_launch(&self, grid: Grid, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
         let whole_only = is_whole(grid, size);
-        let general = &self.shared.general;
         if !self.specialisation_pays() {
-            return Arc::clone(general);
+            return self.hal();
         }
         // Held while compiling: a second launch with the same size waits instead of compiling too.
         let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +99,8 @@ impl Pipeline {
                 pipeline
             }
         };
-        found.unwrap_or_else(|| Arc::clone(general))
+        drop(known);
+        found.map_or_else(|| self.hal(), Ok)
     }
 
     /// A known size tells which lanes lie side by side in memory, how many SIMD-groups there are, and which
@@ -107,7 +122,7 @@ impl Pipeline {
 
     /// The kernel's reflection: arguments, limits, attributes.
     pub fn kernel(&self) -> &KernelInfo {
-        self.shared.general.kernel()
+        &self.shared.description
     }
 
     /// The kernel's name.
@@ -131,8 +146,15 @@ impl Pipeline {
     }
 
     /// The pipeline below, for any threadgroup size.
-    pub fn hal(&self) -> &Arc<dyn HalPipeline> {
-        &self.shared.general
+    /// It is compiled when first asked for, because launches have code for their own size.
+    pub fn hal(&self) -> Result<Arc<dyn HalPipeline>, Error> {
+        if let Some(general) = self.shared.general.get() {
+            return Ok(Arc::clone(general));
+        }
+        let Specialiser { compiled, device, constants } = &self.shared.specialiser;
+        let artifact = compiled.artifact(self.name(), constants, None, false)?;
+        let general = device.hal().pipeline(&artifact, self.name())?;
+        Ok(Arc::clone(self.shared.general.get_or_init(|| general)))
     }
 
     /// The buffer arguments in the order of their Metal indices, disabled ones left out.

@@ -260,6 +260,29 @@ impl Library {
         Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
     }
 
+    /// What a kernel's artifact for this processor tells of it, and every error that its source can cause,
+    /// without LLVM's work. Where there is no LLVM, the interpreter's.
+    pub fn describe(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<KernelInfo, CompileError> {
+        self.check_name(kernel)?;
+        let shared = &self.state.shared;
+        let description = match shared.llvm_disabled() {
+            Some(error) => Err(CompileError::NoLlvm(error)),
+            None => self.described(kernel, specialisation),
+        };
+        let artifact = match description {
+            Err(CompileError::NoLlvm(_)) => self.artifact(kernel, specialisation, Target::Cpu)?,
+            other => other?,
+        };
+        artifact.kernel(kernel).cloned().ok_or_else(|| CompileError::Internal {
+            stage: "cache",
+            message: format!("the description of kernel `{kernel}` is of another"),
+        })
+    }
+
     /// A kernel's artifact: from memory, from disk, or compiled now.
     pub fn artifact(
         &self,
@@ -392,6 +415,47 @@ impl Library {
         )
     }
 
+    /// A description is kept like an artifact, without code.
+    fn described(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<Arc<Artifact>, CompileError> {
+        let shared = &self.state.shared;
+        let target = format!("description for {}", shared.machine_fingerprint());
+        let key = self.key(kernel, specialisation, &target);
+        let make = || {
+            if let Some(artifact) = self.from_disk(kernel, &key) {
+                return Ok(Arc::new(artifact));
+            }
+            let llvm = Compiler::llvm()?;
+            let (module, constants) = self.prepared(kernel, specialisation)?;
+            let info = big_stack::run("code generator", || {
+                let found = kernel_of(&module, kernel)?;
+                let info = reflection::reflect(&module, found, constants);
+                machine_code::describe(&module, found, info, specialisation)
+            })?;
+            // Only now is it certain what was parsed.
+            let key = self.key(kernel, specialisation, &target);
+            let artifact = Artifact {
+                target: machine_code::target_of(&llvm),
+                code: ArtifactCode::Object(Arc::from(Vec::new())),
+                kernels: vec![info],
+                fault_sites: Vec::new(),
+                fingerprint: key.to_string(),
+            };
+            self.keep(&key, &artifact);
+            Ok(Arc::new(artifact))
+        };
+        shared.artifacts.get_or_make(key, |_| true, make)
+    }
+
+    fn keep(&self, key: &Key, artifact: &Artifact) {
+        if let (Some(disk), Ok(bytes)) = (&self.state.shared.disk, encoding::encode(artifact)) {
+            disk.write(Kind::Object, key, &bytes);
+        }
+    }
+
     fn from_disk(&self, kernel: &str, key: &Key) -> Option<Artifact> {
         let disk = self.state.shared.disk.as_ref()?;
         let bytes = disk.read(Kind::Object, key)?;
@@ -414,9 +478,7 @@ impl Library {
             let info = reflection::reflect(&module, found, constants);
             machine_code::compile(&llvm, &module, found, info, specialisation, key.to_string())
         })?;
-        if let (Some(disk), Ok(bytes)) = (&shared.disk, encoding::encode(&artifact)) {
-            disk.write(Kind::Object, &key, &bytes);
-        }
+        self.keep(&key, &artifact);
         Ok(artifact)
     }
 }

@@ -81,6 +81,39 @@ pub(crate) fn compile(
 ) -> Result<Artifact, CompileError> {
     let code = generate(module, kernel, specialisation, false)?;
     let object = through_llvm(llvm, &code, &CompileOptions::default())?;
+    complete(&mut info, &code, specialisation);
+    Ok(Artifact {
+        target: target_of(llvm),
+        code: ArtifactCode::Object(Arc::from(object)),
+        kernels: vec![info],
+        fault_sites: code.fault_sites.iter().map(|site| fault_site(module, kernel, site)).collect(),
+        fingerprint,
+    })
+}
+
+/// This processor.
+pub(crate) fn target_of(llvm: &Llvm) -> ArtifactTarget {
+    let target = llvm.host_target();
+    ArtifactTarget::Cpu {
+        triple: target.architecture.triple().to_owned(),
+        cpu: target.cpu.clone(),
+        features: target.features.clone(),
+    }
+}
+
+/// What [`compile`] would tell of the kernel. Only LLVM is not asked, which refuses nothing that is right.
+pub(crate) fn describe(
+    module: &Module,
+    kernel: &Kernel,
+    mut info: KernelInfo,
+    specialisation: &Specialisation,
+) -> Result<KernelInfo, CompileError> {
+    complete(&mut info, &generate(module, kernel, specialisation, false)?, specialisation);
+    Ok(info)
+}
+
+/// Adds what the code generator decided.
+fn complete(info: &mut KernelInfo, code: &CpuCode, specialisation: &Specialisation) {
     info.symbol = code.symbol.clone();
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
     info.scratch_bytes = code.scratch_bytes;
@@ -88,18 +121,6 @@ pub(crate) fn compile(
     info.specialised_group = specialisation.group_size;
     info.whole_threadgroups_only =
         specialisation.whole_threadgroups_only && specialisation.group_size.is_some();
-    let target = llvm.host_target();
-    Ok(Artifact {
-        target: ArtifactTarget::Cpu {
-            triple: target.architecture.triple().to_owned(),
-            cpu: target.cpu.clone(),
-            features: target.features.clone(),
-        },
-        code: ArtifactCode::Object(Arc::from(object)),
-        kernels: vec![info],
-        fault_sites: code.fault_sites.iter().map(|site| fault_site(module, kernel, site)).collect(),
-        fingerprint,
-    })
 }
 
 fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultSite {
