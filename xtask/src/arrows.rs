@@ -39,7 +39,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-ops", &["anymetal-runtime", "anymetal-compiler", "anymetal-hal"]),
     ("anymetal-macros", &[]),
     ("anymetal", ANY),
-    ("anymetal-cli", &["anymetal", "anymetal-compiler"]),
+    // Compares itself with others; knows nothing of ours.
+    ("anymetal-bench-peers", &[]),
+    ("anymetal-cli", &["anymetal", "anymetal-compiler", "anymetal-bench-peers"]),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
     ("xtask", &[]),

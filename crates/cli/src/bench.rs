@@ -2,8 +2,13 @@
 //!
 //! For each workload the contenders take turns (ours with checks, ours without, a plain Rust loop on
 //! one core, rayon on all), so that a noisy moment hits all of them; medians are compared. Nothing is
-//! reported that was not measured here.
+//! reported that was not measured here. With `--against` the contenders are others' compilers: see
+//! [`against`].
 
+mod against;
+mod processor_time;
+
+use crate::failure::Failure;
 use crate::limits::{self, Limits};
 use crate::workload::{self, Bound, Prepared, Scale, Workload};
 use anymetal::{CheckMode, CompileOptions, Device, Error, Queue};
@@ -24,6 +29,9 @@ pub(crate) struct BenchArgs {
     /// Rounds in which the contenders take turns
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..1000))]
     rounds: u32,
+    /// Compare with other runtimes instead, on the same algorithms
+    #[arg(long, value_enum)]
+    against: Option<against::Peers>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -72,17 +80,18 @@ struct Report {
 }
 
 /// Runs the benchmark.
-pub(crate) fn run(args: &BenchArgs) -> Result<bool, Error> {
+pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
     let device = match &args.device {
         Some(name) => Device::by_name(name)?,
         None => Device::system_default()?,
     };
+    if let Some(against::Peers::Opencl) = args.against {
+        return against::run(&args.suite, &device, args.rounds, args.json);
+    }
     let queue = device.queue()?;
-    let chosen =
-        |name: &str| matches!(args.suite.as_str(), "all" | "kernels") || name.contains(args.suite.as_str());
     let limits = limits::measure();
     let mut workloads = Vec::new();
-    for workload in workload::all().iter().filter(|workload| chosen(workload.name)) {
+    for workload in workload::all().iter().filter(|workload| chosen(&args.suite, workload.name)) {
         if !args.json {
             eprintln!("{} …", workload.name);
         }
@@ -93,12 +102,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Error> {
         _ => None,
     };
     if workloads.is_empty() && dispatch.is_none() {
-        let names: Vec<_> = workload::all().iter().map(|workload| workload.name).collect();
-        eprintln!(
-            "no suite or workload is called `{}`; there are: all, kernels, dispatch, {}",
-            args.suite,
-            names.join(", ")
-        );
+        unknown_suite(&args.suite);
         return Ok(false);
     }
     let right = workloads.iter().all(|workload| workload.verified);
@@ -112,6 +116,17 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Error> {
     };
     print(&report, args.json);
     Ok(right)
+}
+
+/// Whether the suite that was asked for takes in a workload.
+fn chosen(suite: &str, name: &str) -> bool {
+    matches!(suite, "all" | "kernels") || name.contains(suite)
+}
+
+fn unknown_suite(suite: &str) {
+    let names: Vec<_> = workload::all().iter().map(|workload| workload.name).collect();
+    let names = names.join(", ");
+    eprintln!("no suite or workload is called `{suite}`; there are: all, kernels, dispatch, {names}");
 }
 
 fn options(workload: &Workload, check_mode: CheckMode) -> CompileOptions {
@@ -143,11 +158,11 @@ fn measure(
         times[1].push(timed(|| unchecked.run(queue))?);
         times[2].push(timed(|| {
             checked.plain();
-            Ok(())
+            Ok::<_, Error>(())
         })?);
         times[3].push(timed(|| {
             checked.parallel();
-            Ok(())
+            Ok::<_, Error>(())
         })?);
     }
     let [ours, off, plain, rayon] = times.map(median);
@@ -175,7 +190,7 @@ fn measure(
     })
 }
 
-fn timed(run: impl FnOnce() -> Result<(), Error>) -> Result<Duration, Error> {
+fn timed<E>(run: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
     let start = Instant::now();
     run()?;
     Ok(start.elapsed())
@@ -206,22 +221,34 @@ fn dispatch(device: &Device, queue: &Queue) -> Result<Dispatch, Error> {
             for _ in 0..BATCH {
                 queue.launch(&pipeline).threads(256usize).group_size(256usize).submit()?.wait()?;
             }
-            Ok(())
+            Ok::<_, Error>(())
         })?);
     }
     let each = |times| median(times).as_nanos() as f64 / f64::from(BATCH);
     Ok(Dispatch { batched_ns: each(batched), round_trip_ns: each(round_trip) })
 }
 
+fn print_json(report: &impl Serialize) {
+    match serde_json::to_string_pretty(report) {
+        Ok(text) => println!("{text}"),
+        Err(error) => eprintln!("the report cannot be written as JSON: {error}"),
+    }
+}
+
+/// How busy the machine is: figures taken on a loaded one say less.
+fn load_average() -> String {
+    match std::fs::read_to_string("/proc/loadavg") {
+        Ok(text) => format!("load average {}", text.split(' ').next().unwrap_or_default()),
+        Err(_) => "load average not known".to_owned(),
+    }
+}
+
 fn print(report: &Report, json: bool) {
     if json {
-        match serde_json::to_string_pretty(report) {
-            Ok(text) => println!("{text}"),
-            Err(error) => eprintln!("the report cannot be written as JSON: {error}"),
-        }
+        print_json(report);
         return;
     }
-    println!("{}", report.device);
+    println!("{}; {}", report.device, load_average());
     println!(
         "Limits measured now: multiply-add {:.0} GFLOP/s, copy {:.1} GB/s, read {:.1} GB/s",
         report.multiply_add_gflops, report.copy_gbps, report.read_gbps

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<bool, Error> {
         None => Device::system_default()?,
     };
     let queue = device.queue()?;
-    let workloads = workload::all();
+    let workloads = workload::tour();
     let bar = progress(workloads.len() as u64 + 1);
     bar.set_message("measuring the machine");
     let limits = limits::measure();

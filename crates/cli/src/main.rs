@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         Command::Devices(args) => devices::devices(&args),
         Command::Run(args) => run::run(&args),
         Command::Compile(args) => compile::compile(&args),
-        Command::Demo(args) => verified(demo::run(&args)),
+        Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),
         Command::Bench(args) => verified(bench::run(&args)),
     };
     match outcome {
@@ -70,10 +70,6 @@ fn main() -> ExitCode {
 }
 
 /// Wrong results were printed; the exit code says so too.
-fn verified(outcome: Result<bool, anymetal::Error>) -> Result<(), failure::Failure> {
-    match outcome {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(failure::Failure::Told(4)),
-        Err(error) => Err(failure::Failure::Refused(error)),
-    }
+fn verified(outcome: Result<bool, failure::Failure>) -> Result<(), failure::Failure> {
+    if outcome? { Ok(()) } else { Err(failure::Failure::Told(4)) }
 }

@@ -6,18 +6,25 @@
 //! algorithm needs, not those an implementation happens to spend.
 //! Start with [`all`].
 
+mod attention;
+mod black_scholes;
+mod copy;
 mod histogram;
+mod layer_norm;
 mod mandelbrot;
 mod matmul;
 mod nbody;
+mod q4_0;
 mod reduce;
 mod saxpy;
 mod scan;
 mod softmax;
 mod sort;
 mod stencil;
+mod transpose;
 
 use anymetal::{Device, Error, Library, Queue};
+use anymetal_bench_peers::opencl::Job;
 
 /// What a run of the workload needs at least.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +80,18 @@ pub(crate) trait Prepared {
     /// Dispatches once and waits.
     fn run(&self, queue: &Queue) -> Result<(), Error>;
     /// Checks the results of the last [`Prepared::run`] since [`Prepared::reset`].
-    fn verify(&self) -> Result<Verdict, Error>;
+    fn verify(&self) -> Result<Verdict, Error> {
+        Ok(self.check(&self.results()?))
+    }
+    /// The bytes of the results.
+    fn results(&self) -> Result<Vec<u8>, Error>;
+    /// Compares the bytes of results, ours or a peer's, with the reference. They are those of a single run
+    /// on fresh inputs.
+    fn check(&self, results: &[u8]) -> Verdict;
+    /// The same algorithm in OpenCL C on the same inputs, where it can be written.
+    fn job(&self) -> Option<Job<'_>> {
+        None
+    }
     /// Puts inputs that a run changes back to their start.
     fn reset(&self) -> Result<(), Error> {
         Ok(())
@@ -106,8 +124,8 @@ pub(crate) struct Workload {
     pub(crate) prepare: fn(&Device, &Library, Scale) -> Result<Box<dyn Prepared>, Error>,
 }
 
-/// All workloads, in the order of the report.
-pub(crate) fn all() -> Vec<Workload> {
+/// The ten workloads of the tour, in the order of its report.
+pub(crate) fn tour() -> Vec<Workload> {
     vec![
         saxpy::WORKLOAD,
         stencil::WORKLOAD,
@@ -116,10 +134,45 @@ pub(crate) fn all() -> Vec<Workload> {
         scan::WORKLOAD,
         histogram::WORKLOAD,
         sort::WORKLOAD,
-        matmul::WORKLOAD,
+        matmul::TILES_16,
         nbody::WORKLOAD,
         mandelbrot::WORKLOAD,
     ]
+}
+
+/// All workloads, in the order of the benchmark.
+pub(crate) fn all() -> Vec<Workload> {
+    vec![
+        saxpy::WORKLOAD,
+        copy::GRID,
+        copy::FLAT,
+        transpose::WORKLOAD,
+        stencil::WORKLOAD,
+        reduce::WORKLOAD,
+        scan::WORKLOAD,
+        softmax::WORKLOAD,
+        layer_norm::WORKLOAD,
+        matmul::TILES_16,
+        matmul::TILES_64,
+        matmul::FRAGMENTS,
+        nbody::WORKLOAD,
+        mandelbrot::WORKLOAD,
+        black_scholes::WORKLOAD,
+        histogram::WORKLOAD,
+        sort::WORKLOAD,
+        q4_0::WORKLOAD,
+        attention::WORKLOAD,
+    ]
+}
+
+/// The bytes of results, as [`Prepared::check`] takes them.
+fn bytes<T: bytemuck::NoUninit>(results: &[T]) -> Vec<u8> {
+    bytemuck::cast_slice(results).to_vec()
+}
+
+/// The values in the bytes of results.
+fn values<T: bytemuck::AnyBitPattern>(results: &[u8]) -> Vec<T> {
+    results.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
 /// A small generator of reproducible inputs (SplitMix64), independent of the kernels' own.

@@ -1,7 +1,8 @@
 //! Counting bytes with atomics in threadgroup memory.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, exact};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -59,8 +60,30 @@ impl Prepared for Histogram {
         self.target.write(&[0; 256])
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
-        Ok(exact(&self.target.read()?, &count(&self.values)))
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.target.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
+        exact(&values(results), &count(&self.values))
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        Some(Job {
+            forms: vec![include_str!("../demo/kernels/histogram.cl")],
+            buffers: vec![Contents::Bytes(&self.values), Contents::Zeroed(4 * 256)],
+            steps: vec![Step {
+                kernel: "histogram",
+                arguments: vec![
+                    Argument::Buffer(0),
+                    Argument::Buffer(1),
+                    Argument::U32(self.values.len() as u32),
+                ],
+                global: [64 * 256, 1, 1],
+                local: Some([256, 1, 1]),
+            }],
+            result: 1,
+        })
     }
 
     fn work(&self) -> Work {

@@ -1,7 +1,8 @@
 //! The Mandelbrot set: divergent loops.
 
-use super::{Bound, Picture, Prepared, Scale, Verdict, Work, Workload};
+use super::{Bound, Job, Picture, Prepared, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -59,10 +60,14 @@ impl Prepared for Mandelbrot {
         Ok(())
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.counts.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
         // Chaos near the boundary turns a rounding difference into another count: in fast math a few
         // points may differ, as they do on GPUs; inside and outside none may.
-        let got = self.counts.read()?;
+        let got: Vec<u32> = values(results);
         let differ = got.iter().zip(&self.scratch).filter(|(a, b)| a != b).count();
         let share = differ as f64 / got.len() as f64;
         let inside = |counts: &[u32]| counts.iter().filter(|&&count| count == LIMIT).count() as f64;
@@ -70,7 +75,27 @@ impl Prepared for Mandelbrot {
         let correct = share < 0.02 && (area - 1.0).abs() < 1e-3;
         let detail =
             format!("{:.2} % of points differ (boundary), area {area:.5} of the reference's", share * 100.0);
-        Ok(Verdict { correct, detail })
+        Verdict { correct, detail }
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let side = self.side;
+        Some(Job {
+            forms: vec![include_str!("../demo/kernels/mandelbrot.cl")],
+            buffers: vec![Contents::Zeroed(4 * side * side)],
+            steps: vec![Step {
+                kernel: "mandelbrot",
+                arguments: vec![
+                    Argument::Buffer(0),
+                    Argument::U32x2([side as u32; 2]),
+                    Argument::F32x4(self.window),
+                    Argument::U32(LIMIT),
+                ],
+                global: [side, side, 1],
+                local: None,
+            }],
+            result: 0,
+        })
     }
 
     fn work(&self) -> Work {

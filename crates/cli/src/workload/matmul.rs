@@ -1,20 +1,65 @@
-//! Matrix multiplication by 16×16 tiles.
+//! Matrix multiplication by 16×16 tiles, by 64×64 tiles with registers, and with SIMD-group matrices.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, compare};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use multiversion::multiversion;
-use rayon::prelude::*;
+use anymetal_bench_peers::matrix::{Threads, multiply};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 
-pub(super) const WORKLOAD: Workload = Workload {
+pub(super) const TILES_16: Workload = Workload {
     name: "matmul 16×16",
     bound: Bound::Compute,
     source: include_str!("../demo/kernels/matmul.metal"),
     kernels: &["matmul"],
-    prepare,
+    prepare: |device, library, scale| {
+        let forms = &[include_str!("../demo/kernels/matmul.cl")];
+        let peer = Some(Peer { forms, kernel: "matmul", items: 1 });
+        prepare(device, library, scale, "matmul", Grid { tile: 16, group: (16, 16) }, peer)
+    },
 };
+
+pub(super) const TILES_64: Workload = Workload {
+    name: "matmul 64×64",
+    bound: Bound::Compute,
+    source: include_str!("../demo/kernels/matmul64.metal"),
+    kernels: &["matmul64"],
+    prepare: |device, library, scale| {
+        let forms = &[
+            include_str!("../demo/kernels/matmul64.cl"),
+            include_str!("../demo/kernels/matmul64_by_component.cl"),
+        ];
+        let peer = Some(Peer { forms, kernel: "matmul64", items: 4 });
+        prepare(device, library, scale, "matmul64", Grid { tile: 64, group: (16, 16) }, peer)
+    },
+};
+
+/// No OpenCL peer: the language has no such matrices on CPUs. Its peer is the `gemm` crate.
+pub(super) const FRAGMENTS: Workload = Workload {
+    name: "GEMM simdgroup_matrix",
+    bound: Bound::Compute,
+    source: include_str!("../demo/kernels/gemm.metal"),
+    kernels: &["gemm"],
+    prepare: |device, library, scale| {
+        prepare(device, library, scale, "gemm", Grid { tile: 64, group: (128, 1) }, None)
+    },
+};
+
+/// The side of the square that a threadgroup computes, and its threads.
+struct Grid {
+    tile: usize,
+    group: (usize, usize),
+}
+
+/// The same in OpenCL C, and how many columns and rows each work-item computes.
+struct Peer {
+    forms: &'static [&'static str],
+    kernel: &'static str,
+    items: usize,
+}
 
 struct Matmul {
     pipeline: Pipeline,
+    grid: Grid,
+    peer: Option<Peer>,
     n: usize,
     a: Vec<f32>,
     b: Vec<f32>,
@@ -22,51 +67,70 @@ struct Matmul {
     buffers: [Buffer<f32>; 3],
 }
 
-fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
+fn prepare(
+    device: &Device,
+    library: &Library,
+    scale: Scale,
+    kernel: &str,
+    grid: Grid,
+    peer: Option<Peer>,
+) -> Result<Box<dyn Prepared>, Error> {
     let n = if scale == Scale::Bench { 1024 } else { 768 };
     let mut rng = Rng::new(8);
     let (a, b) = (rng.floats(n * n), rng.floats(n * n));
     Ok(Box::new(Matmul {
-        pipeline: library.pipeline("matmul")?,
+        pipeline: library.pipeline(kernel)?,
         buffers: [device.buffer(&a)?, device.buffer(&b)?, device.buffer_zeroed(n * n)?],
         scratch: vec![0.0; n * n],
+        grid,
+        peer,
         n,
         a,
         b,
     }))
 }
 
-/// Rows of the product in the order i, k, j, which vectorises without tiling.
-#[multiversion(targets = "simd")]
-fn rows(a: &[f32], b: &[f32], n: usize, out: &mut [f32]) {
-    for (a, out) in a.chunks(n).zip(out.chunks_mut(n)) {
-        out.fill(0.0);
-        for (&a, b) in a.iter().zip(b.chunks(n)) {
-            for (out, &b) in out.iter_mut().zip(b) {
-                *out = a.mul_add(b, *out);
-            }
-        }
-    }
-}
-
 impl Prepared for Matmul {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
         let [a, b, c] = &self.buffers;
+        let groups = self.n / self.grid.tile;
         let launch = queue.launch(&self.pipeline).arg(a).arg(b).arg(c).arg(self.n as u32);
-        launch.threads((self.n, self.n)).group_size((16usize, 16usize)).submit()?.wait()?;
+        launch.groups((groups, groups)).group_size(self.grid.group).submit()?.wait()?;
         Ok(())
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.buffers[2].read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
         // Every 37th element, in double precision.
         let n = self.n;
-        let got = self.buffers[2].read()?;
+        let got: Vec<f32> = values(results);
         let picks: Vec<usize> = (0..n * n).step_by(37).collect();
         let got: Vec<f32> = picks.iter().map(|&at| got[at]).collect();
         let dot = |at: usize| {
             (0..n).map(|k| f64::from(self.a[at / n * n + k]) * f64::from(self.b[k * n + at % n])).sum()
         };
-        Ok(compare(&got, picks.iter().map(|&at| dot(at)), 1.0, 1e-5))
+        compare(&got, picks.iter().map(|&at| dot(at)), 1.0, 1e-5)
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let peer = self.peer.as_ref()?;
+        let inputs = [&self.a, &self.b].map(|matrix| Contents::Bytes(bytemuck::cast_slice(matrix)));
+        let [a, b, c] = [0, 1, 2].map(Argument::Buffer);
+        let (width, height) = self.grid.group;
+        Some(Job {
+            forms: peer.forms.to_vec(),
+            buffers: vec![inputs[0], inputs[1], Contents::Zeroed(4 * self.n * self.n)],
+            steps: vec![Step {
+                kernel: peer.kernel,
+                arguments: vec![a, b, c, Argument::U32(self.n as u32)],
+                global: [self.n / peer.items, self.n / peer.items, 1],
+                local: Some([width, height, 1]),
+            }],
+            result: 2,
+        })
     }
 
     fn work(&self) -> Work {
@@ -79,12 +143,10 @@ impl Prepared for Matmul {
     }
 
     fn plain(&mut self) {
-        rows(&self.a, &self.b, self.n, &mut self.scratch);
+        multiply([self.n; 3], &self.a, &self.b, &mut self.scratch, Threads::One);
     }
 
     fn parallel(&mut self) {
-        let (n, b) = (self.n, &self.b);
-        let parts = self.a.par_chunks(8 * n).zip(self.scratch.par_chunks_mut(8 * n));
-        parts.for_each(|(a, out)| rows(a, b, n, out));
+        multiply([self.n; 3], &self.a, &self.b, &mut self.scratch, Threads::All);
     }
 }

@@ -1,7 +1,8 @@
 //! Gravity between all pairs.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, compare};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -67,8 +68,12 @@ impl Prepared for NBody {
         Ok(())
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
-        let got = self.target.read()?;
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.target.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
+        let got: Vec<[f32; 4]> = values(results);
         let picks: Vec<usize> = (0..self.bodies.len()).step_by(61).collect();
         let flat: Vec<f32> = picks.iter().flat_map(|&i| got[i][..3].to_vec()).collect();
         let expected = picks.iter().flat_map(|&i| {
@@ -83,7 +88,22 @@ impl Prepared for NBody {
             }
             sum
         });
-        Ok(compare(&flat, expected, 10.0, 1e-4))
+        compare(&flat, expected, 10.0, 1e-4)
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let n = self.bodies.len();
+        Some(Job {
+            forms: vec![include_str!("../demo/kernels/nbody.cl")],
+            buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.bodies)), Contents::Zeroed(16 * n)],
+            steps: vec![Step {
+                kernel: "nbody",
+                arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32(n as u32)],
+                global: [n, 1, 1],
+                local: None,
+            }],
+            result: 1,
+        })
     }
 
     fn work(&self) -> Work {

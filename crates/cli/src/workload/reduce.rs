@@ -1,7 +1,8 @@
 //! A sum by trees in threadgroup memory.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -57,11 +58,33 @@ impl Prepared for Reduce {
         Ok(())
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
-        let got: f64 = self.partial.read()?.iter().map(|&v| f64::from(v)).sum();
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.partial.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
+        let got: f64 = values::<f32>(results).iter().map(|&v| f64::from(v)).sum();
         let expected: f64 = self.values.iter().map(|&v| f64::from(v)).sum();
         let error = (got - expected).abs() / expected;
-        Ok(Verdict { correct: error < 1e-6, detail: format!("relative error {error:.1e}, allowed 1e-6") })
+        Verdict { correct: error < 1e-6, detail: format!("relative error {error:.1e}, allowed 1e-6") }
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let n = self.values.len();
+        Some(Job {
+            forms: vec![include_str!("../demo/kernels/reduce.cl")],
+            buffers: vec![
+                Contents::Bytes(bytemuck::cast_slice(&self.values)),
+                Contents::Zeroed(4 * n.div_ceil(GROUP)),
+            ],
+            steps: vec![Step {
+                kernel: "reduce",
+                arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32(n as u32)],
+                global: [n, 1, 1],
+                local: Some([GROUP, 1, 1]),
+            }],
+            result: 1,
+        })
     }
 
     fn work(&self) -> Work {

@@ -1,7 +1,8 @@
 //! `y = a·x + y`: pure bandwidth.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, compare};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -59,9 +60,36 @@ impl Prepared for Saxpy {
         self.device_y.write(&self.y)
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.device_y.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
         let expected = self.x.iter().zip(&self.y).map(|(&x, &y)| f64::from(x) * f64::from(A) + f64::from(y));
-        Ok(compare(&self.device_y.read()?, expected, 1e-3, 1e-6))
+        compare(&values(results), expected, 1e-3, 1e-6)
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let n = self.x.len();
+        Some(Job {
+            forms: vec![include_str!("../demo/kernels/saxpy.cl")],
+            buffers: vec![
+                Contents::Bytes(bytemuck::cast_slice(&self.x)),
+                Contents::Bytes(bytemuck::cast_slice(&self.y)),
+            ],
+            steps: vec![Step {
+                kernel: "saxpy",
+                arguments: vec![
+                    Argument::Buffer(0),
+                    Argument::Buffer(1),
+                    Argument::F32(A),
+                    Argument::U32(n as u32),
+                ],
+                global: [n, 1, 1],
+                local: None,
+            }],
+            result: 1,
+        })
     }
 
     fn work(&self) -> Work {

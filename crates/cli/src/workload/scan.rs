@@ -1,7 +1,8 @@
 //! Prefix sums in three steps, with SIMD-group scans.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, exact};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -53,20 +54,29 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 
 impl Prepared for Scan {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
+        let mut last = None;
         for level in &self.levels {
             let launch = queue.launch(&self.groups).arg(&level.source).arg(&level.target);
             let launch = launch.arg(&level.totals).arg(level.count as u32);
-            launch.threads(level.count.next_multiple_of(GROUP)).group_size(GROUP).submit()?.wait()?;
+            last = Some(launch.threads(level.count.next_multiple_of(GROUP)).group_size(GROUP).submit()?);
         }
         for pair in self.levels.windows(2).rev() {
             let launch = queue.launch(&self.add).arg(&pair[0].target).arg(&pair[1].target);
             let launch = launch.arg(pair[0].count as u32);
-            launch.threads(pair[0].count).group_size(GROUP).submit()?.wait()?;
+            last = Some(launch.threads(pair[0].count).group_size(GROUP).submit()?);
+        }
+        // A queue runs in order, so the last step's end is the scan's.
+        if let Some(last) = last {
+            last.wait()?;
         }
         Ok(())
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.levels[0].target.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
         let mut sum = 0u32;
         let expected: Vec<u32> = self
             .values
@@ -76,7 +86,37 @@ impl Prepared for Scan {
                 sum
             })
             .collect();
-        Ok(exact(&self.levels[0].target.read()?, &expected))
+        exact(&values(results), &expected)
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        // Buffer 0 is the source; level l has its sums in 1 + 2·l and its groups' totals in 2 + 2·l, which are
+        // the next level's source.
+        let mut buffers = vec![Contents::Bytes(bytemuck::cast_slice(&self.values))];
+        let mut steps = Vec::new();
+        for (at, level) in self.levels.iter().enumerate() {
+            let groups = level.count.div_ceil(GROUP);
+            buffers.extend([Contents::Zeroed(4 * level.count), Contents::Zeroed(4 * groups)]);
+            let which = [2 * at, 2 * at + 1, 2 * at + 2].map(Argument::Buffer);
+            steps.push(Step {
+                kernel: "scan_groups",
+                arguments: which.into_iter().chain([Argument::U32(level.count as u32)]).collect(),
+                global: [groups * GROUP, 1, 1],
+                local: Some([GROUP, 1, 1]),
+            });
+        }
+        for (at, level) in self.levels.iter().enumerate().rev().skip(1) {
+            let count = Argument::U32(level.count as u32);
+            steps.push(Step {
+                kernel: "scan_add",
+                arguments: vec![Argument::Buffer(2 * at + 1), Argument::Buffer(2 * at + 3), count],
+                global: [level.count.next_multiple_of(GROUP), 1, 1],
+                local: Some([GROUP, 1, 1]),
+            });
+        }
+        let source =
+            concat!(include_str!("../demo/kernels/collective.cl"), include_str!("../demo/kernels/scan.cl"));
+        Some(Job { forms: vec![source], buffers, steps, result: 1 })
     }
 
     fn work(&self) -> Work {

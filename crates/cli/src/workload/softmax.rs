@@ -1,7 +1,8 @@
 //! Softmax of rows, with SIMD-group reductions.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, compare};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -57,14 +58,39 @@ impl Prepared for Softmax {
         Ok(())
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.target.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
         let rows = self.values.chunks(COLUMNS).flat_map(|row| {
             let greatest = f64::from(row.iter().copied().fold(f32::MIN, f32::max));
             let exps: Vec<f64> = row.iter().map(|&v| (f64::from(v) - greatest).exp()).collect();
             let sum: f64 = exps.iter().sum();
             exps.into_iter().map(move |e| e / sum)
         });
-        Ok(compare(&self.target.read()?, rows, 1e-9, 1e-4))
+        compare(&values(results), rows, 1e-9, 1e-4)
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let rows = self.values.len() / COLUMNS;
+        Some(Job {
+            forms: vec![concat!(
+                include_str!("../demo/kernels/collective.cl"),
+                include_str!("../demo/kernels/softmax.cl")
+            )],
+            buffers: vec![
+                Contents::Bytes(bytemuck::cast_slice(&self.values)),
+                Contents::Zeroed(4 * self.values.len()),
+            ],
+            steps: vec![Step {
+                kernel: "softmax",
+                arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32(COLUMNS as u32)],
+                global: [rows * 256, 1, 1],
+                local: Some([256, 1, 1]),
+            }],
+            result: 1,
+        })
     }
 
     fn work(&self) -> Work {

@@ -1,7 +1,8 @@
 //! A bitonic sort, one dispatch a step.
 
-use super::{Bound, Prepared, Rng, Scale, Verdict, Work, Workload, exact};
+use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -28,6 +29,12 @@ fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn P
 }
 
 impl Sort {
+    /// Block and stride of each step, in order.
+    fn strides(&self) -> impl Iterator<Item = (u32, u32)> {
+        let levels = self.keys.len().ilog2();
+        (1..=levels).flat_map(|block| (0..block).rev().map(move |stride| (1 << block, 1 << stride)))
+    }
+
     fn steps(&self) -> f64 {
         let k = f64::from(self.keys.len().ilog2());
         k * (k + 1.0) / 2.0
@@ -36,18 +43,10 @@ impl Sort {
 
 impl Prepared for Sort {
     fn run(&self, queue: &Queue) -> Result<(), Error> {
-        let n = self.keys.len();
         let mut last = None;
-        let mut block = 2;
-        while block <= n {
-            let mut stride = block / 2;
-            while stride > 0 {
-                let launch =
-                    queue.launch(&self.pipeline).arg(&self.target).arg(block as u32).arg(stride as u32);
-                last = Some(launch.threads(n / 2).group_size(256usize).submit()?);
-                stride /= 2;
-            }
-            block *= 2;
+        for (block, stride) in self.strides() {
+            let launch = queue.launch(&self.pipeline).arg(&self.target).arg(block).arg(stride);
+            last = Some(launch.threads(self.keys.len() / 2).group_size(256usize).submit()?);
         }
         // A queue runs in order, so the last step's end is the sort's.
         if let Some(last) = last {
@@ -60,10 +59,29 @@ impl Prepared for Sort {
         self.target.write(&self.keys)
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.target.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
         let mut expected = self.keys.clone();
         expected.sort_unstable();
-        Ok(exact(&self.target.read()?, &expected))
+        exact(&values(results), &expected)
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let steps = self.strides().map(|(block, stride)| Step {
+            kernel: "bitonic_step",
+            arguments: vec![Argument::Buffer(0), Argument::U32(block), Argument::U32(stride)],
+            global: [self.keys.len() / 2, 1, 1],
+            local: None,
+        });
+        Some(Job {
+            forms: vec![include_str!("../demo/kernels/sort.cl")],
+            buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.keys))],
+            steps: steps.collect(),
+            result: 0,
+        })
     }
 
     fn work(&self) -> Work {

@@ -1,7 +1,8 @@
 //! A 5×5 blur of a picture that is drawn here.
 
-use super::{Bound, Picture, Prepared, Scale, Verdict, Work, Workload, compare};
+use super::{Bound, Job, Picture, Prepared, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
+use anymetal_bench_peers::opencl::{Argument, Contents, Step};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -88,7 +89,11 @@ impl Prepared for Stencil {
         Ok(())
     }
 
-    fn verify(&self) -> Result<Verdict, Error> {
+    fn results(&self) -> Result<Vec<u8>, Error> {
+        Ok(bytes(&self.target.read()?))
+    }
+
+    fn check(&self, results: &[u8]) -> Verdict {
         // The reference separates the kernel into rows and columns, in double precision.
         let side = self.side;
         let clamp = |at: usize, d: isize| (at as isize + d).clamp(0, side as isize - 1) as usize;
@@ -101,7 +106,25 @@ impl Prepared for Stencil {
             *value = along(&|d| f64::from(self.image[y * side + clamp(x, d)]));
         }
         let expected = (0..side * side).map(|at| along(&|d| rows[clamp(at / side, d) * side + at % side]));
-        Ok(compare(&self.target.read()?, expected, 1e-2, 1e-5))
+        compare(&values(results), expected, 1e-2, 1e-5)
+    }
+
+    fn job(&self) -> Option<Job<'_>> {
+        let side = self.side;
+        Some(Job {
+            forms: vec![include_str!("../demo/kernels/stencil.cl")],
+            buffers: vec![
+                Contents::Bytes(bytemuck::cast_slice(&self.image)),
+                Contents::Zeroed(4 * side * side),
+            ],
+            steps: vec![Step {
+                kernel: "blur",
+                arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32x2([side as u32; 2])],
+                global: [side, side, 1],
+                local: None,
+            }],
+            result: 1,
+        })
     }
 
     fn work(&self) -> Work {

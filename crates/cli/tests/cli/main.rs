@@ -4,5 +4,6 @@ mod cache;
 mod compile;
 mod files;
 mod hostile;
+mod peers;
 mod run;
 mod support;

@@ -1,0 +1,63 @@
+//! A benchmark as data: text, buffers, launches.
+
+/// What to compile, fill in and launch. The text is trusted: see the module above.
+#[derive(Clone, Debug)]
+pub struct Job<'a> {
+    /// OpenCL C, in as many forms as it takes to show each runtime at its best.
+    pub forms: Vec<&'static str>,
+    /// First contents of the buffers.
+    pub buffers: Vec<Contents<'a>>,
+    /// The launches of one run, in order.
+    pub steps: Vec<Step>,
+    /// The buffer that holds the result.
+    pub result: usize,
+}
+
+/// What a buffer holds at first.
+#[derive(Clone, Copy, Debug)]
+pub enum Contents<'a> {
+    /// These bytes.
+    Bytes(&'a [u8]),
+    /// This many zeros.
+    Zeroed(usize),
+}
+
+impl Contents<'_> {
+    /// The size in bytes.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Contents::Bytes(bytes) => bytes.len(),
+            Contents::Zeroed(len) => *len,
+        }
+    }
+}
+
+/// One launch.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// Its arguments, in order.
+    pub arguments: Vec<Argument>,
+    /// Work-items in each dimension.
+    pub global: [usize; 3],
+    /// The work-group; without one the runtime chooses.
+    pub local: Option<[usize; 3]>,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Argument {
+    /// The buffer with this index in [`Job::buffers`].
+    Buffer(usize),
+    /// A `uint`.
+    U32(u32),
+    /// A `float`.
+    F32(f32),
+    /// A `uint2`.
+    U32x2([u32; 2]),
+    /// A `uint4`.
+    U32x4([u32; 4]),
+    /// A `float4`.
+    F32x4([f32; 4]),
+}
