@@ -7,7 +7,7 @@
 //! - [`memory`] decides where buffers live, pools them, bounds them, and lists them.
 //! - [`stream`] runs work in order, with bounds, dependencies and a brake; [`submission`] is that work, from its
 //!   encoding to its one end; [`event`] orders it across streams, devices and the host; [`history`] tells what was
-//!   done.
+//!   done, [`profile`] how long it took.
 //!
 //! Rules that hold everywhere here: limits refuse with a typed error before anything has happened, never half
 //! way; time comes from an injected clock; nothing polls or sleeps in the background.
@@ -17,6 +17,7 @@ pub mod event;
 pub mod graph;
 pub mod history;
 pub mod memory;
+pub mod profile;
 pub mod stream;
 pub mod submission;
 mod sync;

@@ -8,6 +8,7 @@ use anymetal_hal::command::{Deadline, Timestamps};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::null::NullDevice;
+use anymetal_runtime::profile::{CountedWork, Profiler, TimeSource};
 use anymetal_runtime::stream::StreamOptions;
 use anymetal_runtime::stream::context::Context;
 use anymetal_runtime::submission::ExecError;
@@ -91,6 +92,23 @@ fn a_wait_that_is_never_met_ends_with_its_time_or_its_deadline() {
     let expected = DeviceError::DeadlineExceeded { kernel: None, after };
     assert_eq!(stuck.wait(), Err(ExecError::Device(expected)));
     assert!(clock.now() >= Duration::from_secs(6));
+}
+
+#[test]
+fn a_profile_runs_warm_up_and_rounds_and_counts_bytes() {
+    let device = cpu();
+    let stream = Context::new(Arc::clone(&device)).stream(StreamOptions::default()).unwrap();
+    let (buffer, mut runs) = (zeroed(device.as_ref(), 1 << 20), 0);
+    let work = CountedWork { bytes: 1 << 20, flop: 0 };
+    let profiler = Profiler { warm_up: 2, iterations: 5, work };
+    let profile = profiler.run(&stream, |command_buffer| {
+        runs += 1;
+        command_buffer.blit().fill(&buffer, 0..1 << 20, 1)?;
+        Ok(())
+    });
+    let profile = profile.unwrap();
+    assert_eq!((runs, profile.samples_ns().len(), profile.source()), (7, 5, TimeSource::Device));
+    assert!(profile.gflops().is_none() && profile.gigabytes_per_second().is_some_and(|rate| rate > 0.01));
 }
 
 #[test]

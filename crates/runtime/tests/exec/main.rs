@@ -9,3 +9,4 @@ mod history;
 mod limits;
 mod machine;
 mod order;
+mod soak;
