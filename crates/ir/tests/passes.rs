@@ -57,6 +57,10 @@ const PASSES: &[(&str, Pass)] = &[
         Ok(())
     }),
     ("inline", |module, _| passes::inline(module).map_err(|error| error.to_string())),
+    ("rejoin", |module, _| {
+        on_each_function(module, |_, function| passes::rejoin::rejoin(function));
+        Ok(())
+    }),
     ("optimise", |module, _| {
         passes::inline(module).map_err(|error| error.to_string())?;
         passes::optimise(module);

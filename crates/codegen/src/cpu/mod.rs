@@ -19,6 +19,9 @@ mod sized;
 mod storage;
 mod walk;
 
+use std::borrow::Cow;
+
+use anymetal_ir::passes::rejoin;
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -45,7 +48,7 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
             return Err(CodegenError::BadGroupSize { size });
         }
     }
-    let function = module.function(kernel.function);
+    let function = &rejoined(module.function(kernel.function));
     let general = Analysed::new(function, kernel)?;
     // Code for whole threadgroups of one size: what depends on the size folds.
     let sized = options.group_size.and_then(|size| sized::with_group_size(module, function, size));
@@ -80,6 +83,12 @@ impl<'a> Analysed<'a> {
         let Self { function, storage, liveness, group_level } = self;
         Facts { function, storage, liveness, group_level, geometry }
     }
+}
+
+/// The function in the form that regions need: threads part only where no barrier follows.
+fn rejoined(function: &Function) -> Cow<'_, Function> {
+    let mut rejoined = function.clone();
+    if rejoin::rejoin(&mut rejoined) { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }
 
 /// Each argument's position in the launch's table of its kind; `None` for disabled arguments.
