@@ -3,10 +3,11 @@
 mod all;
 mod reflect;
 
-use anymetal_compiler::{Emit, Library};
+use anymetal_compiler::{Emit, Library, Specialisation};
 use clap::{Args, ValueEnum};
 
 use crate::device_choice;
+use crate::extent::Extent;
 use crate::failure::{Failure, report_notes};
 use crate::output;
 use crate::source_file::SourceFile;
@@ -35,6 +36,9 @@ pub(crate) struct CompileArgs {
     /// The device to compile for; `interpreter` is accepted too
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
+    /// Compile for this threadgroup size alone, as `run` does (default: any)
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
+    group: Option<Extent>,
     /// Show a stage instead of compiling down to device code
     #[arg(long, value_enum, value_name = "STAGE")]
     emit: Option<Stage>,
@@ -56,6 +60,13 @@ enum Stage {
     Asm,
     /// NVIDIA's assembly; not available yet
     Ptx,
+}
+
+impl CompileArgs {
+    fn specialisation(&self) -> Specialisation {
+        let group_size = self.group.as_ref().map(Extent::to_array);
+        Specialisation { group_size, ..self.source.specialisation() }
+    }
 }
 
 /// Does it.
@@ -98,7 +109,7 @@ fn emit(args: &CompileArgs, library: &Library, kernels: &[String], stage: Stage)
         Stage::Asm => (Emit::Assembly, '#'),
         Stage::Ir | Stage::Reflect | Stage::Ptx => (Emit::Ir, ';'),
     };
-    let specialisation = args.source.specialisation();
+    let specialisation = args.specialisation();
     let mut texts = Vec::new();
     for kernel in kernels {
         let text = library.emit(kernel, &specialisation, emit)?;

@@ -11,6 +11,7 @@ mod constant;
 mod demo;
 mod device_choice;
 mod devices;
+mod extent;
 mod failure;
 mod limits;
 mod npy;

@@ -5,7 +5,6 @@
 
 mod arguments;
 mod contents;
-mod extent;
 mod results;
 mod spec;
 mod timing;
@@ -19,11 +18,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::device_choice::{self, Choice};
+use crate::extent::Extent;
 use crate::failure::{Failure, report_notes};
 use crate::output;
 use crate::source_file::SourceFile;
 use arguments::{Bound, bind};
-use extent::Extent;
 use results::{Print, Save};
 use spec::ArgumentSpec;
 use timing::Times;

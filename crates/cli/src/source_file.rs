@@ -30,6 +30,9 @@ pub(crate) struct SourceFile {
     /// What the compiler may do to float arithmetic
     #[arg(long, value_enum, default_value_t = Math::Fast)]
     math: Math,
+    /// Whether accesses out of bounds are caught; `off` is for measuring trusted kernels
+    #[arg(long, value_enum, default_value_t = Checks::Bounds)]
+    checks: Checks,
     /// Give a function constant its value, as in width=u32:640 or 0=bool:true
     #[arg(long, value_name = "ID|NAME=TYPE:VALUE", value_parser = Constant::parse)]
     constant: Vec<Constant>,
@@ -44,6 +47,15 @@ enum Math {
     Relaxed,
     /// As Metal's default: infinities and NaNs may be assumed away
     Fast,
+}
+
+/// `--checks`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Checks {
+    /// Out of bounds, loads give zero, stores are dropped, and the run ends with an error
+    Bounds,
+    /// An access out of bounds may crash this process
+    Off,
 }
 
 fn parse_definition(text: &str) -> Result<String, String> {
@@ -79,7 +91,8 @@ impl SourceFile {
     /// What the options say about compiling a kernel.
     pub(crate) fn specialisation(&self) -> Specialisation {
         let constants = self.constant.iter().map(|constant| (constant.key.clone(), constant.value)).collect();
-        Specialisation { constants, ..Specialisation::default() }
+        let checks = self.checks == Checks::Bounds;
+        Specialisation { constants, checks, ..Specialisation::default() }
     }
 }
 

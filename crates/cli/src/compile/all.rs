@@ -30,7 +30,7 @@ pub(crate) fn compile(
     kernels: &[String],
     target: Target,
 ) -> Result<(), Failure> {
-    let mut specialisation = args.source.specialisation();
+    let mut specialisation = args.specialisation();
     specialisation.ignore_unknown_constants = args.kernel.is_none();
     let bar = progress(kernels.len());
     let compile = |name: &String| {

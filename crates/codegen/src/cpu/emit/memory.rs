@@ -309,14 +309,14 @@ impl Emitter<'_, '_> {
         self.t.branch(join);
         self.t.label(slow);
         let careful = match plan {
-            Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
-                self.load_masked_runs(address, &bases, &shape, runs, item)
-            }
-            // Where a laned form does not hold the lanes may well be in bounds.
+            // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds.
             _ if shape.conditional => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.load_gather(address, item);
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
+            }
+            Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
+                self.load_masked_runs(address, &bases, &shape, runs, item)
             }
             _ => self.load_slowly(address, item),
         };
