@@ -80,7 +80,8 @@ impl Emitter<'_, '_> {
         let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
         let at = self.t.offset(&place.base, &start);
         let ty = lanes_type(item.memory_type());
-        let raw = self.t.value(format_args!("load {ty}, ptr {at}, align 1"));
+        let metadata = self.metadata(place);
+        let raw = self.t.value(format_args!("load {ty}, ptr {at}, align 1{metadata}"));
         let whole = self.from_memory(Width::All, item, raw);
         let together_from = self.t.current();
         self.t.branch(join);
@@ -148,7 +149,8 @@ impl Emitter<'_, '_> {
         let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
         let at = self.t.offset(&address.place.base, &start);
         let ty = lanes_type(item.memory_type());
-        self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1"));
+        let metadata = self.store_metadata(&address.place);
+        self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}"));
         self.t.branch(join);
         self.t.label(apart);
         Some(join)
