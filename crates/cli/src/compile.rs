@@ -2,6 +2,7 @@
 
 mod all;
 mod reflect;
+mod stand_in;
 
 use anymetal_compiler::{Emit, Library, Specialisation};
 use clap::{Args, ValueEnum};
@@ -11,6 +12,7 @@ use crate::extent::Extent;
 use crate::failure::{Failure, report_notes};
 use crate::output;
 use crate::source_file::SourceFile;
+use stand_in::StandIns;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,6 +24,7 @@ Examples:
 ///
 /// Without --emit the code is compiled, kept in the cache, and otherwise thrown away. --all takes every entry
 /// point, several at once, and ends with the line `N compiled, M failed`; the exit code is 1 if one failed.
+/// Function constants without a value get one that switches code on (true, 2), and a note says so.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompileArgs {
@@ -110,9 +113,10 @@ fn emit(args: &CompileArgs, library: &Library, kernels: &[String], stage: Stage)
         Stage::Ir | Stage::Reflect | Stage::Ptx => (Emit::Ir, ';'),
     };
     let specialisation = args.specialisation();
+    let stand_ins = StandIns::default();
     let mut texts = Vec::new();
     for kernel in kernels {
-        let text = library.emit(kernel, &specialisation, emit)?;
+        let text = stand_ins.fill(&specialisation, |given| library.emit(kernel, given, emit))?;
         if args.json {
             texts.push(serde_json::json!({ "name": kernel, "text": text }));
             continue;
@@ -122,5 +126,6 @@ fn emit(args: &CompileArgs, library: &Library, kernels: &[String], stage: Stage)
         }
         output::write(&text)?;
     }
+    stand_ins.report();
     if args.json { output::json(&serde_json::json!({ "kernels": texts })) } else { Ok(()) }
 }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::CompileArgs;
+use super::stand_in::StandIns;
 use crate::failure::{Failure, stderr_has_colour};
 use crate::output;
 
@@ -32,15 +33,19 @@ pub(crate) fn compile(
 ) -> Result<(), Failure> {
     let mut specialisation = args.specialisation();
     specialisation.ignore_unknown_constants = args.kernel.is_none();
+    let stand_ins = StandIns::default();
     let bar = progress(kernels.len());
     let compile = |name: &String| {
         let start = Instant::now();
-        let outcome = library.artifact(name, &specialisation, target).map(|artifact| code_bytes(&artifact));
+        let outcome = stand_ins
+            .fill(&specialisation, |given| library.artifact(name, given, target))
+            .map(|artifact| code_bytes(&artifact));
         bar.inc(1);
         Compiled { name: name.clone(), time: start.elapsed(), outcome }
     };
     let compiled: Vec<Compiled> = kernels.par_iter().map(compile).collect();
     bar.finish_and_clear();
+    stand_ins.report();
     let failures: Vec<(&str, &CompileError)> = compiled
         .iter()
         .filter_map(|kernel| Some((kernel.name.as_str(), kernel.outcome.as_ref().err()?)))

@@ -21,6 +21,39 @@ fn all_kernels_are_compiled_and_counted() {
 }
 
 #[test]
+fn function_constants_get_stand_ins_when_compiling_and_a_note_says_so() {
+    let bench = Bench::new();
+    bench.write(
+        "constants.metal",
+        "constant int width [[function_constant(3)]];\nconstant bool twice [[function_constant(0)]];\n\
+         kernel void k(device int* o [[buffer(0)]]) { o[0] = twice ? width * 3 : 0; }\n",
+    );
+    for arguments in [&["--all"][..], &["-k", "k"], &["-k", "k", "--emit", "ir"]] {
+        let arguments = [&["compile", "constants.metal"], arguments].concat();
+        bench
+            .run(&arguments)
+            .expect(0)
+            .says(&["`bool twice` (index 0), `int width` (index 3)", "--constant"]);
+    }
+    let given =
+        ["compile", "constants.metal", "--all", "--constant", "width=i32:7", "--constant", "0=bool:true"];
+    assert_eq!(bench.run(&given).expect(0).stderr, "");
+    // A run needs the real values.
+    let run = ["run", "constants.metal", "-k", "k", "--threads", "1", "--arg", "0=zeros:i32:1"];
+    bench.run(&run).expect(1).says(&["needs values for its function constants"]);
+}
+
+#[test]
+fn code_is_shown_for_one_threadgroup_size_and_without_checks() {
+    let bench = Bench::new();
+    let base = ["compile", &source("saxpy.metal"), "-k", "saxpy", "--emit", "llvm"];
+    let shown = |extra: &[&str]| bench.run(&[&base[..], extra].concat()).expect(0).stdout;
+    let (any, fixed) = (shown(&[]), shown(&["--group", "64"]));
+    assert_ne!(any, fixed);
+    assert!(any.contains("am.note") && !shown(&["--checks", "off"]).contains("am.note"));
+}
+
+#[test]
 fn one_kernel_is_chosen_by_name() {
     let bench = Bench::new();
     bench.run(&["compile", &source("mixed.metal"), "-k", "right"]).expect(0);

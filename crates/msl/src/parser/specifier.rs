@@ -64,10 +64,14 @@ impl Parser<'_> {
     /// Takes one qualifier, if there is one.
     pub(super) fn qualifier(&mut self, quals: &mut Qualifiers) -> bool {
         if let Some(space) = self.address_space() {
-            if quals.space.is_some_and(|old| old != space) {
-                self.error("two-address-spaces", self.span(), "a type has one address space only");
+            // `thread` is where things are anyway: Metal lets it stand beside another space, which counts.
+            match quals.space {
+                Some(old) if space == AddressSpace::Thread && old != space => {}
+                Some(old) if old != space && old != AddressSpace::Thread => {
+                    self.error("two-address-spaces", self.span(), "a type has one address space only");
+                }
+                _ => quals.space = Some(space),
             }
-            quals.space = Some(space);
             self.advance();
             return true;
         }

@@ -450,7 +450,11 @@ impl<'a> Checker<'a> {
     }
 
     /// `template <> f<int>(…) { … }`, if these arguments have one.
-    fn function_specialisation(&mut self, id: FuncId, decl_id: FnDeclId) -> Option<Definition<'a>> {
+    pub(super) fn function_specialisation(
+        &mut self,
+        id: FuncId,
+        decl_id: FnDeclId,
+    ) -> Option<Definition<'a>> {
         let decl = self.decl(decl_id);
         decl.template?;
         let key = function_key(&decl.ast.name)?;

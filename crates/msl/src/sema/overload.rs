@@ -46,9 +46,7 @@ impl<'a> Checker<'a> {
     pub(super) fn resolve_call(&mut self, call: &Call<'_, 'a>) -> Option<FuncId> {
         match self.find_overload(call) {
             Ok(func) => {
-                if let super::function::Origin::Decl(decl) = self.inst(func).origin
-                    && matches!(self.decl(decl).ast.body, FunctionBody::Delete)
-                {
+                if self.is_deleted(func) {
                     self.error("deleted-function", call.span, format!("`{}` is deleted", call.name));
                     return None;
                 }
@@ -59,6 +57,16 @@ impl<'a> Checker<'a> {
                 None
             }
         }
+    }
+
+    /// Whether the chosen function is deleted: a full specialisation may stand in for a deleted template.
+    fn is_deleted(&mut self, func: FuncId) -> bool {
+        let super::function::Origin::Decl(decl) = self.inst(func).origin else { return false };
+        if !matches!(self.decl(decl).ast.body, FunctionBody::Delete) {
+            return false;
+        }
+        let special = self.function_specialisation(func, decl);
+        special.is_none_or(|special| matches!(special.ast.body, FunctionBody::Delete))
     }
 
     fn report_no_overload(&mut self, call: &Call<'_, 'a>, problem: NoOverload) {
