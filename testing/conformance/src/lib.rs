@@ -21,4 +21,5 @@ pub mod expectation;
 pub mod machine;
 pub mod metal_examples;
 pub mod mutation;
+pub mod reduce;
 pub mod suite;

@@ -1,14 +1,16 @@
 //! Compares the interpreter and the CPU's code on random kernels, for a while.
 //!
 //! `differential [--seconds N] [--seed S] [--jobs N]`; what differs is written to `tests/ir/differential`.
+//! `differential --reduce FILE` makes such a file smaller.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
-use anymetal_conformance::differential::{check_seed, to_text};
+use anymetal_conformance::differential::{check, check_seed, from_text, to_text};
 use anymetal_conformance::machine::Machine;
+use anymetal_conformance::reduce::reduce;
 use anymetal_harness::panics;
 use clap::Parser;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -25,6 +27,9 @@ struct Options {
     /// Threads.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
+    /// Makes the kernel of this file smaller as long as it still differs, and writes it back.
+    #[arg(long)]
+    reduce: Option<PathBuf>,
     /// Does not write what differs.
     #[arg(long)]
     dry: bool,
@@ -39,6 +44,9 @@ fn main() -> ExitCode {
             None
         }
     };
+    if let Some(file) = &options.reduce {
+        return reduce_file(file, machine.as_ref(), Duration::from_secs(options.seconds));
+    }
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let first = options.seed.unwrap_or_else(|| since_epoch.map_or(1, |time| time.as_secs() << 24));
     let end = Instant::now() + Duration::from_secs(options.seconds);
@@ -67,6 +75,30 @@ fn main() -> ExitCode {
     let (ran, found) = (next.into_inner() - first, found.into_inner());
     println!("{ran} kernels from seed {first} on, {found} differ");
     if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn reduce_file(file: &Path, machine: Option<&Machine>, time: Duration) -> ExitCode {
+    let read = std::fs::read_to_string(file).map_err(|error| error.to_string());
+    let subject = match read.and_then(|text| from_text(&text)) {
+        Ok(subject) => subject,
+        Err(error) => {
+            eprintln!("differential: {}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    let Some(message) = check(&subject, machine) else {
+        println!("{} does not differ", file.display());
+        return ExitCode::SUCCESS;
+    };
+    let (smaller, why) = reduce(subject, message, machine, time);
+    println!("{why}");
+    match std::fs::write(file, to_text(&smaller, &why)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("differential: cannot write {}: {error}", file.display());
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn keep(seed: u64, text: &str) {
