@@ -10,7 +10,7 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
 }
 
-/// Folders that hold no source: build output, history, reports. Kept in step with `.gitignore`.
+/// What holds no source (a linked checkout has a file of the first name): build output, history, reports. Kept in step with `.gitignore`.
 const SKIPPED: &[&str] = &[".git", "target", "anymetal-report", "fuzz/artifacts", "fuzz/corpus"];
 
 /// Every UTF-8 file, sorted by path. Other files (images, arrays) are not looked into.
@@ -26,6 +26,7 @@ pub(crate) fn text_files(root: &Path) -> std::io::Result<Vec<SourceFile>> {
             if kind.is_dir() && !is_skipped(&shown) {
                 folders.push(path);
             } else if kind.is_file()
+                && !is_skipped(&shown)
                 && let Ok(text) = String::from_utf8(std::fs::read(entry.path())?)
             {
                 files.push(SourceFile { path: shown, text });
