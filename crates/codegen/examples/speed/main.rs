@@ -143,7 +143,8 @@ fn time_to_compile(llvm: &Llvm, path: &str, kernel: &str, group: &str) {
     let text = std::fs::read_to_string(path).expect("a file");
     let mut module = parse_module(&text).expect("the kernel's text");
     let size: Option<u32> = group.parse().ok();
-    let mut launch = Launch::new([1; 3], [size.unwrap_or(1), 1, 1]);
+    let group = [size.unwrap_or(1), 1, 1];
+    let mut launch = Launch::new(group, group);
     launch.specialise = size.is_some();
     for round in 0..3 {
         let start = std::time::Instant::now();

@@ -43,6 +43,20 @@ pub(super) struct SlowBuffers {
     pub(super) record: Opd,
 }
 
+/// The lanes' offsets as a slow path takes them.
+#[derive(Clone, Debug)]
+pub(super) enum SlowOffsets {
+    /// A vector.
+    All(Opd),
+    /// The first lane's, and how far the others are apart.
+    Steps {
+        /// The first lane's.
+        start: Opd,
+        /// From lane to lane.
+        step: i64,
+    },
+}
+
 /// What each lane accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Item {
@@ -460,12 +474,28 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// The offsets of all lanes for a slow path. Vectors of them cost LLVM much time for code that hardly
+    /// ever runs, so equal steps are written out at run time.
+    fn slow_offsets(&mut self, address: &Address) -> SlowOffsets {
+        if let Lane::Laned { bases, shape, .. } = &address.offset
+            && let ([base], false) = (bases.as_slice(), shape.conditional)
+        {
+            let step = shape.at(1).wrapping_sub(shape.at(0));
+            let at = |lane: usize| shape.at(0).wrapping_add(step.wrapping_mul(lane as i64));
+            if (0..LANES).all(|lane| shape.at(lane) == at(lane)) {
+                let start = self.t.add("i64", base, &Opd::Int(shape.at(0).wrapping_add(address.extra)));
+                return SlowOffsets::Steps { start, step };
+            }
+        }
+        SlowOffsets::All(self.offsets_with_extra(address))
+    }
+
     /// Calls a lane-by-lane helper on what lies in the buffer.
     pub(super) fn call_slow(
         &mut self,
         helper: &str,
         address: &Address,
-        offsets: &Opd,
+        offsets: &SlowOffsets,
         bytes: i64,
         element: i64,
     ) {
@@ -473,7 +503,16 @@ impl Emitter<'_, '_> {
         let mask = self.mask.clone();
         let mask = self.mask_bits(&mask);
         let slow = self.slow_buffers();
-        self.t.store("<32 x i64>", offsets, &slow.offsets, 64);
+        match offsets {
+            SlowOffsets::All(offsets) => self.t.store("<32 x i64>", offsets, &slow.offsets, 64),
+            SlowOffsets::Steps { start, step } => {
+                self.need(Helper::Places);
+                self.t.line(format_args!(
+                    "call void @am.places(ptr {}, i64 {start}, i64 {step})",
+                    slow.offsets
+                ));
+            }
+        }
         self.t.line(format_args!(
             "call void @{helper}(ptr {}, ptr {}, ptr {}, i64 {len}, i64 {bytes}, i64 {element}, i32 {mask}, \
 ptr {}, i32 {}, i32 {})",
@@ -497,7 +536,7 @@ ptr {}, i32 {}, i32 {})",
 
     /// Lane by lane under the mask, with checks and reports.
     pub(super) fn load_slowly(&mut self, address: &Address, item: Item) -> Vec<Opd> {
-        let offsets = self.offsets_with_extra(address);
+        let offsets = self.slow_offsets(address);
         let bits = item.bits();
         self.need(Helper::Load(bits));
         let ty = format!("<32 x i{bits}>");
@@ -744,7 +783,7 @@ ptr {}, i32 {}, i32 {})",
     }
 
     pub(super) fn store_slowly(&mut self, address: &Address, item: Item, values: &[Opd]) {
-        let offsets = self.offsets_with_extra(address);
+        let offsets = self.slow_offsets(address);
         let bits = item.bits();
         self.need(Helper::Store(bits));
         for (k, value) in values.iter().enumerate() {

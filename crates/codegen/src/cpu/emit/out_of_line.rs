@@ -22,6 +22,8 @@ pub(super) enum Helper {
     Gather(u32),
     /// Notes the lanes that are out of bounds.
     Check,
+    /// Writes out offsets in equal steps.
+    Places,
 }
 
 impl Helper {
@@ -29,7 +31,7 @@ impl Helper {
     pub(super) fn needs(self) -> Option<Self> {
         match self {
             Self::Load(_) | Self::Store(_) | Self::Check => Some(Self::Note),
-            Self::Note | Self::Report | Self::Gather(_) => None,
+            Self::Note | Self::Report | Self::Gather(_) | Self::Places => None,
         }
     }
 
@@ -52,6 +54,7 @@ impl Helper {
             ),
             Self::Check => lane_loop("am.check", ""),
             Self::Gather(bits) => gather(bits),
+            Self::Places => PLACES.to_owned(),
         }
     }
 }
@@ -138,6 +141,23 @@ write:
   %thread.p = getelementptr i8, ptr %record, i64 24
   store i32 %thread, ptr %thread.p, align 8
   br label %done
+done:
+  ret void
+}
+";
+
+const PLACES: &str = "define internal void @am.places(ptr %places, i64 %start, i64 %step) #1 {
+entry:
+  br label %loop
+loop:
+  %lane = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %offset = phi i64 [ %start, %entry ], [ %further, %loop ]
+  %slot = getelementptr i64, ptr %places, i64 %lane
+  store i64 %offset, ptr %slot, align 8
+  %next = add i64 %lane, 1
+  %further = add i64 %offset, %step
+  %more = icmp ult i64 %next, 32
+  br i1 %more, label %loop, label %done
 done:
   ret void
 }

@@ -6,7 +6,7 @@
 use anymetal_ir::{Inst, Scalar, Value};
 
 use super::lane::{Lane, Width};
-use super::memory::{Address, Item};
+use super::memory::{Address, Item, SlowOffsets};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
@@ -130,6 +130,7 @@ impl Emitter<'_, '_> {
             self.t.branch_likely(&fine, join, report);
             self.t.label(report);
             self.need(Helper::Check);
+            let offsets = SlowOffsets::All(offsets.clone());
             self.call_slow("am.check", &spot.address, &offsets, item.bytes(), 0);
             self.t.label(join);
         }
@@ -297,7 +298,8 @@ impl Emitter<'_, '_> {
             let address =
                 Address { place, offset: Lane::Varying(offset.clone()), value: None, extra: 0, site: 0 };
             let outer = std::mem::replace(&mut self.mask, Mask::Some(good.clone()));
-            self.call_slow(&format!("am.store.{bits}"), &address, offset, 1, 0);
+            let offsets = SlowOffsets::All(offset.clone());
+            self.call_slow(&format!("am.store.{bits}"), &address, &offsets, 1, 0);
             self.mask = outer;
         }
     }
