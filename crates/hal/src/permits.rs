@@ -192,9 +192,9 @@ mod tests {
     }
 }
 
-/// Every interleaving of a few threads; run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-hal`.
+/// Every interleaving; run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-hal --lib --release models`.
 #[cfg(all(test, loom))]
-mod loom_tests {
+mod models {
     use loom::sync::Arc;
 
     use super::*;

@@ -189,6 +189,39 @@ fn one_failure_reaches_all_dependents_with_its_cause_and_no_one_else() {
 }
 
 #[test]
+fn a_lost_device_ends_everything_and_a_revived_one_goes_on() {
+    let machine = slow();
+    let options = StreamOptions { max_in_flight: 2, ..StreamOptions::default() };
+    let stream = machine.context.stream(options).unwrap();
+    let submissions: Vec<_> = (0..10).map(|_| submit(&stream, "")).collect();
+    machine.clock.advance(Duration::from_millis(10));
+    machine.device.lose();
+    while machine.clock.advance_to_next_alarm() {}
+    assert_eq!(stream.drain(), Ok(()));
+    let good = submissions.iter().filter(|submission| submission.wait().is_ok()).count();
+    assert_eq!(good, 1);
+    for submission in &submissions[good..] {
+        assert_eq!(submission.wait().unwrap_err().class(), ErrorClass::Lost);
+    }
+    machine.device.revive();
+    let again = submit(&stream, "");
+    while machine.clock.advance_to_next_alarm() {}
+    assert!(again.wait().is_ok());
+}
+
+#[test]
+fn more_streams_are_chosen_only_where_they_are_faster() {
+    let context = anymetal_runtime::stream::context::Context::new(crate::machine::cpu());
+    let count = context.default_stream_count().unwrap();
+    assert!([1, 2, 4, 8].contains(&count));
+    assert_eq!(context.default_stream_count().unwrap(), count, "measured once");
+    // Nothing takes time on the null device, so none is faster than one.
+    let machine = faulty(FaultPlan::default());
+    let group = StreamGroup::new(&machine.context, None, &StreamOptions::default()).unwrap();
+    assert_eq!(group.streams().len(), 1);
+}
+
+#[test]
 fn a_callback_that_panics_stops_nothing() {
     let machine = slow();
     let stream = machine.context.stream(StreamOptions::default()).unwrap();
