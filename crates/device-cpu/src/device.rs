@@ -16,6 +16,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
+use anymetal_hal::host_pages::{HostPages, ImportError};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
@@ -122,6 +123,17 @@ impl Device for CpuDevice {
 
     fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError> {
         Ok(Arc::new(CpuHeap::new(descriptor, &self.shared.account, &self.shared.capabilities)?))
+    }
+
+    fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
+        let (requested, limit) = (pages.length(), self.shared.capabilities.max_buffer_bytes);
+        if requested > limit {
+            return Err(Box::new(ImportError {
+                pages,
+                error: DeviceError::BufferTooLarge { requested, limit },
+            }));
+        }
+        Ok(Arc::new(CpuBuffer::imported(pages, label, &self.shared.account)))
     }
 
     fn allocated_bytes(&self) -> u64 {

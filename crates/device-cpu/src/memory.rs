@@ -15,6 +15,7 @@ use anymetal_hal::buffer::{Buffer, BufferDescriptor, PendingUses, StorageMode};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::completion::Completion;
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::host_pages::HostPages;
 use anymetal_hal::validate::check_range;
 
 use crate::aligned::AlignedMemory;
@@ -59,13 +60,29 @@ pub(crate) struct CpuBuffer {
 enum Memory {
     Own(AlignedMemory),
     InHeap(Range),
+    Imported(ImportedPages),
 }
+
+/// The host's memory, taken over.
+struct ImportedPages {
+    /// Held for its memory alone: nothing but `start` leads to the bytes.
+    _pages: HostPages,
+    start: NonNull<u8>,
+    length: u64,
+}
+
+// SAFETY: the pages are owned by this value alone, as `HostPages` says, which is `Send`; all access to their
+// bytes goes through raw pointers whose users answer for races, as with `AlignedMemory`.
+unsafe impl Send for ImportedPages {}
+// SAFETY: as above; no method reads or writes the bytes through `&self`.
+unsafe impl Sync for ImportedPages {}
 
 impl Memory {
     fn start(&self) -> NonNull<u8> {
         match self {
             Memory::Own(memory) => memory.start(),
             Memory::InHeap(range) => range.start(),
+            Memory::Imported(imported) => imported.start,
         }
     }
 
@@ -73,6 +90,7 @@ impl Memory {
         match self {
             Memory::Own(memory) => memory.len() as u64,
             Memory::InHeap(range) => range.length(),
+            Memory::Imported(imported) => imported.length,
         }
     }
 }
@@ -96,6 +114,14 @@ impl CpuBuffer {
     /// A buffer in a heap, which counts the bytes as allocated itself.
     pub(crate) fn in_heap(descriptor: &BufferDescriptor, range: Range, account: &Arc<MemoryAccount>) -> Self {
         Self::with_memory(descriptor, Memory::InHeap(range), account)
+    }
+
+    /// A buffer in memory that the host had.
+    pub(crate) fn imported(mut pages: HostPages, label: &str, account: &Arc<MemoryAccount>) -> Self {
+        let (start, length) = (pages.start(), pages.length());
+        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(length) };
+        let memory = Memory::Imported(ImportedPages { _pages: pages, start, length });
+        Self::with_memory(&descriptor, memory, account)
     }
 
     fn with_memory(descriptor: &BufferDescriptor, memory: Memory, account: &Arc<MemoryAccount>) -> Self {

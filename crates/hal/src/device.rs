@@ -20,6 +20,7 @@ use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
+use crate::host_pages::{HostPages, ImportError};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 
@@ -49,6 +50,17 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Makes a heap; all its memory is taken at once.
     fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError>;
 
-    /// The bytes of its memory that live buffers take.
+    /// Makes a shared buffer of memory that the host has, without a copy, and owns it from then on. A device
+    /// that cannot gives the pages back with [`DeviceError::Unsupported`].
+    fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
+        let error = DeviceError::Unsupported {
+            device: self.name().to_owned(),
+            what: format!("import of host memory (`{label}`)"),
+            alternative: "make a buffer and copy the bytes".to_owned(),
+        };
+        Err(Box::new(ImportError { pages, error }))
+    }
+
+    /// The bytes of its memory that live buffers take; imported memory does not count.
     fn allocated_bytes(&self) -> u64;
 }

@@ -24,6 +24,7 @@ use crate::error::{DeviceError, ErrorClass};
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
+use crate::host_pages::{HostPages, ImportError};
 use crate::permits::Permits;
 use crate::pipeline::Pipeline;
 use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
@@ -227,6 +228,13 @@ impl Device for FaultInjectingDevice {
     fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError> {
         self.allocation(descriptor.length)?;
         self.inner.buffer(descriptor)
+    }
+
+    fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
+        match self.allocation(pages.length()) {
+            Ok(()) => self.inner.import(pages, label),
+            Err(error) => Err(Box::new(ImportError { pages, error })),
+        }
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {

@@ -25,6 +25,7 @@ pub mod event;
 pub mod fault_injection;
 pub mod fence;
 pub mod heap;
+pub mod host_pages;
 pub mod launch;
 pub mod null;
 pub mod permits;

@@ -3,6 +3,7 @@
 //! The crate is written against the traits of `anymetal-hal` alone, so it serves every device, and the null and
 //! fault-injecting ones that its tests use. It never names a device.
 //!
+//! - [`config`] holds settings from code, environment and file.
 //! - [`graph`] describes work once and runs it many times.
 //! - [`memory`] decides where buffers live, pools them, bounds them, and lists them.
 //! - [`stream`] runs work in order, with bounds, dependencies and a brake; [`submission`] is that work, from its
@@ -13,6 +14,7 @@
 //! way; time comes from an injected clock; nothing polls or sleeps in the background.
 #![forbid(unsafe_code)]
 
+pub mod config;
 pub mod event;
 pub mod graph;
 pub mod history;

@@ -16,6 +16,7 @@ use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
+use crate::host_pages::{HostPages, ImportError};
 use crate::pipeline::Pipeline;
 use crate::queue::{Cancellation, Queue, QueueDescriptor};
 use crate::record::recorder::{EntryId, Recorder, RecorderOptions};
@@ -50,6 +51,10 @@ impl Device for RecordingDevice {
 
     fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError> {
         self.inner.buffer(descriptor)
+    }
+
+    fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
+        self.inner.import(pages, label)
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {

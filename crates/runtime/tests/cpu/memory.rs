@@ -9,6 +9,8 @@ use anymetal_hal::clock::SystemClock;
 use anymetal_hal::command::{Command, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::host_pages::HostPages;
+use anymetal_hal::null::NullDevice;
 use anymetal_hal::queue::QueueDescriptor;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
@@ -134,4 +136,24 @@ fn uploads_reach_private_buffers_and_the_ring_is_used_again() {
     for _ in 0..10 {
         ring.batch().upload(&[1; 4096], &target.slice(0..4096).unwrap()).unwrap();
     }
+}
+
+#[test]
+fn host_pages_become_a_buffer_in_place_or_come_back() {
+    let device = device();
+    let before = device.allocated_bytes();
+    let mut pages = HostPages::from_reader([7u8; 50_000].as_slice(), 50_000).unwrap();
+    let start = pages.start();
+    let view = BufferView::of(device.import(pages, "weights").unwrap());
+    assert_eq!((view.buffer().contents(), view.length()), (Some(start), 50_000));
+    assert_eq!((view.buffer().label(), device.allocated_bytes()), ("weights", before));
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let commands = vec![view.slice(40_000..50_000).unwrap().fill(9)];
+    queue.submit(submission(commands)).unwrap().wait().unwrap();
+    let mut bytes = vec![0; 50_000];
+    view.read(0, &mut bytes).unwrap();
+    assert_eq!(bytes, [vec![7; 40_000], vec![9; 10_000]].concat());
+    let refused = NullDevice::default().import(HostPages::zeroed(100).unwrap(), "weights").unwrap_err();
+    assert_eq!(refused.pages.length(), 100);
+    assert!(matches!(refused.error, DeviceError::Unsupported { .. }), "{refused}");
 }
