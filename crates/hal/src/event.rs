@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// A monotonic value across queues and the host.
 pub trait Event: Send + Sync + fmt::Debug {
@@ -68,8 +70,7 @@ impl HostEvent {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock; a poisoned one is as good as any.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.state)
     }
 }
 
@@ -190,7 +191,7 @@ impl Drop for Reached {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::clock::{ManualClock, wait_for};
@@ -223,5 +224,44 @@ mod tests {
         assert!(event.subscribe(3, Waker::noop().clone()).is_none());
         event.signal(u64::MAX);
         assert!(event.wait(u64::MAX, Some(Duration::ZERO)));
+    }
+}
+
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-hal --lib --release models`.
+#[cfg(all(test, loom))]
+mod models {
+    use loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn whoever_waits_is_woken_whatever_the_interleaving() {
+        loom::model(|| {
+            let event = loom::sync::Arc::new(HostEvent::default());
+            let signals = {
+                let event = loom::sync::Arc::clone(&event);
+                thread::spawn(move || (1..=2).for_each(|value| event.signal(value)))
+            };
+            let waiter = {
+                let event = loom::sync::Arc::clone(&event);
+                thread::spawn(move || event.wait(2, None))
+            };
+            let woken = std::sync::Arc::new(Flag::default());
+            let subscription = event.subscribe(2, Waker::from(std::sync::Arc::clone(&woken)));
+            signals.join().unwrap();
+            assert!(waiter.join().unwrap());
+            let told = woken.0.load(std::sync::atomic::Ordering::SeqCst);
+            assert_eq!(told, usize::from(subscription.is_some()), "once, or not at all if it was reached");
+            assert_eq!((event.signaled_value(), event.subscriber_count()), (2, 0));
+        });
+    }
+
+    #[derive(Default)]
+    struct Flag(std::sync::atomic::AtomicUsize);
+
+    impl std::task::Wake for Flag {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
     }
 }

@@ -14,6 +14,7 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use crate::artifact::Artifact;
+use crate::baton::Baton;
 use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
 use crate::clock::Clock;
@@ -249,7 +250,8 @@ impl Device for FaultInjectingDevice {
             inner: self.inner.queue(descriptor)?,
             space: Permits::new(descriptor.max_in_flight),
             when_full: descriptor.when_full,
-            state: Mutex::default(),
+            pending: Mutex::default(),
+            baton: Baton::default(),
         };
         Ok(Arc::new(FaultInjectingQueue(Arc::new(core))))
     }
@@ -281,15 +283,9 @@ struct QueueCore {
     inner: Arc<dyn Queue>,
     space: Permits,
     when_full: WhenFull,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    pending: VecDeque<Pending>,
-    /// Someone delivers; whoever else comes sets `again` instead.
-    delivering: bool,
-    again: bool,
+    pending: Mutex<VecDeque<Pending>>,
+    /// Who passes completions on.
+    baton: Baton,
 }
 
 /// A submission whose completion has not been passed on.
@@ -302,44 +298,38 @@ struct Pending {
 }
 
 impl QueueCore {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Pending>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Passes on, in order, the completions that are done and due.
     fn deliver(self: &Arc<Self>) {
-        let mut state = self.lock();
-        if state.delivering {
-            state.again = true;
+        if !self.baton.take() {
             return;
         }
-        state.delivering = true;
         loop {
-            state.again = false;
-            match self.first_due(&mut state) {
-                Due::Now(pending, outcome) => {
-                    drop(state);
-                    self.space.release();
-                    pending.source.finish(self.changed(outcome));
-                    state = self.lock();
-                }
-                Due::At(at) => {
-                    drop(state);
-                    self.injector.clock.set_alarm(at, Waker::from(Arc::clone(self)));
-                    state = self.lock();
-                    if !state.again {
+            loop {
+                match self.first_due() {
+                    Due::Now(pending, outcome) => {
+                        self.space.release();
+                        pending.source.finish(self.changed(outcome));
+                    }
+                    Due::At(at) => {
+                        self.injector.clock.set_alarm(at, Waker::from(Arc::clone(self)));
                         break;
                     }
+                    Due::Later => break,
                 }
-                Due::Later if state.again => {}
-                Due::Later => break,
+            }
+            if !self.baton.pass() {
+                return;
             }
         }
-        state.delivering = false;
     }
 
-    fn first_due(&self, state: &mut State) -> Due {
-        let Some(first) = state.pending.front_mut() else {
+    fn first_due(&self) -> Due {
+        let mut pending = self.lock();
+        let Some(first) = pending.front_mut() else {
             return Due::Later;
         };
         let Some(outcome) = first.inner.as_ref().and_then(Completion::outcome) else {
@@ -356,7 +346,7 @@ impl QueueCore {
         if first.due.is_some_and(|due| due > now) {
             return Due::Later;
         }
-        state.pending.pop_front().map_or(Due::Later, |first| Due::Now(first, outcome))
+        pending.pop_front().map_or(Due::Later, |first| Due::Now(first, outcome))
     }
 
     /// The outcome, or the planned failure of one that was good.
@@ -405,25 +395,25 @@ impl Queue for FaultInjectingQueue {
         let completion = source.completion();
         // Its place first: the wrapped device may run it, and whatever that wakes, before `submit` returns. The
         // wrapped queue has room, since it has at least as much as this one.
-        core.lock().pending.push_back(Pending { inner: None, source, due: None });
+        core.lock().push_back(Pending { inner: None, source, due: None });
         let submitted = core.inner.submit(submission);
-        let mut state = core.lock();
-        let at = state.pending.iter().position(|pending| pending.source.is_for(&completion));
+        let mut waiting = core.lock();
+        let at = waiting.iter().position(|pending| pending.source.is_for(&completion));
         let inner = match submitted {
             Ok(inner) => inner,
             Err(error) => {
-                let removed = at.and_then(|at| state.pending.remove(at));
-                drop(state);
+                let removed = at.and_then(|at| waiting.remove(at));
+                drop(waiting);
                 drop(removed);
                 core.space.release();
                 core.deliver();
                 return Err(error);
             }
         };
-        if let Some(pending) = at.and_then(|at| state.pending.get_mut(at)) {
+        if let Some(pending) = at.and_then(|at| waiting.get_mut(at)) {
             pending.inner = Some(inner.clone());
         }
-        drop(state);
+        drop(waiting);
         if !inner.subscribe(Waker::from(Arc::clone(core))) {
             core.deliver();
         }
@@ -432,23 +422,23 @@ impl Queue for FaultInjectingQueue {
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
         let core = &self.0;
-        let state = core.lock();
-        let Some(at) = state.pending.iter().position(|pending| pending.source.is_for(completion)) else {
+        let waiting = core.lock();
+        let Some(at) = waiting.iter().position(|pending| pending.source.is_for(completion)) else {
             return if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate };
         };
-        let Some(inner) = state.pending[at].inner.clone() else {
+        let Some(inner) = waiting[at].inner.clone() else {
             return Cancellation::TooLate;
         };
-        drop(state);
+        drop(waiting);
         match core.inner.cancel(&inner) {
             Cancellation::Removed => {}
             // It has ended below, but its end has not been passed on yet.
             Cancellation::TooLate | Cancellation::Ended => return Cancellation::TooLate,
         }
-        let mut state = core.lock();
-        let at = state.pending.iter().position(|pending| pending.source.is_for(completion));
-        let removed = at.and_then(|at| state.pending.remove(at));
-        drop(state);
+        let mut waiting = core.lock();
+        let at = waiting.iter().position(|pending| pending.source.is_for(completion));
+        let removed = at.and_then(|at| waiting.remove(at));
+        drop(waiting);
         if let (Some(removed), Some(outcome)) = (removed, inner.outcome()) {
             core.space.release();
             removed.source.finish(outcome);

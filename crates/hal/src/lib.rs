@@ -5,6 +5,7 @@
 //!   the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first runs
 //!   nothing, the other two wrap any device.
+//! - [`permits`], [`baton`] and [`sync`] are what devices and the runtime above build concurrency from.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`heap`],
 //!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some) and [`completion`], [`event`],
 //!   [`fence`]. [`validate`] holds the rules that all devices share, [`error`] the one error type,
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod artifact;
+pub mod baton;
 pub mod blit;
 pub mod buffer;
 pub mod capabilities;

@@ -18,6 +18,7 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use crate::artifact::{Artifact, KernelInfo, MAX_THREADS_PER_THREADGROUP, SIMD_WIDTH};
+use crate::baton::Baton;
 use crate::buffer::{Buffer, BufferDescriptor, PendingUses, StorageMode};
 use crate::capabilities::{Capabilities, DeviceKind};
 use crate::clock::{AlarmId, Clock, SystemClock};
@@ -143,7 +144,8 @@ impl Device for NullDevice {
             number: NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed)),
             descriptor: descriptor.clone(),
             space: Permits::new(descriptor.max_in_flight),
-            state: Mutex::default(),
+            pending: Mutex::default(),
+            baton: Baton::default(),
         };
         Ok(Arc::new(NullQueue(Arc::new(core))))
     }
@@ -339,15 +341,9 @@ struct QueueCore {
     number: NonZero<usize>,
     descriptor: QueueDescriptor,
     space: Permits,
-    state: Mutex<QueueState>,
-}
-
-#[derive(Default)]
-struct QueueState {
-    pending: VecDeque<Item>,
-    /// Someone looks at the first item; whoever else comes sets `again` instead.
-    running: bool,
-    again: bool,
+    pending: Mutex<VecDeque<Item>>,
+    /// Who ends command buffers.
+    baton: Baton,
 }
 
 /// A command buffer on its way.
@@ -381,8 +377,8 @@ thread_local! {
 }
 
 impl QueueCore {
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Item>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs the queue on this thread, or has the loop that runs on it do so.
@@ -415,32 +411,29 @@ impl QueueCore {
 
     /// Ends command buffers until one has to wait.
     fn run(self: &Arc<Self>) {
-        let mut state = self.lock();
-        if state.running {
-            state.again = true;
+        if !self.baton.take() {
             return;
         }
-        state.running = true;
-        while let Some(mut item) = state.pending.pop_front() {
-            state.again = false;
-            drop(state);
-            let result = self.advance(&mut item);
-            match result {
-                Some(result) => {
-                    self.finish(item, result);
-                    state = self.lock();
-                }
-                None => {
-                    state = self.lock();
-                    state.pending.push_front(item);
-                    // What it waits for may have happened before it was back in its place.
-                    if !state.again {
+        loop {
+            while let Some(mut item) = self.pop() {
+                match self.advance(&mut item) {
+                    Some(result) => self.finish(item, result),
+                    None => {
+                        // What it waits for may happen before it is back in its place: then the baton is
+                        // passed on to this loop.
+                        self.lock().push_front(item);
                         break;
                     }
                 }
             }
+            if !self.baton.pass() {
+                return;
+            }
         }
-        state.running = false;
+    }
+
+    fn pop(&self) -> Option<Item> {
+        self.lock().pop_front()
     }
 
     /// Goes on with a command buffer; `None`: it waits.
@@ -575,16 +568,16 @@ impl Queue for NullQueue {
         }
         let timing = Timing { submitted_ns: core.shared.now_ns(), ..Timing::default() };
         let item = Item { submission, source, timing, deadline: None, position: 0 };
-        core.lock().pending.push_back(item);
+        core.lock().push_back(item);
         Arc::clone(core).run_soon();
         Ok(completion)
     }
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
-        let mut state = self.0.lock();
-        let at = state.pending.iter().position(|item| item.source.is_for(completion));
-        let removed = at.and_then(|at| state.pending.remove(at));
-        drop(state);
+        let mut pending = self.0.lock();
+        let at = pending.iter().position(|item| item.source.is_for(completion));
+        let removed = at.and_then(|at| pending.remove(at));
+        drop(pending);
         let Some(item) = removed else {
             return if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate };
         };

@@ -4,9 +4,9 @@
 //! Invariant: no code panics while it holds such a lock, so a poisoned one is as good as any.
 
 #[cfg(loom)]
-pub use loom::sync::{Mutex, MutexGuard};
+pub use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(loom))]
-pub use std::sync::{Mutex, MutexGuard};
+pub use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Locks, poisoned or not.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -8,11 +8,10 @@
 //! Invariants: submissions of a stream reach the device in the order of their commits, and never before those
 //! they depend on have ended; a dependent of one that failed does not run, but ends as
 //! [`ExecError::DependencyFailed`]; every committed submission ends. Concurrency: `state` guards list and
-//! counts; [`baton::Baton`] lets one thread at a time pump; a thread that pumps one stream while it is pumping
+//! counts; [`Baton`] lets one thread at a time pump; a thread that pumps one stream while it is pumping
 //! another does so in a loop ([`StreamCore::pump_soon`]), not by recursion. [`context`] is where streams come
 //! from, [`group`] spreads work over several, [`tenant`] limits several together.
 
-mod baton;
 pub mod context;
 pub mod group;
 pub(crate) mod permit;
@@ -28,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use std::time::Duration;
 
+use anymetal_hal::baton::Baton;
 use anymetal_hal::clock::{Clock, wait_for};
 use anymetal_hal::command::Command;
 use anymetal_hal::error::DeviceError;
@@ -36,7 +36,6 @@ use anymetal_hal::queue::{Priority, Queue, QueueDescriptor, WhenFull};
 use anymetal_hal::record::recorder::EntryId;
 
 use crate::event::Event;
-use crate::stream::baton::Baton;
 use crate::stream::context::Context;
 use crate::stream::permit::Permit;
 use crate::stream::tenant::Tenant;

@@ -5,8 +5,9 @@
 
 use crate::sync::{Mutex, lock};
 
+/// Lets one thread at a time do a thing that many ask for.
 #[derive(Debug, Default)]
-pub(crate) struct Baton {
+pub struct Baton {
     state: Mutex<State>,
 }
 
@@ -18,20 +19,21 @@ struct State {
 
 impl Baton {
     /// Asks for the thing to be done; whether the caller is the one to do it.
-    pub(crate) fn take(&self) -> bool {
+    pub fn take(&self) -> bool {
         let mut state = lock(&self.state);
         state.again |= state.held;
         !std::mem::replace(&mut state.held, true)
     }
 
     /// The thing is done; whether it is to be done again, by the caller.
-    pub(crate) fn pass(&self) -> bool {
+    pub fn pass(&self) -> bool {
         let mut state = lock(&self.state);
         state.held = state.again;
         std::mem::take(&mut state.again)
     }
 }
 
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-hal --lib --release models`.
 #[cfg(all(test, loom))]
 mod models {
     use loom::sync::Arc;
