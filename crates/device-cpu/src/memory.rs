@@ -204,6 +204,10 @@ impl Buffer for CpuBuffer {
         Ok(())
     }
 
+    fn is_unused(&self) -> bool {
+        self.uses.are_done()
+    }
+
     fn wait_unused(&self, timeout: Option<Duration>) -> bool {
         self.uses.wait(timeout)
     }

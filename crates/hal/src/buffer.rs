@@ -113,6 +113,15 @@ impl PendingUses {
         uses.completions.push(completion.clone());
     }
 
+    /// Whether everything noted is done; never blocks.
+    pub fn are_done(&self) -> bool {
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !uses.completions.is_empty() {
+            uses.prune();
+        }
+        uses.completions.is_empty()
+    }
+
     /// Blocks until everything noted before is done, or the time is over; says which (`true`: done).
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));

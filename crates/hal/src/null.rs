@@ -255,6 +255,10 @@ impl Buffer for NullBuffer {
         Ok(())
     }
 
+    fn is_unused(&self) -> bool {
+        self.uses.are_done()
+    }
+
     fn wait_unused(&self, timeout: Option<Duration>) -> bool {
         self.uses.wait(timeout)
     }
