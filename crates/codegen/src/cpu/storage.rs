@@ -249,6 +249,7 @@ impl Roots {
         let pointer_of = |this: &Self, value: Value| this.pointers[value.index()];
         match &data.op {
             Op::Store { ptr, value, .. } if function.ty(*value).is_ptr() => self.store(*ptr, *value),
+            Op::Store { ptr, value, .. } => self.store_bits(*ptr, function.ty(*value)),
             Op::Cast(anymetal_ir::CastOp::PtrToInt, a) => self.expose(pointer_of(self, *a).root),
             Op::MemCopy { dst, src, size, .. } => self.copy(*dst, *src, *size),
             _ => {}
@@ -290,6 +291,17 @@ impl Roots {
             Pointer { root: to, .. } => {
                 self.expose(root);
                 self.make_opaque(to);
+            }
+        }
+    }
+
+    /// Integers may be the bits of a pointer that is loaded from there: a struct copied in words.
+    fn store_bits(&mut self, to: Value, ty: Type) {
+        if ty.scalar() == Some(Scalar::I64)
+            && let Pointer { root: Root::Local(local), offset: Some(offset) } = self.pointers[to.index()]
+        {
+            for element in 0..i64::from(ty.lanes()) {
+                self.fill((local, offset.wrapping_add(8 * element)), Root::Many);
             }
         }
     }

@@ -56,14 +56,17 @@ impl Emitter<'_, '_> {
             let lane = self.load_cell(source);
             return match (self.facts.storage.cells[source].ty, data.ty) {
                 (CellType::Scalar(from), CellType::Scalar(to)) => self.reinterpreted(&lane, from, to),
+                (CellType::Pointer(root), CellType::Pointer(Root::Many)) => self.encode_lane(root, &lane),
                 _ => lane,
             };
         }
-        let scalar = match data.ty {
-            CellType::Scalar(scalar) => scalar,
-            CellType::Pointer(_) => Scalar::I64,
-        };
-        self.load_piece(inst, src, extra, scalar)
+        match data.ty {
+            CellType::Scalar(scalar) => self.load_piece(inst, src, extra, scalar),
+            CellType::Pointer(root) => {
+                let code = self.load_piece(inst, src, extra, Scalar::I64);
+                self.decode_lane(root, &code)
+            }
+        }
     }
 
     fn load_piece(&mut self, inst: Inst, src: Value, extra: i64, scalar: Scalar) -> Lane {
@@ -201,6 +204,17 @@ impl Emitter<'_, '_> {
         for (&pointer, kept) in pointers.iter().zip(kept) {
             self.values[pointer.index()] = kept;
         }
+    }
+
+    /// What a pointer of known root is kept as, from its code: the offset.
+    pub(super) fn decode_lane(&mut self, root: Root, code: &Lane) -> Lane {
+        if matches!(root, Root::Many | Root::Null | Root::Unset) {
+            return code.clone();
+        }
+        let base = self.code_of_root(root);
+        let base = self.t.splat("i64", &base);
+        let all = code.vector(&mut self.t, "i64");
+        Lane::Varying(self.t.value(format_args!("sub <32 x i64> {all}, {base}")))
     }
 
     /// A pointer cell's contents as codes.

@@ -113,11 +113,15 @@ impl Emitter<'_, '_> {
             return self.define(result, lanes);
         }
         let item = Item::of(ty);
-        let lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
+        let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
             self.load_private(inst, pointer, 0, item)
         } else {
             self.load_shared(inst, pointer, 0, item)
         };
+        if let (Type::Ptr(_), [code]) = (ty, lanes.as_slice()) {
+            // Memory holds codes.
+            lanes = vec![self.decode_lane(self.facts.storage.pointer(result).root, code)];
+        }
         self.define(result, lanes);
     }
 
