@@ -8,8 +8,8 @@ use anymetal_ir::{CmpOp, Scalar, eval::eval_compare};
 
 use super::{Environment, Machine};
 use crate::lanes::Lanes;
-use crate::program::Program;
 use crate::program::step::{Element, PtrSlots, Slot, SlotRange};
+use crate::program::{Arena, Program};
 
 const OFFSET_BITS: u32 = 48;
 
@@ -44,6 +44,18 @@ pub(super) fn unpack(bits: u64) -> (u64, u64) {
     (bits >> OFFSET_BITS, (((bits << unused) as i64) >> unused) as u64)
 }
 
+/// Region and offset by which pointers are compared: one buffer may be bound at several arguments.
+fn canonical(env: &Environment<'_, '_>, region: u64, offset: u64) -> (u64, u64) {
+    let own = env.region(region);
+    if !matches!(own.arena, Arena::Buffer(_)) {
+        return (region, offset);
+    }
+    match env.regions.iter().position(|other| other.arena == own.arena) {
+        Some(first) => (first as u64, offset.wrapping_add(own.start).wrapping_sub(env.regions[first].start)),
+        None => (region, offset),
+    }
+}
+
 impl Machine {
     /// Equality looks at region and offset, orders at offsets only (they are for one allocation).
     pub(super) fn compare_pointers(
@@ -57,6 +69,7 @@ impl Machine {
         let value = |ptr: PtrSlots, lane: usize| {
             let (region, offset) =
                 (self.registers[ptr.region.index()][lane], self.registers[ptr.offset.index()][lane]);
+            let (region, offset) = canonical(env, region, offset);
             match op {
                 CmpOp::Eq | CmpOp::Ne => pack(env, region, offset),
                 _ => offset,
