@@ -7,6 +7,7 @@
 
 pub mod corpus;
 pub mod corpus_report;
+pub mod corpus_tables;
 pub mod disk_includes;
 pub mod machine_code;
 pub mod panics;

@@ -6,6 +6,7 @@
 
 use anymetal_harness::corpus::{self, CORPORA, CorpusFile};
 use anymetal_harness::corpus_report::{Floor, Row, below, failures, levels, tables};
+use anymetal_harness::corpus_tables::merged;
 use anymetal_harness::machine_code;
 use anymetal_harness::shard::{FileOutcome, Share, supervise, work};
 use anymetal_harness::stages::Program;
@@ -33,7 +34,7 @@ struct Options {
     /// Processes at once.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Writes the table to this file.
+    /// Puts the results into the tables of this file.
     #[arg(long)]
     write: Option<PathBuf>,
     /// Records the results as the new floor.
@@ -74,7 +75,8 @@ fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     println!("{table}");
     println!("{}", failures(&rows));
     if let Some(path) = &options.write {
-        std::fs::write(path, format!("{INTRODUCTION}{table}"))?;
+        let old = std::fs::read_to_string(path).unwrap_or_default();
+        std::fs::write(path, format!("{INTRODUCTION}{}", merged(&old, &table)))?;
     }
     finish(&rows, options, with_code)
 }
@@ -82,7 +84,10 @@ fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 const INTRODUCTION: &str = "# Public kernels that compile\n\n\
     Every entry point of these crates, compiled for the CPU device with default options. Function constants \
     get `true` and 2. Written by `cargo run --release -p anymetal-harness --bin corpus -- --write \
-    docs/corpus.md`; `testing/harness/corpus-floor.toml` keeps the numbers from falling.\n";
+    docs/corpus.md`, which keeps the lines of files that a run leaves out (`--file`); \
+    `testing/harness/corpus-floor.toml` keeps the numbers from falling. Seconds are those of one process on a shared \
+    machine, and differ between runs. With these constants the `fa_TYPE` kernels of llama.cpp do nothing (none of \
+    their numbers of SIMD-groups is 2); docs/conformance.md says which are compiled and run as the host does.\n";
 
 /// Compares with the floor, or records it.
 fn finish(rows: &[Row], options: &Options, with_code: bool) -> Result<ExitCode, Box<dyn Error>> {
