@@ -5,6 +5,7 @@
 //! not know is a failure of the suite, so that nothing is left out. Start with [`FAMILIES`].
 
 pub mod affine;
+pub mod attention;
 pub mod binary;
 pub mod cast;
 pub mod convolution;
@@ -12,7 +13,11 @@ pub mod fill;
 pub mod indexing;
 pub mod input;
 pub mod layout;
+pub mod matrix;
+pub mod mlx_sort;
+pub mod quantized;
 pub mod random;
+pub mod reduce;
 pub mod sort;
 pub mod ternary;
 pub mod unary;
@@ -22,6 +27,7 @@ use crate::data::Data;
 use crate::execute::{Math, Source};
 use crate::suite::CasesOf;
 use anymetal_harness::corpus;
+use std::path::Path;
 
 /// A source with its references.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +50,12 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "sort", cases_of: sort::cases },
     Family { name: "random", cases_of: random::cases },
     Family { name: "conv", cases_of: convolution::cases },
+    Family { name: "reduce", cases_of: reduce::cases },
+    Family { name: "mlx_sort", cases_of: mlx_sort::cases },
+    Family { name: "gemv", cases_of: matrix::gemv_cases },
+    Family { name: "mlx_gemm", cases_of: matrix::gemm_cases },
+    Family { name: "scaled_dot_product_attention", cases_of: attention::cases },
+    Family { name: "quantized", cases_of: quantized::cases },
 ];
 
 /// The family of that name.
@@ -74,7 +86,9 @@ pub fn source(package: &str, name: &str) -> Source {
     let file = files.into_iter().find(|file| file.name == name);
     let file = file.unwrap_or_else(|| panic!("{package} has no {name}"));
     let text = std::fs::read_to_string(&file.path).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Source { name: name.to_owned(), text, include_dirs: file.include_dirs, math: Math::Fast }
+    let folder = file.path.parent().map(Path::to_path_buf);
+    let include_dirs = folder.into_iter().chain(file.include_dirs).collect();
+    Source { name: name.to_owned(), text, include_dirs, math: Math::Fast }
 }
 
 /// Elements behind an output that must stay as they are.
@@ -105,13 +119,13 @@ fn launch(kernel: &str, threads: usize) -> Launch {
 }
 
 /// An output buffer before the launch: `count` elements and a guard.
-fn untouched(expected: &Data) -> Data {
+pub(crate) fn untouched(expected: &Data) -> Data {
     let size = expected.dtype.size();
     Data { dtype: expected.dtype, bytes: vec![UNTOUCHED; expected.bytes.len() + GUARD * size] }
 }
 
 /// What an output buffer must hold: the elements, and the guard as it was.
-fn guarded(mut expected: Data) -> Data {
+pub(crate) fn guarded(mut expected: Data) -> Data {
     let size = expected.dtype.size();
     expected.bytes.extend(std::iter::repeat_n(UNTOUCHED, GUARD * size));
     expected

@@ -22,6 +22,11 @@ pub enum Binding {
         /// The first byte that the kernel sees.
         offset: usize,
     },
+    /// The buffer that is bound at another index, once more.
+    Alias {
+        /// That index.
+        of: u32,
+    },
     /// Nothing.
     Unbound,
     /// So many bytes of threadgroup memory.
@@ -76,6 +81,18 @@ pub struct Expected {
     pub agreement: Tolerance,
 }
 
+/// Whether a launch accesses memory out of bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Faults {
+    /// It does not.
+    #[default]
+    Never,
+    /// It must.
+    Always,
+    /// It reads behind an array and ignores what it gets, for some inputs.
+    Harmless,
+}
+
 /// A launch with its outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
@@ -85,8 +102,14 @@ pub struct Case {
     pub launch: Launch,
     /// Its outcome.
     pub expected: Vec<Expected>,
-    /// Whether it must end with a fault: an access out of bounds.
-    pub faults: bool,
+    /// Whether it ends with a fault: an access out of bounds.
+    pub faults: Faults,
+    /// Whether only some threads of a SIMD-group may reach a barrier. The specification forbids it, but SIMD-groups
+    /// arrive as a whole, and public kernels rely on that.
+    pub divergent_barriers: bool,
+    /// Whether results come from library functions with a documented error, so that executors may differ in
+    /// safe math mode too.
+    pub library: bool,
 }
 
 impl Launch {
@@ -135,6 +158,21 @@ impl Launch {
         self.scalar(if bytes.is_empty() { vec![0; 8] } else { bytes })
     }
 
+    /// Binds the buffer of another index once more, at the next index.
+    #[must_use]
+    pub fn alias(mut self, of: u32) -> Self {
+        let index = self.next_index();
+        self.args.push(Arg { index, binding: Binding::Alias { of } });
+        self
+    }
+
+    /// Where the buffer of an argument is among the arguments: its own place, or that of another's.
+    pub fn buffer_of(&self, position: usize) -> usize {
+        let Binding::Alias { of } = self.args[position].binding else { return position };
+        let is_it = |arg: &Arg| arg.index == of && matches!(arg.binding, Binding::Buffer { .. });
+        self.args.iter().position(is_it).unwrap_or(position)
+    }
+
     /// Gives threadgroup memory at an index.
     #[must_use]
     pub fn threadgroup(mut self, index: u32, bytes: u64) -> Self {
@@ -147,6 +185,15 @@ impl Launch {
     pub fn constant(mut self, index: u32, value: Constant) -> Self {
         self.constants.push((index, value));
         self
+    }
+
+    /// Threads of the grid.
+    pub fn threads(&self) -> u64 {
+        let volume = |sizes: [u32; 3]| sizes.iter().map(|&size| u64::from(size)).product::<u64>();
+        match self.grid {
+            Grid::Threads(threads) => volume(threads),
+            Grid::Groups(groups) => volume(groups) * volume(self.group),
+        }
     }
 
     fn next_index(&self) -> u32 {
@@ -171,6 +218,19 @@ impl Case {
         agreement: Tolerance,
     ) -> Self {
         let expected = vec![Expected { index, data, tolerance, agreement }];
-        Self { name: name.into(), launch, expected, faults: false }
+        Self {
+            name: name.into(),
+            launch,
+            expected,
+            faults: Faults::Never,
+            divergent_barriers: false,
+            library: false,
+        }
+    }
+
+    /// The case of a kernel whose results come from library functions with a documented error.
+    #[must_use]
+    pub fn through_library(self, library: bool) -> Self {
+        Self { library, ..self }
     }
 }

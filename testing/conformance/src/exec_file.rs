@@ -3,7 +3,7 @@
 //! Lines that begin with `//!` are directives; the format is described in `tests/exec/README.md`. Start with
 //! [`parse`]. Invariant: an unknown directive or a malformed value is an error, never ignored.
 
-use crate::case::{Arg, Binding, Case, Constant, Expected, Grid, Launch};
+use crate::case::{Arg, Binding, Case, Constant, Expected, Faults, Grid, Launch};
 use crate::compare::Tolerance;
 use crate::data::{Data, Dtype};
 use crate::execute::Math;
@@ -61,7 +61,9 @@ pub fn parse(name: &str, text: &str, _level: Level) -> Result<ExecFile, String> 
                     name: value.to_owned(),
                     launch: Launch::new(value, Grid::Threads([1, 1, 1]), [1, 1, 1]),
                     expected: Vec::new(),
-                    faults: false,
+                    faults: Faults::Never,
+                    divergent_barriers: false,
+                    library: false,
                 });
                 for (key, value) in &common {
                     case.iter_mut().try_for_each(|case| apply(case, key, value)).map_err(at)?;
@@ -104,6 +106,11 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
         "arg" => {
             let binding = match value {
                 "none" => Binding::Unbound,
+                _ if value.starts_with("same ") => {
+                    let of =
+                        value["same ".len()..].parse().map_err(|_| format!("`{value}` names no argument"))?;
+                    Binding::Alias { of }
+                }
                 _ => Binding::Buffer { bytes: values(value)?.bytes, offset: 0 },
             };
             case.launch.args.push(Arg { index: index()?, binding });
@@ -121,7 +128,8 @@ fn apply(case: &mut Case, key: &str, value: &str) -> Result<(), String> {
             let (index, data) = (index()?, values(value)?);
             case.expected.push(Expected { index, data, tolerance, agreement: tolerance });
         }
-        "faults" if value == "yes" => case.faults = true,
+        "barriers" if value == "divergent" => case.divergent_barriers = true,
+        "faults" if value == "yes" => case.faults = Faults::Always,
         _ => return Err(format!("unknown directive `{key}`")),
     }
     Ok(())

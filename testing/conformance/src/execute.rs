@@ -39,6 +39,8 @@ pub enum ExecError {
     Compile(String),
     /// It accessed memory out of bounds. It ran on, and the buffers are as the rules say.
     Fault(String, Buffers),
+    /// Only a part of the threads reached a barrier. It ran on.
+    DivergentBarrier(String, Buffers),
     /// It was refused or failed otherwise.
     Failed(String),
 }
@@ -48,6 +50,7 @@ impl std::fmt::Display for ExecError {
         match self {
             Self::Compile(message) => write!(f, "does not compile: {message}"),
             Self::Fault(message, _) => write!(f, "out of bounds: {message}"),
+            Self::DivergentBarrier(message, _) => write!(f, "divergent barrier: {message}"),
             Self::Failed(message) => write!(f, "failed: {message}"),
         }
     }

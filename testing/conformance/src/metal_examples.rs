@@ -1,7 +1,7 @@
 //! The `metal` crate's compute examples: a sum with atomics, with buffers and with an argument buffer.
 
 use crate::candle::source;
-use crate::case::{Case, Grid, Launch};
+use crate::case::{Case, Faults, Grid, Launch};
 use crate::data::{Data, Dtype};
 use crate::execute::Source;
 use crate::suite::Level;
@@ -40,5 +40,5 @@ pub fn cases(kernel: &str, level: Level) -> Option<Vec<Case>> {
 pub fn argument_buffer_cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
     let launch = Launch::new(kernel, Grid::Groups([1, 1, 1]), [32, 1, 1]).data(&Data::zeros(Dtype::U64, 2));
     let untouched = Data::zeros(Dtype::U64, 2);
-    Some(vec![Case { faults: true, ..Case::exact("null addresses", launch, 0, untouched) }])
+    Some(vec![Case { faults: Faults::Always, ..Case::exact("null addresses", launch, 0, untouched) }])
 }

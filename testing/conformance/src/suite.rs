@@ -1,6 +1,6 @@
 //! Runs cases on an executor and compares with the references and with the interpreter.
 
-use crate::case::{Case, Expected, Launch};
+use crate::case::{Case, Constant, Expected, Faults, Launch};
 use crate::compare::{Tolerance, compare};
 use crate::data::Data;
 use crate::execute::{Buffers, ExecError, Executor, Interpreter, Opened, Prepared, Source};
@@ -39,6 +39,21 @@ impl Level {
         }
     }
 }
+
+/// What an executor's results are compared with, beside the references.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Oracle {
+    /// Nothing.
+    None,
+    /// The interpreter's results, as closely as each case says.
+    Interpreter,
+    /// The interpreter's bits, except where library functions with a documented error come in.
+    Bits,
+}
+
+/// Launches of more threads are not repeated on the interpreter to compare with it: it takes minutes for a
+/// million, and they are compared with their references like all others.
+const MOST_ORACLE_THREADS: u64 = 1 << 17;
 
 /// What came of a suite.
 #[derive(Clone, Debug, Default)]
@@ -103,8 +118,8 @@ impl Outcome {
     }
 }
 
-/// Runs every kernel of a source on an executor; with `oracle`, compares with the interpreter too.
-pub fn run_family(source: &Source, cases_of: CasesOf, executor: &dyn Executor, oracle: bool) -> Outcome {
+/// Runs every kernel of a source on an executor.
+pub fn run_family(source: &Source, cases_of: CasesOf, executor: &dyn Executor, oracle: Oracle) -> Outcome {
     run_kernels(source, cases_of, executor, oracle, &|_| true)
 }
 
@@ -113,7 +128,7 @@ pub fn run_kernels(
     source: &Source,
     cases_of: CasesOf,
     executor: &dyn Executor,
-    oracle: bool,
+    oracle: Oracle,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Outcome {
     let level = Level::of_environment();
@@ -126,13 +141,20 @@ pub fn run_kernels(
             return outcome;
         }
     };
-    let interpreter = if oracle { Interpreter::default().open(source).ok() } else { None };
+    let interpreter = match oracle {
+        Oracle::None => None,
+        _ => Interpreter::default().open(source).ok(),
+    };
     for kernel in opened.kernels().iter().filter(|kernel| wanted(kernel)) {
         let result = match cases_of(kernel, level) {
             None => Err("the family has no reference for this kernel".to_owned()),
-            Some(cases) => {
+            Some(mut cases) => {
+                if level == Level::Sample && oracle != Oracle::None {
+                    keep_few_pipelines(&mut cases);
+                }
                 outcome.launches += cases.len();
-                run_cases(opened.as_ref(), interpreter.as_deref(), &cases)
+                let against = interpreter.as_deref().map(|interpreter| (interpreter, oracle));
+                run_cases(opened.as_ref(), against, &cases)
             }
         };
         outcome.note(&expectations, executor.name(), kernel, result);
@@ -140,14 +162,32 @@ pub fn run_kernels(
     outcome
 }
 
+/// Drops the cases for which a kernel would have to be compiled a third time: for samples on devices.
+fn keep_few_pipelines(cases: &mut Vec<Case>) {
+    const MOST: usize = 2;
+    let mut kept: Vec<Vec<(u32, Constant)>> = Vec::new();
+    cases.retain(|case| {
+        let constants = &case.launch.constants;
+        let known = kept.contains(constants);
+        if !known && kept.len() < MOST {
+            kept.push(constants.clone());
+        }
+        known || kept.last() == Some(constants)
+    });
+}
+
 /// Runs the cases of one kernel.
-pub fn run_cases(opened: &dyn Opened, oracle: Option<&dyn Opened>, cases: &[Case]) -> Result<(), String> {
+pub fn run_cases(
+    opened: &dyn Opened,
+    against: Option<(&dyn Opened, Oracle)>,
+    cases: &[Case],
+) -> Result<(), String> {
     let mut ready: Option<(Launch, Pair)> = None;
     for case in cases {
         let same =
             |known: &Launch| known.kernel == case.launch.kernel && known.constants == case.launch.constants;
         if !ready.as_ref().is_some_and(|(known, _)| same(known)) {
-            let pair = Pair::prepare(opened, oracle, &case.launch).map_err(|error| error.to_string())?;
+            let pair = Pair::prepare(opened, against, &case.launch).map_err(|error| error.to_string())?;
             let key = Launch { args: Vec::new(), ..case.launch.clone() };
             ready = Some((key, pair));
         }
@@ -161,28 +201,40 @@ pub fn run_cases(opened: &dyn Opened, oracle: Option<&dyn Opened>, cases: &[Case
 /// A kernel prepared on an executor, and on the interpreter if wanted.
 struct Pair {
     subject: Box<dyn Prepared>,
-    oracle: Option<Box<dyn Prepared>>,
+    oracle: Option<(Box<dyn Prepared>, Oracle)>,
 }
 
 impl Pair {
-    fn prepare(opened: &dyn Opened, oracle: Option<&dyn Opened>, launch: &Launch) -> Result<Self, ExecError> {
+    fn prepare(
+        opened: &dyn Opened,
+        against: Option<(&dyn Opened, Oracle)>,
+        launch: &Launch,
+    ) -> Result<Self, ExecError> {
         let subject = opened.prepare(&launch.kernel, &launch.constants)?;
-        let oracle = oracle.map(|oracle| oracle.prepare(&launch.kernel, &launch.constants)).transpose()?;
+        let oracle = match against {
+            None => None,
+            Some((opened, oracle)) => Some((opened.prepare(&launch.kernel, &launch.constants)?, oracle)),
+        };
         Ok(Self { subject, oracle })
     }
 
     fn check(&self, case: &Case) -> Result<(), String> {
-        let buffers = finish(self.subject.run(&case.launch), case.faults)?;
+        let buffers = finish(self.subject.run(&case.launch), case)?;
         for expected in &case.expected {
             let got = output(case, expected, &buffers);
             compare(&expected.data, &got, expected.tolerance)
                 .map_err(|message| format!("argument {}: {message}", expected.index))?;
         }
-        let Some(oracle) = &self.oracle else { return Ok(()) };
-        let reference = finish(oracle.run(&case.launch), case.faults)?;
+        let Some((prepared, oracle)) = &self.oracle else { return Ok(()) };
+        if case.launch.threads() > MOST_ORACLE_THREADS {
+            return Ok(());
+        }
+        let reference = finish(prepared.run(&case.launch), case)?;
         for expected in case.expected.iter().filter(|expected| expected.agreement != Tolerance::Any) {
             let (want, got) = (output(case, expected, &reference), output(case, expected, &buffers));
-            compare(&want, &got, expected.agreement).map_err(|message| {
+            let exact = *oracle == Oracle::Bits && !case.library;
+            let agreement = if exact { Tolerance::Bits } else { expected.agreement };
+            compare(&want, &got, agreement).map_err(|message| {
                 format!("argument {} against the interpreter: {message}", expected.index)
             })?;
         }
@@ -191,10 +243,12 @@ impl Pair {
 }
 
 /// The buffers of a run that ended as it should.
-fn finish(result: Result<Buffers, ExecError>, faults: bool) -> Result<Buffers, String> {
-    match (result, faults) {
-        (Ok(buffers), false) | (Err(ExecError::Fault(_, buffers)), true) => Ok(buffers),
-        (Ok(_), true) => Err("an access out of bounds was not noticed".to_owned()),
+fn finish(result: Result<Buffers, ExecError>, case: &Case) -> Result<Buffers, String> {
+    match (result, case.faults) {
+        (Ok(_), Faults::Always) => Err("an access out of bounds was not noticed".to_owned()),
+        (Ok(buffers), _) => Ok(buffers),
+        (Err(ExecError::Fault(_, buffers)), Faults::Always | Faults::Harmless) => Ok(buffers),
+        (Err(ExecError::DivergentBarrier(_, buffers)), _) if case.divergent_barriers => Ok(buffers),
         (Err(error), _) => Err(error.to_string()),
     }
 }

@@ -2,31 +2,71 @@
 
 use anymetal_conformance::candle::{self, family};
 use anymetal_conformance::case::Case;
-use anymetal_conformance::execute::{Cpu, Executor, Interpreter};
+use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Math, Source};
 use anymetal_conformance::expectation::Expectations;
-use anymetal_conformance::metal_examples;
-use anymetal_conformance::suite::{CasesOf, Level, Outcome, run_family, run_kernels};
+use anymetal_conformance::suite::{CasesOf, Level, Oracle, Outcome, run_family, run_kernels};
+use anymetal_conformance::{llama, metal_examples};
 
-/// Whether results are compared with the interpreter's, too.
-fn has_oracle(executor: &dyn Executor) -> bool {
-    executor.name() != "interpreter"
+/// Devices are compared with the interpreter, too.
+fn oracle_of(executor: &dyn Executor) -> Oracle {
+    if executor.name() == "interpreter" { Oracle::None } else { Oracle::Interpreter }
 }
 
 fn check(executor: &dyn Executor, name: &str) {
     let family = family(name);
-    let wanted = |kernel: &str| executor.name() == "interpreter" || is_sampled(kernel);
-    run_kernels(&family.source(), family.cases_of, executor, has_oracle(executor), &wanted).assert_good(name);
+    // The other entry points of that file are never called.
+    let is_called = |kernel: &str| name != "quantized" || candle::quantized::is_called(kernel);
+    let wanted = |kernel: &str| is_called(kernel) && is_sampled(executor, name, kernel);
+    let source = family.source();
+    run_kernels(&source, family.cases_of, executor, oracle_of(executor), &wanted).assert_good(name);
 }
 
-/// The kernels that devices run without `ANYMETAL_FULL`: machine code takes time to make. Which ones, their
-/// names decide, so that every type and every operation is among them.
-fn is_sampled(kernel: &str) -> bool {
-    const EVERY: usize = 12;
-    const ALWAYS: &[&str] = &["affine_f32", "badd_f32_strided", "is_u32_f32", "asort_asc_f32"];
+/// In safe math mode, device and interpreter agree bit for bit.
+fn check_bits(name: &str) {
+    const EVERY: usize = 48;
+    let family = family(name);
+    let full = Level::of_environment() != Level::Sample;
+    let few =
+        |kernel: &str| ["affine_", "powf_", "elu_", "where_"].iter().any(|name| kernel.starts_with(name));
+    let every = |kernel: &str| if few(kernel) { EVERY / 8 } else { EVERY };
+    let wanted = |kernel: &str| full || hash(kernel) % every(kernel) == 5;
+    let source = Source { math: Math::Safe, ..family.source() };
+    run_kernels(&source, family.cases_of, &Cpu, Oracle::Bits, &wanted).assert_good(name);
+}
+
+/// A number that decides what is in a sample.
+fn hash(kernel: &str) -> usize {
+    kernel.bytes().fold(0usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
+}
+
+/// The kernels that are run without `ANYMETAL_FULL`: machine code takes time to make, and large kernels take
+/// time to interpret. Which ones, their names decide, so that every type and every operation is among them.
+fn is_sampled(executor: &dyn Executor, family: &str, kernel: &str) -> bool {
+    const ALWAYS: &[&str] = &[
+        "affine_f32",
+        "badd_f32_strided",
+        "is_u32_f32",
+        "asort_asc_f32",
+        "softmax_f32",
+        "fast_argmin_f32_strided",
+        "sdpa_vector_float_64",
+        "carg_block_sort_float32_uint32_bn128_tn8",
+        "kernel_mul_mv_q4_0_f32",
+        "gemm_nn_f32_f32_32_32_16_2_2",
+    ];
     const SMALL_FAMILIES: &[&str] = &["fill_", "rand_", "affine_"];
-    let hash = kernel.bytes().fold(0usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    const LARGE_FAMILIES: &[&str] =
+        &["reduce", "gemv", "mlx_gemm", "mlx_sort", "scaled_dot_product_attention", "quantized"];
+    let is_device = executor.name() != "interpreter";
+    let every = match (is_device, LARGE_FAMILIES.contains(&family)) {
+        (true, true) => 80,
+        (true, false) => 12,
+        (false, true) => 8,
+        (false, false) => 1,
+    };
+    let hash = hash(kernel);
     Level::of_environment() != Level::Sample
-        || hash.is_multiple_of(EVERY)
+        || hash.is_multiple_of(every)
         || (kernel.starts_with("where_") || kernel.starts_with("asort_")) && hash.is_multiple_of(3)
         || ALWAYS.contains(&kernel)
         || SMALL_FAMILIES.iter().any(|family| kernel.starts_with(family))
@@ -43,7 +83,7 @@ fn large(cases: Option<Vec<Case>>) -> Option<Vec<Case>> {
 fn cpu_large() {
     let run = |name: &str, cases_of: CasesOf, kernels: &[&str]| {
         let wanted = |kernel: &str| kernels.contains(&kernel);
-        run_kernels(&family(name).source(), cases_of, &Cpu, false, &wanted).assert_good(name);
+        run_kernels(&family(name).source(), cases_of, &Cpu, Oracle::None, &wanted).assert_good(name);
     };
     run("affine", |k, _| large(candle::affine::cases(k, Level::Full)), &["affine_f32", "affine_u8_strided"]);
     run("binary", |k, _| large(candle::binary::cases(k, Level::Full)), &["badd_f32_strided", "bmul_bf16"]);
@@ -62,18 +102,19 @@ macro_rules! suite {
         mod $executor {
             use super::*;
 
-            suite!(@families $value, fill cast affine unary binary ternary indexing sort random conv);
+            suite!(@families $value, fill cast affine unary binary ternary indexing sort random conv
+                reduce mlx_sort gemv mlx_gemm scaled_dot_product_attention quantized);
 
             #[test]
             fn sum_with_atomics() {
-                let oracle = has_oracle(&$value);
+                let oracle = oracle_of(&$value);
                 run_family(&metal_examples::plain(), metal_examples::cases, &$value, oracle).assert_good("sum");
             }
 
             #[test]
             fn sum_with_an_argument_buffer() {
                 let cases = metal_examples::argument_buffer_cases;
-                run_family(&metal_examples::argument_buffer(), cases, &$value, false).assert_good("sum");
+                run_family(&metal_examples::argument_buffer(), cases, &$value, Oracle::None).assert_good("sum");
             }
 
             #[test]
@@ -102,3 +143,72 @@ macro_rules! suite {
 
 suite!(interpreter, Interpreter::default());
 suite!(cpu, Cpu);
+
+/// One test per family, in safe math mode.
+macro_rules! bit_for_bit {
+    ($($family:ident)*) => {
+        mod bit_for_bit {
+            $(
+                #[test]
+                fn $family() {
+                    super::check_bits(stringify!($family));
+                }
+            )*
+        }
+    };
+}
+
+bit_for_bit!(cast affine unary binary ternary);
+
+/// A family of llama.cpp's, those of its kernels that have references.
+fn check_llama(executor: &dyn Executor, name: &str) {
+    const EVERY: [usize; 2] = [6, 60];
+    const ALWAYS: &[&str] = &[
+        "kernel_mul_mv_q4_0_f32",
+        "kernel_mul_mm_q4_0_f32",
+        "kernel_get_rows_q4_K",
+        "kernel_soft_max_f32",
+        "kernel_bin_fuse_f32_f32_f32",
+        "kernel_unary_f16_f16",
+        "kernel_flash_attn_ext_f16_dk64_dv64",
+        "kernel_flash_attn_ext_f32_dk64_dv64",
+        "kernel_flash_attn_ext_q4_0_dk64_dv64",
+        "kernel_flash_attn_ext_q8_0_dk64_dv64",
+    ];
+    let family = llama::family(name);
+    let is_device = executor.name() != "interpreter";
+    let all = Level::of_environment() != Level::Sample;
+    let is_sampled = |kernel: &str| hash(kernel).is_multiple_of(EVERY[usize::from(is_device)]);
+    let is_small = ["softmax", "norm", "rope", "reduce"].contains(&name) && !is_device;
+    let wanted = |kernel: &str| {
+        (family.covers)(kernel) && (all || is_small || ALWAYS.contains(&kernel) || is_sampled(kernel))
+    };
+    let outcome = run_kernels(&family.source(), family.cases_of, executor, oracle_of(executor), &wanted);
+    // A device's sample may have none of a small family.
+    if outcome.subjects > 0 || all || !is_device {
+        outcome.assert_good(name);
+    }
+}
+
+/// One test per family of llama.cpp's, per executor.
+macro_rules! llama_suite {
+    ($executor:ident, $value:expr) => {
+        mod $executor {
+            use super::*;
+
+            llama_suite!(@families $value, softmax norm unary binbcast rope reduce quantize mul_mv mul_mm
+                fa_f16 fa_f32 fa_q4_0 fa_q8_0);
+        }
+    };
+    (@families $value:expr, $($family:ident)*) => {
+        $(
+            #[test]
+            fn $family() {
+                check_llama(&$value, stringify!($family));
+            }
+        )*
+    };
+}
+
+llama_suite!(llama_interpreter, Interpreter::default());
+llama_suite!(llama_cpu, Cpu);

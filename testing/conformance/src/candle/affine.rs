@@ -58,6 +58,7 @@ fn case(kernel: &str, operation: &str, dtype: Dtype, strided: bool, layout: &Lay
     };
     let name = format!("{count} elements, {}", layout.name);
     Case::near(name, launch, index, guarded(expected), tolerance, tolerance)
+        .through_library(operation != "affine")
 }
 
 fn reference(operation: &str, dtype: Dtype, x: f64) -> f64 {

@@ -52,6 +52,7 @@ fn case(kernel: &str, normal: bool, dtype: Dtype, count: usize) -> Case {
     let tolerance =
         Tolerance::Near { relative: 2.0 * dtype.epsilon(), absolute: 16.0 * f64::from(f32::EPSILON) };
     Case::near(format!("{count} elements"), launch, 4, guarded(expected), tolerance, tolerance)
+        .through_library(normal)
 }
 
 fn launch(kernel: &str, normal: bool, threads: usize, count: usize, out: &Data) -> Launch {

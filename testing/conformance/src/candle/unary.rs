@@ -85,6 +85,16 @@ impl Operation {
         })
     }
 
+    /// Whether it calls library functions that are not exact in safe math mode.
+    fn calls_library(self) -> bool {
+        match self {
+            Self::Abs | Self::Ceil | Self::Copy | Self::Floor | Self::Neg | Self::Recip => false,
+            Self::Relu | Self::Round | Self::Sign | Self::Sqr | Self::Sqrt => false,
+            Self::Cos | Self::Erf | Self::Exp | Self::Gelu | Self::GeluErf | Self::Log => true,
+            Self::Sigmoid | Self::Silu | Self::Sin | Self::Tanh => true,
+        }
+    }
+
     /// The bounds of its arguments here.
     fn domain(self) -> (f64, f64) {
         match self {
@@ -140,6 +150,7 @@ fn function(kernel: &str, operation: Operation, dtype: Dtype, strided: bool, lay
     let tolerance = operation.tolerance(dtype);
     let name = format!("{count} elements, {}", layout.name);
     Case::near(name, launch, index, guarded(expected), tolerance, tolerance)
+        .through_library(operation.calls_library())
 }
 
 fn input(operation: Operation, dtype: Dtype, count: usize) -> Data {

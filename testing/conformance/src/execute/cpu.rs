@@ -1,11 +1,12 @@
 //! The CPU device through the public crate, with default options.
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
-use crate::case::{Binding, Constant, Grid, Launch};
+use crate::case::{Arg, Binding, Constant, Grid, Launch};
 use anymetal::{
     Buffer, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode, Pipeline,
     Queue, Unbound,
 };
+use anymetal_hal::artifact::ArgumentKind;
 
 /// The CPU device.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +45,11 @@ impl Opened for OpenedLibrary {
     }
 
     fn prepare(&self, kernel: &str, constants: &[(u32, Constant)]) -> Result<Box<dyn Prepared>, ExecError> {
-        let constants = constants.iter().fold(FunctionConstants::new(), |all, &(index, value)| match value {
+        // As with Metal, there may be values for constants that a kernel does not have; `pipeline_with` refuses them.
+        let info = self.library.reflect(kernel).map_err(|error| ExecError::Compile(error.to_string()))?;
+        let is_known = |index: u32| info.function_constants.iter().any(|known| known.index == index);
+        let constants = constants.iter().filter(|(index, _)| is_known(*index));
+        let constants = constants.fold(FunctionConstants::new(), |all, &(index, value)| match value {
             Constant::Bool(value) => all.with(index, value),
             Constant::Integer(value) => all.with(index, value),
             Constant::Float(value) => all.with(index, value),
@@ -62,17 +67,53 @@ struct PreparedPipeline {
     pipeline: Pipeline,
 }
 
+impl PreparedPipeline {
+    fn takes(&self, arg: &Arg) -> bool {
+        let kind = match arg.binding {
+            Binding::Alias { .. } | Binding::Buffer { .. } | Binding::Unbound => ArgumentKind::Buffer,
+            Binding::Threadgroup(_) => ArgumentKind::ThreadgroupMemory,
+        };
+        let arguments = &self.pipeline.kernel().arguments;
+        arguments.iter().any(|known| known.index == arg.index && known.kind == kind && known.enabled)
+    }
+}
+
+/// What a binding holds; at least a byte, since there are no empty buffers.
+fn contents(arg: &Arg) -> Vec<u8> {
+    match &arg.binding {
+        Binding::Buffer { bytes, .. } if !bytes.is_empty() => bytes.clone(),
+        _ => vec![0],
+    }
+}
+
 impl Prepared for PreparedPipeline {
     fn run(&self, launch: &Launch) -> Result<Buffers, ExecError> {
         let mut buffers: Vec<Option<Buffer<u8>>> = Vec::new();
         let mut build = self.queue.launch(&self.pipeline);
-        for arg in &launch.args {
+        for (position, arg) in launch.args.iter().enumerate() {
             let mut buffer = None;
+            // As with Metal's encoder, what a kernel does not take may be bound; a launch's builder refuses it.
+            if !self.takes(arg) {
+                buffers.push(Some(self.device.buffer(&contents(arg)).map_err(failed)?));
+                continue;
+            }
             build = match &arg.binding {
                 Binding::Buffer { bytes, offset } => {
                     let whole = self.device.buffer(bytes).map_err(failed)?;
                     let view = whole.view(*offset..bytes.len()).map_err(failed)?;
                     buffer = Some(whole);
+                    build.arg_at(arg.index, view)
+                }
+                Binding::Alias { .. } => {
+                    let place = launch.buffer_of(position);
+                    let offset = match &launch.args[place].binding {
+                        Binding::Buffer { offset, .. } => *offset,
+                        _ => 0,
+                    };
+                    let whole = buffers.get(place).and_then(Option::as_ref);
+                    let whole = whole
+                        .ok_or_else(|| ExecError::Failed("no buffer comes before its alias".to_owned()))?;
+                    let view = whole.view(offset..whole.len()).map_err(failed)?;
                     build.arg_at(arg.index, view)
                 }
                 Binding::Unbound => build.arg_at(arg.index, Unbound),

@@ -131,7 +131,10 @@ impl Prepared for PreparedProgram {
                     && matches!(arg.binding, Binding::Threadgroup(_))
                         == (argument.kind == ArgKind::ThreadgroupMemory)
             });
-            position.map_or(Argument::Unbound, |position| bound(&launch.args[position], position))
+            position.map_or(Argument::Unbound, |position| {
+                let buffer = launch.buffer_of(position);
+                bound(&launch.args[buffer], buffer)
+            })
         });
         let arguments = arguments.collect();
         let dispatch = match launch.grid {
@@ -149,7 +152,7 @@ impl Prepared for PreparedProgram {
             // A thread that has returned from the function that holds the barrier waits in its caller; only
             // inlining makes that a return from the kernel.
             Some(_) if self.unoptimised => Ok(buffers),
-            Some(message) => Err(ExecError::Failed(message)),
+            Some(message) => Err(ExecError::DivergentBarrier(message, buffers)),
         }
     }
 }
@@ -157,7 +160,7 @@ impl Prepared for PreparedProgram {
 fn contents(arg: &Arg) -> Vec<u8> {
     match &arg.binding {
         Binding::Buffer { bytes, .. } => bytes.clone(),
-        Binding::Unbound | Binding::Threadgroup(_) => Vec::new(),
+        Binding::Alias { .. } | Binding::Unbound | Binding::Threadgroup(_) => Vec::new(),
     }
 }
 
@@ -166,7 +169,7 @@ fn bound(arg: &Arg, position: usize) -> Argument {
         Binding::Buffer { bytes, offset } => {
             Argument::Buffer { buffer: position, offset: *offset as u64, len: (bytes.len() - offset) as u64 }
         }
-        Binding::Unbound => Argument::Unbound,
+        Binding::Alias { .. } | Binding::Unbound => Argument::Unbound,
         Binding::Threadgroup(bytes) => Argument::Threadgroup { len: *bytes },
     }
 }

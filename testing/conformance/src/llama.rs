@@ -1,0 +1,66 @@
+//! llama.cpp's kernels, with the parameters that its host code gives them.
+//!
+//! Each file is one or two sources of ggml's Metal back end. Parameters go in structs whose layout is read from
+//! ggml's own header ([`kargs`]), tensors have four dimensions and strides in bytes ([`tensor`]), block formats are
+//! those of [`crate::quants`]. [`FAMILIES`] says which entry points have references; the others are not run.
+
+pub mod attention;
+pub mod elementwise;
+pub mod kargs;
+pub mod matrix;
+pub mod norm;
+pub mod rope;
+pub mod rows;
+pub mod softmax;
+pub mod tensor;
+
+use crate::candle::source;
+use crate::execute::Source;
+use crate::suite::CasesOf;
+
+/// A source with its references.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// The file, without `.metal`.
+    pub name: &'static str,
+    /// Whether an entry point has a reference.
+    pub covers: fn(&str) -> bool,
+    /// The references.
+    pub cases_of: CasesOf,
+}
+
+/// All families.
+pub const FAMILIES: &[Family] = &[
+    Family { name: "softmax", covers: |_| true, cases_of: softmax::cases },
+    Family { name: "norm", covers: norm::covers, cases_of: norm::cases },
+    Family { name: "unary", covers: elementwise::covers_unary, cases_of: elementwise::unary_cases },
+    Family { name: "binbcast", covers: elementwise::covers_binary, cases_of: elementwise::binary_cases },
+    Family { name: "rope", covers: rope::covers, cases_of: rope::cases },
+    Family { name: "reduce", covers: rows::covers_sums, cases_of: rows::sum_cases },
+    Family { name: "quantize", covers: rows::covers_rows, cases_of: rows::row_cases },
+    Family { name: "mul_mv", covers: matrix::covers, cases_of: matrix::cases },
+    Family { name: "mul_mm", covers: matrix::covers, cases_of: matrix::cases },
+    Family { name: "fa_f16", covers: attention::covers, cases_of: attention::cases },
+    Family { name: "fa_f32", covers: attention::covers, cases_of: attention::cases },
+    Family { name: "fa_q4_0", covers: attention::covers, cases_of: attention::cases },
+    Family { name: "fa_q8_0", covers: attention::covers, cases_of: attention::cases },
+];
+
+/// The family of that name.
+///
+/// # Panics
+/// If there is none.
+pub fn family(name: &str) -> Family {
+    let found = FAMILIES.iter().find(|family| family.name == name);
+    *found.unwrap_or_else(|| panic!("there is no family `{name}`"))
+}
+
+impl Family {
+    /// Its source, from cargo's copy of llama.cpp.
+    ///
+    /// # Panics
+    /// If cargo does not find it: the tests need the crate's sources.
+    pub fn source(&self) -> Source {
+        source("llama-cpp-sys-2", &format!("{}.metal", self.name))
+    }
+}

@@ -1,0 +1,94 @@
+//! Tensors as ggml has them: four extents, the first one running fastest, and strides in bytes.
+
+use crate::candle::input::Inputs;
+use crate::data::{Data, Dtype};
+use crate::quants::Format;
+
+/// How a tensor lies in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Without gaps.
+    Contiguous,
+    /// With a gap of 64 bytes behind each row.
+    Padded,
+    /// The second and third dimension exchanged.
+    Permuted,
+}
+
+/// A tensor with its numbers.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Elements per dimension.
+    pub ne: [usize; 4],
+    /// Bytes from one to the next: of the first dimension, from one block to the next.
+    pub nb: [usize; 4],
+    /// Its memory.
+    pub bytes: Vec<u8>,
+    numbers: Vec<f64>,
+}
+
+impl Tensor {
+    /// Random numbers in a format.
+    pub fn random(format: Format, seed: u64, ne: [usize; 4], order: Order) -> Self {
+        let (bytes, numbers) = format.random(seed, ne.iter().product());
+        Self::laid_out(format, &bytes, numbers, ne, order)
+    }
+
+    /// Numbers of a plain type between two bounds.
+    pub fn between(dtype: Dtype, seed: u64, ne: [usize; 4], order: Order, low: f64, high: f64) -> Self {
+        let data = Inputs::new(seed).numbers(dtype, ne.iter().product(), low, high);
+        Self::of_data(&data, ne, order)
+    }
+
+    /// These elements.
+    ///
+    /// # Panics
+    /// If the type has no format.
+    pub fn of_data(data: &Data, ne: [usize; 4], order: Order) -> Self {
+        let numbers = (0..data.len()).map(|i| data.number(i)).collect();
+        let name = match data.dtype {
+            Dtype::F16 => "f16",
+            Dtype::Bf16 => "bf16",
+            _ => "f32",
+        };
+        let format = Format::named(name).unwrap_or_else(|| panic!("there is no format {name}"));
+        Self::laid_out(format, &data.bytes, numbers, ne, order)
+    }
+
+    fn laid_out(format: Format, rows: &[u8], numbers: Vec<f64>, ne: [usize; 4], order: Order) -> Self {
+        let row = format.row_bytes(ne[0]);
+        let pitch = if order == Order::Padded { row + 64 } else { row };
+        let (nb1, nb2) = match order {
+            Order::Permuted => (pitch * ne[2], pitch),
+            Order::Contiguous | Order::Padded => (pitch, pitch * ne[1]),
+        };
+        let nb = [format.bytes, nb1, nb2, pitch * ne[1] * ne[2]];
+        let mut bytes = vec![0x5a; nb[3] * ne[3]];
+        for (number, row_bytes) in rows.chunks_exact(row.max(1)).enumerate() {
+            let [i1, i2, i3] = [number % ne[1], number / ne[1] % ne[2], number / ne[1] / ne[2]];
+            let at = i1 * nb[1] + i2 * nb[2] + i3 * nb[3];
+            bytes[at..at + row].copy_from_slice(row_bytes);
+        }
+        Self { ne, nb, bytes, numbers }
+    }
+
+    /// The number at a place; places beyond an extent begin again.
+    pub fn at(&self, place: [usize; 4]) -> f64 {
+        let [i0, i1, i2, i3] = [0, 1, 2, 3].map(|d| place[d] % self.ne[d]);
+        self.numbers[((i3 * self.ne[2] + i2) * self.ne[1] + i1) * self.ne[0] + i0]
+    }
+
+    /// All places, in the order of a contiguous tensor.
+    pub fn places(ne: [usize; 4]) -> impl Iterator<Item = [usize; 4]> {
+        let count: usize = ne.iter().product();
+        (0..count).map(move |i| {
+            [i % ne[0], i / ne[0] % ne[1], i / ne[0] / ne[1] % ne[2], i / ne[0] / ne[1] / ne[2]]
+        })
+    }
+
+    /// A contiguous tensor of these extents and this size of an element, for its strides.
+    pub fn shape(ne: [usize; 4], size: usize) -> Self {
+        let nb = [size, size * ne[0], size * ne[0] * ne[1], size * ne[0] * ne[1] * ne[2]];
+        Self { ne, nb, bytes: Vec::new(), numbers: Vec::new() }
+    }
+}
