@@ -14,6 +14,8 @@ mod backtrace;
 pub mod budget;
 mod error;
 pub mod mode;
+#[cfg(all(test, loom))]
+mod models;
 pub mod pool;
 pub mod quota;
 pub mod registry;
