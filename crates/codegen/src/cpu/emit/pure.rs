@@ -187,6 +187,10 @@ impl Emitter<'_, '_> {
             let fits = self.is_unclamped(*op, *a, *b, k);
             all = self.t.and(&all, &fits);
         }
+        if let Op::Binary(BinOp::Mul, a, b) = op {
+            let is_one = self.is_unit_factor(*a, *b, k);
+            all = self.t.and(&all, &is_one);
+        }
         if let Op::Cast(op @ (CastOp::ZExt | CastOp::SExt), a) = op {
             let fits = self.fits(*op, *a, k);
             all = self.t.and(&all, &fits);
@@ -214,6 +218,18 @@ impl Emitter<'_, '_> {
         let limit = self.uniform(limit, k);
         let test = self.t.icmp(test, element, &extreme, &limit);
         self.t.and(&fits, &test)
+    }
+
+    /// Whether the uniform factor of a product is 1, unless it is a constant and the product always laned.
+    fn is_unit_factor(&mut self, a: Value, b: Value, k: usize) -> Opd {
+        let constant = |this: &Self, v: Value| this.shape(v, k).lanes().and_then(Lanes::constant).is_some();
+        if constant(self, a) || constant(self, b) {
+            return Opd::bool(true);
+        }
+        let factor = if self.shape(b, k).is_uniform() { b } else { a };
+        let element = scalar_type(self.scalar(factor));
+        let factor = self.uniform(factor, k);
+        self.t.icmp("eq", element, &factor, &Opd::Int(1))
     }
 
     /// Whether no lane's sum of base and pattern wraps, so that widening commutes with it.

@@ -32,6 +32,8 @@ pub(in crate::cpu) enum Rule {
     Insert(i64),
     /// One operand, as long as the other, uniform one does not limit any lane: conditional.
     Unclamped,
+    /// One operand, as long as the other, uniform one is 1: conditional.
+    UnitFactor,
     /// Lane by lane.
     None,
 }
@@ -178,19 +180,29 @@ fn product(scalar: Scalar, a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
     if let Some(c) = a.constant() {
         return (Rule::Scale(c), Some(scaled(scalar, b, c)));
     }
-    if a.conditional || b.conditional {
-        return (Rule::None, None);
-    }
     let (laned, uniform, swapped) = match (a.is_uniform(), b.is_uniform()) {
         (_, true) => (a, b, false),
         (true, _) => (b, a, true),
         _ => return (Rule::None, None),
     };
-    let Some(segments) = laned.constant_segments() else { return (Rule::None, None) };
+    let Some(segments) = laned.constant_segments().filter(|_| !laned.conditional && !uniform.conditional)
+    else {
+        return unit_factor(laned, uniform);
+    };
     let align = laned.values().iter().map(|&value| trailing_zeros(value)).fold(laned.align, u32::min);
     let align = (align + uniform.align).min(31);
     let shape = Lanes { segments, align, ..Lanes::uniform(a.group && b.group) };
     (Rule::SegmentProduct { swapped }, Some(shape))
+}
+
+/// A stride that the program is given is 1 more often than not.
+fn unit_factor(laned: &Lanes, factor: &Lanes) -> (Rule, Option<Lanes>) {
+    if laned.is_uniform() || factor.conditional {
+        return (Rule::None, None);
+    }
+    let group = laned.group && factor.group;
+    let shape = Lanes { absolute: false, group, conditional: true, align: 0, ..laned.normal() };
+    (Rule::UnitFactor, Some(shape))
 }
 
 fn scaled(scalar: Scalar, lanes: &Lanes, c: i64) -> Lanes {
@@ -365,8 +377,9 @@ mod tests {
         let (rule, shape) = binary(BinOp::Mul, Scalar::I32, &row, &Shape::uniform(true), false);
         assert_eq!(rule, Rule::SegmentProduct { swapped: false });
         assert_eq!(shape.lanes().unwrap().segments, 2);
-        let (_, shape) = binary(BinOp::Mul, Scalar::I32, &thread_index(), &Shape::uniform(true), false);
-        assert_eq!(shape, Shape::Varying);
+        let (rule, shape) = binary(BinOp::Mul, Scalar::I32, &thread_index(), &Shape::uniform(true), false);
+        assert_eq!(rule, Rule::UnitFactor);
+        assert!(shape.lanes().unwrap().conditional);
     }
 
     #[test]
