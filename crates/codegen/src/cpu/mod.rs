@@ -21,7 +21,7 @@ mod walk;
 
 use std::borrow::Cow;
 
-use anymetal_ir::passes::rejoin;
+use anymetal_ir::passes::{lift, rejoin};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -85,10 +85,12 @@ impl<'a> Analysed<'a> {
     }
 }
 
-/// The function in the form that regions need: threads part only where no barrier follows.
+/// The function in the form that regions need: threads part only where no barrier is, and
+/// none follows.
 fn rejoined(function: &Function) -> Cow<'_, Function> {
     let mut rejoined = function.clone();
-    if rejoin::rejoin(&mut rejoined) { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
+    let changed = lift::lift(&mut rejoined) | rejoin::rejoin(&mut rejoined);
+    if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }
 
 /// Each argument's position in the launch's table of its kind; `None` for disabled arguments.

@@ -3,7 +3,7 @@
 //! [`extract_kernel`], [`specialise()`] and [`inline()`] bring a module to the form that code
 //! generators take: kernels without calls and function constants. [`mod@fold`], [`mod@split`], [`mod@pick`],
 //! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
-//! [`mod@rejoin`] prepares for code generators that cut functions at barriers.
+//! [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers.
 
 pub mod choose;
 pub mod compact;
@@ -13,6 +13,7 @@ pub mod fold;
 pub mod forward;
 pub mod hoist;
 pub mod inline;
+pub mod lift;
 pub mod pick;
 pub mod rejoin;
 mod returns;

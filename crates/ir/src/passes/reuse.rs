@@ -82,7 +82,7 @@ pub(super) fn is_reusable(function: &Function, op: &Op) -> bool {
 }
 
 /// Whether it is arithmetic or an address.
-fn is_pure(op: &Op) -> bool {
+pub(super) fn is_pure(op: &Op) -> bool {
     matches!(
         op,
         Op::Const(_)
