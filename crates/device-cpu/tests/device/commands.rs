@@ -212,19 +212,22 @@ fn deadlines_timeouts_and_times_follow_the_clock_that_is_given() {
     let when_full = WhenFull::Wait(Duration::from_secs(5));
     let queue =
         device.queue(&QueueDescriptor { max_in_flight: 1, when_full, ..QueueDescriptor::default() }).unwrap();
-    let stuck = queue.submit(submission(wait())).unwrap();
-    std::thread::scope(|scope| {
-        let refused = scope.spawn(|| queue.submit(submission(wait())));
-        // The deadline of the first is at 60 s, the patience of the second ends at 5 s.
-        while clock.next_alarm() != Some(Duration::from_secs(5)) {
+    let until_alarm = |seconds| {
+        while clock.next_alarm() != Some(Duration::from_secs(seconds)) {
             std::thread::yield_now();
         }
+    };
+    let stuck = queue.submit(submission(wait())).unwrap();
+    // The deadline of the first counts from when it begins: that must be before the clock moves.
+    until_alarm(60);
+    std::thread::scope(|scope| {
+        let refused = scope.spawn(|| queue.submit(submission(wait())));
+        // The patience of the second ends at 5 s.
+        until_alarm(5);
         clock.advance(Duration::from_secs(5));
         assert_eq!(refused.join().unwrap().unwrap_err(), DeviceError::QueueFull { limit: 1 });
     });
-    while clock.next_alarm() != Some(Duration::from_secs(60)) {
-        std::thread::yield_now();
-    }
+    until_alarm(60);
     assert_eq!(stuck.wait_until(&*clock, Duration::from_secs(5)), None);
     clock.advance(Duration::from_secs(55));
     let expected = DeviceError::DeadlineExceeded { kernel: None, after: Duration::from_secs(60) };
