@@ -12,3 +12,5 @@ kernel void instantiate(device float* x [[buffer(0)]])
 {
     x[0] = second(x[0]);
 }
+
+kernel void pack_of_nothing(device float* out, uint... i [[thread_position_in_grid]]) { out[0] = 1; } //~ not-a-pack

@@ -203,7 +203,14 @@ impl<'a> Checker<'a> {
         for param in &ast.params {
             match &param.ty.kind {
                 TypeKind::Pack(inner) => {
-                    for n in 0..self.pack_length_of_type(inner).unwrap_or(0) {
+                    let length = self.pack_length_of_type(inner);
+                    if length.is_none() {
+                        let message =
+                            "`...` makes a pack of parameters, but the type names no template's pack";
+                        self.error("not-a-pack", param.span, message);
+                        ok = false;
+                    }
+                    for n in 0..length.unwrap_or(0) {
                         params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
                     }
                 }
