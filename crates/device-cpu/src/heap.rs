@@ -43,16 +43,10 @@ impl CpuHeap {
         account: &Arc<MemoryAccount>,
         limits: &Capabilities,
     ) -> Result<Self, DeviceError> {
-        let requested = descriptor.length;
-        if requested > limits.max_buffer_bytes {
-            return Err(DeviceError::BufferTooLarge { requested, limit: limits.max_buffer_bytes });
-        }
-        let memory = usize::try_from(requested).ok().and_then(AlignedMemory::zeroed);
-        let memory = memory.ok_or(DeviceError::OutOfMemory { requested })?;
-        account.allocated.fetch_add(requested, Ordering::Relaxed);
+        let memory = account.allocate(descriptor.length, limits)?;
         let block = Block {
             memory,
-            ranges: Mutex::new(RangeAllocator::new(requested)),
+            ranges: Mutex::new(RangeAllocator::new(descriptor.length)),
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
             account: Arc::clone(account),

@@ -47,6 +47,23 @@ pub(crate) struct MemoryAccount {
     pub(crate) allocated: AtomicU64,
 }
 
+impl MemoryAccount {
+    /// Zeroed memory, counted as allocated; its owner takes it off the count when it goes.
+    pub(crate) fn allocate(
+        &self,
+        requested: u64,
+        limits: &Capabilities,
+    ) -> Result<AlignedMemory, DeviceError> {
+        if requested > limits.max_buffer_bytes {
+            return Err(DeviceError::BufferTooLarge { requested, limit: limits.max_buffer_bytes });
+        }
+        let memory = usize::try_from(requested).ok().and_then(AlignedMemory::zeroed);
+        let memory = memory.ok_or(DeviceError::OutOfMemory { requested })?;
+        self.allocated.fetch_add(requested, Ordering::Relaxed);
+        Ok(memory)
+    }
+}
+
 /// A buffer in host memory.
 pub(crate) struct CpuBuffer {
     memory: Memory,
@@ -101,13 +118,7 @@ impl CpuBuffer {
         account: &Arc<MemoryAccount>,
         limits: &Capabilities,
     ) -> Result<Self, DeviceError> {
-        let requested = descriptor.length;
-        if requested > limits.max_buffer_bytes {
-            return Err(DeviceError::BufferTooLarge { requested, limit: limits.max_buffer_bytes });
-        }
-        let memory = usize::try_from(requested).ok().and_then(AlignedMemory::zeroed);
-        let memory = memory.ok_or(DeviceError::OutOfMemory { requested })?;
-        account.allocated.fetch_add(requested, Ordering::Relaxed);
+        let memory = account.allocate(descriptor.length, limits)?;
         Ok(Self::with_memory(descriptor, Memory::Own(memory), account))
     }
 
