@@ -26,12 +26,21 @@ const NEXTEST: Step =
 const CARGO_TEST: Step =
     Step { name: "tests", cargo: &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"] };
 const DOC_TESTS: Step = Step { name: "doc tests", cargo: &["test", "--workspace", "--doc", "--locked"] };
+/// Each checks its own results and fails when they are wrong.
+const EXAMPLES: [Step; 3] = [
+    Step { name: "pipeline", cargo: &["run", "--locked", "-p", "anymetal", "--example", "pipeline"] },
+    Step { name: "graph_replay", cargo: &["run", "--locked", "-p", "anymetal", "--example", "graph_replay"] },
+    Step {
+        name: "async_service",
+        cargo: &["run", "--locked", "-p", "anymetal", "--example", "async_service"],
+    },
+];
 
 /// Runs the steps in `root` and prints how long each took.
 pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
-    for step in [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS] {
+    for step in [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter().chain(EXAMPLES) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);
@@ -80,6 +89,6 @@ fn cargo() -> std::ffi::OsString {
 
 fn print_times(times: &[(&str, Duration)]) {
     for (name, time) in times {
-        println!("{name:<10} {:>7.1} s", time.as_secs_f64());
+        println!("{name:<13} {:>7.1} s", time.as_secs_f64());
     }
 }

@@ -9,20 +9,33 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_hal::buffer::Buffer as HalBuffer;
+use anymetal_runtime::memory::budget::Reservation;
+use anymetal_runtime::memory::pool::PooledBuffer;
+use anymetal_runtime::memory::registry::Registration;
+use anymetal_runtime::memory::view;
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;
 
 /// Device memory with elements of one type. Clones share the memory.
 pub struct Buffer<T> {
-    inner: Arc<dyn HalBuffer>,
+    memory: Arc<Memory>,
     len: usize,
     element: PhantomData<T>,
 }
 
+/// Where a buffer's memory comes from, and what goes back when its last handle is dropped.
+#[derive(Debug)]
+pub(crate) enum Memory {
+    /// Made for it alone.
+    Own { buffer: Arc<dyn HalBuffer>, _reservation: Reservation, _registration: Registration },
+    /// A pool's.
+    Pooled(PooledBuffer),
+}
+
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(inner: Arc<dyn HalBuffer>, len: usize) -> Self {
-        Buffer { inner, len, element: PhantomData }
+    pub(crate) fn new(memory: Memory, len: usize) -> Self {
+        Buffer { memory: Arc::new(memory), len, element: PhantomData }
     }
 
     /// How many elements it has.
@@ -45,8 +58,8 @@ impl<T: Pod> Buffer<T> {
     /// Copies elements out from `start` on, once submitted work is done with them.
     pub fn read_into(&self, start: usize, elements: &mut [T]) -> Result<(), Error> {
         let offset = self.offset(start, elements.len())?;
-        self.inner.wait_unused(None);
-        Ok(self.inner.read(offset, bytemuck::cast_slice_mut(elements))?)
+        self.hal().wait_unused(None);
+        Ok(self.hal().read(offset, bytemuck::cast_slice_mut(elements))?)
     }
 
     /// Overwrites the first elements, once submitted work is done with them.
@@ -57,8 +70,8 @@ impl<T: Pod> Buffer<T> {
     /// Overwrites elements from `start` on, once submitted work is done with them.
     pub fn write_at(&self, start: usize, elements: &[T]) -> Result<(), Error> {
         let offset = self.offset(start, elements.len())?;
-        self.inner.wait_unused(None);
-        Ok(self.inner.write(offset, bytemuck::cast_slice(elements))?)
+        self.hal().wait_unused(None);
+        Ok(self.hal().write(offset, bytemuck::cast_slice(elements))?)
     }
 
     /// A part of it, to bind as an argument.
@@ -70,9 +83,20 @@ impl<T: Pod> Buffer<T> {
         Ok(BufferView { buffer: self.clone(), start, len: end - start })
     }
 
-    /// The untyped buffer below.
+    /// The untyped buffer below; that of a pooled one may be longer.
     pub fn hal(&self) -> &Arc<dyn HalBuffer> {
-        &self.inner
+        match &*self.memory {
+            Memory::Own { buffer, .. } => buffer,
+            Memory::Pooled(pooled) => pooled.whole(),
+        }
+    }
+
+    /// Its bytes without their type, as a resource of a graph.
+    pub fn region(&self) -> view::BufferView {
+        match &*self.memory {
+            Memory::Own { buffer, .. } => view::BufferView::of(Arc::clone(buffer)),
+            Memory::Pooled(pooled) => pooled.view(),
+        }
     }
 
     fn offset(&self, start: usize, count: usize) -> Result<u64, Error> {
@@ -85,7 +109,7 @@ impl<T: Pod> Buffer<T> {
 
 impl<T> Clone for Buffer<T> {
     fn clone(&self) -> Self {
-        Buffer { inner: Arc::clone(&self.inner), len: self.len, element: PhantomData }
+        Buffer { memory: Arc::clone(&self.memory), len: self.len, element: PhantomData }
     }
 }
 
@@ -127,13 +151,10 @@ impl<T: Pod> BufferView<T> {
         &self.buffer
     }
 
-    /// The first byte in the buffer.
-    pub fn byte_offset(&self) -> u64 {
-        (self.start * size_of::<T>()) as u64
-    }
-
-    /// Its bytes.
-    pub fn byte_length(&self) -> u64 {
-        (self.len * size_of::<T>()) as u64
+    /// Its bytes without their type, as a resource of a graph.
+    pub fn region(&self) -> view::BufferView {
+        let (start, end) = (self.start * size_of::<T>(), (self.start + self.len) * size_of::<T>());
+        let region = self.buffer.region().slice(start as u64..end as u64);
+        region.expect("a view lies within its buffer")
     }
 }

@@ -7,47 +7,63 @@
 use std::time::Duration;
 
 use anymetal_hal::artifact::ArgumentKind;
-use anymetal_hal::buffer::Buffer as HalBuffer;
+use anymetal_hal::blit;
 use anymetal_hal::command::{
-    Binding, BoundResource, BufferCopy, BufferFill, Command, Deadline, Dispatch, Grid, Submission,
-    ThreadgroupMemory,
+    Binding, BoundResource, Deadline, Dispatch, Grid, ThreadgroupMemory, Timestamps,
 };
 use anymetal_hal::error::DeviceError;
+use anymetal_runtime::event::Event;
+use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
+use anymetal_runtime::submission::compute_encoder::{self, NoPipeline};
+use anymetal_runtime::submission::{Outcome, Submission, command_buffer};
 use bytemuck::Pod;
 
-use crate::argument::{Argument, ArgumentTarget};
 use crate::buffer::{Buffer, BufferView};
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::pipeline::Pipeline;
-use crate::queue::{Queue, Submitted};
+use crate::queue::told_at_once;
 
-/// Commands that run together, in order.
+/// Commands that run together, in order. Dropping it without a commit runs nothing.
 #[derive(Debug)]
 pub struct CommandBuffer {
-    queue: Queue,
-    submission: Submission,
+    inner: command_buffer::CommandBuffer,
 }
 
 impl CommandBuffer {
-    pub(crate) fn new(queue: Queue) -> Self {
-        CommandBuffer { queue, submission: Submission::default() }
+    pub(crate) fn new(inner: command_buffer::CommandBuffer) -> Self {
+        CommandBuffer { inner }
     }
 
-    /// Names it for messages.
-    pub fn set_label(&mut self, label: impl Into<String>) {
-        self.submission.label = label.into();
+    /// A name for messages.
+    pub fn label(self, label: impl Into<String>) -> Self {
+        CommandBuffer { inner: self.inner.label(label) }
     }
 
     /// Stops it when it has run that long.
-    pub fn set_deadline(&mut self, after: Duration) {
-        self.submission.deadline = Deadline::After(after);
+    pub fn deadline(self, after: Duration) -> Self {
+        CommandBuffer { inner: self.inner.deadline(Deadline::After(after)) }
+    }
+
+    /// What to measure.
+    pub fn timestamps(self, timestamps: Timestamps) -> Self {
+        CommandBuffer { inner: self.inner.timestamps(timestamps) }
+    }
+
+    /// Runs it only after other work, of any queue and device, has ended well.
+    pub fn after(self, other: &Submission) -> Self {
+        CommandBuffer { inner: self.inner.after(other) }
+    }
+
+    /// Calls back when it has ended, on the thread that ended it. The callback must be short and must not wait.
+    pub fn on_done(self, callback: impl FnOnce(&Outcome) + Send + 'static) -> Self {
+        CommandBuffer { inner: self.inner.on_done(callback) }
     }
 
     /// Starts encoding dispatches.
     pub fn compute_encoder(&mut self) -> ComputeEncoder<'_> {
         ComputeEncoder {
-            commands: &mut self.submission.commands,
+            inner: self.inner.compute(),
             pipeline: None,
             slots: Vec::new(),
             threadgroup_memory: Vec::new(),
@@ -56,18 +72,28 @@ impl CommandBuffer {
 
     /// Starts encoding copies and fills.
     pub fn blit_encoder(&mut self) -> BlitEncoder<'_> {
-        BlitEncoder { commands: &mut self.submission.commands }
+        BlitEncoder { inner: self.inner.blit() }
     }
 
-    /// Checks the commands and hands them over.
-    pub fn commit(self) -> Result<Submitted, Error> {
-        Ok(Submitted::new(self.queue.hal().submit(self.submission)?))
+    /// What follows waits, without a thread, until the event reaches the value.
+    pub fn wait_event(&mut self, event: &Event, value: u64) -> Result<(), Error> {
+        Ok(self.inner.wait_event(event, value)?)
+    }
+
+    /// Raises the event once everything before is done.
+    pub fn signal_event(&mut self, event: &Event, value: u64) -> Result<(), Error> {
+        Ok(self.inner.signal_event(event, value)?)
+    }
+
+    /// Hands the commands over.
+    pub fn commit(self) -> Result<Submission, Error> {
+        told_at_once(self.inner.commit())
     }
 }
 
 /// Encodes dispatches. Dropping it ends the encoding.
 pub struct ComputeEncoder<'a> {
-    commands: &'a mut Vec<Command>,
+    inner: compute_encoder::ComputeEncoder<'a, NoPipeline>,
     pipeline: Option<Pipeline>,
     slots: Vec<(u32, Box<dyn Argument + 'a>)>,
     threadgroup_memory: Vec<ThreadgroupMemory>,
@@ -158,13 +184,8 @@ impl<'a> ComputeEncoder<'a> {
             pipeline.kernel().argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some()
         };
         let threadgroup_memory = self.threadgroup_memory.iter().filter(used).copied().collect();
-        self.commands.push(Command::Dispatch(Dispatch {
-            pipeline: pipeline.for_launch(grid, group_size)?,
-            bindings,
-            threadgroup_memory,
-            grid,
-            group_size,
-        }));
+        let pipeline = pipeline.for_launch(grid, group_size)?;
+        self.inner.encode(Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size })?;
         Ok(())
     }
 }
@@ -181,7 +202,7 @@ impl Argument for OwnedBytes {
 /// Encodes copies and fills. Dropping it ends the encoding.
 #[derive(Debug)]
 pub struct BlitEncoder<'a> {
-    commands: &'a mut Vec<Command>,
+    inner: blit::BlitEncoder<'a>,
 }
 
 impl BlitEncoder<'_> {
@@ -191,24 +212,17 @@ impl BlitEncoder<'_> {
             let (start, end, len) = (0, source.len(), destination.len());
             return Err(Error::RangeOutsideBuffer { start, end, len });
         }
-        self.commands.push(Command::Copy(BufferCopy {
-            source: source.buffer().hal().clone(),
-            source_offset: source.byte_offset(),
-            destination: destination.buffer().hal().clone(),
-            destination_offset: destination.byte_offset(),
-            length: source.byte_length(),
-        }));
+        let (from, to) = (source.region(), destination.region());
+        let range = from.offset()..from.offset() + from.length();
+        self.inner.copy(from.buffer(), range, to.buffer(), to.offset())?;
         Ok(())
     }
 
     /// Sets every byte of a view.
-    pub fn fill<T: Pod>(&mut self, view: &BufferView<T>, value: u8) {
-        self.commands.push(Command::Fill(BufferFill {
-            buffer: std::sync::Arc::<dyn HalBuffer>::clone(view.buffer().hal()),
-            offset: view.byte_offset(),
-            length: view.byte_length(),
-            value,
-        }));
+    pub fn fill<T: Pod>(&mut self, view: &BufferView<T>, value: u8) -> Result<(), Error> {
+        let region = view.region();
+        self.inner.fill(region.buffer(), region.offset()..region.offset() + region.length(), value)?;
+        Ok(())
     }
 
     /// Ends the encoding; so does dropping the encoder.

@@ -13,10 +13,10 @@ use anymetal_compiler::{
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
 
-use crate::argument::Scalar;
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;
 use crate::library::{CheckMode, CompileOptions, MathMode};
+use anymetal_runtime::submission::argument::Scalar;
 
 /// What a user should know about compiling although nothing failed, such as that there is no LLVM and kernels
 /// are interpreted. Each note is given once per process.

@@ -1,101 +1,115 @@
 //! Devices: which there are, and what is made from them.
 //!
-//! Owns [`Device`], a cheap handle. Invariant: there is one CPU device per process, so that all handles share
-//! its workers.
+//! Owns [`Device`], a cheap handle: the device below with its execution layer, which [`crate::memory`] and
+//! [`crate::queue`] show. Invariant: there is one CPU device per process, so that all handles share its workers;
+//! handles that were made alike share pool, budget and listing too.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::Artifact;
-use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::queue::QueueDescriptor;
-use bytemuck::Pod;
+use anymetal_runtime::config::{Layers, RuntimeConfig};
+use anymetal_runtime::event::Event;
+use anymetal_runtime::history::History;
+use anymetal_runtime::memory::budget::Budget;
+use anymetal_runtime::memory::pool::Pool;
+use anymetal_runtime::memory::registry::Registry;
+use anymetal_runtime::stream::StreamOptions;
+use anymetal_runtime::stream::context::Context;
+use anymetal_runtime::stream::group::StreamGroup;
+use anymetal_runtime::tenant::{Tenant, TenantLimits};
 
-use crate::buffer::Buffer;
 use crate::compile::CompiledLibrary;
-use crate::config;
 use crate::error::Error;
 use crate::library::{CompileOptions, Library};
-use crate::queue::Queue;
+use crate::queue::{Queue, QueueGroup};
 
-/// A processor or GPU that runs Metal kernels.
+/// A processor or GPU that runs Metal kernels, with pool, budget and queues over it.
 #[derive(Debug, Clone)]
 pub struct Device {
-    inner: Arc<dyn HalDevice>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// A device with its execution layer.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    hal: Arc<dyn HalDevice>,
+    config: RuntimeConfig,
+    context: Context,
+    pub(crate) budget: Budget,
+    pub(crate) pool: Pool,
+    pub(crate) registry: Registry,
 }
 
 impl Device {
-    /// The device that `ANYMETAL_DEVICE` names, or else this machine's best: so far its processor.
+    /// The device that the settings name (`ANYMETAL_DEVICE`, or `device` in the file that `ANYMETAL_CONFIG`
+    /// names), or else this machine's best: so far its processor.
     pub fn system_default() -> Result<Device, Error> {
-        match config::device_name() {
-            Some(name) => Device::by_name(&name),
-            None => Device::cpu(),
-        }
+        static DEFAULT: OnceLock<Result<Device, Error>> = OnceLock::new();
+        DEFAULT.get_or_init(|| Device::with_settings(&Layers::load(None)?)).clone()
+    }
+
+    /// A device of its own settings: with pool, budget and queues apart from those of [`Device::system_default`].
+    pub fn with_settings(settings: &Layers) -> Result<Device, Error> {
+        let config = settings.resolve()?;
+        let hal = match &config.device {
+            Some(name) => hal_named(name)?,
+            None => hal_cpu()?,
+        };
+        Ok(Device::from_parts(hal, config, SystemClock::shared()))
     }
 
     /// All devices of this machine, the default one first.
     pub fn all() -> Result<Vec<Device>, Error> {
-        Ok(vec![Device::cpu()?])
+        let config = Layers::load(None)?.resolve()?;
+        let device = |hal| Device::from_parts(hal, config.clone(), SystemClock::shared());
+        Ok(hal_all()?.into_iter().map(device).collect())
     }
 
-    /// The device of that name, such as `cpu`.
+    /// The device of that name, such as `cpu`, with the settings of environment and file.
     pub fn by_name(name: &str) -> Result<Device, Error> {
-        let mut devices = Device::all()?;
-        match devices.iter().position(|device| device.name().eq_ignore_ascii_case(name.trim())) {
-            Some(position) => Ok(devices.swap_remove(position)),
-            None => {
-                let existing = devices.iter().map(|device| device.name().to_owned()).collect();
-                Err(DeviceError::UnknownDevice { name: name.to_owned(), existing }.into())
-            }
-        }
+        let mut settings = Layers::load(None)?;
+        settings.code.device = Some(name.to_owned());
+        Device::with_settings(&settings)
     }
 
-    /// A device made elsewhere: with options of its own, or one that wraps another.
+    /// A device made elsewhere, with options of its own, or one that wraps another; with the default settings.
     pub fn from_hal(inner: Arc<dyn HalDevice>) -> Device {
-        Device { inner }
+        Device::from_parts(inner, RuntimeConfig::default(), SystemClock::shared())
     }
 
-    fn cpu() -> Result<Device, Error> {
-        static CPU: OnceLock<Result<Device, Error>> = OnceLock::new();
-        let make = || {
-            let device = CpuDevice::new(&CpuDeviceOptions::from_environment()?)?;
-            Ok(Device::from_hal(Arc::new(device)))
+    /// A device made elsewhere, its settings, and the clock that all limits go by.
+    pub fn from_parts(hal: Arc<dyn HalDevice>, config: RuntimeConfig, clock: Arc<dyn Clock>) -> Device {
+        let budget = match config.memory.budget {
+            Some(bytes) => Budget::new(bytes),
+            None => Budget::of(hal.capabilities()),
         };
-        CPU.get_or_init(make).clone()
+        let options = config.memory.pool_options(budget.clone());
+        let pool = Pool::new(Arc::clone(&hal), Arc::clone(&clock), options);
+        let registry = Registry::new(Arc::clone(&clock), config.memory.backtraces);
+        registry.attach(pool.inventory());
+        let context = Context::with(Arc::clone(&hal), clock, config.history.history());
+        Device { shared: Arc::new(Shared { hal, config, context, budget, pool, registry }) }
     }
 
     /// The name by which it is chosen.
     pub fn name(&self) -> &str {
-        self.inner.name()
+        self.shared.hal.name()
     }
 
     /// What it can do.
     pub fn capabilities(&self) -> &Capabilities {
-        self.inner.capabilities()
+        self.shared.hal.capabilities()
     }
 
-    /// Bytes that live buffers take of its memory.
-    pub fn allocated_bytes(&self) -> u64 {
-        self.inner.allocated_bytes()
-    }
-
-    /// A buffer with a copy of those elements.
-    pub fn buffer<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
-        let buffer = self.buffer_zeroed(elements.len())?;
-        buffer.write(elements)?;
-        Ok(buffer)
-    }
-
-    /// A buffer of so many elements, all bytes zero.
-    pub fn buffer_zeroed<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
-        let element_size = size_of::<T>();
-        let bytes = count.checked_mul(element_size).ok_or(Error::TooManyElements { count, element_size })?;
-        let inner = self.inner.buffer(&BufferDescriptor::shared(bytes as u64))?;
-        Ok(Buffer::new(inner, count))
+    /// The settings that count for it.
+    pub fn config(&self) -> &RuntimeConfig {
+        &self.shared.config
     }
 
     /// Compiles MSL source with default options.
@@ -125,18 +139,79 @@ impl Device {
         Library::new(self.clone(), CompiledLibrary::from_artifact(artifact))
     }
 
-    /// A queue.
+    /// A queue with the limits that the settings say.
     pub fn queue(&self) -> Result<Queue, Error> {
-        self.queue_with(&QueueDescriptor::default())
+        self.queue_with(self.queue_options())
     }
 
-    /// A queue with a label and limits.
-    pub fn queue_with(&self, descriptor: &QueueDescriptor) -> Result<Queue, Error> {
-        Ok(Queue::new(self.inner.queue(descriptor)?))
+    /// What [`Device::queue`] makes a queue with, to be changed for [`Device::queue_with`].
+    pub fn queue_options(&self) -> StreamOptions {
+        self.shared.config.streams.options(StreamOptions::default())
+    }
+
+    /// A queue with a label, limits, a priority, a tenant.
+    pub fn queue_with(&self, options: StreamOptions) -> Result<Queue, Error> {
+        Ok(Queue::new(self.shared.context.stream(options)?))
+    }
+
+    /// So many queues, at least one; `None`: as many as this device was measured to be worth.
+    pub fn queues(&self, count: impl Into<Option<usize>>) -> Result<QueueGroup, Error> {
+        self.queues_with(count, &self.queue_options())
+    }
+
+    /// As [`Device::queues`], all with those options, their numbers behind the label.
+    pub fn queues_with(
+        &self,
+        count: impl Into<Option<usize>>,
+        options: &StreamOptions,
+    ) -> Result<QueueGroup, Error> {
+        Ok(QueueGroup::new(StreamGroup::new(&self.shared.context, count.into(), options)?))
+    }
+
+    /// An event from the device's pool, with the value 0.
+    pub fn event(&self) -> Result<Event, Error> {
+        Ok(self.shared.context.event()?)
+    }
+
+    /// Someone whose queues and buffers are counted and limited together.
+    pub fn tenant(&self, name: impl Into<String>, limits: TenantLimits) -> Tenant {
+        Tenant::new(name, limits, Arc::clone(self.shared.context.clock()))
+    }
+
+    /// The history of what the queues gave the device, if the settings ask for one.
+    pub fn history(&self) -> Option<&History> {
+        self.shared.context.history()
+    }
+
+    /// The context of all queues, for what this crate does not wrap.
+    pub fn context(&self) -> &Context {
+        &self.shared.context
     }
 
     /// The device below, for what this crate does not wrap.
     pub fn hal(&self) -> &Arc<dyn HalDevice> {
-        &self.inner
+        &self.shared.hal
     }
+}
+
+/// The one CPU device of the process.
+fn hal_cpu() -> Result<Arc<dyn HalDevice>, Error> {
+    static CPU: OnceLock<Result<Arc<dyn HalDevice>, Error>> = OnceLock::new();
+    let make = || -> Result<Arc<dyn HalDevice>, Error> {
+        Ok(Arc::new(CpuDevice::new(&CpuDeviceOptions::from_environment()?)?))
+    };
+    CPU.get_or_init(make).clone()
+}
+
+fn hal_all() -> Result<Vec<Arc<dyn HalDevice>>, Error> {
+    Ok(vec![hal_cpu()?])
+}
+
+fn hal_named(name: &str) -> Result<Arc<dyn HalDevice>, Error> {
+    let devices = hal_all()?;
+    let found = devices.iter().find(|device| device.name().eq_ignore_ascii_case(name.trim())).cloned();
+    found.ok_or_else(|| {
+        let existing = devices.iter().map(|device| device.name().to_owned()).collect();
+        DeviceError::UnknownDevice { name: name.to_owned(), existing }.into()
+    })
 }

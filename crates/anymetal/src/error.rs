@@ -1,13 +1,17 @@
 //! The error of every fallible call of the crate.
 //!
 //! Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device says is
-//! [`Error::Device`]; the rest are mistakes in a call, found before anything runs.
+//! [`Error::Device`], whether it comes through a queue, a pool or a graph; the rest are mistakes in a call, found before anything runs.
 
 use std::fmt;
 use std::sync::Arc;
 
 use anymetal_compiler::CompileError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_runtime::config::ConfigError;
+use anymetal_runtime::graph::GraphError;
+use anymetal_runtime::memory::MemoryError;
+use anymetal_runtime::submission::ExecError;
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -26,6 +30,18 @@ pub enum Error {
     /// The device refused or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A queue refused, or the work ended without a result.
+    #[error(transparent)]
+    Exec(Box<ExecError>),
+    /// Memory was refused.
+    #[error(transparent)]
+    Memory(Box<MemoryError>),
+    /// A graph was refused or failed.
+    #[error(transparent)]
+    Graph(Box<GraphError>),
+    /// Settings were refused.
+    #[error(transparent)]
+    Config(Box<ConfigError>),
     /// The launch gives fewer or more arguments than the kernel has.
     #[error("kernel `{kernel}` has {expected} arguments, {got} were given")]
     ArgumentCount {
@@ -100,10 +116,14 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Error::Device(error) => error.class(),
+            Error::Exec(error) => error.class(),
+            Error::Memory(error) => error.class(),
+            Error::Graph(error) => error.class(),
             // A machine without what compiling needs, or a bug: trying again does not help, rebuilding might.
             Error::Compile(failure) if !failure.is_users() => ErrorClass::Lost,
             Error::Compile(_)
             | Error::UnreadableFile { .. }
+            | Error::Config(_)
             | Error::ArgumentCount { .. }
             | Error::UnknownArgument { .. }
             | Error::FunctionConstant { .. }
@@ -113,6 +133,41 @@ impl Error {
             | Error::NoPipeline
             | Error::RangeOutsideBuffer { .. }
             | Error::TooManyElements { .. } => ErrorClass::Caller,
+        }
+    }
+}
+
+/// What a device says is [`Error::Device`], whoever passes it on.
+impl From<ExecError> for Error {
+    fn from(error: ExecError) -> Self {
+        match error {
+            ExecError::Device(error) => Error::Device(error),
+            other => Error::Exec(Box::new(other)),
+        }
+    }
+}
+
+impl From<MemoryError> for Error {
+    fn from(error: MemoryError) -> Self {
+        match error {
+            MemoryError::Device(error) => Error::Device(error),
+            other => Error::Memory(Box::new(other)),
+        }
+    }
+}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Self {
+        Error::Config(Box::new(error))
+    }
+}
+
+impl From<GraphError> for Error {
+    fn from(error: GraphError) -> Self {
+        match error {
+            GraphError::Device(error) => Error::Device(error),
+            GraphError::Exec(error) => (*error).into(),
+            other => Error::Graph(Box::new(other)),
         }
     }
 }

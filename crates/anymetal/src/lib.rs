@@ -20,13 +20,53 @@
 //! The object model is Metal's: [`Device`], [`Library`], [`Pipeline`], [`Queue`], [`CommandBuffer`] with
 //! encoders, [`Buffer`]. [`Queue::launch`] is the short way for one kernel. Every mistake in a call is an
 //! [`Error`] before anything runs; every error has a class.
+//!
+//! Below lies an execution layer that programs run on for months: queues with priorities, dependencies, bounds
+//! and tenants, a pool of buffers under a budget, events, graphs, all with settings from code, `ANYMETAL_*` and
+//! a file. A graph on three queues:
+//!
+//! ```
+//! # fn main() -> Result<(), anymetal::Error> {
+//! use anymetal::{Buffer, Device, Executable, GraphBuilder, PlanOptions};
+//!
+//! let device = Device::system_default()?;
+//! let library = device.library_from_source(
+//!     "kernel void scale(device const float* x, device float* y, constant float& a,
+//!                        uint i [[thread_position_in_grid]]) { y[i] = a * x[i]; }
+//!      kernel void sum(device const float* x, device const float* y, device const float* z,
+//!                      device float* out, uint i [[thread_position_in_grid]]) { out[i] = x[i] + y[i] + z[i]; }",
+//! )?;
+//! let (scale, sum) = (library.pipeline("scale")?, library.pipeline("sum")?);
+//! let n = 1000;
+//! let x = device.buffer(&vec![1.0f32; n])?;
+//! let [a, b, c, out] = [device.rent(n)?, device.rent(n)?, device.rent(n)?, device.rent::<f32>(n)?];
+//!
+//! let mut graph = GraphBuilder::new("three branches");
+//! let factor = graph.bytes_parameter("factor", 1.0f32.to_le_bytes())?;
+//! graph.kernel("once", scale.node().arg(&x).arg(&a).arg(factor).threads(n).build()?)?;
+//! graph.kernel("twice", scale.node().arg(&x).arg(&b).arg(2.0f32).threads(n).build()?)?;
+//! graph.kernel("thrice", scale.node().arg(&x).arg(&c).arg(3.0f32).threads(n).build()?)?;
+//! graph.kernel("sum", sum.node().arg(&a).arg(&b).arg(&c).arg(&out).threads(n).build()?)?;
+//! graph.order_as_added(); // what writes comes before what reads
+//! let mut graph = Executable::new(&graph.build()?, PlanOptions::default())?;
+//!
+//! let queues = device.queues(3)?;
+//! queues.submit_graph(&graph)?.wait()?;
+//! assert_eq!(out.read()?, vec![6.0f32; n]);
+//! graph.set_bytes(factor, &10.0f32.to_le_bytes())?; // built once, run again with another argument
+//! queues.submit_graph(&graph)?.wait()?;
+//! assert_eq!(out.read()?, vec![15.0f32; n]);
+//! # let _typed: &Buffer<f32> = &a;
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod argument;
 mod buffer;
+mod call;
 mod command_buffer;
 mod compile;
-mod config;
 mod constants;
 mod device;
 mod element;
@@ -34,6 +74,8 @@ mod error;
 mod extent;
 mod launch;
 mod library;
+mod memory;
+mod node;
 mod pipeline;
 mod queue;
 
@@ -41,11 +83,31 @@ pub use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
     KernelInfo, ScalarType,
 };
+pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
-pub use anymetal_hal::completion::Timing;
+pub use anymetal_hal::command::{Grid, Timestamps};
+pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
-pub use anymetal_hal::queue::{QueueDescriptor, WhenFull};
-pub use argument::{Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound};
+pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
+pub use anymetal_runtime::config::{
+    ConfigError, HistoryLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size, Span, StreamsLayer,
+};
+pub use anymetal_runtime::event::Event;
+pub use anymetal_runtime::graph::node::{Branch, Condition, HostNode, NodeArgument, NodeId};
+pub use anymetal_runtime::graph::resource::{BytesId, ResourceId, ResourceRange};
+pub use anymetal_runtime::graph::{Executable, Graph, GraphBuilder, GraphError, Plan, PlanOptions};
+pub use anymetal_runtime::history::History;
+pub use anymetal_runtime::memory::MemoryError;
+pub use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
+pub use anymetal_runtime::memory::pool::{PoolStats, RentRequest};
+pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
+pub use anymetal_runtime::profile::{CountedWork, Profile, Profiler};
+pub use anymetal_runtime::stream::StreamOptions as QueueOptions;
+pub use anymetal_runtime::submission::argument::{
+    Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
+};
+pub use anymetal_runtime::submission::{ExecError, Outcome, Submission};
+pub use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
 pub use buffer::{Buffer, BufferView};
 pub use bytemuck::Pod;
 pub use command_buffer::{BlitEncoder, CommandBuffer, ComputeEncoder};
@@ -57,5 +119,7 @@ pub use extent::Extent;
 pub use half::{bf16, f16};
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
+pub use memory::MemoryUse;
+pub use node::NodeBuilder;
 pub use pipeline::Pipeline;
-pub use queue::{Queue, Submitted};
+pub use queue::{Queue, QueueGroup};

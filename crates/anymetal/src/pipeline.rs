@@ -15,6 +15,7 @@ use crate::constants::FunctionConstants;
 use crate::device::Device;
 use crate::error::Error;
 use crate::extent::default_group_size;
+use crate::node::NodeBuilder;
 
 /// How many threadgroup sizes get code of their own.
 const MOST_SPECIALISED: usize = 8;
@@ -84,7 +85,15 @@ impl Pipeline {
     /// The code to run that grid with threadgroups of that size. The first launch with a new size may
     /// compile, and so may the first one whose grid has an edge.
     pub(crate) fn for_launch(&self, grid: Grid, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
-        let whole_only = is_whole(grid, size);
+        self.for_grids(is_whole(grid, size), size)
+    }
+
+    /// The code to run any grid with threadgroups of that size.
+    pub(crate) fn for_group_size(&self, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
+        self.for_grids(false, size)
+    }
+
+    fn for_grids(&self, whole_only: bool, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
         if !self.specialisation_pays() {
             return self.hal();
         }
@@ -118,6 +127,11 @@ impl Pipeline {
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
         let artifact = compiled.artifact(self.name(), constants, Some(size), whole_only).ok()?;
         device.hal().pipeline(&artifact, self.name()).ok()
+    }
+
+    /// Starts a node of a graph with this kernel.
+    pub fn node(&self) -> NodeBuilder<'_> {
+        NodeBuilder::new(self)
     }
 
     /// The kernel's reflection: arguments, limits, attributes.

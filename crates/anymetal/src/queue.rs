@@ -1,13 +1,13 @@
-//! Queues, and what comes back from them.
+//! Queues: where work goes, in order.
+//!
+//! Owns [`Queue`], Metal's command queue with what other systems call a stream, and [`QueueGroup`], several of
+//! them. Both are thin: the runtime below does the work, with this crate's typed buffers and pipelines on top.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use anymetal_runtime::graph::Executable;
+use anymetal_runtime::stream::group::StreamGroup;
+use anymetal_runtime::stream::{Drained, Stream};
+use anymetal_runtime::submission::{ExecError, Submission};
 use std::time::Duration;
-
-use anymetal_hal::completion::{Completion, Timing};
-use anymetal_hal::queue::Queue as HalQueue;
 
 use crate::command_buffer::CommandBuffer;
 use crate::error::Error;
@@ -17,12 +17,12 @@ use crate::pipeline::Pipeline;
 /// Runs work in the order of its submission. Clones are the same queue.
 #[derive(Debug, Clone)]
 pub struct Queue {
-    inner: Arc<dyn HalQueue>,
+    stream: Stream,
 }
 
 impl Queue {
-    pub(crate) fn new(inner: Arc<dyn HalQueue>) -> Self {
-        Queue { inner }
+    pub(crate) fn new(stream: Stream) -> Self {
+        Queue { stream }
     }
 
     /// Starts a launch of one kernel.
@@ -30,59 +30,124 @@ impl Queue {
         Launch::new(self, pipeline)
     }
 
-    /// Starts a command buffer of several commands.
-    pub fn command_buffer(&self) -> CommandBuffer {
-        CommandBuffer::new(self.clone())
+    /// Starts a command buffer of several commands. If the queue has as many as it may, this waits or refuses as
+    /// its options say; a tenant whose quota is used up is refused at once.
+    pub fn command_buffer(&self) -> Result<CommandBuffer, Error> {
+        Ok(CommandBuffer::new(self.stream.command_buffer()?))
+    }
+
+    /// As [`Queue::command_buffer`], but awaits its turn instead of blocking the thread.
+    pub async fn command_buffer_async(&self) -> Result<CommandBuffer, Error> {
+        Ok(CommandBuffer::new(self.stream.command_buffer_async().await?))
+    }
+
+    /// Submits a whole graph as one command buffer and does not wait. Refused for graphs with host nodes.
+    pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
+        told_at_once(graph.submit_to(&self.stream)?)
+    }
+
+    /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at it.
+    pub fn run_graph(&self, graph: &Executable) -> Result<Duration, Error> {
+        Ok(graph.run_on(&self.stream)?)
+    }
+
+    /// Hands nothing more to the device until [`Queue::resume`]. What the device has goes on.
+    pub fn pause(&self) {
+        self.stream.pause();
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        self.stream.resume();
+    }
+
+    /// Blocks until everything submitted has ended. Refuses if the queue is paused and work waits in it.
+    pub fn drain(&self) -> Result<(), Error> {
+        Ok(self.stream.drain()?)
+    }
+
+    /// A future that is ready when everything submitted has ended.
+    pub fn drained(&self) -> Drained<'_> {
+        self.stream.drained()
+    }
+
+    /// Cancels everything that the device has not started; says how many.
+    pub fn cancel_waiting(&self) -> usize {
+        self.stream.cancel_waiting()
     }
 
     /// Command buffers that were submitted and are not done.
     pub fn in_flight(&self) -> usize {
-        self.inner.in_flight()
+        self.stream.load()
     }
 
-    /// The queue below.
-    pub fn hal(&self) -> &Arc<dyn HalQueue> {
-        &self.inner
-    }
-}
-
-/// Submitted work: wait for it, or await it. Dropping it changes nothing about the work.
-#[derive(Debug, Clone)]
-#[must_use = "errors of the work are told here only"]
-pub struct Submitted {
-    completion: Completion,
-}
-
-impl Submitted {
-    pub(crate) fn new(completion: Completion) -> Self {
-        Submitted { completion }
+    /// Its name; may be empty.
+    pub fn label(&self) -> &str {
+        self.stream.label()
     }
 
-    /// Blocks until the work is done.
-    pub fn wait(&self) -> Result<Timing, Error> {
-        Ok(self.completion.wait()?)
-    }
-
-    /// Blocks until the work is done, at most that long; `None` if the time is over.
-    pub fn wait_timeout(&self, timeout: Duration) -> Option<Result<Timing, Error>> {
-        self.completion.wait_timeout(timeout).map(|outcome| outcome.map_err(Error::from))
-    }
-
-    /// Metal's `waitUntilCompleted`.
-    pub fn wait_until_completed(&self) -> Result<Timing, Error> {
-        self.wait()
-    }
-
-    /// Whether the work is done.
-    pub fn is_done(&self) -> bool {
-        self.completion.is_done()
+    /// The stream below, for what this crate does not wrap.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
     }
 }
 
-impl Future for Submitted {
-    type Output = Result<Timing, Error>;
+/// Several queues of one device: work goes where least waits, and graphs over all of them.
+#[derive(Debug)]
+pub struct QueueGroup {
+    group: StreamGroup,
+}
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.completion).poll(context).map(|outcome| outcome.map_err(Error::from))
+impl QueueGroup {
+    pub(crate) fn new(group: StreamGroup) -> Self {
+        QueueGroup { group }
     }
+
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.group.streams().len()
+    }
+
+    /// A group has at least one queue.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// One of them, counted round.
+    pub fn queue(&self, number: usize) -> Queue {
+        Queue::new(self.group.streams()[number % self.len()].clone())
+    }
+
+    /// The queue with the fewest submissions that have not ended; of several, each in its turn.
+    pub fn least_loaded(&self) -> Queue {
+        Queue::new(self.group.least_loaded().clone())
+    }
+
+    /// Submits a graph over all of them and does not wait: what nothing orders may run at the same time. What it
+    /// gives ends when all of the graph has. Refused for graphs with host nodes.
+    pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
+        let streams: Vec<&Stream> = self.group.streams().iter().collect();
+        told_at_once(graph.submit_over(&streams)?)
+    }
+
+    /// Pauses all of them.
+    pub fn pause(&self) {
+        self.group.pause();
+    }
+
+    /// Resumes all of them.
+    pub fn resume(&self) {
+        self.group.resume();
+    }
+
+    /// Blocks until everything submitted to any of them has ended.
+    pub fn drain(&self) -> Result<(), Error> {
+        Ok(self.group.drain()?)
+    }
+}
+
+/// The submission, unless the device would not take it.
+pub(crate) fn told_at_once(submission: Submission) -> Result<Submission, Error> {
+    let refusal: Option<ExecError> = submission.refusal();
+    refusal.map_or(Ok(submission), |error| Err(error.into()))
 }

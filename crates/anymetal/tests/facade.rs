@@ -222,9 +222,8 @@ fn command_buffers_encode_in_metals_words() -> Result<(), Error> {
     let (saxpy, queue) = (library.pipeline("saxpy")?, device.queue()?);
     let (x, y, z) =
         (device.buffer(&[1.0f32; 4])?, device.buffer(&[1.0f32; 4])?, device.buffer_zeroed::<f32>(4)?);
-    let mut commands = queue.command_buffer();
-    commands.set_label("two dispatches and a copy");
-    commands.set_deadline(Duration::from_secs(10));
+    let mut commands =
+        queue.command_buffer()?.label("two dispatches and a copy").deadline(Duration::from_secs(10));
     let mut encoder = commands.compute_encoder();
     assert_eq!(encoder.dispatch_threads(4, 4), Err(Error::NoPipeline));
     encoder.set_pipeline(&saxpy);
@@ -241,10 +240,10 @@ fn command_buffers_encode_in_metals_words() -> Result<(), Error> {
     encoder.end_encoding();
     let mut blit = commands.blit_encoder();
     blit.copy(&y.view(1..4)?, &z.view(0..3)?)?;
-    blit.fill(&x.view(0..4)?, 0);
+    blit.fill(&x.view(0..4)?, 0)?;
     blit.end_encoding();
     let submitted = commands.commit()?;
-    submitted.wait_until_completed()?;
+    submitted.wait()?;
     assert!(submitted.is_done());
     assert_eq!(y.read()?, [4.0, 4.0, 7.0, 7.0]);
     assert_eq!(z.read()?, [4.0, 7.0, 7.0, 0.0]);

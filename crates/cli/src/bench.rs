@@ -209,14 +209,17 @@ fn dispatch(device: &Device, queue: &Queue) -> Result<Dispatch, Error> {
     let mut batched = Vec::new();
     let mut round_trip = Vec::new();
     for _ in 0..15 {
-        let mut commands = queue.command_buffer();
+        let mut commands = queue.command_buffer()?;
         let mut encoder = commands.compute_encoder();
         encoder.set_pipeline(&pipeline);
         for _ in 0..BATCH {
             encoder.dispatch_threads(256usize, 256usize)?;
         }
         encoder.end_encoding();
-        batched.push(timed(|| commands.commit()?.wait().map(drop))?);
+        batched.push(timed(|| {
+            commands.commit()?.wait()?;
+            Ok::<_, Error>(())
+        })?);
         round_trip.push(timed(|| {
             for _ in 0..BATCH {
                 queue.launch(&pipeline).threads(256usize).group_size(256usize).submit()?.wait()?;

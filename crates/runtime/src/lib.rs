@@ -6,6 +6,7 @@
 //! - [`config`] holds settings from code, environment and file.
 //! - [`graph`] describes work once and runs it many times.
 //! - [`memory`] decides where buffers live, pools them, bounds them, and lists them.
+//! - [`tenant`] bounds each of those who share a device.
 //! - [`stream`] runs work in order, with bounds, dependencies and a brake; [`submission`] is that work, from its
 //!   encoding to its one end; [`event`] orders it across streams, devices and the host; [`history`] tells what was
 //!   done, [`profile`] how long it took.
@@ -23,3 +24,4 @@ pub mod profile;
 pub mod stream;
 pub mod submission;
 mod sync;
+pub mod tenant;

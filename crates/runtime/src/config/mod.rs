@@ -1,50 +1,42 @@
 //! Settings in layers: what code sets counts over `ANYMETAL_*`, that over a file, that over the defaults.
 //!
 //! Owns [`Layer`], one source's settings, each of which may be missing, and [`RuntimeConfig`], the checked
-//! result. A section of the file is one struct; a setting is one field there and one row in [`VARIABLES`].
+//! result. A section of the file is one file here, with its layer, its variables, its checks and its defaults; a
+//! setting is one field and one row there.
 //!
 //! Invariant: a [`RuntimeConfig`] that exists is valid; each error names the place the value came from, the
 //! setting, the value and what it should look like. This module reads the environment, no other does.
 
+mod history;
+mod memory;
 mod quantity;
+mod streams;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::memory::budget::Budget;
-use crate::memory::pool::{PoolLimits, PoolOptions};
-
+pub use history::{HistoryConfig, HistoryLayer};
+pub use memory::{MemoryConfig, MemoryLayer};
 pub use quantity::{Size, Span};
+pub use streams::{StreamsConfig, StreamsLayer};
+
+/// Names a file of settings.
+const FILE_VARIABLE: &str = "ANYMETAL_CONFIG";
 
 /// One source's settings. What is missing is left to the layer below.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Layer {
+    /// The name of the device that is used where the program asks for none.
+    pub device: Option<String>,
     /// The section `[memory]`.
     pub memory: MemoryLayer,
-}
-
-/// The section `[memory]` of a layer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct MemoryLayer {
-    /// Bytes of all blocks of a pool.
-    pub pool_bytes: Option<Size>,
-    /// All blocks of a pool.
-    pub pool_buffers: Option<usize>,
-    /// Bytes of a pool's idle blocks.
-    pub pool_idle_bytes: Option<Size>,
-    /// How long a block may be idle.
-    pub pool_idle_age: Option<Span>,
-    /// The working set; missing everywhere: what the device recommends.
-    pub budget: Option<Size>,
-    /// Bytes of the staging ring.
-    pub staging_bytes: Option<Size>,
-    /// Whether live resources keep their backtraces.
-    pub backtraces: Option<bool>,
+    /// The section `[streams]`.
+    pub streams: StreamsLayer,
+    /// The section `[history]`.
+    pub history: HistoryLayer,
 }
 
 /// Where a setting comes from, for messages.
@@ -114,32 +106,16 @@ pub enum ConfigError {
 /// Takes a variable's value over, or says what it should look like.
 type Setter = fn(&mut Layer, &str) -> Result<(), &'static str>;
 
-/// The variables, one for each setting.
-const VARIABLES: &[(&str, Setter)] = &[
-    ("ANYMETAL_MEMORY_POOL_BYTES", |layer, text| parse(&mut layer.memory.pool_bytes, text, Size::EXPECTED)),
-    ("ANYMETAL_MEMORY_POOL_BUFFERS", |layer, text| {
-        parse(&mut layer.memory.pool_buffers, text, "a whole number")
-    }),
-    ("ANYMETAL_MEMORY_POOL_IDLE_BYTES", |layer, text| {
-        parse(&mut layer.memory.pool_idle_bytes, text, Size::EXPECTED)
-    }),
-    ("ANYMETAL_MEMORY_POOL_IDLE_AGE", |layer, text| {
-        parse(&mut layer.memory.pool_idle_age, text, Span::EXPECTED)
-    }),
-    ("ANYMETAL_MEMORY_BUDGET", |layer, text| parse(&mut layer.memory.budget, text, Size::EXPECTED)),
-    ("ANYMETAL_MEMORY_STAGING_BYTES", |layer, text| {
-        parse(&mut layer.memory.staging_bytes, text, Size::EXPECTED)
-    }),
-    ("ANYMETAL_MEMORY_BACKTRACES", |layer, text| {
-        let value = match text {
-            "0" | "false" => false,
-            "1" | "true" => true,
-            _ => return Err("0, 1, true or false"),
-        };
-        layer.memory.backtraces = Some(value);
-        Ok(())
-    }),
-];
+/// The variables of no section.
+const VARIABLES: &[(&str, Setter)] = &[("ANYMETAL_DEVICE", |layer, text| {
+    layer.device = Some(text.to_owned());
+    Ok(())
+})];
+
+/// The variables of all sections.
+fn variables() -> impl Iterator<Item = &'static (&'static str, Setter)> {
+    [VARIABLES, memory::VARIABLES, streams::VARIABLES, history::VARIABLES].into_iter().flatten()
+}
 
 fn parse<T: std::str::FromStr>(
     field: &mut Option<T>,
@@ -173,7 +149,7 @@ impl Layer {
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut layer = Layer::default();
-        for (name, set) in VARIABLES {
+        for (name, set) in variables() {
             let Some(value) = variable(name).filter(|value| !value.trim().is_empty()) else { continue };
             if let Err(expected) = set(&mut layer, value.trim()) {
                 return Err(ConfigError::InvalidVariable { variable: name, value, expected });
@@ -195,10 +171,11 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// The environment, and a file if one is given.
+    /// The environment, and a file: the one given, or else the one that `ANYMETAL_CONFIG` names.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let file = match file {
-            Some(path) => Some((path.to_owned(), Layer::from_file(path)?)),
+        let named = || std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+        let file = match file.map(Path::to_owned).or_else(named) {
+            Some(path) => Some((path.clone(), Layer::from_file(&path)?)),
             None => None,
         };
         Ok(Layers { code: Layer::default(), environment: Layer::from_environment()?, file })
@@ -222,33 +199,11 @@ impl Layers {
 
     /// The settings that count, checked.
     pub fn resolve(&self) -> Result<RuntimeConfig, ConfigError> {
-        let defaults = MemoryConfig::default();
-        let pool_bytes = self.find("ANYMETAL_MEMORY_POOL_BYTES", |layer| &layer.memory.pool_bytes);
-        let buffers = self.find("ANYMETAL_MEMORY_POOL_BUFFERS", |layer| &layer.memory.pool_buffers);
-        let idle_bytes = self.find("ANYMETAL_MEMORY_POOL_IDLE_BYTES", |layer| &layer.memory.pool_idle_bytes);
-        let idle_age = self.find("ANYMETAL_MEMORY_POOL_IDLE_AGE", |layer| &layer.memory.pool_idle_age);
-        let budget = self.find("ANYMETAL_MEMORY_BUDGET", |layer| &layer.memory.budget);
-        let staging = self.find("ANYMETAL_MEMORY_STAGING_BYTES", |layer| &layer.memory.staging_bytes);
-        let backtraces = self.find("ANYMETAL_MEMORY_BACKTRACES", |layer| &layer.memory.backtraces);
-
-        let no_pool = "a pool without room refuses every request";
-        check("memory.pool-bytes", &pool_bytes, |size| size.0 > 0, no_pool)?;
-        check("memory.pool-buffers", &buffers, |count| *count > 0, no_pool)?;
-        check("memory.budget", &budget, |size| size.0 > 0, "a budget of nothing refuses every request")?;
-        check("memory.staging-bytes", &staging, |size| size.0 > 0, "a ring without room takes no upload")?;
-        let pool_limit = pool_bytes.as_ref().map_or(Size(u64::MAX), |(size, _)| *size);
-        let above = "more idle bytes than memory.pool-bytes allows in all";
-        check("memory.pool-idle-bytes", &idle_bytes, |idle| *idle <= pool_limit, above)?;
         Ok(RuntimeConfig {
-            memory: MemoryConfig {
-                pool_bytes: value(pool_bytes).map_or(defaults.pool_bytes, |size| size.0),
-                pool_buffers: value(buffers).unwrap_or(defaults.pool_buffers),
-                pool_idle_bytes: value(idle_bytes).map_or(defaults.pool_idle_bytes, |size| size.0),
-                pool_idle_age: value(idle_age).map_or(defaults.pool_idle_age, |span| span.0),
-                budget: value(budget).map(|size| size.0),
-                staging_bytes: value(staging).map_or(defaults.staging_bytes, |size| size.0),
-                backtraces: value(backtraces).unwrap_or(defaults.backtraces),
-            },
+            device: value(self.find("ANYMETAL_DEVICE", |layer| &layer.device)),
+            memory: memory::resolve(self)?,
+            streams: streams::resolve(self)?,
+            history: history::resolve(self)?,
         })
     }
 }
@@ -275,63 +230,23 @@ fn check<T: fmt::Display>(
 /// All settings, checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuntimeConfig {
+    /// The device to use; `None`: the machine's best.
+    pub device: Option<String>,
     /// Memory.
     pub memory: MemoryConfig,
-}
-
-/// The settings of memory, checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemoryConfig {
-    /// Bytes of all blocks of a pool.
-    pub pool_bytes: u64,
-    /// All blocks of a pool.
-    pub pool_buffers: usize,
-    /// Bytes of a pool's idle blocks.
-    pub pool_idle_bytes: u64,
-    /// How long a block may be idle.
-    pub pool_idle_age: Duration,
-    /// The working set; `None`: what the device recommends.
-    pub budget: Option<u64>,
-    /// Bytes of the staging ring.
-    pub staging_bytes: u64,
-    /// Whether live resources keep their backtraces.
-    pub backtraces: bool,
-}
-
-impl Default for MemoryConfig {
-    fn default() -> Self {
-        let limits = PoolLimits::default();
-        MemoryConfig {
-            pool_bytes: limits.max_bytes,
-            pool_buffers: limits.max_buffers,
-            pool_idle_bytes: limits.max_idle_bytes,
-            pool_idle_age: Duration::from_secs(60),
-            budget: None,
-            staging_bytes: 32 << 20,
-            backtraces: false,
-        }
-    }
-}
-
-impl MemoryConfig {
-    /// The options of a pool under that budget.
-    pub fn pool_options(&self, budget: Budget) -> PoolOptions {
-        PoolOptions {
-            limits: PoolLimits {
-                max_bytes: self.pool_bytes,
-                max_buffers: self.pool_buffers,
-                max_idle_bytes: self.pool_idle_bytes,
-            },
-            backtraces: self.backtraces,
-            budget: Some(budget),
-            ..PoolOptions::default()
-        }
-    }
+    /// Streams.
+    pub streams: StreamsConfig,
+    /// The command history.
+    pub history: HistoryConfig,
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::memory::budget::Budget;
+    use crate::stream::StreamOptions;
 
     fn file(text: &str) -> Result<Layers, ConfigError> {
         let path = Path::new("anymetal.toml");
@@ -366,6 +281,15 @@ mod tests {
         assert_eq!(memory, expected);
         assert_eq!(memory.pool_options(Budget::new(1)).limits.max_buffers, 200);
         assert_eq!(Layers::default().resolve(), Ok(RuntimeConfig::default()));
+        let settings =
+            "device = 'cpu'\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\n";
+        let mut layers = file(settings).unwrap();
+        layers.environment = environment(&[("ANYMETAL_STREAMS_IN_FLIGHT", "3")]).unwrap();
+        let config = layers.resolve().unwrap();
+        let options = config.streams.options(StreamOptions::default());
+        assert_eq!((options.max_command_buffers, options.max_in_flight), (7, 3));
+        assert_eq!(options.when_exhausted, anymetal_hal::queue::WhenFull::Refuse, "waiting for no time");
+        assert_eq!((config.history.entries, config.device.as_deref()), (5, Some("cpu")));
     }
 
     #[test]
@@ -386,6 +310,10 @@ mod tests {
             "memory.pool-idle-bytes = 1024 (from ANYMETAL_MEMORY_POOL_IDLE_BYTES): more idle bytes than \
              memory.pool-bytes allows in all"
         );
+        let wait = environment(&[("ANYMETAL_STREAMS_WAIT", "10")]).unwrap_err();
+        assert_eq!(wait.to_string(), "ANYMETAL_STREAMS_WAIT: `10` is not a time, such as 30 s or 250 ms");
+        let more = file("[streams]\ncommand-buffers = 4\nin-flight = 5\n").unwrap().resolve().unwrap_err();
+        assert!(more.to_string().contains("more than streams.command-buffers allows in all"), "{more}");
         let none = file("[memory]\npool-buffers = 0\n").unwrap().resolve().unwrap_err();
         assert!(none.to_string().starts_with("memory.pool-buffers = 0 (from anymetal.toml): "), "{none}");
         let missing = Layer::from_file(Path::new("no/such/file.toml")).unwrap_err();

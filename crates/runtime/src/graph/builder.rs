@@ -12,7 +12,7 @@ use anymetal_hal::validate::surplus;
 use crate::graph::error::GraphError;
 use crate::graph::node::{
     Access, Bound, Branch, CheckedBranch, CheckedCondition, Condition, Conditional, HostNode, HostWork,
-    KernelNode, KernelWork, Node, NodeId, Work,
+    KernelNode, KernelWork, Node, NodeBinding, NodeId, Work,
 };
 use crate::graph::order::Order;
 use crate::graph::resource::{Bytes, BytesId, InlineBytes, Resource, ResourceId, ResourceRange, Table};
@@ -103,6 +103,25 @@ impl GraphBuilder {
         Ok(ResourceId { graph: self.id, index: self.table.resources.len() as u32 - 1 })
     }
 
+    /// The fixed resource of exactly those bytes: one that there is, or a new one named after node and argument.
+    fn view_resource(&mut self, node: &str, argument: &str, view: BufferView) -> ResourceId {
+        let same = |known: &Resource| {
+            let known = known.view.as_ref().filter(|_| !known.is_parameter);
+            known.is_some_and(|known| known.is_same(&view))
+        };
+        let index = self.table.resources.iter().position(same).unwrap_or_else(|| {
+            let (name, length) = (self.fresh_name(node, argument), view.length());
+            self.table.resources.push(Resource {
+                name,
+                length,
+                is_parameter: false,
+                view: Some(view.clone()),
+            });
+            self.table.resources.len() - 1
+        });
+        ResourceId { graph: self.id, index: index as u32 }
+    }
+
     /// Inline bytes that may be others in the next run, and what they are until then.
     pub fn bytes_parameter(
         &mut self,
@@ -136,15 +155,20 @@ impl GraphBuilder {
         let KernelNode { pipeline, bindings, threadgroup_memory, grid, group_size } = kernel;
         let mut checked = Vec::with_capacity(bindings.len());
         for (index, bound) in bindings {
-            if pipeline.kernel().argument(ArgumentKind::Buffer, index).is_none() {
-                return Err(surplus(pipeline.kernel(), ArgumentKind::Buffer, index).into());
-            }
+            let argument = pipeline.kernel().argument(ArgumentKind::Buffer, index);
+            let argument = argument.ok_or_else(|| surplus(pipeline.kernel(), ArgumentKind::Buffer, index))?;
             let bound = match bound {
-                Bound::Range(range) => Bound::Range(self.bytes(&name, range)?),
-                Bound::Parameter(id) if id.graph != self.id => return Err(self.of_another("resource")),
-                Bound::Parameter(id) => Bound::Parameter(id),
-                Bound::Bytes(bytes) => Bound::Bytes(bytes),
-                Bound::Unbound => Bound::Unbound,
+                NodeBinding::Range(range) => Bound::Range(self.bytes(&name, range)?),
+                NodeBinding::View(view) => {
+                    let resource = self.view_resource(&name, &argument.name, view);
+                    Bound::Range(self.bytes(&name, resource.into())?)
+                }
+                NodeBinding::Parameter(id) if id.graph != self.id => {
+                    return Err(self.of_another("resource"));
+                }
+                NodeBinding::Parameter(id) => Bound::Parameter(id),
+                NodeBinding::Bytes(bytes) => Bound::Bytes(bytes),
+                NodeBinding::Unbound => Bound::Unbound,
             };
             checked.push((index, bound));
         }

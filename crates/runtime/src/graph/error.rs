@@ -6,6 +6,8 @@ use std::fmt;
 
 use anymetal_hal::error::{DeviceError, ErrorClass};
 
+use crate::submission::ExecError;
+
 /// Two nodes that touch the same bytes, one of them writing, without an order between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hazard {
@@ -143,6 +145,15 @@ pub enum GraphError {
         /// The first of its host nodes.
         node: String,
     },
+    /// Streams to spread the graph over, but none was given.
+    #[error("the graph `{graph}` was given no stream")]
+    NoStream {
+        /// The graph.
+        graph: String,
+    },
+    /// The stream refused, or the work ended without a result.
+    #[error(transparent)]
+    Exec(Box<ExecError>),
     /// The device refused or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -153,6 +164,7 @@ impl GraphError {
     pub fn class(&self) -> ErrorClass {
         match self {
             GraphError::Device(error) => error.class(),
+            GraphError::Exec(error) => error.class(),
             GraphError::Cycle { .. }
             | GraphError::Hazards { .. }
             | GraphError::DuplicateName { .. }
@@ -164,8 +176,15 @@ impl GraphError {
             | GraphError::NotAParameter { .. }
             | GraphError::Undeclared { .. }
             | GraphError::HostFailed { .. }
+            | GraphError::NoStream { .. }
             | GraphError::NeedsHost { .. } => ErrorClass::Caller,
         }
+    }
+}
+
+impl From<ExecError> for GraphError {
+    fn from(error: ExecError) -> Self {
+        GraphError::Exec(Box::new(error))
     }
 }
 

@@ -23,7 +23,12 @@ use crate::graph::node::{
 use crate::graph::order::check_hazards;
 use crate::graph::plan::{PassKind, Plan, PlanOptions};
 use crate::graph::resource::{Bytes, BytesId, ResourceId, Table};
+use crate::graph::spread::parts;
 use crate::memory::view::BufferView;
+use crate::stream::Stream;
+use crate::submission as stream;
+use crate::submission::ExecError;
+use crate::submission::command_buffer::CommandBuffer;
 
 /// A planned graph with its arguments.
 #[derive(Debug)]
@@ -172,32 +177,78 @@ impl Executable {
         Err(GraphError::OfAnotherGraph { graph: self.graph.data.name.clone(), what })
     }
 
-    /// Submits the whole graph as one command buffer and does not wait. Refused for graphs with host nodes.
+    /// Submits the whole graph to a bare queue as one command buffer and does not wait. Refused for graphs with
+    /// host nodes.
     pub fn submit(&self, queue: &dyn Queue) -> Result<Completion, GraphError> {
-        let mut commands = Vec::with_capacity(self.plan.nodes.len());
-        for pass in &self.plan.passes {
-            for &node in pass.stages.iter().flat_map(|stage| &stage.nodes) {
-                if pass.kind == PassKind::Host {
-                    let (graph, node) =
-                        (self.graph.data.name.clone(), self.plan.nodes[node].node.name.clone());
-                    return Err(GraphError::NeedsHost { graph, node });
-                }
-                commands.push(self.command(node)?);
-            }
-        }
-        self.hand_over(queue, commands)
+        let (commands, label) = (self.commands(self.order())?, self.graph.data.name.clone());
+        Ok(queue.submit(Submission { commands, label, ..Submission::default() })?)
     }
 
-    /// Runs the whole graph and waits for its end; gives the time that the device was at it. After an error
-    /// nothing further is begun.
+    /// Submits the whole graph to a stream as one command buffer and does not wait. Refused for graphs with
+    /// host nodes.
+    pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
+        let commands = self.commands(self.order())?;
+        Ok(self.command_buffer(stream, commands)?.commit())
+    }
+
+    /// Submits the whole graph to several streams, of one device, and does not wait: what nothing orders may run
+    /// at the same time, and what crosses from one stream to another waits for what it needs. What it gives
+    /// ends when all of it has. All streams must have room, or nothing is submitted. Refused for graphs with
+    /// host nodes.
+    pub fn submit_over(&self, streams: &[&Stream]) -> Result<stream::Submission, GraphError> {
+        let Some(&first) = streams.first() else {
+            return Err(GraphError::NoStream { graph: self.graph.data.name.clone() });
+        };
+        let parts = parts(&self.plan, streams.len());
+        let mut command_buffers = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let commands = self.commands(part.nodes.iter().copied())?;
+            command_buffers.push(self.command_buffer(streams[part.lane], commands)?);
+        }
+        let mut end = self.command_buffer(first, Vec::new())?;
+        let mut submitted: Vec<stream::Submission> = Vec::with_capacity(parts.len());
+        for (part, mut command_buffer) in parts.iter().zip(command_buffers) {
+            for &waited in &part.after {
+                command_buffer = command_buffer.after(&submitted[waited]);
+            }
+            let submission = command_buffer.commit();
+            end = end.after(&submission);
+            submitted.push(submission);
+        }
+        Ok(end.commit())
+    }
+
+    fn command_buffer(&self, stream: &Stream, commands: Vec<Command>) -> Result<CommandBuffer, ExecError> {
+        let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
+        command_buffer.push(commands);
+        Ok(command_buffer)
+    }
+
+    /// Runs the whole graph on a bare queue and waits for its end; gives the time that the device was at it.
+    /// After an error nothing further is begun.
     pub fn run(&self, queue: &dyn Queue) -> Result<Duration, GraphError> {
-        self.run_in(queue, &mut |_stage| {})
+        self.run_in(Lane::Queue(queue), &mut |_stage| {})
+    }
+
+    /// Runs the whole graph on a stream and waits for its end; gives the time that the device was at it. After
+    /// an error nothing further is begun.
+    pub fn run_on(&self, stream: &Stream) -> Result<Duration, GraphError> {
+        self.run_in(Lane::Stream(stream), &mut |_stage| {})
+    }
+
+    /// All nodes in the order of the plan, by their numbers there.
+    fn order(&self) -> impl Iterator<Item = usize> {
+        self.plan.passes.iter().flat_map(|pass| &pass.stages).flat_map(|stage| stage.nodes.iter().copied())
+    }
+
+    fn commands(&self, nodes: impl Iterator<Item = usize>) -> Result<Vec<Command>, GraphError> {
+        nodes.map(|node| self.command(node)).collect()
     }
 
     /// Runs, each stage in the order that `arrange` gives it: any order must do, and tests try others.
     fn run_in(
         &self,
-        queue: &dyn Queue,
+        target: Lane<'_>,
         arrange: &mut dyn FnMut(&mut Vec<usize>),
     ) -> Result<Duration, GraphError> {
         let mut device_time = Duration::ZERO;
@@ -215,28 +266,29 @@ impl Executable {
                 }
                 continue;
             }
-            device_time += self.finish(queue, &mut commands)?;
+            device_time += self.finish(target, &mut commands)?;
             for node in nodes {
-                device_time += self.on_host(queue, node)?;
+                device_time += self.on_host(target, node)?;
             }
         }
-        Ok(device_time + self.finish(queue, &mut commands)?)
+        Ok(device_time + self.finish(target, &mut commands)?)
     }
 
-    fn hand_over(&self, queue: &dyn Queue, commands: Vec<Command>) -> Result<Completion, GraphError> {
-        let label = self.graph.data.name.clone();
-        Ok(queue.submit(Submission { commands, label, ..Submission::default() })?)
-    }
-
-    fn finish(&self, queue: &dyn Queue, commands: &mut Vec<Command>) -> Result<Duration, GraphError> {
+    fn finish(&self, target: Lane<'_>, commands: &mut Vec<Command>) -> Result<Duration, GraphError> {
         if commands.is_empty() {
             return Ok(Duration::ZERO);
         }
-        let completion = self.hand_over(queue, std::mem::take(commands))?;
-        Ok(completion.wait()?.device_time())
+        let (commands, label) = (std::mem::take(commands), self.graph.data.name.clone());
+        let timing = match target {
+            Lane::Queue(queue) => {
+                queue.submit(Submission { commands, label, ..Submission::default() })?.wait()?
+            }
+            Lane::Stream(stream) => self.command_buffer(stream, commands)?.commit().wait()?,
+        };
+        Ok(timing.device_time())
     }
 
-    fn on_host(&self, queue: &dyn Queue, number: usize) -> Result<Duration, GraphError> {
+    fn on_host(&self, target: Lane<'_>, number: usize) -> Result<Duration, GraphError> {
         let planned = &self.plan.nodes[number];
         match &planned.node.work {
             Work::Host(work) => self.call(&planned.node, work).map(|()| Duration::ZERO),
@@ -244,7 +296,7 @@ impl Executable {
                 let taken = usize::from(!self.holds(conditional)?);
                 let origin = planned.origin.first().map(|&node| &self.branches[node as usize][taken]);
                 match origin {
-                    Some(Some(branch)) => branch.run(queue),
+                    Some(Some(branch)) => branch.run_in(target, &mut |_stage| {}),
                     _ => Ok(Duration::ZERO),
                 }
             }
@@ -336,6 +388,13 @@ impl Executable {
             group_size: kernel.group_size,
         }))
     }
+}
+
+/// What runs a graph piece by piece.
+#[derive(Clone, Copy)]
+enum Lane<'a> {
+    Queue(&'a dyn Queue),
+    Stream(&'a Stream),
 }
 
 /// The view of bytes, if their resource has a buffer.

@@ -7,7 +7,8 @@
 //! 3. [`Plan`] orders the nodes into the fewest passes (encoders) and the fewest barriers inside them, after
 //!    merging contiguous copies and fills ([`transform`](crate::graph::PlanOptions)). It prints as text and as
 //!    a picture.
-//! 4. An [`Executable`] lowers the plan to commands of a device and runs it again and again.
+//! 4. An [`Executable`] lowers the plan to commands of a device and runs it again and again, on one stream or
+//!    spread over several.
 //!
 //! Invariant: running an executable has the same effect on every byte as running the nodes one after the other
 //! in any order that the edges allow. That is why a graph with an unordered hazard is refused: its orders would
@@ -25,6 +26,7 @@ mod order;
 mod picture;
 mod plan;
 pub mod resource;
+mod spread;
 mod transform;
 
 pub use builder::{Graph, GraphBuilder};

@@ -9,12 +9,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{Access as KernelAccess, ArgumentKind};
-use anymetal_hal::command::{Grid, ThreadgroupMemory};
+use anymetal_hal::command::{BoundResource, Grid, ThreadgroupMemory};
+use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate::bound_length;
 
 use crate::graph::builder::Graph;
 use crate::graph::error::GraphError;
 use crate::graph::resource::{Bytes, BytesId, ResourceId, ResourceRange, Table};
+use crate::memory::view::BufferView;
+use crate::submission::argument::{Argument, ArgumentTarget};
 
 /// Names a node of one graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,10 +27,62 @@ pub struct NodeId {
     pub(crate) index: u32,
 }
 
-/// Something bound to a kernel's buffer argument.
+/// What a kernel node's buffer argument is bound to.
 #[derive(Debug, Clone)]
-pub(crate) enum Bound<R> {
-    Range(R),
+pub enum NodeBinding {
+    /// Bytes of a resource.
+    Range(ResourceRange),
+    /// Bytes of a buffer, which becomes a resource of the graph under its argument's name.
+    View(BufferView),
+    /// Inline bytes that stay the same.
+    Bytes(Vec<u8>),
+    /// Inline bytes that may change from run to run.
+    Parameter(BytesId),
+    /// Nothing, on purpose.
+    Unbound,
+}
+
+/// What can be given to a kernel node as an argument: resources of the graph, and whatever a launch takes.
+pub trait NodeArgument {
+    /// What to bind, converted to the type that the kernel declares.
+    fn bind_to_node(&self, target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError>;
+}
+
+impl NodeArgument for ResourceId {
+    fn bind_to_node(&self, _target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError> {
+        Ok(NodeBinding::Range((*self).into()))
+    }
+}
+
+impl NodeArgument for ResourceRange {
+    fn bind_to_node(&self, _target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError> {
+        Ok(NodeBinding::Range(*self))
+    }
+}
+
+impl NodeArgument for BytesId {
+    fn bind_to_node(&self, _target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError> {
+        Ok(NodeBinding::Parameter(*self))
+    }
+}
+
+impl<A: Argument> NodeArgument for A {
+    fn bind_to_node(&self, target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError> {
+        Ok(match self.bind(target)? {
+            BoundResource::Buffer { buffer, offset, length } => {
+                let length = bound_length(offset, length, buffer.length())?;
+                NodeBinding::View(BufferView::within(buffer, offset, length))
+            }
+            BoundResource::Bytes(bytes) => NodeBinding::Bytes(bytes),
+            BoundResource::Unbound => NodeBinding::Unbound,
+        })
+    }
+}
+
+/// What a checked kernel node's buffer argument is bound to.
+#[derive(Debug, Clone)]
+pub(crate) enum Bound {
+    Range(Bytes),
     Bytes(Vec<u8>),
     Parameter(BytesId),
     Unbound,
@@ -36,7 +92,7 @@ pub(crate) enum Bound<R> {
 #[derive(Debug, Clone)]
 pub struct KernelNode {
     pub(crate) pipeline: Arc<dyn Pipeline>,
-    pub(crate) bindings: Vec<(u32, Bound<ResourceRange>)>,
+    pub(crate) bindings: Vec<(u32, NodeBinding)>,
     pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
     pub(crate) grid: Grid,
     pub(crate) group_size: [u32; 3],
@@ -49,26 +105,28 @@ impl KernelNode {
     }
 
     /// Binds bytes of a resource.
-    pub fn bind(mut self, index: u32, range: impl Into<ResourceRange>) -> Self {
-        self.bindings.push((index, Bound::Range(range.into())));
-        self
+    pub fn bind(self, index: u32, range: impl Into<ResourceRange>) -> Self {
+        self.bind_to(index, NodeBinding::Range(range.into()))
     }
 
     /// Binds inline bytes that stay the same.
-    pub fn bind_bytes(mut self, index: u32, bytes: impl Into<Vec<u8>>) -> Self {
-        self.bindings.push((index, Bound::Bytes(bytes.into())));
-        self
+    pub fn bind_bytes(self, index: u32, bytes: impl Into<Vec<u8>>) -> Self {
+        self.bind_to(index, NodeBinding::Bytes(bytes.into()))
     }
 
     /// Binds inline bytes that may change from run to run.
-    pub fn bind_parameter(mut self, index: u32, bytes: BytesId) -> Self {
-        self.bindings.push((index, Bound::Parameter(bytes)));
-        self
+    pub fn bind_parameter(self, index: u32, bytes: BytesId) -> Self {
+        self.bind_to(index, NodeBinding::Parameter(bytes))
     }
 
     /// Binds nothing, on purpose.
-    pub fn bind_nothing(mut self, index: u32) -> Self {
-        self.bindings.push((index, Bound::Unbound));
+    pub fn bind_nothing(self, index: u32) -> Self {
+        self.bind_to(index, NodeBinding::Unbound)
+    }
+
+    /// Binds what a [`NodeArgument`] has become.
+    pub fn bind_to(mut self, index: u32, binding: NodeBinding) -> Self {
+        self.bindings.push((index, binding));
         self
     }
 
@@ -191,7 +249,7 @@ pub(crate) enum Work {
 #[derive(Debug, Clone)]
 pub(crate) struct KernelWork {
     pub(crate) pipeline: Arc<dyn Pipeline>,
-    pub(crate) bindings: Vec<(u32, Bound<Bytes>)>,
+    pub(crate) bindings: Vec<(u32, Bound)>,
     pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
     pub(crate) grid: Grid,
     pub(crate) group_size: [u32; 3],
@@ -253,7 +311,7 @@ impl KernelWork {
     /// What the launch does to each bound range, as the kernel's reflection tells.
     pub(crate) fn accesses(&self) -> Vec<Access> {
         let kernel = self.pipeline.kernel();
-        let of_binding = |(index, bound): &(u32, Bound<Bytes>)| match bound {
+        let of_binding = |(index, bound): &(u32, Bound)| match bound {
             Bound::Range(bytes) => {
                 let argument = kernel.argument(ArgumentKind::Buffer, *index);
                 let writes = argument.is_none_or(|argument| argument.access != KernelAccess::Read);
@@ -292,7 +350,7 @@ impl HostContext<'_> {
         offset: u64,
         length: u64,
         writes: bool,
-        act: impl FnOnce(&crate::memory::view::BufferView) -> Result<(), crate::memory::MemoryError>,
+        act: impl FnOnce(&BufferView) -> Result<(), crate::memory::MemoryError>,
     ) -> HostResult {
         let resource = self.find(resource).ok_or("the resource is of another graph")?;
         let known = self.table.resource(resource);

@@ -2,11 +2,10 @@
 //!
 //! Owns [`MemoryError`]. Invariant: a refusal has had no effect, and its message names what to do.
 
-use std::time::Duration;
-
 use anymetal_hal::error::{DeviceError, ErrorClass};
 
 use crate::memory::mode::ModeError;
+use crate::tenant::QuotaError;
 
 /// Why memory was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -138,57 +137,5 @@ impl MemoryError {
             | MemoryError::CopyLengths { .. }
             | MemoryError::RingTooSmall { .. } => ErrorClass::Caller,
         }
-    }
-}
-
-/// Which part of a tenant's quota refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QuotaError {
-    /// Its bytes.
-    #[error("tenant `{tenant}` may have {limit} bytes and has {used}; {requested} more are too many")]
-    Bytes {
-        /// The tenant's name.
-        tenant: String,
-        /// The bytes asked for.
-        requested: u64,
-        /// The bytes it has.
-        used: u64,
-        /// Its quota.
-        limit: u64,
-    },
-    /// Its number of buffers.
-    #[error("tenant `{tenant}` may have {limit} buffers and has {used}")]
-    Buffers {
-        /// The tenant's name.
-        tenant: String,
-        /// The buffers it has.
-        used: u64,
-        /// Its quota.
-        limit: u64,
-    },
-    /// Its submissions that are not done.
-    #[error("tenant `{tenant}` may have {limit} submissions in flight and has {used}")]
-    InFlight {
-        /// The tenant's name.
-        tenant: String,
-        /// The submissions in flight.
-        used: u64,
-        /// Its quota.
-        limit: u64,
-    },
-    /// Its share of the device's time.
-    #[error("tenant `{tenant}` has used its share of the device's time; it may go on in {retry_after:?}")]
-    DeviceTime {
-        /// The tenant's name.
-        tenant: String,
-        /// When it may submit again if it submits nothing meanwhile.
-        retry_after: Duration,
-    },
-}
-
-impl QuotaError {
-    /// Quotas are used up for now, not for ever.
-    pub fn class(&self) -> ErrorClass {
-        ErrorClass::Exhausted
     }
 }

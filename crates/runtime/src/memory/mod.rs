@@ -2,7 +2,7 @@
 //!
 //! - [`mode`] decides the storage mode from what a buffer is for, and says why.
 //! - [`pool`] uses buffers again, by size class; [`budget`] bounds all pools of a device and trims them under
-//!   pressure; [`quota`] bounds each tenant.
+//!   pressure; a [`crate::tenant::Tenant`] bounds each of those who share a device.
 //! - [`view`] cuts ranges out of buffers and copies and fills them.
 //! - [`staging`] uploads through a ring of host-visible memory.
 //! - [`registry`] lists what lives.
@@ -17,7 +17,6 @@ pub mod mode;
 #[cfg(all(test, loom))]
 mod models;
 pub mod pool;
-pub mod quota;
 pub mod registry;
 mod size_class;
 pub mod staging;
@@ -26,4 +25,4 @@ mod test_device;
 pub mod view;
 
 pub use backtrace::Backtrace;
-pub use error::{MemoryError, QuotaError};
+pub use error::MemoryError;

@@ -9,21 +9,21 @@ use anymetal_hal::clock::ManualClock;
 use anymetal_hal::completion::{CompletionSource, Timing};
 use anymetal_hal::device::Device;
 
-use crate::memory::quota::{Tenant, TenantLimits};
 use crate::memory::staging::StagingRing;
 use crate::memory::test_device::TestDevice;
 use crate::memory::view::BufferView;
+use crate::tenant::{Tenant, TenantLimits};
 
 #[test]
 fn a_quota_is_never_exceeded_and_comes_back() {
     loom::model(|| {
-        let limits = TenantLimits { bytes: Some(100), in_flight: Some(1), ..TenantLimits::default() };
+        let limits = TenantLimits { bytes: Some(100), submissions: Some(1), ..TenantLimits::default() };
         let tenant = Tenant::new("t", limits, ManualClock::new());
         let take = |tenant: &Tenant| {
             let memory = tenant.charge_memory(60);
             let work = tenant.charge_work();
             let usage = tenant.usage();
-            assert!(usage.bytes <= 100 && usage.in_flight <= 1);
+            assert!(usage.bytes <= 100 && usage.submissions <= 1);
             if let Ok(work) = work {
                 work.finish(Timing { ended_ns: 5, ..Timing::default() });
             }
@@ -36,7 +36,7 @@ fn a_quota_is_never_exceeded_and_comes_back() {
         let first = take(&tenant);
         assert!(other.join().unwrap() || first);
         let usage = tenant.usage();
-        assert_eq!((usage.bytes, usage.buffers, usage.in_flight), (0, 0, 0));
+        assert_eq!((usage.bytes, usage.buffers, usage.submissions), (0, 0, 0));
     });
 }
 

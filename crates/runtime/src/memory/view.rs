@@ -72,6 +72,12 @@ impl BufferView {
         self.length
     }
 
+    /// Whether both are the same bytes.
+    pub fn is_same(&self, other: &BufferView) -> bool {
+        let (range, other_range) = ((self.offset, self.length), (other.offset, other.length));
+        same_buffer(&self.buffer, &other.buffer) && range == other_range
+    }
+
     /// Whether both share a byte.
     pub fn overlaps(&self, other: &BufferView) -> bool {
         let (end, other_end) = (self.offset + self.length, other.offset + other.length);

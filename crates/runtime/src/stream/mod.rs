@@ -10,12 +10,11 @@
 //! [`ExecError::DependencyFailed`]; every committed submission ends. Concurrency: `state` guards list and
 //! counts; [`Baton`] lets one thread at a time pump; a thread that pumps one stream while it is pumping
 //! another does so in a loop ([`StreamCore::pump_soon`]), not by recursion. [`context`] is where streams come
-//! from, [`group`] spreads work over several, [`tenant`] limits several together.
+//! from, [`group`] spreads work over several, a [`Tenant`] limits several together.
 
 pub mod context;
 pub mod group;
 pub(crate) mod permit;
-pub mod tenant;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -38,9 +37,9 @@ use anymetal_hal::record::recorder::EntryId;
 use crate::event::Event;
 use crate::stream::context::Context;
 use crate::stream::permit::Permit;
-use crate::stream::tenant::Tenant;
 use crate::submission::command_buffer::CommandBuffer;
 use crate::submission::{ExecError, Outcome, Submission, SubmissionCore, Work};
+use crate::tenant::{Tenant, WorkCharge};
 
 /// How a stream works.
 #[derive(Debug, Clone)]
@@ -55,7 +54,7 @@ pub struct StreamOptions {
     pub when_exhausted: WhenFull,
     /// How many submissions the device is given at once.
     pub max_in_flight: usize,
-    /// Someone who shares a limit with other streams.
+    /// Whose account the work is on.
     pub tenant: Option<Tenant>,
 }
 
@@ -145,9 +144,11 @@ impl Stream {
     }
 
     /// Starts a command buffer. If the stream has as many as it may, this blocks or refuses as
-    /// [`StreamOptions::when_exhausted`] says, and the refusal tells how many were never committed.
+    /// [`StreamOptions::when_exhausted`] says, and the refusal tells how many were never committed. A tenant
+    /// whose quota is used up is refused at once.
     pub fn command_buffer(&self) -> Result<CommandBuffer, ExecError> {
         let core = self.core();
+        let charge = core.charge()?;
         if !core.permits.try_acquire() {
             let WhenFull::Wait(longest) = core.options.when_exhausted else {
                 return Err(core.exhausted(Duration::ZERO));
@@ -157,14 +158,16 @@ impl Stream {
                 return Err(core.exhausted(longest));
             }
         }
-        Ok(CommandBuffer::new(Permit::new(core), core))
+        Ok(CommandBuffer::new(Permit::new(core), charge, core))
     }
 
-    /// Starts a command buffer in its turn, without blocking the thread.
-    pub async fn command_buffer_async(&self) -> CommandBuffer {
+    /// Starts a command buffer in its turn, without blocking the thread. A tenant whose quota is used up is
+    /// refused at once.
+    pub async fn command_buffer_async(&self) -> Result<CommandBuffer, ExecError> {
         let core = self.core();
+        let charge = core.charge()?;
         core.permits.acquire().await;
-        CommandBuffer::new(Permit::new(core), core)
+        Ok(CommandBuffer::new(Permit::new(core), charge, core))
     }
 
     /// Hands nothing more to the device until [`Stream::resume`]. What the device has goes on.
@@ -318,6 +321,11 @@ impl StreamCore {
     pub(crate) fn same_device(&self, other: &StreamCore) -> bool {
         let (one, other) = (&self.context.inner.device, &other.context.inner.device);
         std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+    }
+
+    /// What a new command buffer takes of its tenant's quota.
+    fn charge(&self) -> Result<Option<WorkCharge>, ExecError> {
+        Ok(self.options.tenant.as_ref().map(Tenant::charge_work).transpose()?)
     }
 
     /// Takes a committed submission over.
@@ -480,7 +488,10 @@ impl StreamCore {
                     submission.settle(&completion, outcome);
                 }
             }
-            Err(error) => drop(submission.end(Err(ExecError::Device(error)))),
+            Err(error) => {
+                submission.refused.store(true, Ordering::Release);
+                submission.end(Err(ExecError::Device(error)));
+            }
         }
     }
 

@@ -27,10 +27,11 @@
 //! # }
 //! ```
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anymetal_hal::blit::BlitEncoder;
-use anymetal_hal::command::{Deadline, Submission as Commands, Timestamps};
+use anymetal_hal::command::{Command, Deadline, Submission as Commands, Timestamps};
 use anymetal_hal::error::DeviceError;
 
 use crate::event::{Bridge, Event};
@@ -39,11 +40,13 @@ use crate::stream::{StreamCore, event_command};
 use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::submission::stage::Stages;
 use crate::submission::{Attached, Callback, Dependency, Outcome, Submission, SubmissionCore, Work};
+use crate::tenant::WorkCharge;
 
 /// Commands for a stream. Dropping it without a commit gives its place back and runs nothing.
 pub struct CommandBuffer {
     stream: Arc<StreamCore>,
     permit: Permit,
+    charge: Option<WorkCharge>,
     commands: Commands,
     dependencies: Vec<Dependency>,
     callbacks: Vec<Callback>,
@@ -51,10 +54,11 @@ pub struct CommandBuffer {
 }
 
 impl CommandBuffer {
-    pub(crate) fn new(permit: Permit, stream: &Arc<StreamCore>) -> Self {
+    pub(crate) fn new(permit: Permit, charge: Option<WorkCharge>, stream: &Arc<StreamCore>) -> Self {
         CommandBuffer {
             stream: Arc::clone(stream),
             permit,
+            charge,
             commands: Commands::default(),
             dependencies: Vec::new(),
             callbacks: Vec::new(),
@@ -121,6 +125,11 @@ impl CommandBuffer {
         Ok(())
     }
 
+    /// Appends commands as they are; the device checks them when it is given the work.
+    pub(crate) fn push(&mut self, commands: impl IntoIterator<Item = Command>) {
+        self.commands.commands.extend(commands);
+    }
+
     /// How many commands it has.
     pub fn len(&self) -> usize {
         self.commands.commands.len()
@@ -133,15 +142,16 @@ impl CommandBuffer {
 
     /// Hands the work to the stream.
     pub fn commit(self) -> Submission {
-        let CommandBuffer { stream, mut permit, commands, dependencies, callbacks, bridges } = self;
+        let CommandBuffer { stream, mut permit, charge, commands, dependencies, callbacks, bridges } = self;
         permit.commit();
-        let attached = Attached { permit: Some(permit), callbacks, bridges, ..Attached::default() };
+        let attached = Attached { permit: Some(permit), charge, callbacks, bridges, ..Attached::default() };
         let core = Arc::new(SubmissionCore {
             label: commands.label.clone(),
             stream: Arc::clone(&stream),
             stages: Stages::held(Work { commands, dependencies }),
             attached: Mutex::new(attached),
             timings: OnceLock::new(),
+            refused: AtomicBool::new(false),
         });
         stream.enqueue(&core);
         Submission::new(core)

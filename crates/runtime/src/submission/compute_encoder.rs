@@ -25,7 +25,7 @@ use anymetal_hal::fence::Fence;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate;
 
-use crate::submission::value::{Target, Value};
+use crate::submission::argument::{Argument, ArgumentTarget};
 
 /// No pipeline is set.
 #[derive(Debug)]
@@ -62,6 +62,16 @@ impl<'a, P> ComputeEncoder<'a, P> {
         threadgroup_memory.retain(|memory| has(ArgumentKind::ThreadgroupMemory, memory.index));
         let pipeline = WithPipeline(Arc::clone(pipeline));
         ComputeEncoder { commands, limits, bindings, threadgroup_memory, pipeline }
+    }
+
+    /// Encodes a dispatch that brings its own pipeline and arguments; what is set on the encoder stays for others.
+    pub fn encode(&mut self, dispatch: Dispatch) -> Result<&mut Self, DeviceError> {
+        let kernel = dispatch.pipeline.kernel();
+        validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
+        validate::check_bindings(kernel, &dispatch.bindings, self.limits)?;
+        validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, self.limits)?;
+        self.commands.push(Command::Dispatch(dispatch));
+        Ok(self)
     }
 
     /// Updates a fence once everything before is done.
@@ -102,23 +112,13 @@ impl ComputeEncoder<'_, WithPipeline> {
         self.bind(index, BoundResource::Buffer { buffer, offset, length: Some(length) })
     }
 
-    /// Binds a scalar, vector or plain structure, which must be of the kernel's own type.
-    pub fn value(&mut self, index: u32, value: impl Value) -> Result<&mut Self, DeviceError> {
+    /// Binds anything that can be an argument; scalars are converted to what the kernel declares.
+    pub fn argument(&mut self, index: u32, argument: impl Argument) -> Result<&mut Self, DeviceError> {
         let kernel = self.pipeline.0.kernel();
-        let argument = kernel.argument(ArgumentKind::Buffer, index);
-        let argument = argument.ok_or_else(|| validate::surplus(kernel, ArgumentKind::Buffer, index))?;
-        let bytes = value.bytes(&Target { kernel: &kernel.name, argument })?;
-        self.bind(index, BoundResource::Bytes(bytes))
-    }
-
-    /// Binds bytes as they are.
-    pub fn bytes(&mut self, index: u32, bytes: &[u8]) -> Result<&mut Self, DeviceError> {
-        self.bind(index, BoundResource::Bytes(bytes.to_vec()))
-    }
-
-    /// Binds nothing, on purpose: a kernel that accesses the argument all the same faults.
-    pub fn unbound(&mut self, index: u32) -> Result<&mut Self, DeviceError> {
-        self.bind(index, BoundResource::Unbound)
+        let declared = kernel.argument(ArgumentKind::Buffer, index);
+        let declared = declared.ok_or_else(|| validate::surplus(kernel, ArgumentKind::Buffer, index))?;
+        let resource = argument.bind(ArgumentTarget { kernel: &kernel.name, argument: declared })?;
+        self.bind(index, resource)
     }
 
     /// Gives a threadgroup memory argument its length in bytes.
@@ -174,16 +174,14 @@ impl ComputeEncoder<'_, WithPipeline> {
     }
 
     fn dispatch(&mut self, grid: Grid, group_size: [u32; 3]) -> Result<&mut Self, DeviceError> {
-        validate::dispatch_shape(self.pipeline.0.kernel(), grid, group_size, self.limits)?;
-        self.check_arguments()?;
-        self.commands.push(Command::Dispatch(Dispatch {
+        let dispatch = Dispatch {
             pipeline: Arc::clone(&self.pipeline.0),
             bindings: self.bindings.clone(),
             threadgroup_memory: self.threadgroup_memory.clone(),
             grid,
             group_size,
-        }));
-        Ok(self)
+        };
+        self.encode(dispatch)
     }
 
     fn check_arguments(&self) -> Result<(), DeviceError> {

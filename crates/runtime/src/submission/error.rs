@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use anymetal_hal::error::{DeviceError, ErrorClass};
 
+use crate::tenant::QuotaError;
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExecError {
@@ -48,6 +50,9 @@ pub enum ExecError {
         /// How long was waited.
         waited: Duration,
     },
+    /// The tenant's quota is used up.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
     /// The stream is paused, so what waits in it will not end by itself.
     #[error("stream `{stream}` is paused with {waiting} submissions waiting; resume it first")]
     Paused {
@@ -71,6 +76,7 @@ impl ExecError {
             ExecError::Device(error) => error.class(),
             ExecError::DependencyFailed { error, .. } => error.class(),
             ExecError::CommandBuffersExhausted { .. } => ErrorClass::Exhausted,
+            ExecError::Quota(quota) => quota.class(),
             ExecError::Cancelled { .. } | ExecError::Paused { .. } | ExecError::NoElapsedTime { .. } => {
                 ErrorClass::Caller
             }

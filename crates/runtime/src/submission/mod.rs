@@ -1,21 +1,22 @@
 //! Submissions: committed command buffers, from the commit to their one end.
 //!
 //! Owns [`Submission`], a handle that is a future for any executor and also blocks; [`command_buffer`] and
-//! [`compute_encoder`] make what is submitted, [`value`] what is bound. Invariant: every submission ends exactly
+//! [`compute_encoder`] make what is submitted, [`argument`] what is bound. Invariant: every submission ends exactly
 //! once: done, with a typed error, or cancelled; its resources live until the device is done with them; dropping
 //! handles changes nothing about the work. Start at [`crate::stream::Stream::command_buffer`].
 
+pub mod argument;
 pub mod command_buffer;
 pub mod compute_encoder;
 mod error;
 mod stage;
-pub mod value;
 
 pub use error::ExecError;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -30,6 +31,7 @@ use crate::event::Bridge;
 use crate::stream::StreamCore;
 use crate::stream::permit::Permit;
 use crate::submission::stage::{Ending, Look, Stage, Stages};
+use crate::tenant::WorkCharge;
 
 /// How a submission ended.
 pub type Outcome = Result<Timing, ExecError>;
@@ -63,6 +65,7 @@ pub(crate) struct Dependency {
 #[derive(Default)]
 pub(crate) struct Attached {
     pub(crate) permit: Option<Permit>,
+    pub(crate) charge: Option<WorkCharge>,
     pub(crate) callbacks: Vec<Callback>,
     pub(crate) bridges: Vec<Bridge>,
     pub(crate) entry: Option<EntryId>,
@@ -77,6 +80,8 @@ pub(crate) struct SubmissionCore {
     pub(crate) stages: Stages<Work, Completion, Outcome>,
     pub(crate) attached: Mutex<Attached>,
     pub(crate) timings: OnceLock<Arc<[CommandTiming]>>,
+    /// Whether the device would not take it.
+    pub(crate) refused: AtomicBool,
 }
 
 impl SubmissionCore {
@@ -125,6 +130,9 @@ impl SubmissionCore {
         }
         let attached = self.with_attached(std::mem::take);
         drop((attached.permit, attached.bridges));
+        if let (Some(charge), Ok(timing)) = (attached.charge, outcome) {
+            charge.finish(*timing);
+        }
         if let Some(entry) = attached.entry {
             self.stream.note_end(entry, outcome);
         }
@@ -179,6 +187,14 @@ impl Submission {
     /// How it ended, if it has; never blocks.
     pub fn outcome(&self) -> Option<Outcome> {
         self.core.outcome()
+    }
+
+    /// Why the device would not take it, if it is known already that it did not; nothing ran then.
+    pub fn refusal(&self) -> Option<ExecError> {
+        match self.core.refused.load(Ordering::Acquire) {
+            true => self.outcome().and_then(Result::err),
+            false => None,
+        }
     }
 
     /// Blocks until it has ended. The thread may run work of the same queue meanwhile.

@@ -9,7 +9,7 @@ use anymetal_hal::null::NullDevice;
 use anymetal_runtime::stream::StreamOptions;
 use anymetal_runtime::stream::context::Context;
 use anymetal_runtime::submission::ExecError;
-use anymetal_runtime::submission::value::Plain;
+use anymetal_runtime::submission::argument::Inline;
 
 use crate::machine::{artifact, zeroed};
 
@@ -38,12 +38,15 @@ fn wrong_index_type_size_and_missing_arguments_are_errors_of_the_call() {
         Err(other) => panic!("{other}"),
         Ok(()) => panic!("taken"),
     };
-    assert_eq!(wrong(encoder.value(1, 2u32).map(drop)), "`float&` from a `uint`");
-    assert_eq!(wrong(encoder.value(2, [1i32, 2]).map(drop)), "`int3&` from 2 values of type `int`");
-    let short = encoder.value(3, Plain(&1u32)).map(drop);
-    assert_eq!(wrong(short), "`Setting&` from `u32` of 4 bytes aligned to 4 instead of 8 aligned to 8");
+    let inexact = encoder.argument(1, (1u32 << 24) + 1).map(drop);
+    assert_eq!(wrong(inexact), "`float&` from the integer 16777217");
+    assert_eq!(wrong(encoder.argument(2, 1.0f32).map(drop)), "`int3&` from the number 1.0");
+    assert_eq!(wrong(encoder.argument(2, [1i32, 2]).map(drop)), "`int3&` from an array of 2 values");
+    let short = encoder.argument(3, Inline(&1u32)).map(drop);
+    assert_eq!(wrong(short), "`Setting&` from `u32` of 4 bytes instead of 8");
     let setting = Setting { count: 1, scale: 2.0 };
-    encoder.value(1, 2.0f32).unwrap().value(2, [1, 2, 3]).unwrap().value(3, Plain(&setting)).unwrap();
+    encoder.argument(1, 2u32).unwrap().argument(2, [1, 2, 3]).unwrap();
+    encoder.argument(3, Inline(&setting)).unwrap();
     let large = encoder.dispatch_threads([50, 1, 1], [1025, 1, 1]).map(drop);
     assert!(matches!(large, Err(DeviceError::GroupTooLarge { .. })));
     encoder.dispatch_threads([50, 1, 1], [32, 1, 1]).unwrap();

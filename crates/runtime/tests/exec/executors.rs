@@ -15,7 +15,7 @@ const REQUESTS: u64 = 300;
 
 /// Sets one byte of a buffer, and awaits it.
 async fn request(stream: Stream, buffer: Arc<dyn Buffer>, at: u64) -> Outcome {
-    let mut command_buffer = stream.command_buffer_async().await;
+    let mut command_buffer = stream.command_buffer_async().await.unwrap();
     command_buffer.blit().fill(&buffer, at..at + 1, at as u8 | 1).unwrap();
     let submission = command_buffer.commit();
     let (one, other) = (submission.clone(), submission);

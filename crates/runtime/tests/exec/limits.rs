@@ -7,9 +7,9 @@ use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::fault_injection::{FaultPlan, Faults};
 use anymetal_hal::queue::{Cancellation, WhenFull};
 use anymetal_runtime::stream::group::StreamGroup;
-use anymetal_runtime::stream::tenant::Tenant;
 use anymetal_runtime::stream::{Stream, StreamOptions};
 use anymetal_runtime::submission::{ExecError, Submission};
+use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits};
 
 use crate::machine::{faulty, slow};
 
@@ -79,7 +79,9 @@ fn five_thousand_uncommitted_command_buffers_do_no_harm() {
 #[test]
 fn stream_and_tenant_limits_hold_at_every_moment() {
     let machine = slow();
-    let tenant = Tenant::new("guest", 3);
+    let limits = TenantLimits { in_flight: Some(3), ..TenantLimits::default() };
+    let tenant = Tenant::new("guest", limits, machine.clock.clone());
+    let at_work = || tenant.usage().in_flight as usize;
     let options =
         StreamOptions { max_in_flight: 2, tenant: Some(tenant.clone()), ..StreamOptions::default() };
     let group = StreamGroup::new(&machine.context, Some(3), &options).unwrap();
@@ -90,15 +92,39 @@ fn stream_and_tenant_limits_hold_at_every_moment() {
     let mut most = 0;
     loop {
         let by_streams: usize = group.streams().iter().map(Stream::in_flight).sum();
-        assert_eq!(tenant.in_flight(), by_streams);
-        assert!(tenant.in_flight() <= 3 && group.streams().iter().all(|stream| stream.in_flight() <= 2));
-        most = most.max(tenant.in_flight());
+        assert_eq!(at_work(), by_streams);
+        assert!(at_work() <= 3 && group.streams().iter().all(|stream| stream.in_flight() <= 2));
+        most = most.max(at_work());
         if !machine.clock.advance_to_next_alarm() {
             break;
         }
     }
-    assert_eq!((most, tenant.in_flight()), (3, 0));
+    assert_eq!((most, at_work()), (3, 0));
     assert!(guests.iter().chain([&other]).all(|submission| submission.wait().is_ok()));
+}
+
+#[test]
+fn a_tenant_beyond_its_quota_is_refused_and_nothing_is_half_done() {
+    let machine = slow();
+    let limits = TenantLimits { submissions: Some(2), ..TenantLimits::default() };
+    let tenant = Tenant::new("guest", limits, machine.clock.clone());
+    let options = StreamOptions {
+        max_command_buffers: 3,
+        when_exhausted: WhenFull::Refuse,
+        tenant: Some(tenant.clone()),
+        ..StreamOptions::default()
+    };
+    let stream = machine.context.stream(options).unwrap();
+    let (held, committed) = (stream.command_buffer().unwrap(), submit(&stream, "one"));
+    let refused = stream.command_buffer().map(drop).unwrap_err();
+    let expected = QuotaError::Submissions { tenant: "guest".into(), used: 2, limit: 2 };
+    assert_eq!(refused, ExecError::Quota(expected));
+    drop(held);
+    assert_eq!((stream.load(), tenant.usage().submissions), (1, 1), "the refusal took no place");
+    while machine.clock.advance_to_next_alarm() {}
+    let took = committed.wait().unwrap().device_time();
+    assert_eq!(tenant.usage().device_time, took, "the stream's own work counts");
+    assert_eq!((tenant.usage().submissions, tenant.usage().in_flight), (0, 0));
 }
 
 #[test]

@@ -13,9 +13,9 @@ use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::queue::Priority;
 use anymetal_runtime::stream::context::Context;
 use anymetal_runtime::stream::group::StreamGroup;
-use anymetal_runtime::stream::tenant::Tenant;
 use anymetal_runtime::stream::{Stream, StreamOptions};
 use anymetal_runtime::submission::{ExecError, Outcome, Submission};
+use anymetal_runtime::tenant::{Tenant, TenantLimits};
 
 use crate::machine::{cpu, read, zeroed};
 
@@ -122,10 +122,11 @@ fn soak(seed: u64, goes_on: impl Fn(usize) -> bool + Sync) -> Tally {
     };
     let faulty = FaultInjectingDevice::new(Arc::clone(&inner), plan, SystemClock::shared());
     let context = Context::new(Arc::new(faulty));
+    let limits = TenantLimits { in_flight: Some(12), ..TenantLimits::default() };
     let options = StreamOptions {
         max_in_flight: 8,
         max_command_buffers: 200,
-        tenant: Some(Tenant::new("everyone", 12)),
+        tenant: Some(Tenant::new("everyone", limits, SystemClock::shared())),
         ..StreamOptions::default()
     };
     let group = StreamGroup::new(&context, Some(3), &options).unwrap();

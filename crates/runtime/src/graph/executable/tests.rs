@@ -18,6 +18,8 @@ use super::*;
 use crate::graph::node::{Branch, Condition, HostNode, KernelNode};
 use crate::graph::resource::ResourceRange;
 use crate::graph::{GraphBuilder, Hazard};
+use crate::stream::StreamOptions;
+use crate::stream::context::Context;
 
 const SOURCE: &str = "
 #include <metal_stdlib>
@@ -36,6 +38,7 @@ struct Bench {
     queue: Arc<dyn Queue>,
     affine: Arc<dyn Pipeline>,
     accumulate: Arc<dyn Pipeline>,
+    streams: [Stream; 3],
 }
 
 fn bench() -> Bench {
@@ -49,7 +52,9 @@ fn bench() -> Bench {
     };
     let (affine, accumulate) = (pipeline("affine"), pipeline("accumulate"));
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
-    Bench { device, queue, affine, accumulate }
+    let context = Context::new(Arc::clone(&device));
+    let streams = std::array::from_fn(|_| context.stream(StreamOptions::default()).unwrap());
+    Bench { device, queue, affine, accumulate, streams }
 }
 
 impl Bench {
@@ -343,7 +348,15 @@ fn runs_like_the_reference(bench: &Bench, steps: &[Step], mut seed: u64) -> Resu
                     stage.swap(last, (seed >> 33) as usize % (last + 1));
                 }
             };
-            executable.run_in(&*bench.queue, shuffle).unwrap();
+            // By pieces in another order, over three streams, and where the host takes part on a stream.
+            match run {
+                0 => drop(executable.run_in(Lane::Queue(&*bench.queue), shuffle).unwrap()),
+                _ => match executable.submit_over(&bench.streams.each_ref()) {
+                    Ok(submission) => drop(submission.wait().unwrap()),
+                    Err(GraphError::NeedsHost { .. }) => drop(executable.run_on(&bench.streams[0]).unwrap()),
+                    Err(error) => panic!("{error}"),
+                },
+            }
             for (number, view) in views.iter().enumerate() {
                 let (got, expected) = (contents(view), &reference.0[number]);
                 prop_assert_eq!(

@@ -27,11 +27,11 @@ use anymetal_hal::error::{DeviceError, ErrorClass};
 use crate::memory::backtrace::Backtrace;
 use crate::memory::budget::{Budget, Trim};
 use crate::memory::error::MemoryError;
-use crate::memory::quota::{MemoryCharge, Tenant};
 use crate::memory::registry::{Inventory, LiveResource, ResourceKind};
 use crate::memory::size_class::SizeClasses;
 use crate::memory::view::BufferView;
 use crate::sync::{Condvar, Mutex, lock};
+use crate::tenant::{MemoryCharge, Tenant};
 
 use state::{Block, Label, Renter, Shelf, Shortage, SlotId, State};
 pub use stats::PoolStats;
@@ -67,6 +67,8 @@ pub struct PoolOptions {
     pub limits: PoolLimits,
     /// How many size classes larger a reused block may be; 2 is at most half as much again.
     pub larger_classes: u32,
+    /// Blocks that have been idle for longer go when a new one is made; `None`: they stay.
+    pub idle_age: Option<Duration>,
     /// Whether rents keep their backtraces for listings. Slow; for finding leaks.
     pub backtraces: bool,
     /// The working set that the pool's bytes count towards.
@@ -75,7 +77,13 @@ pub struct PoolOptions {
 
 impl Default for PoolOptions {
     fn default() -> Self {
-        PoolOptions { limits: PoolLimits::default(), larger_classes: 2, backtraces: false, budget: None }
+        PoolOptions {
+            limits: PoolLimits::default(),
+            larger_classes: 2,
+            idle_age: None,
+            backtraces: false,
+            budget: None,
+        }
     }
 }
 
@@ -251,8 +259,7 @@ impl Pool {
 
     /// Drops blocks that have been idle for longer than that.
     pub fn trim_older_than(&self, age: Duration) -> Trimmed {
-        let before = self.shared.clock.now().checked_sub(age);
-        before.map_or_else(Trimmed::default, |before| self.shared.trim(Some(before), 0))
+        self.shared.trim_older_than(age)
     }
 
     /// Drops all idle blocks.
@@ -304,6 +311,9 @@ impl Shared {
         renter: Renter,
         charge: Option<MemoryCharge>,
     ) -> Result<PooledBuffer, MemoryError> {
+        if let Some(age) = self.options.idle_age {
+            self.trim_older_than(age);
+        }
         let capacity = self.class_bytes(request.length);
         let mut evicted = Vec::new();
         let booked = {
@@ -394,6 +404,11 @@ impl Shared {
         let waited = self.returned.wait_timeout(state, longest);
         let (mut state, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         state.waiting -= 1;
+    }
+
+    fn trim_older_than(&self, age: Duration) -> Trimmed {
+        let before = self.clock.now().checked_sub(age);
+        before.map_or_else(Trimmed::default, |before| self.trim(Some(before), 0))
     }
 
     fn trim(&self, before: Option<Duration>, bytes: u64) -> Trimmed {

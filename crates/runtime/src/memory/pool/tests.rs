@@ -8,9 +8,9 @@ use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, prop_oneof, 
 use proptest::test_runner::TestCaseError;
 
 use super::*;
-use crate::memory::quota::TenantLimits;
 use crate::memory::registry::Registry;
 use crate::memory::test_device::{TestDevice, test_buffer};
+use crate::tenant::TenantLimits;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,10 +1,17 @@
-//! Quotas per tenant: bytes, buffers, submissions in flight, and a share of the device's time.
+//! Tenants: those who share a device, each within a quota of bytes, buffers, submissions and device time.
 //!
-//! Owns [`Tenant`] and what it hands out, [`MemoryCharge`] and [`WorkCharge`]. Invariant: a charge is taken
-//! whole or not at all, and given back exactly once, when it is dropped; nothing is above its limit at any
-//! moment. Device time cannot be known before: a submission is admitted while the debt is below the share, and
-//! adds what it took when it ends; the debt goes down evenly with the clock.
+//! Owns [`Tenant`] and what it hands out, [`MemoryCharge`] and [`WorkCharge`]. Pools charge what a tenant rents,
+//! streams charge its command buffers and ask it before they hand one to a device. Too much is refused with a
+//! [`QuotaError`]; only for a place with the devices a stream waits instead, in the order of asking.
+//!
+//! Invariant: a charge is taken whole or not at all, and given back exactly once, when it is dropped; nothing is
+//! above its limit at any moment. Device time cannot be known before: a submission is admitted while the debt is
+//! below the share, and adds what it took when it ends; the debt goes down evenly with the clock. Concurrency:
+//! one mutex; streams are asked outside it.
 
+mod error;
+
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +19,10 @@ use std::time::Duration;
 use anymetal_hal::clock::Clock;
 use anymetal_hal::completion::Timing;
 
-use crate::memory::error::QuotaError;
+use crate::stream::StreamCore;
 use crate::sync::{Mutex, lock};
+
+pub use error::QuotaError;
 
 /// What a tenant may have; `None` is without limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,7 +31,9 @@ pub struct TenantLimits {
     pub bytes: Option<u64>,
     /// Buffers.
     pub buffers: Option<u64>,
-    /// Submissions that are not done.
+    /// Command buffers that are being encoded, waiting or running; more are refused.
+    pub submissions: Option<u64>,
+    /// Submissions that devices have at once, at least one; more wait in their streams.
     pub in_flight: Option<u64>,
     /// A share of the device's time.
     pub device_time: Option<TimeShare>,
@@ -50,11 +61,13 @@ struct Shared {
     usage: Mutex<Usage>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Usage {
     now: TenantUsage,
     /// When all device time used so far is paid off. The debt at a moment is what is left until then.
     paid_off_at: Duration,
+    /// Streams that wait for a place with the devices.
+    waiting: VecDeque<Arc<StreamCore>>,
 }
 
 /// What a tenant has at one moment.
@@ -64,7 +77,9 @@ pub struct TenantUsage {
     pub bytes: u64,
     /// Buffers.
     pub buffers: u64,
-    /// Submissions that are not done.
+    /// Command buffers that are being encoded, waiting or running.
+    pub submissions: u64,
+    /// Submissions that devices have.
     pub in_flight: u64,
     /// All device time that its submissions took.
     pub device_time: Duration,
@@ -120,10 +135,10 @@ impl Tenant {
         let now = clock.now();
         let mut usage = lock(&self.shared.usage);
         let owing = usage.paid_off_at.saturating_sub(now);
-        let used = usage.now.in_flight;
-        let refusal = match (limits.in_flight, limits.device_time) {
+        let used = usage.now.submissions;
+        let refusal = match (limits.submissions, limits.device_time) {
             (Some(limit), _) if used >= limit => {
-                Some(QuotaError::InFlight { tenant: name.clone(), used, limit })
+                Some(QuotaError::Submissions { tenant: name.clone(), used, limit })
             }
             (_, Some(share)) if owing >= share.per => {
                 let retry_after = owing - share.per + Duration::from_nanos(1);
@@ -135,8 +150,34 @@ impl Tenant {
             usage.now.refusals += 1;
             return Err(refusal);
         }
-        usage.now.in_flight += 1;
+        usage.now.submissions += 1;
         Ok(WorkCharge { shared: Arc::clone(&self.shared) })
+    }
+
+    /// Takes a place with the devices, or notes that the stream waits for one.
+    pub(crate) fn try_enter(&self, stream: &Arc<StreamCore>) -> bool {
+        let mut usage = lock(&self.shared.usage);
+        // A limit of nothing would have its streams wait for ever.
+        let limit = self.shared.limits.in_flight.map_or(u64::MAX, |limit| limit.max(1));
+        if usage.now.in_flight < limit {
+            usage.now.in_flight += 1;
+            return true;
+        }
+        if !usage.waiting.iter().any(|waiting| Arc::ptr_eq(waiting, stream)) {
+            usage.waiting.push_back(Arc::clone(stream));
+        }
+        false
+    }
+
+    /// Gives a place back.
+    pub(crate) fn leave(&self) {
+        let waiting = {
+            let mut usage = lock(&self.shared.usage);
+            usage.now.in_flight -= 1;
+            // All of them: the first may have nothing to run any more, and the others line up again in order.
+            std::mem::take(&mut usage.waiting)
+        };
+        waiting.iter().for_each(|stream| stream.pump_soon());
     }
 }
 
@@ -183,7 +224,7 @@ impl WorkCharge {
 
 impl Drop for WorkCharge {
     fn drop(&mut self) {
-        lock(&self.shared.usage).now.in_flight -= 1;
+        lock(&self.shared.usage).now.submissions -= 1;
     }
 }
 
@@ -243,11 +284,11 @@ mod tests {
     }
 
     #[test]
-    fn work_in_flight_is_limited() {
-        let limits = TenantLimits { in_flight: Some(1), ..TenantLimits::default() };
+    fn submissions_are_limited() {
+        let limits = TenantLimits { submissions: Some(1), ..TenantLimits::default() };
         let tenant = Tenant::new("blue", limits, ManualClock::new());
         let work = tenant.charge_work().unwrap();
-        assert!(matches!(tenant.charge_work(), Err(QuotaError::InFlight { used: 1, limit: 1, .. })));
+        assert!(matches!(tenant.charge_work(), Err(QuotaError::Submissions { used: 1, limit: 1, .. })));
         work.finish(worked(MILLISECOND));
         assert_eq!(tenant.usage().device_time, MILLISECOND);
         assert!(tenant.charge_work().is_ok(), "without a share device time is only counted");

@@ -1,0 +1,193 @@
+//! Calls of a kernel in the making: its arguments, its grid.
+//!
+//! Owns [`KernelCall`], which launches and graph nodes share; `B` is what an argument has become. Invariant: the
+//! first mistake is kept and told at the end; a call that ends well has each argument once, and a grid.
+
+use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
+use anymetal_hal::command::{Grid, ThreadgroupMemory};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::validate::surplus;
+use anymetal_runtime::submission::argument::ArgumentTarget;
+
+use crate::error::Error;
+use crate::extent::Extent;
+use crate::pipeline::Pipeline;
+
+/// A call in the making.
+#[derive(Debug)]
+pub(crate) struct KernelCall<'a, B> {
+    pub(crate) pipeline: &'a Pipeline,
+    bindings: Vec<(u32, B)>,
+    positional: usize,
+    threadgroup_memory: Vec<ThreadgroupMemory>,
+    grid: Option<(Grid, usize)>,
+    group_size: Option<[u32; 3]>,
+    mistake: Option<Error>,
+}
+
+/// A call that is complete.
+#[derive(Debug)]
+pub(crate) struct FinishedCall<B> {
+    pub(crate) bindings: Vec<(u32, B)>,
+    pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
+    pub(crate) grid: Grid,
+    pub(crate) group_size: [u32; 3],
+}
+
+impl<'a, B> KernelCall<'a, B> {
+    pub(crate) fn new(pipeline: &'a Pipeline) -> Self {
+        KernelCall {
+            pipeline,
+            bindings: Vec::new(),
+            positional: 0,
+            threadgroup_memory: Vec::new(),
+            grid: None,
+            group_size: None,
+            mistake: None,
+        }
+    }
+
+    /// Binds the next argument in the order of their Metal indices.
+    pub(crate) fn next(&mut self, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
+        let pipeline = self.pipeline;
+        if let Some(argument) = pipeline.buffer_arguments().get(self.positional) {
+            self.bind(argument, bind);
+        }
+        // One too many is noticed at the end, when the whole count is known.
+        self.positional += 1;
+    }
+
+    /// Binds the argument with that Metal index.
+    pub(crate) fn at(&mut self, index: u32, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
+        let pipeline = self.pipeline;
+        match pipeline.kernel().argument(ArgumentKind::Buffer, index) {
+            Some(argument) => self.bind(argument, bind),
+            None => self.note(surplus(pipeline.kernel(), ArgumentKind::Buffer, index).into()),
+        }
+    }
+
+    /// Binds the argument with that name.
+    pub(crate) fn named(
+        &mut self,
+        name: &str,
+        bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
+    ) {
+        let pipeline = self.pipeline;
+        match pipeline.buffer_argument_named(name) {
+            Ok(argument) => self.bind(argument, bind),
+            Err(error) => self.note(error),
+        }
+    }
+
+    pub(crate) fn threadgroup_memory(&mut self, index: u32, length: u64) {
+        self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+    }
+
+    pub(crate) fn grid(&mut self, extent: Extent, grid: fn([u32; 3]) -> Grid) {
+        match extent.to_array() {
+            Ok(array) => self.grid = Some((grid(array), extent.dimensions())),
+            Err(error) => self.note(error),
+        }
+    }
+
+    pub(crate) fn group_size(&mut self, size: Extent) {
+        match size.to_array() {
+            Ok(array) => self.group_size = Some(array),
+            Err(error) => self.note(error),
+        }
+    }
+
+    /// The whole call, or the first mistake.
+    pub(crate) fn finish(self) -> Result<FinishedCall<B>, Error> {
+        if let Some(mistake) = self.mistake {
+            return Err(mistake);
+        }
+        let kernel = self.pipeline.name();
+        let expected = self.pipeline.buffer_arguments().len();
+        // All by position: then the count itself is the clearest thing to say.
+        let wrong_count =
+            self.positional > expected || (self.positional > 0 && self.bindings.len() < expected);
+        if wrong_count {
+            let got = self.positional.max(self.bindings.len());
+            return Err(Error::ArgumentCount { kernel: kernel.to_owned(), expected, got });
+        }
+        let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel.to_owned() })?;
+        let group_size = match (self.group_size, grid) {
+            (Some(size), _) => size,
+            (None, Grid::Threads(_)) => self.pipeline.group_size_for(dimensions),
+            (None, Grid::Threadgroups(_)) => {
+                let required = self.pipeline.kernel().required_threads_per_threadgroup;
+                required.ok_or_else(|| Error::NoGroupSize { kernel: kernel.to_owned() })?
+            }
+        };
+        let (bindings, threadgroup_memory) = (self.bindings, self.threadgroup_memory);
+        Ok(FinishedCall { bindings, threadgroup_memory, grid, group_size })
+    }
+
+    fn bind(
+        &mut self,
+        argument: &ArgumentInfo,
+        bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
+    ) {
+        match bind(ArgumentTarget { kernel: self.pipeline.name(), argument }) {
+            Ok(bound) => {
+                self.bindings.retain(|(index, _)| *index != argument.index);
+                self.bindings.push((argument.index, bound));
+            }
+            Err(error) => self.note(error.into()),
+        }
+    }
+
+    fn note(&mut self, error: Error) {
+        self.mistake.get_or_insert(error);
+    }
+}
+
+/// The setters of a builder with a field `call`; its arguments implement the trait, whose method binds them.
+macro_rules! call_setters {
+    ($argument:ident, $bind:ident) => {
+        /// The next argument, in the order of their Metal indices.
+        pub fn arg(mut self, value: impl $argument) -> Self {
+            self.call.next(|target| value.$bind(target));
+            self
+        }
+
+        /// The argument with that Metal index.
+        pub fn arg_at(mut self, index: u32, value: impl $argument) -> Self {
+            self.call.at(index, |target| value.$bind(target));
+            self
+        }
+
+        /// The argument with that name.
+        pub fn arg_named(mut self, name: &str, value: impl $argument) -> Self {
+            self.call.named(name, |target| value.$bind(target));
+            self
+        }
+
+        /// So many bytes for the threadgroup memory argument with that index.
+        pub fn threadgroup_memory(mut self, index: u32, bytes: u64) -> Self {
+            self.call.threadgroup_memory(index, bytes);
+            self
+        }
+
+        /// A grid of so many threads; the last threadgroups may be partial.
+        pub fn threads(mut self, threads: impl Into<Extent>) -> Self {
+            self.call.grid(threads.into(), Grid::Threads);
+            self
+        }
+
+        /// A grid of so many full threadgroups. Their size is given with `group_size`.
+        pub fn groups(mut self, groups: impl Into<Extent>) -> Self {
+            self.call.grid(groups.into(), Grid::Threadgroups);
+            self
+        }
+
+        /// Threads per threadgroup. Without it a grid of threads gets 256, 16×16 or 8×8×4, or what the kernel
+        /// demands.
+        pub fn group_size(mut self, size: impl Into<Extent>) -> Self {
+            self.call.group_size(size.into());
+            self
+        }
+    };
+}
+pub(crate) use call_setters;

@@ -1,0 +1,108 @@
+//! Memory of a device: buffers of their own, rented ones, and who has how much.
+//!
+//! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the device's
+//! budget and is listed until its last handle is dropped; a refusal has had no effect.
+
+use anymetal_hal::buffer::BufferDescriptor;
+use anymetal_hal::error::DeviceError;
+use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
+use anymetal_runtime::memory::pool::{PoolStats, RentRequest, Trimmed};
+use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
+use bytemuck::Pod;
+
+use crate::buffer::{Buffer, Memory};
+use crate::device::Device;
+use crate::error::Error;
+
+/// A device's memory at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryUse {
+    /// Bytes that live buffers take, whoever made them.
+    pub allocated_bytes: u64,
+    /// The working set: how much of it is taken.
+    pub budget: BudgetStats,
+    /// How near the budget is to its limit.
+    pub pressure: Pressure,
+    /// The pool.
+    pub pool: PoolStats,
+}
+
+impl Device {
+    /// A buffer with a copy of those elements.
+    pub fn buffer<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
+        let buffer = self.buffer_zeroed(elements.len())?;
+        buffer.write(elements)?;
+        Ok(buffer)
+    }
+
+    /// A buffer of so many elements, all bytes zero.
+    pub fn buffer_zeroed<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
+        let bytes = bytes_of::<T>(count)?;
+        let shared = &self.shared;
+        let limit = self.capabilities().max_buffer_bytes;
+        if bytes > limit {
+            // Never possible, however much memory is free: not the budget's business.
+            return Err(DeviceError::BufferTooLarge { requested: bytes, limit }.into());
+        }
+        let reservation = shared.budget.reserve(bytes)?;
+        let buffer = self.hal().buffer(&BufferDescriptor::shared(bytes))?;
+        let registration = shared.registry.register(ResourceKind::Buffer, "", bytes);
+        let memory = Memory::Own { buffer, _reservation: reservation, _registration: registration };
+        Ok(Buffer::new(memory, count))
+    }
+
+    /// A buffer of so many elements from the device's pool, with whatever its last renter left in it. It goes
+    /// back when its last handle is dropped, and is handed out again once the device is done with it.
+    pub fn rent<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
+        self.rent_with(count, |request| request)
+    }
+
+    /// As [`Device::rent`], with a label, zeros, a storage mode, a tenant:
+    /// `device.rent_with::<f32>(n, |request| request.label("sums").zeroed())`.
+    pub fn rent_with<'a, T: Pod>(
+        &self,
+        count: usize,
+        wish: impl FnOnce(RentRequest<'a>) -> RentRequest<'a>,
+    ) -> Result<Buffer<T>, Error> {
+        let request = wish(RentRequest::new(bytes_of::<T>(count)?));
+        Ok(Buffer::new(Memory::Pooled(self.shared.pool.rent(&request)?), count))
+    }
+
+    /// Gives up the pool's idle memory.
+    pub fn trim(&self) -> Trimmed {
+        self.shared.pool.trim_all()
+    }
+
+    /// Bytes that live buffers take of its memory.
+    pub fn allocated_bytes(&self) -> u64 {
+        self.hal().allocated_bytes()
+    }
+
+    /// What is taken now, and of what.
+    pub fn memory(&self) -> MemoryUse {
+        let budget = &self.shared.budget;
+        MemoryUse {
+            allocated_bytes: self.allocated_bytes(),
+            budget: budget.stats(),
+            pressure: budget.pressure(),
+            pool: self.shared.pool.stats(),
+        }
+    }
+
+    /// Every buffer of this device that lives, the oldest first.
+    pub fn live_buffers(&self) -> Vec<LiveResource> {
+        self.shared.registry.live()
+    }
+
+    /// For tests: panics with the listing if a buffer of this device lives.
+    #[track_caller]
+    pub fn assert_no_leaks(&self) {
+        self.shared.registry.assert_no_leaks();
+    }
+}
+
+fn bytes_of<T>(count: usize) -> Result<u64, Error> {
+    let element_size = size_of::<T>();
+    let bytes = count.checked_mul(element_size).ok_or(Error::TooManyElements { count, element_size })?;
+    Ok(bytes as u64)
+}

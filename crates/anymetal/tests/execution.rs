@@ -1,0 +1,211 @@
+//! The execution layer as users see it: settings, memory, tenants, dependencies, graphs, and what is refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal::{
+    Device, DeviceError, Error, ErrorClass, ExecError, Executable, GraphBuilder, GraphError, Layer, Layers,
+    MemoryError, PlanOptions, QueueOptions, QuotaError, TenantLimits, TimeShare, WhenFull,
+};
+use anymetal_hal::clock::ManualClock;
+use anymetal_hal::null::NullDevice;
+
+const SOURCE: &str = "
+kernel void add(device const uint* x, device uint* y, constant uint& k, uint i [[thread_position_in_grid]]) {
+    y[i] = x[i] + k;
+}
+";
+
+/// A device that runs nothing, by a clock that the test moves.
+fn null(settings: &str) -> Result<(Device, Arc<ManualClock>), Error> {
+    let path = std::path::Path::new("test.toml");
+    let layers =
+        Layers { file: Some((path.to_owned(), Layer::from_toml(settings, path)?)), ..Layers::default() };
+    let clock = ManualClock::new();
+    let hal = Arc::new(NullDevice::with_clock(clock.clone()));
+    Ok((Device::from_parts(hal, layers.resolve()?, clock.clone()), clock))
+}
+
+#[test]
+fn settings_reach_queues_pool_and_budget() -> Result<(), Error> {
+    let (device, clock) = null(
+        "[memory]\nbudget = '1 MiB'\npool-idle-age = '1 s'\n[streams]\ncommand-buffers = 2\nin-flight = 1\nwait = '0 s'\n",
+    )?;
+    let queue = device.queue()?;
+    let held = [queue.command_buffer()?, queue.command_buffer()?];
+    let refused = queue.command_buffer().unwrap_err();
+    assert!(matches!(&refused, Error::Exec(error) if matches!(**error, ExecError::CommandBuffersExhausted {
+        limit: 2, uncommitted: 2, committed: 0, ..
+    })));
+    assert_eq!(refused.class(), ErrorClass::Exhausted);
+    drop(held);
+    assert!(queue.command_buffer().is_ok(), "places come back");
+
+    let most = device.buffer_zeroed::<u8>(1 << 20)?;
+    let over = device.rent::<u8>(1).unwrap_err();
+    assert!(matches!(&over, Error::Memory(error) if matches!(**error, MemoryError::OverBudget { .. })));
+    drop(most);
+    drop((device.rent::<u8>(100)?, device.rent::<u8>(100_000)?));
+    assert_eq!(device.memory().pool.buffers, 2);
+    clock.advance(Duration::from_secs(2));
+    let _new_class = device.rent::<u8>(10_000)?;
+    assert_eq!(device.memory().pool.buffers, 1, "what has been idle for longer than the age is gone");
+    Ok(())
+}
+
+#[test]
+fn settings_that_make_no_sense_are_told_with_their_place() {
+    let error = null("[streams]\nin-flight = 0\n").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "streams.in-flight = 0 (from test.toml): a stream that may hold nothing runs nothing"
+    );
+    assert_eq!(error.class(), ErrorClass::Caller);
+    let mut layers = Layers::default();
+    layers.code.device = Some("abacus".to_owned());
+    let error = Device::with_settings(&layers).unwrap_err();
+    assert_eq!(error.to_string(), "there is no device `abacus`; there are `cpu`");
+}
+
+#[test]
+fn every_buffer_is_listed_until_its_last_handle_goes() -> Result<(), Error> {
+    let (device, clock) = null("")?;
+    let own = device.buffer(&[1u32, 2])?;
+    clock.advance(Duration::from_secs(5));
+    let rented = device.rent_with::<f32>(10, |request| request.label("sums"))?;
+    let view = own.view(0..1)?;
+    drop(own);
+    let listed: Vec<String> = device.live_buffers().iter().map(ToString::to_string).collect();
+    assert_eq!(listed, ["buffer `(no label)`, 8 bytes, 5s old", "pooled buffer `sums`, 40 bytes, 0ns old"]);
+    drop((view, rented));
+    device.assert_no_leaks();
+    assert_eq!(device.trim().buffers, 1);
+    assert_eq!((device.allocated_bytes(), device.memory().budget.reserved), (0, 0));
+    Ok(())
+}
+
+#[test]
+fn an_exhausted_quota_is_a_typed_refusal_and_nothing_is_half_done() -> Result<(), Error> {
+    let (device, _clock) = null("")?;
+    let limits = TenantLimits { buffers: Some(1), submissions: Some(1), ..TenantLimits::default() };
+    let tenant = device.tenant("guest", limits);
+    let rent = || device.rent_with::<u8>(100, |request| request.tenant(&tenant));
+    let first = rent()?;
+    let before = (tenant.usage().bytes, device.memory().allocated_bytes);
+    let refused = rent().unwrap_err();
+    let quota = MemoryError::Quota(QuotaError::Buffers { tenant: "guest".into(), used: 1, limit: 1 });
+    assert_eq!(refused, Error::Memory(Box::new(quota)));
+    assert_eq!((tenant.usage().bytes, device.memory().allocated_bytes), before);
+    drop(first);
+    assert!(rent().is_ok());
+
+    let queue = device.queue_with(QueueOptions {
+        tenant: Some(tenant.clone()),
+        when_exhausted: WhenFull::Refuse,
+        ..device.queue_options()
+    })?;
+    let held = queue.command_buffer()?;
+    let quota = ExecError::Quota(QuotaError::Submissions { tenant: "guest".into(), used: 1, limit: 1 });
+    assert_eq!(queue.command_buffer().unwrap_err(), Error::Exec(Box::new(quota)));
+    held.commit()?.wait()?;
+    assert_eq!((tenant.usage().submissions, queue.in_flight()), (0, 0));
+    Ok(())
+}
+
+#[test]
+fn a_tenants_device_time_is_that_of_its_submissions() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let fill = device.buffer_zeroed::<u8>(1 << 20)?;
+    let share = TimeShare { time: Duration::from_nanos(1), per: Duration::from_secs(60) };
+    let tenant = device.tenant("busy", TenantLimits { device_time: Some(share), ..TenantLimits::default() });
+    let queue = device.queue_with(QueueOptions { tenant: Some(tenant.clone()), ..device.queue_options() })?;
+    let mut commands = queue.command_buffer()?;
+    commands.blit_encoder().fill(&fill.view(0..fill.len())?, 1)?;
+    let took = commands.commit()?.wait()?.device_time();
+    assert_eq!(tenant.usage().device_time, took);
+    let refused = queue.command_buffer().unwrap_err();
+    assert!(matches!(&refused, Error::Exec(error) if matches!(
+        **error, ExecError::Quota(QuotaError::DeviceTime { retry_after, .. }) if retry_after > Duration::ZERO
+    )));
+    Ok(())
+}
+
+#[test]
+fn what_is_of_another_device_is_refused_at_once() -> Result<(), Error> {
+    let ((one, _), (other, _)) = (null("")?, null("")?);
+    let foreign = other.buffer(&[0u32; 4])?;
+    let queue = one.queue()?;
+    let mut commands = queue.command_buffer()?;
+    commands.blit_encoder().fill(&foreign.view(0..4)?, 0)?;
+    let refused = commands.commit().unwrap_err();
+    assert_eq!(refused, Error::Device(DeviceError::WrongDevice { what: "buffer", device: "null".into() }));
+    Ok(())
+}
+
+#[test]
+fn work_after_failed_work_does_not_run_and_names_the_cause() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let add = device.library_from_source(SOURCE)?.pipeline("add")?;
+    let (x, y) = (device.buffer(&[1u32; 64])?, device.buffer(&[7u32; 64])?);
+    let queues = device.queues(2)?;
+    let (one, other) = (queues.queue(0), queues.queue(1));
+    let short = x.view(0..32)?;
+    let fails = one.launch(&add).arg(&short).arg(&y).arg(1).threads(64).label("reads too far").submit()?;
+    let depends = other.launch(&add).arg(&x).arg(&y).arg(5).threads(64).after(&fails).submit()?;
+    let Err(ExecError::DependencyFailed { dependency, error, .. }) = depends.wait() else {
+        panic!("it must not run");
+    };
+    assert_eq!(dependency, "reads too far");
+    assert!(matches!(*error, ExecError::Device(DeviceError::OutOfBounds(_))));
+    assert!(y.read()?.iter().all(|&word| word != 6), "it did not run");
+    Ok(())
+}
+
+#[test]
+fn a_graph_runs_on_one_queue_or_over_several() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let add = device.library_from_source(SOURCE)?.pipeline("add")?;
+    let start = device.buffer(&[100u32; 64])?;
+    let ends = [device.rent::<u32>(64)?, device.rent(64)?, device.rent(64)?, device.rent(64)?];
+    let mut graph = GraphBuilder::new("chains");
+    let k = graph.bytes_parameter("k", 1u32.to_le_bytes())?;
+    for (chain, end) in ends.iter().enumerate() {
+        let first = add.node().arg(&start).arg(end).arg(k).threads(64).build()?;
+        graph.kernel(format!("first {chain}"), first)?;
+        for step in 0..5 {
+            let further = add.node().arg(end).arg(end).arg(chain).threads(64).build()?;
+            graph.kernel(format!("further {chain} {step}"), further)?;
+        }
+    }
+    graph.order_as_added();
+    let mut graph = Executable::new(&graph.build()?, PlanOptions::default())?;
+    let queues = device.queues(3)?;
+    for (round, k_value) in [1u32, 20, 300].into_iter().enumerate() {
+        graph.set_bytes(k, &k_value.to_le_bytes())?;
+        match round {
+            0 => queues.queue(0).submit_graph(&graph)?.wait().map(drop)?,
+            1 => queues.submit_graph(&graph)?.wait().map(drop)?,
+            _ => queues.queue(2).run_graph(&graph).map(drop)?,
+        }
+        for (chain, end) in (0u32..).zip(&ends) {
+            assert_eq!(end.read()?, [100 + k_value + 5 * chain; 64], "round {round}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_cycle_is_told_by_the_names_of_its_nodes() -> Result<(), Error> {
+    let (device, _clock) = null("")?;
+    let buffer = device.buffer(&[0u8; 64])?;
+    let mut graph = GraphBuilder::new("g");
+    let bytes = graph.buffer("bytes", buffer.region())?;
+    let [a, b] = [graph.fill("a", bytes.range(0..8), 0)?, graph.fill("b", bytes.range(8..16), 0)?];
+    graph.edge(a, b)?;
+    graph.edge(b, a)?;
+    let error = Error::from(graph.build().unwrap_err());
+    assert!(matches!(&error, Error::Graph(error) if matches!(&**error, GraphError::Cycle { path, .. }
+        if path == &["a", "b"])));
+    assert_eq!(error.to_string(), "the graph `g` has a cycle: `a` -> `b` -> `a`");
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Spreading a plan over several streams.
+//!
+//! Owns [`Part`], nodes that one command buffer takes, and [`parts`]. Invariant: a node is in the same part as
+//! those it waits for and behind them, or in a later part of the same lane, or in a part that waits for theirs;
+//! a part waits for earlier parts only, so handing parts over in order never waits for what was not handed over.
+
+use crate::graph::plan::Plan;
+
+/// Nodes that one command buffer takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Which of the streams.
+    pub(crate) lane: usize,
+    /// The nodes in order, by their numbers in the plan.
+    pub(crate) nodes: Vec<usize>,
+    /// The parts of other lanes that must have ended.
+    pub(crate) after: Vec<usize>,
+    /// Whether another lane waits for it, so that it takes no more nodes.
+    closed: bool,
+}
+
+/// The parts of a plan over so many lanes, at least one.
+pub(crate) fn parts(plan: &Plan, lanes: usize) -> Vec<Part> {
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); plan.nodes.len()];
+    plan.edges.iter().for_each(|&(from, to)| before[to as usize].push(from as usize));
+    let mut parts: Vec<Part> = Vec::new();
+    let mut part_of = vec![0; plan.nodes.len()];
+    // Of each lane: its newest part and how many nodes it has in all.
+    let mut newest: Vec<Option<usize>> = vec![None; lanes.max(1)];
+    let mut load = vec![0usize; lanes.max(1)];
+    for &node in plan.passes.iter().flat_map(|pass| &pass.stages).flat_map(|stage| &stage.nodes) {
+        let waits_for = |part: usize| before[node].iter().any(|&before| part_of[before] == part);
+        // Where what it waits for has just been put, if anywhere: then nobody waits across lanes.
+        let follows = (0..newest.len()).filter(|&lane| newest[lane].is_some_and(waits_for));
+        let lane = follows.min_by_key(|&lane| load[lane]);
+        let lane = lane.unwrap_or_else(|| least(&load));
+        let mut after: Vec<usize> = before[node].iter().map(|&before| part_of[before]).collect();
+        after.retain(|&part| parts[part].lane != lane);
+        after.sort_unstable();
+        after.dedup();
+        after.iter().for_each(|&part| parts[part].closed = true);
+        let open = newest[lane].filter(|&part| {
+            !parts[part].closed && after.iter().all(|waited| parts[part].after.contains(waited))
+        });
+        let part = open.unwrap_or_else(|| {
+            parts.push(Part { lane, nodes: Vec::new(), after, closed: false });
+            parts.len() - 1
+        });
+        parts[part].nodes.push(node);
+        part_of[node] = part;
+        newest[lane] = Some(part);
+        load[lane] += 1;
+    }
+    parts
+}
+
+/// The first lane with the fewest nodes.
+fn least(load: &[usize]) -> usize {
+    load.iter().enumerate().min_by_key(|(_, load)| **load).map_or(0, |(lane, _)| lane)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::graph::{GraphBuilder, PlanOptions};
+
+    /// A graph of fills with these edges, spread.
+    fn spread(nodes: usize, edges: &[(usize, usize)], lanes: usize) -> Vec<Part> {
+        let mut builder = GraphBuilder::new("g");
+        let nodes: Vec<_> = (0..nodes)
+            .map(|node| {
+                let buffer = builder.parameter(format!("b{node}"), 4).unwrap();
+                builder.fill(format!("n{node}"), buffer, 1).unwrap()
+            })
+            .collect();
+        edges.iter().for_each(|&(from, to)| builder.edge(nodes[from], nodes[to]).unwrap());
+        parts(&Plan::new(&builder.build().unwrap(), PlanOptions::none()), lanes)
+    }
+
+    #[test]
+    fn independent_nodes_share_the_lanes_and_wait_for_nobody() {
+        let parts = spread(6, &[], 3);
+        assert_eq!(parts.iter().map(|part| part.nodes.len()).collect::<Vec<_>>(), [2, 2, 2]);
+        assert!(parts.iter().all(|part| part.after.is_empty()));
+        assert_eq!(spread(6, &[], 1).len(), 1, "one lane needs one command buffer");
+    }
+}
