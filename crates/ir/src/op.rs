@@ -449,6 +449,16 @@ pub enum Op {
         align: u32,
     },
 
+    /// A hint that such an access may follow soon. It has no effect, wherever the pointer points.
+    Prefetch {
+        /// Where.
+        ptr: Value,
+        /// Bytes of the access.
+        bytes: u32,
+        /// It will write.
+        write: bool,
+    },
+
     // --- atomics (device or threadgroup memory; `I32`, `I64` or `F32`; relaxed)
     /// Atomic read.
     AtomicLoad(Value),
@@ -549,7 +559,7 @@ macro_rules! visit_operands {
                     $f($($deref)? index);
                 }
             }
-            Op::Load { ptr, .. } => $f($($deref)? ptr),
+            Op::Load { ptr, .. } | Op::Prefetch { ptr, .. } => $f($($deref)? ptr),
             Op::Store { ptr, value, .. } => {
                 $f($($deref)? ptr);
                 $f($($deref)? value);

@@ -57,6 +57,10 @@ const PASSES: &[(&str, Pass)] = &[
         Ok(())
     }),
     ("inline", |module, _| passes::inline(module).map_err(|error| error.to_string())),
+    ("prefetch", |module, _| {
+        on_each_function(module, |_, function| passes::prefetch::prefetch(function));
+        Ok(())
+    }),
     ("lift", |module, _| {
         on_each_function(module, |_, function| passes::lift::lift(function));
         Ok(())

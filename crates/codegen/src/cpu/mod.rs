@@ -21,7 +21,7 @@ mod walk;
 
 use std::borrow::Cow;
 
-use anymetal_ir::passes::{lift, rejoin};
+use anymetal_ir::passes::{lift, prefetch, rejoin};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -86,10 +86,11 @@ impl<'a> Analysed<'a> {
 }
 
 /// The function in the form that regions need: threads part only where no barrier is, and
-/// none follows.
+/// none follows. And with what the next threadgroup will want asked for.
 fn rejoined(function: &Function) -> Cow<'_, Function> {
     let mut rejoined = function.clone();
-    let changed = lift::lift(&mut rejoined) | rejoin::rejoin(&mut rejoined);
+    let changed =
+        lift::lift(&mut rejoined) | rejoin::rejoin(&mut rejoined) | prefetch::prefetch(&mut rejoined);
     if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }
 

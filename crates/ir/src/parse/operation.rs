@@ -108,7 +108,9 @@ impl Parser<'_> {
             "splat" | "compose" | "extract" | "extract_dynamic" | "insert" | "insert_dynamic" | "shuffle" => {
                 self.vector(name, body)
             }
-            "load" | "store" | "mem_copy" | "mem_zero" => self.access(name, body),
+            "load" | "store" | "mem_copy" | "mem_zero" | "prefetch" | "prefetch_write" => {
+                self.access(name, body)
+            }
             "ptr_add" => self.ptr_add(body),
             "local_start"
             | "local_addr"
@@ -246,6 +248,10 @@ impl Parser<'_> {
                 self.expect(',')?;
                 let src = self.value(body)?;
                 Ok(Op::MemCopy { dst: ptr, src, size: self.size()?, align: self.align()? })
+            }
+            "prefetch" | "prefetch_write" => {
+                let bytes = u32::try_from(self.size()?).or_else(|_| self.error("the size must be below 2^32"))?;
+                Ok(Op::Prefetch { ptr, bytes, write: name == "prefetch_write" })
             }
             _ => Ok(Op::MemZero { dst: ptr, size: self.size()?, align: self.align()? }),
         }

@@ -33,6 +33,8 @@ func f1 "k" (v0: ptr.device, v1: ptr.threadgroup) {
   local_start l0
   v2 = local_addr l0 : ptr.thread
   mem_zero v2, size 16, align 16
+  prefetch v2, size 4
+  prefetch_write v2, size 16
   v3 = query.thread_position_in_grid.x : i32
   v4 = zext v3 : i64
   v5 = ptr_add v0 + v4 * 16 + -8 : ptr.device @0:1:2

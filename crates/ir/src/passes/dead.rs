@@ -96,6 +96,7 @@ pub(super) fn has_effect(op: &Op) -> bool {
         Op::LocalStart(_)
             | Op::Load { volatile: true, .. }
             | Op::Store { .. }
+            | Op::Prefetch { .. }
             | Op::MemCopy { .. }
             | Op::MemZero { .. }
             | Op::AtomicLoad(_)

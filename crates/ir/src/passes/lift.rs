@@ -11,7 +11,7 @@
 //! in a loop say, stays as it is.
 
 use super::reuse::is_pure;
-use crate::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Query, Space, Type, Value};
+use crate::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value};
 
 /// How far a condition's definition is followed.
 const DEPTH: u32 = 16;
@@ -39,16 +39,7 @@ fn is_barrier(op: &Op) -> bool {
 fn differs(function: &Function, value: Value, depth: u32) -> bool {
     let Some(op) = function.def(value) else { return false };
     if let Op::Query(query) = op {
-        return matches!(
-            query,
-            Query::ThreadPositionInGrid(_)
-                | Query::ThreadPositionInThreadgroup(_)
-                | Query::ThreadIndexInThreadgroup
-                | Query::ThreadIndexInSimdgroup
-                | Query::SimdgroupIndexInThreadgroup
-                | Query::ThreadIndexInQuadgroup
-                | Query::QuadgroupIndexInThreadgroup
-        );
+        return !query.is_group_uniform();
     }
     let mut found = false;
     if depth > 0 && is_pure(op) {

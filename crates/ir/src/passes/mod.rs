@@ -3,7 +3,8 @@
 //! [`extract_kernel`], [`specialise()`] and [`inline()`] bring a module to the form that code
 //! generators take: kernels without calls and function constants. [`mod@fold`], [`mod@split`], [`mod@pick`],
 //! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
-//! [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers.
+//! [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers, [`mod@prefetch`] for
+//! those that run one threadgroup after the other.
 
 pub mod choose;
 pub mod compact;
@@ -15,6 +16,7 @@ pub mod hoist;
 pub mod inline;
 pub mod lift;
 pub mod pick;
+pub mod prefetch;
 pub mod rejoin;
 mod returns;
 pub mod reuse;

@@ -76,6 +76,10 @@ pub(super) fn access(subject: &Subject<'_>, op: &Op) -> Checked {
             alignment(*align)?;
             subject.gives_nothing()
         }
+        Op::Prefetch { ptr, .. } => {
+            pointer(subject, *ptr)?;
+            subject.gives_nothing()
+        }
         _ => Ok(()),
     }
 }

@@ -27,6 +27,7 @@ mod matrix;
 mod memory;
 mod out_of_line;
 mod place;
+mod prefetch;
 mod private;
 mod pure;
 mod query;
@@ -340,6 +341,7 @@ impl Emitter<'_, '_> {
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst)
             }
+            Op::Prefetch { ptr, bytes, write } => self.prefetch(*ptr, i64::from(*bytes), *write),
             Op::Fence => self.t.line("fence seq_cst"),
             Op::Simd(op, args) => {
                 let result = data.result.expect("a SIMD operation has a result");

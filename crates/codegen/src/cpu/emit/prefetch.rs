@@ -1,0 +1,40 @@
+//! Hints to the caches.
+
+use anymetal_ir::{Space, Value};
+
+use super::Emitter;
+use super::lane::Lane;
+use crate::cpu::llvm_text::{LANES, Opd};
+use crate::cpu::shape::flow::ptr_space;
+use crate::cpu::storage::Root;
+
+/// Bytes of a cache line.
+const LINE: i64 = 64;
+/// A stretch longer than this is not asked for.
+const MAX_STRETCH: i64 = 1024;
+
+impl Emitter<'_, '_> {
+    /// Asks for the lines of a SIMD-group's access, if they lie side by side.
+    pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, write: bool) {
+        let root = self.facts.storage.pointer(pointer).root;
+        let space = ptr_space(self.facts.function, pointer);
+        if root == Root::Many || !matches!(space, Space::Device | Space::Constant) {
+            return;
+        }
+        let place = self.place(root);
+        let Lane::Laned { bases, shape, .. } = self.lane(pointer, 0) else { return };
+        let (low, high) = (shape.at(0), shape.at(LANES - 1));
+        let stretch = high.wrapping_sub(low).wrapping_add(bytes);
+        if bases.len() != 1 || !(bytes..=MAX_STRETCH).contains(&stretch) {
+            return;
+        }
+        self.t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+        let start = self.t.add("i64", &bases[0], &Opd::Int(low));
+        let start = self.t.offset(&place.base, &start);
+        for line in (0..stretch).step_by(LINE as usize) {
+            let at = self.t.offset(&start, &Opd::Int(line));
+            let write = i32::from(write);
+            self.t.line(format_args!("call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 3, i32 1)"));
+        }
+    }
+}

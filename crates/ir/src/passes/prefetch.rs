@@ -1,0 +1,364 @@
+//! Asks for the next threadgroup's data while this threadgroup computes.
+//!
+//! A kernel that gives each threadgroup a row reads it, computes, and writes it, in phases of their own.
+//! Hardware prefetchers follow within a row; at its end memory waits until the next row's first load. When
+//! threadgroup *t* walks through the bytes from `base + t × row` to `base + (t + 1) × row`, in a loop or with
+//! one access for each thread, an access at `p` is preceded, one threadgroup earlier, by a [`Op::Prefetch`]
+//! of `p`, in the loop that computes most.
+//!
+//! The row is found by differentiation: what an address gains when the threadgroup's position grows by one
+//! must be what the loop walks over. Addresses that do not follow that pattern are left alone.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
+
+use super::forward::variables;
+use crate::analysis::{LocalPointers, local_pointers, walk_insts};
+use crate::{
+    BinOp, Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Query, Scalar, Space, Type,
+    Value, ValueDef,
+};
+
+/// How far a definition is followed.
+const DEPTH: u32 = 16;
+/// What a library function counts beside other instructions.
+const MATH_COST: usize = 10;
+
+/// Adds prefetches to one function; returns whether there are any.
+pub fn prefetch(function: &mut Function) -> bool {
+    let pointers = local_pointers(function);
+    let variables = variables(function, &pointers);
+    let finder = Finder { function, pointers, variables };
+    let mut found = Vec::new();
+    finder.block(function.body, &mut found);
+    let changed = !found.is_empty();
+    // One loop for each argument.
+    found.sort_by_key(|walk: &Walk| (walk.root.index(), Reverse(walk.cost)));
+    found.dedup_by_key(|walk| walk.root);
+    for walk in &found {
+        insert(function, walk);
+    }
+    changed
+}
+
+/// `value × times`, or `times` alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Gain {
+    value: Option<Value>,
+    times: i64,
+}
+
+impl Gain {
+    const NONE: Self = Self { value: None, times: 0 };
+    const ONE: Self = Self { value: None, times: 1 };
+
+    fn is_none(self) -> bool {
+        self.times == 0
+    }
+
+    fn scaled(self, by: i64) -> Option<Self> {
+        Some(Self { times: self.times.checked_mul(by)?, ..self })
+    }
+
+    fn plus(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::NONE, sum) | (sum, Self::NONE) => Some(sum),
+            (a, b) if a.value == b.value => Some(Self { times: a.times.checked_add(b.times)?, ..a }),
+            _ => None,
+        }
+    }
+}
+
+/// A loop's walk over an argument's memory.
+struct Walk {
+    /// The argument.
+    root: Value,
+    /// The block of the access, and the access.
+    block: Block,
+    access: Inst,
+    pointer: Value,
+    bytes: u32,
+    write: bool,
+    /// From a threadgroup's byte to the next threadgroup's.
+    gain: Gain,
+    /// Of the loop's body.
+    cost: usize,
+}
+
+/// `for (counter = start; counter < bound; …)`, or `if (thread × times < bound)`.
+struct Counted {
+    /// `None`: the thread's position.
+    counter: Option<Local>,
+    start: Option<Value>,
+    times: i64,
+    bound: Value,
+}
+
+struct Finder<'f> {
+    function: &'f Function,
+    pointers: LocalPointers,
+    variables: Vec<bool>,
+}
+
+impl Finder<'_> {
+    fn block(&self, block: Block, found: &mut Vec<Walk>) {
+        let insts = self.function.block(block);
+        for (at, &inst) in insts.iter().enumerate() {
+            if let Op::Loop { label, body, .. } = self.function.inst(inst).op
+                && let Some(counted) = self.counted(label, body, &insts[..at])
+            {
+                self.accesses(body, &counted, self.cost(inst), found);
+            }
+            if let Op::If { cond, then, .. } = self.function.inst(inst).op
+                && let Some(counted) = self.guarded(cond)
+            {
+                self.accesses(then, &counted, self.cost(inst), found);
+            }
+            for nested in self.function.inst(inst).op.blocks() {
+                self.block(nested, found);
+            }
+        }
+    }
+
+    fn cost(&self, inst: Inst) -> usize {
+        let mut cost = 0;
+        for block in self.function.inst(inst).op.blocks() {
+            walk_insts(self.function, block, &mut |inst| {
+                cost += if let Op::Math(..) = self.function.inst(inst).op { MATH_COST } else { 1 };
+            });
+        }
+        cost
+    }
+
+    /// `before`: what stands before the loop in its block.
+    fn counted(&self, label: Label, body: Block, before: &[Inst]) -> Option<Counted> {
+        let function = self.function;
+        let leaves =
+            |block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
+        let cond = function.block(body).iter().find_map(|&inst| match function.inst(inst).op {
+            Op::If { cond, then, otherwise } if leaves(then) || leaves(otherwise) => Some(cond),
+            _ => None,
+        })?;
+        let Some(&Op::Compare(_, a, b)) = function.def(cond) else { return None };
+        let (counter, bound) = match (self.variable_read(a), self.variable_read(b)) {
+            (Some(counter), None) => (counter, b),
+            (None, Some(counter)) => (counter, a),
+            _ => return None,
+        };
+        let start = before.iter().rev().find_map(|&inst| match function.inst(inst).op {
+            Op::Store { ptr, value, .. } if self.variable(ptr) == Some(counter) => Some(value),
+            _ => None,
+        })?;
+        Some(Counted { counter: Some(counter), start: Some(start), times: 1, bound })
+    }
+
+    fn guarded(&self, cond: Value) -> Option<Counted> {
+        let Some(&Op::Compare(_, a, b)) = self.function.def(cond) else { return None };
+        let of_thread = |value| self.gain(value, &|op| self.is_index(op, None), DEPTH);
+        match (of_thread(a)?, of_thread(b)?) {
+            (Gain { value: None, times }, Gain::NONE) if times > 0 => {
+                Some(Counted { counter: None, start: None, times, bound: b })
+            }
+            (Gain::NONE, Gain { value: None, times }) if times > 0 => {
+                Some(Counted { counter: None, start: None, times, bound: a })
+            }
+            _ => None,
+        }
+    }
+
+    /// The accesses directly in a loop's body that walk from this threadgroup's data to the next one's.
+    fn accesses(&self, body: Block, counted: &Counted, cost: usize, found: &mut Vec<Walk>) {
+        let function = self.function;
+        let mut seen = FxHashSet::default();
+        for &inst in function.block(body) {
+            let data = function.inst(inst);
+            let (pointer, ty, write) = match data.op {
+                Op::Load { ptr, .. } => (ptr, data.result.map(|value| function.ty(value)), false),
+                Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), true),
+                _ => continue,
+            };
+            if function.ty(pointer) != Type::Ptr(Space::Device) {
+                continue;
+            }
+            let (Some(root), Some(ty)) = (self.root(pointer), ty) else { continue };
+            let stride = self.gain(pointer, &|op| self.is_index(op, counted.counter), DEPTH);
+            let Some(Gain { value: None, times: stride }) = stride else { continue };
+            let gain = self.per_threadgroup(pointer, stride, counted);
+            let whole = stride % counted.times == 0;
+            let is_row = |gain: &Gain| whole && self.is_row(*gain, stride / counted.times, counted.bound);
+            let Some(gain) = gain.filter(is_row) else { continue };
+            if seen.insert(root) {
+                let (block, access, bytes) = (body, inst, ty.size());
+                found.push(Walk { root, block, access, pointer, bytes, write, gain, cost });
+            } else if write && let Some(known) = found.iter_mut().rev().find(|walk| walk.root == root) {
+                known.write = true;
+            }
+        }
+    }
+
+    /// What the pointer gains from threadgroup to threadgroup along the first axis.
+    fn per_threadgroup(&self, pointer: Value, stride: i64, counted: &Counted) -> Option<Gain> {
+        let axis = Op::Query(Query::ThreadgroupPositionInGrid(0));
+        let group = |op: &Op| (*op == axis).then_some(Gain::ONE);
+        // The counter gains by where it starts, which is added.
+        let index = |op: &Op| self.is_index(op, counted.counter).map(|_| Gain::NONE);
+        let own = self.gain(pointer, &|op| group(op).or_else(|| index(op)), DEPTH)?;
+        let started = counted.start.map_or(Some(Gain::NONE), |start| self.gain(start, &group, DEPTH))?;
+        own.plus(started.scaled(stride)?).filter(|gain| !gain.is_none())
+    }
+
+    /// One, if the operation gives the index.
+    fn is_index(&self, op: &Op, counter: Option<Local>) -> Option<Gain> {
+        let found = match (op, counter) {
+            (Op::Load { ptr, .. }, Some(counter)) => self.variable(*ptr) == Some(counter),
+            (Op::Query(query), None) => {
+                matches!(query, Query::ThreadIndexInThreadgroup | Query::ThreadPositionInThreadgroup(0))
+            }
+            _ => false,
+        };
+        found.then_some(Gain::ONE)
+    }
+
+    /// Whether the gain is what the loop walks over.
+    fn is_row(&self, gain: Gain, stride: i64, bound: Value) -> bool {
+        let row = |end: Value| self.covers(gain, stride, end);
+        let ends = match self.function.def(bound) {
+            Some(Op::Binary(BinOp::UMin | BinOp::SMin, a, b)) => vec![*a, *b],
+            _ => vec![bound],
+        };
+        ends.into_iter().any(|end| {
+            let parts = match self.function.def(end) {
+                Some(Op::Binary(BinOp::Add, a, b)) => vec![*a, *b],
+                _ => vec![end],
+            };
+            parts.into_iter().any(row)
+        })
+    }
+
+    /// Whether `count` steps of `stride` bytes make up the gain.
+    fn covers(&self, gain: Gain, stride: i64, count: Value) -> bool {
+        let count = self.widened(count);
+        let Some(value) = gain.value else {
+            let count = self.function.as_const(count).and_then(|count| i64::try_from(count).ok());
+            return count.and_then(|count| count.checked_mul(stride)) == Some(gain.times);
+        };
+        if count == self.widened(value) {
+            return gain.times == stride;
+        }
+        // `columns / 4` steps of four elements.
+        let Some(Op::Binary(op @ (BinOp::UDiv | BinOp::SDiv | BinOp::LShr), whole, by)) = self.function.def(count)
+        else {
+            return false;
+        };
+        let Some(by) = self.function.as_const(*by).and_then(|by| u32::try_from(by).ok()) else { return false };
+        let by = if *op == BinOp::LShr { 1_i64.checked_shl(by) } else { Some(i64::from(by)) };
+        self.widened(*whole) == self.widened(value)
+            && by.is_some_and(|by| gain.times.checked_mul(by) == Some(stride))
+    }
+
+    /// The value before it was widened.
+    fn widened(&self, mut value: Value) -> Value {
+        while let Some(Op::Cast(CastOp::ZExt | CastOp::SExt, inner)) = self.function.def(value) {
+            value = *inner;
+        }
+        value
+    }
+
+    /// What the value gains when that for which `known` gives a gain grows by one.
+    fn gain(&self, value: Value, known: &dyn Fn(&Op) -> Option<Gain>, depth: u32) -> Option<Gain> {
+        let depth = depth.checked_sub(1)?;
+        let Some(op) = self.function.def(value) else { return Some(Gain::NONE) };
+        if let Some(gain) = known(op) {
+            return Some(gain);
+        }
+        let of = |value: Value| self.gain(value, known, depth);
+        match op {
+            Op::Cast(CastOp::ZExt | CastOp::SExt, a) => of(*a),
+            Op::Binary(BinOp::Add, a, b) => of(*a)?.plus(of(*b)?),
+            Op::Binary(BinOp::Mul, a, b) => {
+                let (first, second) = (of(*a)?, of(*b)?);
+                match (first.is_none(), second.is_none()) {
+                    (true, true) => Some(Gain::NONE),
+                    (false, true) => self.times(first, *b),
+                    (true, false) => self.times(second, *a),
+                    (false, false) => None,
+                }
+            }
+            Op::PtrAdd { base, index, scale, .. } => {
+                let index = index.map_or(Some(Gain::NONE), of)?;
+                of(*base)?.plus(index.scaled(i64::from(*scale))?)
+            }
+            Op::Load { ptr, .. } if self.function.ty(*ptr) == Type::Ptr(Space::Constant) => {
+                of(*ptr).filter(|gain| gain.is_none())
+            }
+            Op::Query(_) | Op::Const(_) => Some(Gain::NONE),
+            op => {
+                let mut none = super::reuse::is_pure(op);
+                op.for_each_operand(|operand| none = none && of(operand) == Some(Gain::NONE));
+                none.then_some(Gain::NONE)
+            }
+        }
+    }
+
+    fn times(&self, gain: Gain, by: Value) -> Option<Gain> {
+        match (self.function.as_const(by).and_then(|by| i64::try_from(by).ok()), gain.value) {
+            (Some(by), _) => gain.scaled(by),
+            (None, None) => Some(Gain { value: Some(by), times: gain.times }),
+            (None, Some(_)) => None,
+        }
+    }
+
+    /// The argument that a pointer comes from.
+    fn root(&self, mut pointer: Value) -> Option<Value> {
+        loop {
+            match self.function.values[pointer.index()].def {
+                ValueDef::Param(_) => return Some(pointer),
+                ValueDef::Inst(inst) => match self.function.inst(inst).op {
+                    Op::PtrAdd { base, .. } => pointer = base,
+                    _ => return None,
+                },
+            }
+        }
+    }
+
+    /// The variable that a value was loaded from.
+    fn variable_read(&self, value: Value) -> Option<Local> {
+        match *self.function.def(value)? {
+            Op::Load { ptr, .. } => self.variable(ptr),
+            _ => None,
+        }
+    }
+
+    fn variable(&self, ptr: Value) -> Option<Local> {
+        let (local, offset) = self.pointers.get(ptr.index()).copied().flatten()?;
+        (offset == 0 && self.variables[local.index()]).then_some(local)
+    }
+}
+
+/// Puts the prefetch behind the access.
+fn insert(function: &mut Function, walk: &Walk) {
+    let mut insts = Vec::new();
+    let mut value = |function: &mut Function, op, ty| {
+        let inst = function.add_inst(op, Some(ty), FpMode::default(), Loc::default());
+        insts.push(inst);
+        function.inst(inst).result.expect("it was made with a result")
+    };
+    let long = Type::Scalar(Scalar::I64);
+    let (scale, offset) = match walk.gain.value {
+        Some(_) => (walk.gain.times, 0),
+        None => (0, walk.gain.times),
+    };
+    let Ok(scale) = u32::try_from(scale) else { return };
+    let index = walk.gain.value.map(|gain| match function.ty(gain) == long {
+        true => gain,
+        false => value(function, Op::Cast(CastOp::ZExt, gain), long),
+    });
+    let address = Op::PtrAdd { base: walk.pointer, index, scale: scale.max(1), offset };
+    let ptr = value(function, address, Type::Ptr(Space::Device));
+    let hint = Op::Prefetch { ptr, bytes: walk.bytes, write: walk.write };
+    insts.push(function.add_inst(hint, None, FpMode::default(), Loc::default()));
+    let block = &mut function.blocks[walk.block.index()].insts;
+    let at = block.iter().position(|&inst| inst == walk.access).map_or(0, |at| at + 1);
+    block.splice(at..at, insts);
+}
