@@ -6,6 +6,7 @@
 //! [`against`].
 
 mod against;
+mod host_memory;
 mod processor_time;
 
 use crate::failure::Failure;
@@ -81,6 +82,7 @@ struct Report {
 
 /// Runs the benchmark.
 pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
+    host_memory::ask_for_huge_pages();
     let device = match &args.device {
         Some(name) => Device::by_name(name)?,
         None => Device::system_default()?,

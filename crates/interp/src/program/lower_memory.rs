@@ -117,7 +117,10 @@ impl Lowering<'_> {
                 self.emit(Step::MatrixStore { src, ptr, stride, ty, transpose: *transpose });
             }
             // Fences order nothing that is out of order here; the rest has no effect.
-            _ => debug_assert!(matches!(op, Op::Fence | Op::Prefetch { .. }), "an operation without result and effect: {op:?}"),
+            _ => debug_assert!(
+                matches!(op, Op::Fence | Op::Prefetch { .. }),
+                "an operation without result and effect: {op:?}"
+            ),
         }
         Ok(())
     }

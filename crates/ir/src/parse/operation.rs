@@ -250,7 +250,8 @@ impl Parser<'_> {
                 Ok(Op::MemCopy { dst: ptr, src, size: self.size()?, align: self.align()? })
             }
             "prefetch" | "prefetch_write" => {
-                let bytes = u32::try_from(self.size()?).or_else(|_| self.error("the size must be below 2^32"))?;
+                let bytes =
+                    u32::try_from(self.size()?).or_else(|_| self.error("the size must be below 2^32"))?;
                 Ok(Op::Prefetch { ptr, bytes, write: name == "prefetch_write" })
             }
             _ => Ok(Op::MemZero { dst: ptr, size: self.size()?, align: self.align()? }),

@@ -16,8 +16,8 @@ use rustc_hash::FxHashSet;
 use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::{
-    BinOp, Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Query, Scalar, Space, Type,
-    Value, ValueDef,
+    BinOp, Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Query, Scalar, Space, Type, Value,
+    ValueDef,
 };
 
 /// How far a definition is followed.
@@ -247,11 +247,14 @@ impl Finder<'_> {
             return gain.times == stride;
         }
         // `columns / 4` steps of four elements.
-        let Some(Op::Binary(op @ (BinOp::UDiv | BinOp::SDiv | BinOp::LShr), whole, by)) = self.function.def(count)
+        let Some(Op::Binary(op @ (BinOp::UDiv | BinOp::SDiv | BinOp::LShr), whole, by)) =
+            self.function.def(count)
         else {
             return false;
         };
-        let Some(by) = self.function.as_const(*by).and_then(|by| u32::try_from(by).ok()) else { return false };
+        let Some(by) = self.function.as_const(*by).and_then(|by| u32::try_from(by).ok()) else {
+            return false;
+        };
         let by = if *op == BinOp::LShr { 1_i64.checked_shl(by) } else { Some(i64::from(by)) };
         self.widened(*whole) == self.widened(value)
             && by.is_some_and(|by| gain.times.checked_mul(by) == Some(stride))

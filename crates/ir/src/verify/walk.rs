@@ -261,9 +261,11 @@ fn check_instruction(subject: &Subject<'_>, op: &Op) -> Checked {
         | Op::ThreadgroupAddr(..)
         | Op::GlobalAddr(..)
         | Op::PtrAdd { .. } => memory::address(subject, op),
-        Op::Load { .. } | Op::Store { .. } | Op::MemCopy { .. } | Op::MemZero { .. } | Op::Prefetch { .. } => {
-            memory::access(subject, op)
-        }
+        Op::Load { .. }
+        | Op::Store { .. }
+        | Op::MemCopy { .. }
+        | Op::MemZero { .. }
+        | Op::Prefetch { .. } => memory::access(subject, op),
         Op::AtomicLoad(..) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
             memory::atomic(subject, op)
         }
