@@ -23,6 +23,7 @@ use anymetal_runtime::stream::StreamOptions;
 use anymetal_runtime::stream::context::Context;
 use anymetal_runtime::stream::group::StreamGroup;
 use anymetal_runtime::tenant::{Tenant, TenantLimits};
+use anymetal_runtime::trace::Trace;
 
 use crate::compile::CompiledLibrary;
 use crate::error::Error;
@@ -181,6 +182,12 @@ impl Device {
     /// The history of what the queues gave the device, if the settings ask for one.
     pub fn history(&self) -> Option<&History> {
         self.shared.context.history()
+    }
+
+    /// Starts a trace of everything that the queues are given from now on, or gives the one that was started:
+    /// `trace.to_chrome_json()` is a file for Perfetto.
+    pub fn start_trace(&self) -> Trace {
+        self.shared.context.start_trace()
     }
 
     /// The context of all queues, for what this crate does not wrap.

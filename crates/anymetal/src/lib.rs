@@ -99,7 +99,7 @@ pub use anymetal_runtime::graph::{Executable, Graph, GraphBuilder, GraphError, P
 pub use anymetal_runtime::history::History;
 pub use anymetal_runtime::memory::MemoryError;
 pub use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
-pub use anymetal_runtime::memory::pool::{PoolStats, RentRequest};
+pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest};
 pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_runtime::profile::{CountedWork, Profile, Profiler};
 pub use anymetal_runtime::stream::StreamOptions as QueueOptions;
@@ -108,6 +108,7 @@ pub use anymetal_runtime::submission::argument::{
 };
 pub use anymetal_runtime::submission::{ExecError, Outcome, Submission};
 pub use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
+pub use anymetal_runtime::trace::{Trace, TracedCommand, TracedSubmission};
 pub use buffer::{Buffer, BufferView};
 pub use bytemuck::Pod;
 pub use command_buffer::{BlitEncoder, CommandBuffer, ComputeEncoder};

@@ -6,7 +6,7 @@
 use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_hal::error::DeviceError;
 use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
-use anymetal_runtime::memory::pool::{PoolStats, RentRequest, Trimmed};
+use anymetal_runtime::memory::pool::{Pool, PoolStats, RentRequest, Trimmed};
 use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
 use bytemuck::Pod;
 
@@ -66,6 +66,11 @@ impl Device {
     ) -> Result<Buffer<T>, Error> {
         let request = wish(RentRequest::new(bytes_of::<T>(count)?));
         Ok(Buffer::new(Memory::Pooled(self.shared.pool.rent(&request)?), count))
+    }
+
+    /// The pool that [`Device::rent`] rents from, for untyped buffers and waiting rents.
+    pub fn pool(&self) -> &Pool {
+        &self.shared.pool
     }
 
     /// Gives up the pool's idle memory.

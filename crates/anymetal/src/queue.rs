@@ -46,6 +46,16 @@ impl Queue {
         told_at_once(graph.submit_to(&self.stream)?)
     }
 
+    /// As [`QueueGroup::submit_graph`], over queues that are no group, after other work has ended well.
+    pub fn submit_graph_over(
+        queues: &[&Queue],
+        graph: &Executable,
+        after: &[Submission],
+    ) -> Result<Submission, Error> {
+        let streams: Vec<&Stream> = queues.iter().map(|queue| &queue.stream).collect();
+        told_at_once(graph.submit_over(&streams, after)?)
+    }
+
     /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at it.
     pub fn run_graph(&self, graph: &Executable) -> Result<Duration, Error> {
         Ok(graph.run_on(&self.stream)?)
@@ -127,7 +137,7 @@ impl QueueGroup {
     /// gives ends when all of the graph has. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = self.group.streams().iter().collect();
-        told_at_once(graph.submit_over(&streams)?)
+        told_at_once(graph.submit_over(&streams, &[])?)
     }
 
     /// Pauses all of them.

@@ -20,6 +20,7 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
 use crate::aligned::AlignedMemory;
+use crate::indirect::{CpuIndirect, cpu_indirect};
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::CpuPipeline;
 use crate::worker_memory::WorkerNeeds;
@@ -41,6 +42,9 @@ pub(crate) struct LaunchTables {
 // SAFETY: the pointers lead to buffers and inline memory that travel with the tables (module invariant) and
 // whose owners are `Send`.
 unsafe impl Send for LaunchTables {}
+// SAFETY: a shared table is only read; what its pointers lead to is reached by kernels alone, under the rules of
+// `anymetal_hal::launch`.
+unsafe impl Sync for LaunchTables {}
 
 /// What preparing a command has found out.
 #[derive(Debug)]
@@ -116,6 +120,10 @@ impl Preparer<'_> {
                     let buffer = self.own(&fill.buffer)?;
                     validate::check_range(fill.offset, fill.length, buffer.length())?;
                     Step::Other
+                }
+                Command::ExecuteIndirect(indirect) => {
+                    let own = cpu_indirect(indirect).filter(|own| own.belongs_to(self.account));
+                    own.map(|_| Step::Other).ok_or_else(|| self.wrong_device("indirect command buffer"))?
                 }
                 // Any event can be signalled and subscribed to from the host, which is this device.
                 Command::WaitEvent { .. } | Command::SignalEvent { .. } => Step::Other,
@@ -236,8 +244,15 @@ pub(crate) fn cpu_buffer(buffer: &Arc<dyn Buffer>) -> Option<&CpuBuffer> {
 }
 
 /// Calls `visit` for every buffer that the submission names; some more than once.
-pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(&'a Arc<dyn Buffer>)) {
-    submission.commands.iter().for_each(|command| command.each_buffer(visit));
+pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(&'a CpuBuffer)) {
+    for command in &submission.commands {
+        match command {
+            Command::ExecuteIndirect(indirect) => {
+                cpu_indirect(indirect).into_iter().flat_map(CpuIndirect::buffers).for_each(&mut *visit);
+            }
+            other => other.each_buffer(&mut |buffer| cpu_buffer(buffer).into_iter().for_each(&mut *visit)),
+        }
+    }
 }
 
 /// One block for all inline bytes of the submission.

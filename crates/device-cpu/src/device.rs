@@ -11,12 +11,14 @@ use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
+use anymetal_hal::command::Command;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
 use anymetal_hal::host_pages::{HostPages, ImportError};
+use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
@@ -24,6 +26,7 @@ use crate::affinity;
 use crate::capabilities;
 use crate::config::CpuDeviceOptions;
 use crate::heap::CpuHeap;
+use crate::indirect::CpuIndirect;
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{CpuPipeline, LoadedCode};
 use crate::pool::{Pool, PoolOptions};
@@ -134,6 +137,13 @@ impl Device for CpuDevice {
             }));
         }
         Ok(Arc::new(CpuBuffer::imported(pages, label, &self.shared.account)))
+    }
+
+    fn indirect_command_buffer(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
+        Ok(Arc::new(CpuIndirect::new(&self.shared, commands)?))
     }
 
     fn allocated_bytes(&self) -> u64 {

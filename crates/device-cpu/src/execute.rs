@@ -135,13 +135,17 @@ impl Executor<'_> {
 
     /// Runs so many threadgroups, on the calling thread alone if they are expected to be done soon.
     fn run_groups(&self, total: u64, pace: &Pace, body: &Body<'_>) -> Result<(), HelperPanicked> {
-        let alone = total == 1 || self.pool.width() == 1;
+        if total == 1 || self.pool.width() == 1 {
+            // Nobody to share with, so nothing to measure: reading the clock costs as much as a small dispatch.
+            body(0, 0, total);
+            return Ok(());
+        }
         let short =
             pace.estimate(total).is_some_and(|nanoseconds| nanoseconds < INLINE_LIMIT.as_nanos() as u64);
         let mut done = 0;
-        if alone || short {
+        if short {
             let start = Instant::now();
-            let part = if alone { total } else { (total / INLINE_PARTS).max(1) };
+            let part = (total / INLINE_PARTS).max(1);
             let mut elapsed = Duration::ZERO;
             while done < total && elapsed < ESCALATION {
                 let end = done.saturating_add(part).min(total);

@@ -18,6 +18,7 @@ mod device;
 mod execute;
 mod fault;
 mod heap;
+mod indirect;
 pub mod loader;
 mod memory;
 mod pipeline;

@@ -26,9 +26,10 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, WhenFull};
 use anymetal_hal::validate;
 
-use crate::command_buffer::{LaunchTables, PreparedDispatch, Preparer, Step, cpu_buffer, each_buffer};
+use crate::command_buffer::{LaunchTables, PreparedDispatch, Preparer, Step, each_buffer};
 use crate::device::DeviceShared;
 use crate::execute::{Ended, Executor};
+use crate::indirect::cpu_indirect;
 use crate::memory::CpuBuffer;
 use crate::pipeline::CpuPipeline;
 use crate::pool::Runnable;
@@ -427,7 +428,7 @@ impl CommandBuffer {
         let timed = self.submission.timestamps == Timestamps::EachCommand;
         while self.position < self.submission.commands.len() {
             if stop.flag.load(Ordering::Relaxed) != 0 {
-                return Err(self.deadline_exceeded());
+                return Err(self.deadline_exceeded(self.current_kernel()));
             }
             if timed && self.command_started_ns.is_none() {
                 self.command_started_ns = Some(device.now_ns());
@@ -451,68 +452,98 @@ impl CommandBuffer {
         device: &Arc<DeviceShared>,
         executor: &Executor<'_>,
     ) -> Result<Progress, DeviceError> {
-        match (&self.submission.commands[self.position], &self.tables.steps[self.position]) {
-            (Command::Dispatch(dispatch), Step::Dispatch(prepared)) => {
-                self.run_dispatch(executor, &dispatch.pipeline, &dispatch.bindings, prepared)?;
+        match &self.submission.commands[self.position] {
+            Command::WaitEvent { event, value } if event.signaled_value() < *value => {
+                return Ok(Progress::Blocked(Arc::clone(event), *value));
             }
-            (Command::DispatchIndirect(dispatch), Step::Indirect(prepared)) => {
-                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch));
-                let limits = &device.capabilities;
-                let shape = validate::indirect_shape(kernel, counts, dispatch.group_size, limits)?;
-                if let Some(shape) = shape {
-                    let prepared = prepared.with_shape(shape);
-                    self.run_dispatch(executor, &dispatch.pipeline, &dispatch.bindings, &prepared)?;
+            Command::ExecuteIndirect(indirect) => {
+                let indirect = cpu_indirect(indirect);
+                let indirect =
+                    indirect.expect("an indirect command buffer that was prepared is of this device");
+                for (command, step) in indirect.steps() {
+                    if executor.stop.load(Ordering::Relaxed) != 0 {
+                        return Err(self.deadline_exceeded(kernel_of(command)));
+                    }
+                    self.run_step(device, executor, command, step, &indirect.tables)?;
                 }
             }
-            // Dispatches of nothing; and order and visibility within a queue are given.
-            (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
-            | (Command::UpdateFence(_) | Command::WaitFence(_), _) => {}
-            (Command::Copy(copy), _) => executor.copy(copy)?,
-            (Command::Fill(fill), _) => executor.fill(fill)?,
-            (Command::SignalEvent { event, value }, _) => event.signal(*value),
-            (Command::WaitEvent { event, value }, _) => {
-                if event.signaled_value() < *value {
-                    return Ok(Progress::Blocked(Arc::clone(event), *value));
-                }
+            command => {
+                self.run_step(device, executor, command, &self.tables.steps[self.position], &self.tables)?;
             }
         }
         Ok(Progress::Done)
     }
 
-    fn run_dispatch(
+    /// Runs a command that does not wait.
+    fn run_step(
         &self,
+        device: &Arc<DeviceShared>,
         executor: &Executor<'_>,
-        pipeline: &Arc<dyn Pipeline>,
-        bindings: &[Binding],
-        prepared: &PreparedDispatch,
+        command: &Command,
+        step: &Step,
+        tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
-        let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
-        let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");
-        match executor.dispatch(pipeline, bindings, prepared, &self.tables)? {
-            Ended::Completely => Ok(()),
-            Ended::Stopped => Err(self.deadline_exceeded()),
+        let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
+            let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
+            let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");
+            match executor.dispatch(pipeline, bindings, prepared, tables)? {
+                Ended::Completely => Ok(()),
+                Ended::Stopped => Err(self.deadline_exceeded(Some(&pipeline.kernel().name))),
+            }
+        };
+        match (command, step) {
+            (Command::Dispatch(dispatch), Step::Dispatch(prepared)) => {
+                launch(&dispatch.pipeline, &dispatch.bindings, prepared)
+            }
+            (Command::DispatchIndirect(dispatch), Step::Indirect(prepared)) => {
+                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch));
+                let limits = &device.capabilities;
+                match validate::indirect_shape(kernel, counts, dispatch.group_size, limits)? {
+                    Some(shape) => {
+                        launch(&dispatch.pipeline, &dispatch.bindings, &prepared.with_shape(shape))
+                    }
+                    None => Ok(()),
+                }
+            }
+            (Command::Copy(copy), _) => executor.copy(copy),
+            (Command::Fill(fill), _) => executor.fill(fill),
+            (Command::SignalEvent { event, value }, _) => {
+                event.signal(*value);
+                Ok(())
+            }
+            // Dispatches of nothing; waits that are met; order and visibility within a queue are given; and what
+            // is executed indirectly comes one by one.
+            (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
+            | (Command::WaitEvent { .. } | Command::UpdateFence(_) | Command::WaitFence(_), _)
+            | (Command::ExecuteIndirect(_), _) => Ok(()),
         }
     }
 
     /// The kernel at `position`, if the command there is a dispatch.
-    fn current_kernel(&self) -> Option<String> {
-        match self.submission.commands.get(self.position) {
-            Some(Command::Dispatch(dispatch)) => Some(dispatch.pipeline.kernel().name.clone()),
-            Some(Command::DispatchIndirect(dispatch)) => Some(dispatch.pipeline.kernel().name.clone()),
-            _ => None,
-        }
+    fn current_kernel(&self) -> Option<&str> {
+        self.submission.commands.get(self.position).and_then(kernel_of)
     }
 
-    fn deadline_exceeded(&self) -> DeviceError {
+    fn deadline_exceeded(&self, kernel: Option<&str>) -> DeviceError {
         let after = self.deadline.unwrap_or_default();
-        DeviceError::DeadlineExceeded { kernel: self.current_kernel(), after }
+        DeviceError::DeadlineExceeded { kernel: kernel.map(str::to_owned), after }
     }
 
     fn panicked(&self, panic: &Box<dyn std::any::Any + Send>) -> DeviceError {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
         let message = text.unwrap_or_else(|| "no message".to_owned());
-        DeviceError::WorkerPanicked { kernel: self.current_kernel(), message }
+        let kernel = self.current_kernel().map(str::to_owned);
+        DeviceError::WorkerPanicked { kernel, message }
+    }
+}
+
+/// The kernel that a command runs.
+fn kernel_of(command: &Command) -> Option<&str> {
+    match command {
+        Command::Dispatch(dispatch) => Some(&dispatch.pipeline.kernel().name),
+        Command::DispatchIndirect(dispatch) => Some(&dispatch.pipeline.kernel().name),
+        _ => None,
     }
 }
 
@@ -521,9 +552,7 @@ fn note_uses(submission: &Submission, completion: &Completion) {
     let mut buffers: Vec<&CpuBuffer> = Vec::new();
     each_buffer(submission, &mut |buffer| {
         // A command buffer tends to use the same few buffers again and again.
-        if let Some(buffer) = cpu_buffer(buffer)
-            && !buffers.iter().rev().take(8).any(|known| std::ptr::eq(*known, buffer))
-        {
+        if !buffers.iter().rev().take(8).any(|known| std::ptr::eq(*known, buffer)) {
             buffers.push(buffer);
         }
     });

@@ -15,10 +15,17 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use crate::coarse_time::CoarseStart;
+
 /// A source of time and of alarms. Times are counted from the clock's own start.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// The time now.
     fn now(&self) -> Duration;
+
+    /// The time now or some milliseconds ago, whatever is cheaper to tell: for ages, not for order.
+    fn recent(&self) -> Duration {
+        self.now()
+    }
 
     /// Has the waker woken once the time is reached; at once or soon if it already is. The waker runs on the
     /// clock's thread (or on the thread that moves a manual clock) and must be short.
@@ -68,11 +75,11 @@ pub struct SystemClock {
 }
 
 /// When a clock was made.
-struct Start(Instant);
+struct Start(Instant, CoarseStart);
 
 impl Default for Start {
     fn default() -> Self {
-        Start(Instant::now())
+        Start(Instant::now(), CoarseStart::now())
     }
 }
 
@@ -109,6 +116,10 @@ impl SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Duration {
         self.start.0.elapsed()
+    }
+
+    fn recent(&self) -> Duration {
+        self.start.1.elapsed().unwrap_or_else(|| self.now())
     }
 
     fn set_alarm(&self, at: Duration, waker: Waker) -> AlarmId {
@@ -424,5 +435,15 @@ mod tests {
         let clock: Arc<dyn Clock> = system;
         let sleep = Sleep::until(Arc::clone(&clock), clock.now() + Duration::from_millis(2));
         assert_eq!(wait_for(&*clock, None, sleep), Some(()), "woken by the clock's own thread");
+    }
+
+    #[test]
+    fn recent_times_are_near_and_never_ahead() {
+        let system = SystemClock::shared();
+        for _ in 0..1000 {
+            let (before, recent, after) = (system.now(), system.recent(), system.now());
+            assert!(recent <= after && before <= recent + Duration::from_millis(100), "{recent:?} {after:?}");
+        }
+        assert_eq!(ManualClock::new().recent(), Duration::ZERO);
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::buffer::Buffer;
 use crate::event::Event;
 use crate::fence::Fence;
+use crate::indirect::IndirectCommandBuffer;
 use crate::pipeline::Pipeline;
 
 /// The commands of one command buffer and how to run them. They run in order, and each sees what the ones
@@ -58,6 +59,8 @@ pub enum Command {
     Copy(BufferCopy),
     /// Sets bytes of a buffer.
     Fill(BufferFill),
+    /// Executes commands that were encoded before.
+    ExecuteIndirect(Arc<dyn IndirectCommandBuffer>),
     /// Goes on when the event has reached the value.
     WaitEvent {
         /// The event.
@@ -131,10 +134,19 @@ impl Command {
             Command::DispatchIndirect(_) => "dispatch-indirect",
             Command::Copy(_) => "copy",
             Command::Fill(_) => "fill",
+            Command::ExecuteIndirect(_) => "execute",
             Command::WaitEvent { .. } => "wait",
             Command::SignalEvent { .. } => "signal",
             Command::UpdateFence(_) => "update-fence",
             Command::WaitFence(_) => "wait-fence",
+        }
+    }
+
+    /// The commands that it stands for: itself, or those that it executes.
+    pub fn expanded(&self) -> &[Command] {
+        match self {
+            Command::ExecuteIndirect(indirect) => indirect.commands(),
+            _ => std::slice::from_ref(self),
         }
     }
 
@@ -158,6 +170,9 @@ impl Command {
                 visit(&copy.destination);
             }
             Command::Fill(fill) => visit(&fill.buffer),
+            Command::ExecuteIndirect(indirect) => {
+                indirect.commands().iter().for_each(|command| command.each_buffer(visit));
+            }
             Command::WaitEvent { .. }
             | Command::SignalEvent { .. }
             | Command::UpdateFence(_)

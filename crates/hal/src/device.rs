@@ -1,7 +1,7 @@
 //! The device: makes buffers, pipelines, queues and events.
 //!
 //! Owns the [`Device`] trait, the root of the family [`Buffer`], [`Heap`], [`Pipeline`], [`Queue`], [`Event`],
-//! [`Fence`].
+//! [`Fence`], [`IndirectCommandBuffer`].
 //!
 //! - *Who validates*: the device, at the call that names the mistake: ranges when a buffer is touched, all of a
 //!   command buffer in [`Queue::submit`], by the rules in [`crate::validate`] that every device shares.
@@ -16,11 +16,13 @@ use std::sync::Arc;
 use crate::artifact::Artifact;
 use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
+use crate::command::Command;
 use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
 use crate::host_pages::{HostPages, ImportError};
+use crate::indirect::IndirectCommandBuffer;
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 
@@ -59,6 +61,19 @@ pub trait Device: Send + Sync + fmt::Debug {
             alternative: "make a buffer and copy the bytes".to_owned(),
         };
         Err(Box::new(ImportError { pages, error }))
+    }
+
+    /// Checks and encodes dispatches, copies and fills, to be executed often. A device without such a form refuses
+    /// with [`DeviceError::Unsupported`].
+    fn indirect_command_buffer(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
+        Err(DeviceError::Unsupported {
+            device: self.name().to_owned(),
+            what: format!("an indirect command buffer of {} commands", commands.len()),
+            alternative: "encode them into each command buffer".to_owned(),
+        })
     }
 
     /// The bytes of its memory that live buffers take; imported memory does not count.

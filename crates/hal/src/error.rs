@@ -346,6 +346,12 @@ pub enum DeviceError {
     /// A fence was used with a second queue.
     #[error("a fence orders commands of one queue only; use an event across queues")]
     FenceAcrossQueues,
+    /// Something that an indirect command buffer cannot hold.
+    #[error("an indirect command buffer cannot hold {what}; encode it into the command buffer")]
+    NotIndirect {
+        /// What.
+        what: String,
+    },
     /// The device cannot take work just now.
     #[error("{device} is busy: {what} may work if tried again")]
     Busy {
@@ -436,6 +442,7 @@ impl DeviceError {
             | E::HeapStorageMode { .. }
             | E::MisalignedCounts { .. }
             | E::FenceAcrossQueues
+            | E::NotIndirect { .. }
             | E::Cancelled { .. }
             | E::InvalidSetting { .. } => ErrorClass::Caller,
         }

@@ -18,7 +18,7 @@ use crate::baton::Baton;
 use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
 use crate::clock::Clock;
-use crate::command::Submission;
+use crate::command::{Command, Submission};
 use crate::completion::{Completion, CompletionSource, Outcome};
 use crate::device::Device;
 use crate::error::{DeviceError, ErrorClass};
@@ -26,6 +26,7 @@ use crate::event::Event;
 use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
 use crate::host_pages::{HostPages, ImportError};
+use crate::indirect::IndirectCommandBuffer;
 use crate::permits::Permits;
 use crate::pipeline::Pipeline;
 use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
@@ -269,6 +270,14 @@ impl Device for FaultInjectingDevice {
     fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError> {
         self.allocation(descriptor.length)?;
         self.inner.heap(descriptor)
+    }
+
+    fn indirect_command_buffer(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
+        self.alive()?;
+        self.inner.indirect_command_buffer(commands)
     }
 
     fn allocated_bytes(&self) -> u64 {

@@ -7,7 +7,7 @@
 //!   nothing, the other two wrap any device.
 //! - [`permits`], [`baton`] and [`sync`] are what devices and the runtime above build concurrency from.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`heap`],
-//!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some) and [`completion`], [`event`],
+//!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some, [`indirect`] to encode some for good) and [`completion`], [`event`],
 //!   [`fence`]. [`validate`] holds the rules that all devices share, [`error`] the one error type,
 //!   [`capabilities`] what a device can do, [`clock`] the one source of time.
 #![forbid(unsafe_code)]
@@ -18,6 +18,8 @@ pub mod blit;
 pub mod buffer;
 pub mod capabilities;
 pub mod clock;
+#[cfg_attr(not(target_os = "linux"), path = "coarse_time_disabled.rs")]
+mod coarse_time;
 pub mod command;
 pub mod completion;
 pub mod device;
@@ -28,6 +30,7 @@ pub mod fault_injection;
 pub mod fence;
 pub mod heap;
 pub mod host_pages;
+pub mod indirect;
 pub mod launch;
 pub mod null;
 pub mod permits;

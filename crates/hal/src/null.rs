@@ -29,6 +29,7 @@ use crate::error::DeviceError;
 use crate::event::{Event, HostEvent};
 use crate::fence::{Fence, HostFence};
 use crate::heap::{Heap, HeapDescriptor, RangeAllocator};
+use crate::indirect::{HostIndirect, IndirectCommandBuffer};
 use crate::permits::Permits;
 use crate::pipeline::Pipeline;
 use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
@@ -164,6 +165,15 @@ impl Device for NullDevice {
         let ranges = Mutex::new(RangeAllocator::new(descriptor.length));
         let (shared, descriptor) = (Arc::clone(&self.shared), descriptor.clone());
         Ok(Arc::new(NullHeap(Arc::new(HeapBlock { shared, descriptor, ranges }))))
+    }
+
+    fn indirect_command_buffer(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
+        validate::check_indirect(&commands)?;
+        // Everything else is checked whenever it is submitted: there is nothing to save.
+        Ok(Arc::new(HostIndirect { commands, owner: Arc::clone(&self.shared) }))
     }
 
     fn allocated_bytes(&self) -> u64 {
@@ -527,6 +537,13 @@ impl QueueCore {
                 if !own.claim(self.number) {
                     return Err(DeviceError::FenceAcrossQueues);
                 }
+            }
+            Command::ExecuteIndirect(indirect) => {
+                let own = indirect.as_any().downcast_ref::<HostIndirect<Arc<Shared>>>();
+                if own.is_none_or(|own| !Arc::ptr_eq(&own.owner, &self.shared)) {
+                    return Err(self.shared.wrong_device("indirect command buffer"));
+                }
+                indirect.commands().iter().try_for_each(|command| self.validate_command(command))?;
             }
             Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
         }

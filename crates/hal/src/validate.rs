@@ -5,9 +5,11 @@
 //! the limits, and counts that fit their fields. Start at [`dispatch_shape`], [`check_bindings`] and
 //! [`threadgroup_layout`].
 
-use crate::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
+use crate::artifact::{Access, ArgumentInfo, ArgumentKind, KernelInfo};
 use crate::capabilities::Capabilities;
-use crate::command::{Binding, BoundResource, BufferCopy, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory};
+use crate::command::{
+    Binding, BoundResource, BufferCopy, Command, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory,
+};
 use crate::error::DeviceError;
 use crate::launch::ThreadgroupLayout;
 use crate::queue::Priority;
@@ -48,6 +50,28 @@ impl DispatchShape {
 fn unravel(linear: u64, extent: [u32; 3]) -> [u32; 3] {
     let [x, y] = [u64::from(extent[0].max(1)), u64::from(extent[1].max(1))];
     [(linear % x) as u32, (linear / x % y) as u32, (linear / x / y) as u32]
+}
+
+/// Checks that an indirect command buffer can hold the commands, each by itself.
+pub fn check_indirect(commands: &[Command]) -> Result<(), DeviceError> {
+    for command in commands {
+        let (kernel, bindings) = match command {
+            Command::Dispatch(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
+            Command::DispatchIndirect(dispatch) => (dispatch.pipeline.kernel(), &dispatch.bindings),
+            Command::Copy(_) | Command::Fill(_) => continue,
+            other => return Err(DeviceError::NotIndirect { what: format!("`{}`", other.word()) }),
+        };
+        let written = bindings.iter().find_map(|binding| {
+            let argument = kernel.argument(ArgumentKind::Buffer, binding.index)?;
+            let is_inline = matches!(binding.resource, BoundResource::Bytes(_));
+            (is_inline && argument.access != Access::Read).then_some(argument)
+        });
+        if let Some(ArgumentInfo { index, name, .. }) = written {
+            let what = format!("inline bytes that a kernel may write (`{}`: {index} `{name}`)", kernel.name);
+            return Err(DeviceError::NotIndirect { what });
+        }
+    }
+    Ok(())
 }
 
 /// Checks grid and group size. An empty grid gives `None`: nothing is to be done.

@@ -9,7 +9,7 @@
 //! - [`tenant`] bounds each of those who share a device.
 //! - [`stream`] runs work in order, with bounds, dependencies and a brake; [`submission`] is that work, from its
 //!   encoding to its one end; [`event`] orders it across streams, devices and the host; [`history`] tells what was
-//!   done, [`profile`] how long it took.
+//!   done, [`trace`] when, [`profile`] how long it took.
 //!
 //! Rules that hold everywhere here: limits refuse with a typed error before anything has happened, never half
 //! way; time comes from an injected clock; nothing polls or sleeps in the background.
@@ -25,3 +25,4 @@ pub mod stream;
 pub mod submission;
 mod sync;
 pub mod tenant;
+pub mod trace;

@@ -2,6 +2,7 @@
 
 mod commands;
 mod faults;
+mod indirect;
 mod interpreter;
 mod kernels;
 mod launches;

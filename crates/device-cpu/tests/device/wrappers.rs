@@ -85,7 +85,8 @@ fn record() -> (Recording, Vec<u32>) {
         bindings: vec![bind(0, &zeroed(&cpu, 4))],
         threadgroup_memory: Vec::new(),
         grid: Grid::Threads([64, 1, 1]),
-        group_size: [32, 1, 1],
+        // One threadgroup: of several, any may tell its fault first.
+        group_size: [64, 1, 1],
     });
     queue.submit(submission(vec![outside])).unwrap().wait().unwrap_err();
     (recording.recorder().recording(), read_words(y.as_ref()))

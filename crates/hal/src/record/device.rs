@@ -9,7 +9,7 @@ use std::task::{Wake, Waker};
 use crate::artifact::Artifact;
 use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::Capabilities;
-use crate::command::Submission;
+use crate::command::{Command, Submission};
 use crate::completion::Completion;
 use crate::device::Device;
 use crate::error::DeviceError;
@@ -17,6 +17,7 @@ use crate::event::Event;
 use crate::fence::Fence;
 use crate::heap::{Heap, HeapDescriptor};
 use crate::host_pages::{HostPages, ImportError};
+use crate::indirect::IndirectCommandBuffer;
 use crate::pipeline::Pipeline;
 use crate::queue::{Cancellation, Queue, QueueDescriptor};
 use crate::record::recorder::{EntryId, Recorder, RecorderOptions};
@@ -79,6 +80,13 @@ impl Device for RecordingDevice {
 
     fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError> {
         self.inner.heap(descriptor)
+    }
+
+    fn indirect_command_buffer(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
+        self.inner.indirect_command_buffer(commands)
     }
 
     fn allocated_bytes(&self) -> u64 {

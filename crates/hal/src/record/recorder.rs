@@ -126,9 +126,12 @@ impl Recorder {
     /// Notes a submission that is about to be handed over.
     pub fn note(&self, queue: u32, queue_label: &str, submission: &Submission) -> EntryId {
         let contents = self.contents(submission);
-        let kept = submission.commands.len().min(self.options.commands);
+        // What is executed indirectly is told as what it is, so that a recording needs no encoding to run.
+        let all = || submission.commands.iter().flat_map(Command::expanded);
+        let left_out = all().count().saturating_sub(self.options.commands);
         let mut state = self.lock();
-        let commands = submission.commands[..kept].iter().map(|command| state.command(command)).collect();
+        let commands = all().take(self.options.commands);
+        let commands = commands.filter_map(|command| state.command(command)).collect();
         let buffers = contents
             .into_iter()
             .map(|(buffer, contents)| BufferRecord {
@@ -146,7 +149,7 @@ impl Recorder {
             queue: (queue, queue_label.to_owned()),
             label: submission.label.clone(),
             commands,
-            commands_left_out: submission.commands.len() - kept,
+            commands_left_out: left_out,
             buffers,
             outcome: None,
         });
@@ -218,8 +221,10 @@ impl State {
         number
     }
 
-    fn command(&mut self, command: &Command) -> RecordedCommand {
-        match command {
+    /// `None`: it was expanded.
+    fn command(&mut self, command: &Command) -> Option<RecordedCommand> {
+        Some(match command {
+            Command::ExecuteIndirect(_) => return None,
             Command::Dispatch(dispatch) => RecordedCommand::Dispatch {
                 pipeline: self.pipeline(&dispatch.pipeline),
                 bindings: self.bindings(&dispatch.bindings),
@@ -255,7 +260,7 @@ impl State {
             }
             Command::UpdateFence(fence) => RecordedCommand::UpdateFence { fence: self.fences.of(fence).0 },
             Command::WaitFence(fence) => RecordedCommand::WaitFence { fence: self.fences.of(fence).0 },
-        }
+        })
     }
 
     fn bindings(&mut self, bindings: &[Binding]) -> Vec<(u32, RecordedBinding)> {

@@ -103,14 +103,15 @@ impl GraphBuilder {
         Ok(ResourceId { graph: self.id, index: self.table.resources.len() as u32 - 1 })
     }
 
-    /// The fixed resource of exactly those bytes: one that there is, or a new one named after node and argument.
-    fn view_resource(&mut self, node: &str, argument: &str, view: BufferView) -> ResourceId {
+    /// The resource of exactly those bytes that is the same in every run: one that there is, or a new one, its
+    /// name with a number if it is taken.
+    pub fn view(&mut self, name: impl Into<String>, view: BufferView) -> ResourceId {
         let same = |known: &Resource| {
             let known = known.view.as_ref().filter(|_| !known.is_parameter);
             known.is_some_and(|known| known.is_same(&view))
         };
         let index = self.table.resources.iter().position(same).unwrap_or_else(|| {
-            let (name, length) = (self.fresh_name(node, argument), view.length());
+            let (name, length) = (self.free_name(name.into()), view.length());
             self.table.resources.push(Resource {
                 name,
                 length,
@@ -160,7 +161,7 @@ impl GraphBuilder {
             let bound = match bound {
                 NodeBinding::Range(range) => Bound::Range(self.bytes(&name, range)?),
                 NodeBinding::View(view) => {
-                    let resource = self.view_resource(&name, &argument.name, view);
+                    let resource = self.view(format!("{name}/{}", argument.name), view);
                     Bound::Range(self.bytes(&name, resource.into())?)
                 }
                 NodeBinding::Parameter(id) if id.graph != self.id => {
@@ -422,7 +423,10 @@ impl GraphBuilder {
     }
 
     fn fresh_name(&self, node: &str, inner: &str) -> String {
-        let name = format!("{node}/{inner}");
+        self.free_name(format!("{node}/{inner}"))
+    }
+
+    fn free_name(&self, name: String) -> String {
         if self.check_new_resource(&name).is_ok() {
             return name;
         }

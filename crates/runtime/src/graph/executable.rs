@@ -2,16 +2,19 @@
 //!
 //! Owns [`Executable`]. Invariant: the buffers that are set never make a hazard that the graph's edges do not
 //! order: setting is refused as a whole otherwise. When resources begin or cease to share bytes the plan is
-//! made anew; else setting a buffer costs a look at the resources only.
+//! made anew; else setting a buffer costs a look at the resources only. What a device has encoded is what the
+//! present arguments say.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anymetal_hal::command::{
     Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, Submission,
 };
 use anymetal_hal::completion::Completion;
+use anymetal_hal::device::Device;
+use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::queue::Queue;
 
 use crate::graph::builder::Graph;
@@ -27,7 +30,6 @@ use crate::graph::spread::parts;
 use crate::memory::view::BufferView;
 use crate::stream::Stream;
 use crate::submission as stream;
-use crate::submission::ExecError;
 use crate::submission::command_buffer::CommandBuffer;
 
 /// A planned graph with its arguments.
@@ -42,6 +44,23 @@ pub struct Executable {
     grids: Vec<Option<Grid>>,
     /// The branches of conditional nodes, by the graph's node numbers.
     branches: Vec<[Option<Box<Executable>>; 2]>,
+    /// Anew whenever an argument changes.
+    encoded: Mutex<Encoded>,
+}
+
+/// The whole graph in a device's own form. Making it costs about as much as one run without it, so it is made by
+/// the second run with the same arguments.
+#[derive(Debug, Default)]
+enum Encoded {
+    /// It has not run with these arguments.
+    #[default]
+    NotRun,
+    /// It has run once.
+    RunOnce,
+    /// This device has encoded it.
+    By(Arc<dyn Device>, Arc<dyn IndirectCommandBuffer>),
+    /// The device has no such form, or none for this graph.
+    Impossible,
 }
 
 impl Executable {
@@ -64,6 +83,7 @@ impl Executable {
             plan: Plan::new(graph, options),
             grids: vec![None; data.nodes.len()],
             branches,
+            encoded: Mutex::default(),
         };
         executable.set_branches()?;
         Ok(executable)
@@ -91,6 +111,7 @@ impl Executable {
         &mut self,
         arguments: impl IntoIterator<Item = (ResourceId, BufferView)>,
     ) -> Result<(), GraphError> {
+        self.encoded = Mutex::default();
         let mut table = self.table.clone();
         for (parameter, view) in arguments {
             self.check_own(parameter.graph, "resource")?;
@@ -155,6 +176,7 @@ impl Executable {
             });
         }
         inline.bytes.copy_from_slice(bytes);
+        self.encoded = Mutex::default();
         Ok(())
     }
 
@@ -167,6 +189,7 @@ impl Executable {
             return Err(GraphError::NotAParameter { name, what });
         }
         self.grids[node.index as usize] = Some(grid);
+        self.encoded = Mutex::default();
         Ok(())
     }
 
@@ -184,32 +207,74 @@ impl Executable {
         Ok(queue.submit(Submission { commands, label, ..Submission::default() })?)
     }
 
-    /// Submits the whole graph to a stream as one command buffer and does not wait. Refused for graphs with
-    /// host nodes.
+    /// Submits the whole graph to a stream as one command buffer and does not wait. From the second time with the
+    /// same arguments on the device has it in a form that costs no checks and no encoding. Refused for graphs
+    /// with host nodes.
     pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
-        let commands = self.commands(self.order())?;
-        Ok(self.command_buffer(stream, commands)?.commit())
+        // A trace tells the nodes one by one.
+        let encoded = match stream.context().trace() {
+            Some(_) => None,
+            None => self.encoded_by(stream.context().device()),
+        };
+        let Some(encoded) = encoded else {
+            return Ok(self.command_buffer(stream, self.order())?.commit());
+        };
+        let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
+        command_buffer.set_commands(vec![Command::ExecuteIndirect(encoded)]);
+        Ok(command_buffer.commit())
+    }
+
+    /// The graph in that device's own form, if it pays and there is one.
+    fn encoded_by(&self, device: &Arc<dyn Device>) -> Option<Arc<dyn IndirectCommandBuffer>> {
+        let mut encoded = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*encoded {
+            Encoded::By(of, indirect) if std::ptr::addr_eq(Arc::as_ptr(of), Arc::as_ptr(device)) => {
+                return Some(Arc::clone(indirect));
+            }
+            Encoded::Impossible => return None,
+            Encoded::NotRun => {
+                *encoded = Encoded::RunOnce;
+                return None;
+            }
+            Encoded::RunOnce | Encoded::By(..) => {}
+        }
+        // A mistake in the graph is told by the run itself.
+        let made = self.commands(self.order()).ok().map(|commands| device.indirect_command_buffer(commands));
+        match made {
+            Some(Ok(indirect)) => {
+                *encoded = Encoded::By(Arc::clone(device), Arc::clone(&indirect));
+                Some(indirect)
+            }
+            Some(Err(_)) | None => {
+                *encoded = Encoded::Impossible;
+                None
+            }
+        }
     }
 
     /// Submits the whole graph to several streams, of one device, and does not wait: what nothing orders may run
     /// at the same time, and what crosses from one stream to another waits for what it needs. What it gives
-    /// ends when all of it has. All streams must have room, or nothing is submitted. Refused for graphs with
-    /// host nodes.
-    pub fn submit_over(&self, streams: &[&Stream]) -> Result<stream::Submission, GraphError> {
+    /// ends when all of it has. It begins when what it is to run after has ended well. All streams must have
+    /// room, or nothing is submitted. Refused for graphs with host nodes.
+    pub fn submit_over(
+        &self,
+        streams: &[&Stream],
+        after: &[stream::Submission],
+    ) -> Result<stream::Submission, GraphError> {
         let Some(&first) = streams.first() else {
             return Err(GraphError::NoStream { graph: self.graph.data.name.clone() });
         };
         let parts = parts(&self.plan, streams.len());
         let mut command_buffers = Vec::with_capacity(parts.len());
         for part in &parts {
-            let commands = self.commands(part.nodes.iter().copied())?;
-            command_buffers.push(self.command_buffer(streams[part.lane], commands)?);
+            command_buffers.push(self.command_buffer(streams[part.lane], part.nodes.iter().copied())?);
         }
-        let mut end = self.command_buffer(first, Vec::new())?;
+        let mut end = first.command_buffer()?.label(format!("{}: end", self.graph.data.name));
         let mut submitted: Vec<stream::Submission> = Vec::with_capacity(parts.len());
         for (part, mut command_buffer) in parts.iter().zip(command_buffers) {
-            for &waited in &part.after {
-                command_buffer = command_buffer.after(&submitted[waited]);
+            let waited = part.after.iter().map(|&waited| &submitted[waited]);
+            for before in waited.chain(after) {
+                command_buffer = command_buffer.after(before);
             }
             let submission = command_buffer.commit();
             end = end.after(&submission);
@@ -218,9 +283,18 @@ impl Executable {
         Ok(end.commit())
     }
 
-    fn command_buffer(&self, stream: &Stream, commands: Vec<Command>) -> Result<CommandBuffer, ExecError> {
+    /// A command buffer with these nodes of the plan.
+    fn command_buffer(
+        &self,
+        stream: &Stream,
+        nodes: impl Iterator<Item = usize> + Clone,
+    ) -> Result<CommandBuffer, GraphError> {
+        let commands = self.commands(nodes.clone())?;
         let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
-        command_buffer.push(commands);
+        command_buffer.set_commands(commands);
+        if stream.context().trace().is_some() {
+            command_buffer.set_names(nodes.map(|node| self.plan.nodes[node].node.name.clone()).collect());
+        }
         Ok(command_buffer)
     }
 
@@ -237,7 +311,7 @@ impl Executable {
     }
 
     /// All nodes in the order of the plan, by their numbers there.
-    fn order(&self) -> impl Iterator<Item = usize> {
+    fn order(&self) -> impl Iterator<Item = usize> + Clone {
         self.plan.passes.iter().flat_map(|pass| &pass.stages).flat_map(|stage| stage.nodes.iter().copied())
     }
 
@@ -248,11 +322,11 @@ impl Executable {
     /// Runs, each stage in the order that `arrange` gives it: any order must do, and tests try others.
     fn run_in(
         &self,
-        target: Lane<'_>,
+        lane: Lane<'_>,
         arrange: &mut dyn FnMut(&mut Vec<usize>),
     ) -> Result<Duration, GraphError> {
         let mut device_time = Duration::ZERO;
-        let mut commands = Vec::new();
+        let mut waiting = Vec::new();
         for pass in &self.plan.passes {
             let mut nodes = Vec::new();
             for stage in &pass.stages {
@@ -261,34 +335,34 @@ impl Executable {
                 nodes.append(&mut stage);
             }
             if pass.kind != PassKind::Host {
-                for node in nodes {
-                    commands.push(self.command(node)?);
-                }
+                waiting.append(&mut nodes);
                 continue;
             }
-            device_time += self.finish(target, &mut commands)?;
+            device_time += self.finish(lane, &mut waiting)?;
             for node in nodes {
-                device_time += self.on_host(target, node)?;
+                device_time += self.on_host(lane, node)?;
             }
         }
-        Ok(device_time + self.finish(target, &mut commands)?)
+        Ok(device_time + self.finish(lane, &mut waiting)?)
     }
 
-    fn finish(&self, target: Lane<'_>, commands: &mut Vec<Command>) -> Result<Duration, GraphError> {
-        if commands.is_empty() {
+    /// Runs these nodes of the plan and waits for their end.
+    fn finish(&self, lane: Lane<'_>, nodes: &mut Vec<usize>) -> Result<Duration, GraphError> {
+        if nodes.is_empty() {
             return Ok(Duration::ZERO);
         }
-        let (commands, label) = (std::mem::take(commands), self.graph.data.name.clone());
-        let timing = match target {
+        let nodes = std::mem::take(nodes);
+        let timing = match lane {
             Lane::Queue(queue) => {
+                let (commands, label) = (self.commands(nodes.into_iter())?, self.graph.data.name.clone());
                 queue.submit(Submission { commands, label, ..Submission::default() })?.wait()?
             }
-            Lane::Stream(stream) => self.command_buffer(stream, commands)?.commit().wait()?,
+            Lane::Stream(stream) => self.command_buffer(stream, nodes.into_iter())?.commit().wait()?,
         };
         Ok(timing.device_time())
     }
 
-    fn on_host(&self, target: Lane<'_>, number: usize) -> Result<Duration, GraphError> {
+    fn on_host(&self, lane: Lane<'_>, number: usize) -> Result<Duration, GraphError> {
         let planned = &self.plan.nodes[number];
         match &planned.node.work {
             Work::Host(work) => self.call(&planned.node, work).map(|()| Duration::ZERO),
@@ -296,7 +370,7 @@ impl Executable {
                 let taken = usize::from(!self.holds(conditional)?);
                 let origin = planned.origin.first().map(|&node| &self.branches[node as usize][taken]);
                 match origin {
-                    Some(Some(branch)) => branch.run_in(target, &mut |_stage| {}),
+                    Some(Some(branch)) => branch.run_in(lane, &mut |_stage| {}),
                     _ => Ok(Duration::ZERO),
                 }
             }

@@ -1,6 +1,6 @@
 //! The execution context of a device: what its streams share.
 //!
-//! Owns [`Context`]: device, clock, event pool, history, and the measured default number of streams. Invariant:
+//! Owns [`Context`]: device, clock, event pool, history, trace, and the measured default number of streams. Invariant:
 //! the clock is the only source of time. Start at [`Context::new`].
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,6 +17,7 @@ use anymetal_hal::queue::{Queue, QueueDescriptor};
 use crate::event::{Event, EventPool};
 use crate::history::History;
 use crate::stream::{Stream, StreamOptions};
+use crate::trace::Trace;
 
 /// How many streams the measurement tries.
 const TRIED_STREAMS: [usize; 4] = [1, 2, 4, 8];
@@ -43,6 +44,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventPool,
     pub(crate) history: Option<History>,
+    trace: OnceLock<Trace>,
     streams: AtomicU32,
     measured: OnceLock<usize>,
 }
@@ -56,8 +58,8 @@ impl Context {
     /// A context with a clock and, if wanted, a history.
     pub fn with(device: Arc<dyn Device>, clock: Arc<dyn Clock>, history: Option<History>) -> Self {
         let events = EventPool::new(Arc::clone(&device));
-        let (streams, measured) = (AtomicU32::new(0), OnceLock::new());
-        Context { inner: Arc::new(Inner { device, clock, events, history, streams, measured }) }
+        let (streams, measured, trace) = (AtomicU32::new(0), OnceLock::new(), OnceLock::new());
+        Context { inner: Arc::new(Inner { device, clock, events, history, trace, streams, measured }) }
     }
 
     /// The device.
@@ -73,6 +75,17 @@ impl Context {
     /// The history, if there is one.
     pub fn history(&self) -> Option<&History> {
         self.inner.history.as_ref()
+    }
+
+    /// Starts a trace of everything that streams of this context are given from now on, or gives the one that
+    /// was started. It ends with the context.
+    pub fn start_trace(&self) -> Trace {
+        self.inner.trace.get_or_init(|| Trace::new(Arc::clone(&self.inner.device))).clone()
+    }
+
+    /// The trace, if one was started.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.inner.trace.get()
     }
 
     /// A stream.

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use anymetal_hal::baton::Baton;
 use anymetal_hal::clock::{Clock, wait_for};
-use anymetal_hal::command::Command;
+use anymetal_hal::command::{Command, Timestamps};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::permits::Permits;
 use anymetal_hal::queue::{Priority, Queue, QueueDescriptor, WhenFull};
@@ -472,7 +472,16 @@ impl StreamCore {
 
     /// Gives a submission to the device.
     fn forward(self: &Arc<Self>, submission: &Arc<SubmissionCore>, work: Work) {
-        let Work { commands, dependencies } = work;
+        let Work { mut commands, dependencies } = work;
+        if let Some(trace) = self.context.trace() {
+            commands.timestamps = Timestamps::EachCommand;
+            let after = dependencies.iter().map(|dependency| dependency.on.id).collect();
+            submission.with_attached(|attached| {
+                let (stream, names) = ((self.number, self.options.label.as_str()), &attached.names);
+                let traced = trace.begin(submission.id, stream, after, &commands, names);
+                attached.traced = Some(Box::new(traced));
+            });
+        }
         drop(dependencies);
         if let Some(history) = &self.context.inner.history {
             let entry = history.note(self.number, &self.options.label, &commands);

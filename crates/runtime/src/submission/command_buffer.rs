@@ -41,6 +41,7 @@ use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::submission::stage::Stages;
 use crate::submission::{Attached, Callback, Dependency, Outcome, Submission, SubmissionCore, Work};
 use crate::tenant::WorkCharge;
+use crate::trace::Trace;
 
 /// Commands for a stream. Dropping it without a commit gives its place back and runs nothing.
 pub struct CommandBuffer {
@@ -51,6 +52,7 @@ pub struct CommandBuffer {
     dependencies: Vec<Dependency>,
     callbacks: Vec<Callback>,
     bridges: Vec<Bridge>,
+    names: Vec<String>,
 }
 
 impl CommandBuffer {
@@ -63,6 +65,7 @@ impl CommandBuffer {
             dependencies: Vec::new(),
             callbacks: Vec::new(),
             bridges: Vec::new(),
+            names: Vec::new(),
         }
     }
 
@@ -125,9 +128,14 @@ impl CommandBuffer {
         Ok(())
     }
 
-    /// Appends commands as they are; the device checks them when it is given the work.
-    pub(crate) fn push(&mut self, commands: impl IntoIterator<Item = Command>) {
-        self.commands.commands.extend(commands);
+    /// Takes commands as they are, the first ones; the device checks them when it is given the work.
+    pub(crate) fn set_commands(&mut self, commands: Vec<Command>) {
+        self.commands.commands = commands;
+    }
+
+    /// Names its first commands, for a trace.
+    pub(crate) fn set_names(&mut self, names: Vec<String>) {
+        self.names = names;
     }
 
     /// How many commands it has.
@@ -142,10 +150,13 @@ impl CommandBuffer {
 
     /// Hands the work to the stream.
     pub fn commit(self) -> Submission {
-        let CommandBuffer { stream, mut permit, charge, commands, dependencies, callbacks, bridges } = self;
+        let CommandBuffer { stream, mut permit, charge, commands, dependencies, callbacks, bridges, names } =
+            self;
         permit.commit();
-        let attached = Attached { permit: Some(permit), charge, callbacks, bridges, ..Attached::default() };
+        let attached =
+            Attached { permit: Some(permit), charge, callbacks, bridges, names, ..Attached::default() };
         let core = Arc::new(SubmissionCore {
+            id: stream.context.trace().map_or(0, Trace::next_id),
             label: commands.label.clone(),
             stream: Arc::clone(&stream),
             stages: Stages::held(Work { commands, dependencies }),

@@ -32,6 +32,7 @@ use crate::stream::StreamCore;
 use crate::stream::permit::Permit;
 use crate::submission::stage::{Ending, Look, Stage, Stages};
 use crate::tenant::WorkCharge;
+use crate::trace::TracedSubmission;
 
 /// How a submission ended.
 pub type Outcome = Result<Timing, ExecError>;
@@ -69,12 +70,17 @@ pub(crate) struct Attached {
     pub(crate) callbacks: Vec<Callback>,
     pub(crate) bridges: Vec<Bridge>,
     pub(crate) entry: Option<EntryId>,
+    /// Names of its first commands, for a trace.
+    pub(crate) names: Vec<String>,
+    pub(crate) traced: Option<Box<TracedSubmission>>,
     /// Whether the stream counts it as with the device.
     pub(crate) counted: bool,
 }
 
 /// The shared part of a submission.
 pub(crate) struct SubmissionCore {
+    /// Its number in the trace; 0: there was none when it was committed.
+    pub(crate) id: u64,
     pub(crate) label: String,
     pub(crate) stream: Arc<StreamCore>,
     pub(crate) stages: Stages<Work, Completion, Outcome>,
@@ -135,6 +141,9 @@ impl SubmissionCore {
         }
         if let Some(entry) = attached.entry {
             self.stream.note_end(entry, outcome);
+        }
+        if let (Some(traced), Some(trace)) = (attached.traced, self.stream.context.trace()) {
+            trace.end(*traced, outcome, self.timings.get().cloned());
         }
         // Whoever is woken finds the place in the stream free.
         if attached.counted {

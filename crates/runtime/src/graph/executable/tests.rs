@@ -350,12 +350,29 @@ fn runs_like_the_reference(bench: &Bench, steps: &[Step], mut seed: u64) -> Resu
             };
             // By pieces in another order, over three streams, and where the host takes part on a stream.
             match run {
-                0 => drop(executable.run_in(Lane::Queue(&*bench.queue), shuffle).unwrap()),
-                _ => match executable.submit_over(&bench.streams.each_ref()) {
-                    Ok(submission) => drop(submission.wait().unwrap()),
-                    Err(GraphError::NeedsHost { .. }) => drop(executable.run_on(&bench.streams[0]).unwrap()),
+                0 => executable.run_in(Lane::Queue(&*bench.queue), shuffle).map(drop).unwrap(),
+                _ => match executable.submit_over(&bench.streams.each_ref(), &[]) {
+                    Ok(submission) => submission.wait().map(drop).unwrap(),
+                    Err(GraphError::NeedsHost { .. }) => {
+                        executable.run_on(&bench.streams[0]).map(drop).unwrap()
+                    }
                     Err(error) => panic!("{error}"),
                 },
+            }
+            // Twice more on a stream, from what there is now: the second time as the device has encoded it.
+            for _ in 0..2 {
+                match executable.submit_to(&bench.streams[1]) {
+                    Ok(submission) => submission.wait().map(drop).unwrap(),
+                    Err(GraphError::NeedsHost { .. }) => break,
+                    Err(error) => panic!("{error}"),
+                }
+                if swapped {
+                    reference.0.swap(0, 1);
+                }
+                steps.iter().for_each(|step| reference.run(step, run));
+                if swapped {
+                    reference.0.swap(0, 1);
+                }
             }
             for (number, view) in views.iter().enumerate() {
                 let (got, expected) = (contents(view), &reference.0[number]);

@@ -195,7 +195,7 @@ impl Pool {
             length: request.length,
             label: request.label.clone(),
             backtrace: Backtrace::capture(self.shared.options.backtraces),
-            now: self.shared.clock.now(),
+            now: self.shared.clock.recent(),
         };
         let anew = request.contents == Contents::Zeroed && request.mode == StorageMode::Private;
         let taken = match anew {
@@ -379,7 +379,7 @@ impl Shared {
 
     fn give_back(&self, slot: SlotId, mut block: Block) {
         let free = block.is_free();
-        let now = self.clock.now();
+        let now = self.clock.recent();
         let mut evicted = Vec::new();
         let mut state = lock(&self.state);
         state.give_back(slot, block, free, now, &self.options.limits, &mut evicted);

@@ -1,0 +1,199 @@
+//! Traces: which submission ran when, on which stream, and what it waited for.
+//!
+//! Owns [`Trace`], which a context's streams tell of every submission that they hand to the device; [`chrome`]
+//! writes it as a file for Perfetto. Invariant: all times are the device's own, so submissions of different
+//! streams can be compared; a trace is bounded, and counts what it left out. While one is taken every command is
+//! timed, which costs two readings of the clock each.
+
+pub mod chrome;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anymetal_hal::command::{Command, Grid, Submission};
+use anymetal_hal::completion::{CommandTiming, Timing};
+use anymetal_hal::device::Device;
+use anymetal_hal::event::Event;
+
+use crate::submission::Outcome;
+
+/// The most commands that a trace keeps.
+const MOST_COMMANDS: usize = 1 << 20;
+
+/// What the streams of a device did. Clones are the same trace.
+#[derive(Clone)]
+pub struct Trace {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    device: Arc<dyn Device>,
+    /// Numbers submissions from 1 on.
+    next: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    submissions: Vec<TracedSubmission>,
+    commands: usize,
+    left_out: usize,
+}
+
+/// A submission that has ended.
+#[derive(Debug, Clone)]
+pub struct TracedSubmission {
+    /// Its number in the trace.
+    pub id: u64,
+    /// Its stream: a number and a label that may be empty.
+    pub stream: (u32, String),
+    /// Its label; may be empty.
+    pub label: String,
+    /// The submissions that it was to run after.
+    pub after: Vec<u64>,
+    /// What it did.
+    pub commands: Vec<TracedCommand>,
+    /// When it ran; `None`: it failed.
+    pub timing: Option<Timing>,
+    /// When its commands ran, as far as it got.
+    pub command_timings: Arc<[CommandTiming]>,
+    /// Why it failed.
+    pub failure: Option<String>,
+    /// The bytes that buffers took of the device when it had ended.
+    pub allocated_bytes: u64,
+}
+
+/// One command of a submission.
+#[derive(Debug, Clone)]
+pub struct TracedCommand {
+    /// The node's name, or else the kernel's or the kind of command.
+    pub name: String,
+    /// How much: a grid, a number of bytes, a value.
+    pub detail: String,
+    /// What it signals: an event and a value.
+    pub signals: Option<(EventKey, u64)>,
+    /// What it waits for.
+    pub waits: Option<(EventKey, u64)>,
+}
+
+/// Tells events apart; of two that never live at the same time it may be the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventKey(usize);
+
+impl Trace {
+    pub(crate) fn new(device: Arc<dyn Device>) -> Self {
+        Trace { shared: Arc::new(Shared { device, next: AtomicU64::new(1), state: Mutex::default() }) }
+    }
+
+    /// A number for a new submission.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.shared.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A submission that is about to be handed over. `names` are those of its first commands.
+    pub(crate) fn begin(
+        &self,
+        id: u64,
+        stream: (u32, &str),
+        after: Vec<u64>,
+        submission: &Submission,
+        names: &[String],
+    ) -> TracedSubmission {
+        let names = names.iter().map(Some).chain(std::iter::repeat(None));
+        let commands = submission.commands.iter().zip(names).map(|(command, name)| traced(command, name));
+        TracedSubmission {
+            id,
+            stream: (stream.0, stream.1.to_owned()),
+            label: submission.label.clone(),
+            after,
+            commands: commands.collect(),
+            timing: None,
+            command_timings: Arc::new([]),
+            failure: None,
+            allocated_bytes: 0,
+        }
+    }
+
+    /// A submission has ended.
+    pub(crate) fn end(
+        &self,
+        mut traced: TracedSubmission,
+        outcome: &Outcome,
+        timings: Option<Arc<[CommandTiming]>>,
+    ) {
+        traced.allocated_bytes = self.shared.device.allocated_bytes();
+        traced.command_timings = timings.unwrap_or(traced.command_timings);
+        match outcome {
+            Ok(timing) => traced.timing = Some(*timing),
+            Err(error) => traced.failure = Some(error.to_string()),
+        }
+        let mut state = self.lock();
+        let commands = state.commands + traced.commands.len().max(1);
+        if commands > MOST_COMMANDS {
+            state.left_out += 1;
+            return;
+        }
+        state.commands = commands;
+        state.submissions.push(traced);
+    }
+
+    /// The submissions so far, in the order in which they ended.
+    pub fn submissions(&self) -> Vec<TracedSubmission> {
+        self.lock().submissions.clone()
+    }
+
+    /// How many submissions were left out because the trace is full.
+    pub fn left_out(&self) -> usize {
+        self.lock().left_out
+    }
+
+    /// As a file for Perfetto (ui.perfetto.dev) and `chrome://tracing`; see [`chrome`].
+    pub fn to_chrome_json(&self) -> String {
+        chrome::json(&*self.shared.device, &self.submissions())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let submissions = self.lock().submissions.len();
+        formatter.debug_struct("Trace").field("submissions", &submissions).finish_non_exhaustive()
+    }
+}
+
+fn traced(command: &Command, name: Option<&String>) -> TracedCommand {
+    let key = |event: &Arc<dyn Event>| EventKey(Arc::as_ptr(event).cast::<()>() as usize);
+    let (own, detail) = match command {
+        Command::Dispatch(dispatch) => (dispatch.pipeline.kernel().name.as_str(), grid(dispatch.grid)),
+        Command::DispatchIndirect(dispatch) => {
+            (dispatch.pipeline.kernel().name.as_str(), "grid read from a buffer".to_owned())
+        }
+        Command::Copy(copy) => (command.word(), format!("{} bytes", copy.length)),
+        Command::Fill(fill) => (command.word(), format!("{} bytes", fill.length)),
+        Command::WaitEvent { value, .. } | Command::SignalEvent { value, .. } => {
+            (command.word(), format!("value {value}"))
+        }
+        Command::ExecuteIndirect(indirect) => {
+            (command.word(), format!("{} commands", indirect.commands().len()))
+        }
+        Command::UpdateFence(_) | Command::WaitFence(_) => (command.word(), String::new()),
+    };
+    let (signals, waits) = match command {
+        Command::SignalEvent { event, value } => (Some((key(event), *value)), None),
+        Command::WaitEvent { event, value } => (None, Some((key(event), *value))),
+        _ => (None, None),
+    };
+    TracedCommand { name: name.map_or(own, String::as_str).to_owned(), detail, signals, waits }
+}
+
+fn grid(grid: Grid) -> String {
+    let (sizes, what) = match grid {
+        Grid::Threads(threads) => (threads, "threads"),
+        Grid::Threadgroups(groups) => (groups, "threadgroups"),
+    };
+    format!("{}×{}×{} {what}", sizes[0], sizes[1], sizes[2])
+}
