@@ -13,34 +13,46 @@ use crate::{report, tidy};
 struct Step {
     name: &'static str,
     cargo: &'static [&'static str],
+    /// Variables that are set for it.
+    environment: &'static [(&'static str, &'static str)],
 }
 
-const FORMAT: Step = Step { name: "fmt", cargo: &["fmt", "--all", "--check"] };
-const TIDY: Step = Step { name: "tidy", cargo: &[] };
-const CLIPPY: Step = Step {
-    name: "clippy",
-    cargo: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
-};
-const NEXTEST: Step =
-    Step { name: "tests", cargo: &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"] };
+/// A step without variables.
+const fn step(name: &'static str, cargo: &'static [&'static str]) -> Step {
+    Step { name, cargo, environment: &[] }
+}
+
+const FORMAT: Step = step("fmt", &["fmt", "--all", "--check"]);
+const TIDY: Step = step("tidy", &[]);
+const CLIPPY: Step =
+    step("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]);
+const NEXTEST: Step = step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
 const CARGO_TEST: Step =
-    Step { name: "tests", cargo: &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"] };
-const DOC_TESTS: Step = Step { name: "doc tests", cargo: &["test", "--workspace", "--doc", "--locked"] };
+    step("tests", &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]);
+const DOC_TESTS: Step = step("doc tests", &["test", "--workspace", "--doc", "--locked"]);
 /// Each checks its own results and fails when they are wrong.
 const EXAMPLES: [Step; 3] = [
-    Step { name: "pipeline", cargo: &["run", "--locked", "-p", "anymetal", "--example", "pipeline"] },
-    Step { name: "graph_replay", cargo: &["run", "--locked", "-p", "anymetal", "--example", "graph_replay"] },
-    Step {
-        name: "async_service",
-        cargo: &["run", "--locked", "-p", "anymetal", "--example", "async_service"],
-    },
+    step("pipeline", &["run", "--locked", "-p", "anymetal", "--example", "pipeline"]),
+    step("graph_replay", &["run", "--locked", "-p", "anymetal", "--example", "graph_replay"]),
+    step("async_service", &["run", "--locked", "-p", "anymetal", "--example", "async_service"]),
 ];
+/// Every interleaving of the hand-made concurrent structures, up to that many preemptions; in a folder of its own,
+/// so that the flag does not have everything else built again.
+const MODELS: Step = Step {
+    name: "models",
+    cargo: &["test", "--locked", "-p", "anymetal-hal", "-p", "anymetal-runtime", "--lib", "models"],
+    environment: &[
+        ("RUSTFLAGS", "--cfg loom"),
+        ("CARGO_TARGET_DIR", "target/loom"),
+        ("LOOM_MAX_PREEMPTIONS", "2"),
+    ],
+};
 
 /// Runs the steps in `root` and prints how long each took.
 pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
-    for step in [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter().chain(EXAMPLES) {
+    for step in [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter().chain(EXAMPLES).chain([MODELS]) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);
@@ -60,7 +72,8 @@ fn run_step(root: &Path, step: &Step) -> bool {
     if step.cargo.is_empty() {
         return report(&tidy::check(root)) == ExitCode::SUCCESS;
     }
-    match Command::new(cargo()).args(step.cargo).current_dir(root).status() {
+    let variables = step.environment.iter().copied();
+    match Command::new(cargo()).args(step.cargo).envs(variables).current_dir(root).status() {
         Ok(status) => status.success(),
         Err(error) => {
             eprintln!("cargo cannot be run: {error}");
@@ -73,7 +86,8 @@ fn shown(step: &Step) -> String {
     if step.cargo.is_empty() {
         "cargo xtask tidy".to_owned()
     } else {
-        format!("cargo {}", step.cargo.join(" "))
+        let variables = step.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
+        format!("{}cargo {}", variables.collect::<String>(), step.cargo.join(" "))
     }
 }
 

@@ -6,6 +6,7 @@
 //! [`against`].
 
 mod against;
+mod exec;
 mod host_memory;
 mod processor_time;
 
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 /// Options of `anymetal bench`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// What to measure: `kernels`, `dispatch`, or the name of one workload
+    /// What to measure: `kernels`, `dispatch`, `exec` (the execution layer), or the name of one workload
     #[arg(long, default_value = "all")]
     suite: String,
     /// The device to use (see `anymetal devices`)
@@ -90,6 +91,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
     if let Some(against::Peers::Opencl) = args.against {
         return against::run(&args.suite, &device, args.rounds, args.json);
     }
+    if args.suite == "exec" {
+        return exec::run(&device, args.rounds, args.json);
+    }
     let queue = device.queue()?;
     let limits = limits::measure();
     let mut workloads = Vec::new();
@@ -128,7 +132,7 @@ fn chosen(suite: &str, name: &str) -> bool {
 fn unknown_suite(suite: &str) {
     let names: Vec<_> = workload::all().iter().map(|workload| workload.name).collect();
     let names = names.join(", ");
-    eprintln!("no suite or workload is called `{suite}`; there are: all, kernels, dispatch, {names}");
+    eprintln!("no suite or workload is called `{suite}`; there are: all, kernels, dispatch, exec, {names}");
 }
 
 fn options(workload: &Workload, check_mode: CheckMode) -> CompileOptions {

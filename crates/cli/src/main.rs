@@ -19,6 +19,7 @@ mod output;
 mod run;
 mod scalar;
 mod source_file;
+mod trace;
 mod workload;
 
 use std::process::ExitCode;
@@ -48,6 +49,8 @@ enum Command {
     Run(Box<run::RunArgs>),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
+    /// Run a described workload and write when what ran, for Perfetto
+    Trace(trace::TraceArgs),
     /// Measure against plain Rust, rayon and the machine's limits, all in one run
     Bench(bench::BenchArgs),
 }
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Devices(args) => devices::devices(&args),
         Command::Run(args) => run::run(&args),
         Command::Compile(args) => compile::compile(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),
         Command::Bench(args) => verified(bench::run(&args)),
     };

@@ -4,9 +4,9 @@
 //! fill buffers, launch, save and print. Everything that can be wrong with the input is found before the launch.
 
 mod arguments;
-mod contents;
+pub(crate) mod contents;
 mod results;
-mod spec;
+pub(crate) mod spec;
 mod timing;
 mod which;
 

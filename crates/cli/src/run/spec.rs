@@ -53,7 +53,8 @@ impl ArgumentSpec {
 }
 
 impl Spec {
-    fn parse(text: &str) -> Result<Spec, String> {
+    /// Parses what comes behind `I=`.
+    pub(crate) fn parse(text: &str) -> Result<Spec, String> {
         if text == "none" {
             return Ok(Spec::Unbound);
         }

@@ -7,3 +7,4 @@ mod hostile;
 mod peers;
 mod run;
 mod support;
+mod trace;

@@ -1,0 +1,175 @@
+//! `bench --suite exec`: what the execution layer costs and saves.
+//!
+//! Each figure stands beside its plain alternative, measured by turns in the same run, so that the ratio holds on
+//! a busy machine; and with large counts of everything whether memory stays flat. Nothing is reported that was
+//! not measured here, and wrong results fail the command.
+
+mod flatness;
+mod graph;
+mod pool;
+mod work;
+
+use anymetal::{Device, Error};
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
+
+use super::{load_average, print_json};
+use crate::failure::Failure;
+
+/// One figure with its plain alternative.
+#[derive(Debug, Serialize)]
+struct Figure {
+    name: &'static str,
+    unit: &'static str,
+    value: f64,
+    plain_name: &'static str,
+    plain_value: f64,
+    /// What the plain alternative takes, in times of ours.
+    plain_over_ours: f64,
+    goal: Goal,
+    met: bool,
+}
+
+/// What is asked of a figure.
+#[derive(Debug, Clone, Copy, Serialize)]
+enum Goal {
+    /// Nothing.
+    None,
+    /// At most that many times the plain alternative.
+    TimesPlain(f64),
+    /// At least that much faster than the plain alternative.
+    Faster(f64),
+    /// At most that much.
+    AtMost(f64),
+    /// At least that much.
+    AtLeast(f64),
+}
+
+impl Figure {
+    fn new(
+        name: &'static str,
+        unit: &'static str,
+        value: f64,
+        plain: (&'static str, f64),
+        goal: Goal,
+    ) -> Figure {
+        let (plain_name, plain_value) = plain;
+        let met = match goal {
+            Goal::None => true,
+            Goal::TimesPlain(times) => value <= plain_value * times,
+            Goal::Faster(times) => plain_value >= value * times,
+            Goal::AtMost(most) => value <= most,
+            Goal::AtLeast(least) => value >= least,
+        };
+        Figure { name, unit, value, plain_name, plain_value, plain_over_ours: plain_value / value, goal, met }
+    }
+}
+
+impl std::fmt::Display for Goal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Goal::None => Ok(()),
+            Goal::TimesPlain(times) => write!(formatter, "at most {times} of plain"),
+            Goal::Faster(times) => write!(formatter, "{times}× faster"),
+            Goal::AtMost(most) => write!(formatter, "at most {most}"),
+            Goal::AtLeast(least) => write!(formatter, "at least {least}"),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    device: String,
+    /// How many queues the device was measured to be worth.
+    default_queues: usize,
+    figures: Vec<Figure>,
+    memory: Vec<flatness::Flatness>,
+}
+
+/// Runs the suite. Goals that are missed are shown, not failed: they depend on the machine.
+pub(super) fn run(device: &Device, rounds: u32, json: bool) -> Result<bool, Failure> {
+    let tell = |what: &str| {
+        if !json {
+            eprintln!("{what} …");
+        }
+    };
+    let kernels = work::Kernels::new(device)?;
+    let mut figures = Vec::new();
+    tell("submissions");
+    figures.extend(work::figures(device, &kernels, rounds)?);
+    tell("pool");
+    figures.extend(pool::figures(device, rounds)?);
+    tell("graph");
+    figures.extend(graph::figures(device, &kernels, rounds)?);
+    tell("memory");
+    let report = Report {
+        device: device.capabilities().hardware_name.clone(),
+        default_queues: device.queues(None)?.len(),
+        figures,
+        memory: flatness::measure(device, &kernels)?,
+    };
+    let flat = report.memory.iter().all(|memory| memory.flat);
+    print(&report, json);
+    Ok(flat)
+}
+
+fn print(report: &Report, json: bool) {
+    if json {
+        print_json(report);
+        return;
+    }
+    println!("{}; {}; {} queues are worth it", report.device, load_average(), report.default_queues);
+    let mut table = Table::new();
+    let header = ["figure", "", "plain alternative", "", "plain / ours", "goal", "met"];
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_header(header);
+    for figure in &report.figures {
+        let value =
+            |value: f64| if value.is_nan() { String::new() } else { format!("{value:.3} {}", figure.unit) };
+        let ratio = figure.plain_over_ours;
+        table.add_row([
+            figure.name.to_owned(),
+            value(figure.value),
+            figure.plain_name.to_owned(),
+            value(figure.plain_value),
+            if ratio.is_nan() { String::new() } else { format!("{ratio:.2}") },
+            figure.goal.to_string(),
+            match figure.goal {
+                Goal::None => "",
+                _ if figure.met => "yes",
+                _ => "NO",
+            }
+            .to_owned(),
+        ]);
+    }
+    for column in [1, 3, 4] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    println!("{table}");
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_header(["memory", "time", "resident before", "after", "flat"]);
+    for memory in &report.memory {
+        table.add_row([
+            memory.name.to_owned(),
+            format!("{:.2} s", memory.seconds),
+            format!("{} KiB", memory.before_kib),
+            format!("{} KiB", memory.after_kib),
+            if memory.flat { "yes" } else { "NO" }.to_owned(),
+        ]);
+    }
+    println!("{table}");
+}
+
+/// Microseconds that the work took.
+fn microseconds(work: impl FnOnce() -> Result<(), Error>) -> Result<f64, Error> {
+    let start = std::time::Instant::now();
+    work()?;
+    Ok(start.elapsed().as_nanos() as f64 / 1e3)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

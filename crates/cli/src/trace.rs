@@ -1,0 +1,86 @@
+//! `anymetal trace`: runs a described workload and writes a timeline.
+//!
+//! [`description`] is the file's form, [`program`] turns it into queues, buffers, launches and graphs. Everything
+//! that can be wrong with the description is found before anything runs.
+
+mod description;
+mod program;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::device_choice;
+use crate::failure::Failure;
+use crate::output;
+use description::Description;
+use program::Program;
+
+const FORMAT: &str = r#"The file, in TOML:
+  source = "kernels.metal"          # relative to the file
+  repeat = 3                        # rounds; each begins when the one before has ended
+
+  [buffers]                         # SPEC as for `anymetal run --arg`
+  image = "rand:u8:65536:7"
+  blurred = "zeros:u8:65536"
+
+  [[queue]]
+  name = "compute"
+  priority = "high"                 # low, normal or high; normal if missing
+
+  [[step]]                          # a submission; steps of one queue run in order
+  name = "blur"
+  queue = "compute"
+  kernel = "blur"
+  args = ["image", "blurred", "u32:256"]   # buffers, scalars, hex:, none; in the order of their indices
+  threads = [256, 256]              # or groups = [...]
+  group = [32, 8]                   # optional with threads
+  after = ["upload"]                # earlier steps of other queues
+
+  [[step]]                          # instead of a kernel: copy = ["from", "to"], or fill = "buffer" with value = 0,
+  name = "all"                      # or a graph, over several queues
+  graph = "branches"
+  queues = ["compute", "other"]
+
+  [[graph]]
+  name = "branches"
+  [[graph.node]]                    # as a step, without queue; nodes that touch the same buffers keep their order
+  name = "double"
+  kernel = "scale"
+  args = ["x", "y", "f32:2"]
+  threads = 1000"#;
+
+/// Run a described workload and write when what ran, for Perfetto.
+///
+/// The timeline has a track for each queue with its submissions and their commands, arrows for what waited for
+/// what, and counters. Open it at ui.perfetto.dev or chrome://tracing.
+#[derive(Args, Debug)]
+#[command(after_help = FORMAT)]
+pub(crate) struct TraceArgs {
+    /// The workload
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Where to write the timeline
+    #[arg(short, long, value_name = "OUT.json")]
+    out: PathBuf,
+    /// The device to use (see `anymetal devices`)
+    #[arg(long)]
+    device: Option<String>,
+}
+
+/// Runs the subcommand.
+pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
+    let description = Description::read(&args.file)?;
+    let device = device_choice::choose(args.device.as_deref())?.device;
+    let program = Program::new(&device, &description, &args.file)?;
+    let trace = device.start_trace();
+    let rounds = description.repeat.get();
+    for _ in 0..rounds {
+        program.run().map_err(Failure::Run)?;
+    }
+    let submissions = trace.submissions().len();
+    let path = args.out.display();
+    std::fs::write(&args.out, trace.to_chrome_json())
+        .map_err(|error| Failure::Input(format!("cannot write {path}: {error}")))?;
+    output::line(&format!("{rounds} rounds, {submissions} submissions; timeline in {path}"))
+}
