@@ -1,18 +1,24 @@
-//! Removes what has no effect: unused results, stores to locals that nothing reads, constructs
-//! with nothing in them.
+//! Removes what has no effect: unused results, stores to locals that nothing reads or that the next
+//! store overwrites, constructs with nothing in them.
 //!
 //! An unused load goes too, and with it the report of a fault that it might have caused. Loops
 //! stay: whether one ends is not known.
 
+use rustc_hash::FxHashSet;
+
+use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, local_uses, use_counts};
 use crate::{Block, Function, Inst, Local, MatrixOp, Op, Value};
 
 /// Cleans one function; returns whether anything went.
 pub fn dead(function: &mut Function) -> bool {
     let unread: Vec<bool> = local_uses(function).iter().map(|local| !local.read && !local.escapes).collect();
+    let pointers = local_pointers(function);
     let mut cleaner = Cleaner {
+        variables: variables(function, &pointers),
         counts: use_counts(function),
-        roots: local_roots(function),
+        roots: local_roots(function, &pointers),
+        overwritten: FxHashSet::default(),
         unread,
         function,
         changed: false,
@@ -23,8 +29,7 @@ pub fn dead(function: &mut Function) -> bool {
 }
 
 /// For each value: the local it points into, at any offset.
-fn local_roots(function: &Function) -> Vec<Option<Local>> {
-    let constant: LocalPointers = local_pointers(function);
+fn local_roots(function: &Function, constant: &LocalPointers) -> Vec<Option<Local>> {
     let mut roots: Vec<Option<Local>> = constant.iter().map(|place| place.map(|(local, _)| local)).collect();
     crate::analysis::walk_insts(function, function.body, &mut |inst| {
         let data = function.inst(inst);
@@ -42,6 +47,10 @@ struct Cleaner<'a> {
     roots: Vec<Option<Local>>,
     /// Locals that nothing reads.
     unread: Vec<bool>,
+    /// Locals that are stored and loaded as a whole.
+    variables: Vec<bool>,
+    /// Of these, the ones that a store behind the position overwrites before anything reads them.
+    overwritten: FxHashSet<Local>,
     changed: bool,
 }
 
@@ -51,7 +60,9 @@ impl Cleaner<'_> {
         let mut insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let before = insts.len();
         insts.reverse();
+        self.overwritten.clear();
         insts.retain(|&inst| self.stays(inst));
+        self.overwritten.clear();
         insts.reverse();
         self.changed |= insts.len() != before;
         self.function.blocks[block.index()].insts = insts;
@@ -61,6 +72,10 @@ impl Cleaner<'_> {
         let blocks = self.function.inst(inst).op.blocks();
         for &nested in blocks.iter().rev() {
             self.block(nested);
+        }
+        if self.is_overwritten(inst) {
+            self.function.inst(inst).op.clone().for_each_operand(|value| self.counts[value.index()] -= 1);
+            return false;
         }
         let data = self.function.inst(inst);
         let unused = data.result.is_none_or(|value| self.counts[value.index()] == 0);
@@ -74,6 +89,32 @@ impl Cleaner<'_> {
             data.op.clone().for_each_operand(|value| self.counts[value.index()] -= 1);
         }
         needed
+    }
+
+    /// Whether it is a store of a variable that another store in the same block overwrites, with nothing in
+    /// between that could read it. Notes what the instruction overwrites or reads.
+    fn is_overwritten(&mut self, inst: Inst) -> bool {
+        let variable =
+            |this: &Self, ptr: Value| this.roots[ptr.index()].filter(|local| this.variables[local.index()]);
+        match &self.function.inst(inst).op {
+            Op::Store { ptr, volatile: false, .. } => {
+                let Some(local) = variable(self, *ptr) else { return false };
+                if self.overwritten.contains(&local) {
+                    return true;
+                }
+                self.overwritten.insert(local);
+            }
+            // An unused load is about to go.
+            Op::Load { ptr, .. } => {
+                let used = self.function.inst(inst).result.is_none_or(|value| self.counts[value.index()] > 0);
+                if let Some(local) = variable(self, *ptr).filter(|_| used) {
+                    self.overwritten.remove(&local);
+                }
+            }
+            op if op.is_terminator() || !op.blocks().is_empty() => self.overwritten.clear(),
+            _ => {}
+        }
+        false
     }
 
     /// Whether it only writes a local that nothing reads.

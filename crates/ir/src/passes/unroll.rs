@@ -1,17 +1,17 @@
 //! Unrolls short loops of a known number of iterations completely, where that makes indices into
-//! local arrays constant, or where the loop is tiny.
+//! local arrays constant, where it brings matrix products together, or where the loop is tiny.
 //!
 //! The loop must count with one variable (as [`super::forward`] knows them): a constant stored
 //! before it, one store directly in its continuing block, and one test, either first in the body
 //! or in the continuing block, that leaves it. The number of iterations is found by trying. A loop
-//! with a barrier stays as it is.
+//! with a barrier of the threadgroup stays as it is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
-use crate::{Block, Function, Inst, Label, Local, Op, Type, Value, ValueDef};
+use crate::{BarrierScope, Block, Function, Inst, Label, Local, MatrixOp, Op, Type, Value, ValueDef};
 
 /// Longer loops stay loops.
 const MAX_TRIPS: usize = 32;
@@ -21,6 +21,10 @@ const MAX_SIZE: usize = 2048;
 
 /// A loop that stays below this is unrolled even if no array gains from it.
 const TINY: usize = 48;
+
+/// A loop around matrix products is unrolled below this: code generators work on the products of one
+/// block together, and the next iteration continues their sums.
+const MAX_PRODUCTS: usize = 768;
 
 /// Instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
@@ -124,7 +128,9 @@ impl Unroller<'_> {
         }
         let facts = self.facts(label, body, continuing)?;
         let size = facts.size * trips;
-        let worthwhile = size <= MAX_SIZE && facts.indexes_array || size <= TINY;
+        let worthwhile = size <= MAX_SIZE && facts.indexes_array
+            || size <= MAX_PRODUCTS && facts.multiplies
+            || size <= TINY;
         (worthwhile && self.added + size <= MAX_GROWTH).then_some(Plan {
             label,
             body,
@@ -252,7 +258,7 @@ impl Unroller<'_> {
         None
     }
 
-    /// `None` if the loop holds a barrier.
+    /// `None` if the loop holds a barrier of the threadgroup.
     fn facts(&self, label: Label, body: Block, continuing: Block) -> Option<Facts> {
         let mut facts = Facts::default();
         let mut barrier = false;
@@ -262,7 +268,8 @@ impl Unroller<'_> {
                 match self.function.inst(inst).op {
                     Op::Break(l) if l == label => facts.breaks += 1,
                     Op::Continue(l) if l == label => facts.continues += 1,
-                    Op::Barrier(_) => barrier = true,
+                    Op::Barrier(BarrierScope::Threadgroup) => barrier = true,
+                    Op::Matrix(MatrixOp::MultiplyAccumulate, _) => facts.multiplies = true,
                     Op::PtrAdd { base, index: Some(_), .. } => {
                         facts.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
                     }
@@ -361,6 +368,7 @@ struct Facts {
     breaks: usize,
     continues: usize,
     indexes_array: bool,
+    multiplies: bool,
 }
 
 /// Copies one iteration.

@@ -340,6 +340,9 @@ fn merge(cells: &mut Vec<Cell>) {
                 // Values of `bool` and pointers cannot be reinterpreted.
                 if !interchangeable(last.ty, cell.ty) {
                     merged.push(cell);
+                } else if cell.ty.lanes() > last.ty.lanes() {
+                    // A vector can be accessed in part, an integer that clears it cannot.
+                    last.ty = cell.ty;
                 }
             }
             Some(last) if cell.start < last.end() => match joined(*last, cell) {
