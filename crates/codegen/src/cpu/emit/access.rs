@@ -64,7 +64,8 @@ pub(super) fn plan(shape: &Lanes, size: i64, count: i64) -> Plan {
     Plan::Gather
 }
 
-fn runs(shape: &Lanes, pieces: usize, access: i64) -> Option<Vec<Run>> {
+/// The access as so many runs of equally many lanes.
+pub(super) fn runs(shape: &Lanes, pieces: usize, access: i64) -> Option<Vec<Run>> {
     let lanes = LANES / pieces;
     let mut runs = Vec::with_capacity(pieces);
     for piece in 0..pieces {

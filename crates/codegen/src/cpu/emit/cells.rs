@@ -39,6 +39,9 @@ impl Emitter<'_, '_> {
 
     /// The cell's contents.
     pub(super) fn load_cell(&mut self, cell: usize) -> Lane {
+        if let Some(lane) = self.load_home_cell(cell) {
+            return lane;
+        }
         let element = self.element_of(self.facts.storage.cells[cell].ty);
         let slots = self.cell_slots(cell);
         match self.flow.cells[cell].clone() {
@@ -53,6 +56,9 @@ impl Emitter<'_, '_> {
 
     /// Replaces the cell's contents, all lanes, with a component of the cell's shape.
     pub(super) fn set_cell(&mut self, cell: usize, lane: &Lane) {
+        if self.set_home_cell(cell, lane) {
+            return;
+        }
         let element = self.element_of(self.facts.storage.cells[cell].ty);
         let slots = self.cell_slots(cell);
         match lane {

@@ -59,6 +59,7 @@ impl Emitter<'_, '_> {
                 self.leave_if_none();
             }
         }
+        self.settle_all_matrices();
     }
 
     /// After lanes left at the top of a region: a copy of the rest for the case that none did.
@@ -99,6 +100,9 @@ impl Emitter<'_, '_> {
         let is_store = matches!(op, Op::Store { .. });
         if has_effects(op) && !is_store {
             self.bail = None;
+        }
+        if op.is_terminator() || !op.blocks().is_empty() {
+            self.settle_all_matrices();
         }
         match op {
             Op::If { cond, then, otherwise } => self.if_else(inst, *cond, *then, *otherwise),

@@ -2,16 +2,25 @@
 
 use anymetal_ir::{Inst, Scalar, Space, Value};
 
-use super::Emitter;
+use super::access::runs;
 use super::lane::Lane;
-use super::memory::Item;
-use crate::cpu::llvm_text::Opd;
+use super::memory::{Address, Item};
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, Opd};
+use crate::cpu::options::AccessKind;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::shape::{Lanes, Shape};
 use crate::cpu::storage::{CellType, Root};
 
 /// Copies larger than this many pieces are loops.
 const MAX_PIECES: i64 = 64;
+
+/// One end of a copy between memories that lanes share.
+struct End {
+    address: Address,
+    /// All lanes' offsets, where they do not follow from few bases.
+    offsets: Option<Opd>,
+}
 
 impl Emitter<'_, '_> {
     pub(super) fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64, align: u32) {
@@ -117,6 +126,89 @@ impl Emitter<'_, '_> {
     }
 
     fn copy_memory(&mut self, inst: Inst, dst: Value, src: Value, size: i64, align: u32) {
+        if !self.may_copy_whole(dst, size) || !self.may_copy_whole(src, size) {
+            return self.copy_pieces(inst, dst, src, size, align);
+        }
+        let bytes = self.piece(size, align, &[dst, src]).size();
+        let mut ends = [(src, AccessKind::Load), (dst, AccessKind::Store)].map(|(pointer, kind)| {
+            let site = self.site(inst, pointer, kind, bytes);
+            let address = self.address(pointer, site);
+            End { address, offsets: None }
+        });
+        let ok = ends.each_mut().map(|end| self.end_in_bounds(end, size));
+        let ok = self.t.and(&ok[0], &ok[1]);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        self.copy_whole(&ends, size);
+        self.t.branch(join);
+        if !ok.is_text("true") {
+            self.t.label(slow);
+            self.copy_pieces(inst, dst, src, size, align);
+        }
+        self.t.label(join);
+    }
+
+    /// Whether each lane's bytes can be moved by one vector access.
+    fn may_copy_whole(&self, pointer: Value, size: i64) -> bool {
+        self.mask == Mask::All
+            && matches!(size, 8 | 16 | 32 | 64)
+            && ptr_space(self.facts.function, pointer) != Space::Thread
+            && self.facts.storage.pointer(pointer).root != Root::Many
+            && !self.shape(pointer, 0).is_uniform()
+    }
+
+    fn end_in_bounds(&mut self, end: &mut End, size: i64) -> Opd {
+        match end.address.offset.clone() {
+            Lane::Laned { bases, shape, .. } if !shape.conditional => {
+                self.all_in_bounds(&end.address, &shape, &bases, size)
+            }
+            _ => {
+                let offsets = self.offsets_with_extra(&end.address);
+                let (ok, _) = self.lanes_in_bounds(&end.address, &offsets, size);
+                end.offsets = Some(offsets);
+                ok
+            }
+        }
+    }
+
+    /// Moves neighbouring lanes' bytes together where they lie together at both ends.
+    fn copy_whole(&mut self, ends: &[End; 2], size: i64) {
+        let together = |end: &End, pieces: usize| match (&end.address.offset, &end.offsets) {
+            (Lane::Laned { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
+                .is_some_and(|runs| runs.iter().all(|run| !run.same || pieces == LANES)),
+            _ => pieces == LANES,
+        };
+        let counts = [1, 2, 4, 8, 16, LANES];
+        let pieces = counts.into_iter().find(|&pieces| ends.iter().all(|end| together(end, pieces)));
+        let lanes = LANES / pieces.unwrap_or(LANES);
+        let ty = format!("<{} x i8>", size * lanes as i64);
+        let mut pieces = Vec::new();
+        for first in (0..LANES).step_by(lanes) {
+            let [from, to] = [&ends[0], &ends[1]].map(|end| {
+                let offset = match &end.offsets {
+                    Some(offsets) => {
+                        self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {first}"))
+                    }
+                    None => end.address.offset.at(&mut self.t, "i64", first),
+                };
+                let at = self.t.offset(&end.address.place.base, &offset);
+                (offset, at)
+            });
+            let ((offset, from), (_, to)) = (from, to);
+            // Neighbours usually share a line.
+            if first as i64 * size % 64 == 0 {
+                pieces.push((offset, size * lanes as i64));
+            }
+            let (load, store) =
+                (self.metadata(&ends[0].address.place), self.store_metadata(&ends[1].address.place));
+            let bytes = self.t.value(format_args!("load {ty}, ptr {from}, align 1{load}"));
+            self.t.line(format_args!("store {ty} {bytes}, ptr {to}, align 1{store}"));
+        }
+        self.prefetch_next(&ends[0].address, &pieces);
+    }
+
+    fn copy_pieces(&mut self, inst: Inst, dst: Value, src: Value, size: i64, align: u32) {
         let scalar = self.piece(size, align, &[dst, src]);
         let step = i64::from(scalar.size());
         if size / step <= MAX_PIECES {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use anymetal_ir::{Kernel, Module, Op, Query};
 
 use super::group::Plan;
+use super::matrix::{Matrices, Uses};
 use super::out_of_line::{DECLARATIONS, Helper};
 use super::{Emitter, GroupValues, Mask, Shared};
 use crate::cpu::launch_abi::{
@@ -33,6 +34,8 @@ const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
 !8 = distinct !{!8, !2, !\"device\"}
 !9 = distinct !{!9, !2, !\"threadgroup\"}
 !10 = distinct !{!10, !2, !\"frame\"}
+!12 = distinct !{!12, !13}
+!13 = !{!\"llvm.loop.unroll.disable\"}
 ";
 
 /// Writes the module. `facts` gives those for a geometry, and the number of the function they are of.
@@ -114,6 +117,7 @@ impl<'a> Shared<'a> {
             site_numbers: BTreeMap::new(),
             function_number: 0,
             helpers: BTreeSet::new(),
+            products: BTreeMap::new(),
             declares: BTreeSet::new(),
             threadgroup_offsets: offsets,
             threadgroup_bytes: end,
@@ -142,6 +146,9 @@ impl<'a> Shared<'a> {
         text.push_str(functions);
         for helper in &self.helpers {
             text.push_str(&helper.text());
+        }
+        for product in self.products.values() {
+            text.push_str(product);
         }
         text.push_str(&self.library.definitions());
         let mut declares = std::mem::take(&mut self.declares);
@@ -193,6 +200,7 @@ i32 {}, i32 {}, i32 {}) #0",
     };
     let (exit, first) = (t.block(), t.block());
     let plan = Plan::new(facts, flow);
+    let matrices = Matrices::new(Uses::new(facts, flow, &plan));
     let function = facts.function;
     let mut emitter = Emitter {
         facts,
@@ -230,6 +238,9 @@ i32 {}, i32 {}, i32 {}) #0",
         group_labels: Vec::new(),
         mask_tests: BTreeMap::new(),
         slow: None,
+        matrices,
+        together: BTreeMap::new(),
+        tile_loops: Vec::new(),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
     emitter.t.label(first);

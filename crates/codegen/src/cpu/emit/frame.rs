@@ -40,6 +40,11 @@ fn component_bytes(shape: &Shape, scalar: Scalar) -> i64 {
 }
 
 impl Layout {
+    /// Whether the value has a place, because another region takes it.
+    pub(super) fn keeps(&self, value: Value) -> bool {
+        self.values.contains_key(&value)
+    }
+
     fn take(&mut self, bytes: i64) -> i64 {
         // The smallest vector, of bytes, takes 32; vectors are accessed as aligned to 64.
         let align = if bytes >= 32 { 64 } else { 8 };
@@ -72,6 +77,13 @@ impl Emitter<'_, '_> {
         for variable in crossing {
             if variable < cells {
                 if self.plan.group_cells[variable] {
+                    continue;
+                }
+                if self.is_in_home(variable) {
+                    if let Some((slot, bytes)) = self.slot_to_place(variable) {
+                        let offset = layout.take(bytes);
+                        self.place_slot(slot, offset);
+                    }
                     continue;
                 }
                 let scalar = self.cell_scalar(variable);
@@ -161,10 +173,13 @@ impl Emitter<'_, '_> {
             Op::Loop { label, body, continuing } => {
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
+                let tile_loop = self.tile_loop([*body, *continuing]);
+                self.tile_loops.push(tile_loop);
                 self.t.label(head);
                 self.group_block(*body);
                 self.t.label(next);
                 self.group_block(*continuing);
+                self.tile_loops.pop();
                 self.poll();
                 self.t.branch(head);
                 self.group_labels.pop();
@@ -568,7 +583,7 @@ impl Emitter<'_, '_> {
         let region = self.plan.regions[number].clone();
         let Some(&first) = region.insts.first() else { return };
         for &cell in region.accesses.iter().filter(|&&variable| variable < cells) {
-            if self.plan.group_cells[cell] {
+            if self.plan.group_cells[cell] || self.is_in_home(cell) {
                 continue;
             }
             let scalar = self.cell_scalar(cell);

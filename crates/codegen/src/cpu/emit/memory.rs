@@ -108,7 +108,13 @@ impl Emitter<'_, '_> {
     pub(super) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
         let ty = self.facts.function.ty(result);
         let size = i64::from(ty.size());
+        if self.omit_load(result) {
+            return;
+        }
         if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
+            if self.load_home(&cells, result) {
+                return;
+            }
             let lanes = cells.enumerate().map(|(k, cell)| self.load_cell_as(cell, result, k)).collect();
             return self.define(result, lanes);
         }
@@ -129,6 +135,9 @@ impl Emitter<'_, '_> {
         let ty = self.facts.function.ty(value);
         let size = i64::from(ty.size());
         if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
+            if self.store_home(inst, &cells, value) {
+                return;
+            }
             for (k, cell) in cells.enumerate() {
                 let lane = self.lane_for_cell(value, k, cell);
                 self.store_cell(inst, cell, &lane);
@@ -283,7 +292,13 @@ impl Emitter<'_, '_> {
     }
 
     /// The scalar condition under which all lanes may be accessed with plain vectors.
-    fn all_in_bounds(&mut self, address: &Address, shape: &Lanes, bases: &[Opd], access: i64) -> Opd {
+    pub(super) fn all_in_bounds(
+        &mut self,
+        address: &Address,
+        shape: &Lanes,
+        bases: &[Opd],
+        access: i64,
+    ) -> Opd {
         let mut ok = match &address.offset {
             Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
             _ => Opd::bool(true),
@@ -313,11 +328,16 @@ impl Emitter<'_, '_> {
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
+        let mut whole = Vec::new();
         let loaded = match plan {
             Plan::Span { low, picks, elements } => {
                 self.load_span(address, &bases[0], *low, picks, *elements, item)
             }
-            Plan::Runs(runs) => self.load_runs(address, &bases, &shape, runs, item),
+            Plan::Runs(runs) => {
+                let loaded = self.load_runs(address, &bases, &shape, runs, item, &mut whole);
+                self.keep_together(&loaded, item, &whole);
+                loaded
+            }
             _ => Vec::new(),
         };
         let from = self.t.current();
@@ -338,11 +358,22 @@ impl Emitter<'_, '_> {
             }
             _ => self.load_slowly(address, item),
         };
+        let whole_careful: Vec<Opd> = match plan {
+            Plan::Runs(runs) if !whole.is_empty() => {
+                runs.iter().map(|run| self.interleaved(item.memory_type(), &careful, run)).collect()
+            }
+            _ => Vec::new(),
+        };
         let slow_from = self.t.current();
         self.t.label(join);
         let ty = Width::All.ty(item.scalar);
-        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
-        loaded.iter().zip(&careful).map(merge).collect()
+        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
+        let merged: Vec<Opd> = loaded.iter().zip(&careful).map(merge).collect();
+        let ty = Width::Few(LANES * item.count / whole.len().max(1)).ty(item.scalar);
+        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
+        let whole: Vec<Opd> = whole.iter().zip(&whole_careful).map(merge).collect();
+        self.keep_together(&merged, item, &whole);
+        merged.into_iter().map(Lane::Varying).collect()
     }
 
     /// Plain runs under the mask, where only active lanes' places may be touched.
@@ -402,14 +433,19 @@ impl Emitter<'_, '_> {
         shape: &Lanes,
         runs: &[Run],
         item: Item,
+        whole: &mut Vec<Opd>,
     ) -> Vec<Opd> {
         let element = item.memory_type();
         let metadata = self.metadata(&address.place);
+        let is_kept = item.scalar != Scalar::Bool && item.count > 1 && runs.iter().all(|run| !run.same);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
+        let mut pieces = Vec::new();
         for run in runs {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);
+            let bytes = if run.same { item.bytes() } else { item.bytes() * run.lanes as i64 };
+            pieces.push((start, bytes));
             if run.same {
                 for (k, part) in parts.iter_mut().enumerate() {
                     let at = self.t.offset(&at, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
@@ -428,7 +464,11 @@ impl Emitter<'_, '_> {
                 let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
                 part.push(self.t.shuffle(element, total, &all, &Opd::text("poison"), &picks));
             }
+            if is_kept {
+                whole.push(all);
+            }
         }
+        self.prefetch_next(address, &pieces);
         let lanes = runs[0].lanes;
         parts
             .into_iter()
@@ -741,7 +781,10 @@ ptr {}, i32 {}, i32 {})",
             let offset = shape.at(run.lane).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);
-            let whole = self.interleaved(element, values, run);
+            let whole = match self.loaded_together(values, item, run) {
+                Some(whole) => whole,
+                None => self.interleaved(element, values, run),
+            };
             let total = run.lanes * item.count;
             let ty = format!("<{total} x {element}>");
             let Some(mask) = mask else {
@@ -762,28 +805,6 @@ ptr {}, i32 {}, i32 {})",
                 "call void @llvm.masked.store.{suffix}.p0({ty} {whole}, ptr {at}, i32 1, <{total} x i1> {mask}){metadata}"
             ));
         }
-    }
-
-    /// The run's lanes of all components, as they lie in memory.
-    fn interleaved(&mut self, element: &str, values: &[Opd], run: &Run) -> Opd {
-        let own: Vec<_> = (run.lane..run.lane + run.lanes).map(Some).collect();
-        let poison = Opd::text("poison");
-        let mut parts: Vec<Opd> = values
-            .iter()
-            .map(|value| match run.lanes {
-                LANES => value.clone(),
-                _ => self.t.shuffle(element, LANES, value, &poison, &own),
-            })
-            .collect();
-        let count = parts.len();
-        if count == 1 {
-            return parts.remove(0);
-        }
-        let n = run.lanes;
-        parts.resize(count.next_power_of_two(), poison.clone());
-        let whole = self.t.concat(element, n, parts);
-        let picks: Vec<_> = (0..n * count).map(|i| Some(i % count * n + i / count)).collect();
-        self.t.shuffle(element, n * count.next_power_of_two(), &whole, &poison, &picks)
     }
 
     pub(super) fn store_slowly(&mut self, address: &Address, item: Item, values: &[Opd]) {

@@ -2,7 +2,7 @@
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
 //! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `private`
-//! (loads and stores), `helpers` (functions written once per module), `control` (branches, loops and
+//! (loads and stores), `matrix` (8×8 matrices), `helpers` (functions written once per module), `control` (branches, loops and
 //! masks), `group` (regions between barriers), `entry`.
 //!
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
@@ -25,6 +25,7 @@ mod group_span;
 mod lane;
 mod matrix;
 mod memory;
+mod next_tile;
 mod out_of_line;
 mod place;
 mod prefetch;
@@ -34,6 +35,7 @@ mod query;
 mod scalar_tests;
 mod scattered;
 mod simd;
+mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,6 +64,8 @@ pub(super) struct Shared<'a> {
     /// Which function's version is written: those for any size share theirs.
     function_number: u32,
     helpers: BTreeSet<out_of_line::Helper>,
+    /// Functions that multiply matrices, by name.
+    products: BTreeMap<String, String>,
     declares: BTreeSet<String>,
     /// Offsets of the threadgroup variables, and the bytes of all.
     threadgroup_offsets: Vec<u64>,
@@ -143,6 +147,12 @@ pub(super) struct Emitter<'a, 'm> {
     slow: Option<memory::SlowBuffers>,
     /// Scalar tests of masks: whether any, and whether all lanes are on.
     mask_tests: BTreeMap<u32, (Opd, Opd)>,
+    /// Products of matrices that wait, and where fragments lie.
+    matrices: matrix::Matrices,
+    /// Loaded vectors, by the register of the first component.
+    together: BTreeMap<u32, together::Together>,
+    /// The loops around barriers that the position is in.
+    tile_loops: Vec<next_tile::TileLoop>,
 }
 
 impl Emitter<'_, '_> {
@@ -329,6 +339,7 @@ impl Emitter<'_, '_> {
             let result = data.result.map_or(String::new(), |value| format!(" {value}"));
             self.t.comment(format_args!("{inst}{result}"));
         }
+        self.settle_matrices(inst);
         match &data.op {
             Op::LocalStart(_) | Op::Barrier(_) => {}
             Op::Load { ptr, align, .. } => {
@@ -348,6 +359,7 @@ impl Emitter<'_, '_> {
                 self.simd(*op, args, result, data.fp);
             }
             Op::Matrix(op, args) => self.matrix(inst, *op, args, data.result),
+            Op::Compose(_) if data.result.is_some_and(|result| self.join_fragment(result)) => {}
             _ => {
                 if let Some(result) = data.result {
                     self.pure(inst, result);

@@ -24,13 +24,19 @@ pub(super) enum Helper {
     Check,
     /// Writes out offsets in equal steps.
     Places,
+    /// Loads a matrix element by element; the number is an element's bits.
+    LoadRows(u32),
+    /// Stores a matrix element by element.
+    StoreRows(u32),
 }
 
 impl Helper {
     /// What it calls.
     pub(super) fn needs(self) -> Option<Self> {
         match self {
-            Self::Load(_) | Self::Store(_) | Self::Check => Some(Self::Note),
+            Self::Load(_) | Self::Store(_) | Self::Check | Self::LoadRows(_) | Self::StoreRows(_) => {
+                Some(Self::Note)
+            }
             Self::Note | Self::Report | Self::Gather(_) | Self::Places => None,
         }
     }
@@ -55,6 +61,8 @@ impl Helper {
             Self::Check => lane_loop("am.check", ""),
             Self::Gather(bits) => gather(bits),
             Self::Places => PLACES.to_owned(),
+            Self::LoadRows(bits) => rows_loop(bits, true),
+            Self::StoreRows(bits) => rows_loop(bits, false),
         }
     }
 }
@@ -93,6 +101,87 @@ bad:
   br label %more
 more:
   br label %loop
+done:
+  ret void
+}}
+"
+    )
+}
+
+/// A loop over the 64 elements of a matrix in Metal's layout, first the lanes' first ones: `down` and
+/// `right` are the bytes from row to row and column to column, in memory and in the buffer. Elements of
+/// lanes that are off load as zeros.
+fn rows_loop(bits: u32, is_load: bool) -> String {
+    let (name, good, clear) = match is_load {
+        true => (
+            "load",
+            format!(
+                "  %value = load i{bits}, ptr %place, align 1\n  store i{bits} %value, ptr %item, align 1\n"
+            ),
+            format!("  store i{bits} 0, ptr %item, align 1\n"),
+        ),
+        false => (
+            "store",
+            format!(
+                "  %value = load i{bits}, ptr %item, align 1\n  store i{bits} %value, ptr %place, align 1\n"
+            ),
+            String::new(),
+        ),
+    };
+    let size = bits / 8;
+    format!(
+        "define internal void @am.rows.{name}.{bits}(ptr %buffer, i64 %own.down, i64 %own.right, ptr %base, \
+i64 %len, i64 %start, i64 %down, i64 %right, i32 %mask, ptr %record, i32 %site.0, i32 %site.1, i32 %first) #1 {{
+entry:
+  %fits = icmp uge i64 %len, {size}
+  %last = sub i64 %len, {size}
+  br label %loop
+loop:
+  %element = phi i32 [ 0, %entry ], [ %next, %more ]
+  %lane = and i32 %element, 31
+  %second = lshr i32 %element, 5
+  %row.high = lshr i32 %lane, 2
+  %row.4 = and i32 %row.high, 4
+  %row.low = lshr i32 %lane, 1
+  %row.3 = and i32 %row.low, 3
+  %row32 = or i32 %row.4, %row.3
+  %column.high = lshr i32 %lane, 1
+  %column.4 = and i32 %column.high, 4
+  %column.1 = and i32 %lane, 1
+  %column.2 = shl i32 %column.1, 1
+  %column.6 = or i32 %column.4, %column.2
+  %column32 = or i32 %column.6, %second
+  %row = zext i32 %row32 to i64
+  %column = zext i32 %column32 to i64
+  %own.y = mul i64 %row, %own.down
+  %own.x = mul i64 %column, %own.right
+  %own = add i64 %own.y, %own.x
+  %item = getelementptr i8, ptr %buffer, i64 %own
+{clear}  %bit = lshr i32 %mask, %lane
+  %bit.1 = and i32 %bit, 1
+  %on = icmp ne i32 %bit.1, 0
+  br i1 %on, label %check, label %more
+check:
+  %y = mul i64 %row, %down
+  %x = mul i64 %column, %right
+  %inside = add i64 %y, %x
+  %offset = add i64 %start, %inside
+  %below = icmp ule i64 %offset, %last
+  %ok = and i1 %fits, %below
+  br i1 %ok, label %good, label %bad
+good:
+  %place = getelementptr i8, ptr %base, i64 %offset
+{good}  br label %more
+bad:
+  %is.second = icmp ne i32 %second, 0
+  %site = select i1 %is.second, i32 %site.1, i32 %site.0
+  %thread = add i32 %first, %lane
+  call void @am.note(ptr %record, i32 %site, i64 %offset, i64 %len, i32 %thread)
+  br label %more
+more:
+  %next = add i32 %element, 1
+  %again = icmp ult i32 %next, 64
+  br i1 %again, label %loop, label %done
 done:
   ret void
 }}

@@ -9,7 +9,7 @@ use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
 
 /// Bytes of a cache line.
-const LINE: i64 = 64;
+pub(super) const LINE: i64 = 64;
 /// A stretch longer than this is not asked for.
 const MAX_STRETCH: i64 = 1024;
 
@@ -28,13 +28,20 @@ impl Emitter<'_, '_> {
         if bases.len() != 1 || !(bytes..=MAX_STRETCH).contains(&stretch) {
             return;
         }
-        self.t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
         let start = self.t.add("i64", &bases[0], &Opd::Int(low));
         let start = self.t.offset(&place.base, &start);
-        for line in (0..stretch).step_by(LINE as usize) {
-            let at = self.t.offset(&start, &Opd::Int(line));
+        self.ask_for(&start, stretch, write, 3);
+    }
+
+    /// Asks for the lines of so many bytes. `locality`: as LLVM's, 3 for the first level of caches.
+    pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, write: bool, locality: u32) {
+        self.t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+        for line in (0..bytes).step_by(LINE as usize) {
+            let at = self.t.offset(start, &Opd::Int(line));
             let write = i32::from(write);
-            self.t.line(format_args!("call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 3, i32 1)"));
+            self.t.line(format_args!(
+                "call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 {locality}, i32 1)"
+            ));
         }
     }
 }

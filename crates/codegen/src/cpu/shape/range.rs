@@ -75,11 +75,11 @@ fn query_bound(query: Query) -> u64 {
         | Query::ThreadIndexInThreadgroup
         | Query::ThreadsPerThreadgroup(_)
         | Query::DispatchThreadsPerThreadgroup(_)
-        | Query::SimdgroupIndexInThreadgroup
-        | Query::SimdgroupsPerThreadgroup
-        | Query::DispatchSimdgroupsPerThreadgroup
         | Query::QuadgroupIndexInThreadgroup
         | Query::QuadgroupsPerThreadgroup => MAX_INDEX,
+        Query::SimdgroupIndexInThreadgroup
+        | Query::SimdgroupsPerThreadgroup
+        | Query::DispatchSimdgroupsPerThreadgroup => MAX_INDEX / 32,
         Query::ThreadPositionInGrid(_) => MAX_GRID,
         Query::ThreadgroupPositionInGrid(_) | Query::ThreadsPerGrid(_) | Query::ThreadgroupsPerGrid(_) => {
             u64::from(u32::MAX)

@@ -1,0 +1,211 @@
+//! Factors of products that are read where they lie.
+//!
+//! Loading a matrix into lanes, only to bring it back into rows, would cost more than multiplying. So the
+//! load is put off: only the bounds are checked where the program loads, and the rows are read when the
+//! products are written. Before memory changes, whatever is still to be read becomes lanes.
+
+use anymetal_ir::{Inst, Op, Scalar, Value};
+
+use super::uses::{Joined, same_fragment};
+use super::{Rows, SIDE};
+use crate::cpu::emit::Emitter;
+use crate::cpu::emit::arith::to_f32;
+use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::memory::Address;
+use crate::cpu::llvm_text::{Opd, scalar_type};
+use crate::cpu::options::AccessKind;
+
+/// A fragment in memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Factor {
+    pub(super) rows: Rows,
+    pub(super) scalar: Scalar,
+    /// Rows in memory are columns.
+    pub(super) transpose: bool,
+}
+
+/// A factor as the multiplying function takes it: rows of `float`s.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Prepared {
+    pub(super) rows: Rows,
+    /// Rows in memory are columns.
+    pub(super) transpose: bool,
+}
+
+impl Emitter<'_, '_> {
+    /// Puts off a scalar load that is part of a fragment; `false` if it must be done.
+    pub(in crate::cpu::emit) fn omit_load(&mut self, result: Value) -> bool {
+        let omit = self.gathers_products() && self.matrices.uses.parts.contains(&result);
+        if omit {
+            self.matrices.omitted.insert(result);
+        } else {
+            self.matrices.omitted.remove(&result);
+        }
+        omit
+    }
+
+    /// Makes a fragment of loads that were put off; `false` if the value is none.
+    pub(in crate::cpu::emit) fn join_fragment(&mut self, result: Value) -> bool {
+        let Some(&(joined, uses)) = self.matrices.uses.joined.get(&result) else { return false };
+        let function = self.facts.function;
+        let is_omitted = |&load: &Inst| {
+            function.inst(load).result.is_some_and(|value| self.matrices.omitted.contains(&value))
+        };
+        if !joined.loads.iter().all(is_omitted) {
+            return false;
+        }
+        let factor = self.factor_of_loads(&joined, self.scalar(result));
+        self.matrices.factors.insert(result, (factor, uses));
+        true
+    }
+
+    fn factor_of_loads(&mut self, joined: &Joined, scalar: Scalar) -> Factor {
+        let function = self.facts.function;
+        let size = scalar.size();
+        let sites = joined.loads.map(|load| match function.inst(load).op {
+            Op::Load { ptr, .. } => self.site(load, ptr, AccessKind::Load, size),
+            _ => 0,
+        });
+        let root = self.facts.storage.pointer(joined.pointer).root;
+        let place = self.place(root);
+        let offset = self.lane(joined.pointer, 0);
+        let start = offset.at(&mut self.t, "i64", 0);
+        let address = Address { place, offset, value: None, extra: 0, site: sites[0] };
+        self.factor_at(&address, &start, sites, (Opd::Int(joined.step), scalar, joined.transpose))
+    }
+
+    /// The fragment at `start` in the allocation. Out of bounds it is put together elsewhere, element by
+    /// element. `step`: bytes from row to row.
+    pub(super) fn factor_at(
+        &mut self,
+        address: &Address,
+        start: &Opd,
+        sites: [u32; 2],
+        (step, scalar, transpose): (Opd, Scalar, bool),
+    ) -> Factor {
+        let size = i64::from(scalar.size());
+        let inside = self.t.offset(&address.place.base, start);
+        let ok = self.rows_in_bounds(address, start, &step, size);
+        if ok.is_text("true") {
+            return Factor { rows: Rows { start: inside, step }, scalar, transpose };
+        }
+        let from = self.t.current();
+        let (slow, join) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, join, slow);
+        self.t.label(slow);
+        let buffer = self.load_rows_slowly(address, start, sites, (&step, scalar, transpose), transpose);
+        let slow_from = self.t.current();
+        self.t.label(join);
+        let own = Opd::Int(size * SIDE as i64);
+        let start = self.t.phi("ptr", &[(&inside, from), (&buffer, slow_from)]);
+        let step = if step == own { step } else { self.t.phi("i64", &[(&step, from), (&own, slow_from)]) };
+        Factor { rows: Rows { start, step }, scalar, transpose }
+    }
+
+    /// The lanes of a factor.
+    pub(super) fn lanes_of_factor(&mut self, value: Value, factor: &Factor) -> Vec<Lane> {
+        let element = scalar_type(self.scalar(value));
+        let dense = self.load_dense(element, &factor.rows);
+        let lanes = self.fragment(element, &dense, factor.transpose);
+        Self::varying(lanes)
+    }
+
+    /// What tells two factors apart.
+    pub(super) fn factor_key(&self, value: Value) -> [Value; 2] {
+        same_fragment(self.facts.function, value)
+    }
+
+    /// Rows of `float`s, from wherever the fragment is.
+    pub(super) fn float_rows(&mut self, value: Value) -> Vec<Opd> {
+        let scalar = self.scalar(value);
+        let element = scalar_type(scalar);
+        let rows = match self.matrices.factors.get(&value).cloned() {
+            Some((Factor { rows, transpose: false, .. }, _)) => self.load_rows(element, &rows),
+            Some((Factor { rows, .. }, _)) => {
+                let dense = self.load_dense(element, &rows);
+                let picks: Vec<_> = (0..SIDE * SIDE).map(|n| Some(n % SIDE * SIDE + n / SIDE)).collect();
+                let dense = self.t.shuffle(element, SIDE * SIDE, &dense, &Opd::text("poison"), &picks);
+                (0..SIDE).map(|row| self.row_of(element, &dense, row)).collect()
+            }
+            None => {
+                let dense = self.dense(value, false);
+                (0..SIDE).map(|row| self.row_of(element, &dense, row)).collect()
+            }
+        };
+        rows.iter().map(|row| to_f32(&mut self.t, Width::Few(SIDE), scalar, row)).collect()
+    }
+
+    fn float_factor(&self, value: Value) -> Option<&Factor> {
+        let (factor, _) = self.matrices.factors.get(&value)?;
+        (factor.scalar == Scalar::F32).then_some(factor)
+    }
+
+    /// A factor on the left, of which single elements are read.
+    pub(super) fn prepare_left(&mut self, value: Value) -> Prepared {
+        if let Some(factor) = self.float_factor(value) {
+            return Prepared { rows: factor.rows.clone(), transpose: factor.transpose };
+        }
+        self.prepare_copy(value)
+    }
+
+    /// A factor on the right, of which rows are read.
+    pub(super) fn prepare_right(&mut self, value: Value) -> Prepared {
+        match self.float_factor(value) {
+            Some(factor) if !factor.transpose => Prepared { rows: factor.rows.clone(), transpose: false },
+            _ => self.prepare_copy(value),
+        }
+    }
+
+    pub(super) fn prepare_copy(&mut self, value: Value) -> Prepared {
+        let values = self.float_rows(value);
+        let rows = Rows { start: self.scratch(), step: Opd::Int(4 * SIDE as i64) };
+        self.store_rows("float", &values, &rows);
+        Prepared { rows, transpose: false }
+    }
+
+    /// Two factors side by side: where they lie, if they do so in memory, or a copy.
+    pub(super) fn prepare_pair(&mut self, [left, right]: [Value; 2]) -> Rows {
+        let in_place = [left, right].map(|value| self.float_factor(value).filter(|f| !f.transpose).cloned());
+        let [Some(a), Some(b)] = in_place else { return self.copy_pair([left, right]) };
+        let beside = self.t.offset(&a.rows.start, &Opd::Int(4 * SIDE as i64));
+        let adjacent = self.t.value(format_args!("icmp eq ptr {beside}, {}", b.rows.start));
+        let same = match a.rows.step == b.rows.step {
+            true => Opd::bool(true),
+            false => self.t.icmp("eq", "i64", &a.rows.step, &b.rows.step),
+        };
+        let adjacent = self.t.and(&adjacent, &same);
+        let from = self.t.current();
+        let (copy, join) = (self.t.block(), self.t.block());
+        self.t.branch_if(&adjacent, join, copy);
+        self.t.label(copy);
+        let copied = self.copy_pair([left, right]);
+        let copy_from = self.t.current();
+        self.t.label(join);
+        let start = self.t.phi("ptr", &[(&a.rows.start, from), (&copied.start, copy_from)]);
+        let step = self.t.phi("i64", &[(&a.rows.step, from), (&copied.step, copy_from)]);
+        Rows { start, step }
+    }
+
+    fn copy_pair(&mut self, pair: [Value; 2]) -> Rows {
+        let [left, right] = pair.map(|value| self.float_rows(value));
+        let rows = Rows { start: self.scratch(), step: Opd::Int(8 * SIDE as i64) };
+        for (row, (left, right)) in left.into_iter().zip(right).enumerate() {
+            // Stored whole: a load does not find what two stores wrote before those are in the cache.
+            let whole = self.t.concat("float", SIDE, vec![left, right]);
+            let at = self.row_at(&rows, row);
+            self.t.line(format_args!("store <16 x float> {whole}, ptr {at}, align 64"));
+        }
+        rows
+    }
+
+    /// Memory for two fragments side by side, good until the next products are written.
+    pub(super) fn scratch(&mut self) -> Opd {
+        let next = self.matrices.scratch_used;
+        self.matrices.scratch_used += 1;
+        if next == self.matrices.scratch.len() {
+            let memory = self.t.alloca("[512 x i8]", 64);
+            self.matrices.scratch.push(memory);
+        }
+        self.matrices.scratch[next].clone()
+    }
+}

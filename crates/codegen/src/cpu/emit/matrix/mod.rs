@@ -1,0 +1,217 @@
+//! 8×8 matrices spread over a SIMD-group.
+//!
+//! In the IR a fragment is a vector of two per lane. Products want rows instead: a fragment that takes
+//! part in them lies in memory as eight rows, and one function multiplies whole blocks of such fragments.
+//! The folder: `uses` (what is found out before emission), `homes` (sums that lie in memory in rows for
+//! good), `factors` (where the other fragments are read), `pending` (products are gathered, and emitted
+//! together when somebody asks), `kernel` (the function that multiplies), `transfer` (loads and stores).
+//!
+//! Invariant: whatever does not know of rows finds a fragment's lanes defined as any other value's.
+
+mod factors;
+mod homes;
+mod kernel;
+mod pending;
+mod transfer;
+mod uses;
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::{Inst, MatrixOp, Op, Value};
+
+use super::lane::Lane;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use factors::Factor;
+use pending::Product;
+pub(super) use uses::Uses;
+
+/// The side of a matrix.
+const SIDE: usize = 8;
+
+/// Products that wait for each other at most: memory for their factors is taken from the stack.
+const MAX_PENDING: usize = 128;
+
+/// Eight rows of eight in memory: the first, and the bytes from row to row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Rows {
+    start: Opd,
+    step: Opd,
+}
+
+/// What is known of matrices at the current position.
+#[derive(Debug, Default)]
+pub(super) struct Matrices {
+    uses: Uses,
+    /// Products whose code is still to be written.
+    pending: Vec<Product>,
+    /// By home: the product whose result it is to get.
+    assigned: BTreeMap<usize, usize>,
+    /// Values that are the contents of a home and nothing else.
+    lazy: BTreeMap<Value, usize>,
+    /// Fragments that are to be read where they lie, and how often yet.
+    factors: BTreeMap<Value, (Factor, usize)>,
+    /// Scalar loads left out because the fragment that they are part of is such a one.
+    omitted: std::collections::BTreeSet<Value>,
+    /// Results as `float`s in rows, good until the next products are written.
+    results: BTreeMap<Value, Rows>,
+    /// Memory for fragments and pairs of them, by what of it is in use now.
+    scratch: Vec<Opd>,
+    scratch_used: usize,
+}
+
+impl Matrices {
+    pub(super) fn new(uses: Uses) -> Self {
+        Self { uses, ..Self::default() }
+    }
+}
+
+/// Row and first column that a lane holds, in Metal's layout.
+fn place_of(lane: usize) -> (usize, usize) {
+    let quad = lane / 4;
+    ((quad & 4) + (lane / 2) % 4, (quad & 2) * 2 + (lane % 2) * 2)
+}
+
+/// For each element of a fragment: where it lies among 64 in rows.
+fn dense_index(lane: usize, element: usize, transpose: bool) -> usize {
+    let (row, column) = place_of(lane);
+    let column = column + element;
+    if transpose { column * SIDE + row } else { row * SIDE + column }
+}
+
+impl Emitter<'_, '_> {
+    pub(super) fn matrix(&mut self, inst: Inst, op: MatrixOp, args: &[Value], result: Option<Value>) {
+        match op {
+            MatrixOp::MultiplyAccumulate => {
+                if let Some(result) = result {
+                    self.multiply(args, result);
+                }
+            }
+            MatrixOp::Load { transpose } => {
+                if let Some(result) = result {
+                    self.load_matrix(inst, args, result, transpose);
+                }
+            }
+            MatrixOp::Store { transpose } => self.store_matrix(inst, args, transpose),
+        }
+    }
+
+    /// Before an instruction that is neither a construct nor a jump: writes the products that it needs, or
+    /// that read what it overwrites.
+    pub(super) fn settle_matrices(&mut self, inst: Inst) {
+        if self.matrices.pending.is_empty() && self.matrices.factors.is_empty() {
+            return;
+        }
+        let function = self.facts.function;
+        let op = &function.inst(inst).op;
+        match op {
+            Op::Matrix(MatrixOp::MultiplyAccumulate | MatrixOp::Load { .. }, _) => {}
+            Op::Store { ptr, value, .. } => {
+                let size = i64::from(function.ty(*value).size());
+                match self.facts.storage.cells_at(*ptr, size) {
+                    Some(cells) if self.home_of(&cells).is_some() => {}
+                    Some(_) if !self.is_pending(*value) => {}
+                    Some(_) => self.write_products(),
+                    None => self.settle_all_matrices(),
+                }
+            }
+            Op::Load { .. } | Op::LocalStart(_) | Op::Barrier(_) => {}
+            op if uses::writes_memory(op) => self.settle_all_matrices(),
+            op => {
+                let mut needed = false;
+                op.for_each_operand(|operand| needed |= self.is_pending(operand));
+                if needed {
+                    self.write_products();
+                }
+            }
+        }
+    }
+
+    /// Where control flow goes elsewhere or memory changes: nothing waits any longer.
+    pub(super) fn settle_all_matrices(&mut self) {
+        self.write_products();
+        self.matrices.results.clear();
+        for (value, (factor, _)) in std::mem::take(&mut self.matrices.factors) {
+            let lanes = self.lanes_of_factor(value, &factor);
+            self.define(value, lanes);
+        }
+    }
+
+    fn is_pending(&self, value: Value) -> bool {
+        self.matrices.pending.iter().any(|product| product.result == value)
+    }
+
+    // --- between lanes and rows
+
+    /// The 64 elements in rows, or in columns.
+    fn dense(&mut self, fragment: Value, transpose: bool) -> Opd {
+        let element = scalar_type(self.scalar(fragment));
+        let parts = [self.vector(fragment, 0), self.vector(fragment, 1)];
+        self.dense_parts(element, &parts, transpose)
+    }
+
+    fn dense_parts(&mut self, element: &str, parts: &[Opd; 2], transpose: bool) -> Opd {
+        let mut picks = vec![None; SIDE * SIDE];
+        for lane in 0..LANES {
+            for n in 0..2 {
+                picks[dense_index(lane, n, transpose)] = Some(n * LANES + lane);
+            }
+        }
+        self.t.shuffle(element, LANES, &parts[0], &parts[1], &picks)
+    }
+
+    /// The lanes of 64 elements in rows, or in columns.
+    fn fragment(&mut self, element: &str, dense: &Opd, transpose: bool) -> [Opd; 2] {
+        [0, 1].map(|n| {
+            let picks: Vec<_> = (0..LANES).map(|lane| Some(dense_index(lane, n, transpose))).collect();
+            self.t.shuffle(element, SIDE * SIDE, dense, &Opd::text("poison"), &picks)
+        })
+    }
+
+    fn varying(parts: [Opd; 2]) -> Vec<Lane> {
+        parts.into_iter().map(Lane::Varying).collect()
+    }
+
+    /// One row of 64 elements.
+    fn row_of(&mut self, element: &str, dense: &Opd, row: usize) -> Opd {
+        let own: Vec<_> = (row * SIDE..(row + 1) * SIDE).map(Some).collect();
+        self.t.shuffle(element, SIDE * SIDE, dense, &Opd::text("poison"), &own)
+    }
+
+    /// The address of a row.
+    fn row_at(&mut self, rows: &Rows, row: usize) -> Opd {
+        let bytes = self.t.mul("i64", &rows.step, &Opd::Int(row as i64));
+        self.t.offset(&rows.start, &bytes)
+    }
+
+    fn load_rows(&mut self, element: &str, rows: &Rows) -> Vec<Opd> {
+        (0..SIDE)
+            .map(|row| {
+                let at = self.row_at(rows, row);
+                self.t.value(format_args!("load <8 x {element}>, ptr {at}, align 1"))
+            })
+            .collect()
+    }
+
+    fn load_dense(&mut self, element: &str, rows: &Rows) -> Opd {
+        let rows = self.load_rows(element, rows);
+        self.t.concat(element, SIDE, rows)
+    }
+
+    fn store_rows(&mut self, element: &str, values: &[Opd], rows: &Rows) {
+        for (row, value) in values.iter().enumerate() {
+            let at = self.row_at(rows, row);
+            self.t.line(format_args!("store <8 x {element}> {value}, ptr {at}, align 1"));
+        }
+    }
+
+    fn store_dense(&mut self, element: &str, dense: &Opd, rows: &Rows) {
+        let values: Vec<_> = (0..SIDE).map(|row| self.row_of(element, dense, row)).collect();
+        self.store_rows(element, &values, rows);
+    }
+
+    /// Whether products may wait: all lanes take part.
+    fn gathers_products(&self) -> bool {
+        self.mask == Mask::All
+    }
+}

@@ -1,0 +1,483 @@
+//! Products are gathered, and written together.
+//!
+//! A program multiplies fragment by fragment. One alone cannot be fast: each element of the left factor is
+//! spread for eight columns only, and the sum is brought in and out for eight multiply-adds. So products
+//! wait until somebody needs a result, memory changes, or control flow goes elsewhere. Then those added up
+//! one after the other become chains over several steps, chains with the same left factors share them, and
+//! two or four of these are computed at once by the function in `kernel`.
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::{Scalar, Value};
+
+use super::factors::Prepared;
+use super::kernel::{ENTRY, Variant, blocks_at_once};
+use super::uses::ResultUses;
+use super::{MAX_PENDING, Rows, SIDE};
+use crate::cpu::emit::arith::{from_f32, to_f32};
+use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::{Emitter, Mask};
+use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+
+/// To what a product is added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sum {
+    /// A value's lanes.
+    Value(Value),
+    /// What lies in a home.
+    Home(usize),
+    /// The result of that product.
+    Product(usize),
+}
+
+/// A product to be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Product {
+    left: Value,
+    right: Value,
+    sum: Sum,
+    pub(super) result: Value,
+    /// Stores to homes that took the result.
+    kept: usize,
+}
+
+/// Products that are added up one after the other.
+#[derive(Clone, Debug)]
+struct Chain {
+    /// In order.
+    products: Vec<usize>,
+    sum: Sum,
+    /// Homes that get the result.
+    homes: Vec<usize>,
+    /// After which others it can run.
+    wave: usize,
+    /// The home in which it is computed.
+    in_place: Option<usize>,
+    /// Where it is computed.
+    rows: Option<Rows>,
+}
+
+/// One or two chains that are computed side by side.
+#[derive(Clone, Debug)]
+struct Unit {
+    chains: Vec<usize>,
+    rows: Rows,
+}
+
+impl Unit {
+    /// Whether the sums lie side by side.
+    fn is_pair(&self) -> bool {
+        self.chains.len() == 2
+    }
+}
+
+/// Chains with the same left factors.
+struct Row {
+    wave: usize,
+    left: Vec<[Value; 2]>,
+    rounding: Scalar,
+    /// By place of the right factors among all.
+    chains: Vec<(usize, usize)>,
+}
+
+impl Emitter<'_, '_> {
+    pub(super) fn multiply(&mut self, args: &[Value], result: Value) {
+        if !self.gathers_products() {
+            return self.multiply_some_lanes(args, result);
+        }
+        if args[..2].iter().any(|&factor| self.matrices.pending.iter().any(|p| p.result == factor)) {
+            self.write_products();
+        }
+        let sum = self.sum_of(args[2]);
+        self.matrices.pending.push(Product { left: args[0], right: args[1], sum, result, kept: 0 });
+        // Another region gets the lanes.
+        if self.layout.keeps(result) || self.matrices.pending.len() >= MAX_PENDING {
+            self.write_products();
+        }
+    }
+
+    fn sum_of(&self, value: Value) -> Sum {
+        let matrices = &self.matrices;
+        if let Some(product) = matrices.pending.iter().rposition(|product| product.result == value) {
+            return Sum::Product(product);
+        }
+        match matrices.lazy.get(&value) {
+            Some(home) => matrices.assigned.get(home).map_or(Sum::Home(*home), |&p| Sum::Product(p)),
+            None => Sum::Value(value),
+        }
+    }
+
+    /// Notes that a home gets the result of a product; `false` if the value is no such result.
+    pub(super) fn assign_home(&mut self, home: usize, value: Value) -> bool {
+        let matrices = &mut self.matrices;
+        let Some(product) = matrices.pending.iter().rposition(|product| product.result == value) else {
+            return false;
+        };
+        matrices.pending[product].kept += 1;
+        matrices.assigned.insert(home, product);
+        true
+    }
+
+    /// A product while lanes are off: their elements count as zeros.
+    fn multiply_some_lanes(&mut self, args: &[Value], result: Value) {
+        self.matrices.results.clear();
+        self.matrices.scratch_used = 0;
+        let mask = self.mask.operand();
+        let mut places = Vec::new();
+        for &arg in &args[..3] {
+            let scalar = self.scalar(arg);
+            let element = scalar_type(scalar);
+            let ty = lanes_type(element);
+            let parts = [0, 1].map(|n| {
+                let lanes = self.vector(arg, n);
+                self.t.value(format_args!("select {MASK} {mask}, {ty} {lanes}, {ty} zeroinitializer"))
+            });
+            let dense = self.dense_parts(element, &parts, false);
+            let dense = to_f32(&mut self.t, Width::Few(SIDE * SIDE), scalar, &dense);
+            let rows = Rows { start: self.scratch(), step: Opd::Int(4 * SIDE as i64) };
+            self.store_dense("float", &dense, &rows);
+            places.push(rows);
+        }
+        let tables = [0, 1].map(|n| self.write_table(&[places[n].clone()]));
+        let variant = Variant { blocks: 1, columns: SIDE, transpose: false, rounding: self.scalar(result) };
+        self.call_products(variant, &[&places[2]], &tables[0], &tables[1..], 1);
+        let lanes = self.lanes_of_sum(result, &places[2]);
+        self.define(result, lanes);
+    }
+
+    /// Lanes of a sum in rows.
+    fn lanes_of_sum(&mut self, value: Value, rows: &Rows) -> Vec<Lane> {
+        let scalar = self.scalar(value);
+        let dense = self.load_dense("float", rows);
+        let narrow = from_f32(&mut self.t, Width::Few(SIDE * SIDE), scalar, &dense);
+        let lanes = self.fragment(scalar_type(scalar), &narrow, false);
+        Self::varying(lanes)
+    }
+
+    // --- writing
+
+    /// Writes all products that wait.
+    pub(in crate::cpu::emit) fn write_products(&mut self) {
+        if self.matrices.pending.is_empty() {
+            return;
+        }
+        // Products wait only while all lanes are on; the mask here may be that of what comes next.
+        let mask = std::mem::replace(&mut self.mask, Mask::All);
+        let products = std::mem::take(&mut self.matrices.pending);
+        let assigned = std::mem::take(&mut self.matrices.assigned);
+        self.matrices.results.clear();
+        self.matrices.scratch_used = 0;
+        let mut chains = self.chains(&products, &assigned);
+        let rows = self.rows_of(&products, &chains);
+        let units: Vec<Vec<Unit>> = rows.iter().map(|row| self.units_of(row, &mut chains)).collect();
+        // Sums that are computed elsewhere are copied before any home changes.
+        for chain in &chains {
+            if !matches!(chain.sum, Sum::Product(_)) && chain.in_place.is_none() {
+                self.copy_sum(&products, &chains, chain);
+            }
+        }
+        let waves = chains.iter().map(|chain| chain.wave).max().unwrap_or(0);
+        let mut right = BTreeMap::new();
+        let mut left = BTreeMap::new();
+        for wave in 0..=waves {
+            for chain in chains.iter().filter(|chain| chain.wave == wave) {
+                if matches!(chain.sum, Sum::Product(_)) {
+                    self.copy_sum(&products, &chains, chain);
+                }
+            }
+            for (row, units) in rows.iter().zip(&units).filter(|(row, _)| row.wave == wave) {
+                self.write_row(&products, &chains, row, units, &mut left, &mut right);
+            }
+        }
+        for chain in &chains {
+            self.finish_chain(&products, chain);
+        }
+        self.forget_factors(&products);
+        self.mask = mask;
+    }
+
+    /// Joins products into chains.
+    fn chains(&self, products: &[Product], assigned: &BTreeMap<usize, usize>) -> Vec<Chain> {
+        let mut chains: Vec<Chain> = Vec::new();
+        // By product: the chain that it ends.
+        let mut ends: Vec<usize> = Vec::new();
+        for (number, product) in products.iter().enumerate() {
+            if let Sum::Product(before) = product.sum
+                && self.is_only_continued(&products[before])
+                && !assigned.values().any(|&kept| kept == before)
+            {
+                let chain = ends[before];
+                chains[chain].products.push(number);
+                ends.push(chain);
+                continue;
+            }
+            let wave = match product.sum {
+                Sum::Product(before) => chains[ends[before]].wave + 1,
+                _ => 0,
+            };
+            ends.push(chains.len());
+            chains.push(Chain {
+                products: vec![number],
+                sum: product.sum,
+                homes: Vec::new(),
+                wave,
+                in_place: None,
+                rows: None,
+            });
+        }
+        for (&home, &product) in assigned {
+            chains[ends[product]].homes.push(home);
+        }
+        let readers = |home: usize| chains.iter().filter(|chain| chain.sum == Sum::Home(home)).count();
+        let in_place: Vec<Option<usize>> = chains
+            .iter()
+            .map(|chain| match chain.sum {
+                Sum::Home(home) if chain.homes.contains(&home) && readers(home) == 1 => Some(home),
+                _ => None,
+            })
+            .collect();
+        for (chain, in_place) in chains.iter_mut().zip(in_place) {
+            chain.in_place = in_place;
+        }
+        chains
+    }
+
+    /// Whether nobody but the one product added to it needs the result.
+    fn is_only_continued(&self, product: &Product) -> bool {
+        let uses = self.result_uses(product);
+        uses.sums == 1 && uses.others == 0 && uses.kept == product.kept && !self.layout.keeps(product.result)
+    }
+
+    fn result_uses(&self, product: &Product) -> ResultUses {
+        self.matrices.uses.results.get(&product.result).copied().unwrap_or_default()
+    }
+
+    /// Groups chains by their left factors.
+    fn rows_of(&self, products: &[Product], chains: &[Chain]) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut columns: Vec<Vec<[Value; 2]>> = Vec::new();
+        for (number, chain) in chains.iter().enumerate() {
+            let keys = |pick: fn(&Product) -> Value| -> Vec<[Value; 2]> {
+                chain.products.iter().map(|&p| self.factor_key(pick(&products[p]))).collect()
+            };
+            let (left, right) = (keys(|product| product.left), keys(|product| product.right));
+            let column = columns.iter().position(|known| *known == right).unwrap_or_else(|| {
+                columns.push(right);
+                columns.len() - 1
+            });
+            let rounding = self.scalar(products[chain.products[0]].result);
+            let fits = |row: &Row| row.wave == chain.wave && row.rounding == rounding && row.left == left;
+            match rows.iter_mut().find(|row| fits(row)) {
+                Some(row) => row.chains.push((column, number)),
+                None => {
+                    rows.push(Row { wave: chain.wave, left, rounding, chains: vec![(column, number)] });
+                }
+            }
+        }
+        for row in &mut rows {
+            row.chains.sort_unstable();
+        }
+        rows
+    }
+
+    /// Decides where the chains of a row are computed: pairs of homes where they lie, the others in pairs
+    /// in memory of their own.
+    fn units_of(&mut self, row: &Row, chains: &mut [Chain]) -> Vec<Unit> {
+        let mut units = Vec::new();
+        let mut elsewhere = Vec::new();
+        let mut taken = Vec::new();
+        for &(_, chain) in &row.chains {
+            let Some(home) = chains[chain].in_place else {
+                elsewhere.push(chain);
+                continue;
+            };
+            if taken.contains(&chain) {
+                continue;
+            }
+            let slot = self.matrices.uses.homes[home].slot;
+            let beside = row.chains.iter().map(|&(_, other)| other).find(|&other| {
+                let is_same = |home: usize| self.matrices.uses.homes[home].slot == slot;
+                other != chain && chains[other].in_place.is_some_and(is_same)
+            });
+            let mut own = vec![chain];
+            own.extend(beside);
+            own.sort_by_key(|&chain| chains[chain].in_place.map(|home| self.matrices.uses.homes[home].side));
+            taken.extend(&own);
+            for &chain in &own {
+                if let Some(home) = chains[chain].in_place {
+                    chains[chain].rows = Some(self.home_rows(home));
+                }
+            }
+            let rows = chains[own[0]].rows.clone();
+            units.extend(rows.map(|rows| Unit { chains: own, rows }));
+        }
+        for pair in elsewhere.chunks(2) {
+            let start = self.scratch();
+            let step = Opd::Int(8 * SIDE as i64);
+            for (side, &chain) in pair.iter().enumerate() {
+                let start = self.t.offset(&start, &Opd::Int(4 * SIDE as i64 * side as i64));
+                chains[chain].rows = Some(Rows { start, step: step.clone() });
+            }
+            units.push(Unit { chains: pair.to_vec(), rows: Rows { start, step } });
+        }
+        units
+    }
+
+    /// Brings the sum to where the chain is computed.
+    fn copy_sum(&mut self, products: &[Product], chains: &[Chain], chain: &Chain) {
+        let Some(to) = &chain.rows else { return };
+        let from = match chain.sum {
+            Sum::Value(value) => {
+                let values = self.float_rows(value);
+                return self.store_rows("float", &values, to);
+            }
+            Sum::Home(home) => self.home_rows(home),
+            Sum::Product(before) => {
+                let found = chains.iter().find(|chain| chain.products.last() == Some(&before));
+                match found.and_then(|chain| chain.rows.clone()) {
+                    Some(rows) => rows,
+                    None => return,
+                }
+            }
+        };
+        debug_assert!(!products.is_empty());
+        let values = self.load_rows("float", &from);
+        self.store_rows("float", &values, to);
+    }
+
+    fn write_row(
+        &mut self,
+        products: &[Product],
+        chains: &[Chain],
+        row: &Row,
+        units: &[Unit],
+        left: &mut BTreeMap<[Value; 2], Prepared>,
+        right: &mut BTreeMap<Vec<[Value; 2]>, Opd>,
+    ) {
+        let Some(&(_, first)) = row.chains.first() else { return };
+        let factors: Vec<Value> = chains[first].products.iter().map(|&p| products[p].left).collect();
+        let mut prepared: Vec<Prepared> = Vec::new();
+        for &factor in &factors {
+            let key = self.factor_key(factor);
+            let known = left.get(&key).cloned();
+            let one = known.unwrap_or_else(|| self.prepare_left(factor));
+            left.insert(key, one.clone());
+            prepared.push(one);
+        }
+        let transpose = prepared.iter().all(|one| one.transpose);
+        for (one, &factor) in prepared.iter_mut().zip(&factors) {
+            if one.transpose != transpose {
+                *one = self.prepare_copy(factor);
+            }
+        }
+        let places: Vec<Rows> = prepared.into_iter().map(|one| one.rows).collect();
+        let left = self.write_table(&places);
+        let tables: Vec<Opd> =
+            units.iter().map(|unit| self.right_table(products, chains, unit, right)).collect();
+        let at_once = blocks_at_once(&self.shared.options.features);
+        let mut next = 0;
+        while next < units.len() {
+            let is_pair = units[next].is_pair();
+            let same = |unit: &Unit| is_pair && unit.is_pair() && unit.rows.step == units[next].rows.step;
+            let blocks = units[next..].iter().take(at_once).take_while(|unit| same(unit)).count().max(1);
+            let columns = if is_pair { 2 * SIDE } else { SIDE };
+            let variant = Variant { blocks, columns, transpose, rounding: row.rounding };
+            let sums: Vec<&Rows> = units[next..next + blocks].iter().map(|unit| &unit.rows).collect();
+            self.call_products(variant, &sums, &left, &tables[next..next + blocks], factors.len());
+            next += blocks;
+        }
+    }
+
+    /// The right factors of a unit, for each step.
+    fn right_table(
+        &mut self,
+        products: &[Product],
+        chains: &[Chain],
+        unit: &Unit,
+        known: &mut BTreeMap<Vec<[Value; 2]>, Opd>,
+    ) -> Opd {
+        let steps = chains[unit.chains[0]].products.len();
+        let factors: Vec<Vec<Value>> = (0..steps)
+            .map(|step| unit.chains.iter().map(|&c| products[chains[c].products[step]].right).collect())
+            .collect();
+        let mut key: Vec<[Value; 2]> =
+            factors.iter().flatten().map(|&factor| self.factor_key(factor)).collect();
+        // As many keys may be one long chain or two short ones.
+        key.push([Value(unit.chains.len() as u32); 2]);
+        if let Some(table) = known.get(&key) {
+            return table.clone();
+        }
+        let places: Vec<Rows> = factors
+            .iter()
+            .map(|factors| match *factors.as_slice() {
+                [left, right] => self.prepare_pair([left, right]),
+                _ => self.prepare_right(factors[0]).rows,
+            })
+            .collect();
+        let table = self.write_table(&places);
+        known.insert(key, table.clone());
+        table
+    }
+
+    fn write_table(&mut self, places: &[Rows]) -> Opd {
+        let table = self.t.alloca(&format!("[{} x i8]", ENTRY * places.len() as i64), 16);
+        for (number, rows) in places.iter().enumerate() {
+            let at = self.t.offset(&table, &Opd::Int(ENTRY * number as i64));
+            let three = self.t.mul("i64", &rows.step, &Opd::Int(3));
+            let fourth = self.t.offset(&rows.start, &three);
+            let fields = [("ptr", &rows.start), ("i64", &rows.step), ("ptr", &fourth), ("i64", &three)];
+            for (n, (ty, field)) in fields.into_iter().enumerate() {
+                let at = self.t.offset(&at, &Opd::Int(8 * n as i64));
+                self.t.store(ty, field, &at, 8);
+            }
+        }
+        table
+    }
+
+    fn call_products(&mut self, variant: Variant, sums: &[&Rows], left: &Opd, right: &[Opd], steps: usize) {
+        let name = variant.name();
+        if !self.shared.products.contains_key(&name) {
+            let (definition, declares) = variant.definition(&self.shared.options.features);
+            self.shared.products.insert(name.clone(), definition);
+            self.shared.declares.extend(declares);
+        }
+        let mut args: Vec<String> = sums.iter().map(|sum| format!("ptr {}", sum.start)).collect();
+        args.push(format!("i64 {}, ptr {left}", sums[0].step));
+        args.extend(right.iter().map(|table| format!("ptr {table}")));
+        self.t.line(format_args!("call void @{name}({}, i64 {steps})", args.join(", ")));
+    }
+
+    /// Brings the result where it is wanted.
+    fn finish_chain(&mut self, products: &[Product], chain: &Chain) {
+        let (Some(rows), Some(&last)) = (&chain.rows, chain.products.last()) else { return };
+        for &home in &chain.homes {
+            if chain.in_place != Some(home) {
+                let values = self.load_rows("float", rows);
+                let to = self.home_rows(home);
+                self.store_rows("float", &values, &to);
+            }
+        }
+        let product = &products[last];
+        let uses = self.result_uses(product);
+        // Somebody may take the result as a sum only after these products are written.
+        if uses.others > 0 || uses.sums > 0 || uses.kept > product.kept || self.layout.keeps(product.result) {
+            let lanes = self.lanes_of_sum(product.result, rows);
+            self.define(product.result, lanes);
+            self.matrices.results.insert(product.result, rows.clone());
+        }
+    }
+
+    /// Counts the uses of factors that are over.
+    fn forget_factors(&mut self, products: &[Product]) {
+        for product in products {
+            for factor in [product.left, product.right] {
+                if let Some((_, uses)) = self.matrices.factors.get_mut(&factor) {
+                    *uses -= 1;
+                    if *uses == 0 {
+                        self.matrices.factors.remove(&factor);
+                    }
+                }
+            }
+        }
+    }
+}

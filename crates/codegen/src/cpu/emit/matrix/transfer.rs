@@ -1,0 +1,221 @@
+//! Matrices between memory and fragments.
+//!
+//! Fast path: one bounds check, then whole rows. Otherwise, and where lanes are off, a function goes
+//! element by element.
+
+use anymetal_ir::{Inst, Scalar, Value};
+
+use super::{Rows, SIDE};
+use crate::cpu::emit::arith::from_f32;
+use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::memory::Address;
+use crate::cpu::emit::out_of_line::Helper;
+use crate::cpu::emit::{Emitter, Mask};
+use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type};
+use crate::cpu::options::AccessKind;
+use crate::cpu::storage::Root;
+
+/// How a matrix lies in memory: bytes from row to row, the type of its elements, whether its rows there are
+/// its columns.
+type Layout<'a> = (&'a Opd, Scalar, bool);
+
+impl Emitter<'_, '_> {
+    /// The first lane's value of an argument that the IR promises to be uniform.
+    fn promised_uniform(&mut self, value: Value) -> Opd {
+        if self.shape(value, 0).is_uniform() {
+            return self.uniform(value, 0);
+        }
+        let vector = self.vector(value, 0);
+        let lane = self.first_lane();
+        self.t.value(format_args!("extractelement <32 x i64> {vector}, i32 {lane}"))
+    }
+
+    /// The matrix's address as one offset, whatever the pointer's shape.
+    fn matrix_address(&mut self, pointer: Value, site: u32) -> (Address, Opd) {
+        let code = self.promised_uniform(pointer);
+        let root = self.facts.storage.pointer(pointer).root;
+        let (place, offset) = match root {
+            Root::Many => self.decode(&code),
+            root => (self.place(root), code),
+        };
+        let address = Address { place, offset: Lane::uniform(offset.clone()), value: None, extra: 0, site };
+        (address, offset)
+    }
+
+    /// Whether all rows are in bounds and near each other, as `i1`.
+    pub(super) fn rows_in_bounds(&mut self, address: &Address, start: &Opd, step: &Opd, size: i64) -> Opd {
+        if self.mask != Mask::All {
+            return Opd::bool(false);
+        }
+        if !self.shared.options.checks {
+            return Opd::bool(true);
+        }
+        let row = SIDE as i64 * size;
+        if let Opd::Int(step) = step {
+            return match *step >= 0 && *step < 1 << 32 {
+                true => self.in_bounds(&address.place, start, 7 * step + row),
+                false => Opd::bool(false),
+            };
+        }
+        let near = self.t.value(format_args!("icmp ult i64 {step}, {}", 1_i64 << 35));
+        let below = self.t.value(format_args!("icmp ult i64 {start}, {}", 1_i64 << 48));
+        let last = self.t.mul("i64", step, &Opd::Int(7));
+        let end = self.t.add("i64", start, &last);
+        let end = self.t.add("i64", &end, &Opd::Int(row));
+        let inside = self.t.value(format_args!("icmp ule i64 {end}, {}", address.place.len));
+        let ok = self.t.and(&near, &below);
+        self.t.and(&ok, &inside)
+    }
+
+    pub(super) fn load_matrix(&mut self, inst: Inst, args: &[Value], result: Value, transpose: bool) {
+        let scalar = self.scalar(result);
+        let size = i64::from(scalar.size());
+        let site = self.site(inst, args[0], AccessKind::Load, scalar.size());
+        let stride = self.promised_uniform(args[1]);
+        let (address, start) = self.matrix_address(args[0], site);
+        let step = self.t.mul("i64", &stride, &Opd::Int(size));
+        let layout = (&step, scalar, transpose);
+        if self.gathers_products()
+            && let Some(&uses) = self.matrices.uses.factors.get(&result)
+        {
+            let factor = self.factor_at(&address, &start, [site; 2], (step.clone(), scalar, transpose));
+            self.matrices.factors.insert(result, (factor, uses));
+            return;
+        }
+        let lanes = self.load_matrix_lanes(&address, &start, layout);
+        self.define(result, Self::varying(lanes));
+    }
+
+    fn load_matrix_lanes(&mut self, address: &Address, start: &Opd, layout: Layout<'_>) -> [Opd; 2] {
+        let (step, scalar, transpose) = layout;
+        let element = scalar_type(scalar);
+        let ok = self.rows_in_bounds(address, start, step, i64::from(scalar.size()));
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        if !ok.is_text("false") {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(slow);
+        }
+        let buffer = self.load_rows_slowly(address, start, [address.site; 2], layout, false);
+        let rows = Rows { start: buffer, step: Opd::Int(i64::from(scalar.size()) * SIDE as i64) };
+        let dense = self.load_dense(element, &rows);
+        let careful = self.fragment(element, &dense, false);
+        if ok.is_text("false") {
+            return careful;
+        }
+        let slow_from = self.t.current();
+        self.t.branch(join);
+        self.t.label(fast);
+        let base = self.t.offset(&address.place.base, start);
+        let dense = self.load_dense(element, &Rows { start: base, step: step.clone() });
+        let loaded = self.fragment(element, &dense, transpose);
+        let from = self.t.current();
+        self.t.label(join);
+        let ty = lanes_type(element);
+        [0, 1].map(|n| self.t.phi(&ty, &[(&loaded[n], from), (&careful[n], slow_from)]))
+    }
+
+    /// Loads the active lanes' elements one by one into rows of eight, zeros for the others. `as_memory`:
+    /// a transposed matrix stays transposed.
+    pub(super) fn load_rows_slowly(
+        &mut self,
+        address: &Address,
+        start: &Opd,
+        sites: [u32; 2],
+        layout: Layout<'_>,
+        as_memory: bool,
+    ) -> Opd {
+        let bits = layout.1.size() * 8;
+        let buffer = self.t.alloca(&format!("[64 x i{bits}]"), 64);
+        self.need(Helper::LoadRows(bits));
+        self.call_rows("load", address, start, sites, (&buffer, as_memory), layout);
+        buffer
+    }
+
+    fn call_rows(
+        &mut self,
+        what: &str,
+        address: &Address,
+        start: &Opd,
+        sites: [u32; 2],
+        (buffer, as_memory): (&Opd, bool),
+        (step, scalar, transpose): Layout<'_>,
+    ) {
+        let size = Opd::Int(i64::from(scalar.size()));
+        let row = Opd::Int(i64::from(scalar.size()) * SIDE as i64);
+        let (down, right) = if transpose { (&size, step) } else { (step, &size) };
+        let (own_down, own_right) = if as_memory { (&size, &row) } else { (&row, &size) };
+        let len = if self.shared.options.checks { address.place.len.clone() } else { Opd::Int(i64::MAX) };
+        let mask = self.mask.clone();
+        let mask = self.mask_bits(&mask);
+        let record = self.slow_buffers().record;
+        let bits = scalar.size() * 8;
+        self.t.line(format_args!(
+            "call void @am.rows.{what}.{bits}(ptr {buffer}, i64 {own_down}, i64 {own_right}, ptr {}, i64 {len}, \
+i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, i32 {})",
+            address.place.base, sites[0], sites[1], self.first
+        ));
+    }
+
+    pub(super) fn store_matrix(&mut self, inst: Inst, args: &[Value], transpose: bool) {
+        let [pointer, stride, fragment] = args else { return };
+        let scalar = self.scalar(*fragment);
+        let size = i64::from(scalar.size());
+        let site = self.site(inst, *pointer, AccessKind::Store, scalar.size());
+        let stride = self.promised_uniform(*stride);
+        let (address, start) = self.matrix_address(*pointer, site);
+        let step = self.t.mul("i64", &stride, &Opd::Int(size));
+        let values = self.rows_to_store(*fragment, transpose);
+        let element = scalar_type(scalar);
+        let ok = self.rows_in_bounds(&address, &start, &step, size);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        if !ok.is_text("false") {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+            let base = self.t.offset(&address.place.base, &start);
+            self.store_rows(element, &values, &Rows { start: base, step: step.clone() });
+            self.t.branch(join);
+            self.t.label(slow);
+        }
+        if !ok.is_text("true") {
+            let bits = scalar.size() * 8;
+            let buffer = self.t.alloca(&format!("[64 x i{bits}]"), 64);
+            let rows = Rows { start: buffer.clone(), step: Opd::Int(size * SIDE as i64) };
+            self.store_rows(element, &values, &rows);
+            self.need(Helper::StoreRows(bits));
+            self.call_rows(
+                "store",
+                &address,
+                &start,
+                [site; 2],
+                (&buffer, transpose),
+                (&step, scalar, transpose),
+            );
+        }
+        self.t.label(join);
+    }
+
+    /// The fragment's rows, or columns.
+    fn rows_to_store(&mut self, fragment: Value, transpose: bool) -> Vec<Opd> {
+        let scalar = self.scalar(fragment);
+        let element = scalar_type(scalar);
+        let rows = match (self.matrices.lazy.get(&fragment), self.matrices.results.get(&fragment)) {
+            (Some(&home), _) => Some(self.home_rows(home)),
+            (None, Some(rows)) => Some(rows.clone()),
+            (None, None) => None,
+        };
+        if let (Some(rows), false) = (&rows, transpose) {
+            let rows = self.load_rows("float", rows);
+            return rows.iter().map(|row| from_f32(&mut self.t, Width::Few(SIDE), scalar, row)).collect();
+        }
+        let dense = match rows {
+            Some(rows) => {
+                let dense = self.load_dense("float", &rows);
+                let picks: Vec<_> = (0..SIDE * SIDE).map(|n| Some(n % SIDE * SIDE + n / SIDE)).collect();
+                let dense = self.t.shuffle("float", SIDE * SIDE, &dense, &Opd::text("poison"), &picks);
+                from_f32(&mut self.t, Width::Few(SIDE * SIDE), scalar, &dense)
+            }
+            None => self.dense(fragment, transpose),
+        };
+        (0..SIDE).map(|row| self.row_of(element, &dense, row)).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! Vectors of several components per lane, as they lie in memory and as one vector per component.
+//!
+//! A program that only moves such vectors takes each apart where it loads, and puts it together where it
+//! stores. LLVM does not see through both, so what was loaded is kept beside the components.
+
+use super::Emitter;
+use super::access::Run;
+use super::memory::Item;
+use crate::cpu::llvm_text::{LANES, Opd};
+
+/// A loaded vector: its components, and the runs of memory that they were picked from.
+#[derive(Clone, Debug)]
+pub(super) struct Together {
+    components: Vec<Opd>,
+    item: Item,
+    whole: Vec<Opd>,
+}
+
+impl Emitter<'_, '_> {
+    /// Notes the runs, as they lie in memory, that components were picked from: a store that puts these
+    /// together again takes them.
+    pub(super) fn keep_together(&mut self, components: &[Opd], item: Item, whole: &[Opd]) {
+        if let (Some(Opd::Reg(first)), false) = (components.first(), whole.is_empty()) {
+            let kept = Together { components: components.to_vec(), item, whole: whole.to_vec() };
+            self.together.insert(*first, kept);
+        }
+    }
+
+    /// The same lanes of all components as in a run that was loaded, in the order of memory.
+    pub(super) fn loaded_together(&mut self, values: &[Opd], item: Item, run: &Run) -> Option<Opd> {
+        let Some(Opd::Reg(first)) = values.first() else { return None };
+        let Together { components, item: loaded, whole } = self.together.get(first)?;
+        if components != values || *loaded != item {
+            return None;
+        }
+        let (whole, element) = (whole.clone(), item.memory_type());
+        let (have, want) = (LANES / whole.len() * item.count, run.lanes * item.count);
+        let first = run.lane * item.count;
+        if want > have {
+            let parts = whole[first / have..(first + want) / have].to_vec();
+            return Some(self.t.concat(element, have, parts));
+        }
+        let part = &whole[first / have];
+        if want == have {
+            return Some(part.clone());
+        }
+        let picks: Vec<_> = (first % have..first % have + want).map(Some).collect();
+        Some(self.t.shuffle(element, have, part, &Opd::text("poison"), &picks))
+    }
+
+    /// The run's lanes of all components, as they lie in memory.
+    pub(super) fn interleaved(&mut self, element: &str, values: &[Opd], run: &Run) -> Opd {
+        let own: Vec<_> = (run.lane..run.lane + run.lanes).map(Some).collect();
+        let poison = Opd::text("poison");
+        let mut parts: Vec<Opd> = values
+            .iter()
+            .map(|value| match run.lanes {
+                LANES => value.clone(),
+                _ => self.t.shuffle(element, LANES, value, &poison, &own),
+            })
+            .collect();
+        let count = parts.len();
+        if count == 1 {
+            return parts.remove(0);
+        }
+        let n = run.lanes;
+        parts.resize(count.next_power_of_two(), poison.clone());
+        let whole = self.t.concat(element, n, parts);
+        let picks: Vec<_> = (0..n * count).map(|i| Some(i % count * n + i / count)).collect();
+        self.t.shuffle(element, n * count.next_power_of_two(), &whole, &poison, &picks)
+    }
+}
