@@ -85,6 +85,22 @@ fn every_buffer_is_listed_until_its_last_handle_goes() -> Result<(), Error> {
 }
 
 #[test]
+fn a_pool_uses_its_blocks_again_although_a_history_knows_them() -> Result<(), Error> {
+    let (device, _clock) = null("[history]\nentries = 4\n")?;
+    let queue = device.queue()?;
+    for round in 0..3 {
+        let rented = device.rent::<u8>(100)?;
+        let mut commands = queue.command_buffer()?.label(format!("round {round}"));
+        commands.blit_encoder().fill(&rented.view(0..100)?, 1)?;
+        commands.commit()?.wait()?;
+    }
+    assert_eq!(device.memory().pool.buffers, 1);
+    let told = device.history().map(|history| history.dump()).unwrap_or_default();
+    assert!(told.contains("round 0") && told.contains("round 2"), "{told}");
+    Ok(())
+}
+
+#[test]
 fn an_exhausted_quota_is_a_typed_refusal_and_nothing_is_half_done() -> Result<(), Error> {
     let (device, _clock) = null("")?;
     let limits = TenantLimits { buffers: Some(1), submissions: Some(1), ..TenantLimits::default() };

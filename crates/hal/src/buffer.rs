@@ -6,7 +6,8 @@
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::completion::Completion;
@@ -83,8 +84,13 @@ pub trait Buffer: Send + Sync + fmt::Debug {
 }
 
 /// Submitted work that uses a buffer, some of it done: what [`Buffer::wait_unused`] waits for.
+/// Concurrency: `uses` is behind one lock; `noted` is set and cleared under it, and only lets readers skip it.
 #[derive(Debug, Default)]
-pub struct PendingUses(Mutex<Uses>);
+pub struct PendingUses {
+    uses: Mutex<Uses>,
+    /// Whether there may be work that is not done.
+    noted: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Uses {
@@ -106,26 +112,36 @@ impl Uses {
 impl PendingUses {
     /// Notes submitted work that uses the buffer.
     pub fn note(&self, completion: &Completion) {
-        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.lock();
         if uses.completions.len() >= uses.prune_at.max(LEAST_PRUNED) {
             uses.prune();
         }
         uses.completions.push(completion.clone());
+        self.noted.store(true, Ordering::Release);
     }
 
     /// Whether everything noted is done; never blocks.
     pub fn are_done(&self) -> bool {
-        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !uses.completions.is_empty() {
-            uses.prune();
-        }
-        uses.completions.is_empty()
+        !self.noted.load(Ordering::Acquire) || self.prune()
+    }
+
+    /// Forgets what is done; says whether that was all.
+    fn prune(&self) -> bool {
+        let mut uses = self.lock();
+        uses.prune();
+        let none = uses.completions.is_empty();
+        self.noted.store(!none, Ordering::Release);
+        none
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Uses> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Blocks until everything noted before is done, or the time is over; says which (`true`: done).
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let pending = self.0.lock().unwrap_or_else(PoisonError::into_inner).completions.clone();
+        let pending = self.lock().completions.clone();
         let unused = pending.iter().all(|completion| match limit {
             None => {
                 // How the work ended is its submitter's business.
@@ -135,7 +151,7 @@ impl PendingUses {
             Some(limit) => completion.wait_timeout(limit.saturating_duration_since(Instant::now())).is_some(),
         });
         if unused {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).prune();
+            self.prune();
         }
         unused
     }

@@ -16,6 +16,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::coarse_time::CoarseStart;
+use crate::left_waker::LeftWaker;
 
 /// A source of time and of alarms. Times are counted from the clock's own start.
 pub trait Clock: Send + Sync + fmt::Debug {
@@ -346,13 +347,13 @@ pub fn wait_for<F: Future>(clock: &dyn Clock, until: Option<Duration>, future: F
 pub struct Sleep {
     clock: Arc<dyn Clock>,
     at: Duration,
-    alarm: Option<(AlarmId, Waker)>,
+    alarm: LeftWaker<AlarmId>,
 }
 
 impl Sleep {
     /// Ready at that time.
     pub fn until(clock: Arc<dyn Clock>, at: Duration) -> Self {
-        Sleep { clock, at, alarm: None }
+        Sleep { clock, at, alarm: LeftWaker::default() }
     }
 }
 
@@ -360,23 +361,18 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: std::pin::Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.clock.now() >= self.at {
+        let Sleep { clock, at, alarm } = &mut *self;
+        if clock.now() >= *at {
             return Poll::Ready(());
         }
-        let known = self.alarm.as_ref().is_some_and(|(_, waker)| waker.will_wake(context.waker()));
-        if !known {
-            let alarm = self.clock.set_alarm(self.at, context.waker().clone());
-            if let Some((old, _)) = self.alarm.replace((alarm, context.waker().clone())) {
-                self.clock.clear_alarm(old);
-            }
-        }
-        Poll::Pending
+        let set_alarm = |waker| Some(clock.set_alarm(*at, waker));
+        alarm.leave(context.waker(), set_alarm, |old| clock.clear_alarm(old))
     }
 }
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Some((alarm, _)) = self.alarm.take() {
+        if let Some(alarm) = self.alarm.take() {
             self.clock.clear_alarm(alarm);
         }
     }

@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::left_waker::LeftWaker;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// A monotonic value across queues and the host.
@@ -148,19 +149,13 @@ impl fmt::Debug for HostEvent {
 pub struct Reached {
     event: Arc<dyn Event>,
     value: u64,
-    subscription: Option<(Subscription, Waker)>,
+    subscription: LeftWaker<Subscription>,
 }
 
 impl Reached {
     /// Ready when the event reaches the value.
     pub fn new(event: Arc<dyn Event>, value: u64) -> Self {
-        Reached { event, value, subscription: None }
-    }
-
-    fn give_back(&mut self) {
-        if let Some((subscription, _)) = self.subscription.take() {
-            self.event.unsubscribe(subscription);
-        }
+        Reached { event, value, subscription: LeftWaker::default() }
     }
 }
 
@@ -168,26 +163,20 @@ impl Future for Reached {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.event.signaled_value() >= self.value {
+        let Reached { event, value, subscription } = &mut *self;
+        if event.signaled_value() >= *value {
             return Poll::Ready(());
         }
-        if self.subscription.as_ref().is_some_and(|(_, waker)| waker.will_wake(context.waker())) {
-            return Poll::Pending;
-        }
-        self.give_back();
-        match self.event.subscribe(self.value, context.waker().clone()) {
-            None => Poll::Ready(()),
-            Some(subscription) => {
-                self.subscription = Some((subscription, context.waker().clone()));
-                Poll::Pending
-            }
-        }
+        let subscribe = |waker| event.subscribe(*value, waker);
+        subscription.leave(context.waker(), subscribe, |old| event.unsubscribe(old))
     }
 }
 
 impl Drop for Reached {
     fn drop(&mut self) {
-        self.give_back();
+        if let Some(subscription) = self.subscription.take() {
+            self.event.unsubscribe(subscription);
+        }
     }
 }
 

@@ -32,6 +32,7 @@ pub mod heap;
 pub mod host_pages;
 pub mod indirect;
 pub mod launch;
+mod left_waker;
 pub mod null;
 pub mod permits;
 pub mod pipeline;

@@ -45,7 +45,7 @@ impl SizeClasses {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 

@@ -377,7 +377,7 @@ impl Shared {
         PooledBuffer { block: Some(block), slot, length, shared: Arc::clone(self), _charge: charge }
     }
 
-    fn give_back(&self, slot: SlotId, mut block: Block) {
+    fn give_back(&self, slot: SlotId, block: Block) {
         let free = block.is_free();
         let now = self.clock.recent();
         let mut evicted = Vec::new();

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 use anymetal_hal::buffer::{Buffer, StorageMode};
@@ -64,8 +65,12 @@ pub(crate) struct Block {
 
 impl Block {
     /// Whether this handle is the only one and the device is done.
-    pub(crate) fn is_free(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffer).is_some() && self.buffer.is_unused()
+    pub(crate) fn is_free(&self) -> bool {
+        // Weak handles do not count: recorders name buffers by them, and nobody makes a handle of one.
+        let alone = Arc::strong_count(&self.buffer) == 1;
+        // What the other handles were used for has happened, seen from here.
+        fence(Ordering::Acquire);
+        alone && self.buffer.is_unused()
     }
 }
 
