@@ -50,7 +50,7 @@ impl<'a, B> KernelCall<'a, B> {
     /// Binds the next argument in the order of their Metal indices.
     pub(crate) fn next(&mut self, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
         let pipeline = self.pipeline;
-        if let Some(argument) = pipeline.buffer_arguments().get(self.positional) {
+        if let Some(argument) = pipeline.buffer_arguments().nth(self.positional) {
             self.bind(argument, bind);
         }
         // One too many is noticed at the end, when the whole count is known.

@@ -29,6 +29,8 @@ pub struct Pipeline {
 #[derive(Debug)]
 struct Shared {
     description: KernelInfo,
+    /// The enabled buffer arguments in the order of their Metal indices, by their places in the description.
+    buffer_arguments: Vec<usize>,
     /// For any threadgroup size, once needed.
     general: OnceLock<Arc<dyn HalPipeline>>,
     specialised: Mutex<Vec<Specialised>>,
@@ -68,9 +70,16 @@ impl Pipeline {
     pub(crate) fn new(name: &str, specialiser: Specialiser) -> Result<Self, Error> {
         let description = specialiser.compiled.describe(name, &specialiser.constants)?;
         check_arguments(&description, specialiser.device.name())?;
+        let is_buffer = |&place: &usize| {
+            let argument: &ArgumentInfo = &description.arguments[place];
+            argument.enabled && argument.kind == ArgumentKind::Buffer
+        };
+        let mut buffer_arguments: Vec<usize> = (0..description.arguments.len()).filter(is_buffer).collect();
+        buffer_arguments.sort_by_key(|&place| description.arguments[place].index);
         let pipeline = Pipeline {
             shared: Arc::new(Shared {
                 description,
+                buffer_arguments,
                 general: OnceLock::new(),
                 specialised: Mutex::default(),
                 specialiser,
@@ -172,20 +181,15 @@ impl Pipeline {
     }
 
     /// The buffer arguments in the order of their Metal indices, disabled ones left out.
-    pub(crate) fn buffer_arguments(&self) -> Vec<&ArgumentInfo> {
-        let arguments = self.kernel().arguments.iter();
-        let mut arguments: Vec<&ArgumentInfo> =
-            arguments.filter(|argument| argument.enabled && argument.kind == ArgumentKind::Buffer).collect();
-        arguments.sort_by_key(|argument| argument.index);
-        arguments
+    pub(crate) fn buffer_arguments(&self) -> impl ExactSizeIterator<Item = &ArgumentInfo> {
+        self.shared.buffer_arguments.iter().map(|&place| &self.kernel().arguments[place])
     }
 
     /// The enabled buffer argument of that name.
     pub(crate) fn buffer_argument_named(&self, name: &str) -> Result<&ArgumentInfo, Error> {
-        let arguments = self.buffer_arguments();
-        arguments.iter().find(|argument| argument.name == name).copied().ok_or_else(|| {
+        self.buffer_arguments().find(|argument| argument.name == name).ok_or_else(|| {
             let existing: Vec<String> =
-                arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
+                self.buffer_arguments().map(|argument| format!("`{}`", argument.name)).collect();
             let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
             Error::UnknownArgument { kernel: self.name().to_owned(), name: name.to_owned(), existing }
         })

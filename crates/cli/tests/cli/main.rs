@@ -6,5 +6,6 @@ mod files;
 mod hostile;
 mod peers;
 mod run;
+mod settings;
 mod support;
 mod trace;
