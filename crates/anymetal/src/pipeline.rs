@@ -55,17 +55,6 @@ pub(crate) struct Specialiser {
     pub(crate) constants: FunctionConstants,
 }
 
-/// Whether no threadgroup is cut off at the grid's edge.
-fn is_whole(grid: Grid, size: [u32; 3]) -> bool {
-    match grid {
-        Grid::Threadgroups(_) => true,
-        // A size of zero is refused later.
-        Grid::Threads(threads) => {
-            threads.iter().zip(size).all(|(threads, size)| threads.checked_rem(size) == Some(0))
-        }
-    }
-}
-
 impl Pipeline {
     pub(crate) fn new(name: &str, specialiser: Specialiser) -> Result<Self, Error> {
         let description = specialiser.compiled.describe(name, &specialiser.constants)?;
@@ -94,7 +83,7 @@ impl Pipeline {
     /// The code to run that grid with threadgroups of that size. The first launch with a new size may
     /// compile, and so may the first one whose grid has an edge.
     pub(crate) fn for_launch(&self, grid: Grid, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
-        self.for_grids(is_whole(grid, size), size)
+        self.for_grids(grid.is_whole(size), size)
     }
 
     /// The code to run any grid with threadgroups of that size.

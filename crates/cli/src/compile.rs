@@ -42,6 +42,9 @@ pub(crate) struct CompileArgs {
     /// Compile for this threadgroup size alone, as `run` does (default: any)
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
     group: Option<Extent>,
+    /// With `--group`: only for grids without an edge, such as those given in threadgroups
+    #[arg(long, requires = "group")]
+    whole: bool,
     /// Show a stage instead of compiling down to device code
     #[arg(long, value_enum, value_name = "STAGE")]
     emit: Option<Stage>,
@@ -68,7 +71,8 @@ enum Stage {
 impl CompileArgs {
     fn specialisation(&self) -> Specialisation {
         let group_size = self.group.as_ref().map(Extent::to_array);
-        Specialisation { group_size, ..self.source.specialisation() }
+        let whole_threadgroups_only = self.whole;
+        Specialisation { group_size, whole_threadgroups_only, ..self.source.specialisation() }
     }
 }
 

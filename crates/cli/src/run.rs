@@ -161,7 +161,7 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
     Ok(Outcome { device: choice.name, interpreted, compile, group, times, printed })
 }
 
-/// Compiles the kernel for the threadgroup size that the run will have.
+/// Compiles the kernel for the grid and the threadgroup size that the run will have.
 fn make_pipeline(
     args: &RunArgs,
     library: &Library,
@@ -173,7 +173,15 @@ fn make_pipeline(
         check_group(group, choice)?;
     }
     loop {
-        let specialisation = Specialisation { group_size: Some(group), ..args.source.specialisation() };
+        let grid = match (&args.threads, &args.groups) {
+            (Some(threads), _) => Grid::Threads(threads.to_array()),
+            (None, groups) => Grid::Threadgroups(groups.as_ref().unwrap_or(&Extent::ONE).to_array()),
+        };
+        let specialisation = Specialisation {
+            group_size: Some(group),
+            whole_threadgroups_only: grid.is_whole(group),
+            ..args.source.specialisation()
+        };
         let artifact = library.artifact(&args.kernel, &specialisation, choice.target)?;
         let kernel = artifact.kernel(&args.kernel);
         let limit = kernel.map_or(u32::MAX, |kernel| kernel.max_threads_per_threadgroup);

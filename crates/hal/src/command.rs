@@ -126,6 +126,18 @@ pub enum Grid {
     Threadgroups([u32; 3]),
 }
 
+impl Grid {
+    /// Whether no threadgroup of that size is cut off at the grid's edge. A size of zero is refused elsewhere.
+    pub fn is_whole(self, group_size: [u32; 3]) -> bool {
+        match self {
+            Grid::Threadgroups(_) => true,
+            Grid::Threads(threads) => {
+                threads.iter().zip(group_size).all(|(threads, size)| threads.checked_rem(size) == Some(0))
+            }
+        }
+    }
+}
+
 impl Command {
     /// What it does, in one word.
     pub fn word(&self) -> &'static str {

@@ -78,21 +78,46 @@ fn large(cases: Option<Vec<Case>>) -> Option<Vec<Case>> {
     cases.map(|cases| cases.into_iter().filter(is_large).take(2).collect())
 }
 
-/// A few kernels at a size that keeps all workers busy. The interpreter runs these with `ANYMETAL_FULL=1`.
+/// The case with most threads.
+fn largest(cases: Option<Vec<Case>>) -> Option<Vec<Case>> {
+    cases.map(|cases| cases.into_iter().max_by_key(|case| case.launch.threads()).into_iter().collect())
+}
+
+fn run_large(executor: &dyn Executor, source: &Source, cases_of: CasesOf, kernels: &[&str]) {
+    let wanted = |kernel: &str| kernels.contains(&kernel);
+    run_kernels(source, cases_of, executor, Oracle::None, &wanted).assert_good(kernels[0]);
+}
+
+/// The conformance kernels that every executor runs at 2^20 + 7 elements.
+fn check_large(executor: &dyn Executor) {
+    let run = |name: &str, cases_of: CasesOf, kernels: &[&str]| {
+        run_large(executor, &family(name).source(), cases_of, kernels);
+    };
+    let sum = |kernel: &str, _| large(metal_examples::cases(kernel, Level::Full));
+    run_large(executor, &metal_examples::plain(), sum, &["sum"]);
+    run("affine", |k, _| large(candle::affine::cases(k, Level::Full)), &["affine_f32"]);
+    run("binary", |k, _| large(candle::binary::cases(k, Level::Full)), &["badd_f32_strided"]);
+    run("indexing", |k, _| largest(candle::indexing::cases(k, Level::Full)), &["is_u32_f32"]);
+    run("sort", |k, _| largest(candle::sort::cases(k, Level::Full)), &["asort_asc_f32"]);
+}
+
+#[test]
+fn interpreter_large() {
+    check_large(&Interpreter::default());
+}
+
+/// More of them at a size that keeps all workers busy.
 #[test]
 fn cpu_large() {
+    check_large(&Cpu);
     let run = |name: &str, cases_of: CasesOf, kernels: &[&str]| {
-        let wanted = |kernel: &str| kernels.contains(&kernel);
-        run_kernels(&family(name).source(), cases_of, &Cpu, Oracle::None, &wanted).assert_good(name);
+        run_large(&Cpu, &family(name).source(), cases_of, kernels);
     };
-    run("affine", |k, _| large(candle::affine::cases(k, Level::Full)), &["affine_f32", "affine_u8_strided"]);
-    run("binary", |k, _| large(candle::binary::cases(k, Level::Full)), &["badd_f32_strided", "bmul_bf16"]);
+    run("affine", |k, _| large(candle::affine::cases(k, Level::Full)), &["affine_u8_strided"]);
+    run("binary", |k, _| large(candle::binary::cases(k, Level::Full)), &["bmul_bf16"]);
     run("unary", |k, _| large(candle::unary::cases(k, Level::Full)), &["exp_f32", "gelu_f16_strided"]);
-    run(
-        "cast",
-        |k, _| large(candle::cast::cases(k, Level::Full)),
-        &["cast_f32_f16", "cast_i64_bf16_strided"],
-    );
+    let casts = &["cast_f32_f16", "cast_i64_bf16_strided"];
+    run("cast", |k, _| large(candle::cast::cases(k, Level::Full)), casts);
     run("ternary", |k, _| large(candle::ternary::cases(k, Level::Full)), &["where_u8_f32"]);
 }
 

@@ -7,7 +7,7 @@ use crate::data::{Data, Dtype};
 use crate::suite::Level;
 
 /// The cases of a kernel.
-pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
+pub fn cases(kernel: &str, level: Level) -> Option<Vec<Case>> {
     let (order, dtype) = kernel.strip_prefix("asort_")?.split_once('_')?;
     let dtype = Dtype::named(dtype)?;
     let ascending = match order {
@@ -15,7 +15,11 @@ pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
         "desc" => false,
         _ => return None,
     };
-    let sizes = [(1, 1), (1, 2), (2, 31), (1, 32), (3, 33), (2, 200), (1, 1000)];
+    let mut sizes = vec![(1, 1), (1, 2), (2, 31), (1, 32), (3, 33), (2, 200), (1, 1000)];
+    if level == Level::Full {
+        // A row fits a threadgroup, so many elements are many rows.
+        sizes.push((1049, 1000));
+    }
     // Equal elements may come in any order, so all are distinct: 1000 bytes cannot be.
     let fits = |&(_, columns): &(usize, usize)| dtype.size() > 1 || columns <= 256;
     Some(
