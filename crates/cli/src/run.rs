@@ -13,6 +13,7 @@ mod which;
 use std::time::{Duration, Instant};
 
 use anymetal::{ArgumentKind, KernelInfo, Pipeline, Queue};
+use anymetal_compiler::hal::command::Grid;
 use anymetal_compiler::{Library, Specialisation, Target};
 use clap::Args;
 use serde_json::{Value, json};
