@@ -350,7 +350,7 @@ impl Emitter<'_, '_> {
             // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds.
             _ if shape.conditional => {
                 let element = scalar_type(item.scalar);
-                let lanes = self.load_gather(address, item);
+                let lanes = self.load_rare_gather(address, item);
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
             }
             Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {

@@ -20,6 +20,8 @@ pub(super) enum Helper {
     Store(u32),
     /// Loads all lanes without any check: a gather.
     Gather(u32),
+    /// The same where it seldom happens: a call, which saves much code.
+    RareGather(u32),
     /// Notes the lanes that are out of bounds.
     Check,
     /// Writes out offsets in equal steps.
@@ -37,6 +39,7 @@ impl Helper {
             Self::Load(_) | Self::Store(_) | Self::Check | Self::LoadRows(_) | Self::StoreRows(_) => {
                 Some(Self::Note)
             }
+            Self::RareGather(bits) => Some(Self::Gather(bits)),
             Self::Note | Self::Report | Self::Gather(_) | Self::Places => None,
         }
     }
@@ -60,6 +63,13 @@ impl Helper {
             ),
             Self::Check => lane_loop("am.check", ""),
             Self::Gather(bits) => gather(bits),
+            Self::RareGather(bits) => format!(
+                "define internal <32 x i{bits}> @am.rare_gather.{bits}(ptr %base, <32 x i64> %offsets) #1 {{
+  %all = call <32 x i{bits}> @am.gather.{bits}(ptr %base, <32 x i64> %offsets)
+  ret <32 x i{bits}> %all
+}}
+"
+            ),
             Self::Places => PLACES.to_owned(),
             Self::LoadRows(bits) => rows_loop(bits, true),
             Self::StoreRows(bits) => rows_loop(bits, false),

@@ -28,6 +28,15 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        self.load_apart(address, item, false)
+    }
+
+    /// As [`Self::load_gather`], for where lanes side by side have a path of their own.
+    pub(super) fn load_rare_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        self.load_apart(address, item, true)
+    }
+
+    fn load_apart(&mut self, address: &Address, item: Item, rare: bool) -> Vec<Lane> {
         let offsets = self.offsets_with_extra(address);
         let (ok, limit) = self.lanes_in_bounds(address, &offsets, item.bytes());
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -42,8 +51,9 @@ impl Emitter<'_, '_> {
             )),
         };
         let loaded = match item.count {
+            count if rare => (0..count).map(|k| self.gather(&address.place, &safe, item, k, true)).collect(),
             1 => vec![self.adjacent_or_gathered(&address.place, &safe, item)],
-            count => (0..count).map(|k| self.gather(&address.place, &safe, item, k)).collect(),
+            count => (0..count).map(|k| self.gather(&address.place, &safe, item, k, false)).collect(),
         };
         let from = self.t.current();
         if ok.is_text("true") {
@@ -59,13 +69,14 @@ impl Emitter<'_, '_> {
         loaded.iter().zip(&careful).map(merge).collect()
     }
 
-    fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
+    fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize, rare: bool) -> Opd {
         let bits = item.bits();
         let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-        self.need(Helper::Gather(bits));
+        let name = if rare { "rare_gather" } else { "gather" };
+        self.need(if rare { Helper::RareGather(bits) } else { Helper::Gather(bits) });
         let raw = self
             .t
-            .value(format_args!("call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offsets})"));
+            .value(format_args!("call <32 x i{bits}> @am.{name}.{bits}(ptr {at}, <32 x i64> {offsets})"));
         let raw =
             super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
         self.from_memory(Width::All, item, raw)
@@ -86,7 +97,7 @@ impl Emitter<'_, '_> {
         let together_from = self.t.current();
         self.t.branch(join);
         self.t.label(apart);
-        let gathered = self.gather(place, offsets, item, 0);
+        let gathered = self.gather(place, offsets, item, 0, false);
         let apart_from = self.t.current();
         self.t.branch(join);
         self.t.label(join);
