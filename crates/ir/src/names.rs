@@ -388,43 +388,4 @@ impl CmpOp {
     pub fn is_float(self) -> bool {
         matches!(self, Self::FEq | Self::FLt | Self::FLe | Self::FGt | Self::FGe | Self::FNe)
     }
-
-    /// The comparison that gives the same with the operands exchanged.
-    #[must_use]
-    pub fn swapped(self) -> Self {
-        match self {
-            Self::ULt => Self::UGt,
-            Self::ULe => Self::UGe,
-            Self::UGt => Self::ULt,
-            Self::UGe => Self::ULe,
-            Self::SLt => Self::SGt,
-            Self::SLe => Self::SGe,
-            Self::SGt => Self::SLt,
-            Self::SGe => Self::SLe,
-            Self::FLt => Self::FGt,
-            Self::FLe => Self::FGe,
-            Self::FGt => Self::FLt,
-            Self::FGe => Self::FLe,
-            Self::Eq | Self::Ne | Self::FEq | Self::FNe => self,
-        }
-    }
-
-    /// The comparison that gives the opposite, if there is one (floats have NaN).
-    pub fn negated(self) -> Option<Self> {
-        Some(match self {
-            Self::Eq => Self::Ne,
-            Self::Ne => Self::Eq,
-            Self::ULt => Self::UGe,
-            Self::ULe => Self::UGt,
-            Self::UGt => Self::ULe,
-            Self::UGe => Self::ULt,
-            Self::SLt => Self::SGe,
-            Self::SLe => Self::SGt,
-            Self::SGt => Self::SLe,
-            Self::SGe => Self::SLt,
-            Self::FEq => Self::FNe,
-            Self::FNe => Self::FEq,
-            Self::FLt | Self::FLe | Self::FGt | Self::FGe => return None,
-        })
-    }
 }
