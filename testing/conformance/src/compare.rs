@@ -18,6 +18,8 @@ pub enum Tolerance {
         /// The absolute part.
         absolute: f64,
     },
+    /// The same bits, in rows of so many elements whose order is open.
+    Unordered(usize),
     /// Not compared.
     Any,
 }
@@ -41,6 +43,9 @@ pub fn compare(expected: &Data, got: &Data, tolerance: Tolerance) -> Result<(), 
     if expected.len() != got.len() {
         return Err(format!("{} elements instead of {}", got.len(), expected.len()));
     }
+    if let Tolerance::Unordered(row) = tolerance {
+        return compare(&rows_sorted(expected, row), &rows_sorted(got, row), Tolerance::Bits);
+    }
     let wrong = |&i: &usize| !is_close(expected, got, i, tolerance);
     let mut differing = (0..expected.len()).filter(wrong);
     let Some(first) = differing.next() else { return Ok(()) };
@@ -50,6 +55,13 @@ pub fn compare(expected: &Data, got: &Data, tolerance: Tolerance) -> Result<(), 
         "{count} of {} elements differ: [{first}] is {have} instead of {want} ({tolerance:?})",
         got.len()
     ))
+}
+
+/// The elements with each row in the order of its bits.
+fn rows_sorted(data: &Data, row: usize) -> Data {
+    let mut order: Vec<usize> = (0..data.len()).collect();
+    order.chunks_mut(row.max(1)).for_each(|row| row.sort_by_key(|&i| data.bits(i)));
+    data.pick(order)
 }
 
 fn describe(data: &Data, index: usize) -> String {
@@ -76,7 +88,7 @@ fn is_close(expected: &Data, got: &Data, index: usize, tolerance: Tolerance) -> 
     }
     match tolerance {
         Tolerance::Any => true,
-        Tolerance::Bits => false,
+        Tolerance::Bits | Tolerance::Unordered(_) => false,
         Tolerance::Exact => want == have,
         Tolerance::Ulps(ulps) => {
             let unit = unit_in_last_place(dtype, want);
@@ -110,6 +122,9 @@ mod tests {
         assert!(compare(&data(&[0.0]), &data(&[-0.0]), Tolerance::Bits).is_err());
         assert!(compare(&data(&[f64::NAN]), &data(&[-f64::NAN]), Tolerance::Bits).is_ok());
         assert!(compare(&data(&[f64::NAN]), &data(&[1.0]), Tolerance::Ulps(1e9)).is_err());
+        let rows = [data(&[1.0, 2.0, 3.0]), data(&[2.0, 1.0, 3.0]), data(&[3.0, 1.0, 2.0])];
+        assert!(compare(&rows[0], &rows[1], Tolerance::Unordered(2)).is_ok());
+        assert!(compare(&rows[0], &rows[2], Tolerance::Unordered(2)).is_err());
         let message =
             compare(&data(&[1.0, 2.0, 3.0]), &data(&[1.0, 2.5, 3.5]), Tolerance::Exact).unwrap_err();
         assert!(message.starts_with("2 of 3 elements differ: [1] is 2.5"), "{message}");

@@ -6,12 +6,20 @@
 
 pub mod attention;
 pub mod elementwise;
+pub mod glu;
+pub mod hyper;
 pub mod kargs;
+pub mod launch;
 pub mod matrix;
+pub mod movement;
 pub mod norm;
+pub mod resize;
 pub mod rope;
 pub mod rows;
+pub mod selection;
+pub mod series;
 pub mod softmax;
+pub mod sums;
 pub mod tensor;
 
 use crate::candle::source;
@@ -29,14 +37,31 @@ pub struct Family {
     pub cases_of: CasesOf,
 }
 
+/// A source all of whose entry points have references.
+const fn whole(name: &'static str, cases_of: CasesOf) -> Family {
+    Family { name, covers: |_| true, cases_of }
+}
+
 /// All families.
 pub const FAMILIES: &[Family] = &[
-    Family { name: "softmax", covers: |_| true, cases_of: softmax::cases },
-    Family { name: "norm", covers: norm::covers, cases_of: norm::cases },
-    Family { name: "unary", covers: elementwise::covers_unary, cases_of: elementwise::unary_cases },
-    Family { name: "binbcast", covers: elementwise::covers_binary, cases_of: elementwise::binary_cases },
+    whole("softmax", softmax::cases),
+    whole("argsort", selection::cases),
+    whole("norm", norm::cases),
+    whole("unary", |kernel, level| {
+        elementwise::unary_cases(kernel, level).or_else(|| glu::cases(kernel, level))
+    }),
+    whole("binbcast", |kernel, level| {
+        elementwise::binary_cases(kernel, level).or_else(|| movement::cases(kernel, level))
+    }),
+    whole("misc", |kernel, level| {
+        let all = [movement::cases, selection::cases, series::cases, hyper::cases];
+        all.iter().find_map(|cases: &CasesOf| cases(kernel, level))
+    }),
+    whole("pool", resize::pool_cases),
+    whole("tri", movement::cases),
+    whole("upscale", resize::upscale_cases),
     Family { name: "rope", covers: rope::covers, cases_of: rope::cases },
-    Family { name: "reduce", covers: rows::covers_sums, cases_of: rows::sum_cases },
+    whole("reduce", |kernel, level| rows::sum_cases(kernel, level).or_else(|| sums::cases(kernel, level))),
     Family { name: "quantize", covers: rows::covers_rows, cases_of: rows::row_cases },
     Family { name: "mul_mv", covers: matrix::covers, cases_of: matrix::cases },
     Family { name: "mul_mm", covers: matrix::covers, cases_of: matrix::cases },

@@ -187,7 +187,8 @@ bit_for_bit!(cast affine unary binary ternary);
 
 /// A family of llama.cpp's, those of its kernels that have references.
 fn check_llama(executor: &dyn Executor, name: &str) {
-    const EVERY: [usize; 2] = [6, 60];
+    const LARGE: &[&str] =
+        &["unary", "binbcast", "quantize", "mul_mv", "mul_mm", "fa_f16", "fa_f32", "fa_q4_0", "fa_q8_0"];
     const ALWAYS: &[&str] = &[
         "kernel_mul_mv_q4_0_f32",
         "kernel_mul_mm_q4_0_f32",
@@ -203,10 +204,15 @@ fn check_llama(executor: &dyn Executor, name: &str) {
     let family = llama::family(name);
     let is_device = executor.name() != "interpreter";
     let all = Level::of_environment() != Level::Sample;
-    let is_sampled = |kernel: &str| hash(kernel).is_multiple_of(EVERY[usize::from(is_device)]);
-    let is_small = ["softmax", "norm", "rope", "reduce"].contains(&name) && !is_device;
+    let is_small = !LARGE.contains(&name);
+    let every = match (is_small, is_device) {
+        (true, false) => 1,
+        (true, true) | (false, false) => 6,
+        (false, true) => 60,
+    };
     let wanted = |kernel: &str| {
-        (family.covers)(kernel) && (all || is_small || ALWAYS.contains(&kernel) || is_sampled(kernel))
+        let is_sampled = all || ALWAYS.contains(&kernel) || hash(kernel).is_multiple_of(every);
+        (family.covers)(kernel) && is_sampled
     };
     let outcome = run_kernels(&family.source(), family.cases_of, executor, oracle_of(executor), &wanted);
     // A device's sample may have none of a small family.
@@ -221,7 +227,8 @@ macro_rules! llama_suite {
         mod $executor {
             use super::*;
 
-            llama_suite!(@families $value, softmax norm unary binbcast rope reduce quantize mul_mv mul_mm
+            llama_suite!(@families $value, softmax argsort norm unary binbcast misc pool tri upscale rope
+                reduce quantize mul_mv mul_mm
                 fa_f16 fa_f32 fa_q4_0 fa_q8_0);
         }
     };

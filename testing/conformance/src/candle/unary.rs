@@ -209,7 +209,7 @@ fn reference(operation: Operation, dtype: Dtype, x: f64) -> f64 {
 }
 
 /// The approximation that the kernels use: Abramowitz and Stegun 7.1.26.
-fn erf(x: f64) -> f64 {
+pub(crate) fn erf(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.327_591_1 * x.abs());
     let coefficients = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
     let polynomial = coefficients.iter().fold(0.0, |sum, coefficient| sum * t + coefficient) * t;

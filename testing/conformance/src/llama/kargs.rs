@@ -65,6 +65,18 @@ impl From<usize> for Number {
     }
 }
 
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<i32> for Number {
+    fn from(value: i32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
 impl From<f32> for Number {
     fn from(value: f32) -> Self {
         Self::Float(value)

@@ -1,6 +1,8 @@
-//! `norm.metal`: norms and RMS norms of rows, with a product and a sum after them, and lengths.
+//! `norm.metal`: norms and RMS norms of rows, with a product and a sum after them, rows of length 1, and norms of
+//! groups of channels.
 
 use super::kargs::Kargs;
+use super::launch::{dispatch, doubled, ends_with, per_row};
 use super::tensor::{Order, Tensor};
 use crate::candle::{guarded, untouched};
 use crate::case::{Case, Constant, Grid, Launch};
@@ -9,6 +11,7 @@ use crate::data::{Data, Dtype};
 use crate::suite::Level;
 
 const EPSILON: f32 = 1e-5;
+const NEAR: Tolerance = Tolerance::Near { relative: 1e-5, absolute: 1e-5 };
 
 /// A kernel's name taken apart: RMS, what follows (1 nothing, 2 a product, 3 a product and a sum), in fours.
 fn taken_apart(kernel: &str) -> Option<(bool, usize, bool)> {
@@ -25,13 +28,16 @@ fn taken_apart(kernel: &str) -> Option<(bool, usize, bool)> {
     Some((rms, fused, four))
 }
 
-/// Whether a kernel has a reference.
-pub fn covers(kernel: &str) -> bool {
-    taken_apart(kernel).is_some()
-}
-
 /// The cases of a kernel.
 pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
+    match kernel {
+        "kernel_l2_norm_f32_f32" => return Some([1, 31, 257, 1030].map(|n| length(kernel, n, false)).into()),
+        "kernel_l2_norm_f32_f32_4" => return Some([4, 100, 4100].map(|n| length(kernel, n, true)).into()),
+        "kernel_group_norm_f32" => {
+            return Some([[8, 4, 1], [7, 6, 3], [9, 5, 2]].map(|size| groups(kernel, size)).into());
+        }
+        _ => {}
+    }
     let parts = taken_apart(kernel)?;
     let columns: &[usize] = if parts.2 { &[4, 100, 1024, 4100] } else { &[1, 31, 33, 257, 1030] };
     let orders = [Order::Contiguous, Order::Padded, Order::Permuted];
@@ -74,7 +80,49 @@ fn case(kernel: &str, (rms, fused, four): (bool, usize, bool), columns: usize, o
     let launch = if fused > 1 { launch.scalar(&factor.bytes) } else { launch.alias(1) };
     let launch = if fused > 2 { launch.scalar(&addend.bytes) } else { launch.alias(1) };
     let launch = launch.data(&untouched(&expected)).threadgroup(0, 128).constant(1700, Constant::Bool(false));
-    let tolerance = Tolerance::Near { relative: 1e-5, absolute: 1e-5 };
     let name = format!("{ne:?}, {order:?}");
-    Case::near(name, launch, 4, guarded(expected), tolerance, tolerance).through_library(true)
+    Case::near(name, launch, 4, guarded(expected), NEAR, NEAR).through_library(true)
+}
+
+fn length(kernel: &str, columns: usize, four: bool) -> Case {
+    let ne = [columns, 3, 2, 2];
+    let order = if columns.is_multiple_of(2) { Order::Padded } else { Order::Permuted };
+    let input = Tensor::between(Dtype::F32, columns as u64, ne, order, -2.0, 3.0);
+    let number = |[i0, i1, i2, i3]: [usize; 4]| {
+        let squares: f64 = (0..columns).map(|i0| input.at([i0, i1, i2, i3]).powi(2)).sum();
+        input.at([i0, i1, i2, i3]) / squares.sqrt().max(f64::from(EPSILON))
+    };
+    let expected = Data::from_numbers(Dtype::F32, Tensor::places(ne).map(number));
+    let work = if four { columns / 4 } else { columns };
+    let kargs = Kargs::new("l2_norm").tensor("0", &input).tensor("", &Tensor::shape(ne, 4));
+    let kargs = kargs.set("ne00", work).set("eps", EPSILON);
+    let launch = per_row(kernel, ne, doubled(columns), &kargs).scalar(&input.bytes);
+    let case = ends_with(format!("{ne:?}, {order:?}"), launch, expected, NEAR);
+    Case { launch: case.launch.clone().threadgroup(0, 128), ..case }
+}
+
+/// Channels of so many elements, in so many groups; the last one may have fewer.
+fn groups(kernel: &str, [elements, channels, groups]: [usize; 3]) -> Case {
+    let ne = [elements, 5, channels, 1];
+    let input = Tensor::between(Dtype::F32, elements as u64, ne, Order::Contiguous, -2.0, 3.0);
+    let together = channels.div_ceil(groups);
+    // As the kernel does, also for a group that has fewer.
+    let count = (elements * ne[1] * together) as f64;
+    let mut expected = Data::new(Dtype::F32);
+    for group in 0..groups {
+        let of_group = (group * together..channels.min((group + 1) * together)).collect::<Vec<_>>();
+        let places = || {
+            of_group
+                .iter()
+                .flat_map(|&i2| Tensor::places([ne[0], ne[1], 1, 1]).map(move |[i0, i1, ..]| [i0, i1, i2, 0]))
+        };
+        let mean = places().map(|place| input.at(place)).sum::<f64>() / count;
+        let variance = places().map(|place| (input.at(place) - mean).powi(2)).sum::<f64>() / count;
+        let scale = 1.0 / (variance + f64::from(EPSILON)).sqrt();
+        places().for_each(|place| expected.push_number((input.at(place) - mean) * scale));
+    }
+    let kargs = Kargs::new("group_norm").tensor("0", &input).set("ngrp", groups).set("eps", EPSILON);
+    let launch = dispatch(kernel, [groups, 1, 1], [32, 1, 1], &kargs).scalar(&input.bytes);
+    let case = ends_with(format!("{channels} channels in {groups} groups"), launch, expected, NEAR);
+    Case { launch: case.launch.clone().threadgroup(0, 128), ..case }.through_library(true)
 }

@@ -9,11 +9,6 @@ use crate::data::{Data, Dtype};
 use crate::quants::Format;
 use crate::suite::Level;
 
-/// Whether a kernel of `reduce.metal` has a reference.
-pub fn covers_sums(kernel: &str) -> bool {
-    kernel.starts_with("kernel_sum_rows_")
-}
-
 /// The cases of a kernel of `reduce.metal`.
 pub fn sum_cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
     let four = kernel.strip_prefix("kernel_sum_rows_f32_f32")? == "_4";

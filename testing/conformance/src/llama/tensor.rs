@@ -13,6 +13,8 @@ pub enum Order {
     Padded,
     /// The second and third dimension exchanged.
     Permuted,
+    /// The first and second dimension exchanged: elements of a row are apart.
+    Transposed,
 }
 
 /// A tensor with its numbers.
@@ -31,7 +33,7 @@ impl Tensor {
     /// Random numbers in a format.
     pub fn random(format: Format, seed: u64, ne: [usize; 4], order: Order) -> Self {
         let (bytes, numbers) = format.random(seed, ne.iter().product());
-        Self::laid_out(format, &bytes, numbers, ne, order)
+        Self::laid_out([format.elements, format.bytes], &bytes, numbers, ne, order)
     }
 
     /// Numbers of a plain type between two bounds.
@@ -40,34 +42,39 @@ impl Tensor {
         Self::of_data(&data, ne, order)
     }
 
-    /// These elements.
-    ///
-    /// # Panics
-    /// If the type has no format.
+    /// These elements, of any type.
     pub fn of_data(data: &Data, ne: [usize; 4], order: Order) -> Self {
         let numbers = (0..data.len()).map(|i| data.number(i)).collect();
-        let name = match data.dtype {
-            Dtype::F16 => "f16",
-            Dtype::Bf16 => "bf16",
-            _ => "f32",
-        };
-        let format = Format::named(name).unwrap_or_else(|| panic!("there is no format {name}"));
-        Self::laid_out(format, &data.bytes, numbers, ne, order)
+        Self::laid_out([1, data.dtype.size()], &data.bytes, numbers, ne, order)
     }
 
-    fn laid_out(format: Format, rows: &[u8], numbers: Vec<f64>, ne: [usize; 4], order: Order) -> Self {
-        let row = format.row_bytes(ne[0]);
+    /// Elements of a plain type as they are in memory, to compare with or to bind.
+    pub fn data(&self, dtype: Dtype) -> Data {
+        Data { dtype, bytes: self.bytes.clone() }
+    }
+
+    /// Lays out blocks of so many elements and bytes.
+    fn laid_out(
+        [elements, size]: [usize; 2],
+        blocks: &[u8],
+        numbers: Vec<f64>,
+        ne: [usize; 4],
+        order: Order,
+    ) -> Self {
+        let width = ne[0] / elements;
+        let row = width * size;
         let pitch = if order == Order::Padded { row + 64 } else { row };
-        let (nb1, nb2) = match order {
-            Order::Permuted => (pitch * ne[2], pitch),
-            Order::Contiguous | Order::Padded => (pitch, pitch * ne[1]),
+        let whole = pitch * ne[1] * ne[2];
+        let nb = match order {
+            Order::Contiguous | Order::Padded => [size, pitch, pitch * ne[1], whole],
+            Order::Permuted => [size, pitch * ne[2], pitch, whole],
+            Order::Transposed => [size * ne[1], size, pitch * ne[1], whole],
         };
-        let nb = [format.bytes, nb1, nb2, pitch * ne[1] * ne[2]];
         let mut bytes = vec![0x5a; nb[3] * ne[3]];
-        for (number, row_bytes) in rows.chunks_exact(row.max(1)).enumerate() {
-            let [i1, i2, i3] = [number % ne[1], number / ne[1] % ne[2], number / ne[1] / ne[2]];
-            let at = i1 * nb[1] + i2 * nb[2] + i3 * nb[3];
-            bytes[at..at + row].copy_from_slice(row_bytes);
+        let places = Self::places([width, ne[1], ne[2], ne[3]]);
+        for (place, block) in places.zip(blocks.chunks_exact(size)) {
+            let at: usize = (0..4).map(|d| place[d] * nb[d]).sum();
+            bytes[at..at + size].copy_from_slice(block);
         }
         Self { ne, nb, bytes, numbers }
     }
