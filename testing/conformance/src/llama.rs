@@ -5,6 +5,8 @@
 //! those of [`crate::quants`]. [`FAMILIES`] says which entry points have references; the others are not run.
 
 pub mod attention;
+pub mod convolution;
+pub mod copy;
 pub mod elementwise;
 pub mod glu;
 pub mod hyper;
@@ -13,12 +15,14 @@ pub mod launch;
 pub mod matrix;
 pub mod movement;
 pub mod norm;
+pub mod recurrent;
 pub mod resize;
 pub mod rope;
 pub mod rows;
 pub mod selection;
 pub mod series;
 pub mod softmax;
+pub mod state_space;
 pub mod sums;
 pub mod tensor;
 
@@ -60,9 +64,14 @@ pub const FAMILIES: &[Family] = &[
     whole("pool", resize::pool_cases),
     whole("tri", movement::cases),
     whole("upscale", resize::upscale_cases),
-    Family { name: "rope", covers: rope::covers, cases_of: rope::cases },
+    whole("conv", convolution::cases),
+    whole("gated_delta_net", recurrent::cases),
+    whole("rope", rope::cases),
+    whole("solve_tri", state_space::cases),
+    whole("ssm", state_space::cases),
+    whole("wkv", recurrent::cases),
     whole("reduce", |kernel, level| rows::sum_cases(kernel, level).or_else(|| sums::cases(kernel, level))),
-    Family { name: "quantize", covers: rows::covers_rows, cases_of: rows::row_cases },
+    whole("quantize", |kernel, level| rows::row_cases(kernel, level).or_else(|| copy::cases(kernel, level))),
     Family { name: "mul_mv", covers: matrix::covers, cases_of: matrix::cases },
     Family { name: "mul_mm", covers: matrix::covers, cases_of: matrix::cases },
     Family { name: "fa_f16", covers: attention::covers, cases_of: attention::cases },

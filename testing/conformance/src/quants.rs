@@ -4,6 +4,7 @@
 //! Invariant: a block's bytes are any bytes but for its scales, which are finite and near 0.05. The code books of
 //! the `iq` formats are read from ggml's own header, which cargo downloaded; they are not copied here.
 
+pub(crate) mod encode;
 mod grids;
 mod small;
 mod super_blocks;

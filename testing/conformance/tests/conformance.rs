@@ -228,7 +228,7 @@ macro_rules! llama_suite {
             use super::*;
 
             llama_suite!(@families $value, softmax argsort norm unary binbcast misc pool tri upscale rope
-                reduce quantize mul_mv mul_mm
+                conv gated_delta_net solve_tri ssm wkv reduce quantize mul_mv mul_mm
                 fa_f16 fa_f32 fa_q4_0 fa_q8_0);
         }
     };

@@ -1,7 +1,9 @@
 //! `reduce.metal`: sums and means of rows. `quantize.metal`: rows by number, out of any format.
 
 use super::kargs::Kargs;
+use super::launch::{dispatch, ends_with};
 use super::tensor::{Order, Tensor};
+use crate::candle::input::Inputs;
 use crate::candle::{guarded, untouched};
 use crate::case::{Case, Constant, Grid, Launch};
 use crate::compare::Tolerance;
@@ -46,37 +48,51 @@ fn row_format(kernel: &str) -> Option<Format> {
     Format::named(kernel.strip_prefix("kernel_get_rows_")?)
 }
 
-/// Whether a kernel of `quantize.metal` has a reference.
-pub fn covers_rows(kernel: &str) -> bool {
-    row_format(kernel).is_some()
-}
-
 /// The cases of a kernel of `quantize.metal`.
 pub fn row_cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
+    if kernel == "kernel_get_rows_i32" {
+        return Some([33, 1500].map(|columns| integer_rows(kernel, columns)).into());
+    }
     let format = row_format(kernel)?;
     let unit = format.elements.max(32);
     let plain = if format.plain().is_some() { 33 } else { unit };
     Some([plain, 5 * unit].into_iter().map(|columns| rows(kernel, format, columns)).collect())
 }
 
+/// How many rows are chosen, in how many matrices and batches.
+const CHOSEN: [usize; 3] = [7, 2, 2];
+
 fn rows(kernel: &str, format: Format, columns: usize) -> Case {
-    const CHOSEN: [usize; 3] = [7, 2, 2];
-    let source =
-        Tensor::random(format, columns as u64, [columns, 9, CHOSEN[1], CHOSEN[2]], Order::Contiguous);
+    let source = Tensor::random(format, columns as u64, rows_of(columns), Order::Contiguous);
+    let work = if format.plain().is_some() { columns } else { columns / 16 };
+    let tolerance = Tolerance::Near { relative: 1e-6, absolute: 2e-6 };
+    chosen(kernel, source, Dtype::F32, work, tolerance)
+}
+
+fn integer_rows(kernel: &str, columns: usize) -> Case {
+    let ne = rows_of(columns);
+    let integers = Inputs::new(columns as u64).integers(Dtype::I32, ne.iter().product());
+    chosen(kernel, Tensor::of_data(&integers, ne, Order::Padded), Dtype::I32, columns, Tolerance::Exact)
+}
+
+fn rows_of(columns: usize) -> [usize; 4] {
+    [columns, 9, CHOSEN[1], CHOSEN[2]]
+}
+
+/// Rows by number; a thread does a piece of one.
+fn chosen(kernel: &str, source: Tensor, dtype: Dtype, pieces: usize, tolerance: Tolerance) -> Case {
+    let columns = source.ne[0];
     let ids: Vec<i128> = (0..CHOSEN.iter().product::<usize>()).map(|i| (i * 5 % 9) as i128).collect();
     let chosen = Data::from_integers(Dtype::I32, ids.iter().copied());
     let ne = [columns, CHOSEN[0], CHOSEN[1], CHOSEN[2]];
     let row = |place: [usize; 4]| ids[(place[3] * CHOSEN[1] + place[2]) * CHOSEN[0] + place[1]] as usize;
     let numbers = Tensor::places(ne).map(|place| source.at([place[0], row(place), place[2], place[3]]));
-    let expected = Data::from_numbers(Dtype::F32, numbers);
+    let expected = Data::from_numbers(dtype, numbers);
     let numbers_of_rows = Tensor::shape([CHOSEN[0], CHOSEN[1], CHOSEN[2], 1], 4);
-    let work = if format.plain().is_some() { columns } else { columns / 16 };
     let kargs = Kargs::new("get_rows").tensor("0", &source).tensor("1", &numbers_of_rows);
-    let kargs = kargs.tensor("", &Tensor::shape(ne, 4)).set("ne00t", work);
-    let threads = work.min(1024);
-    let grid = [work.div_ceil(threads) * CHOSEN[0], CHOSEN[1], CHOSEN[2]].map(|n| n as u32);
-    let launch = Launch::new(kernel, Grid::Groups(grid), [threads as u32, 1, 1]);
-    let launch = launch.scalar(kargs.bytes()).scalar(&source.bytes).data(&chosen).data(&untouched(&expected));
-    let tolerance = Tolerance::Near { relative: 1e-6, absolute: 2e-6 };
-    Case::near(format!("rows of {columns}"), launch, 3, guarded(expected), tolerance, tolerance)
+    let kargs = kargs.tensor("", &Tensor::shape(ne, 4)).set("ne00t", pieces);
+    let threads = pieces.min(1024);
+    let groups = [pieces.div_ceil(threads) * CHOSEN[0], CHOSEN[1], CHOSEN[2]];
+    let launch = dispatch(kernel, groups, [threads, 1, 1], &kargs).scalar(&source.bytes).data(&chosen);
+    ends_with(format!("rows of {columns}"), launch, expected, tolerance)
 }

@@ -15,6 +15,8 @@ pub enum Order {
     Permuted,
     /// The first and second dimension exchanged: elements of a row are apart.
     Transposed,
+    /// The third dimension running fastest, then the first and the second: pixels of several channels.
+    Channels,
 }
 
 /// A tensor with its numbers.
@@ -53,6 +55,11 @@ impl Tensor {
         Data { dtype, bytes: self.bytes.clone() }
     }
 
+    /// Blocks of so many bytes, whatever they hold; extents are counted in blocks.
+    pub fn of_blocks(size: usize, blocks: &[u8], ne: [usize; 4], order: Order) -> Self {
+        Self::laid_out([1, size], blocks, Vec::new(), ne, order)
+    }
+
     /// Lays out blocks of so many elements and bytes.
     fn laid_out(
         [elements, size]: [usize; 2],
@@ -69,6 +76,7 @@ impl Tensor {
             Order::Contiguous | Order::Padded => [size, pitch, pitch * ne[1], whole],
             Order::Permuted => [size, pitch * ne[2], pitch, whole],
             Order::Transposed => [size * ne[1], size, pitch * ne[1], whole],
+            Order::Channels => [size * ne[2], row * ne[2], size, whole],
         };
         let mut bytes = vec![0x5a; nb[3] * ne[3]];
         let places = Self::places([width, ne[1], ne[2], ne[3]]);
