@@ -23,6 +23,7 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
 use crate::affinity;
+use crate::brief::Rhythm;
 use crate::capabilities;
 use crate::config::CpuDeviceOptions;
 use crate::heap::CpuHeap;
@@ -48,6 +49,7 @@ pub(crate) struct DeviceShared {
     pub(crate) default_deadline: Duration,
     pub(crate) lend_waiting_threads: bool,
     pub(crate) pool: Pool,
+    pub(crate) rhythm: Rhythm,
     loaded: LoadedCode,
     made_at: Duration,
 }
@@ -82,6 +84,7 @@ impl CpuDevice {
                 default_deadline: options.default_deadline,
                 lend_waiting_threads: options.lend_waiting_threads,
                 pool,
+                rhythm: Rhythm::default(),
                 loaded: LoadedCode::default(),
                 made_at: clock.now(),
                 clock,

@@ -11,6 +11,7 @@ compile_error!("anymetal-device-cpu maps memory with mmap: Unix only so far");
 #[cfg_attr(not(target_os = "linux"), path = "affinity_disabled.rs")]
 mod affinity;
 mod aligned;
+mod brief;
 mod capabilities;
 mod command_buffer;
 mod config;

@@ -14,6 +14,7 @@ use anymetal_hal::launch::{CpuEntry, DispatchInterpreter, FAULT_SYMBOL};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::check_arguments;
 
+use crate::brief::Brief;
 use crate::fault::anymetal_fault;
 use crate::loader::{LoadedObject, default_symbols};
 
@@ -23,6 +24,7 @@ pub(crate) struct CpuPipeline {
     kernel: usize,
     code: Code,
     pace: Pace,
+    brief: Brief,
 }
 
 /// What runs a kernel.
@@ -73,7 +75,13 @@ impl CpuPipeline {
             ArtifactCode::Interpreter(interpreter) => Code::Interpreter(Arc::clone(interpreter)),
             ArtifactCode::Object(bytes) => native(loaded.object(artifact, bytes, kernel)?, info)?,
         };
-        Ok(CpuPipeline { artifact: Arc::clone(artifact), kernel: index, code, pace: Pace::default() })
+        Ok(CpuPipeline {
+            artifact: Arc::clone(artifact),
+            kernel: index,
+            code,
+            pace: Pace::default(),
+            brief: Brief::default(),
+        })
     }
 
     /// The artifact that the kernel is part of.
@@ -87,6 +95,10 @@ impl CpuPipeline {
 
     pub(crate) fn pace(&self) -> &Pace {
         &self.pace
+    }
+
+    pub(crate) fn brief(&self) -> &Brief {
+        &self.brief
     }
 }
 

@@ -7,7 +7,8 @@
 //! Concurrency, who may touch what when:
 //! - `work` (a mutex) guards the lists and every worker's [`Mode`]. A worker that finds nothing changes its mode
 //!   to idle under the same lock; whoever publishes calls enough idle workers under the lock, each by its own
-//!   `called` flag, so nothing is missed and nobody wakes in vain.
+//!   `called` flag, so nothing is missed and nobody wakes in vain. Those that sleep are woken after the lock is
+//!   left: on the same processor they run at once, and would only find it taken.
 //! - A worker may touch a job from joining it (under the lock, while it is listed) until it takes itself off
 //!   `Job::state`. The leader unlists the job first and then waits for the state to reach zero, so nobody
 //!   touches a job that is gone.
@@ -15,7 +16,8 @@
 //!   lowest, so that nothing waits forever. `waiting` mirrors the lengths for leaders that ask, without the
 //!   lock, whether to let others go first; it may be a moment behind.
 //! - An idle worker looks at its flag for [`SPIN`] (a few of them at most), then parks; an idle pool uses no
-//!   processor time.
+//!   processor time. One that was called from its own processor parks at once: it would only keep the caller
+//!   from going on.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -53,6 +55,15 @@ pub(crate) trait Runnable: Send + Sync {
     fn priority(&self) -> Priority;
 }
 
+/// Where a runnable is to run, if there is a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the place of the thread that schedules it.
+    Here,
+    /// Beside it.
+    Elsewhere,
+}
+
 /// What runs a range of threadgroups: worker number, first, end.
 pub(crate) type Body<'a> = dyn Fn(u32, u64, u64) + Sync + 'a;
 
@@ -88,7 +99,11 @@ const PRIORITIES: usize = Priority::High as usize + 1;
 /// A flag on a cache line of its own, because a worker spins on it.
 #[repr(align(128))]
 #[derive(Debug, Default)]
-struct Flag(AtomicBool);
+struct Flag {
+    called: AtomicBool,
+    /// Whether that was from the worker's own processor, as far as can be told. Changed only under the lock.
+    from_here: AtomicBool,
+}
 
 struct Work {
     jobs: Vec<ListedJob>,
@@ -186,13 +201,21 @@ impl Pool {
         self.threads.len()
     }
 
-    /// Has a worker run this, soon.
-    pub(crate) fn schedule(&self, runnable: Arc<dyn Runnable>) {
+    /// Has a worker run this, soon. Waking a worker on another processor may cost the caller 13 µs, and as much
+    /// again until it runs; one on the caller's runs at once, in place of the caller (`at`).
+    pub(crate) fn schedule(&self, runnable: Arc<dyn Runnable>, at: Place) {
+        let here = affinity::current_processor();
+        let near = |seat: &Seat| seat.processor.is_some() && seat.processor == here;
+        let preferred = |seat: &Seat| seat.mode == Mode::Parked && near(seat) == (at == Place::Here);
         let line = runnable.priority() as usize;
         let mut work = self.shared.lock();
         work.runnables[line].push_back(runnable);
         self.shared.waiting[line].fetch_add(1, Ordering::Relaxed);
-        self.shared.call(&mut work, 1, None);
+        // One that spins on this processor does not run before the caller sleeps.
+        let awake = |seat: &Seat| seat.mode == Mode::Spinning && !near(seat);
+        let asleep = self.shared.call(&mut work, 1, here, &[&awake, &preferred, &|_| true]);
+        drop(work);
+        asleep.wake();
     }
 
     /// Whether a leader of that priority that has run so many command buffers lets others go first.
@@ -244,7 +267,9 @@ impl Drop for Pool {
             let mut work = self.shared.lock();
             work.shutdown = true;
             let everyone = work.seats.len();
-            self.shared.call(&mut work, everyone, None);
+            let asleep = self.shared.call(&mut work, everyone, None, &[&|_| true]);
+            drop(work);
+            asleep.wake();
         }
         let current = std::thread::current().id();
         for thread in self.threads.drain(..) {
@@ -266,8 +291,12 @@ impl<'a> Listing<'a> {
     fn new(shared: &'a Shared, job: &'a Job<'a>, helpers: usize) -> Self {
         let mut work = shared.lock();
         work.jobs.push(ListedJob::of(job));
-        shared.call(&mut work, helpers, job.leader_processor);
+        let avoid = job.leader_processor;
+        let apart = |seat: &Seat| seat.processor.is_none() || seat.processor != avoid;
+        let awake = |seat: &Seat| seat.mode == Mode::Spinning && apart(seat);
+        let asleep = shared.call(&mut work, helpers, avoid, &[&awake, &apart]);
         drop(work);
+        asleep.wake();
         Listing { shared, job }
     }
 }
@@ -413,9 +442,11 @@ impl Worker {
             return Found::Runnable(runnable);
         }
         let spinning = work.seats.iter().filter(|seat| seat.mode == Mode::Spinning).count();
-        let mode = if spinning < shared.most_spinning { Mode::Spinning } else { Mode::Parked };
+        let flag = &shared.called[self.index];
+        let spins = spinning < shared.most_spinning && !flag.from_here.load(Ordering::Relaxed);
+        let mode = if spins { Mode::Spinning } else { Mode::Parked };
         work.seats[self.index].mode = mode;
-        shared.called[self.index].0.store(false, Ordering::Relaxed);
+        flag.called.store(false, Ordering::Relaxed);
         Found::Nothing(mode)
     }
 
@@ -440,7 +471,7 @@ impl Worker {
 
     /// Waits until called: at first by looking, then asleep.
     fn idle(&self, shared: &Shared, mode: Mode) {
-        let called = &shared.called[self.index].0;
+        let called = &shared.called[self.index].called;
         if mode == Mode::Spinning {
             let start = Instant::now();
             while start.elapsed() < SPIN {
@@ -481,27 +512,56 @@ impl Shared {
         work.runnables[line].pop_front()
     }
 
-    /// Calls up to `wanted` idle workers, those awake first, but none pinned to the processor to avoid. Busy
+    /// Calls up to `wanted` idle workers: of those that the first choice takes, then the second, and so on. Busy
     /// ones look for themselves when they are done.
-    fn call(&self, work: &mut Work, wanted: usize, avoid: Option<usize>) {
-        let mut wanted = wanted;
-        for mode in [Mode::Spinning, Mode::Parked] {
-            for (seat, called) in work.seats.iter_mut().zip(&self.called) {
+    fn call(
+        &self,
+        work: &mut Work,
+        mut wanted: usize,
+        here: Option<usize>,
+        choices: &[&dyn Fn(&Seat) -> bool],
+    ) -> Asleep {
+        let mut asleep = Asleep::default();
+        for takes in choices {
+            for (seat, flag) in work.seats.iter_mut().zip(&self.called) {
                 if wanted == 0 {
-                    return;
+                    return asleep;
                 }
-                let taking_turns = seat.processor.is_some() && seat.processor == avoid;
-                if seat.mode != mode || taking_turns {
+                if seat.mode == Mode::Busy || !takes(seat) {
                     continue;
                 }
                 wanted -= 1;
-                seat.mode = Mode::Busy;
-                called.0.store(true, Ordering::Release);
-                if let (Mode::Parked, Some(thread)) = (mode, &seat.thread) {
-                    thread.unpark();
+                if let (Mode::Parked, Some(thread)) = (seat.mode, &seat.thread) {
+                    asleep.push(thread.clone());
                 }
+                seat.mode = Mode::Busy;
+                let from_here = seat.processor.is_some() && seat.processor == here;
+                flag.from_here.store(from_here, Ordering::Relaxed);
+                flag.called.store(true, Ordering::Release);
             }
         }
+        asleep
+    }
+}
+
+/// Workers that were called and sleep: to be woken outside the lock.
+#[derive(Default)]
+#[must_use]
+struct Asleep {
+    first: Option<Thread>,
+    more: Vec<Thread>,
+}
+
+impl Asleep {
+    fn push(&mut self, thread: Thread) {
+        match self.first {
+            None => self.first = Some(thread),
+            Some(_) => self.more.push(thread),
+        }
+    }
+
+    fn wake(self) {
+        self.first.into_iter().chain(self.more).for_each(|thread| thread.unpark());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Queues of the CPU device: command buffers in order, run by whoever comes first.
 //!
 //! A queue has no thread of its own. When command buffers are pending, a pool worker is asked to lead the
-//! queue; a thread that waits for one of them may lead instead. The leader runs command buffers until none is
+//! queue; a thread that waits for one of them, or submits a brief one, may lead instead. The leader runs command buffers until none is
 //! left (a waiting thread only until its own is done).
 //!
 //! Concurrency: `state` guards the pending list and the [`Role`]. Only the leader (the one that set
@@ -26,13 +26,15 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, WhenFull};
 use anymetal_hal::validate;
 
+use crate::affinity;
+use crate::brief::{self, Expected};
 use crate::command_buffer::{LaunchTables, PreparedDispatch, Preparer, Step, each_buffer};
 use crate::device::DeviceShared;
 use crate::execute::{Ended, Executor};
 use crate::indirect::cpu_indirect;
 use crate::memory::CpuBuffer;
 use crate::pipeline::CpuPipeline;
-use crate::pool::Runnable;
+use crate::pool::{Place, Runnable};
 
 /// A queue's handle. Dropping it lets submitted work finish.
 pub(crate) struct CpuQueue {
@@ -47,6 +49,8 @@ struct QueueCore {
     number: NonZero<usize>,
     state: Mutex<State>,
     space: Condvar,
+    /// The processor of who leads, or led last, when it began to.
+    leads_on: AtomicUsize,
 }
 
 struct State {
@@ -118,6 +122,7 @@ impl CpuQueue {
             number,
             state: Mutex::new(state),
             space: Condvar::new(),
+            leads_on: AtomicUsize::new(usize::MAX),
         });
         CpuQueue { assistance: Arc::new(Assistance(Arc::clone(&core))), core }
     }
@@ -148,7 +153,8 @@ impl Queue for CpuQueue {
         };
         let stop = Arc::new(StopSignal { flag: AtomicU32::new(0), queue: Arc::downgrade(&self.core) });
         let timing = Timing { submitted_ns, ..Timing::default() };
-        self.core.enqueue(CommandBuffer {
+        let expected = brief::expect(&submission, &tables);
+        let command_buffer = CommandBuffer {
             submission,
             tables,
             source,
@@ -159,7 +165,8 @@ impl Queue for CpuQueue {
             position: 0,
             command_started_ns: None,
             command_timings: Vec::new(),
-        })?;
+        };
+        self.core.enqueue(command_buffer, &completion, expected)?;
         Ok(completion)
     }
 
@@ -193,19 +200,38 @@ impl QueueCore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enqueue(self: &Arc<Self>, command_buffer: CommandBuffer) -> Result<(), DeviceError> {
+    /// Takes a command buffer over. If it is to run at once and the queue has nothing else to do, the calling
+    /// thread runs it.
+    fn enqueue(
+        self: &Arc<Self>,
+        command_buffer: CommandBuffer,
+        completion: &Completion,
+        expected: Expected,
+    ) -> Result<(), DeviceError> {
         let mut state = self.wait_for_space()?;
         state.pending.push_back(command_buffer);
         state.in_flight += 1;
+        let alone = self.device.rhythm.begin();
         let wake = state.role == Role::Idle;
         if wake {
             state.role = Role::Scheduled;
         }
         drop(state);
-        if wake {
-            self.device.pool.schedule(Arc::<QueueCore>::clone(self));
+        if !wake {
+            return Ok(());
+        }
+        match expected {
+            // Anybody may be faster, and then leads instead.
+            Expected::AtOnce => self.try_lead(Some(completion)),
+            Expected::Short if alone => self.schedule(Place::Here),
+            Expected::Short | Expected::Unknown => self.schedule(Place::Elsewhere),
         }
         Ok(())
+    }
+
+    /// Has a worker lead.
+    fn schedule(self: &Arc<Self>, at: Place) {
+        self.device.pool.schedule(Arc::<QueueCore>::clone(self), at);
     }
 
     fn wait_for_space(self: &Arc<Self>) -> Result<MutexGuard<'_, State>, DeviceError> {
@@ -243,6 +269,7 @@ impl QueueCore {
         if !matches!(state.role, Role::Idle | Role::Scheduled) {
             return;
         }
+        self.leads_on.store(affinity::current_processor().unwrap_or(usize::MAX), Ordering::Relaxed);
         let mut ran = 0;
         while let Some(command_buffer) = state.pending.pop_front() {
             state.role = Role::Running;
@@ -259,7 +286,7 @@ impl QueueCore {
             if leaves && !state.pending.is_empty() {
                 state.role = Role::Scheduled;
                 drop(state);
-                self.device.pool.schedule(Arc::<QueueCore>::clone(self));
+                self.schedule(Place::Elsewhere);
                 return;
             }
         }
@@ -294,11 +321,14 @@ impl QueueCore {
         if let Some(armed) = armed {
             self.device.clock.clear_alarm(armed);
         }
+        timing.ended_ns = self.device.now_ns();
+        if result.is_ok() {
+            brief::note(&submission, &tables, timing.device_time());
+        }
         // Whoever waits finds resources given back and the place free.
         drop(tables);
         drop(submission);
         self.give_place_back();
-        timing.ended_ns = self.device.now_ns();
         let outcome: Outcome = result.map(|()| timing);
         match timestamps {
             Timestamps::CommandBuffer => source.finish(outcome),
@@ -309,6 +339,7 @@ impl QueueCore {
     fn give_place_back(&self) {
         let mut state = self.lock();
         state.in_flight -= 1;
+        self.device.rhythm.end();
         // Waking a submitter for each free place would cost more than the work; a quarter is worth it.
         let limit = self.descriptor.max_in_flight.max(1);
         let wake = state.crowding > 0 && state.in_flight <= limit - limit / 4;
@@ -361,7 +392,7 @@ impl QueueCore {
         if state.role == Role::Blocked {
             state.role = Role::Scheduled;
             drop(state);
-            self.device.pool.schedule(Arc::<QueueCore>::clone(self));
+            self.schedule(Place::Elsewhere);
         }
     }
 }
@@ -398,8 +429,9 @@ impl Wake for SpaceAlarm {
 struct Assistance(Arc<QueueCore>);
 
 impl WaitAssist for Assistance {
-    fn assist(&self, completion: &Completion) {
+    fn assist(&self, completion: &Completion) -> bool {
         self.0.try_lead(Some(completion));
+        affinity::current_processor().is_none_or(|here| here != self.0.leads_on.load(Ordering::Relaxed))
     }
 }
 

@@ -24,6 +24,9 @@ pub struct Submission {
     pub timestamps: Timestamps,
     /// A name for messages; may be empty.
     pub label: String,
+    /// Whether the device may run it on the thread that submits it, before `submit` returns, if it expects that
+    /// to take less than handing it over. Only for work whose end runs nothing that could wait for the submitter.
+    pub may_run_at_once: bool,
 }
 
 /// What the device's clock is read for.

@@ -50,8 +50,9 @@ pub type Outcome = Result<Timing, DeviceError>;
 /// Lends the waiting thread to the device: a CPU device runs the queue on it.
 pub trait WaitAssist: Send + Sync {
     /// Does work that brings the completion nearer, if there is some that nobody does, and returns when it is
-    /// done or when there is none. Must not block for long without working.
-    fn assist(&self, completion: &Completion);
+    /// done or when there is none. Must not block for long without working. Says whether what is left is done on
+    /// another processor, so that looking for its end does not keep it from ending.
+    fn assist(&self, completion: &Completion) -> bool;
 }
 
 /// The end of a submission, to wait for or to await.
@@ -189,10 +190,9 @@ impl Completion {
         if !self.is_done() {
             // A limited wait does not lend its thread: it could not come back in time.
             let assist = if limit.is_none() { self.lock().assist.clone() } else { None };
-            if let Some(assist) = assist {
-                assist.assist(self);
+            if assist.is_none_or(|assist| assist.assist(self)) {
+                self.spin(limit);
             }
-            self.spin(limit);
         }
         let mut state = self.lock();
         state.waiting += 1;

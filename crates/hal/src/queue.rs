@@ -78,7 +78,7 @@ pub enum Cancellation {
 pub trait Queue: Send + Sync + fmt::Debug {
     /// Validates every command, then takes the whole command buffer over. An error means that nothing of it
     /// runs. Errors at run time arrive through the completion; later command buffers run all the same, as in
-    /// Metal. Blocks only as [`WhenFull`] says.
+    /// Metal. Blocks only as [`WhenFull`] says; but see [`Submission::may_run_at_once`].
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError>;
 
     /// Takes a command buffer back if it has not started. Never blocks for long.

@@ -473,6 +473,8 @@ impl StreamCore {
     /// Gives a submission to the device.
     fn forward(self: &Arc<Self>, submission: &Arc<SubmissionCore>, work: Work) {
         let Work { mut commands, dependencies } = work;
+        // A callback may take a lock that the committing thread holds.
+        commands.may_run_at_once = submission.with_attached(|attached| attached.callbacks.is_empty());
         if let Some(trace) = self.context.trace() {
             commands.timestamps = Timestamps::EachCommand;
             let after = dependencies.iter().map(|dependency| dependency.on.id).collect();

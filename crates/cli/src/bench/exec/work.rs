@@ -17,7 +17,7 @@ use super::{Figure, Goal, median, microseconds};
 pub(super) struct Kernels {
     /// Does nothing.
     pub(super) empty: Pipeline,
-    /// Keeps one core's multiply-add units busy for a while.
+    /// Keeps one core's multiply-add units busy for so many steps.
     compute: Pipeline,
     /// A little work that shows in its result.
     pub(super) step: Pipeline,
@@ -27,9 +27,9 @@ const SOURCE: &str = r"
 #include <metal_stdlib>
 using namespace metal;
 kernel void empty() {}
-kernel void compute(device float* sums, uint t [[thread_position_in_threadgroup]]) {
+kernel void compute(device float* sums, constant int& steps, uint t [[thread_position_in_threadgroup]]) {
     float4 a = float4(t), b = a + 1, c = a + 2, d = a + 3;
-    for (int step = 0; step < 5000; step++) {
+    for (int step = 0; step < steps; step++) {
         a = fma(a, 0.999f, 0.5f); b = fma(b, 0.999f, 0.5f); c = fma(c, 0.999f, 0.5f); d = fma(d, 0.999f, 0.5f);
     }
     a += b + c + d;
@@ -46,6 +46,12 @@ pub(super) const THREADS: u32 = 32;
 const BATCH: usize = 1000;
 /// Small dispatches that queues share.
 const SHARED: usize = 24;
+/// Their steps: some 50 µs.
+const STEPS: i32 = 5000;
+/// Steps of some 15 µs: too many to be run by the thread that submits them.
+const SHORT_STEPS: i32 = 1500;
+/// So many submissions of one kind before those of another.
+const IN_A_ROW: u32 = 50;
 
 impl Kernels {
     pub(super) fn new(device: &Device) -> Result<Kernels, Error> {
@@ -63,21 +69,42 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
     Ok(figures)
 }
 
-/// Submit to done of one empty dispatch: waited for, and awaited by a thread that only sleeps.
+/// Submit to done of one empty dispatch, waited for and awaited, and of one that is too long to be run by the thread
+/// that submits it, less its own time: that one is handed over, and the thread sleeps until its end. Each so many
+/// times in a row, by turns, because who wakes on which processor depends on what came before.
 fn latency(device: &Device, kernels: &Kernels, count: u32) -> Result<Vec<Figure>, Error> {
     let queue = device.queue()?;
+    let sums = device.rent::<f32>(THREADS as usize)?;
     let (to, from) = echo();
-    let (mut waited, mut awaited, mut message) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..count {
-        waited.push(microseconds(|| submit(&queue, &kernels.empty)?.wait().map(drop).map_err(Error::from))?);
-        awaited.push(microseconds(|| Ok(block_on(submit(&queue, &kernels.empty)?).map(drop)?))?);
-        message.push(microseconds(|| round_trip(&to, &from))?);
+    let mut times = [const { Vec::new() }; 4];
+    let [waited, awaited, handed_over, message] = &mut times;
+    for _ in 0..count.div_ceil(IN_A_ROW) {
+        for _ in 0..IN_A_ROW {
+            waited.push(microseconds(|| Ok(submit(&queue, &kernels.empty)?.wait().map(drop)?))?);
+        }
+        for _ in 0..IN_A_ROW {
+            awaited.push(microseconds(|| Ok(block_on(submit(&queue, &kernels.empty)?).map(drop)?))?);
+        }
+        for _ in 0..IN_A_ROW {
+            let mut own = Duration::ZERO;
+            let whole = microseconds(|| {
+                let launch = queue.launch(&kernels.compute).arg(&sums).arg(SHORT_STEPS);
+                own = block_on(launch.groups(1).group_size(THREADS).submit()?)?.device_time();
+                Ok(())
+            })?;
+            handed_over.push(whole - own.as_nanos() as f64 / 1e3);
+        }
+        for _ in 0..IN_A_ROW {
+            message.push(microseconds(|| round_trip(&to, &from))?);
+        }
     }
-    let plain = ("message to a sleeping thread and back", median(message));
+    let [waited, awaited, handed_over, message] = times.map(median);
+    let plain = ("message to a sleeping thread and back", message);
     let goal = Goal::TimesPlain(1.5);
     Ok(vec![
-        Figure::new("empty dispatch, submit to done, waited for", "µs", median(waited), plain, goal),
-        Figure::new("empty dispatch, submit to done, awaited", "µs", median(awaited), plain, goal),
+        Figure::new("empty dispatch, submit to done, waited for", "µs", waited, plain, goal),
+        Figure::new("empty dispatch, submit to done, awaited", "µs", awaited, plain, goal),
+        Figure::new("longer dispatch, awaited asleep, less its time", "µs", handed_over, plain, goal),
     ])
 }
 
@@ -137,7 +164,7 @@ fn overlap(device: &Device, kernels: &Kernels, count: u32) -> Result<Figure, Err
     let run = |queues: &[Queue]| {
         microseconds(|| {
             let launches = sums.iter().enumerate().map(|(turn, sums)| {
-                let launch = queues[turn % queues.len()].launch(&kernels.compute).arg(sums);
+                let launch = queues[turn % queues.len()].launch(&kernels.compute).arg(sums).arg(STEPS);
                 launch.groups(1).group_size(THREADS).submit()
             });
             let submitted = launches.collect::<Result<Vec<_>, _>>()?;

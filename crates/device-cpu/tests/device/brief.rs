@@ -1,0 +1,57 @@
+//! Brief work runs on the thread that submits it, where that is allowed.
+
+use std::time::Duration;
+
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_hal::command::{Deadline, Submission};
+use anymetal_hal::device::Device;
+use anymetal_hal::queue::QueueDescriptor;
+
+use crate::kernels::{dispatch, pipeline, submission};
+
+#[test]
+fn brief_work_is_done_when_it_has_been_submitted_if_it_may() {
+    // One worker, and waiting threads do not help.
+    let options =
+        CpuDeviceOptions { threads: Some(1), lend_waiting_threads: false, ..CpuDeviceOptions::default() };
+    let device = CpuDevice::new(&options).unwrap();
+    let queue = || device.queue(&QueueDescriptor::default()).unwrap();
+    let (empty, endless) = (pipeline(&device, "empty"), pipeline(&device, "endless"));
+    let (brief, busy) = (queue(), queue());
+    let work =
+        |may_run_at_once| Submission { may_run_at_once, ..submission(vec![dispatch(&empty, vec![], 1, 1)]) };
+    for _ in 0..200 {
+        brief.submit(work(true)).unwrap().wait().unwrap();
+    }
+    let occupies = Submission {
+        deadline: Deadline::After(Duration::from_millis(300)),
+        ..submission(vec![dispatch(&endless, vec![], 1, 1)])
+    };
+    let occupied = busy.submit(occupies).unwrap();
+    // The worker is busy, so whatever ends meanwhile was run by this thread.
+    let done: Vec<bool> = (0..50).map(|_| brief.submit(work(true)).unwrap().is_done()).collect();
+    let others = brief.submit(work(false)).unwrap();
+    let (not_allowed, still_busy) = (others.is_done(), !occupied.is_done());
+    occupied.wait().unwrap_err();
+    others.wait().unwrap();
+    assert!(still_busy, "the machine was too busy for 50 dispatches in 300 ms");
+    // The first that is not expected to be brief keeps those after it waiting.
+    assert!(done[0], "it was not run at once");
+    assert!(!not_allowed, "it was run by a thread that did not allow it");
+}
+
+#[test]
+fn work_that_waits_its_turn_keeps_it() {
+    let device = CpuDevice::new(&CpuDeviceOptions::default()).unwrap();
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let endless = Submission {
+        deadline: Deadline::After(Duration::from_millis(50)),
+        ..submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
+    };
+    let first = queue.submit(endless).unwrap();
+    // Nothing to do is as brief as can be, but not before what was submitted first.
+    let second = queue.submit(Submission { may_run_at_once: true, ..Submission::default() }).unwrap();
+    assert!(!second.is_done() || first.is_done());
+    first.wait().unwrap_err();
+    second.wait().unwrap();
+}
