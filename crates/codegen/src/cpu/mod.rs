@@ -1,12 +1,14 @@
 //! IR to LLVM text for CPUs: SPMD on SIMD, one vector element per thread of a SIMD-group.
 //!
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
-//! how locals are kept), `sized` (what a promised threadgroup size folds), `liveness`, `regions` (what barriers cut), `shape` (uniform, laned or
+//! how locals are kept), `sized` (what a promised threadgroup size folds), `liveness`, `regions` (what barriers cut), `bundles`
+//! (loads that belong together), `shape` (uniform, laned or
 //! varying), `emit` (the text, through `llvm_text`). Start with [`generate`].
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
 //! for full threadgroups of a promised size, one for everything else.
 
+mod bundles;
 mod emit;
 mod launch_abi;
 mod liveness;
@@ -26,6 +28,7 @@ use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
 
+use bundles::Bundles;
 use liveness::Liveness;
 use regions::GroupLevel;
 use shape::flow::Facts;
@@ -65,6 +68,7 @@ struct Analysed<'a> {
     storage: Storage,
     liveness: Liveness,
     group_level: GroupLevel,
+    bundles: Bundles,
 }
 
 impl<'a> Analysed<'a> {
@@ -76,12 +80,13 @@ impl<'a> Analysed<'a> {
         }
         let storage = Storage::new(function, kernel, &order);
         let liveness = Liveness::new(function, &storage);
-        Ok(Self { function, storage, liveness, group_level: GroupLevel::new(function) })
+        let group_level = GroupLevel::new(function);
+        Ok(Self { function, storage, liveness, group_level, bundles: Bundles::new(function) })
     }
 
     fn facts(&self, geometry: Geometry) -> Facts<'_> {
-        let Self { function, storage, liveness, group_level } = self;
-        Facts { function, storage, liveness, group_level, geometry }
+        let Self { function, storage, liveness, group_level, bundles } = self;
+        Facts { function, storage, liveness, group_level, bundles, geometry }
     }
 }
 

@@ -218,6 +218,44 @@ fn division(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
     t.value(format_args!("sub {ty} {a}, {whole}"))
 }
 
+/// Division of 32-bit integers in all lanes by one divisor: a product with the reciprocal, which is computed
+/// once. As a `double` a hair above the exact one it gives the exact quotient: for numbers below 2^32 the
+/// excess stays under 2^-17 divisors' parts, and the next whole number is at least one part away.
+pub(super) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -> Opd {
+    const ABOVE_ONE: f64 = 1.0 + 4.0 * f64::EPSILON;
+    let (ty, wide) = (Width::All.of("i32"), Width::All.of("double"));
+    let none = t.icmp("eq", "i32", divisor, &Opd::Int(0));
+    let divisor = t.select("i1", &none, "i32", &Opd::Int(1), divisor);
+    let signed = is_signed(op);
+    let magnitude = |t: &mut Text, ty: &str, value: &Opd| {
+        let name = format!("llvm.abs.{}", crate::cpu::llvm_text::mangle(ty));
+        t.declare(format!("declare {ty} @{name}({ty}, i1)"));
+        t.value(format_args!("call {ty} @{name}({ty} {value}, i1 false)"))
+    };
+    let (x, y) = match signed {
+        true => (magnitude(t, &ty, a), magnitude(t, "i32", &divisor)),
+        false => (a.clone(), divisor.clone()),
+    };
+    let y = t.value(format_args!("uitofp i32 {y} to double"));
+    let reciprocal = t.value(format_args!("fdiv double 0x{:016X}, {y}", ABOVE_ONE.to_bits()));
+    let reciprocal = t.splat("double", &reciprocal);
+    let x = t.value(format_args!("uitofp {ty} {x} to {wide}"));
+    let quotient = t.value(format_args!("fmul {wide} {x}, {reciprocal}"));
+    let mut quotient = t.value(format_args!("fptoui {wide} {quotient} to {ty}"));
+    let divisors = t.splat("i32", &divisor);
+    if signed {
+        let signs = t.value(format_args!("xor {ty} {a}, {divisors}"));
+        let signs = t.value(format_args!("ashr {ty} {signs}, splat (i32 31)"));
+        let flipped = t.value(format_args!("xor {ty} {quotient}, {signs}"));
+        quotient = t.value(format_args!("sub {ty} {flipped}, {signs}"));
+    }
+    if matches!(op, BinOp::UDiv | BinOp::SDiv) {
+        return quotient;
+    }
+    let whole = t.value(format_args!("mul {ty} {quotient}, {divisors}"));
+    t.value(format_args!("sub {ty} {a}, {whole}"))
+}
+
 fn high_product(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
     let Arithmetic { width, scalar, .. } = how;
     let bits = scalar.bits();

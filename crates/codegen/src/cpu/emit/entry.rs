@@ -239,6 +239,7 @@ i32 {}, i32 {}, i32 {}) #0",
         mask_tests: BTreeMap::new(),
         slow: None,
         matrices,
+        bundled: BTreeSet::new(),
         together: BTreeMap::new(),
         tile_loops: Vec::new(),
     };

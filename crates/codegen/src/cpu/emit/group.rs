@@ -120,6 +120,11 @@ impl Plan {
         self.steps.get(&block.0).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether both instructions run in one loop over the SIMD-groups.
+    pub(super) fn is_same_region(&self, a: Inst, b: Inst) -> bool {
+        self.region_of[a.index()] == self.region_of[b.index()]
+    }
+
     /// Whether the value is known at group level.
     pub(super) fn is_group_value(&self, function: &Function, flow: &Flow, value: Value) -> bool {
         let shapes = &flow.values[value.index()];

@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
     pub(super) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
         let ty = self.facts.function.ty(result);
         let size = i64::from(ty.size());
-        if self.omit_load(result) {
+        if self.omit_load(result) || self.bundled.remove(&result) {
             return;
         }
         if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
@@ -117,6 +117,9 @@ impl Emitter<'_, '_> {
             }
             let lanes = cells.enumerate().map(|(k, cell)| self.load_cell_as(cell, result, k)).collect();
             return self.define(result, lanes);
+        }
+        if self.load_bundle(inst, pointer) {
+            return;
         }
         let item = Item::of(ty);
         let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
@@ -426,7 +429,7 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    fn load_runs(
+    pub(super) fn load_runs(
         &mut self,
         address: &Address,
         bases: &[Opd],

@@ -1,7 +1,7 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
-//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `private`
+//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `private`
 //! (loads and stores), `matrix` (8×8 matrices), `helpers` (functions written once per module), `control` (branches, loops and
 //! masks), `group` (regions between barriers), `entry`.
 //!
@@ -11,6 +11,7 @@
 mod access;
 mod arith;
 mod atomic;
+mod bundle;
 mod cast;
 mod cells;
 mod control;
@@ -149,6 +150,8 @@ pub(super) struct Emitter<'a, 'm> {
     mask_tests: BTreeMap<u32, (Opd, Opd)>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
+    /// Values that were loaded with the first load of their bundle.
+    bundled: BTreeSet<Value>,
     /// Loaded vectors, by the register of the first component.
     together: BTreeMap<u32, together::Together>,
     /// The loops around barriers that the position is in.

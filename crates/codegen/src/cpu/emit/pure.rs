@@ -95,6 +95,14 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Whether the operation divides different lanes by the same 32-bit integer.
+    fn divides_by_one(&self, op: BinOp, width: Width, divisor: Value, k: usize) -> bool {
+        matches!(op, BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem)
+            && width == Width::All
+            && self.scalar(divisor) == Scalar::I32
+            && self.shape(divisor, k).is_uniform()
+    }
+
     fn scalar_at(&mut self, inst: Inst, k: usize, lane: usize) -> Opd {
         self.elementwise(inst, k, Width::One, Some(lane))
     }
@@ -115,6 +123,10 @@ impl Emitter<'_, '_> {
             Op::Binary(op, a, b) => {
                 let (x, y) = (get(self, *a, k), get(self, *b, k));
                 let constant = self.shape(*b, k).lanes().and_then(Lanes::constant);
+                if self.divides_by_one(*op, width, *b, k) && constant.is_none() {
+                    let divisor = self.at(*b, k, 0);
+                    return arith::division_by_one(&mut self.t, *op, &x, &divisor);
+                }
                 let how = Arithmetic { width, fp: data.fp, scalar: self.scalar(*a), constant };
                 arith::binary(&mut self.t, &mut self.shared.library, how, *op, &x, &y)
             }

@@ -13,7 +13,7 @@ use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, mangle};
 
 impl Emitter<'_, '_> {
     /// Whether all lanes are on and each accesses the place right behind the lane before.
-    fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
+    pub(super) fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
         let first = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
         let base = self.t.splat("i64", &first);
         let steps: Vec<String> =
@@ -38,18 +38,11 @@ impl Emitter<'_, '_> {
 
     fn load_apart(&mut self, address: &Address, item: Item, rare: bool) -> Vec<Lane> {
         let offsets = self.offsets_with_extra(address);
-        let (ok, limit) = self.lanes_in_bounds(address, &offsets, item.bytes());
+        let (ok, _) = self.lanes_in_bounds(address, &offsets, item.bytes());
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
-        // Lanes that are off load from the start: some lane is on and in bounds, so it exists.
-        let _ = limit;
-        let safe = match self.mask.clone() {
-            Mask::All => offsets.clone(),
-            Mask::Some(mask) => self.t.value(format_args!(
-                "select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"
-            )),
-        };
+        let safe = self.active_or_zero(&offsets);
         let loaded = match item.count {
             count if rare => (0..count).map(|k| self.gather(&address.place, &safe, item, k, true)).collect(),
             1 => vec![self.adjacent_or_gathered(&address.place, &safe, item)],
@@ -67,6 +60,17 @@ impl Emitter<'_, '_> {
         let ty = Width::All.ty(item.scalar);
         let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
         loaded.iter().zip(&careful).map(merge).collect()
+    }
+
+    /// The offsets with which all lanes may load: those that are off load from the start. Some lane is on
+    /// and in bounds, so that exists.
+    pub(super) fn active_or_zero(&mut self, offsets: &Opd) -> Opd {
+        match self.mask.clone() {
+            Mask::All => offsets.clone(),
+            Mask::Some(mask) => self.t.value(format_args!(
+                "select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"
+            )),
+        }
     }
 
     fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize, rare: bool) -> Opd {

@@ -12,6 +12,7 @@ use super::queries::{Geometry, query_shape};
 use super::range::upper_bound;
 use super::transfer::{self, all_uniform};
 use super::{Lanes, Shape};
+use crate::cpu::bundles::Bundles;
 use crate::cpu::liveness::Liveness;
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::regions::GroupLevel;
@@ -79,6 +80,8 @@ pub(in crate::cpu) struct Facts<'a> {
     pub(in crate::cpu) liveness: &'a Liveness,
     /// Its group-level constructs.
     pub(in crate::cpu) group_level: &'a GroupLevel,
+    /// Its loads that belong together.
+    pub(in crate::cpu) bundles: &'a Bundles,
     /// What is known of the threadgroup.
     pub(in crate::cpu) geometry: Geometry,
 }

@@ -44,6 +44,11 @@ impl Emitter<'_, '_> {
         omit
     }
 
+    /// Whether the load is part of a fragment, and may be put off.
+    pub(in crate::cpu::emit) fn is_part_of_fragment(&self, result: Value) -> bool {
+        self.matrices.uses.parts.contains(&result)
+    }
+
     /// Makes a fragment of loads that were put off; `false` if the value is none.
     pub(in crate::cpu::emit) fn join_fragment(&mut self, result: Value) -> bool {
         let Some(&(joined, uses)) = self.matrices.uses.joined.get(&result) else { return false };

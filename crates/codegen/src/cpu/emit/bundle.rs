@@ -1,0 +1,357 @@
+//! Loads of neighbouring memory by one thread, done together: see `bundles`.
+//!
+//! One check covers the whole bundle. In bounds, each lane's neighbours come with one wide load, and
+//! transposing makes them one vector per component. Otherwise every load goes its own careful way, so
+//! results and fault reports are those of single loads.
+
+use anymetal_ir::{Inst, Op, Scalar, Value};
+
+use super::Emitter;
+use super::access::{Plan, plan};
+use super::lane::{Lane, Width};
+use super::memory::{Address, Item};
+use super::place::Place;
+use crate::cpu::bundles::Member;
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::options::AccessKind;
+use crate::cpu::shape::Lanes;
+use crate::cpu::storage::Root;
+
+/// A load.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    inst: Inst,
+    pointer: Value,
+    result: Value,
+    item: Item,
+    /// Bytes from the bundle's first load.
+    offset: i64,
+}
+
+/// Loads side by side, of one type.
+#[derive(Clone, Debug)]
+struct Chunk {
+    parts: Vec<Part>,
+    /// All elements of one thread.
+    item: Item,
+}
+
+impl Chunk {
+    fn start(&self) -> i64 {
+        self.parts[0].offset
+    }
+
+    fn end(&self) -> i64 {
+        self.start() + self.item.bytes()
+    }
+
+    fn takes(&self, part: &Part) -> bool {
+        self.item.scalar == part.item.scalar && self.end() == part.offset
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Loads the bundle whose first load this is; `false` if the load itself is still to be done.
+    pub(super) fn load_bundle(&mut self, inst: Inst, pointer: Value) -> bool {
+        let Some(members) = self.facts.bundles.of_first(inst) else { return false };
+        if self.facts.storage.pointer(pointer).root == Root::Many {
+            return false;
+        }
+        let shape = match self.lane(pointer, 0) {
+            Lane::Laned { shape, .. } if shape.is_uniform() => return false,
+            Lane::Laned { shape, .. } => Some(shape),
+            Lane::Varying(_) => None,
+        };
+        let chunks = self.chunks(inst, members, shape.as_ref());
+        let (Some(low), Some(high)) = (chunks.first().map(Chunk::start), chunks.last().map(Chunk::end))
+        else {
+            return false;
+        };
+        let address = Address { extra: low, ..self.address(pointer, 0) };
+        let loaded = match shape {
+            Some(shape) => self.load_bundle_laned(&address, &shape, &chunks, high - low),
+            None => self.load_bundle_apart(&address, &chunks, high - low),
+        };
+        let mut loaded = loaded.into_iter();
+        for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
+            self.bundled.insert(part.result);
+            let lanes = loaded.by_ref().take(part.item.count).map(Lane::Varying).collect();
+            self.define(part.result, lanes);
+        }
+        chunks.iter().flat_map(|chunk| &chunk.parts).any(|part| {
+            part.inst == inst && {
+                self.bundled.remove(&part.result);
+                true
+            }
+        })
+    }
+
+    /// What is worth loading together: at least two loads side by side that are no plain vector loads.
+    fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Lanes>) -> Vec<Chunk> {
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for &Member { inst, offset } in members {
+            let data = self.facts.function.inst(inst);
+            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
+            let item = Item::of(self.facts.function.ty(result));
+            let is_plain = shape.is_some_and(|shape| {
+                matches!(plan(shape, i64::from(item.scalar.size()), item.count as i64), Plan::Runs(_))
+            });
+            if is_plain || !self.plan.is_same_region(first, inst) || self.is_part_of_fragment(result) {
+                continue;
+            }
+            let part = Part { inst, pointer, result, item, offset };
+            match chunks.last_mut().filter(|chunk| chunk.takes(&part)) {
+                Some(chunk) => {
+                    chunk.item.count += item.count;
+                    chunk.parts.push(part);
+                }
+                None => chunks.push(Chunk { parts: vec![part], item }),
+            }
+        }
+        chunks.retain(|chunk| chunk.parts.len() > 1);
+        chunks
+    }
+
+    /// Lanes at known distances from a few bases.
+    fn load_bundle_laned(
+        &mut self,
+        address: &Address,
+        shape: &Lanes,
+        chunks: &[Chunk],
+        bytes: i64,
+    ) -> Vec<Opd> {
+        let Lane::Laned { bases, .. } = address.offset.clone() else { return Vec::new() };
+        let mut ok = self.all_in_bounds(address, shape, &bases, bytes);
+        if !self.shared.options.checks && self.mask != super::Mask::All {
+            let mask = self.mask.clone();
+            let all = self.all(&mask);
+            ok = self.t.and(&ok, &all);
+        }
+        let fast_only = ok.is_text("true") || self.bail_unless(&ok);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        if !fast_only {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+        }
+        let starts: Vec<Opd> = bases.iter().map(|base| self.t.offset(&address.place.base, base)).collect();
+        let mut loaded = Vec::new();
+        for chunk in chunks {
+            let item = chunk.item;
+            let here = Address { extra: chunk.start(), ..address.clone() };
+            match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
+                Plan::Runs(runs) => {
+                    loaded.extend(self.load_runs(&here, &bases, shape, &runs, item, &mut Vec::new()));
+                }
+                _ => {
+                    let places: Vec<Opd> = (0..LANES)
+                        .map(|lane| {
+                            let offset = shape.at(lane).wrapping_add(chunk.start());
+                            self.t.offset(&starts[lane / shape.segment_len()], &Opd::Int(offset))
+                        })
+                        .collect();
+                    loaded.extend(self.load_wide(&address.place, &places, item));
+                }
+            }
+        }
+        if fast_only {
+            return loaded;
+        }
+        let fast_end = self.t.current();
+        self.t.branch(join);
+        self.t.label(slow);
+        let careful = self.load_carefully(address, chunks, shape.conditional);
+        self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
+    }
+
+    /// Lanes anywhere.
+    fn load_bundle_apart(&mut self, address: &Address, chunks: &[Chunk], bytes: i64) -> Vec<Opd> {
+        let offsets = self.offsets_with_extra(address);
+        let (ok, _) = self.lanes_in_bounds(address, &offsets, bytes);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        let is_certain = ok.is_text("true");
+        if !is_certain {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+        }
+        // As in single gathers, lanes that are off load from the start.
+        let safe = self.active_or_zero(&offsets);
+        let loaded = self.load_adjacent_or_wide(address, chunks, &safe);
+        if is_certain {
+            return loaded;
+        }
+        let fast_end = self.t.current();
+        self.t.branch(join);
+        self.t.label(slow);
+        let careful = self.load_carefully(address, chunks, false);
+        self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
+    }
+
+    /// Vectors if the lanes turn out to be side by side, otherwise a wide load for each lane.
+    fn load_adjacent_or_wide(&mut self, address: &Address, chunks: &[Chunk], offsets: &Opd) -> Vec<Opd> {
+        let element = Item { count: 1, ..chunks[0].item };
+        let adjacent = self.side_by_side(offsets, element);
+        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&adjacent, together, apart);
+        self.t.label(together);
+        let metadata = self.metadata(&address.place);
+        let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
+        let start = self.t.offset(&address.place.base, &start);
+        let mut plain = Vec::new();
+        for chunk in chunks {
+            let ty = Width::All.ty(chunk.item.scalar);
+            for k in 0..chunk.item.count {
+                let bytes = chunk.start() - address.extra + i64::from(chunk.item.scalar.size()) * k as i64;
+                let at = self.t.offset(&start, &Opd::Int(bytes));
+                plain.push(self.t.value(format_args!("load {ty}, ptr {at}, align 1{metadata}")));
+            }
+        }
+        let plain_end = self.t.current();
+        self.t.branch(join);
+        self.t.label(apart);
+        let lanes: Vec<Opd> = (0..LANES)
+            .map(|lane| {
+                let one = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {lane}"));
+                self.t.offset(&address.place.base, &one)
+            })
+            .collect();
+        let mut wide = Vec::new();
+        for chunk in chunks {
+            let bytes = Opd::Int(chunk.start() - address.extra);
+            let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &bytes)).collect();
+            wide.extend(self.load_wide(&address.place, &places, chunk.item));
+        }
+        self.merge_bundle(chunks, join, (&plain, plain_end), &wide)
+    }
+
+    /// Load by load, with checks and reports.
+    fn load_carefully(&mut self, address: &Address, chunks: &[Chunk], is_conditional: bool) -> Vec<Opd> {
+        let mut careful = Vec::new();
+        for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
+            let site = self.site(part.inst, part.pointer, AccessKind::Load, part.item.bytes() as u32);
+            let here = Address { extra: part.offset, site, ..address.clone() };
+            if is_conditional {
+                // The lanes are elsewhere, and may well be in bounds.
+                let element = scalar_type(part.item.scalar);
+                let lanes = self.load_rare_gather(&here, part.item);
+                careful.extend(lanes.iter().map(|lane| lane.vector(&mut self.t, element)));
+            } else {
+                careful.extend(self.load_slowly(&here, part.item));
+            }
+        }
+        careful
+    }
+
+    /// Ends the other way to load the same, and joins both.
+    fn merge_bundle(
+        &mut self,
+        chunks: &[Chunk],
+        join: u32,
+        (one, one_end): (&[Opd], u32),
+        other: &[Opd],
+    ) -> Vec<Opd> {
+        let other_end = self.t.current();
+        self.t.branch(join);
+        self.t.label(join);
+        let scalars = chunks.iter().flat_map(|chunk| vec![chunk.item.scalar; chunk.item.count]);
+        let pairs = one.iter().zip(other);
+        scalars
+            .zip(pairs)
+            .map(|(scalar, (x, y))| self.t.phi(&Width::All.ty(scalar), &[(x, one_end), (y, other_end)]))
+            .collect()
+    }
+
+    // --- wide loads
+
+    /// Loads an item for each lane from its place; gives one vector per element.
+    fn load_wide(&mut self, place: &Place, lanes: &[Opd], item: Item) -> Vec<Opd> {
+        let size = i64::from(item.scalar.size());
+        let mut elements = Vec::new();
+        let mut at = 0;
+        while at < item.bytes() {
+            let left = item.bytes() - at;
+            let bytes = [16, 8, 4, 2, 1].into_iter().find(|&bytes| bytes <= left).unwrap_or(1);
+            // Two halves of a 64-bit element would only have to be joined again.
+            let bytes = if size == 8 { 8 } else { bytes.max(size) };
+            let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &Opd::Int(at))).collect();
+            let words = if bytes == 16 {
+                self.load_quads(place, &places)
+            } else {
+                vec![self.load_words(place, &places, bytes)]
+            };
+            let word = if bytes == 16 { 4 } else { bytes };
+            for value in words {
+                self.split_word(&value, word, item.scalar, &mut elements);
+            }
+            at += bytes;
+        }
+        elements
+    }
+
+    /// One integer per lane.
+    fn load_words(&mut self, place: &Place, lanes: &[Opd], bytes: i64) -> Opd {
+        let (metadata, bits) = (self.metadata(place), 8 * bytes);
+        let mut all = Opd::text("poison");
+        for (lane, at) in lanes.iter().enumerate() {
+            let one = self.t.value(format_args!("load i{bits}, ptr {at}, align 1{metadata}"));
+            all = self.t.value(format_args!("insertelement <32 x i{bits}> {all}, i{bits} {one}, i64 {lane}"));
+        }
+        all
+    }
+
+    /// Four 32-bit integers per lane, transposed: registers of four lanes each, so that the two steps of
+    /// the transposition stay within quarters of a vector.
+    fn load_quads(&mut self, place: &Place, lanes: &[Opd]) -> Vec<Opd> {
+        const HALF: usize = LANES / 2;
+        let metadata = self.metadata(place);
+        let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); 4];
+        for first in [0, HALF] {
+            let rows: Vec<Opd> = (0..4)
+                .map(|row| {
+                    let quarters = (0..4)
+                        .map(|quarter| {
+                            let at = &lanes[first + 4 * quarter + row];
+                            self.t.value(format_args!("load <4 x i32>, ptr {at}, align 1{metadata}"))
+                        })
+                        .collect();
+                    self.t.concat("i32", 4, quarters)
+                })
+                .collect();
+            // Of each quarter, elements `low` and `low + 1` of both in turns.
+            let mut weave = |a: &Opd, b: &Opd, picks: [usize; 4]| {
+                let picks: Vec<_> = (0..HALF).map(|i| Some(i / 4 * 4 + picks[i % 4])).collect();
+                self.t.shuffle("i32", HALF, a, b, &picks)
+            };
+            for low in [0, 2] {
+                let singles = [low, HALF + low, low + 1, HALF + low + 1];
+                let ab = weave(&rows[0], &rows[1], singles);
+                let cd = weave(&rows[2], &rows[3], singles);
+                halves[low].push(weave(&ab, &cd, [0, 1, HALF, HALF + 1]));
+                halves[low + 1].push(weave(&ab, &cd, [2, 3, HALF + 2, HALF + 3]));
+            }
+        }
+        halves.into_iter().map(|parts| self.t.concat("i32", HALF, parts)).collect()
+    }
+
+    /// The elements of a word, the lowest first.
+    fn split_word(&mut self, value: &Opd, bytes: i64, scalar: Scalar, elements: &mut Vec<Opd>) {
+        let size = i64::from(scalar.size());
+        let (word, bits) = (format!("i{}", 8 * bytes), 8 * size);
+        for k in 0..bytes / size {
+            let mut one = value.clone();
+            if k > 0 {
+                one = self.t.value(format_args!("lshr <32 x {word}> {one}, splat ({word} {})", bits * k));
+            }
+            if size < bytes {
+                one = self.t.value(format_args!("trunc <32 x {word}> {one} to <32 x i{bits}>"));
+            }
+            let element = scalar_type(scalar);
+            elements.push(super::cast::reinterpret(
+                &mut self.t,
+                Width::All,
+                &format!("i{bits}"),
+                element,
+                &one,
+            ));
+        }
+    }
+}
