@@ -6,12 +6,12 @@
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::completion::Completion;
 use crate::error::DeviceError;
+use crate::sync::{AtomicBool, Mutex, MutexGuard};
 
 /// Where a buffer's memory is and who may touch it, in Metal's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -135,7 +135,7 @@ impl PendingUses {
     }
 
     fn lock(&self) -> MutexGuard<'_, Uses> {
-        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.uses)
     }
 
     /// Blocks until everything noted before is done, or the time is over; says which (`true`: done).
@@ -154,5 +154,64 @@ impl PendingUses {
             self.prune();
         }
         unused
+    }
+}
+
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-hal --lib --release models`.
+#[cfg(all(test, loom))]
+mod models {
+    use std::sync::Arc;
+
+    use loom::thread;
+
+    use super::*;
+    use crate::completion::{CompletionSource, Timing};
+
+    fn finish(source: CompletionSource) {
+        source.finish(Ok(Timing::default()));
+    }
+
+    /// Work is noted while others look and forget what is done: what is not done is never forgotten.
+    #[test]
+    fn work_that_is_not_done_is_not_forgotten() {
+        loom::model(|| {
+            let uses = Arc::new(PendingUses::default());
+            let (first, second) = (CompletionSource::new(None), CompletionSource::new(None));
+            uses.note(&first.completion());
+            let ends = thread::spawn(move || finish(first));
+            let looks = {
+                let uses = Arc::clone(&uses);
+                thread::spawn(move || uses.are_done())
+            };
+            uses.note(&second.completion());
+            assert!(!uses.are_done(), "the second is not done");
+            ends.join().unwrap();
+            let _either = looks.join().unwrap();
+            assert!(!uses.are_done());
+            finish(second);
+            assert!(uses.are_done());
+        });
+    }
+
+    /// Who waits for what was noted before sees it done, and what was done is seen by who finds the buffer unused.
+    #[test]
+    fn a_buffer_that_is_unused_has_its_work_behind_it() {
+        loom::model(|| {
+            let uses = Arc::new(PendingUses::default());
+            let source = CompletionSource::new(None);
+            let completion = source.completion();
+            uses.note(&completion);
+            let ends = thread::spawn(move || finish(source));
+            let waits = {
+                let uses = Arc::clone(&uses);
+                thread::spawn(move || uses.wait(None))
+            };
+            if uses.are_done() {
+                assert!(completion.is_done());
+            }
+            assert!(waits.join().unwrap());
+            assert!(completion.is_done() && uses.are_done());
+            ends.join().unwrap();
+        });
     }
 }

@@ -7,13 +7,14 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::clock::{Clock, wait_for};
 use crate::error::DeviceError;
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, SPIN};
 
 /// When a command buffer ran, by the device's clock, in nanoseconds since the device was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,9 +82,6 @@ struct State {
     waiting: usize,
     assist: Option<Arc<dyn WaitAssist>>,
 }
-
-/// How long a waiter looks at the flag before it sleeps: about what waking it would cost.
-const SPIN: Duration = Duration::from_micros(20);
 
 impl CompletionSource {
     /// A completion that has not ended; `assist` is asked for help by blocking waiters.
@@ -238,8 +236,7 @@ impl Completion {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock; a poisoned one is as good as any.
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.shared.state)
     }
 }
 
@@ -264,7 +261,7 @@ impl fmt::Debug for Completion {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use std::sync::atomic::AtomicUsize;
     use std::task::Wake;
@@ -306,5 +303,80 @@ mod tests {
         });
         drop(source);
         assert!(matches!(waiter.join().unwrap(), Err(DeviceError::DeviceLost { .. })));
+    }
+}
+
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-hal --lib --release models`.
+#[cfg(all(test, loom))]
+mod models {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    use loom::thread;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    const DONE: Outcome = Ok(Timing { submitted_ns: 1, started_ns: 2, ended_ns: 3 });
+
+    /// One waits, one polls, one subscribes, while the device ends it: each is told, and of the same end.
+    #[test]
+    fn everyone_is_told_of_the_end_whatever_the_interleaving() {
+        loom::model(|| {
+            let source = CompletionSource::new(None);
+            let mut completion = source.completion();
+            let ends = thread::spawn(move || source.finish(DONE));
+            let waits = {
+                let completion = completion.clone();
+                thread::spawn(move || completion.wait())
+            };
+            let (polled, subscribed) = (Arc::new(Count::default()), Arc::new(Count::default()));
+            let waker = Waker::from(Arc::clone(&polled));
+            let poll = Pin::new(&mut completion).poll(&mut Context::from_waker(&waker));
+            let left = completion.subscribe(Waker::from(Arc::clone(&subscribed)));
+            ends.join().unwrap();
+            assert_eq!(waits.join().unwrap(), DONE);
+            assert_eq!(polled.0.load(Ordering::SeqCst), usize::from(poll.is_pending()));
+            assert_eq!(subscribed.0.load(Ordering::SeqCst), usize::from(left), "once, or not at all");
+            assert_eq!(completion.outcome(), Some(DONE));
+        });
+    }
+
+    /// Whoever sees that it has ended finds how: the flag is not ahead of what it stands for.
+    #[test]
+    fn what_has_ended_has_an_outcome() {
+        loom::model(|| {
+            let source = CompletionSource::new(None);
+            let completion = source.completion();
+            let ends = thread::spawn(move || {
+                source.finish_with_commands(DONE, Arc::new([]));
+            });
+            if completion.is_done() {
+                assert_eq!(completion.outcome(), Some(DONE));
+                assert!(completion.command_timings().is_some());
+            }
+            ends.join().unwrap();
+            assert!(completion.is_done());
+        });
+    }
+
+    /// A source that goes without an answer wakes its waiter too.
+    #[test]
+    fn a_waiter_of_a_lost_source_does_not_hang() {
+        loom::model(|| {
+            let source = CompletionSource::new(None);
+            let completion = source.completion();
+            let loses = thread::spawn(move || drop(source));
+            assert!(completion.wait().is_err());
+            loses.join().unwrap();
+        });
     }
 }

@@ -1,12 +1,23 @@
-//! The mutex of the hand-made concurrent structures: the standard one, or loom's under `cfg(loom)`, so
+//! Locks and atomics of the hand-made concurrent structures: the standard ones, or loom's under `cfg(loom)`, so
 //! that loom's tests run the very code that ships.
 //!
 //! Invariant: no code panics while it holds such a lock, so a poisoned one is as good as any.
 
 #[cfg(loom)]
+pub use loom::sync::atomic::{AtomicBool, AtomicU64};
+#[cfg(loom)]
 pub use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(loom))]
+pub use std::sync::atomic::{AtomicBool, AtomicU64};
+#[cfg(not(loom))]
 pub use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// How long a thread looks at a flag before it sleeps: about what waking it would cost.
+#[cfg(not(loom))]
+pub const SPIN: std::time::Duration = std::time::Duration::from_micros(20);
+/// Models do not spin: time does not pass in them.
+#[cfg(loom)]
+pub const SPIN: std::time::Duration = std::time::Duration::ZERO;
 
 /// Locks, poisoned or not.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

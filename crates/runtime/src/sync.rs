@@ -1,10 +1,13 @@
-//! The locks of this crate: the standard library's, or loom's when its models run (`--cfg loom`).
+//! The locks and atomics of this crate: the standard library's, or loom's when its models run (`--cfg loom`).
 //!
-//! Owns the choice and [`lock`]. Invariant: code that a model covers takes its locks from here and nowhere
-//! else. A poisoned lock is entered all the same: no code here leaves its state half changed across a panic.
+//! Owns the choice and [`lock`]. Invariant: code that a model covers takes them from here and nowhere else. A poisoned lock is entered all the same: no code here leaves its state half changed across a panic.
 
 #[cfg(loom)]
+pub(crate) use loom::sync::atomic::AtomicU64;
+#[cfg(loom)]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::AtomicU64;
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 

@@ -21,7 +21,7 @@ pub mod registry;
 mod size_class;
 pub mod staging;
 #[cfg(test)]
-mod test_device;
+pub(crate) mod test_device;
 pub mod view;
 
 pub use backtrace::Backtrace;

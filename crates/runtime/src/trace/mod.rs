@@ -8,8 +8,8 @@
 pub mod chrome;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use anymetal_hal::command::{Command, Grid, Submission};
 use anymetal_hal::completion::{CommandTiming, Timing};
@@ -17,6 +17,7 @@ use anymetal_hal::device::Device;
 use anymetal_hal::event::Event;
 
 use crate::submission::Outcome;
+use crate::sync::{AtomicU64, Mutex, MutexGuard};
 
 /// The most commands that a trace keeps.
 const MOST_COMMANDS: usize = 1 << 20;
@@ -31,6 +32,8 @@ struct Shared {
     device: Arc<dyn Device>,
     /// Numbers submissions from 1 on.
     next: AtomicU64,
+    /// The most commands that it keeps.
+    most_commands: usize,
     state: Mutex<State>,
 }
 
@@ -83,7 +86,12 @@ pub struct EventKey(usize);
 
 impl Trace {
     pub(crate) fn new(device: Arc<dyn Device>) -> Self {
-        Trace { shared: Arc::new(Shared { device, next: AtomicU64::new(1), state: Mutex::default() }) }
+        Trace::bounded(device, MOST_COMMANDS)
+    }
+
+    fn bounded(device: Arc<dyn Device>, most_commands: usize) -> Self {
+        let (next, state) = (AtomicU64::new(1), Mutex::default());
+        Trace { shared: Arc::new(Shared { device, next, most_commands, state }) }
     }
 
     /// A number for a new submission.
@@ -130,7 +138,7 @@ impl Trace {
         }
         let mut state = self.lock();
         let commands = state.commands + traced.commands.len().max(1);
-        if commands > MOST_COMMANDS {
+        if commands > self.shared.most_commands {
             state.left_out += 1;
             return;
         }
@@ -154,7 +162,7 @@ impl Trace {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.shared.state)
     }
 }
 
@@ -196,4 +204,41 @@ fn grid(grid: Grid) -> String {
         Grid::Threadgroups(groups) => (groups, "threadgroups"),
     };
     format!("{}×{}×{} {what}", sizes[0], sizes[1], sizes[2])
+}
+
+/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-runtime --lib --release models`.
+#[cfg(all(test, loom))]
+mod models {
+    use loom::thread;
+
+    use super::*;
+    use crate::memory::test_device::TestDevice;
+
+    /// Streams record while somebody reads: numbers are given once, nothing is lost or doubled, and no more is kept
+    /// than allowed.
+    #[test]
+    fn every_submission_is_kept_once_or_counted_as_left_out() {
+        loom::model(|| {
+            let trace = Trace::bounded(TestDevice::new(1 << 20), 2);
+            let record = |trace: &Trace, stream: u32| {
+                let id = trace.next_id();
+                let traced = trace.begin(id, (stream, ""), Vec::new(), &Submission::default(), &[]);
+                trace.end(traced, &Ok(Timing::default()), None);
+                id
+            };
+            let other = thread::spawn({
+                let trace = trace.clone();
+                move || [record(&trace, 1), record(&trace, 1)]
+            });
+            let mine = record(&trace, 0);
+            let seen = trace.submissions();
+            assert!(seen.len() + trace.left_out() >= 1 && seen.len() <= 2);
+            let [first, second] = other.join().unwrap();
+            assert!(first < second && mine != first && mine != second);
+            let kept = trace.submissions();
+            assert_eq!((kept.len(), trace.left_out()), (2, 1));
+            assert!(kept[0].id != kept[1].id);
+            assert!(seen.iter().zip(&kept).all(|(then, now)| then.id == now.id), "what was seen stays");
+        });
+    }
 }
