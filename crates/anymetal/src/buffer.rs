@@ -8,8 +8,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_hal::buffer::Buffer as HalBuffer;
+use anymetal_hal::buffer::{Buffer as HalBuffer, StorageMode};
 use anymetal_runtime::memory::budget::Reservation;
+use anymetal_runtime::memory::mode::ModeDecision;
 use anymetal_runtime::memory::pool::PooledBuffer;
 use anymetal_runtime::memory::registry::Registration;
 use anymetal_runtime::memory::view;
@@ -20,6 +21,7 @@ use crate::error::Error;
 /// Device memory with elements of one type. Clones share the memory.
 pub struct Buffer<T> {
     memory: Arc<Memory>,
+    mode: ModeDecision,
     len: usize,
     element: PhantomData<T>,
 }
@@ -34,8 +36,19 @@ pub(crate) enum Memory {
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(memory: Memory, len: usize) -> Self {
-        Buffer { memory: Arc::new(memory), len, element: PhantomData }
+    pub(crate) fn new(memory: Memory, mode: ModeDecision, len: usize) -> Self {
+        Buffer { memory: Arc::new(memory), mode, len, element: PhantomData }
+    }
+
+    /// Where its memory is: whether the host sees it ([`Buffer::read`] and [`Buffer::write`]), or only commands do
+    /// ([`crate::Device::upload_to`] and [`crate::Device::download_from`]).
+    pub fn storage_mode(&self) -> StorageMode {
+        self.mode.mode
+    }
+
+    /// Why it is there, in a sentence.
+    pub fn why(&self) -> &'static str {
+        self.mode.why()
     }
 
     /// How many elements it has.
@@ -109,7 +122,7 @@ impl<T: Pod> Buffer<T> {
 
 impl<T> Clone for Buffer<T> {
     fn clone(&self) -> Self {
-        Buffer { memory: Arc::clone(&self.memory), len: self.len, element: PhantomData }
+        Buffer { memory: Arc::clone(&self.memory), mode: self.mode, len: self.len, element: PhantomData }
     }
 }
 

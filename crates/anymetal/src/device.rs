@@ -29,6 +29,7 @@ use crate::compile::CompiledLibrary;
 use crate::error::Error;
 use crate::library::{CompileOptions, Library};
 use crate::queue::{Queue, QueueGroup};
+use crate::transfer::Transfers;
 
 /// A processor or GPU that runs Metal kernels, with pool, budget and queues over it.
 #[derive(Debug, Clone)]
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) budget: Budget,
     pub(crate) pool: Pool,
     pub(crate) registry: Registry,
+    pub(crate) transfers: Transfers,
 }
 
 impl Device {
@@ -94,8 +96,9 @@ impl Device {
         let pool = Pool::new(Arc::clone(&hal), Arc::clone(&clock), options);
         let registry = Registry::new(Arc::clone(&clock), config.memory.backtraces);
         registry.attach(pool.inventory());
+        let transfers = Transfers::default();
         let context = Context::with(Arc::clone(&hal), clock, config.history.history());
-        Device { shared: Arc::new(Shared { hal, config, context, budget, pool, registry }) }
+        Device { shared: Arc::new(Shared { hal, config, context, budget, pool, registry, transfers }) }
     }
 
     /// The name by which it is chosen.

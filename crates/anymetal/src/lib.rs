@@ -78,6 +78,7 @@ mod memory;
 mod node;
 mod pipeline;
 mod queue;
+mod transfer;
 
 pub use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
@@ -99,6 +100,7 @@ pub use anymetal_runtime::graph::{Executable, Graph, GraphBuilder, GraphError, P
 pub use anymetal_runtime::history::History;
 pub use anymetal_runtime::memory::MemoryError;
 pub use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
+pub use anymetal_runtime::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
 pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest};
 pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_runtime::profile::{CountedWork, Profile, Profiler};
@@ -124,3 +126,4 @@ pub use memory::MemoryUse;
 pub use node::NodeBuilder;
 pub use pipeline::Pipeline;
 pub use queue::{Queue, QueueGroup};
+pub use transfer::Download;

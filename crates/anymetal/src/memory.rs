@@ -3,9 +3,11 @@
 //! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the device's
 //! budget and is listed until its last handle is dropped; a refusal has had no effect.
 
-use anymetal_hal::buffer::BufferDescriptor;
+use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::error::DeviceError;
+use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
+use anymetal_runtime::memory::mode::{BufferUsage, MemoryKind, ModeDecision, ModeRequest, Touches, decide};
 use anymetal_runtime::memory::pool::{Pool, PoolStats, RentRequest, Trimmed};
 use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
 use bytemuck::Pod;
@@ -37,6 +39,38 @@ impl Device {
 
     /// A buffer of so many elements, all bytes zero.
     pub fn buffer_zeroed<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
+        self.buffer_in(count, self.implied(StorageMode::Shared))
+    }
+
+    /// A buffer of so many elements where its usage has it best, or where the request says if the usage allows
+    /// that; [`Buffer::why`] tells. The usage is that of new memory, whatever it says about an import.
+    pub fn buffer_for<T: Pod>(
+        &self,
+        count: usize,
+        usage: BufferUsage,
+        request: ModeRequest,
+    ) -> Result<Buffer<T>, Error> {
+        let usage = BufferUsage { imported: false, ..usage };
+        let decided = decide(request, usage, self.memory_kind()).map_err(MemoryError::from)?;
+        self.buffer_in(count, decided)
+    }
+
+    fn memory_kind(&self) -> MemoryKind {
+        MemoryKind::of(self.capabilities())
+    }
+
+    /// The decision for memory whose mode was asked for without a usage.
+    fn implied(&self, mode: StorageMode) -> ModeDecision {
+        let (request, host) = match mode {
+            StorageMode::Shared => (ModeRequest::Shared, Touches::Often),
+            StorageMode::Managed => (ModeRequest::Managed, Touches::Often),
+            StorageMode::Private => (ModeRequest::Private, Touches::Never),
+        };
+        let usage = BufferUsage { host, device: Touches::Often, imported: false };
+        decide(request, usage, self.memory_kind()).expect("each mode fits the usage that stands for it")
+    }
+
+    fn buffer_in<T: Pod>(&self, count: usize, mode: ModeDecision) -> Result<Buffer<T>, Error> {
         let bytes = bytes_of::<T>(count)?;
         let shared = &self.shared;
         let limit = self.capabilities().max_buffer_bytes;
@@ -45,10 +79,11 @@ impl Device {
             return Err(DeviceError::BufferTooLarge { requested: bytes, limit }.into());
         }
         let reservation = shared.budget.reserve(bytes)?;
-        let buffer = self.hal().buffer(&BufferDescriptor::shared(bytes))?;
+        let descriptor = BufferDescriptor { storage_mode: mode.mode, ..BufferDescriptor::shared(bytes) };
+        let buffer = self.hal().buffer(&descriptor)?;
         let registration = shared.registry.register(ResourceKind::Buffer, "", bytes);
         let memory = Memory::Own { buffer, _reservation: reservation, _registration: registration };
-        Ok(Buffer::new(memory, count))
+        Ok(Buffer::new(memory, mode, count))
     }
 
     /// A buffer of so many elements from the device's pool, with whatever its last renter left in it. It goes
@@ -65,7 +100,9 @@ impl Device {
         wish: impl FnOnce(RentRequest<'a>) -> RentRequest<'a>,
     ) -> Result<Buffer<T>, Error> {
         let request = wish(RentRequest::new(bytes_of::<T>(count)?));
-        Ok(Buffer::new(Memory::Pooled(self.shared.pool.rent(&request)?), count))
+        let rented = self.shared.pool.rent(&request)?;
+        let mode = self.implied(rented.storage_mode());
+        Ok(Buffer::new(Memory::Pooled(rented), mode, count))
     }
 
     /// The pool that [`Device::rent`] rents from, for untyped buffers and waiting rents.

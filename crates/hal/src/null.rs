@@ -65,7 +65,16 @@ impl NullDevice {
 
     /// A null device of that name; several make a machine with several devices.
     pub fn named(name: &str, clock: Arc<dyn Clock>) -> Self {
-        let (name, capabilities) = (name.to_owned(), capabilities());
+        NullDevice::made(name, clock, capabilities())
+    }
+
+    /// A null device of that name with memory of its own, as a GPU behind a bus has it.
+    pub fn with_own_memory(name: &str, clock: Arc<dyn Clock>) -> Self {
+        NullDevice::made(name, clock, Capabilities { unified_memory: false, ..capabilities() })
+    }
+
+    fn made(name: &str, clock: Arc<dyn Clock>, capabilities: Capabilities) -> Self {
+        let name = name.to_owned();
         NullDevice { shared: Arc::new(Shared { name, capabilities, clock, allocated: AtomicU64::new(0) }) }
     }
 }

@@ -14,12 +14,14 @@ use std::sync::Arc;
 
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::command::{BufferCopy, Command};
-use anymetal_hal::completion::Completion;
+use anymetal_hal::completion::{Completion, CompletionSource, Timing};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 
 use crate::memory::error::MemoryError;
 use crate::memory::view::BufferView;
+use crate::stream::Stream;
+use crate::submission::{ExecError, Outcome, Submission};
 use crate::sync::{Mutex, lock};
 
 /// Each piece starts at a multiple of this: what the strictest copy engines want.
@@ -190,6 +192,25 @@ impl UploadBatch {
         }
         drop(state);
         Ok(completion)
+    }
+
+    /// Commits the uploads to a stream, to run after other work has ended well too. The ring's bytes are free
+    /// again when the submission has ended, however, or at once if there is no place in the stream.
+    pub fn commit(mut self, stream: &Stream, after: Option<&Submission>) -> Result<Submission, ExecError> {
+        let mut command_buffer = stream.command_buffer()?.label("upload");
+        command_buffer.set_commands(std::mem::take(&mut self.commands));
+        if let Some(after) = after {
+            command_buffer = command_buffer.after(after);
+        }
+        let source = CompletionSource::new(None);
+        let mut state = lock(&self.shared.state);
+        for piece in std::mem::take(&mut self.pieces) {
+            state.set(piece, Stage::InFlight(source.completion()));
+        }
+        drop(state);
+        // Dropped without a call it ends as well.
+        let ended = move |_outcome: &Outcome| source.finish(Ok(Timing::default()));
+        Ok(command_buffer.on_done(ended).commit())
     }
 }
 
