@@ -6,18 +6,17 @@
 //! present arguments say.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal_hal::command::{
     Binding, BoundResource, BufferCopy, BufferFill, Command, Dispatch, Grid, Submission,
 };
 use anymetal_hal::completion::Completion;
-use anymetal_hal::device::Device;
-use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::queue::Queue;
 
 use crate::graph::builder::Graph;
+use crate::graph::encodings::{Encodings, Prepared, Way};
 use crate::graph::error::GraphError;
 use crate::graph::node::{
     Bound, CheckedBranch, CheckedCondition, Conditional, HostContext, HostWork, KernelWork, Node, NodeId,
@@ -26,7 +25,7 @@ use crate::graph::node::{
 use crate::graph::order::check_hazards;
 use crate::graph::plan::{PassKind, Plan, PlanOptions};
 use crate::graph::resource::{Bytes, BytesId, ResourceId, Table};
-use crate::graph::spread::parts;
+use crate::graph::spread::{Part, parts};
 use crate::memory::view::BufferView;
 use crate::stream::Stream;
 use crate::submission as stream;
@@ -45,22 +44,7 @@ pub struct Executable {
     /// The branches of conditional nodes, by the graph's node numbers.
     branches: Vec<[Option<Box<Executable>>; 2]>,
     /// Anew whenever an argument changes.
-    encoded: Mutex<Encoded>,
-}
-
-/// The whole graph in a device's own form. Making it costs about as much as one run without it, so it is made by
-/// the second run with the same arguments.
-#[derive(Debug, Default)]
-enum Encoded {
-    /// It has not run with these arguments.
-    #[default]
-    NotRun,
-    /// It has run once.
-    RunOnce,
-    /// This device has encoded it.
-    By(Arc<dyn Device>, Arc<dyn IndirectCommandBuffer>),
-    /// The device has no such form, or none for this graph.
-    Impossible,
+    encodings: Encodings,
 }
 
 impl Executable {
@@ -83,7 +67,7 @@ impl Executable {
             plan: Plan::new(graph, options),
             grids: vec![None; data.nodes.len()],
             branches,
-            encoded: Mutex::default(),
+            encodings: Encodings::default(),
         };
         executable.set_branches()?;
         Ok(executable)
@@ -111,7 +95,7 @@ impl Executable {
         &mut self,
         arguments: impl IntoIterator<Item = (ResourceId, BufferView)>,
     ) -> Result<(), GraphError> {
-        self.encoded = Mutex::default();
+        self.encodings.forget();
         let mut table = self.table.clone();
         for (parameter, view) in arguments {
             self.check_own(parameter.graph, "resource")?;
@@ -176,7 +160,7 @@ impl Executable {
             });
         }
         inline.bytes.copy_from_slice(bytes);
-        self.encoded = Mutex::default();
+        self.encodings.forget();
         Ok(())
     }
 
@@ -189,7 +173,7 @@ impl Executable {
             return Err(GraphError::NotAParameter { name, what });
         }
         self.grids[node.index as usize] = Some(grid);
-        self.encoded = Mutex::default();
+        self.encodings.forget();
         Ok(())
     }
 
@@ -211,43 +195,31 @@ impl Executable {
     /// same arguments on the device has it in a form that costs no checks and no encoding. Refused for graphs
     /// with host nodes.
     pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
-        // A trace tells the nodes one by one.
-        let encoded = match stream.context().trace() {
-            Some(_) => None,
-            None => self.encoded_by(stream.context().device()),
-        };
-        let Some(encoded) = encoded else {
-            return Ok(self.command_buffer(stream, self.order())?.commit());
-        };
-        let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
-        command_buffer.set_commands(vec![Command::ExecuteIndirect(encoded)]);
-        Ok(command_buffer.commit())
+        let prepared = self.prepare(stream, Way::Whole);
+        Ok(self.part(stream, &prepared, 0)?.commit())
     }
 
-    /// The graph in that device's own form, if it pays and there is one.
-    fn encoded_by(&self, device: &Arc<dyn Device>) -> Option<Arc<dyn IndirectCommandBuffer>> {
-        let mut encoded = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*encoded {
-            Encoded::By(of, indirect) if std::ptr::addr_eq(Arc::as_ptr(of), Arc::as_ptr(device)) => {
-                return Some(Arc::clone(indirect));
-            }
-            Encoded::Impossible => return None,
-            Encoded::NotRun => {
-                *encoded = Encoded::RunOnce;
-                return None;
-            }
-            Encoded::RunOnce | Encoded::By(..) => {}
-        }
-        // A mistake in the graph is told by the run itself.
-        let made = self.commands(self.order()).ok().map(|commands| device.indirect_command_buffer(commands));
-        match made {
-            Some(Ok(indirect)) => {
-                *encoded = Encoded::By(Arc::clone(device), Arc::clone(&indirect));
-                Some(indirect)
-            }
-            Some(Err(_)) | None => {
-                *encoded = Encoded::Impossible;
-                None
+    /// A way of running this graph, with what the stream's device has encoded of it.
+    fn prepare(&self, stream: &Stream, way: Way) -> Prepared {
+        let divide = || match way {
+            Way::Whole => vec![Part::alone(self.order().collect())],
+            Way::Over(lanes) => parts(&self.plan, lanes),
+            Way::BetweenHostNodes => self.device_pieces(),
+        };
+        let commands = |nodes: &[usize]| self.commands(nodes.iter().copied()).ok();
+        self.encodings.prepare(way, stream.context().device(), divide, commands)
+    }
+
+    /// A command buffer with one part of the graph.
+    fn part(&self, stream: &Stream, prepared: &Prepared, number: usize) -> Result<CommandBuffer, GraphError> {
+        // A trace tells the nodes one by one.
+        let encoded = prepared.encoded(number).filter(|_| stream.context().trace().is_none());
+        match encoded {
+            None => self.command_buffer(stream, prepared.parts[number].nodes.iter().copied()),
+            Some(encoded) => {
+                let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
+                command_buffer.set_commands(vec![Command::ExecuteIndirect(encoded)]);
+                Ok(command_buffer)
             }
         }
     }
@@ -255,7 +227,8 @@ impl Executable {
     /// Submits the whole graph to several streams, of one device, and does not wait: what nothing orders may run
     /// at the same time, and what crosses from one stream to another waits for what it needs. What it gives
     /// ends when all of it has. It begins when what it is to run after has ended well. All streams must have
-    /// room, or nothing is submitted. Refused for graphs with host nodes.
+    /// room, or nothing is submitted. From the second time with the same arguments on the device has each stream's
+    /// pieces in its own form. Refused for graphs with host nodes.
     pub fn submit_over(
         &self,
         streams: &[&Stream],
@@ -264,10 +237,11 @@ impl Executable {
         let Some(&first) = streams.first() else {
             return Err(GraphError::NoStream { graph: self.graph.data.name.clone() });
         };
-        let parts = parts(&self.plan, streams.len());
+        let prepared = self.prepare(first, Way::Over(streams.len()));
+        let parts = &prepared.parts;
         let mut command_buffers = Vec::with_capacity(parts.len());
-        for part in &parts {
-            command_buffers.push(self.command_buffer(streams[part.lane], part.nodes.iter().copied())?);
+        for (number, part) in parts.iter().enumerate() {
+            command_buffers.push(self.part(streams[part.lane], &prepared, number)?);
         }
         let mut end = first.command_buffer()?.label(format!("{}: end", self.graph.data.name));
         let mut submitted: Vec<stream::Submission> = Vec::with_capacity(parts.len());
@@ -301,13 +275,56 @@ impl Executable {
     /// Runs the whole graph on a bare queue and waits for its end; gives the time that the device was at it.
     /// After an error nothing further is begun.
     pub fn run(&self, queue: &dyn Queue) -> Result<Duration, GraphError> {
-        self.run_in(Lane::Queue(queue), &mut |_stage| {})
+        self.run_in(queue, &mut |_stage| {})
     }
 
-    /// Runs the whole graph on a stream and waits for its end; gives the time that the device was at it. After
+    /// Runs the whole graph on a stream and waits for its end; gives the time that the device was at it. From the
+    /// second time with the same arguments on the device has what lies between host nodes in its own form. After
     /// an error nothing further is begun.
     pub fn run_on(&self, stream: &Stream) -> Result<Duration, GraphError> {
-        self.run_in(Lane::Stream(stream), &mut |_stage| {})
+        let prepared = self.prepare(stream, Way::BetweenHostNodes);
+        let (mut device_time, mut next) = (Duration::ZERO, 0);
+        self.each_piece(|piece| {
+            device_time += match piece {
+                Piece::Host(node) => self.on_host(Lane::Stream(stream), node)?,
+                Piece::Device(_) => {
+                    next += 1;
+                    self.part(stream, &prepared, next - 1)?.commit().wait()?.device_time()
+                }
+            };
+            Ok(())
+        })?;
+        Ok(device_time)
+    }
+
+    /// What the device runs between host nodes, in order.
+    fn device_pieces(&self) -> Vec<Part> {
+        let mut pieces = Vec::new();
+        let told = self.each_piece(|piece| {
+            if let Piece::Device(nodes) = piece {
+                pieces.push(Part::alone(nodes));
+            }
+            Ok(())
+        });
+        debug_assert!(told.is_ok(), "nothing here fails");
+        pieces
+    }
+
+    /// The plan cut at its host nodes, piece by piece; an error ends it.
+    fn each_piece(&self, mut take: impl FnMut(Piece) -> Result<(), GraphError>) -> Result<(), GraphError> {
+        let mut waiting = Vec::new();
+        for pass in &self.plan.passes {
+            let nodes = pass.stages.iter().flat_map(|stage| stage.nodes.iter().copied());
+            if pass.kind != PassKind::Host {
+                waiting.extend(nodes);
+                continue;
+            }
+            if !waiting.is_empty() {
+                take(Piece::Device(std::mem::take(&mut waiting)))?;
+            }
+            nodes.map(Piece::Host).try_for_each(&mut take)?;
+        }
+        if waiting.is_empty() { Ok(()) } else { take(Piece::Device(waiting)) }
     }
 
     /// All nodes in the order of the plan, by their numbers there.
@@ -319,10 +336,10 @@ impl Executable {
         nodes.map(|node| self.command(node)).collect()
     }
 
-    /// Runs, each stage in the order that `arrange` gives it: any order must do, and tests try others.
+    /// Runs on a bare queue, each stage in the order that `arrange` gives it: any order must do, and tests try others.
     fn run_in(
         &self,
-        lane: Lane<'_>,
+        queue: &dyn Queue,
         arrange: &mut dyn FnMut(&mut Vec<usize>),
     ) -> Result<Duration, GraphError> {
         let mut device_time = Duration::ZERO;
@@ -338,28 +355,23 @@ impl Executable {
                 waiting.append(&mut nodes);
                 continue;
             }
-            device_time += self.finish(lane, &mut waiting)?;
+            device_time += self.finish(queue, &mut waiting)?;
             for node in nodes {
-                device_time += self.on_host(lane, node)?;
+                device_time += self.on_host(Lane::Queue(queue), node)?;
             }
         }
-        Ok(device_time + self.finish(lane, &mut waiting)?)
+        Ok(device_time + self.finish(queue, &mut waiting)?)
     }
 
     /// Runs these nodes of the plan and waits for their end.
-    fn finish(&self, lane: Lane<'_>, nodes: &mut Vec<usize>) -> Result<Duration, GraphError> {
+    fn finish(&self, queue: &dyn Queue, nodes: &mut Vec<usize>) -> Result<Duration, GraphError> {
         if nodes.is_empty() {
             return Ok(Duration::ZERO);
         }
-        let nodes = std::mem::take(nodes);
-        let timing = match lane {
-            Lane::Queue(queue) => {
-                let (commands, label) = (self.commands(nodes.into_iter())?, self.graph.data.name.clone());
-                queue.submit(Submission { commands, label, ..Submission::default() })?.wait()?
-            }
-            Lane::Stream(stream) => self.command_buffer(stream, nodes.into_iter())?.commit().wait()?,
-        };
-        Ok(timing.device_time())
+        let commands = self.commands(std::mem::take(nodes).into_iter())?;
+        let label = self.graph.data.name.clone();
+        let ended = queue.submit(Submission { commands, label, ..Submission::default() })?.wait()?;
+        Ok(ended.device_time())
     }
 
     fn on_host(&self, lane: Lane<'_>, number: usize) -> Result<Duration, GraphError> {
@@ -370,7 +382,10 @@ impl Executable {
                 let taken = usize::from(!self.holds(conditional)?);
                 let origin = planned.origin.first().map(|&node| &self.branches[node as usize][taken]);
                 match origin {
-                    Some(Some(branch)) => branch.run_in(lane, &mut |_stage| {}),
+                    Some(Some(branch)) => match lane {
+                        Lane::Queue(queue) => branch.run(queue),
+                        Lane::Stream(stream) => branch.run_on(stream),
+                    },
                     _ => Ok(Duration::ZERO),
                 }
             }
@@ -469,6 +484,12 @@ impl Executable {
 enum Lane<'a> {
     Queue(&'a dyn Queue),
     Stream(&'a Stream),
+}
+
+/// A piece of a plan: nodes that the device runs, or one that the host does.
+enum Piece {
+    Device(Vec<usize>),
+    Host(usize),
 }
 
 /// The view of bytes, if their resource has a buffer.

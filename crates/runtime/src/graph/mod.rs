@@ -19,6 +19,7 @@
 //! kernels are known.
 
 mod builder;
+mod encodings;
 mod error;
 mod executable;
 pub mod node;

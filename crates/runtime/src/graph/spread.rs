@@ -19,6 +19,13 @@ pub(crate) struct Part {
     closed: bool,
 }
 
+impl Part {
+    /// A part that waits for nobody.
+    pub(crate) fn alone(nodes: Vec<usize>) -> Self {
+        Part { lane: 0, nodes, after: Vec::new(), closed: true }
+    }
+}
+
 /// The parts of a plan over so many lanes, at least one.
 pub(crate) fn parts(plan: &Plan, lanes: usize) -> Vec<Part> {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); plan.nodes.len()];

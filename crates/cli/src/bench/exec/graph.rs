@@ -1,11 +1,17 @@
 //! A graph of 100 small nodes, replayed, against the same work submitted in other ways. Results are checked.
 
-use anymetal::{Buffer, Device, Error, Executable, GraphBuilder, PlanOptions, Queue, ResourceId};
+use anymetal::{
+    Buffer, BytesId, Device, Error, Executable, GraphBuilder, HostNode, PlanOptions, Queue, ResourceId,
+};
 
 use super::work::{Kernels, THREADS};
 use super::{Figure, Goal, median, microseconds};
 
 const NODES: usize = 100;
+/// Chains of the graph that is spread over as many queues.
+const LANES: usize = 3;
+/// Nodes of each of them: 96 in all.
+const LANE_NODES: usize = 32;
 
 pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result<Vec<Figure>, Error> {
     let queue = device.queue()?;
@@ -36,12 +42,84 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
     }
     let [replayed, each, last, hand, changed] = times.map(median);
     let figure = |plain, goal| Figure::new("graph of 100 small nodes, replayed", "µs", replayed, plain, goal);
+    let [spread, hosted] =
+        [in_pieces(device, kernels, rounds, false)?, in_pieces(device, kernels, rounds, true)?];
     Ok(vec![
         figure(("100 submissions, each waited for", each), Goal::Faster(5.0)),
         figure(("100 submissions, the last waited for", last), Goal::None),
         figure(("one command buffer encoded by hand", hand), Goal::None),
         figure(("replayed with other buffers each time", changed), Goal::None),
+        spread,
+        hosted,
     ])
+}
+
+/// Three chains of small nodes, replayed over three queues, or on one with a host node behind each chain: with the same
+/// arguments, which the device has encoded, against others each time, as every run was before it encoded pieces.
+fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> Result<Figure, Error> {
+    let (queue, queues) = (device.queue()?, device.queues(LANES)?);
+    let buffers = (0..2 * LANES).map(|_| zeros(device)).collect::<Result<Vec<_>, Error>>()?;
+    let ((kept, _), (mut changing, offset)) =
+        (chains(kernels, &buffers, hosted)?, chains(kernels, &buffers, hosted)?);
+    let replay = |graph: &Executable| match hosted {
+        true => queue.run_graph(graph).map(drop),
+        false => Ok(queues.submit_graph(graph)?.wait().map(drop)?),
+    };
+    (0..2).try_for_each(|_| replay(&kept))?;
+    let (mut same, mut other, mut sum) = (Vec::new(), Vec::new(), 0);
+    for round in 0..20 * rounds {
+        same.push(microseconds(|| replay(&kept))?);
+        other.push(microseconds(|| {
+            changing.set_bytes(offset, &round.to_le_bytes())?;
+            replay(&changing)
+        })?);
+        sum += round;
+    }
+    // The first node of each chain adds the offset, 7 if it is kept.
+    let of_a_run: u32 = (1..LANE_NODES as u32).sum();
+    let expected = (2 + 40 * rounds) * of_a_run + (2 + 20 * rounds) * KEPT_OFFSET + sum;
+    for chain in buffers.chunks(2) {
+        let got = chain[0].read()?;
+        assert!(got.iter().all(|&got| got == expected), "the chains compute {expected}, not {got:?}");
+    }
+    let name = match hosted {
+        true => "graph of 96 small nodes and 3 on the host, replayed",
+        false => "graph of 96 small nodes on three queues, replayed",
+    };
+    let plain = ("with another argument each time", median(other));
+    Ok(Figure::new(name, "µs", median(same), plain, Goal::None))
+}
+
+const KEPT_OFFSET: u32 = 7;
+
+/// Three chains that share nothing; with `hosted` the host is told of the end of each before the next begins.
+fn chains(kernels: &Kernels, buffers: &[Buffer<u32>], hosted: bool) -> Result<(Executable, BytesId), Error> {
+    let mut builder = GraphBuilder::new("chains");
+    let offset = builder.bytes_parameter("offset", KEPT_OFFSET.to_le_bytes())?;
+    let mut told = None;
+    for (chain, pair) in buffers.chunks(2).enumerate() {
+        let pair = [
+            builder.buffer(format!("x{chain}"), pair[0].region())?,
+            builder.buffer(format!("y{chain}"), pair[1].region())?,
+        ];
+        for node in 0..LANE_NODES {
+            let [from, to] = [pair[node % 2], pair[(node + 1) % 2]];
+            let call = kernels.step.node().arg(from).arg(to);
+            let call = if node == 0 { call.arg(offset) } else { call.arg(node) };
+            let kernel = call.threads(THREADS).group_size(THREADS).build()?;
+            let kernel = builder.kernel(format!("step {node} of {chain}"), kernel)?;
+            if let Some(told) = told.filter(|_| node == 0) {
+                builder.edge(told, kernel)?;
+            }
+        }
+        if hosted {
+            let all =
+                pair.iter().fold(HostNode::new(|_context| Ok(())), |host, resource| host.reads(*resource));
+            told = Some(builder.host(format!("look at {chain}"), all)?);
+        }
+    }
+    builder.order_as_added();
+    Ok((Executable::new(&builder.build()?, PlanOptions::default())?, offset))
 }
 
 fn zeros(device: &Device) -> Result<Buffer<u32>, Error> {

@@ -317,7 +317,8 @@ fn build(bench: &Bench, steps: &[Step]) -> (Program, Vec<BufferView>) {
     (program, views)
 }
 
-/// Runs with all options, the nodes of a stage in an order made from the seed, three times with other arguments.
+/// Runs with all options, the nodes of a stage in an order made from the seed, four times with other arguments, in
+/// every way, each often enough that the device has encoded what it can.
 fn runs_like_the_reference(bench: &Bench, steps: &[Step], mut seed: u64) -> Result<(), TestCaseError> {
     let (program, views) = build(bench, steps);
     let Program { builder, resources, constants } = program;
@@ -328,10 +329,13 @@ fn runs_like_the_reference(bench: &Bench, steps: &[Step], mut seed: u64) -> Resu
         for (view, bytes) in views.iter().zip(&reference.0) {
             view.write(0, bytes).unwrap();
         }
-        for (run, swapped) in [(0, false), (1, true), (2, false)] {
+        for (run, swapped) in [(0, false), (1, true), (2, false), (3, false)] {
             let [first, second] = if swapped { [1, 0] } else { [0, 1] };
             let arguments = [(resources[0], views[first].clone()), (resources[1], views[second].clone())];
-            executable.set_buffers(arguments).unwrap();
+            // The last run keeps the buffers, so that its inline bytes alone make the device's form an old one.
+            if run < 3 {
+                executable.set_buffers(arguments).unwrap();
+            }
             for (constant, k) in &constants {
                 executable.set_bytes(*constant, &k.wrapping_add(run).to_le_bytes()).unwrap();
             }
@@ -350,7 +354,7 @@ fn runs_like_the_reference(bench: &Bench, steps: &[Step], mut seed: u64) -> Resu
             };
             // By pieces in another order, over three streams, and where the host takes part on a stream.
             match run {
-                0 => executable.run_in(Lane::Queue(&*bench.queue), shuffle).map(drop).unwrap(),
+                0 => executable.run_in(&*bench.queue, shuffle).map(drop).unwrap(),
                 _ => match executable.submit_over(&bench.streams.each_ref(), &[]) {
                     Ok(submission) => submission.wait().map(drop).unwrap(),
                     Err(GraphError::NeedsHost { .. }) => {
@@ -359,11 +363,16 @@ fn runs_like_the_reference(bench: &Bench, steps: &[Step], mut seed: u64) -> Resu
                     Err(error) => panic!("{error}"),
                 },
             }
-            // Twice more on a stream, from what there is now: the second time as the device has encoded it.
-            for _ in 0..2 {
-                match executable.submit_to(&bench.streams[1]) {
-                    Ok(submission) => submission.wait().map(drop).unwrap(),
-                    Err(GraphError::NeedsHost { .. }) => break,
+            // More often, from what there is now: on one stream, over three, and with the host taking part.
+            let ways: [&dyn Fn() -> Result<(), GraphError>; 3] = [
+                &|| Ok(executable.submit_to(&bench.streams[1])?.wait().map(drop)?),
+                &|| Ok(executable.submit_over(&bench.streams.each_ref(), &[])?.wait().map(drop)?),
+                &|| executable.run_on(&bench.streams[2]).map(drop),
+            ];
+            for way in ways.into_iter().flat_map(|way| [way; 3]) {
+                match way() {
+                    Ok(()) => {}
+                    Err(GraphError::NeedsHost { .. }) => continue,
                     Err(error) => panic!("{error}"),
                 }
                 if swapped {
@@ -401,6 +410,53 @@ fn random_graphs_run_like_the_reference() {
     });
     let programs = (proptest::collection::vec(step(), 1..14), any::<u64>());
     runner.run(&programs, |(steps, seed)| runs_like_the_reference(&bench, &steps, seed)).unwrap();
+}
+
+/// Two chains of kernels that share nothing they write; if wanted, a host node behind one and two fills behind that.
+fn two_chains(bench: &Bench, host: bool) -> (Executable, ResourceId) {
+    let mut builder = GraphBuilder::new("two chains");
+    let [x, y] = ["x", "y"].map(|name| builder.buffer(name, bench.view(&[1; 64])).unwrap());
+    let z = builder.parameter("z", 64).unwrap();
+    for (number, resource) in [x, y, x, y].into_iter().enumerate() {
+        let launch = bench.launch(&bench.accumulate, 64).bind(0, z).bind(1, resource);
+        builder.kernel(format!("add {number}"), launch).unwrap();
+    }
+    if host {
+        builder.host("look", HostNode::new(|_context| Ok(())).reads(x).reads(y)).unwrap();
+        builder.fill("left", x.range(0..16), 0).unwrap();
+        builder.fill("right", x.range(32..48), 0).unwrap();
+    }
+    builder.order_as_added();
+    let mut executable = Executable::new(&builder.build().unwrap(), PlanOptions::default()).unwrap();
+    executable.set_buffer(z, bench.view(&[1; 64])).unwrap();
+    (executable, z)
+}
+
+#[test]
+fn each_way_of_running_is_encoded_by_its_second_run_and_forgotten_with_its_arguments() {
+    let bench = bench();
+    let [first, second, _] = &bench.streams;
+    let (mut chains, z) = two_chains(&bench, false);
+    let (mut hosted, hosted_z) = two_chains(&bench, true);
+    for _ in 0..2 {
+        for run in 0..3usize {
+            let encoded = |executable: &Executable, way| executable.encodings.encoded_parts(way);
+            // What was there before this run.
+            let since_the_second = usize::from(run >= 2);
+            assert_eq!(encoded(&chains, Way::Whole), since_the_second);
+            assert_eq!(encoded(&chains, Way::Over(2)), 2 * since_the_second, "one on each stream");
+            assert_eq!(
+                encoded(&hosted, Way::BetweenHostNodes),
+                2 * since_the_second,
+                "before it and after it"
+            );
+            chains.submit_to(first).unwrap().wait().unwrap();
+            chains.submit_over(&[first, second], &[]).unwrap().wait().unwrap();
+            hosted.run_on(first).unwrap();
+        }
+        chains.set_buffer(z, bench.view(&[2; 64])).unwrap();
+        hosted.set_buffer(hosted_z, bench.view(&[2; 64])).unwrap();
+    }
 }
 
 #[test]
