@@ -50,6 +50,8 @@ const MODELS: Step = Step {
         "anymetal-hal",
         "-p",
         "anymetal-runtime",
+        "-p",
+        "anymetal-device-cpu",
         "--lib",
         "models",
     ],

@@ -21,17 +21,15 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{JoinHandle, Thread};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use anymetal_hal::queue::Priority;
+use anymetal_hal::sync::thread::{self, JoinHandle, Thread};
+use anymetal_hal::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, SPIN};
 
 use crate::affinity;
-
-/// How long an idle worker looks for more before it parks: about what waking it would cost.
-const SPIN: Duration = Duration::from_micros(20);
 
 /// A claim is this share of what is left per participant: coarse at first, fine at the end.
 const CLAIM_DIVISOR: u64 = 4;
@@ -189,7 +187,7 @@ impl Pool {
         let mut pool = Pool { shared, threads: Vec::with_capacity(options.threads) };
         for (index, processor) in seat_processors.into_iter().enumerate() {
             let shared = Arc::clone(&pool.shared);
-            let builder = std::thread::Builder::new().name(format!("anymetal-cpu-{index}"));
+            let builder = thread::Builder::new().name(format!("anymetal-cpu-{index}"));
             let worker = Worker { index, processor };
             pool.threads.push(builder.stack_size(4 << 20).spawn(move || worker.run(&shared))?);
         }
@@ -271,11 +269,11 @@ impl Drop for Pool {
             drop(work);
             asleep.wake();
         }
-        let current = std::thread::current().id();
-        for thread in self.threads.drain(..) {
+        let current = thread::current().id();
+        for worker in self.threads.drain(..) {
             // The last handle of a device may go away on a worker, which cannot wait for itself.
-            if thread.thread().id() != current {
-                let _ended = thread.join();
+            if worker.thread().id() != current {
+                let _ended = worker.join();
             }
         }
     }
@@ -343,18 +341,18 @@ impl Job<'_> {
     /// pair with the helpers' release in `Visit::drop`: what they wrote is visible afterwards.
     fn wait_until_left(&self, shared: &Shared) {
         let start = Instant::now();
-        let mut turns = 0u32;
-        while self.state.load(Ordering::Acquire) != 0 {
-            std::hint::spin_loop();
-            turns += 1;
-            if turns.is_multiple_of(64) && start.elapsed() > SPIN {
-                let mut work = shared.lock();
-                if self.state.fetch_or(LEADER_PARKED, Ordering::AcqRel) != 0 {
-                    while self.state.load(Ordering::Acquire) != LEADER_PARKED {
-                        work = shared.job_left.wait(work).unwrap_or_else(PoisonError::into_inner);
-                    }
+        while start.elapsed() < SPIN {
+            for _ in 0..64 {
+                if self.state.load(Ordering::Acquire) == 0 {
+                    return;
                 }
-                return;
+                std::hint::spin_loop();
+            }
+        }
+        let mut work = shared.lock();
+        if self.state.fetch_or(LEADER_PARKED, Ordering::AcqRel) != 0 {
+            while self.state.load(Ordering::Acquire) != LEADER_PARKED {
+                work = shared.job_left.wait(work).unwrap_or_else(PoisonError::into_inner);
             }
         }
     }
@@ -409,7 +407,7 @@ impl Worker {
         if let Some(processor) = self.processor {
             affinity::pin_to(processor);
         }
-        shared.lock().seats[self.index].thread = Some(std::thread::current());
+        shared.lock().seats[self.index].thread = Some(thread::current());
         loop {
             match self.find(shared) {
                 Found::Shutdown => return,
@@ -489,7 +487,7 @@ impl Worker {
             work.seats[self.index].mode = Mode::Parked;
         }
         while !called.load(Ordering::Acquire) {
-            std::thread::park();
+            thread::park();
         }
     }
 }
@@ -571,66 +569,7 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Barrier;
-
-    use super::*;
-
-    fn pool(threads: usize) -> Pool {
-        Pool::start(PoolOptions { threads, pinned: false }).unwrap()
-    }
-
-    #[test]
-    fn every_group_is_claimed_once() {
-        let pool = pool(3);
-        for total in [1u64, 2, 3, 95, 96, 97, 100_000] {
-            let counts: Vec<AtomicU32> = (0..total).map(|_| AtomicU32::new(0)).collect();
-            let body = |_worker: u32, first: u64, end: u64| {
-                for count in &counts[first as usize..end as usize] {
-                    count.fetch_add(1, Ordering::Relaxed);
-                }
-            };
-            pool.run_job(0..total, total, Priority::Normal, &body).unwrap();
-            assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1), "{total} groups");
-        }
-    }
-
-    #[test]
-    fn the_leader_waits_for_a_helper_that_takes_longer() {
-        let pool = pool(2);
-        let both = Barrier::new(2);
-        let helped = AtomicBool::new(false);
-        let body = |worker: u32, _first: u64, _end: u64| {
-            both.wait();
-            if worker != 0 {
-                // Long enough for the leader to stop spinning and park.
-                let start = Instant::now();
-                while start.elapsed() < 20 * SPIN {
-                    std::hint::spin_loop();
-                }
-                helped.store(true, Ordering::Relaxed);
-            }
-        };
-        for _ in 0..20 {
-            helped.store(false, Ordering::Relaxed);
-            pool.run_job(0..2, 2, Priority::Normal, &body).unwrap();
-            assert!(helped.load(Ordering::Relaxed));
-        }
-    }
-
-    #[test]
-    fn a_panic_of_a_helper_is_reported_and_the_pool_goes_on() {
-        let pool = pool(2);
-        let both = Barrier::new(2);
-        let body = |worker: u32, _first: u64, _end: u64| {
-            both.wait();
-            assert_eq!(worker, 0, "this panic is part of the test");
-        };
-        assert_eq!(pool.run_job(0..2, 2, Priority::Normal, &body).unwrap_err(), HelperPanicked);
-        let again = |_worker: u32, _first: u64, _end: u64| {
-            both.wait();
-        };
-        pool.run_job(0..2, 2, Priority::Normal, &again).unwrap();
-    }
-}
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,16 +1,20 @@
-//! Locks and atomics of the hand-made concurrent structures: the standard ones, or loom's under `cfg(loom)`, so
+//! Locks, atomics and threads of the hand-made concurrent structures: the standard ones, or loom's under `cfg(loom)`, so
 //! that loom's tests run the very code that ships.
 //!
 //! Invariant: no code panics while it holds such a lock, so a poisoned one is as good as any.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicU64};
+pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 #[cfg(loom)]
 pub use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(loom)]
+pub use loom::thread;
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicBool, AtomicU64};
+pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 #[cfg(not(loom))]
 pub use std::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(loom))]
+pub use std::thread;
 
 /// How long a thread looks at a flag before it sleeps: about what waking it would cost.
 #[cfg(not(loom))]
