@@ -47,7 +47,7 @@ impl CompiledLibrary {
     }
 
     fn new(source: Source, options: &CompileOptions) -> Result<Self, Error> {
-        let library = Compiler::global().library(source)?;
+        let library = Compiler::global().library_for(source, Some(Target::Cpu))?;
         Ok(CompiledLibrary::Source { library, checks: options.check_mode == CheckMode::Bounds })
     }
 

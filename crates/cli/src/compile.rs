@@ -82,7 +82,8 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
         return Err(Failure::Usage("there is no device for PTX yet; use --emit llvm or asm".to_owned()));
     }
     let target = device_choice::choose(args.device.as_deref())?.target;
-    let library = match args.source.library() {
+    let makes_code = matches!(args.emit, None | Some(Stage::Asm));
+    let library = match args.source.library(makes_code.then_some(target)) {
         Err(failure) if args.json => return all::report_no_library(failure),
         other => other?,
     };

@@ -140,7 +140,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
     let choice = device_choice::choose(args.device.as_deref())?;
     let start = Instant::now();
-    let library = args.source.library()?;
+    let library = args.source.library(Some(choice.target))?;
     let (pipeline, group, interpreted) = make_pipeline(args, &library, &choice)?;
     let compile = start.elapsed();
     let info = pipeline.kernel();

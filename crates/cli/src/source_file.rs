@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anymetal_compiler::{
-    CompileError, Compiler, Definition, Library, MathMode, Source, SourceOptions, Specialisation,
+    CompileError, Compiler, Definition, Library, MathMode, Source, SourceOptions, Specialisation, Target,
 };
 use clap::{Args, ValueEnum};
 
@@ -66,8 +66,9 @@ fn parse_definition(text: &str) -> Result<String, String> {
 }
 
 impl SourceFile {
-    /// Reads and parses the source. Warnings go to stderr.
-    pub(crate) fn library(&self) -> Result<Library, Failure> {
+    /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
+    /// to stderr.
+    pub(crate) fn library(&self, target: Option<Target>) -> Result<Library, Failure> {
         let bytes = read(&self.file)?;
         let options = SourceOptions {
             definitions: self.define.iter().cloned().map(Definition::Define).collect(),
@@ -79,7 +80,7 @@ impl SourceFile {
             },
             ..SourceOptions::default()
         };
-        let library = Compiler::global().library(Source::from_file(&self.file, bytes, options));
+        let library = Compiler::global().library_for(Source::from_file(&self.file, bytes, options), target);
         report_notes();
         let library = library.map_err(|error: CompileError| Failure::Compile(error))?;
         if !library.warnings().is_empty() {

@@ -12,7 +12,7 @@ use crate::cache::disk::DiskCache;
 use crate::cache::shared::SharedCache;
 use crate::config::CacheConfig;
 use crate::error::CompileError;
-use crate::library::{Library, LibraryState};
+use crate::library::{Library, LibraryState, Target};
 use crate::note::{Note, Notes};
 use crate::source::Source;
 
@@ -85,8 +85,14 @@ impl Compiler {
     /// Reads a source, or remembers it. A source that compiled before, with the same included files, is not
     /// parsed until something is asked that no cache knows.
     pub fn library(&self, source: Source) -> Result<Library, CompileError> {
+        self.library_for(source, None)
+    }
+
+    /// As [`Compiler::library`], for kernels of which artifacts for a target will be asked for next: what
+    /// these need, libLLVM, is loaded while the source is parsed.
+    pub fn library_for(&self, source: Source, target: Option<Target>) -> Result<Library, CompileError> {
         let key = source.key();
-        let make = || LibraryState::new(source, key, Arc::clone(&self.shared)).map(Arc::new);
+        let make = || LibraryState::new(source, key, Arc::clone(&self.shared), target).map(Arc::new);
         let state = self.shared.libraries.get_or_make(key, |state| state.still_holds(), make)?;
         Ok(Library::new(state))
     }

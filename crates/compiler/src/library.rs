@@ -12,7 +12,7 @@ use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo}
 use anymetal_hal::encoding;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::{Kernel, Module, print_module};
-use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
+use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit, Llvm};
 
 use crate::big_stack;
 use crate::cache::disk::Kind;
@@ -138,12 +138,22 @@ impl std::fmt::Debug for Library {
 
 impl LibraryState {
     /// From the disk's manifest if there is one that still holds, otherwise by parsing now.
-    pub(crate) fn new(source: Source, source_key: Key, shared: Arc<Shared>) -> Result<Self, CompileError> {
+    pub(crate) fn new(
+        source: Source,
+        source_key: Key,
+        shared: Arc<Shared>,
+        target: Option<Target>,
+    ) -> Result<Self, CompileError> {
         let on_disk = shared.disk.as_ref().and_then(|disk| disk.read(Kind::Manifest, &source_key));
         let (manifest, front) = match on_disk.and_then(|bytes| Manifest::from_bytes(&bytes)) {
             Some(manifest) => (manifest, OnceLock::new()),
             None => {
-                let front = Arc::new(parse(&source)?);
+                let needs_llvm = matches!(target, Some(Target::Cpu | Target::CpuLlvm));
+                let parsed = match shared.llvm_disabled() {
+                    None if needs_llvm => with_llvm(|| parse(&source)).1,
+                    _ => parse(&source),
+                };
+                let front = Arc::new(parsed?);
                 if let (Some(disk), Some(bytes)) = (&shared.disk, front.manifest.to_bytes()) {
                     disk.write(Kind::Manifest, &source_key, &bytes);
                 }
@@ -202,6 +212,21 @@ impl LibraryState {
         *used = now;
         Some(Arc::clone(module))
     }
+}
+
+/// Does some work while libLLVM is loaded, which takes as long as parsing a file. The loading ends with the
+/// call: a process that exits under it would take the library's own data away from it.
+fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
+    std::thread::scope(|scope| {
+        let loader = std::thread::Builder::new().name("anymetal-llvm".to_owned());
+        let loading = loader.spawn_scoped(scope, || drop(Compiler::llvm()));
+        let done = work();
+        if let Ok(loading) = loading {
+            // What came of it is remembered, a failure too.
+            let _ = loading.join();
+        }
+        (Compiler::llvm(), done)
+    })
 }
 
 fn parse(source: &Source) -> Result<Front, CompileError> {
@@ -428,8 +453,10 @@ impl Library {
             if let Some(artifact) = self.from_disk(kernel, &key) {
                 return Ok(Arc::new(artifact));
             }
-            let llvm = Compiler::llvm()?;
-            let (module, constants) = self.prepared(kernel, specialisation)?;
+            let (llvm, prepared) = with_llvm(|| self.prepared(kernel, specialisation));
+            // The first error to tell: without LLVM nothing else is worth doing.
+            let llvm = llvm?;
+            let (module, constants) = prepared?;
             let info = big_stack::run("code generator", || {
                 let found = kernel_of(&module, kernel)?;
                 let info = reflection::reflect(&module, found, constants);
@@ -468,9 +495,10 @@ impl Library {
 
     fn compile_now(&self, kernel: &str, specialisation: &Specialisation) -> Result<Artifact, CompileError> {
         let shared = &self.state.shared;
-        // First, because without it nothing else is worth doing.
-        let llvm = Compiler::llvm()?;
-        let (module, constants) = self.prepared(kernel, specialisation)?;
+        let (llvm, prepared) = with_llvm(|| self.prepared(kernel, specialisation));
+        // The first error to tell: without LLVM nothing else is worth doing.
+        let llvm = llvm?;
+        let (module, constants) = prepared?;
         // Only now is it certain what was parsed.
         let key = self.key(kernel, specialisation, shared.machine_fingerprint());
         let artifact = big_stack::run("code generator", || {

@@ -1,7 +1,7 @@
 //! IR to LLVM text for CPUs: SPMD on SIMD, one vector element per thread of a SIMD-group.
 //!
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
-//! how locals are kept), `sized` (what a promised threadgroup size folds), `liveness`, `regions` (what barriers cut), `bundles`
+//! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
 //! (loads that belong together), `shape` (uniform, laned or
 //! varying), `emit` (the text, through `llvm_text`). Start with [`generate`].
 //!
@@ -17,13 +17,13 @@ pub mod math;
 mod options;
 mod regions;
 mod shape;
-mod sized;
 mod storage;
 mod walk;
 
 use std::borrow::Cow;
 
-use anymetal_ir::passes::{lift, prefetch, rejoin};
+use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
+use anymetal_ir::passes::{lift, optimise_function, prefetch, rejoin};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -54,7 +54,12 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let function = &rejoined(module.function(kernel.function));
     let general = Analysed::new(function, kernel)?;
     // Code for whole threadgroups of one size: what depends on the size folds.
-    let sized = options.group_size.and_then(|size| sized::with_group_size(module, function, size));
+    let sized = options.group_size.filter(|_| asks_for_group_size(function)).map(|size| {
+        let mut sized = Function::clone(function);
+        set_group_size(&mut sized, size);
+        optimise_function(module, &mut sized);
+        sized
+    });
     let whole = sized.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
     emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry) {
         (Some(whole), Geometry::Full(_)) => (1, whole.facts(geometry)),
