@@ -89,7 +89,7 @@ pub enum Faults {
     Never,
     /// It must.
     Always,
-    /// It reads behind an array and ignores what it gets, for some inputs.
+    /// It reads behind an array and ignores what it gets, or stores there what nobody reads, for some inputs.
     Harmless,
 }
 

@@ -8,6 +8,7 @@ pub mod attention;
 pub mod convolution;
 pub mod copy;
 pub mod elementwise;
+pub mod experts;
 pub mod glu;
 pub mod hyper;
 pub mod kargs;
@@ -72,12 +73,24 @@ pub const FAMILIES: &[Family] = &[
     whole("wkv", recurrent::cases),
     whole("reduce", |kernel, level| rows::sum_cases(kernel, level).or_else(|| sums::cases(kernel, level))),
     whole("quantize", |kernel, level| rows::row_cases(kernel, level).or_else(|| copy::cases(kernel, level))),
-    Family { name: "mul_mv", covers: matrix::covers, cases_of: matrix::cases },
-    Family { name: "mul_mm", covers: matrix::covers, cases_of: matrix::cases },
-    Family { name: "fa_f16", covers: attention::covers, cases_of: attention::cases },
-    Family { name: "fa_f32", covers: attention::covers, cases_of: attention::cases },
-    Family { name: "fa_q4_0", covers: attention::covers, cases_of: attention::cases },
-    Family { name: "fa_q8_0", covers: attention::covers, cases_of: attention::cases },
+    whole("mul_mv", |kernel, level| matrix::cases(kernel, level).or_else(|| experts::cases(kernel, level))),
+    whole("mul_mm", |kernel, level| matrix::cases(kernel, level).or_else(|| experts::cases(kernel, level))),
+    whole("mul_mv_mma", matrix::cases),
+    whole("fa_aux", attention::auxiliary::cases),
+    Family { name: "fa_f16", covers: attention::many::covers, cases_of: attention::many::cases },
+    Family { name: "fa_f32", covers: attention::many::covers, cases_of: attention::many::cases },
+    Family { name: "fa_q4_0", covers: attention::many::covers, cases_of: attention::many::cases },
+    Family { name: "fa_q4_1", covers: attention::many::covers, cases_of: attention::many::cases },
+    Family { name: "fa_q5_0", covers: attention::many::covers, cases_of: attention::many::cases },
+    Family { name: "fa_q5_1", covers: attention::many::covers, cases_of: attention::many::cases },
+    Family { name: "fa_q8_0", covers: attention::many::covers, cases_of: attention::many::cases },
+    whole("fa_vec_f16", attention::few::cases),
+    whole("fa_vec_f32", attention::few::cases),
+    whole("fa_vec_q4_0", attention::few::cases),
+    whole("fa_vec_q4_1", attention::few::cases),
+    whole("fa_vec_q5_0", attention::few::cases),
+    whole("fa_vec_q5_1", attention::few::cases),
+    whole("fa_vec_q8_0", attention::few::cases),
 ];
 
 /// The family of that name.

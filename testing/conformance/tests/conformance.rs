@@ -187,8 +187,7 @@ bit_for_bit!(cast affine unary binary ternary);
 
 /// A family of llama.cpp's, those of its kernels that have references.
 fn check_llama(executor: &dyn Executor, name: &str) {
-    const LARGE: &[&str] =
-        &["unary", "binbcast", "quantize", "mul_mv", "mul_mm", "fa_f16", "fa_f32", "fa_q4_0", "fa_q8_0"];
+    const LARGE: &[&str] = &["unary", "binbcast", "quantize", "mul_", "fa_f", "fa_q", "fa_vec"];
     const ALWAYS: &[&str] = &[
         "kernel_mul_mv_q4_0_f32",
         "kernel_mul_mm_q4_0_f32",
@@ -196,6 +195,11 @@ fn check_llama(executor: &dyn Executor, name: &str) {
         "kernel_soft_max_f32",
         "kernel_bin_fuse_f32_f32_f32",
         "kernel_unary_f16_f16",
+        "kernel_mul_mm_id_q4_0_f32",
+        "kernel_mul_mv_id_q4_0_f32",
+        "kernel_mul_mv_mma_q4_0_f32_nt2_rt2",
+        "kernel_flash_attn_ext_vec_f16_dk64_dv64",
+        "kernel_flash_attn_ext_vec_q4_0_dk64_dv64_q4_ne2",
         "kernel_flash_attn_ext_f16_dk64_dv64",
         "kernel_flash_attn_ext_f32_dk64_dv64",
         "kernel_flash_attn_ext_q4_0_dk64_dv64",
@@ -204,10 +208,12 @@ fn check_llama(executor: &dyn Executor, name: &str) {
     let family = llama::family(name);
     let is_device = executor.name() != "interpreter";
     let all = Level::of_environment() != Level::Sample;
-    let is_small = !LARGE.contains(&name);
+    let is_small = !LARGE.iter().any(|large| name.starts_with(large));
     let every = match (is_small, is_device) {
         (true, false) => 1,
-        (true, true) | (false, false) => 6,
+        (true, true) => 6,
+        (false, false) if name.starts_with("fa_vec") => 30,
+        (false, false) => 8,
         (false, true) => 60,
     };
     let wanted = |kernel: &str| {
@@ -229,7 +235,9 @@ macro_rules! llama_suite {
 
             llama_suite!(@families $value, softmax argsort norm unary binbcast misc pool tri upscale rope
                 conv gated_delta_net solve_tri ssm wkv reduce quantize mul_mv mul_mm
-                fa_f16 fa_f32 fa_q4_0 fa_q8_0);
+                mul_mv_mma
+                fa_aux fa_f16 fa_f32 fa_q4_0 fa_q4_1 fa_q5_0 fa_q5_1 fa_q8_0
+                fa_vec_f16 fa_vec_f32 fa_vec_q4_0 fa_vec_q4_1 fa_vec_q5_0 fa_vec_q5_1 fa_vec_q8_0);
         }
     };
     (@families $value:expr, $($family:ident)*) => {

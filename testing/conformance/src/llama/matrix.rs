@@ -1,4 +1,4 @@
-//! `mul_mv.metal` and `mul_mm.metal`: a matrix in any format, times a few vectors or a matrix.
+//! `mul_mv.metal`, `mul_mm.metal` and `mul_mv_mma.metal`: a matrix in any format, times a few vectors or a matrix.
 //!
 //! Matrices of the first operand repeat for those of the second. The last threadgroup of `mul_mv` reads rows behind
 //! the last one, and stores nothing for them.
@@ -48,12 +48,21 @@ enum Kind {
     Few(usize),
     /// `mul_mm`.
     Matrix,
+    /// `mul_mv_mma`: tiles of rows and of vectors, eight of each.
+    Tiles([usize; 2]),
 }
 
 fn taken_apart(kernel: &str) -> Option<(Kind, Format, Format)> {
     let name = kernel.strip_prefix("kernel_mul_m")?;
     if name.contains("_id_") {
         return None;
+    }
+    if let Some(rest) = name.strip_prefix("v_mma_") {
+        let (types, tiles) = rest.split_once("_nt")?;
+        let (of_rows, of_vectors) = tiles.split_once("_rt")?;
+        let (first, second) = types.rsplit_once('_')?;
+        let tiles = [of_rows.parse().ok()?, of_vectors.parse().ok()?];
+        return Some((Kind::Tiles(tiles), Format::named(first)?, Format::named(second)?));
     }
     let (kind, types) = if let Some(rest) = name.strip_prefix("v_ext_") {
         let (types, vectors) = rest.rsplit_once("_r1_")?;
@@ -66,11 +75,6 @@ fn taken_apart(kernel: &str) -> Option<(Kind, Format, Format)> {
     };
     let (first, second) = types.rsplit_once('_')?;
     Some((kind, Format::named(first)?, Format::named(second)?))
-}
-
-/// Whether a kernel has a reference.
-pub fn covers(kernel: &str) -> bool {
-    taken_apart(kernel).is_some()
 }
 
 /// The cases of a kernel.
@@ -90,6 +94,14 @@ pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
             let long = unit.max(128);
             vec![[long, 16, vectors, 1, 1], [2 * long, 37, vectors, 2, 4]]
         }
+        Kind::Tiles([_, vectors]) => {
+            let long = unit.max(64);
+            vec![
+                [long, 8, 2, 1, 1],
+                [3 * long, 37, 8 * vectors - 3, 2, 4],
+                [2 * long, 70, 8 * vectors + 1, 1, 1],
+            ]
+        }
         Kind::Matrix if first.plain().is_some() => {
             vec![[64, 64, 32, 1, 1], [48, 70, 37, 2, 4], [96, 5, 3, 1, 1]]
         }
@@ -104,16 +116,20 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     let b = Tensor::random(second, 82, [k, m, batches, 1], Order::Contiguous);
     let ratio = batches / matrices;
     let ne = [n, m, batches, 1];
+    // The sum with another matrix comes with the product of tiles.
+    let added = matches!(kind, Kind::Tiles(_)) && batches > 1;
+    let extra = Tensor::between(Dtype::F32, 83, ne, Order::Contiguous, -1.0, 1.0);
     let (mut expected, mut magnitude) = (Data::new(Dtype::F32), 0.0f64);
-    for [column, row, batch, _] in Tensor::places(ne) {
+    for place in Tensor::places(ne) {
+        let [column, row, batch, _] = place;
         let terms = (0..k).map(|i| a.at([i, column, batch / ratio, 0]) * b.at([i, row, batch, 0]));
         magnitude = magnitude.max(terms.clone().map(f64::abs).sum());
-        expected.push_number(terms.sum());
+        expected.push_number(terms.sum::<f64>() + if added { extra.at(place) } else { 0.0 });
     }
     let out = Tensor::shape(ne, 4);
     let name = match kind {
         Kind::Vector(_) => "mul_mv",
-        Kind::Few(_) => "mul_mv_ext",
+        Kind::Few(_) | Kind::Tiles(_) => "mul_mv_ext",
         Kind::Matrix => "mul_mm",
     };
     let kargs =
@@ -140,6 +156,11 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
                 launch.constant(600, Constant::Integer(2)).constant(601, Constant::Integer(along as i64));
             ratios(launch, 602, [batches, ratio, 1, 0])
         }
+        Kind::Tiles(tiles) => {
+            let launch = tiled(kernel, first, shape, tiles);
+            let launch = bound(launch, &kargs, &a, &b, &expected);
+            if added { launch.scalar(&extra.bytes) } else { launch.alias(3) }
+        }
         Kind::Vector(_) => vector(kernel, kind, first, shape, kargs, [&a, &b], &expected),
     };
     // Sums of floats; `mul_mm` rounds both operands to 16 bits.
@@ -153,7 +174,33 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     let tolerance = Tolerance::Near { relative: 0.0, absolute: rounding * magnitude };
     let name = format!("{n}×{m}×{k}, {matrices} and {batches} matrices");
     let case = Case::near(name, launch, 3, guarded(expected), tolerance, tolerance);
-    Case { faults: if kind == Kind::Matrix { Faults::Never } else { Faults::Harmless }, ..case }
+    let reads_behind = matches!(kind, Kind::Vector(_) | Kind::Few(_));
+    Case { faults: if reads_behind { Faults::Harmless } else { Faults::Never }, ..case }
+}
+
+/// SIMD-groups share the sum, as many as there are steps along it.
+fn tiled(
+    kernel: &str,
+    format: Format,
+    [k, n, m, matrices, batches]: [usize; 5],
+    [of_rows, of_vectors]: [usize; 2],
+) -> Launch {
+    const MEMORY: usize = 16 << 10;
+    // These take the length of a row as a constant.
+    let is_block = format.name == "q4_0" || format.name == "q8_0" && of_vectors == 1;
+    let is_special = is_block || format.name == "q5_K";
+    let steps = k / if is_block { format.elements } else { 64 };
+    let tile = of_rows * of_vectors * 256;
+    let mut groups = 16;
+    while groups > 1 && (groups > steps || groups * tile > MEMORY) {
+        groups /= 2;
+    }
+    let grid = [n.div_ceil(8 * of_rows), m.div_ceil(8 * of_vectors), batches];
+    let launch = Launch::new(kernel, Grid::Groups(grid.map(|n| n as u32)), [32, groups as u32, 1]);
+    let launch = launch.threadgroup(0, (groups * tile) as u64);
+    let launch = launch.constant(2300, Constant::Integer(groups as i64));
+    let launch = ratios(launch, 2301, [batches, batches / matrices, 1, if is_special { k } else { 0 }]);
+    launch.constant(2305, Constant::Bool(batches > 1))
 }
 
 fn bound(launch: Launch, kargs: &Kargs, a: &Tensor, b: &Tensor, expected: &Data) -> Launch {
@@ -167,6 +214,48 @@ fn ratios(launch: Launch, first: u32, values: [usize; 4]) -> Launch {
         .fold(launch, |launch, (index, value)| launch.constant(index, Constant::Integer(value as i64)))
 }
 
+/// How `mul_mv` works on rows of so many elements of a format.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    /// Rows of a SIMD-group.
+    pub(super) rows: usize,
+    /// SIMD-groups of a threadgroup.
+    pub(super) groups: usize,
+    /// Rows of a threadgroup.
+    pub(super) of_group: usize,
+    /// Bytes of threadgroup memory.
+    pub(super) memory: u64,
+    /// Function constant 605: parts of short rows are split among threads.
+    pub(super) is_split: bool,
+}
+
+impl Rows {
+    pub(super) fn of(format: Format, k: usize, is_short: bool) -> Self {
+        let parts = k / 32;
+        let is_split =
+            format.name.starts_with("iq") && !format.name.starts_with("iq4") && parts < 32 && 32 % parts == 0;
+        let (rows, groups, memory) = match VECTOR.iter().find(|(name, ..)| *name == format.name) {
+            Some(&(_, rows, split_rows, groups, memory)) => {
+                (if is_split { split_rows } else { rows }, groups, memory)
+            }
+            None if is_short => (32, 1, 0),
+            None => (2, k.div_ceil(128).min(4), 256),
+        };
+        // For these all SIMD-groups work on the same rows.
+        let together = format.plain().is_some() || format.name == "q8_0";
+        let of_group = if together { rows } else { rows * groups };
+        // The host asks for no memory where a format needs none, but the argument is there.
+        Self { rows, groups, of_group, memory: memory.max(16), is_split }
+    }
+
+    /// Binds threadgroup memory and sets constants, the last three those of batches.
+    pub(super) fn bind(self, launch: Launch, batches: [usize; 3]) -> Launch {
+        let launch = launch.threadgroup(0, self.memory).constant(600, Constant::Integer(self.groups as i64));
+        let set = |launch: Launch, (index, value)| launch.constant(index, Constant::Integer(value as i64));
+        (602..).zip(batches).fold(launch, set).constant(605, Constant::Bool(self.is_split))
+    }
+}
+
 fn vector(
     kernel: &str,
     kind: Kind,
@@ -176,27 +265,9 @@ fn vector(
     [a, b]: [&Tensor; 2],
     expected: &Data,
 ) -> Launch {
-    let parts = k / 32;
-    let is_split =
-        format.name.starts_with("iq") && !format.name.starts_with("iq4") && parts < 32 && 32 % parts == 0;
-    let (rows, groups, memory) = match VECTOR.iter().find(|(name, ..)| *name == format.name) {
-        Some(&(_, rows, split_rows, groups, memory)) => {
-            (if is_split { split_rows } else { rows }, groups, memory)
-        }
-        None if kind == Kind::Vector("_short") => (32, 1, 0),
-        None => (2, k.div_ceil(128).min(4), 256),
-    };
-    // For these all SIMD-groups work on the same rows.
-    let together = format.plain().is_some() || format.name == "q8_0";
-    let rows_of_group = if together { rows } else { rows * groups };
-    let grid = [n.div_ceil(rows_of_group), m, batches].map(|n| n as u32);
-    let launch = Launch::new(kernel, Grid::Groups(grid), [32, groups as u32, 1]);
-    let launch = bound(launch, &kargs.set("nr0", rows), a, b, expected);
-    // The host asks for none where a format needs none, but the argument is there.
-    let launch = launch.threadgroup(0, memory.max(16));
-    let launch = launch.constant(600, Constant::Integer(groups as i64));
-    let ratio = (batches / matrices) as i64;
-    let constants = [(602, batches as i64), (603, ratio), (604, 1)];
-    let set = |launch: Launch, (index, value)| launch.constant(index, Constant::Integer(value));
-    constants.into_iter().fold(launch, set).constant(605, Constant::Bool(is_split))
+    let rows = Rows::of(format, k, kind == Kind::Vector("_short"));
+    let grid = [n.div_ceil(rows.of_group), m, batches].map(|n| n as u32);
+    let launch = Launch::new(kernel, Grid::Groups(grid), [32, rows.groups as u32, 1]);
+    let launch = bound(launch, &kargs.set("nr0", rows.rows), a, b, expected);
+    rows.bind(launch, [batches, batches / matrices, 1])
 }
