@@ -28,6 +28,8 @@ pub struct Source {
     pub text: String,
     /// Folders for `#include`.
     pub include_dirs: Vec<PathBuf>,
+    /// Macros that the host defines, as 1.
+    pub defines: Vec<&'static str>,
     /// The math mode.
     pub math: Math,
 }

@@ -108,6 +108,8 @@ impl Family {
     /// # Panics
     /// If cargo does not find it: the tests need the crate's sources.
     pub fn source(&self) -> Source {
-        source("llama-cpp-sys-2", &format!("{}.metal", self.name))
+        // As the host does where the device has the type.
+        let defines = vec!["GGML_METAL_HAS_BF16"];
+        Source { defines, ..source("llama-cpp-sys-2", &format!("{}.metal", self.name)) }
     }
 }

@@ -212,8 +212,10 @@ fn check_llama(executor: &dyn Executor, name: &str) {
     let every = match (is_small, is_device) {
         (true, false) => 1,
         (true, true) => 6,
-        (false, false) if name.starts_with("fa_vec") => 30,
+        (false, false) if name.starts_with("fa_vec") => 60,
+        (false, false) if name.starts_with("fa_") => 16,
         (false, false) => 8,
+        (false, true) if name.starts_with("fa_") => 200,
         (false, true) => 60,
     };
     let wanted = |kernel: &str| {

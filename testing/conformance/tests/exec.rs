@@ -27,8 +27,8 @@ fn check(executor: &dyn Executor) {
         let source = Source {
             name: format!("{}.metal", file.name),
             text: file.text.clone(),
-            include_dirs: Vec::new(),
             math: file.math,
+            ..Source::default()
         };
         let result = match executor.open(&source) {
             Ok(opened) => run_cases(opened.as_ref(), None, &file.cases),

@@ -22,6 +22,7 @@ impl Executor for Cpu {
         let options = CompileOptions {
             file_name: source.name.clone(),
             include_folders: source.include_dirs.clone(),
+            defines: source.defines.iter().map(|name| ((*name).to_owned(), None)).collect(),
             math_mode: match source.math {
                 Math::Safe => MathMode::Safe,
                 Math::Fast => MathMode::Fast,

@@ -5,6 +5,7 @@ use crate::case::{Arg, Binding, Constant, Grid, Launch};
 use anymetal_harness::disk_includes::DiskIncludes;
 use anymetal_interp::{Argument, Dispatch, Limits, Memory, NoObserver, Program, Report, run};
 use anymetal_ir::{ArgKind, FunctionConstantId, Module, Scalar, passes, verify};
+use anymetal_msl::pp::Definition;
 use anymetal_msl::token::MathMode;
 use anymetal_msl::{CompileOptions, Library};
 use half::{bf16, f16};
@@ -32,7 +33,8 @@ impl Executor for Interpreter {
             Math::Safe => MathMode::Safe,
             Math::Fast => MathMode::Fast,
         };
-        let options = CompileOptions { math_mode, ..CompileOptions::default() };
+        let definitions = source.defines.iter().map(|name| Definition::Define((*name).to_owned())).collect();
+        let options = CompileOptions { math_mode, definitions, ..CompileOptions::default() };
         let mut includes = DiskIncludes { folders: source.include_dirs.clone() };
         let (library, diagnostics) =
             Library::parse(&source.name, source.text.as_bytes(), &options, &mut includes);

@@ -94,8 +94,10 @@ impl Attention {
     pub(super) fn new(format: Format, [dk, dv]: [usize; 2], variant: Variant) -> Self {
         let Variant { queries, keys, .. } = variant;
         let q = Tensor::between(Dtype::F32, 91, [dk, queries, HEADS, BATCHES], Order::Permuted, -1.0, 1.0);
-        let k = Tensor::random(format, 92, [dk, keys, KEY_HEADS, BATCHES], Order::Contiguous);
-        let v = Tensor::random(format, 93, [dv, keys, KEY_HEADS, BATCHES], Order::Contiguous);
+        // Heads of a key side by side, as caches have them, where the last block needs no copy.
+        let order = if keys.is_multiple_of(BLOCK) { Order::Permuted } else { Order::Contiguous };
+        let k = Tensor::random(format, 92, [dk, keys, KEY_HEADS, BATCHES], order);
+        let v = Tensor::random(format, 93, [dv, keys, KEY_HEADS, BATCHES], order);
         // Scores of about 1, whatever the numbers of the format.
         let spread = (0..dk).map(|i| k.at([i, 0, 0, 0]).powi(2)).sum::<f64>().sqrt();
         let sinks = Data::from_numbers(Dtype::F32, [0.5, -1.0, 2.0, 0.0]);
