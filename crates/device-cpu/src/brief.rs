@@ -110,21 +110,35 @@ impl Rhythm {
 /// What to expect. What may run at once never waits for anything, tells nobody before its end, and is at most one
 /// brief command.
 pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected {
-    let at_once = |brief: bool| match brief {
-        true if submission.may_run_at_once => Expected::AtOnce,
-        true => Expected::Short,
-        false => Expected::Unknown,
-    };
-    match (submission.commands.as_slice(), tables.steps.as_slice()) {
-        ([], _) | ([Command::Dispatch(_)], [Step::EmptyDispatch]) => at_once(true),
-        ([Command::Copy(copy)], _) => at_once(copy.length <= BRIEF_BYTES),
-        ([Command::Fill(fill)], _) => at_once(fill.length <= BRIEF_BYTES),
-        ([Command::Dispatch(dispatch)], [Step::Dispatch(prepared)]) => match brief(&dispatch.pipeline) {
-            Some(brief) if brief.expects(prepared.shape.group_count) => at_once(true),
+    let (commands, steps) = (submission.commands.as_slice(), tables.steps.as_slice());
+    if is_brief(commands, steps) {
+        return if submission.may_run_at_once { Expected::AtOnce } else { Expected::Short };
+    }
+    match commands {
+        [Command::Dispatch(dispatch)] => match brief(&dispatch.pipeline) {
             Some(brief) if (1..=SHORT_NS).contains(&brief.last_ns.load(Ordering::Relaxed)) => Expected::Short,
             _ => Expected::Unknown,
         },
         _ => Expected::Unknown,
+    }
+}
+
+/// Whether what follows the command at a position is at most one brief command.
+pub(crate) fn rest_is_brief(submission: &Submission, tables: &LaunchTables, position: usize) -> bool {
+    let rest = (submission.commands.get(position + 1..), tables.steps.get(position + 1..));
+    matches!(rest, (Some(commands), Some(steps)) if is_brief(commands, steps))
+}
+
+/// Whether it is at most one brief command, and none that waits or tells.
+fn is_brief(commands: &[Command], steps: &[Step]) -> bool {
+    match (commands, steps) {
+        ([], _) | ([Command::Dispatch(_)], [Step::EmptyDispatch]) => true,
+        ([Command::Copy(copy)], _) => copy.length <= BRIEF_BYTES,
+        ([Command::Fill(fill)], _) => fill.length <= BRIEF_BYTES,
+        ([Command::Dispatch(dispatch)], [Step::Dispatch(prepared)]) => {
+            brief(&dispatch.pipeline).is_some_and(|brief| brief.expects(prepared.shape.group_count))
+        }
+        _ => false,
     }
 }
 

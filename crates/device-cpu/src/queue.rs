@@ -386,14 +386,18 @@ impl QueueCore {
         }
     }
 
-    /// Has a worker look at a blocked queue again.
+    /// Has a worker look at a blocked queue again: in the caller's place if what is left takes less than waking one
+    /// elsewhere.
     fn unblock(self: &Arc<Self>) {
         let mut state = self.lock();
-        if state.role == Role::Blocked {
-            state.role = Role::Scheduled;
-            drop(state);
-            self.schedule(Place::Elsewhere);
+        if state.role != Role::Blocked {
+            return;
         }
+        state.role = Role::Scheduled;
+        let (first, more) = (state.pending.front(), state.pending.len() > 1);
+        let brief = first.is_none_or(CommandBuffer::ends_briefly);
+        drop(state);
+        self.schedule(if brief && !more { Place::Here } else { Place::Elsewhere });
     }
 }
 
@@ -445,6 +449,11 @@ impl CommandBuffer {
     fn has_run(&self) -> bool {
         let waits = |command: &Command| matches!(command, Command::WaitEvent { .. } | Command::WaitFence(_));
         !self.submission.commands[..self.position].iter().all(waits)
+    }
+
+    /// Whether it has little to do behind what it waits for.
+    fn ends_briefly(&self) -> bool {
+        brief::rest_is_brief(&self.submission, &self.tables, self.position)
     }
 
     /// Runs commands from `position` on.
