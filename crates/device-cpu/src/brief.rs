@@ -15,7 +15,7 @@ use anymetal_hal::command::{Command, Submission};
 use anymetal_hal::pipeline::Pipeline;
 
 use crate::command_buffer::{LaunchTables, Step};
-use crate::pipeline::CpuPipeline;
+use crate::pipeline::{Code, CpuPipeline};
 
 /// What takes at most so many nanoseconds is brief.
 const BRIEF_NS: u64 = 4_000;
@@ -152,8 +152,10 @@ pub(crate) fn note(submission: &Submission, tables: &LaunchTables, took: Duratio
     }
 }
 
+/// The record of a pipeline of machine code; an interpreted one waits for all other access to memory.
 fn brief(pipeline: &Arc<dyn Pipeline>) -> Option<&Brief> {
-    pipeline.as_any().downcast_ref::<CpuPipeline>().map(CpuPipeline::brief)
+    let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
+    pipeline.filter(|pipeline| matches!(pipeline.code(), Code::Native { .. })).map(CpuPipeline::brief)
 }
 
 #[cfg(test)]

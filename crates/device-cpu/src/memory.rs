@@ -32,6 +32,11 @@ impl MemoryGate {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether access through raw pointers could begin now without waiting for an interpreted dispatch.
+    pub(crate) fn is_free_to_share(&self) -> bool {
+        self.0.try_read().is_ok()
+    }
+
     /// For access through slices.
     pub(crate) fn exclusive(&self) -> RwLockWriteGuard<'_, ()> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)

@@ -221,10 +221,12 @@ impl QueueCore {
             return Ok(());
         }
         match expected {
-            // Anybody may be faster, and then leads instead.
-            Expected::AtOnce => self.try_lead(Some(completion)),
+            // It must not wait for an interpreted dispatch. Anybody may be faster, and then leads instead.
+            Expected::AtOnce if self.device.account.gate.is_free_to_share() => {
+                self.try_lead(Some(completion))
+            }
             Expected::Short if alone => self.schedule(Place::Here),
-            Expected::Short | Expected::Unknown => self.schedule(Place::Elsewhere),
+            Expected::AtOnce | Expected::Short | Expected::Unknown => self.schedule(Place::Elsewhere),
         }
         Ok(())
     }

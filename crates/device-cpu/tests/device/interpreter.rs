@@ -1,15 +1,31 @@
 //! Artifacts that bring an interpreter instead of machine code.
 
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind};
-use anymetal_hal::command::{Binding, BoundResource};
+use anymetal_hal::command::{Binding, BoundResource, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
 use anymetal_hal::queue::QueueDescriptor;
 
-use crate::kernels::{bind, device, dispatch, kernel, read_words, submission, words};
+use crate::kernels::{bind, device, dispatch, kernel, pipeline, read_words, submission, words};
+
+/// Knows one kernel, which tells that it has begun and ends when it is told to.
+struct Holds {
+    begun: Mutex<Sender<()>>,
+    end: Mutex<Receiver<()>>,
+}
+
+impl DispatchInterpreter for Holds {
+    fn dispatch(&self, _request: InterpreterDispatch<'_>) -> Result<(), InterpreterFault> {
+        self.begun.lock().unwrap().send(()).unwrap();
+        self.end.lock().unwrap().recv().unwrap();
+        Ok(())
+    }
+}
 
 /// Knows three kernels: one adds buffers, one faults, one panics.
 struct Mock;
@@ -45,10 +61,14 @@ impl DispatchInterpreter for Mock {
 }
 
 fn artifact() -> Arc<Artifact> {
+    interpreted(Arc::new(Mock), &["add", "fault", "panic"])
+}
+
+fn interpreted(interpreter: Arc<dyn DispatchInterpreter>, kernels: &[&str]) -> Arc<Artifact> {
     Arc::new(Artifact {
         target: ArtifactTarget::Interpreter,
-        code: ArtifactCode::Interpreter(Arc::new(Mock)),
-        kernels: ["add", "fault", "panic"].map(|name| kernel(name, &["left", "right"])).to_vec(),
+        code: ArtifactCode::Interpreter(interpreter),
+        kernels: kernels.iter().map(|name| kernel(name, &["left", "right"])).collect(),
         fault_sites: vec![],
         fingerprint: String::new(),
     })
@@ -89,4 +109,34 @@ fn faults_and_panics_end_the_command_buffer() {
     let add = device.pipeline(&artifact(), "add").unwrap();
     let command = dispatch(&add, vec![bind(0, &buffer), bind(1, &buffer)], 1, 1);
     queue.submit(submission(vec![command])).unwrap().wait().unwrap();
+}
+
+#[test]
+fn a_submission_does_not_wait_for_an_interpreted_dispatch_of_another_queue() {
+    let device = device(2);
+    let ((begun, has_begun), (end, ends)) = (channel(), channel());
+    let holds = Holds { begun: Mutex::new(begun), end: Mutex::new(ends) };
+    let hold = device.pipeline(&interpreted(Arc::new(holds), &["hold"]), "hold").unwrap();
+    let (empty, buffer) = (pipeline(&device, "empty"), words(&device, &[0, 0]));
+    let queue = || device.queue(&QueueDescriptor::default()).unwrap();
+    let (holding, brief) = (queue(), queue());
+    let work = || {
+        let commands = vec![dispatch(&empty, vec![], 1, 1)];
+        brief.submit(Submission { may_run_at_once: true, ..submission(commands) }).unwrap()
+    };
+    // Often enough to be known as brief.
+    for _ in 0..200 {
+        work().wait().unwrap();
+    }
+    let command = dispatch(&hold, vec![bind(0, &buffer), bind(1, &buffer)], 1, 1);
+    let held = holding.submit(submission(vec![command])).unwrap();
+    has_begun.recv().unwrap();
+    std::thread::scope(|scope| {
+        let (submitted, was_submitted) = channel();
+        scope.spawn(move || submitted.send(work()));
+        let completion = was_submitted.recv_timeout(Duration::from_secs(20));
+        end.send(()).unwrap();
+        held.wait().unwrap();
+        completion.expect("it was submitted meanwhile").wait().unwrap();
+    });
 }
