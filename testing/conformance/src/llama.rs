@@ -2,7 +2,8 @@
 //!
 //! Each file is one or two sources of ggml's Metal back end. Parameters go in structs whose layout is read from
 //! ggml's own header ([`kargs`]), tensors have four dimensions and strides in bytes ([`tensor`]), block formats are
-//! those of [`crate::quants`]. [`FAMILIES`] says which entry points have references; the others are not run.
+//! those of [`crate::quants`]. [`FAMILIES`] has every file; all entry points have references but those that the host
+//! does not launch.
 
 pub mod attention;
 pub mod convolution;
@@ -111,5 +112,20 @@ impl Family {
         // As the host does where the device has the type.
         let defines = vec!["GGML_METAL_HAS_BF16"];
         Source { defines, ..source("llama-cpp-sys-2", &format!("{}.metal", self.name)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FAMILIES;
+    use anymetal_harness::corpus;
+
+    #[test]
+    fn every_file_is_a_family() {
+        let files = corpus::files("llama-cpp-sys-2").unwrap_or_else(|error| panic!("{error}"));
+        for file in files {
+            let is_family = FAMILIES.iter().any(|family| format!("{}.metal", family.name) == file.name);
+            assert!(is_family, "{} has no references", file.name);
+        }
     }
 }

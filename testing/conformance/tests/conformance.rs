@@ -254,3 +254,34 @@ macro_rules! llama_suite {
 
 llama_suite!(llama_interpreter, Interpreter::default());
 llama_suite!(llama_cpu, Cpu);
+
+/// As [`check_bits`], over all of llama.cpp's kernels.
+fn check_llama_bits(name: &str) {
+    const EVERY: usize = 40;
+    let family = llama::family(name);
+    let full = Level::of_environment() != Level::Sample;
+    let wanted = |kernel: &str| (family.covers)(kernel) && (full || hash(kernel) % EVERY == 5);
+    let source = Source { math: Math::Safe, ..family.source() };
+    let outcome = run_kernels(&source, family.cases_of, &Cpu, Oracle::Bits, &wanted);
+    // The sample may have none of a small family.
+    if outcome.subjects > 0 || full {
+        outcome.assert_good(name);
+    }
+}
+
+/// One test per family of llama.cpp's, in safe math mode.
+macro_rules! llama_bit_for_bit {
+    ($($family:ident)*) => {
+        mod llama_bit_for_bit {
+            $(
+                #[test]
+                fn $family() {
+                    super::check_llama_bits(stringify!($family));
+                }
+            )*
+        }
+    };
+}
+
+llama_bit_for_bit!(softmax argsort norm unary binbcast misc pool tri upscale rope conv gated_delta_net solve_tri ssm wkv
+    reduce quantize mul_mv mul_mm mul_mv_mma fa_aux);

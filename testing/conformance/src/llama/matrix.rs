@@ -112,8 +112,9 @@ pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
 
 fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 5]) -> Case {
     let [k, n, m, matrices, batches] = shape;
-    let a = Tensor::random(first, 81, [k, n, matrices, 1], Order::Contiguous);
-    let b = Tensor::random(second, 82, [k, m, batches, 1], Order::Contiguous);
+    let order = |several, order| if several { order } else { Order::Contiguous };
+    let a = Tensor::random(first, 81, [k, n, matrices, 1], order(matrices > 1, Order::Padded));
+    let b = Tensor::random(second, 82, [k, m, batches, 1], order(batches > 1, Order::Permuted));
     let ratio = batches / matrices;
     let ne = [n, m, batches, 1];
     // The sum with another matrix comes with the product of tiles.

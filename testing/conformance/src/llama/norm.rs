@@ -42,10 +42,23 @@ pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
     let columns: &[usize] = if parts.2 { &[4, 100, 1024, 4100] } else { &[1, 31, 33, 257, 1030] };
     let orders = [Order::Contiguous, Order::Padded, Order::Permuted];
     let both = columns.iter().enumerate().map(|(i, &columns)| (columns, orders[i % 3]));
-    Some(both.map(|(columns, order)| case(kernel, parts, columns, order)).collect())
+    let mut cases: Vec<Case> =
+        both.map(|(columns, order)| case(kernel, parts, columns, order, false)).collect();
+    if parts.1 == 2 {
+        // A product with a number instead of a tensor.
+        cases.push(case(kernel, parts, 132, Order::Padded, true));
+    }
+    Some(cases)
 }
 
-fn case(kernel: &str, (rms, fused, four): (bool, usize, bool), columns: usize, order: Order) -> Case {
+fn case(
+    kernel: &str,
+    (rms, fused, four): (bool, usize, bool),
+    columns: usize,
+    order: Order,
+    by_number: bool,
+) -> Case {
+    const SCALE: f32 = 1.75;
     let ne = [columns, 3, 2, 2];
     let input = Tensor::between(Dtype::F32, columns as u64, ne, order, -2.0, 3.0);
     // A row for all, and one for each of the second dimension.
@@ -59,7 +72,11 @@ fn case(kernel: &str, (rms, fused, four): (bool, usize, bool), columns: usize, o
         let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
         let scale = 1.0 / (variance + f64::from(EPSILON)).sqrt();
         for (i0, x) in row.iter().enumerate() {
-            let product = if fused > 1 { factor.at([i0, i1, i2, i3]) } else { 1.0 };
+            let product = match fused {
+                _ if by_number => f64::from(SCALE),
+                1 => 1.0,
+                _ => factor.at([i0, i1, i2, i3]),
+            };
             let sum = if fused > 2 { addend.at([i0, i1, i2, i3]) } else { 0.0 };
             expected.push_number((x - mean) * scale * product + sum);
         }
@@ -67,7 +84,7 @@ fn case(kernel: &str, (rms, fused, four): (bool, usize, bool), columns: usize, o
     let out = Tensor::shape(ne, 4);
     let work = if four { columns / 4 } else { columns };
     let mut kargs = Kargs::new("norm").set("ne00", columns).set("ne00_t", work).set("eps", EPSILON);
-    kargs = kargs.tensor("", &out).set("scale", 1.0f32);
+    kargs = kargs.tensor("", &out).set("scale", SCALE);
     for (i, tensor) in [&input, &factor, &addend].into_iter().enumerate() {
         for dimension in 1..4 {
             kargs = kargs.set(&format!("nef{dimension}[{i}]"), tensor.ne[dimension]);
@@ -79,8 +96,9 @@ fn case(kernel: &str, (rms, fused, four): (bool, usize, bool), columns: usize, o
     let launch = Launch::new(kernel, grid, [threads as u32, 1, 1]).scalar(kargs.bytes()).scalar(&input.bytes);
     let launch = if fused > 1 { launch.scalar(&factor.bytes) } else { launch.alias(1) };
     let launch = if fused > 2 { launch.scalar(&addend.bytes) } else { launch.alias(1) };
-    let launch = launch.data(&untouched(&expected)).threadgroup(0, 128).constant(1700, Constant::Bool(false));
-    let name = format!("{ne:?}, {order:?}");
+    let launch =
+        launch.data(&untouched(&expected)).threadgroup(0, 128).constant(1700, Constant::Bool(by_number));
+    let name = format!("{ne:?}, {order:?}, by a number {by_number}");
     Case::near(name, launch, 4, guarded(expected), NEAR, NEAR).through_library(true)
 }
 

@@ -9,7 +9,7 @@ use crate::quants::Format;
 pub enum Order {
     /// Without gaps.
     Contiguous,
-    /// With a gap of 64 bytes behind each row.
+    /// With a gap of about 64 bytes behind each row, a multiple of a block.
     Padded,
     /// The second and third dimension exchanged.
     Permuted,
@@ -70,7 +70,9 @@ impl Tensor {
     ) -> Self {
         let width = ne[0] / elements;
         let row = width * size;
-        let pitch = if order == Order::Padded { row + 64 } else { row };
+        // Rows begin with a multiple of a block.
+        let gap = 64usize.next_multiple_of(size);
+        let pitch = if order == Order::Padded { row + gap } else { row };
         let whole = pitch * ne[1] * ne[2];
         let nb = match order {
             Order::Contiguous | Order::Padded => [size, pitch, pitch * ne[1], whole],
