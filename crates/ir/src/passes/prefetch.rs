@@ -7,7 +7,10 @@
 //! of `p`, in the loop that computes most.
 //!
 //! The row is found by differentiation: what an address gains when the threadgroup's position grows by one
-//! must be what the loop walks over. Addresses that do not follow that pattern are left alone.
+//! must be what the loop walks over. Addresses that do not follow that pattern are left alone, but for loops
+//! over the whole grid (`strides`).
+
+mod strides;
 
 use std::cmp::Reverse;
 
@@ -108,7 +111,9 @@ impl Finder<'_> {
             if let Op::Loop { label, body, .. } = self.function.inst(inst).op
                 && let Some(counted) = self.counted(label, body, &insts[..at])
             {
-                self.accesses(body, &counted, self.cost(inst), found);
+                let cost = self.cost(inst);
+                self.accesses(body, &counted, cost, found);
+                self.strided(inst, body, &counted, cost, found);
             }
             if let Op::If { cond, then, .. } = self.function.inst(inst).op
                 && let Some(counted) = self.guarded(cond)

@@ -5,7 +5,7 @@ use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Space, Type, Value
 use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{MASK, Opd, Text, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, Text, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 
 /// One lane's operation.
@@ -65,8 +65,14 @@ impl Emitter<'_, '_> {
     ) -> Vec<Lane> {
         let is_uniform =
             matches!(&address.offset, Lane::Laned { shape, .. } if shape.is_uniform() && !shape.conditional);
+        let is_used = result.is_some_and(|result| self.plan.is_used(result));
         if !is_uniform {
-            return self.atomic_lanes(operation, address, operands);
+            return match operation.op {
+                Op::AtomicRmw(op, _, operand) if !operation.shared && !is_used && self.mask == Mask::All => {
+                    self.atomic_all_lanes(operation, *op, address, *operand)
+                }
+                _ => self.atomic_lanes(operation, address, operands),
+            };
         }
         let element = scalar_type(operation.scalar);
         let mut scalars = Vec::new();
@@ -78,7 +84,7 @@ impl Emitter<'_, '_> {
                 let ty = lanes_type(element);
                 scalars.push(self.t.value(format_args!("extractelement {ty} {vector}, i32 {last}")));
             }
-            Op::AtomicRmw(op, ..) if result.is_none_or(|result| !self.plan.is_used(result)) => {
+            Op::AtomicRmw(op, ..) if !is_used => {
                 let Some(whole) = self.reduced(*op, operation.scalar, operands[0], fp) else {
                     return self.atomic_lanes(operation, address, operands);
                 };
@@ -202,6 +208,68 @@ impl Emitter<'_, '_> {
         };
         t.store(ty, &new, at, align);
         Some(old)
+    }
+
+    /// All lanes, in memory that no other processor thread sees, for effect only: checked together, and
+    /// written out, because a loop over lanes costs several times the update of a counter in the cache.
+    fn atomic_all_lanes(
+        &mut self,
+        operation: &Operation<'_>,
+        op: AtomicOp,
+        address: &Address,
+        operand: Value,
+    ) -> Vec<Lane> {
+        let (ty, align) = (scalar_type(operation.scalar), operation.scalar.size());
+        let offsets = self.offsets_with_extra(address);
+        let (ok, _) = self.lanes_in_bounds(address, &offsets, i64::from(align));
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        let spill = |this: &mut Self, ty: &str, vector: &Opd| {
+            let slot = this.t.alloca(ty, 64);
+            this.t.store(ty, vector, &slot, 64);
+            slot
+        };
+        let places = spill(self, "<32 x i64>", &offsets);
+        let one = match self.kept_lane(operand, 0) {
+            Lane::Laned { shape, bases, .. } if shape.is_uniform() && !shape.absolute => {
+                Some(bases[0].clone())
+            }
+            Lane::Laned { shape, .. } if shape.is_uniform() => Some(Opd::Int(shape.at(0))),
+            _ => None,
+        };
+        let one = one.filter(|_| operation.scalar.is_int());
+        let operands = match &one {
+            Some(_) => None,
+            None => {
+                let vector = self.vector(operand, 0);
+                Some(spill(self, &lanes_type(ty), &vector))
+            }
+        };
+        for lane in 0..LANES as i64 {
+            let slot = self.t.offset(&places, &Opd::Int(8 * lane));
+            let offset = self.t.load("i64", &slot, 8);
+            let at = self.t.offset(&address.place.base, &offset);
+            let value = match (&one, &operands) {
+                (Some(one), _) => one.clone(),
+                (None, Some(slots)) => {
+                    let slot = self.t.offset(slots, &Opd::Int(i64::from(align) * lane));
+                    self.t.load(ty, &slot, align)
+                }
+                (None, None) => zero_of(operation.scalar),
+            };
+            let old = self.t.load(ty, &at, align);
+            let new = updated(&mut self.t, op, ty, &old, &value);
+            self.t.store(ty, &new, &at, align);
+        }
+        self.t.branch(join);
+        if !ok.is_text("true") {
+            self.t.label(slow);
+            self.atomic_lanes(operation, address, &[operand]);
+            self.t.branch(join);
+        }
+        self.t.label(join);
+        vec![Lane::Varying(Opd::text("zeroinitializer"))]
     }
 
     /// One lane after the other.

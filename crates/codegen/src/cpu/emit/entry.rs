@@ -345,20 +345,25 @@ entry:
   %nx = zext i32 %groups.x to i64
   %ny = zext i32 %groups.y to i64
   %some = icmp ult i64 %begin, %end
-  br i1 %some, label %loop, label %exit
+  br i1 %some, label %first, label %exit
+first:
+  %x.64 = urem i64 %begin, %nx
+  %row = udiv i64 %begin, %nx
+  %y.64 = urem i64 %row, %ny
+  %z.64 = udiv i64 %row, %ny
+  %x.first = trunc i64 %x.64 to i32
+  %y.first = trunc i64 %y.64 to i32
+  %z.first = trunc i64 %z.64 to i32
+  br label %loop
 loop:
-  %g = phi i64 [ %begin, %entry ], [ %g.next, %next ]
+  %g = phi i64 [ %begin, %first ], [ %g.next, %next ]
+  %x32 = phi i32 [ %x.first, %first ], [ %x.next, %next ]
+  %y32 = phi i32 [ %y.first, %first ], [ %y.next, %next ]
+  %z32 = phi i32 [ %z.first, %first ], [ %z.next, %next ]
   %stop = load volatile i32, ptr %stop.p, align 4
   %halt = icmp ne i32 %stop, 0
   br i1 %halt, label %exit, label %go, !prof !11
 go:
-  %x = urem i64 %g, %nx
-  %row = udiv i64 %g, %nx
-  %y = urem i64 %row, %ny
-  %z = udiv i64 %row, %ny
-  %x32 = trunc i64 %x to i32
-  %y32 = trunc i64 %y to i32
-  %z32 = trunc i64 %z to i32
 {sizes}{choice}  br i1 %first.version, label %one, label %two
 one:
   {}
@@ -368,6 +373,15 @@ two:
   br label %next
 next:
   %g.next = add nuw i64 %g, 1
+  %x.more = add i32 %x32, 1
+  %x.ends = icmp eq i32 %x.more, %groups.x
+  %x.next = select i1 %x.ends, i32 0, i32 %x.more
+  %x.carry = zext i1 %x.ends to i32
+  %y.more = add i32 %y32, %x.carry
+  %y.ends = icmp eq i32 %y.more, %groups.y
+  %y.next = select i1 %y.ends, i32 0, i32 %y.more
+  %y.carry = zext i1 %y.ends to i32
+  %z.next = add i32 %z32, %y.carry
   %more = icmp ult i64 %g.next, %end
   br i1 %more, label %loop, label %exit
 exit:
