@@ -1,5 +1,6 @@
 //! Unrolls short loops of a known number of iterations completely, where that makes indices into
-//! local arrays constant, where it brings matrix products together, or where the loop is tiny.
+//! local arrays or constant tables constant, where it brings matrix products together, or where the loop is
+//! tiny.
 //!
 //! The loop must count with one variable (as [`super::forward`] knows them): a constant stored
 //! before it, one store directly in its continuing block, and one test, either first in the body
@@ -25,6 +26,9 @@ const TINY: usize = 48;
 /// A loop around matrix products is unrolled below this: code generators work on the products of one
 /// block together, and the next iteration continues their sums.
 const MAX_PRODUCTS: usize = 768;
+
+/// A loop that reads a table of constants by its counter is unrolled below this: what it reads folds.
+const MAX_TABLE: usize = 256;
 
 /// Instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
@@ -130,6 +134,7 @@ impl Unroller<'_> {
         let size = facts.size * trips;
         let worthwhile = size <= MAX_SIZE && facts.indexes_array
             || size <= MAX_PRODUCTS && facts.multiplies
+            || size <= MAX_TABLE && facts.indexes_table
             || size <= TINY;
         (worthwhile && self.added + size <= MAX_GROWTH).then_some(Plan {
             label,
@@ -272,6 +277,7 @@ impl Unroller<'_> {
                     Op::Matrix(MatrixOp::MultiplyAccumulate, _) => facts.multiplies = true,
                     Op::PtrAdd { base, index: Some(_), .. } => {
                         facts.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
+                        facts.indexes_table |= matches!(self.function.def(base), Some(Op::GlobalAddr(_)));
                     }
                     Op::ExtractDynamic(..) | Op::InsertDynamic(..) => facts.indexes_array = true,
                     _ => {}
@@ -368,6 +374,7 @@ struct Facts {
     breaks: usize,
     continues: usize,
     indexes_array: bool,
+    indexes_table: bool,
     multiplies: bool,
 }
 
