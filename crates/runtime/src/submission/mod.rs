@@ -249,8 +249,9 @@ impl Submission {
         CancelOnDrop(self)
     }
 
-    /// Calls back when it has ended, on the thread that ended it; at once if it has. The callback must be short
-    /// and must not wait for other work.
+    /// Calls back when it has ended, on the thread that ended it; at once if it has. That may be the thread that
+    /// commits: the callback must take no lock that is held across a commit, be short, and not wait for other
+    /// work.
     pub fn on_done(&self, callback: impl FnOnce(&Outcome) + Send + 'static) {
         let mut callback: Option<Callback> = Some(Box::new(callback));
         if self.outcome().is_none() {

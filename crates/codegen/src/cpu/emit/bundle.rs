@@ -17,6 +17,11 @@ use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Lanes;
 use crate::cpu::storage::Root;
 
+/// The most bytes of one thread that one chunk has.
+const MAX_CHUNK: i64 = 64;
+/// Chunks of more elements than a vector of the language has are better transposed than taken apart.
+const MAX_RUN_ELEMENTS: usize = 4;
+
 /// A load.
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -46,7 +51,9 @@ impl Chunk {
     }
 
     fn takes(&self, part: &Part) -> bool {
-        self.item.scalar == part.item.scalar && self.end() == part.offset
+        self.item.scalar == part.item.scalar
+            && self.end() == part.offset
+            && self.item.bytes() + part.item.bytes() <= MAX_CHUNK
     }
 }
 
@@ -139,7 +146,7 @@ impl Emitter<'_, '_> {
             let item = chunk.item;
             let here = Address { extra: chunk.start(), ..address.clone() };
             match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-                Plan::Runs(runs) => {
+                Plan::Runs(runs) if item.count <= MAX_RUN_ELEMENTS => {
                     loaded.extend(self.load_runs(&here, &bases, shape, &runs, item, &mut Vec::new()));
                 }
                 _ => {
