@@ -60,7 +60,7 @@ impl Default for Specialisation {
 }
 
 impl Specialisation {
-    fn add_to(&self, mut key: KeyBuilder) -> KeyBuilder {
+    pub(crate) fn add_to(&self, mut key: KeyBuilder) -> KeyBuilder {
         key = key.number(self.constants.len() as u64);
         for (constant, value) in &self.constants {
             key = match constant {
@@ -381,8 +381,13 @@ impl Library {
         })
     }
 
+    /// What all libraries of the compiler share.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.state.shared
+    }
+
     /// The module as executors take it, and the constants as reflection tells them.
-    fn prepared(
+    pub(crate) fn prepared(
         &self,
         kernel: &str,
         specialisation: &Specialisation,
@@ -395,7 +400,7 @@ impl Library {
         })
     }
 
-    fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {
+    pub(crate) fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {
         let content = includes::content_key(&self.state.source_key, &self.state.current_manifest().probes);
         let key = KeyBuilder::new("artifact").field(content.as_bytes()).field(kernel).field(target);
         specialisation.add_to(key).number(ABI_VERSION.into()).finish()
@@ -477,13 +482,15 @@ impl Library {
         shared.artifacts.get_or_make(key, |_| true, make)
     }
 
-    fn keep(&self, key: &Key, artifact: &Artifact) {
+    /// Writes an artifact to the disk, if there is one to write to.
+    pub(crate) fn keep(&self, key: &Key, artifact: &Artifact) {
         if let (Some(disk), Ok(bytes)) = (&self.state.shared.disk, encoding::encode(artifact)) {
             disk.write(Kind::Object, key, &bytes);
         }
     }
 
-    fn from_disk(&self, kernel: &str, key: &Key) -> Option<Artifact> {
+    /// An artifact with that kernel from the disk.
+    pub(crate) fn from_disk(&self, kernel: &str, key: &Key) -> Option<Artifact> {
         let disk = self.state.shared.disk.as_ref()?;
         let bytes = disk.read(Kind::Object, key)?;
         let artifact = encoding::decode(&bytes).ok().filter(|artifact| artifact.kernel(kernel).is_some());
@@ -511,7 +518,8 @@ impl Library {
     }
 }
 
-fn kernel_of<'m>(module: &'m Module, kernel: &str) -> Result<&'m Kernel, CompileError> {
+/// The kernel of that name, which must be there.
+pub(crate) fn kernel_of<'m>(module: &'m Module, kernel: &str) -> Result<&'m Kernel, CompileError> {
     module.kernel(kernel).ok_or_else(|| CompileError::Internal {
         stage: "front end",
         message: format!("the module for kernel `{kernel}` has no such kernel"),

@@ -72,7 +72,7 @@ fn refuse_more_than(most: usize, module: &Module, kernel: &str) -> Result<(), Co
 }
 
 /// A stage that leaves a broken module has a bug.
-fn check(module: &Module, stage: &'static str) -> Result<(), CompileError> {
+pub(crate) fn check(module: &Module, stage: &'static str) -> Result<(), CompileError> {
     verify(module).map_err(|errors| {
         let shown: Vec<String> = errors.iter().take(5).map(VerifyError::to_string).collect();
         CompileError::Internal { stage, message: format!("the module is not valid: {}", shown.join("; ")) }

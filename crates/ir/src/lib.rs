@@ -35,7 +35,8 @@
 //! partial. [`Op::Barrier`] of threadgroup scope is reached by all threads of the threadgroup that
 //! have not returned, the same textual barrier in the same loop iterations; all accesses to
 //! threadgroup and device memory before it are ordered before those after it, whatever its flags
-//! say (real programs rely on that). SIMD-group operations ([`Op::Simd`]) work over the *active*
+//! say (real programs rely on that). One of thread scope concerns nobody else: it parts the launches that
+//! [`passes::fuse`] makes one of, whose arithmetic is never taken together. SIMD-group operations ([`Op::Simd`]) work over the *active*
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
 //! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,
 //! and at `break`, `continue` and `return`, and are together again at the end of the construct.

@@ -178,6 +178,7 @@ names!(AtomicOp {
 names!(BarrierScope {
     Threadgroup = "threadgroup",
     Simdgroup = "simdgroup",
+    Thread = "thread",
 });
 
 names!(SimdOp {

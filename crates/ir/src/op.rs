@@ -227,6 +227,9 @@ pub enum BarrierScope {
     Threadgroup,
     /// All active threads of the SIMD-group.
     Simdgroup,
+    /// Nobody else: between launches made into one. What the thread wrote before is read from memory behind,
+    /// so that no arithmetic of one launch is contracted or reassociated with the other's.
+    Thread,
 }
 
 /// SIMD-group (and quad-group) operations over the active lanes (MSL specification §6.9). The

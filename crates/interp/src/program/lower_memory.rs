@@ -1,6 +1,6 @@
 //! Lowers operations on memory, on SIMD-groups and barriers.
 
-use anymetal_ir::{AtomicOp, Local, MatrixOp, Op, SimdOp, Type, Value};
+use anymetal_ir::{AtomicOp, BarrierScope, Local, MatrixOp, Op, SimdOp, Type, Value};
 
 use super::Persistent;
 use super::lower::{Components, Lowering};
@@ -107,6 +107,8 @@ impl Lowering<'_> {
             Op::AtomicCas(_, expected, _) => {
                 self.access(op, self.function.ty(*expected))?;
             }
+            // Nothing is moved here anyway.
+            Op::Barrier(BarrierScope::Thread) => {}
             Op::Barrier(scope) => {
                 self.emit(Step::Barrier { scope: *scope });
             }

@@ -3,7 +3,7 @@
 //! [`extract_kernel`], [`specialise()`] and [`inline()`] bring a module to the form that code
 //! generators take: kernels without calls and function constants; [`mod@group_size`] fixes one more thing. [`mod@fold`], [`mod@split`], [`mod@pick`],
 //! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
-//! [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers, [`mod@prefetch`] for
+//! [`mod@fuse`] makes one kernel of several. [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers, [`mod@prefetch`] for
 //! those that run one threadgroup after the other.
 
 pub mod choose;
@@ -12,6 +12,7 @@ pub mod dead;
 pub mod extract;
 pub mod fold;
 pub mod forward;
+pub mod fuse;
 pub mod group_size;
 pub mod hoist;
 pub mod inline;

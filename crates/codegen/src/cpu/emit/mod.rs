@@ -40,7 +40,7 @@ mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anymetal_ir::{Inst, Kernel, Module, Op, Scalar, Type, Value};
+use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
@@ -344,6 +344,8 @@ impl Emitter<'_, '_> {
         }
         self.settle_matrices(inst);
         match &data.op {
+            // No instruction, but LLVM takes no value from one side to the other.
+            Op::Barrier(BarrierScope::Thread) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
             Op::LocalStart(_) | Op::Barrier(_) => {}
             Op::Load { ptr, align, .. } => {
                 let result = data.result.expect("a load has a result");

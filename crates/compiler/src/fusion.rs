@@ -1,0 +1,244 @@
+//! Fused kernels: one artifact that does what several kernels do, launched one after the other.
+//!
+//! Owns [`Fusion`] with its two requests: [`Fusion::refusal`], the proof alone, and [`Fusion::artifact`].
+//! Invariant: what the proof says and what is compiled is cached, in memory and on disk, under a key of all the
+//! kernels, so that a warm start proves nothing anew.
+
+use std::sync::Arc;
+
+use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
+use anymetal_hal::launch::ABI_VERSION;
+use anymetal_ir::Module;
+use anymetal_ir::passes::fuse::{self, Part};
+use anymetal_ir::passes::optimise;
+
+use crate::big_stack;
+use crate::compiler::{Compiler, Shared};
+use crate::error::CompileError;
+use crate::executor::Executor;
+use crate::key::{Key, KeyBuilder};
+use crate::library::{Library, Specialisation, Target, kernel_of};
+use crate::machine_code;
+use crate::pipeline::check;
+use crate::reflection;
+
+/// A kernel to be fused.
+#[derive(Debug, Clone, Copy)]
+pub struct FusionPart<'a> {
+    /// Where it is from.
+    pub library: &'a Library,
+    /// What [`Library::describe`] tells of it.
+    pub kernel: &'a KernelInfo,
+    /// As its own artifact would be made.
+    pub specialisation: &'a Specialisation,
+    /// For each bound buffer argument, by Metal's index, what it is bound to: the same number for exactly the same
+    /// bytes. Arguments with different numbers share no byte that a kernel writes.
+    pub places: &'a [(u32, u32)],
+}
+
+/// An argument of a fused kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FusedArgument {
+    /// Its Metal index.
+    pub index: u32,
+    /// The part of an argument that it stands for.
+    pub part: usize,
+    /// That argument's Metal index.
+    pub of_part: u32,
+}
+
+/// Kernels to be fused, in the order of their launches over one line of threads.
+#[derive(Debug, Clone)]
+pub struct Fusion<'a> {
+    parts: Vec<FusionPart<'a>>,
+    /// For each part, the place of each argument in source order.
+    places: Vec<Vec<u32>>,
+    specialisation: Specialisation,
+}
+
+impl<'a> Fusion<'a> {
+    /// For that threadgroup size, or any. `None` if the parts are not compiled by one compiler, or are not all
+    /// checked or all unchecked.
+    pub fn new(parts: Vec<FusionPart<'a>>, group_size: Option<[u32; 3]>) -> Option<Self> {
+        let first = parts.first()?;
+        let (shared, checks) = (first.library.shared(), first.specialisation.checks);
+        let fits = |part: &FusionPart<'_>| {
+            std::ptr::eq(part.library.shared(), shared) && part.specialisation.checks == checks
+        };
+        if !parts.iter().all(fits) {
+            return None;
+        }
+        // What is bound to nothing shares nothing.
+        let mut alone = u32::MAX;
+        let mut place = |part: &FusionPart<'_>, kind: ArgumentKind, index: u32| {
+            let bound = part.places.iter().find(|(bound, _)| kind == ArgumentKind::Buffer && *bound == index);
+            alone -= 1;
+            bound.map_or(alone, |(_, place)| *place)
+        };
+        let mut places = Vec::new();
+        for part in &parts {
+            let arguments = part.kernel.arguments.iter();
+            places.push(arguments.map(|argument| place(part, argument.kind, argument.index)).collect());
+        }
+        let specialisation = Specialisation { group_size, checks, ..Specialisation::default() };
+        Some(Fusion { parts, places, specialisation })
+    }
+
+    /// The fused kernel's name: those of its parts.
+    pub fn name(&self) -> String {
+        let names: Vec<&str> = self.parts.iter().map(|part| part.kernel.name.as_str()).collect();
+        names.join(" + ")
+    }
+
+    /// The fused kernel's arguments that something is bound to.
+    pub fn arguments(&self) -> Vec<FusedArgument> {
+        let of_part = |(part, places): (&FusionPart<'_>, &Vec<u32>)| {
+            let spaces = part.kernel.arguments.iter().map(|argument| argument.address_space);
+            places.iter().copied().zip(spaces).collect()
+        };
+        let parts: Vec<Vec<_>> = self.parts.iter().zip(&self.places).map(of_part).collect();
+        let known = fuse::arguments(&parts).into_iter().zip(0..);
+        let bound = known.filter_map(|((part, position), index)| {
+            let argument = &self.parts[part].kernel.arguments[position];
+            let is_bound = argument.enabled && argument.kind == ArgumentKind::Buffer;
+            is_bound.then_some(FusedArgument { index, part, of_part: argument.index })
+        });
+        bound.collect()
+    }
+
+    /// Why the kernels must stay apart; `None`: one launch of the fused kernel does what theirs do.
+    pub fn refusal(&self) -> Result<Option<String>, CompileError> {
+        let key = || self.key("proof");
+        let known = key();
+        let name = self.name();
+        // Kept like an artifact, without code; the refusal stands for the symbol of the code.
+        let make = || {
+            let library = self.library();
+            if let Some(artifact) = library.from_disk(&name, &known) {
+                return Ok(Arc::new(artifact));
+            }
+            let refusal = self.module()?.err().unwrap_or_default();
+            // Only now is it certain what was parsed.
+            let key = key();
+            let artifact = Artifact {
+                target: ArtifactTarget::Interpreter,
+                code: ArtifactCode::Object(Arc::from(Vec::new())),
+                kernels: vec![KernelInfo::new(name.clone(), refusal)],
+                fault_sites: Vec::new(),
+                fingerprint: key.to_string(),
+            };
+            library.keep(&key, &artifact);
+            Ok(Arc::new(artifact))
+        };
+        let verdict = self.shared().artifacts.get_or_make(known, |_| true, make)?;
+        let symbol = verdict.kernel(&name).map(|kernel| kernel.symbol.clone());
+        Ok(symbol.filter(|refusal| !refusal.is_empty()))
+    }
+
+    /// The fused kernel's artifact: from memory, from disk, or compiled now. Kernels that must stay apart are
+    /// an error.
+    pub fn artifact(&self, target: Target) -> Result<Arc<Artifact>, CompileError> {
+        let compiled = || match self.shared().llvm_disabled() {
+            Some(error) => Err(CompileError::NoLlvm(error)),
+            None => self.compiled(),
+        };
+        match target {
+            Target::Interpreter => self.interpreted(),
+            Target::CpuLlvm => compiled(),
+            Target::Cpu => match compiled() {
+                Err(CompileError::NoLlvm(error)) => {
+                    self.shared().note_no_llvm(error);
+                    self.interpreted()
+                }
+                other => other,
+            },
+        }
+    }
+
+    fn library(&self) -> &'a Library {
+        self.parts[0].library
+    }
+
+    fn shared(&self) -> &'a Shared {
+        self.library().shared()
+    }
+
+    fn key(&self, target: &str) -> Key {
+        let mut key = self.specialisation.add_to(KeyBuilder::new("fusion").field(target));
+        for (part, places) in self.parts.iter().zip(&self.places) {
+            let of_part = part.library.key(&part.kernel.name, part.specialisation, target);
+            key = key.field(of_part.as_bytes()).number(places.len() as u64);
+            key = places.iter().fold(key, |key, place| key.number((*place).into()));
+        }
+        key.number(ABI_VERSION.into()).finish()
+    }
+
+    /// The fused kernel's module as executors take it, or why there is none.
+    fn module(&self) -> Result<Result<Module, String>, CompileError> {
+        let modules = self.parts.iter().map(|part| {
+            part.library.prepared(&part.kernel.name, part.specialisation).map(|(module, _)| module)
+        });
+        let modules = modules.collect::<Result<Vec<Module>, CompileError>>()?;
+        big_stack::run("fusion", || {
+            let parts = modules.iter().zip(&self.places).map(|(module, places)| Part { module, places });
+            let parts: Vec<Part<'_>> = parts.collect();
+            match fuse::fuse(&self.name(), &parts) {
+                Err(refusal) => Ok(Err(refusal.to_string())),
+                Ok(mut module) => {
+                    optimise(&mut module);
+                    check(&module, "fusion")?;
+                    Ok(Ok(module))
+                }
+            }
+        })
+    }
+
+    fn proved(&self) -> Result<Module, CompileError> {
+        let unproved = |reason| CompileError::Unsupported { kernel: self.name(), reason };
+        self.module()?.map_err(unproved)
+    }
+
+    fn interpreted(&self) -> Result<Arc<Artifact>, CompileError> {
+        let key = self.key("interpreter");
+        let make = || {
+            let module = self.proved()?;
+            big_stack::run("interpreter", || {
+                let found = kernel_of(&module, &self.name())?;
+                let mut info = reflection::reflect(&module, found, Vec::new());
+                info.specialised_group = self.specialisation.group_size;
+                Ok(Arc::new(Artifact {
+                    target: ArtifactTarget::Interpreter,
+                    code: ArtifactCode::Interpreter(Arc::new(Executor::new(&module, found)?)),
+                    kernels: vec![info],
+                    fault_sites: Vec::new(),
+                    fingerprint: key.to_string(),
+                }))
+            })
+        };
+        self.shared().artifacts.get_or_make(key, |_| true, make)
+    }
+
+    fn compiled(&self) -> Result<Arc<Artifact>, CompileError> {
+        let machine = self.shared().machine_fingerprint();
+        let (key, name) = (self.key(machine), self.name());
+        let make = || {
+            if let Some(artifact) = self.library().from_disk(&name, &key) {
+                return Ok(Arc::new(artifact));
+            }
+            let (llvm, module) = (Compiler::llvm()?, self.proved()?);
+            // Only now is it certain what was parsed.
+            let key = self.key(machine);
+            let artifact = big_stack::run("code generator", || {
+                let found = kernel_of(&module, &name)?;
+                let info = reflection::reflect(&module, found, Vec::new());
+                machine_code::compile(&llvm, &module, found, info, &self.specialisation, key.to_string())
+            })?;
+            self.library().keep(&key, &artifact);
+            Ok(Arc::new(artifact))
+        };
+        self.shared().artifacts.get_or_make(key, |_| true, make)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Makes one kernel that does what several do, launched one after the other over one line of threads.
+//!
+//! One launch lets a thread begin the second kernel before another thread has ended the first. That changes
+//! nothing if no thread touches bytes that another thread of another of these kernels writes. [`fuse`] proves
+//! it, place by place: all accesses to bytes that two of the kernels touch and one of them writes must be at
+//! `position in grid × stride + [low, high)` with `high - low ≤ stride`, the same window in all of them, so that
+//! each thread has bytes of its own. Bytes that one kernel alone touches, or that nobody writes, need no proof:
+//! a thread sees in them what it would have seen. What a kernel reads once through a pointer that this analysis
+//! cannot follow could be anything, and so is refused, as are all ways in which threads wait for each other.
+//!
+//! The position is that along the grid's first axis: whoever launches the result must use no other.
+
+mod proof;
+
+use thiserror::Error;
+
+use super::{InlineError, inline};
+use crate::{
+    Access, BarrierScope, Builder, FuncId, Function, GlobalId, Kernel, KernelArg, Module, Op, Space, Type,
+};
+
+/// As many buffers as Metal binds.
+pub const MAX_ARGUMENTS: usize = 31;
+
+/// A kernel to be fused.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// A verified module with that one kernel, specialised and inlined.
+    pub module: &'a Module,
+    /// For each argument, what it is bound to: the same number for exactly the same bytes. Arguments with
+    /// different numbers share no byte that is written.
+    pub places: &'a [u32],
+}
+
+/// Why kernels are not fused.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum Refusal {
+    /// A module is not what [`Part`] demands.
+    #[error("{kernel} is not specialised and inlined")]
+    NotPrepared {
+        /// The kernel.
+        kernel: String,
+    },
+    /// Threads of a kernel may wait for each other, or tell each other something through memory.
+    #[error("threads of {kernel} communicate by {by}")]
+    Communicates {
+        /// The kernel.
+        kernel: String,
+        /// How.
+        by: &'static str,
+    },
+    /// A kernel follows pointers that it finds in memory.
+    #[error("{kernel} takes pointers from memory")]
+    PointerFromMemory {
+        /// The kernel.
+        kernel: String,
+    },
+    /// A shared argument's address goes where this analysis does not follow.
+    #[error("the address of {kernel}'s {argument} is more than accessed")]
+    Escapes {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+    },
+    /// A thread accesses shared bytes at an address that is not its position times a constant, and a constant.
+    #[error("a thread of {kernel} may access {argument} at another thread's position (line {line})")]
+    NotOwn {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+        /// Where in the source; 0 if that is not known.
+        line: u32,
+    },
+    /// The threads' bytes overlap, or differ from kernel to kernel.
+    #[error("the threads' bytes of {kernel}'s {argument} overlap those of other threads")]
+    Overlap {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+    },
+    /// Bytes that one kernel writes are constant memory for another.
+    #[error("{kernel}'s {argument} is constant memory that another kernel writes")]
+    WritesConstant {
+        /// The kernel.
+        kernel: String,
+        /// The argument.
+        argument: String,
+    },
+    /// More arguments than can be bound.
+    #[error("{0} arguments are more than {MAX_ARGUMENTS}")]
+    TooManyArguments(usize),
+    /// The code of all of them is too large.
+    #[error(transparent)]
+    TooLarge(#[from] InlineError),
+}
+
+/// For each argument of the fused kernel, in order, the part and the position there of an argument that it
+/// stands for. `parts` gives the place and the space of each argument. Arguments for the same bytes in the same
+/// space are one.
+pub fn arguments<S: PartialEq + Copy>(parts: &[Vec<(u32, S)>]) -> Vec<(usize, usize)> {
+    let mut known: Vec<(usize, usize)> = Vec::new();
+    for (part, arguments) in parts.iter().enumerate() {
+        for (position, argument) in arguments.iter().enumerate() {
+            if !known.iter().any(|&(part, position)| parts[part][position] == *argument) {
+                known.push((part, position));
+            }
+        }
+    }
+    known
+}
+
+/// One kernel of that name that does what the parts do one after the other, its calls inlined. Its n-th argument
+/// has the index n and stands for the n-th of [`arguments`]; disabled ones count too.
+///
+/// # Errors
+/// What could not be proved.
+pub fn fuse(name: &str, parts: &[Part<'_>]) -> Result<Module, Refusal> {
+    proof::prove(parts)?;
+    let spaces = |part: &Part<'_>| {
+        let spaces = part.module.kernels[0].args.iter().map(|argument| argument.space);
+        part.places.iter().copied().zip(spaces).collect()
+    };
+    let arguments_of: Vec<Vec<(u32, Space)>> = parts.iter().map(spaces).collect();
+    let arguments = arguments(&arguments_of);
+    if arguments.len() > MAX_ARGUMENTS {
+        return Err(Refusal::TooManyArguments(arguments.len()));
+    }
+    let mut module = joined(name, parts, &arguments_of, &arguments);
+    inline(&mut module)?;
+    Ok(module)
+}
+
+/// A module with the parts' functions and a kernel that calls them in order.
+fn joined(
+    name: &str,
+    parts: &[Part<'_>],
+    arguments_of: &[Vec<(u32, Space)>],
+    arguments: &[(usize, usize)],
+) -> Module {
+    let args: Vec<KernelArg> = arguments
+        .iter()
+        .zip(0..)
+        .map(|(known, index)| joined_arg(parts, arguments_of, *known, index))
+        .collect();
+    let params: Vec<Type> = args.iter().map(|argument| Type::Ptr(argument.space)).collect();
+    let mut function = Function::new(name, &params, None);
+    let mut module = Module::new();
+    let mut builder = Builder::new(&mut function);
+    for (part, of_part) in parts.iter().zip(arguments_of) {
+        let callee = add_function(&mut module, part.module);
+        if callee != FuncId(0) {
+            builder.push(Op::Barrier(BarrierScope::Thread));
+        }
+        let values = of_part.iter().map(|wanted| {
+            let position = arguments.iter().position(|&(part, at)| arguments_of[part][at] == *wanted);
+            builder.func.params[position.expect("every argument is among the fused ones")]
+        });
+        let values = values.collect();
+        builder.push(Op::Call(callee, values));
+    }
+    module.functions.push(function);
+    let kernels = || parts.iter().map(|part| &part.module.kernels[0]);
+    let mut thread_attributes: Vec<String> = Vec::new();
+    for attribute in kernels().flat_map(|kernel| &kernel.thread_attributes) {
+        if !thread_attributes.contains(attribute) {
+            thread_attributes.push(attribute.clone());
+        }
+    }
+    module.kernels.push(Kernel {
+        name: name.to_owned(),
+        function: FuncId(module.functions.len() as u32 - 1),
+        args,
+        max_threads: kernels().filter_map(|kernel| kernel.max_threads).min(),
+        thread_attributes,
+    });
+    module
+}
+
+/// One argument for all that are for the same bytes.
+fn joined_arg(
+    parts: &[Part<'_>],
+    arguments_of: &[Vec<(u32, Space)>],
+    (part, position): (usize, usize),
+    index: u32,
+) -> KernelArg {
+    let mut joined =
+        KernelArg { index, enabled_by: None, ..parts[part].module.kernels[0].args[position].clone() };
+    let wanted = arguments_of[part][position];
+    for (part, of_part) in parts.iter().zip(arguments_of) {
+        let args = part.module.kernels[0].args.iter();
+        for (other, _) in args.zip(of_part).filter(|(other, of)| **of == wanted && other.enabled) {
+            joined.element_size = joined.element_size.max(other.element_size);
+            joined.element_align = joined.element_align.max(other.element_align);
+            joined.reference |= other.reference;
+            if joined.access != other.access {
+                joined.access = Access::ReadWrite;
+            }
+        }
+    }
+    joined
+}
+
+/// Copies the kernel's function and what it needs; gives its number.
+fn add_function(module: &mut Module, part: &Module) -> FuncId {
+    let id = FuncId(module.functions.len() as u32);
+    let (files, globals) = (module.files.len() as u32, module.globals.len() as u32);
+    module.files.extend_from_slice(&part.files);
+    module.globals.extend(part.globals.iter().cloned().map(|mut global| {
+        global.name = format!("{}.{}", id.0, global.name);
+        global
+    }));
+    let mut function = part.function(part.kernels[0].function).clone();
+    function.name = format!("{}.{}", id.0, function.name);
+    for data in &mut function.insts {
+        data.loc.file += files;
+        if let Op::GlobalAddr(global) = &mut data.op {
+            *global = GlobalId(global.0 + globals);
+        }
+    }
+    module.functions.push(function);
+    id
+}
+
+#[cfg(test)]
+mod tests;
