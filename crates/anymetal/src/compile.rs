@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anymetal_compiler::{
-    Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, MathMode as CompilerMathMode, Source,
-    SourceOptions, Specialisation, Target,
+    Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion, FusionPart,
+    MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
@@ -117,6 +117,58 @@ impl CompiledLibrary {
             },
         }
     }
+}
+
+/// A kernel launch to be fused with others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FusionInput<'a> {
+    pub(crate) compiled: &'a CompiledLibrary,
+    pub(crate) constants: &'a FunctionConstants,
+    pub(crate) kernel: &'a KernelInfo,
+    /// By Metal's index: the same number for the same bytes.
+    pub(crate) places: &'a [(u32, u32)],
+    pub(crate) group_size: [u32; 3],
+}
+
+/// Why launches cannot be fused, if they cannot.
+pub(crate) fn fusion_refusal(inputs: &[FusionInput<'_>]) -> Option<String> {
+    let refusal = with_fusion(inputs, |fusion| fusion.refusal().map_err(|error| error.to_string()));
+    refusal.unwrap_or_else(Some)
+}
+
+/// Code that stands for several launches and the name of its kernel. For each of its arguments: the index, the
+/// launch, the index there.
+pub(crate) fn fused(
+    inputs: &[FusionInput<'_>],
+) -> Result<(Arc<Artifact>, String, Vec<(u32, usize, u32)>), String> {
+    with_fusion(inputs, |fusion| {
+        let artifact = fusion.artifact(Target::Cpu).map_err(|error| error.to_string())?;
+        let arguments = fusion.arguments().into_iter();
+        let arguments = arguments.map(|argument| (argument.index, argument.part, argument.of_part));
+        Ok((artifact, fusion.name(), arguments.collect()))
+    })
+}
+
+fn with_fusion<T>(
+    inputs: &[FusionInput<'_>],
+    with: impl FnOnce(&Fusion<'_>) -> Result<T, String>,
+) -> Result<T, String> {
+    let apart = || "they are not compiled alike".to_owned();
+    let of_source = inputs.iter().map(|input| match input.compiled {
+        CompiledLibrary::Source { library, checks } => {
+            Some((library, specialisation(input.constants, *checks), input))
+        }
+        CompiledLibrary::Artifact(_) => None,
+    });
+    let of_source: Vec<_> = of_source.collect::<Option<_>>().ok_or_else(apart)?;
+    let parts = of_source.iter().map(|(library, specialisation, input)| FusionPart {
+        library,
+        kernel: input.kernel,
+        specialisation,
+        places: input.places,
+    });
+    let group_size = inputs.first().map(|input| input.group_size);
+    with(&Fusion::new(parts.collect(), group_size).ok_or_else(apart)?)
 }
 
 fn specialisation(constants: &FunctionConstants, checks: bool) -> Specialisation {

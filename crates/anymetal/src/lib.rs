@@ -72,6 +72,7 @@ mod device;
 mod element;
 mod error;
 mod extent;
+mod fusion;
 mod launch;
 mod library;
 mod memory;

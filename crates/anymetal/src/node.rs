@@ -8,10 +8,42 @@ use anymetal_runtime::graph::node::{KernelNode, NodeArgument, NodeBinding};
 use crate::call::{FinishedCall, KernelCall, call_setters};
 use crate::error::Error;
 use crate::extent::Extent;
+use crate::fusion::PipelineFuser;
 use crate::pipeline::Pipeline;
 
 /// A kernel node in the making; [`Pipeline::node`] begins one. It takes what a launch takes, and resources and
 /// parameters of the graph. A buffer that is given directly becomes a resource of the graph.
+///
+/// Chains of kernels whose threads keep to their own elements become one launch, if it can be shown that this
+/// gives the same bytes:
+///
+/// ```
+/// # fn main() -> Result<(), anymetal::Error> {
+/// use anymetal::{Device, Executable, GraphBuilder, PlanOptions};
+///
+/// let device = Device::system_default()?;
+/// let library = device.library_from_source(
+///     "kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+///          y[i] = 2 * x[i];
+///      }
+///      kernel void sum(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+///          y[i] += x[i];
+///      }",
+/// )?;
+/// let (twice, sum) = (library.pipeline("twice")?, library.pipeline("sum")?);
+/// let (x, y, z) = (device.buffer(&[1.0f32; 100])?, device.rent::<f32>(100)?, device.buffer(&[5.0f32; 100])?);
+/// let mut graph = GraphBuilder::new("fused");
+/// graph.kernel("twice", twice.node().arg(&x).arg(&y).threads(100).build()?)?;
+/// graph.kernel("sum", sum.node().arg(&y).arg(&z).threads(100).build()?)?;
+/// graph.order_as_added();
+/// let graph = Executable::new(&graph.build()?, PlanOptions::default())?;
+/// assert_eq!(graph.plan().node_name(0), Some("twice + sum"));
+///
+/// device.queue()?.submit_graph(&graph)?.wait()?;
+/// assert_eq!((y.read()?, z.read()?), (vec![2.0; 100], vec![7.0; 100]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "a node is added to a graph with `GraphBuilder::kernel`"]
 pub struct NodeBuilder<'a> {
@@ -31,6 +63,10 @@ impl<'a> NodeBuilder<'a> {
         let FinishedCall { bindings, threadgroup_memory, grid, group_size } = self.call.finish()?;
         // For any grid: a later run may have another.
         let node = KernelNode::new(pipeline.for_group_size(group_size)?, grid, group_size);
+        let node = match PipelineFuser::of(pipeline) {
+            Some(fuser) => node.fused_by(fuser),
+            None => node,
+        };
         let node = threadgroup_memory
             .into_iter()
             .fold(node, |node, memory| node.threadgroup_memory(memory.index, memory.length));

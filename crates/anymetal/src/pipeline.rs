@@ -127,6 +127,11 @@ impl Pipeline {
         device.hal().pipeline(&artifact, self.name()).ok()
     }
 
+    /// What more code is made with.
+    pub(crate) fn specialiser(&self) -> &Specialiser {
+        &self.shared.specialiser
+    }
+
     /// Starts a node of a graph with this kernel.
     pub fn node(&self) -> NodeBuilder<'_> {
         NodeBuilder::new(self)

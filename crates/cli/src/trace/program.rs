@@ -210,7 +210,9 @@ impl<'a> Parts<'a> {
         }
         builder.order_as_added();
         let graph = builder.build().map_err(Error::from)?;
-        Ok(Executable::new(&graph, PlanOptions::default()).map_err(Error::from)?)
+        // Each described node is to be seen.
+        let options = PlanOptions { fusion: false, ..PlanOptions::default() };
+        Ok(Executable::new(&graph, options).map_err(Error::from)?)
     }
 }
 

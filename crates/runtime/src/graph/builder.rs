@@ -153,7 +153,7 @@ impl GraphBuilder {
     /// Adds a kernel launch.
     pub fn kernel(&mut self, name: impl Into<String>, kernel: KernelNode) -> Result<NodeId, GraphError> {
         let name = name.into();
-        let KernelNode { pipeline, bindings, threadgroup_memory, grid, group_size } = kernel;
+        let KernelNode { pipeline, bindings, threadgroup_memory, grid, group_size, fuser } = kernel;
         let mut checked = Vec::with_capacity(bindings.len());
         for (index, bound) in bindings {
             let argument = pipeline.kernel().argument(ArgumentKind::Buffer, index);
@@ -173,7 +173,7 @@ impl GraphBuilder {
             };
             checked.push((index, bound));
         }
-        let work = KernelWork { pipeline, bindings: checked, threadgroup_memory, grid, group_size };
+        let work = KernelWork { pipeline, bindings: checked, threadgroup_memory, grid, group_size, fuser };
         let accesses = work.accesses();
         self.node(name, Work::Kernel(work), accesses)
     }

@@ -26,6 +26,7 @@ use crate::graph::order::check_hazards;
 use crate::graph::plan::{PassKind, Plan, PlanOptions};
 use crate::graph::resource::{Bytes, BytesId, ResourceId, Table};
 use crate::graph::spread::{Part, parts};
+use crate::graph::transform::PlanNode;
 use crate::memory::view::BufferView;
 use crate::stream::Stream;
 use crate::submission as stream;
@@ -41,6 +42,8 @@ pub struct Executable {
     plan: Plan,
     /// Grids that replace those of the graph's kernels, by the graph's node numbers.
     grids: Vec<Option<Grid>>,
+    /// Whether a grid was set of a kernel that was fused.
+    regrouped: bool,
     /// The branches of conditional nodes, by the graph's node numbers.
     branches: Vec<[Option<Box<Executable>>; 2]>,
     /// Anew whenever an argument changes.
@@ -66,6 +69,7 @@ impl Executable {
             aliased: data.table.has_aliases(),
             plan: Plan::new(graph, options),
             grids: vec![None; data.nodes.len()],
+            regrouped: false,
             branches,
             encodings: Encodings::default(),
         };
@@ -114,13 +118,13 @@ impl Executable {
         if aliased || self.aliased {
             let data = &self.graph.data;
             check_hazards(&data.name, &table, &data.nodes, &data.edges)?;
-            self.plan = Plan::with_table(&self.graph, &table, self.options);
+            self.plan = Plan::with_arguments(&self.graph, &table, &self.grids, self.options);
         }
         let before = std::mem::replace(&mut self.table, table);
         let set = self.set_branches();
         if let Err(error) = set {
             self.table = before;
-            self.plan = Plan::with_table(&self.graph, &self.table, self.options);
+            self.replan();
             // What was set before was accepted then.
             self.set_branches()?;
             return Err(error);
@@ -174,7 +178,17 @@ impl Executable {
         }
         self.grids[node.index as usize] = Some(grid);
         self.encodings.forget();
+        // One launch has one grid: what is fused may have to part, and once parted may belong together again.
+        let is_fused = |planned: &PlanNode| planned.origin.len() > 1 && planned.origin.contains(&node.index);
+        if self.regrouped || self.plan.nodes.iter().any(is_fused) {
+            self.regrouped = true;
+            self.replan();
+        }
         Ok(())
+    }
+
+    fn replan(&mut self) {
+        self.plan = Plan::with_arguments(&self.graph, &self.table, &self.grids, self.options);
     }
 
     fn check_own(&self, graph: u64, what: &'static str) -> Result<(), GraphError> {

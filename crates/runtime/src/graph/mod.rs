@@ -5,7 +5,7 @@
 //! 2. [`GraphBuilder::build`] checks it: no cycle, and no two nodes that touch the same bytes, one of them
 //!    writing, without an order between them.
 //! 3. [`Plan`] orders the nodes into the fewest passes (encoders) and the fewest barriers inside them, after
-//!    merging contiguous copies and fills ([`transform`](crate::graph::PlanOptions)). It prints as text and as
+//!    merging contiguous copies and fills and fusing kernels ([`PlanOptions`]). It prints as text and as
 //!    a picture.
 //! 4. An [`Executable`] lowers the plan to commands of a device and runs it again and again, on one stream or
 //!    spread over several.
@@ -14,14 +14,14 @@
 //! in any order that the edges allow. That is why a graph with an unordered hazard is refused: its orders would
 //! differ.
 //!
-//! Fusion of elementwise kernels is not done here: it is right only if each thread reads no element that
-//! another thread of the same launch writes, and a pipeline does not tell that. It belongs above, where the
-//! kernels are known.
+//! Chains of elementwise kernels become one launch only where a node brings a [`fuse::Fuser`] along: that each
+//! thread reads no element that another thread of the same launch writes is known above, where the kernels are.
 
 mod builder;
 mod encodings;
 mod error;
 mod executable;
+pub mod fuse;
 pub mod node;
 mod order;
 mod picture;

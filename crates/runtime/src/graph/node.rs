@@ -16,6 +16,7 @@ use anymetal_hal::validate::bound_length;
 
 use crate::graph::builder::Graph;
 use crate::graph::error::GraphError;
+use crate::graph::fuse::Fuser;
 use crate::graph::resource::{Bytes, BytesId, ResourceId, ResourceRange, Table};
 use crate::memory::view::BufferView;
 use crate::submission::argument::{Argument, ArgumentTarget};
@@ -96,12 +97,20 @@ pub struct KernelNode {
     pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
     pub(crate) grid: Grid,
     pub(crate) group_size: [u32; 3],
+    pub(crate) fuser: Option<Arc<dyn Fuser>>,
 }
 
 impl KernelNode {
     /// A launch over that grid.
     pub fn new(pipeline: Arc<dyn Pipeline>, grid: Grid, group_size: [u32; 3]) -> Self {
-        KernelNode { pipeline, bindings: Vec::new(), threadgroup_memory: Vec::new(), grid, group_size }
+        let (bindings, threadgroup_memory) = (Vec::new(), Vec::new());
+        KernelNode { pipeline, bindings, threadgroup_memory, grid, group_size, fuser: None }
+    }
+
+    /// Lets plans make one launch of this and others where the fuser shows that it does the same.
+    pub fn fused_by(mut self, fuser: Arc<dyn Fuser>) -> Self {
+        self.fuser = Some(fuser);
+        self
     }
 
     /// Binds bytes of a resource.
@@ -253,6 +262,7 @@ pub(crate) struct KernelWork {
     pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
     pub(crate) grid: Grid,
     pub(crate) group_size: [u32; 3],
+    pub(crate) fuser: Option<Arc<dyn Fuser>>,
 }
 
 pub(crate) struct HostWork {

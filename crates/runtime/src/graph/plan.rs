@@ -10,7 +10,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use anymetal_hal::command::Grid;
+
 use crate::graph::builder::Graph;
+use crate::graph::fuse::fuse_kernels;
 use crate::graph::node::Work;
 use crate::graph::order::Order;
 use crate::graph::picture;
@@ -29,18 +32,21 @@ pub struct PlanOptions {
     pub group_passes: bool,
     /// Put barriers only where something must be ordered. Without it, there is one after each node.
     pub few_barriers: bool,
+    /// Make one launch of a chain of kernels where their [`Fuser`](crate::graph::fuse::Fuser) shows that it does
+    /// the same. Nodes without one stay as they are.
+    pub fusion: bool,
 }
 
 impl Default for PlanOptions {
     fn default() -> Self {
-        PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true }
+        PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true, fusion: true }
     }
 }
 
 impl PlanOptions {
     /// No transformation at all.
     pub fn none() -> Self {
-        PlanOptions { merge_transfers: false, group_passes: false, few_barriers: false }
+        PlanOptions { merge_transfers: false, group_passes: false, few_barriers: false, fusion: false }
     }
 }
 
@@ -100,16 +106,22 @@ pub struct Plan {
     pub(crate) edges: Vec<(u32, u32)>,
     pub(crate) passes: Vec<Pass>,
     merged: usize,
+    fused: usize,
 }
 
 impl Plan {
     /// Plans a graph.
     pub fn new(graph: &Graph, options: PlanOptions) -> Self {
-        Self::with_table(graph, &graph.data.table, options)
+        Self::with_arguments(graph, &graph.data.table, &[], options)
     }
 
-    /// Plans a graph whose parameters may have buffers.
-    pub(crate) fn with_table(graph: &Graph, table: &Table, options: PlanOptions) -> Self {
+    /// Plans a graph whose parameters may have buffers and whose kernels may have other grids.
+    pub(crate) fn with_arguments(
+        graph: &Graph,
+        table: &Table,
+        grids: &[Option<Grid>],
+        options: PlanOptions,
+    ) -> Self {
         let data = &graph.data;
         let order = Order::new(data.nodes.len(), &data.edges);
         // Numbered along the graph's own order, so that the plan without transformations follows it.
@@ -123,19 +135,26 @@ impl Plan {
         let needed = needed.into_iter().map(|(from, to)| (number[from as usize], number[to as usize]));
         let (nodes, edges): (Vec<PlanNode>, Vec<(u32, u32)>) = (nodes.collect(), needed.collect());
         let plain = |nodes, edges| Self::of_nodes(data.name.clone(), nodes, edges, options);
-        if !options.merge_transfers {
-            return plain(nodes, edges);
+        let mut plan = plain(nodes, edges);
+        // What waits for one node then waits for all that it is joined with, which may cost an encoder.
+        let better = |plan: &mut Plan, joined: (Vec<PlanNode>, Vec<(u32, u32)>)| {
+            let gone = plan.nodes.len() - joined.0.len();
+            let joined = plain(joined.0, joined.1);
+            let is_better = gone > 0 && joined.encoders() <= plan.encoders();
+            if is_better {
+                *plan = Plan { merged: plan.merged, fused: plan.fused, ..joined };
+            }
+            if is_better { gone } else { 0 }
+        };
+        if options.fusion {
+            let fused = fuse_kernels(table, &plan.nodes, &plan.edges, grids);
+            plan.fused = better(&mut plan, fused);
         }
-        let before = nodes.len();
-        let (joined, joined_edges) = merge_transfers(table, nodes.clone(), edges.clone());
-        if joined.len() == before {
-            return plain(nodes, edges);
+        if options.merge_transfers {
+            let merged = merge_transfers(table, plan.nodes.clone(), plan.edges.clone());
+            plan.merged = better(&mut plan, merged);
         }
-        let merged = before - joined.len();
-        let joined = Plan { merged, ..plain(joined, joined_edges) };
-        // What waits for one transfer then waits for both, which may cost an encoder.
-        let plain = plain(nodes, edges);
-        if joined.encoders() > plain.encoders() { plain } else { joined }
+        plan
     }
 
     fn of_nodes(graph: String, nodes: Vec<PlanNode>, edges: Vec<(u32, u32)>, options: PlanOptions) -> Self {
@@ -150,7 +169,7 @@ impl Plan {
             };
             Pass { kind, stages }
         });
-        Plan { graph, passes: passes.collect(), nodes, edges, merged: 0 }
+        Plan { graph, passes: passes.collect(), nodes, edges, merged: 0, fused: 0 }
     }
 
     /// The passes in order.
@@ -174,7 +193,12 @@ impl Plan {
         encoders.map(|pass| pass.stages.len().saturating_sub(1)).sum()
     }
 
-    /// How many nodes were joined to others.
+    /// How many kernels were fused into others.
+    pub fn fused(&self) -> usize {
+        self.fused
+    }
+
+    /// How many transfers were joined to others.
     pub fn merged(&self) -> usize {
         self.merged
     }

@@ -46,7 +46,7 @@ pub(crate) fn merge_transfers(
     nodes: Vec<PlanNode>,
     edges: Vec<(u32, u32)>,
 ) -> (Vec<PlanNode>, Vec<(u32, u32)>) {
-    let mut merger = Merger { table, nodes: nodes.into_iter().map(Some).collect(), edges };
+    let mut merger = Merger::new(table, nodes, edges);
     for kind in [Transfer::copy, Transfer::fill] {
         let live = merger.nodes.iter().enumerate();
         let transfers = live.filter_map(|(node, live)| Some((node, kind(table, &live.as_ref()?.node.work)?)));
@@ -92,14 +92,53 @@ impl Transfer {
     }
 }
 
-struct Merger<'a> {
+/// Nodes of which some are joined to others.
+pub(crate) struct Merger<'a> {
     table: &'a Table,
     /// `None`: joined to another.
     nodes: Vec<Option<PlanNode>>,
     edges: Vec<(u32, u32)>,
 }
 
-impl Merger<'_> {
+impl<'a> Merger<'a> {
+    pub(crate) fn new(table: &'a Table, nodes: Vec<PlanNode>, edges: Vec<(u32, u32)>) -> Self {
+        Merger { table, nodes: nodes.into_iter().map(Some).collect(), edges }
+    }
+
+    pub(crate) fn table(&self) -> &'a Table {
+        self.table
+    }
+
+    /// How many nodes there were at first.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A node that is not joined to another.
+    pub(crate) fn node(&self, node: usize) -> Option<&PlanNode> {
+        self.nodes[node].as_ref()
+    }
+
+    pub(crate) fn edges(&self) -> &[(u32, u32)] {
+        &self.edges
+    }
+
+    /// Puts one node in the place of the first and the others.
+    pub(crate) fn replace(&mut self, first: usize, others: &[usize], node: PlanNode) {
+        self.nodes[first] = Some(node);
+        others.iter().for_each(|&other| self.nodes[other] = None);
+        for (from, to) in &mut self.edges {
+            for end in [from, to] {
+                if others.contains(&(*end as usize)) {
+                    *end = first as u32;
+                }
+            }
+        }
+        self.edges.retain(|(from, to)| from != to);
+        self.edges.sort_unstable();
+        self.edges.dedup();
+    }
+
     /// Joins the second transfer to the first if that changes nothing; says whether it did.
     fn join(&mut self, first: usize, second: usize) -> bool {
         let (Some(one), Some(other)) = (&self.nodes[first], &self.nodes[second]) else { return false };
@@ -114,22 +153,12 @@ impl Merger<'_> {
         let name = format!("{} + {}", one.node.name, other.node.name);
         let mut origin = one.origin.clone();
         origin.extend(&other.origin);
-        self.nodes[first] = Some(PlanNode { node: Node { name, work, accesses }, origin });
-        self.nodes[second] = None;
-        for (from, to) in &mut self.edges {
-            for end in [from, to] {
-                if *end as usize == second {
-                    *end = first as u32;
-                }
-            }
-        }
-        self.edges.sort_unstable();
-        self.edges.dedup();
+        self.replace(first, &[second], PlanNode { node: Node { name, work, accesses }, origin });
         true
     }
 
     /// Numbers what is left anew.
-    fn finish(self) -> (Vec<PlanNode>, Vec<(u32, u32)>) {
+    pub(crate) fn finish(self) -> (Vec<PlanNode>, Vec<(u32, u32)>) {
         let mut number = Vec::with_capacity(self.nodes.len());
         let mut next = 0;
         for node in &self.nodes {

@@ -12,6 +12,12 @@ const NODES: usize = 100;
 const LANES: usize = 3;
 /// Nodes of each of them: 96 in all.
 const LANE_NODES: usize = 32;
+/// What is measured is what a node costs, so each is to be one.
+const APART: PlanOptions =
+    PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true, fusion: false };
+/// Elements of the buffers of a chain that is fused, and its kernels.
+const FUSED_ELEMENTS: usize = 1 << 22;
+const FUSED_NODES: usize = 4;
 
 pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result<Vec<Figure>, Error> {
     let queue = device.queue()?;
@@ -51,7 +57,37 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
         figure(("replayed with other buffers each time", changed), Goal::None),
         spread,
         hosted,
+        fused(device, kernels, rounds)?,
     ])
+}
+
+/// A chain of elementwise kernels, all intermediate results kept, as one launch and as one for each kernel.
+fn fused(device: &Device, kernels: &Kernels, rounds: u32) -> Result<Figure, Error> {
+    let zeros = || device.buffer_zeroed(FUSED_ELEMENTS);
+    let buffers = (0..=FUSED_NODES).map(|_| zeros()).collect::<Result<Vec<Buffer<u32>>, Error>>()?;
+    let mut builder = GraphBuilder::new("elementwise");
+    for (number, pair) in buffers.windows(2).enumerate() {
+        let call = kernels.step.node().arg(&pair[0]).arg(&pair[1]).arg(7);
+        builder.kernel(format!("step {number}"), call.threads(FUSED_ELEMENTS).build()?)?;
+    }
+    builder.order_as_added();
+    let graph = builder.build()?;
+    let graphs = [Executable::new(&graph, PlanOptions::default())?, Executable::new(&graph, APART)?];
+    assert_eq!(graphs.each_ref().map(|graph| graph.plan().fused()), [FUSED_NODES - 1, 0]);
+    let queue = device.queue()?;
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..4 * rounds {
+        for (graph, times) in graphs.iter().zip(&mut times) {
+            times.push(microseconds(|| Ok::<_, Error>(queue.submit_graph(graph)?.wait().map(drop)?))?);
+        }
+    }
+    for (number, buffer) in (0..).zip(&buffers) {
+        let got = buffer.read()?;
+        assert!(got.iter().all(|&got| got == 7 * number), "buffer {number} holds {}", got[0]);
+    }
+    let [fused, apart] = times.map(median);
+    let name = "chain of 4 elementwise kernels over 2^22 numbers, fused";
+    Ok(Figure::new(name, "µs", fused, ("one launch for each", apart), Goal::None))
 }
 
 /// Three chains of small nodes, replayed over three queues, or on one with a host node behind each chain: with the same
@@ -119,7 +155,7 @@ fn chains(kernels: &Kernels, buffers: &[Buffer<u32>], hosted: bool) -> Result<(E
         }
     }
     builder.order_as_added();
-    Ok((Executable::new(&builder.build()?, PlanOptions::default())?, offset))
+    Ok((Executable::new(&builder.build()?, APART)?, offset))
 }
 
 fn zeros(device: &Device) -> Result<Buffer<u32>, Error> {
@@ -137,7 +173,7 @@ fn chain(kernels: &Kernels) -> Result<(Executable, [ResourceId; 2]), Error> {
         builder.kernel(format!("step {node}"), call.build()?)?;
     }
     builder.order_as_added();
-    Ok((Executable::new(&builder.build()?, PlanOptions::default())?, parameters))
+    Ok((Executable::new(&builder.build()?, APART)?, parameters))
 }
 
 /// Each node its own submission.

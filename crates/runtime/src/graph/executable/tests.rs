@@ -290,6 +290,8 @@ fn all_options() -> impl Iterator<Item = PlanOptions> {
         merge_transfers: bits & 1 != 0,
         group_passes: bits & 2 != 0,
         few_barriers: bits & 4 != 0,
+        // No kernel here brings a fuser along.
+        fusion: true,
     })
 }
 
