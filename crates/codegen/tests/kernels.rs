@@ -191,6 +191,45 @@ func f0 "k" (v0: ptr.device, v1: ptr.device) {
     every_way(&module, &launch, &buffers, "private arrays");
 }
 
+/// A kernel in which each thread sums the so many pairs of words that its row has, apart from each other.
+fn sums_of_pairs(pairs: usize) -> Module {
+    let mut text = String::from(
+        r#"func f0 "k" (v0: ptr.device, v1: ptr.device) {
+  v2 = query.thread_position_in_grid.x : i32
+  v3 = zext v2 : i64
+  v4 = ptr_add v0 + v3 * 1028 : ptr.device
+  v5 = const 0 : i32
+"#,
+    );
+    let mut sum = 5;
+    for word in (0..pairs).flat_map(|pair| [3 * pair, 3 * pair + 1]) {
+        let [index, place, value, next] = [sum + 1, sum + 2, sum + 3, sum + 4];
+        text += &format!(
+            "  v{index} = const {word} : i64\n  v{place} = ptr_add v4 + v{index} * 4 : ptr.device\n"
+        );
+        text +=
+            &format!("  v{value} = load v{place}, align 4 : i32\n  v{next} = add v{sum}, v{value} : i32\n");
+        sum = next;
+    }
+    let place = sum + 1;
+    text += &format!(
+        "  v{place} = ptr_add v1 + v3 * 4 : ptr.device\n  store v{place}, v{sum}, align 4\n}}\n{ARGUMENTS}"
+    );
+    module(&text)
+}
+
+/// Loads lane by lane: LLVM takes time with the square of how many stand in a row, so long rows are divided.
+#[test]
+fn long_rows_of_loads_are_divided() {
+    const DIVISION: &str = "asm sideeffect";
+    let launch = Launch { checks: false, ..Launch::new([64, 1, 1], [64, 1, 1]) };
+    let divisions = |pairs| support::text(&sums_of_pairs(pairs), "k", &launch).matches(DIVISION).count();
+    assert_eq!(divisions(3), 0);
+    assert!(divisions(64) >= 15, "{} divisions", divisions(64));
+    let buffers = [words(64 * 257, |n| n as u32 * 7), words(64, |_| 0)];
+    every_way(&sums_of_pairs(64), &launch, &buffers, "pairs");
+}
+
 /// Faults in a loop that begins without masks: the device names the same access as the interpreter.
 #[test]
 fn faults_in_loops_name_the_access() {

@@ -113,7 +113,12 @@ pub(crate) unsafe fn version(library: &Library) -> Option<(GetVersion, (u32, u32
 /// scatters make, the schedulers keep a map of all pairs that may touch the same memory, which takes
 /// time with the square of their number. From this many on they merge entries; measured on 2000
 /// loads and stores in one block, code generation takes 0.2 s instead of 3.4 s.
-const COMMAND_LINE: &[&CStr] = &[c"anymetal", c"-dag-maps-huge-region=128"];
+///
+/// `grow-region-complexity-budget`: when registers run out, the allocator looks for a region of blocks to
+/// keep a value in, for each value and register anew. Functions with thousands of blocks spent half of their
+/// compile time there, for more code; those of a few hundred never come near the limit.
+const COMMAND_LINE: &[&CStr] =
+    &[c"anymetal", c"-dag-maps-huge-region=128", c"-grow-region-complexity-budget=500"];
 
 /// The versions that are known to have the options; LLVM ends the process at one it does not know.
 const COMMAND_LINE_VERSIONS: RangeInclusive<u32> = 18..=22;

@@ -296,6 +296,7 @@ impl Emitter<'_, '_> {
 
     /// One integer per lane.
     fn load_words(&mut self, place: &Place, lanes: &[Opd], bytes: i64) -> Opd {
+        self.split_loads();
         let (metadata, bits) = (self.metadata(place), 8 * bytes);
         let mut all = Opd::text("poison");
         for (lane, at) in lanes.iter().enumerate() {
@@ -309,6 +310,7 @@ impl Emitter<'_, '_> {
     /// the transposition stay within quarters of a vector.
     fn load_quads(&mut self, place: &Place, lanes: &[Opd]) -> Vec<Opd> {
         const HALF: usize = LANES / 2;
+        self.split_loads();
         let metadata = self.metadata(place);
         let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); 4];
         for first in [0, HALF] {

@@ -242,6 +242,7 @@ i32 {}, i32 {}, i32 {}) #0",
         bundled: BTreeSet::new(),
         together: BTreeMap::new(),
         tile_loops: Vec::new(),
+        lane_loads: (first, 0),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
     emitter.t.label(first);

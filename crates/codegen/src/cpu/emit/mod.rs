@@ -156,6 +156,8 @@ pub(super) struct Emitter<'a, 'm> {
     together: BTreeMap<u32, together::Together>,
     /// The loops around barriers that the position is in.
     tile_loops: Vec<next_tile::TileLoop>,
+    /// A block, and how many vectors were loaded lane by lane in it.
+    lane_loads: (BlockName, u32),
 }
 
 impl Emitter<'_, '_> {

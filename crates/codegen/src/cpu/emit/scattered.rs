@@ -11,6 +11,9 @@ use super::place::Place;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, mangle};
 
+/// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
+const MOST_TOGETHER: u32 = 4;
+
 impl Emitter<'_, '_> {
     /// Whether all lanes are on and each accesses the place right behind the lane before.
     pub(super) fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
@@ -78,12 +81,31 @@ impl Emitter<'_, '_> {
         let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
         let name = if rare { "rare_gather" } else { "gather" };
         self.need(if rare { Helper::RareGather(bits) } else { Helper::Gather(bits) });
+        if !rare {
+            self.split_loads();
+        }
         let raw = self
             .t
             .value(format_args!("call <32 x i{bits}> @am.{name}.{bits}(ptr {at}, <32 x i64> {offsets})"));
         let raw =
             super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
         self.from_memory(Width::All, item, raw)
+    }
+
+    /// Called before each load that is one per lane: divides a block that has very many of them.
+    ///
+    /// Loads with no store between them form one bunch for LLVM's instruction selection, which looks through the
+    /// bunch for each of them, again and again: 2000 took 10 s. Assembly that is empty and touches no memory that
+    /// code can reach ends a bunch, and is no obstacle to moving loads before that.
+    pub(super) fn split_loads(&mut self) {
+        let block = self.t.current();
+        let before = if self.lane_loads.0 == block { self.lane_loads.1 } else { 0 };
+        self.lane_loads = (block, before + 1);
+        if before > 0 && before.is_multiple_of(MOST_TOGETHER) {
+            self.t.line(format_args!(
+                "call void asm sideeffect \"\", \"\"() memory(inaccessiblemem: readwrite) nounwind willreturn"
+            ));
+        }
     }
 
     /// One vector load where the lanes turn out to be side by side.
