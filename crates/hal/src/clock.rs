@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::coarse_time::CoarseStart;
 use crate::left_waker::LeftWaker;
+use crate::sync::{AtomicBool, park_timeout, thread};
 
 /// A source of time and of alarms. Times are counted from the clock's own start.
 pub trait Clock: Send + Sync + fmt::Debug {
@@ -302,7 +302,7 @@ impl Drop for AlarmGuard<'_> {
 /// Wakes a thread that waits in [`wait_for`].
 struct ThreadWaker {
     woken: AtomicBool,
-    thread: Thread,
+    thread: thread::Thread,
 }
 
 impl Wake for ThreadWaker {
@@ -311,7 +311,8 @@ impl Wake for ThreadWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
+        // A store would do; only loom does not know that it comes behind an exchange that did not see it.
+        self.woken.swap(true, Ordering::AcqRel);
         self.thread.unpark();
     }
 }
@@ -319,8 +320,7 @@ impl Wake for ThreadWaker {
 /// Blocks the calling thread until the future is ready, or until the clock reaches `until`: then `None`. The
 /// thread is parked meanwhile.
 pub fn wait_for<F: Future>(clock: &dyn Clock, until: Option<Duration>, future: F) -> Option<F::Output> {
-    let thread_waker =
-        Arc::new(ThreadWaker { woken: AtomicBool::new(false), thread: std::thread::current() });
+    let thread_waker = Arc::new(ThreadWaker { woken: AtomicBool::new(false), thread: thread::current() });
     let waker = Waker::from(Arc::clone(&thread_waker));
     let by_alarm = until.filter(|&at| clock.real_time_until(at).is_none());
     let _alarm = by_alarm.map(|at| AlarmGuard::set(clock, at, waker.clone()));
@@ -335,8 +335,8 @@ pub fn wait_for<F: Future>(clock: &dyn Clock, until: Option<Duration>, future: F
                 return None;
             }
             match until.and_then(|until| clock.real_time_until(until)) {
-                Some(left) => std::thread::park_timeout(left),
-                None => std::thread::park(),
+                Some(left) => park_timeout(left),
+                None => thread::park(),
             }
         }
     }
@@ -375,6 +375,55 @@ impl Drop for Sleep {
         if let Some(alarm) = self.alarm.take() {
             self.clock.clear_alarm(alarm);
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::sync::lock;
+
+    /// Ready when set; whoever sets it wakes the waker left last.
+    #[derive(Default)]
+    struct Flag {
+        state: crate::sync::Mutex<(bool, Option<Waker>)>,
+    }
+
+    struct Waits(Arc<Flag>);
+
+    impl Future for Waits {
+        type Output = ();
+
+        fn poll(self: std::pin::Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+            let mut state = lock(&self.0.state);
+            if state.0 {
+                return Poll::Ready(());
+            }
+            state.1 = Some(context.waker().clone());
+            Poll::Pending
+        }
+    }
+
+    /// Whoever is woken comes back, whether it was about to park, parked, or woken in vain before.
+    #[test]
+    fn a_waiter_is_not_lost() {
+        loom::model(|| {
+            let flag = Arc::new(Flag::default());
+            let waits = {
+                let flag = Arc::clone(&flag);
+                thread::spawn(move || wait_for(ManualClock::new().as_ref(), None, Waits(flag)))
+            };
+            // In vain, then in earnest.
+            let waker = lock(&flag.state).1.clone();
+            waker.into_iter().for_each(Waker::wake);
+            let waker = {
+                let mut state = lock(&flag.state);
+                state.0 = true;
+                state.1.take()
+            };
+            waker.into_iter().for_each(Waker::wake);
+            assert_eq!(waits.join().unwrap(), Some(()));
+        });
     }
 }
 

@@ -16,6 +16,14 @@ pub use std::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub use std::thread;
 
+/// Parks the thread for a time at most. Time does not pass in models.
+#[cfg(loom)]
+pub fn park_timeout(_most: std::time::Duration) {
+    thread::park();
+}
+#[cfg(not(loom))]
+pub use std::thread::park_timeout;
+
 /// How long a thread looks at a flag before it sleeps: about what waking it would cost.
 #[cfg(not(loom))]
 pub const SPIN: std::time::Duration = std::time::Duration::from_micros(20);
