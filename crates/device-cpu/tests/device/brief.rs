@@ -20,24 +20,26 @@ fn brief_work_is_done_when_it_has_been_submitted_if_it_may() {
     let (brief, busy) = (queue(), queue());
     let work =
         |may_run_at_once| Submission { may_run_at_once, ..submission(vec![dispatch(&empty, vec![], 1, 1)]) };
-    for _ in 0..200 {
-        brief.submit(work(true)).unwrap().wait().unwrap();
-    }
-    let occupies = Submission {
-        deadline: Deadline::After(Duration::from_millis(300)),
-        ..submission(vec![dispatch(&endless, vec![], 1, 1)])
-    };
-    let occupied = busy.submit(occupies).unwrap();
-    // The worker is busy, so whatever ends meanwhile was run by this thread.
-    let done: Vec<bool> = (0..50).map(|_| brief.submit(work(true)).unwrap().is_done()).collect();
-    let others = brief.submit(work(false)).unwrap();
-    let (not_allowed, still_busy) = (others.is_done(), !occupied.is_done());
-    occupied.wait().unwrap_err();
-    others.wait().unwrap();
-    assert!(still_busy, "the machine was too busy for 50 dispatches in 300 ms");
-    // The first that is not expected to be brief keeps those after it waiting.
-    assert!(done[0], "it was not run at once");
-    assert!(!not_allowed, "it was run by a thread that did not allow it");
+    // A busy machine may keep this thread from running for longer than brief work takes: then once more.
+    let ran_at_once = (0..20).any(|_| {
+        for _ in 0..200 {
+            brief.submit(work(true)).unwrap().wait().unwrap();
+        }
+        let occupies = Submission {
+            deadline: Deadline::After(Duration::from_millis(300)),
+            ..submission(vec![dispatch(&endless, vec![], 1, 1)])
+        };
+        let occupied = busy.submit(occupies).unwrap();
+        // The worker is busy, so whatever ends meanwhile was run by this thread.
+        let done = brief.submit(work(true)).unwrap().is_done();
+        let others = brief.submit(work(false)).unwrap();
+        let (without_leave, still_busy) = (others.is_done(), !occupied.is_done());
+        occupied.wait().unwrap_err();
+        others.wait().unwrap();
+        assert!(!(still_busy && without_leave), "it was run by a thread that did not allow it");
+        still_busy && done
+    });
+    assert!(ran_at_once, "it was never run at once");
 }
 
 #[test]
