@@ -121,6 +121,7 @@ impl Queue for RecordingQueue {
         let entry = self.recorder.note(self.number, self.inner.label(), &submission);
         match self.inner.submit(submission) {
             Ok(completion) => {
+                self.recorder.note_running(entry, &completion);
                 let (recorder, ended) = (Arc::clone(&self.recorder), completion.clone());
                 let end = Arc::new(End { entry, completion: ended, recorder });
                 if !completion.subscribe(Waker::from(Arc::clone(&end))) {

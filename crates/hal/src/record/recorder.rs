@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use crate::artifact::{Artifact, ArtifactCode};
 use crate::buffer::{Buffer, StorageMode};
 use crate::command::{Binding, BoundResource, Command, Grid, Submission, ThreadgroupMemory};
-use crate::completion::Outcome;
+use crate::completion::{Completion, Outcome};
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::pipeline::Pipeline;
@@ -58,6 +58,8 @@ pub struct EntryId(u64);
 #[derive(Debug, Default)]
 struct State {
     ring: VecDeque<Entry>,
+    /// By number: the ends that are still to be noted.
+    running: BTreeMap<u64, Completion>,
     recorded: u64,
     queues: u32,
     buffers: Numbers<dyn Buffer>,
@@ -153,10 +155,18 @@ impl Recorder {
             buffers,
             outcome: None,
         });
-        if state.ring.len() > self.options.entries.max(1) {
-            state.ring.pop_front();
+        if state.ring.len() > self.options.entries.max(1)
+            && let Some(oldest) = state.ring.pop_front()
+        {
+            state.running.remove(&oldest.number);
         }
         EntryId(number)
+    }
+
+    /// Keeps the completion of a submission until its end is noted: whoever waited for it may ask for the recording
+    /// before the device's thread has come to tell.
+    pub(super) fn note_running(&self, entry: EntryId, completion: &Completion) {
+        self.lock().running.insert(entry.0, completion.clone());
     }
 
     /// Notes how a submission ended, if it is still in the ring.
@@ -166,6 +176,7 @@ impl Recorder {
             Err(error) => RecordedOutcome::Failed { error: error.to_string() },
         };
         let mut state = self.lock();
+        state.running.remove(&entry.0);
         let first = state.ring.front().map_or(0, |first| first.number);
         let at = entry.0.checked_sub(first).and_then(|at| usize::try_from(at).ok());
         if let Some(entry) = at.and_then(|at| state.ring.get_mut(at)) {
@@ -175,6 +186,13 @@ impl Recorder {
 
     /// What the ring holds now.
     pub fn recording(&self) -> Recording {
+        let running: Vec<(u64, Completion)> =
+            self.lock().running.iter().map(|(number, completion)| (*number, completion.clone())).collect();
+        for (number, completion) in running {
+            if let Some(outcome) = completion.outcome() {
+                self.note_end(EntryId(number), &outcome);
+            }
+        }
         let state = self.lock();
         Recording { entries: state.ring.iter().cloned().collect(), pipelines: state.pipeline_records.clone() }
     }
