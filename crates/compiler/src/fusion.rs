@@ -15,9 +15,8 @@ use anymetal_ir::passes::optimise;
 use crate::big_stack;
 use crate::compiler::{Compiler, Shared};
 use crate::error::CompileError;
-use crate::executor::Executor;
 use crate::key::{Key, KeyBuilder};
-use crate::library::{Library, Specialisation, Target, kernel_of};
+use crate::library::{Library, Specialisation, Target, interpreter_artifact, kernel_of};
 use crate::machine_code;
 use crate::pipeline::check;
 use crate::reflection;
@@ -202,18 +201,7 @@ impl<'a> Fusion<'a> {
         let key = self.key("interpreter");
         let make = || {
             let module = self.proved()?;
-            big_stack::run("interpreter", || {
-                let found = kernel_of(&module, &self.name())?;
-                let mut info = reflection::reflect(&module, found, Vec::new());
-                info.specialised_group = self.specialisation.group_size;
-                Ok(Arc::new(Artifact {
-                    target: ArtifactTarget::Interpreter,
-                    code: ArtifactCode::Interpreter(Arc::new(Executor::new(&module, found)?)),
-                    kernels: vec![info],
-                    fault_sites: Vec::new(),
-                    fingerprint: key.to_string(),
-                }))
-            })
+            interpreter_artifact(&module, &self.name(), Vec::new(), &self.specialisation, &key).map(Arc::new)
         };
         self.shared().artifacts.get_or_make(key, |_| true, make)
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_diag::suggest;
-use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::encoding;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::{Kernel, Module, print_module};
@@ -214,6 +214,28 @@ impl LibraryState {
     }
 }
 
+/// An artifact that the interpreter runs, of a prepared module.
+pub(crate) fn interpreter_artifact(
+    module: &Module,
+    kernel: &str,
+    constants: Vec<FunctionConstantInfo>,
+    specialisation: &Specialisation,
+    key: &Key,
+) -> Result<Artifact, CompileError> {
+    big_stack::run("interpreter", || {
+        let found = kernel_of(module, kernel)?;
+        let mut info = reflection::reflect(module, found, constants);
+        info.specialised_group = specialisation.group_size;
+        Ok(Artifact {
+            target: ArtifactTarget::Interpreter,
+            code: ArtifactCode::Interpreter(Arc::new(Executor::new(module, found)?)),
+            kernels: vec![info],
+            fault_sites: Vec::new(),
+            fingerprint: key.to_string(),
+        })
+    })
+}
+
 /// Does some work while libLLVM is loaded, which takes as long as parsing a file. The loading ends with the
 /// call: a process that exits under it would take the library's own data away from it.
 fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
@@ -391,7 +413,7 @@ impl Library {
         &self,
         kernel: &str,
         specialisation: &Specialisation,
-    ) -> Result<(Module, Vec<anymetal_hal::artifact::FunctionConstantInfo>), CompileError> {
+    ) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError> {
         self.check_name(kernel)?;
         let module = self.state.module(kernel)?;
         big_stack::run("middle end", || {
@@ -414,18 +436,7 @@ impl Library {
         let key = self.key(kernel, specialisation, "interpreter");
         let make = || {
             let (module, constants) = self.prepared(kernel, specialisation)?;
-            big_stack::run("interpreter", || {
-                let found = kernel_of(&module, kernel)?;
-                let mut info = reflection::reflect(&module, found, constants);
-                info.specialised_group = specialisation.group_size;
-                Ok(Arc::new(Artifact {
-                    target: ArtifactTarget::Interpreter,
-                    code: ArtifactCode::Interpreter(Arc::new(Executor::new(&module, found)?)),
-                    kernels: vec![info],
-                    fault_sites: Vec::new(),
-                    fingerprint: key.to_string(),
-                }))
-            })
+            interpreter_artifact(&module, kernel, constants, specialisation, &key).map(Arc::new)
         };
         self.state.shared.artifacts.get_or_make(key, |_| true, make)
     }

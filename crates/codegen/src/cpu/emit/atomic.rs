@@ -210,6 +210,13 @@ impl Emitter<'_, '_> {
         Some(old)
     }
 
+    /// A vector in memory, for access lane by lane.
+    fn spill(&mut self, ty: &str, vector: &Opd) -> Opd {
+        let slot = self.t.alloca(ty, 64);
+        self.t.store(ty, vector, &slot, 64);
+        slot
+    }
+
     /// All lanes, in memory that no other processor thread sees, for effect only: checked together, and
     /// written out, because a loop over lanes costs several times the update of a counter in the cache.
     fn atomic_all_lanes(
@@ -225,12 +232,7 @@ impl Emitter<'_, '_> {
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
-        let spill = |this: &mut Self, ty: &str, vector: &Opd| {
-            let slot = this.t.alloca(ty, 64);
-            this.t.store(ty, vector, &slot, 64);
-            slot
-        };
-        let places = spill(self, "<32 x i64>", &offsets);
+        let places = self.spill("<32 x i64>", &offsets);
         let one = match self.kept_lane(operand, 0) {
             Lane::Laned { shape, bases, .. } if shape.is_uniform() && !shape.absolute => {
                 Some(bases[0].clone())
@@ -243,7 +245,7 @@ impl Emitter<'_, '_> {
             Some(_) => None,
             None => {
                 let vector = self.vector(operand, 0);
-                Some(spill(self, &lanes_type(ty), &vector))
+                Some(self.spill(&lanes_type(ty), &vector))
             }
         };
         for lane in 0..LANES as i64 {
@@ -282,19 +284,14 @@ impl Emitter<'_, '_> {
         let scalar = operation.scalar;
         let element = scalar_type(scalar);
         let ty = lanes_type(element);
-        let spill = |this: &mut Self, ty: &str, vector: &Opd| {
-            let slot = this.t.alloca(ty, 64);
-            this.t.store(ty, vector, &slot, 64);
-            slot
-        };
         let offsets = self.offsets_with_extra(address);
-        let offsets = spill(self, "<32 x i64>", &offsets);
+        let offsets = self.spill("<32 x i64>", &offsets);
         let mut operand_slots = Vec::new();
         for &operand in operands {
             let vector = self.vector(operand, 0);
-            operand_slots.push(spill(self, &ty, &vector));
+            operand_slots.push(self.spill(&ty, &vector));
         }
-        let results = spill(self, &ty, &Opd::text("zeroinitializer"));
+        let results = self.spill(&ty, &Opd::text("zeroinitializer"));
         let left_slot = self.t.alloca("i32", 4);
         let mask = self.mask.clone();
         let bits = self.mask_bits(&mask);
