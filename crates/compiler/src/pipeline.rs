@@ -2,8 +2,8 @@
 //!
 //! Invariant: what [`prepare`] returns is verified, holds one kernel, has no calls and no function constants.
 
-use anymetal_ir::passes::group_size::set_group_size;
-use anymetal_ir::passes::{SpecialiseError, extract_kernel, inline, optimise, optimise_function, specialise};
+use anymetal_ir::passes::group_size::choose_by_group_size;
+use anymetal_ir::passes::{SpecialiseError, extract_kernel, inline, optimise, specialise};
 use anymetal_ir::{Module, VerifyError, verify};
 
 use crate::constants::{self, describe};
@@ -37,24 +37,12 @@ pub(crate) fn prepare(
     specialise(&mut module, &values).map_err(|error| specialise_error(&module, kernel, error))?;
     if let Some(size) = specialisation.group_size.filter(|_| specialisation.whole_threadgroups_only) {
         // Before inlining: of kernels that are a switch over instances of a template one remains.
-        choose_by_group_size(&mut module, size);
+        choose_by_group_size(&mut module, size).map_err(|error| too_large(kernel, &error))?;
     }
     inline(&mut module).map_err(|error| too_large(kernel, &error))?;
     optimise(&mut module);
     check(&module, "optimiser")?;
     Ok(module)
-}
-
-/// Puts the size of threadgroups in, and takes the choices in kernels that depend on it.
-fn choose_by_group_size(module: &mut Module, size: [u32; 3]) {
-    let mut functions = std::mem::take(&mut module.functions);
-    for function in &mut functions {
-        set_group_size(function, size);
-    }
-    for kernel in &module.kernels {
-        optimise_function(module, &mut functions[kernel.function.index()]);
-    }
-    module.functions = functions;
 }
 
 /// Refuses a prepared module that would occupy LLVM for minutes.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_ir::passes::{self, SpecialiseError};
+use anymetal_ir::passes::{self, SpecialiseError, group_size};
 use anymetal_ir::{FunctionConstantId, Module, parse_module, print_module, verify};
 
 const MARK: &str = "\n; after\n";
@@ -51,6 +51,10 @@ const PASSES: &[(&str, Pass)] = &[
             passes::forward::forward(function) | passes::dead::dead(function)
         });
         Ok(())
+    }),
+    ("group-size", |module, _| {
+        group_size::choose_by_group_size(module, [64, 1, 1]).map_err(|error| error.to_string())?;
+        passes::inline(module).map_err(|error| error.to_string())
     }),
     ("hoist", |module, _| {
         on_each_function(module, |_, function| passes::hoist::hoist(function));

@@ -1,10 +1,38 @@
 //! Puts the size of full threadgroups in.
 //!
 //! Kernels choose code by the size of their threadgroups: a switch over instances of a template, loops
-//! that halve it. Once the size is a constant the other passes take the choice. Right only for grids
+//! that halve it. Once the size is a constant the choice can be taken. Right only for grids
 //! without cut-off threadgroups.
 
-use crate::{Function, Op, Query};
+use super::inline::{InlineError, inline_only_call, inline_small};
+use super::optimise_function;
+use crate::{FuncId, Function, Module, Op, Query};
+
+/// Instructions of a function that a kernel may use to choose its code by the size.
+const MOST_TO_CHOOSE_BY: usize = 32;
+
+/// Puts the size in everywhere, and takes the choices in the kernels' own functions that depend on it. For a
+/// module whose calls are there still: of all instances of a template one is inlined then.
+///
+/// # Errors
+/// If inlining a little makes too much. The module is then of no use.
+pub fn choose_by_group_size(module: &mut Module, size: [u32; 3]) -> Result<(), InlineError> {
+    let mut changed = false;
+    for function in &mut module.functions {
+        changed |= set_group_size(function, size);
+    }
+    let kernels: Vec<FuncId> = module.kernels.iter().map(|kernel| kernel.function).collect();
+    for kernel in kernels.into_iter().filter(|_| changed) {
+        inline_only_call(module, kernel)?;
+        // What is chosen by is often not the size itself but a small function of it.
+        inline_small(module, kernel, MOST_TO_CHOOSE_BY)?;
+        let nothing = Function::new(String::new(), &[], None);
+        let mut function = std::mem::replace(&mut module.functions[kernel.index()], nothing);
+        optimise_function(module, &mut function);
+        module.functions[kernel.index()] = function;
+    }
+    Ok(())
+}
 
 /// Replaces every query of one function that the size answers; returns whether there was one.
 pub fn set_group_size(function: &mut Function, size: [u32; 3]) -> bool {

@@ -12,7 +12,8 @@ use super::returns::{Outcome, Prepared, prepare, prepare_tail};
 use super::substitution::Substitution;
 use crate::analysis::{nesting, used_functions};
 use crate::{
-    Block, FuncId, Function, Inst, Label, Local, MAX_NESTING, Module, Op, Value, ValueData, ValueDef,
+    Block, FuncId, Function, Inst, InstData, Label, Local, MAX_NESTING, Module, Op, Value, ValueData,
+    ValueDef,
 };
 
 /// No function may grow beyond this many instructions, nor all of them together beyond four times
@@ -70,17 +71,57 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
     Ok(())
 }
 
+/// Inlines what one function of a verified module calls, if it calls once: an entry point may do no more than
+/// call a function with what its arguments are. The callee's own calls stay.
+///
+/// # Errors
+/// As [`inline`].
+pub(super) fn inline_only_call(module: &mut Module, caller: FuncId) -> Result<(), InlineError> {
+    let mut calls = module.function(caller).insts.iter().filter_map(callee_of);
+    let (Some(callee), None) = (calls.next(), calls.next()) else { return Ok(()) };
+    let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
+    prepared[callee.index()] = Some(Callee::new(module.function(callee)));
+    inline_into(&mut module.functions[caller.index()], &prepared)
+}
+
+/// Inlines those calls of one function of a verified module whose callee, with all that it calls, has at most so
+/// many instructions. What the others would be is then often known, and that they are not called at all.
+///
+/// # Errors
+/// As [`inline`].
+pub(super) fn inline_small(module: &mut Module, caller: FuncId, most: usize) -> Result<(), InlineError> {
+    let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
+    for id in used_functions(module, &[caller]) {
+        let function = module.function(id);
+        let calls_large = || {
+            let calls = function.insts.iter();
+            calls.filter_map(callee_of).any(|callee| prepared[callee.index()].is_none())
+        };
+        if id == caller || function.insts.len() > most || calls_large() {
+            continue;
+        }
+        let mut function = function.clone();
+        inline_into(&mut function, &prepared)?;
+        if function.insts.len() <= most {
+            prepared[id.index()] = Some(Callee::new(&function));
+        }
+    }
+    inline_into(&mut module.functions[caller.index()], &prepared)
+}
+
 /// For each function, whether one of these calls it.
 fn called_functions(module: &Module, order: &[FuncId]) -> Vec<bool> {
     let mut called = vec![false; module.functions.len()];
     for &caller in order {
-        for data in &module.function(caller).insts {
-            if let Op::Call(callee, _) = data.op {
-                called[callee.index()] = true;
-            }
+        for callee in module.function(caller).insts.iter().filter_map(callee_of) {
+            called[callee.index()] = true;
         }
     }
     called
+}
+
+fn callee_of(data: &InstData) -> Option<FuncId> {
+    if let Op::Call(callee, _) = data.op { Some(callee) } else { None }
 }
 
 /// Drops all other functions and renumbers the references to these.
@@ -129,6 +170,7 @@ fn is_tail(function: &Function, body: &[Inst], at: usize) -> bool {
     }
 }
 
+/// Inlines the calls of what is prepared; other calls stay.
 fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(), InlineError> {
     let mut substitution = Substitution::default();
     let has_call = function.insts.iter().any(|data| matches!(data.op, Op::Call(..)));
@@ -142,8 +184,11 @@ fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(
                     out.push(inst);
                     continue;
                 };
-                let (callee, args, result) = (*callee, args.clone(), data.result);
-                let callee = prepared[callee.index()].as_ref().expect("callees are prepared before callers");
+                let Some(callee) = &prepared[callee.index()] else {
+                    out.push(inst);
+                    continue;
+                };
+                let (args, result) = (args.clone(), data.result);
                 let in_tail =
                     function.ret.is_none() && block == function.body.index() && is_tail(function, &insts, at);
                 if let (true, Some(tail)) = (in_tail, &callee.tail) {
