@@ -1,7 +1,7 @@
 //! Time: the one trait through which deadlines, timeouts, latencies and timestamps see it.
 //!
-//! Owns [`Clock`] with [`SystemClock`] (real time) and [`ManualClock`] (stands still until it is told to go on,
-//! so that policies are tested without a sleep), and [`wait_for`], which blocks a thread on a future with a
+//! Owns [`Clock`] with [`SystemClock`] (real time, in `system`) and [`ManualClock`] (stands still until it is told to
+//! go on, so that policies are tested without a sleep), and [`wait_for`], which blocks a thread on a future with a
 //! time limit by any clock. Invariant: a clock never goes back; an alarm wakes its waker at most once, and not
 //! after [`Clock::clear_alarm`] returned, except that one already going off may still finish.
 
@@ -10,13 +10,16 @@ use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::coarse_time::CoarseStart;
 use crate::left_waker::LeftWaker;
 use crate::sync::{AtomicBool, park_timeout, thread};
+
+mod system;
+
+pub use system::SystemClock;
 
 /// A source of time and of alarms. Times are counted from the clock's own start.
 pub trait Clock: Send + Sync + fmt::Debug {
@@ -64,129 +67,6 @@ impl Alarms {
 
     fn first(&self) -> Option<AlarmId> {
         self.pending.first_key_value().map(|(alarm, _)| *alarm)
-    }
-}
-
-/// Real time. One thread, started by the first alarm, sleeps until the earliest one; without alarms it costs
-/// nothing.
-#[derive(Default)]
-pub struct SystemClock {
-    start: Start,
-    shared: Arc<SystemShared>,
-}
-
-/// When a clock was made.
-struct Start(Instant, CoarseStart);
-
-impl Default for Start {
-    fn default() -> Self {
-        Start(Instant::now(), CoarseStart::now())
-    }
-}
-
-#[derive(Default)]
-struct SystemShared {
-    state: Mutex<SystemState>,
-    earlier: Condvar,
-}
-
-#[derive(Default)]
-struct SystemState {
-    alarms: Alarms,
-    thread_runs: bool,
-    /// Until when the thread sleeps; `None`: without limit.
-    sleeps_until: Option<Duration>,
-    shutdown: bool,
-}
-
-impl SystemClock {
-    /// The clock that the whole process shares.
-    pub fn shared() -> Arc<SystemClock> {
-        static CLOCK: OnceLock<Arc<SystemClock>> = OnceLock::new();
-        Arc::clone(CLOCK.get_or_init(Arc::default))
-    }
-
-    /// Says whether the thread runs. Without one alarms do not go off; the next alarm tries again.
-    fn start_thread(&self) -> bool {
-        let (shared, start) = (Arc::clone(&self.shared), self.start.0);
-        let builder = std::thread::Builder::new().name("anymetal-clock".to_owned());
-        builder.spawn(move || shared.watch(start)).is_ok()
-    }
-}
-
-impl Clock for SystemClock {
-    fn now(&self) -> Duration {
-        self.start.0.elapsed()
-    }
-
-    fn recent(&self) -> Duration {
-        self.start.1.elapsed().unwrap_or_else(|| self.now())
-    }
-
-    fn set_alarm(&self, at: Duration, waker: Waker) -> AlarmId {
-        let mut state = self.shared.lock();
-        let alarm = state.alarms.insert(at, waker);
-        if !state.thread_runs {
-            state.thread_runs = self.start_thread();
-        } else if state.sleeps_until.is_none_or(|until| at < until) {
-            self.shared.earlier.notify_one();
-        }
-        alarm
-    }
-
-    fn clear_alarm(&self, alarm: AlarmId) {
-        let waker = self.shared.lock().alarms.pending.remove(&alarm);
-        // Dropped outside the lock: it may be the last handle of something large.
-        drop(waker);
-    }
-
-    fn real_time_until(&self, at: Duration) -> Option<Duration> {
-        Some(at.saturating_sub(self.now()))
-    }
-}
-
-impl Drop for SystemClock {
-    fn drop(&mut self) {
-        self.shared.lock().shutdown = true;
-        self.shared.earlier.notify_one();
-    }
-}
-
-impl SystemShared {
-    fn lock(&self) -> MutexGuard<'_, SystemState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn watch(&self, start: Instant) {
-        let mut state = self.lock();
-        while !state.shutdown {
-            let now = start.elapsed();
-            state = match state.alarms.first() {
-                Some(alarm) if alarm.at <= now => {
-                    let waker = state.alarms.pending.remove(&alarm);
-                    drop(state);
-                    // A waker that panics must not take the other alarms with it.
-                    let wake = std::panic::AssertUnwindSafe(|| waker.map(Waker::wake));
-                    let _contained = std::panic::catch_unwind(wake);
-                    self.lock()
-                }
-                Some(alarm) => {
-                    state.sleeps_until = Some(alarm.at);
-                    let left = alarm.at - now;
-                    self.earlier.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => {
-                    state.sleeps_until = None;
-                    self.earlier.wait(state).unwrap_or_else(PoisonError::into_inner)
-                }
-            };
-        }
-    }
-}
-
-impl fmt::Debug for SystemClock {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SystemClock").field("now", &self.now()).finish_non_exhaustive()
     }
 }
 
@@ -427,7 +307,7 @@ mod models {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
