@@ -55,6 +55,26 @@ pub(crate) struct DeviceShared {
 }
 
 impl DeviceShared {
+    pub(crate) fn new(
+        options: &CpuDeviceOptions,
+        capabilities: Capabilities,
+        pool: Pool,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        DeviceShared {
+            name: "cpu".to_owned(),
+            capabilities,
+            account: Arc::default(),
+            default_deadline: options.default_deadline,
+            lend_waiting_threads: options.lend_waiting_threads,
+            pool,
+            rhythm: Rhythm::default(),
+            loaded: LoadedCode::default(),
+            made_at: clock.now(),
+            clock,
+        }
+    }
+
     /// The device's clock: nanoseconds since it was made.
     pub(crate) fn now_ns(&self) -> u64 {
         self.clock.now().saturating_sub(self.made_at).as_nanos() as u64
@@ -76,20 +96,8 @@ impl CpuDevice {
             let reason = format!("its worker threads could not be started: {error}");
             DeviceError::DeviceLost { device: "cpu".to_owned(), reason }
         })?;
-        Ok(CpuDevice {
-            shared: Arc::new(DeviceShared {
-                name: "cpu".to_owned(),
-                capabilities: capabilities::query(threads),
-                account: Arc::default(),
-                default_deadline: options.default_deadline,
-                lend_waiting_threads: options.lend_waiting_threads,
-                pool,
-                rhythm: Rhythm::default(),
-                loaded: LoadedCode::default(),
-                made_at: clock.now(),
-                clock,
-            }),
-        })
+        let shared = DeviceShared::new(options, capabilities::query(threads), pool, clock);
+        Ok(CpuDevice { shared: Arc::new(shared) })
     }
 
     /// Threads that compute at once.

@@ -8,7 +8,8 @@
 #[cfg(not(unix))]
 compile_error!("anymetal-device-cpu maps memory with mmap: Unix only so far");
 
-#[cfg_attr(not(target_os = "linux"), path = "affinity_disabled.rs")]
+// Which processor a model happens to run on must not change what it does.
+#[cfg_attr(any(loom, not(target_os = "linux")), path = "affinity_disabled.rs")]
 mod affinity;
 mod aligned;
 mod brief;

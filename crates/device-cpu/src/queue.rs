@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::sync::{Condvar, Mutex, MutexGuard, lock};
 use anymetal_hal::validate;
 
 use crate::affinity;
@@ -35,6 +36,9 @@ use crate::indirect::cpu_indirect;
 use crate::memory::CpuBuffer;
 use crate::pipeline::CpuPipeline;
 use crate::pool::{Place, Runnable};
+
+/// After work that took longer, waking whoever waits for its place costs little in comparison.
+const WORTH_WAKING: Duration = Duration::from_micros(100);
 
 /// A queue's handle. Dropping it lets submitted work finish.
 pub(crate) struct CpuQueue {
@@ -59,6 +63,17 @@ struct State {
     role: Role,
     /// Submitters that wait for space.
     crowding: usize,
+}
+
+impl State {
+    /// Whether submitters that wait for space are to be woken, by work that `took` so long. Waking them for each free
+    /// place would cost more than brief work, for a quarter of the places it is worth it. While the queue waits for an event each place counts: the
+    /// event may be what the submitter would do next.
+    fn frees_enough(&self, limit: usize, took: Duration) -> bool {
+        let each_counts = self.role == Role::Blocked || took > WORTH_WAKING;
+        let enough = if each_counts { limit - 1 } else { limit - limit / 4 };
+        self.crowding > 0 && self.in_flight <= enough
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,7 +212,7 @@ impl fmt::Debug for CpuQueue {
 impl QueueCore {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Commands run outside the lock, so nothing panics inside.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Takes a command buffer over. If it is to run at once and the queue has nothing else to do, the calling
@@ -237,7 +252,7 @@ impl QueueCore {
     }
 
     fn wait_for_space(self: &Arc<Self>) -> Result<MutexGuard<'_, State>, DeviceError> {
-        let limit = self.descriptor.max_in_flight.max(1);
+        let limit = self.limit();
         let state = self.lock();
         let until = match self.descriptor.when_full {
             _ if state.in_flight < limit => return Ok(state),
@@ -330,7 +345,7 @@ impl QueueCore {
         // Whoever waits finds resources given back and the place free.
         drop(tables);
         drop(submission);
-        self.give_place_back();
+        self.give_place_back(timing.device_time());
         let outcome: Outcome = result.map(|()| timing);
         match timestamps {
             Timestamps::CommandBuffer => source.finish(outcome),
@@ -338,17 +353,21 @@ impl QueueCore {
         }
     }
 
-    fn give_place_back(&self) {
+    /// The place of what took so long is free.
+    fn give_place_back(&self, took: Duration) {
         let mut state = self.lock();
         state.in_flight -= 1;
         self.device.rhythm.end();
-        // Waking a submitter for each free place would cost more than the work; a quarter is worth it.
-        let limit = self.descriptor.max_in_flight.max(1);
-        let wake = state.crowding > 0 && state.in_flight <= limit - limit / 4;
+        let wake = state.frees_enough(self.limit(), took);
         drop(state);
         if wake {
             self.space.notify_all();
         }
+    }
+
+    /// How many may be in flight.
+    fn limit(&self) -> usize {
+        self.descriptor.max_in_flight.max(1)
     }
 
     fn cancel(self: &Arc<Self>, completion: &Completion) -> Cancellation {
@@ -380,7 +399,11 @@ impl QueueCore {
         let mut state = self.lock();
         state.pending.push_front(command_buffer);
         state.role = Role::Blocked;
+        let wake = state.frees_enough(self.limit(), Duration::ZERO);
         drop(state);
+        if wake {
+            self.space.notify_all();
+        }
         let reached = event.subscribe(value, Waker::from(Arc::clone(self))).is_none();
         // The deadline may have passed while the queue was not yet blocked.
         if reached || stop.flag.load(Ordering::SeqCst) != 0 {
@@ -603,3 +626,6 @@ fn note_uses(submission: &Submission, completion: &Completion) {
     buffers.dedup_by(|one, other| std::ptr::eq(*one, *other));
     buffers.into_iter().for_each(|buffer| buffer.note_use(completion));
 }
+
+#[cfg(all(test, loom))]
+mod models;

@@ -9,6 +9,18 @@ fn pool(threads: usize) -> Pool {
     Pool::start(PoolOptions { threads, pinned: false }).unwrap()
 }
 
+impl Pool {
+    /// No workers: the model's own threads take what is published.
+    pub(crate) fn without_workers() -> Pool {
+        pool(0)
+    }
+
+    /// The next runnable, as a worker would take it.
+    pub(crate) fn take(&self) -> Option<Arc<dyn Runnable>> {
+        self.shared.take_runnable(&mut self.shared.lock())
+    }
+}
+
 struct Counts(Arc<AtomicUsize>);
 
 impl Runnable for Counts {

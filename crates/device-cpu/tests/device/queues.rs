@@ -5,12 +5,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anymetal_hal::command::{Binding, BoundResource, Command};
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_hal::clock::ManualClock;
+use anymetal_hal::command::{Binding, BoundResource, Command, Deadline, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::queue::{QueueDescriptor, WhenFull};
+use anymetal_hal::event::Event;
+use anymetal_hal::queue::{Cancellation, QueueDescriptor, WhenFull};
 
 use crate::kernels::{bind, device, dispatch, pipeline, read_words, submission, words, zeroed};
 
@@ -167,6 +170,46 @@ fn a_full_queue_refuses_or_waits() {
     }
     event.signal(1);
     patient.submit(wait()).unwrap().wait().unwrap();
+}
+
+/// A queue wakes whoever waits for space rarely, but not so rarely that work that the waiter would bring on never comes.
+#[test]
+fn whoever_waits_for_space_gets_in_though_the_queue_waits_too() {
+    let clock = ManualClock::new();
+    let options = CpuDeviceOptions { threads: Some(1), ..CpuDeviceOptions::default() };
+    let device = CpuDevice::with_clock(&options, Arc::<ManualClock>::clone(&clock)).unwrap();
+    for cancels in [false, true] {
+        let queue =
+            device.queue(&QueueDescriptor { max_in_flight: 8, ..QueueDescriptor::default() }).unwrap();
+        let (first, second) = (device.event().unwrap(), device.event().unwrap());
+        let wait = |event: &Arc<dyn Event>| {
+            let commands = vec![Command::WaitEvent { event: Arc::clone(event), value: 1 }];
+            queue.submit(Submission { deadline: Deadline::Never, ..submission(commands) }).unwrap()
+        };
+        let (_first, _second) = (wait(&first), wait(&second));
+        let others: Vec<_> = (0..6).map(|_| queue.submit(submission(vec![])).unwrap()).collect();
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| queue.submit(submission(vec![])).unwrap());
+            // It has found no space; its alarm would be the end of its patience.
+            while clock.next_alarm().is_none() {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+            if cancels {
+                assert_eq!(queue.cancel(&others[3]), Cancellation::Removed);
+            } else {
+                first.signal(1);
+            }
+            let limit = Instant::now() + Duration::from_secs(20);
+            while !late.is_finished() && Instant::now() < limit {
+                std::thread::yield_now();
+            }
+            let got_in = late.is_finished();
+            [&first, &second].map(|event| event.signal(1));
+            late.join().unwrap().wait().unwrap();
+            assert!(got_in, "there was space, cancelled: {cancels}");
+        });
+    }
 }
 
 #[test]
