@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_ir::passes::{self, SpecialiseError, group_size};
+use anymetal_ir::passes::{self, SpecialiseError, group_size, pair};
 use anymetal_ir::{FunctionConstantId, Module, parse_module, print_module, verify};
 
 const MARK: &str = "\n; after\n";
@@ -76,6 +76,10 @@ const PASSES: &[(&str, Pass)] = &[
     ("optimise", |module, _| {
         passes::inline(module).map_err(|error| error.to_string())?;
         passes::optimise(module);
+        Ok(())
+    }),
+    ("pair", |module, _| {
+        on_each_function(module, |_, function| pair::pair(function));
         Ok(())
     }),
     ("pick", |module, _| {

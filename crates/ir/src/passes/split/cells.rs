@@ -231,6 +231,7 @@ impl Collector<'_> {
             if self.candidate_at(dst).is_some() {
                 continue;
             }
+            let longest = longest_member(self.function, local);
             let cells = &mut self.accesses[local.index()];
             let mut gaps = Vec::new();
             let mut at = start;
@@ -238,10 +239,10 @@ impl Collector<'_> {
                 if cell.start >= start + size {
                     break;
                 }
-                integers(at, cell.start, &mut gaps);
+                integers(at, cell.start, longest, &mut gaps);
                 at = at.max(cell.end());
             }
-            integers(at, start + size, &mut gaps);
+            integers(at, start + size, longest, &mut gaps);
             changed |= !gaps.is_empty();
             cells.extend(gaps);
             cells.sort_by_key(|cell| (cell.start, cell.end()));
@@ -315,12 +316,20 @@ impl Collector<'_> {
     }
 }
 
-/// Natural integers that cover `[start, end)`.
-fn integers(start: u64, end: u64, out: &mut Vec<Cell>) {
+/// The longest integer that takes the place of parts of a local that nothing is known of yet. What is aligned to
+/// 4 bytes has no longer members, and most likely such: as cells of 8 bytes they could not be told apart when it
+/// is known. Parts of shorter ones are too many.
+fn longest_member(function: &Function, local: Local) -> u64 {
+    if function.locals[local.index()].align == 4 { 4 } else { 8 }
+}
+
+/// Natural integers that cover `[start, end)`, none of them longer than `longest` bytes.
+fn integers(start: u64, end: u64, longest: u64, out: &mut Vec<Cell>) {
     let mut at = start;
     while at < end {
         let fitting = [Scalar::I64, Scalar::I32, Scalar::I16, Scalar::I8].into_iter().find(|scalar| {
-            at.is_multiple_of(u64::from(scalar.size())) && at + u64::from(scalar.size()) <= end
+            let size = u64::from(scalar.size());
+            size <= longest && at.is_multiple_of(size) && at + size <= end
         });
         let scalar = fitting.unwrap_or(Scalar::I8);
         out.push(Cell { start: at, ty: Type::Scalar(scalar) });
