@@ -1,21 +1,14 @@
 //! Runs a stage on a thread with a large stack, and turns its panics into errors.
 //!
 //! The stages recurse over nested source with limits of their own, chosen for this stack; the caller may be
-//! any thread of a program. The stack is reserved, not used: pages are taken as they are touched.
+//! any thread of a program.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use anymetal_msl::on_large_stack;
+
 use crate::error::CompileError;
-
-/// Address space reserved for a stage's stack.
-const STACK_BYTES: usize = 256 << 20;
-
-thread_local! {
-    /// Whether this thread has the large stack.
-    static HAS_LARGE_STACK: Cell<bool> = const { Cell::new(false) };
-}
 
 /// Runs `work`, named in messages as `stage`. A panic in it is a bug of the compiler and becomes
 /// [`CompileError::Internal`].
@@ -23,20 +16,8 @@ pub(crate) fn run<T: Send>(
     stage: &'static str,
     work: impl FnOnce() -> Result<T, CompileError> + Send,
 ) -> Result<T, CompileError> {
-    if HAS_LARGE_STACK.get() {
-        return guarded(stage, work);
-    }
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("anymetal-compiler".to_owned()).stack_size(STACK_BYTES);
-        let work = || {
-            HAS_LARGE_STACK.set(true);
-            guarded(stage, work)
-        };
-        match thread.spawn_scoped(scope, work) {
-            Ok(handle) => handle.join().unwrap_or_else(|payload| Err(internal(stage, payload.as_ref()))),
-            Err(error) => Err(CompileError::NoThread { message: error.to_string() }),
-        }
-    })
+    on_large_stack(|| guarded(stage, work))
+        .unwrap_or_else(|error| Err(CompileError::NoThread { message: error.to_string() }))
 }
 
 /// The state that a panic may leave behind is dropped with the stage: its inputs are shared read-only and its

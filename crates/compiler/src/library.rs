@@ -239,6 +239,9 @@ pub(crate) fn interpreter_artifact(
 /// Does some work while libLLVM is loaded, which takes as long as parsing a file. The loading ends with the
 /// call: a process that exits under it would take the library's own data away from it.
 fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
+    if let Some(loaded) = Llvm::loaded() {
+        return (loaded.map_err(CompileError::NoLlvm), work());
+    }
     std::thread::scope(|scope| {
         let loader = std::thread::Builder::new().name("anymetal-llvm".to_owned());
         let loading = loader.spawn_scoped(scope, || drop(Compiler::llvm()));

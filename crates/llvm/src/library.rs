@@ -60,6 +60,9 @@ pub struct Llvm {
     _library: ManuallyDrop<Library>,
 }
 
+/// The process's libLLVM, or why there is none.
+static LOADED: OnceLock<Result<Arc<Llvm>, LlvmError>> = OnceLock::new();
+
 impl fmt::Debug for Llvm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Llvm").field("info", &self.info).finish_non_exhaustive()
@@ -69,8 +72,12 @@ impl fmt::Debug for Llvm {
 impl Llvm {
     /// The process's libLLVM, searched for and opened at the first call. See [`discovery`].
     pub fn load() -> Result<Arc<Self>, LlvmError> {
-        static LOADED: OnceLock<Result<Arc<Llvm>, LlvmError>> = OnceLock::new();
         LOADED.get_or_init(|| Self::search(&Surroundings::of_process()).map(Arc::new)).clone()
+    }
+
+    /// What [`Llvm::load`] gives, if it has been called and returned.
+    pub fn loaded() -> Option<Result<Arc<Self>, LlvmError>> {
+        LOADED.get().cloned()
     }
 
     /// Searches in the given surroundings and opens the first usable library, without the

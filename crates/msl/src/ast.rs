@@ -8,6 +8,7 @@
 
 mod decl;
 mod expr;
+mod lazy;
 mod stmt;
 mod ty;
 
@@ -20,5 +21,6 @@ pub use expr::{
     AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, InitClause, Lambda, MathFlag, OperatorName,
     Path, PathSegment, PostfixOp, TemplateArg, UnaryOp,
 };
+pub use lazy::{BlockText, LazyBlock};
 pub use stmt::{Block, ForInit, LoopHint, Stmt, StmtKind, SwitchLabel};
 pub use ty::{AddressSpace, BuiltinType, Qualifiers, Type, TypeKind};

@@ -9,12 +9,10 @@ use crate::lower;
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludeLoader, MacroTable};
 use crate::sema;
+use crate::stack;
 use crate::token::MathMode;
 use anymetal_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
 use std::sync::{Arc, OnceLock};
-
-/// The stack of the threads that do the work. Reserved, not committed, by the operating system.
-const STACK: usize = 1 << 28;
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -198,7 +196,7 @@ fn load_prelude() -> Prelude {
     let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
     let mut loader = crate::library::Headers;
     let output = pp::preprocess(main, &MacroTable::default(), &options, &mut loader, &mut map, &mut sink);
-    let parsed = parser::parse(&output.tokens, Scopes::default(), &mut sink);
+    let parsed = parser::parse_library(output.tokens, &mut sink);
     let symbols = sema::Prelude::build(parsed.items, &mut sink);
     map.freeze();
     let rendered = || anymetal_diag::render_text(&map, sink.diagnostics(), false);
@@ -206,13 +204,8 @@ fn load_prelude() -> Prelude {
     Prelude { map, macros: output.macros, scopes: parsed.scopes, symbols }
 }
 
-/// Runs `work` on a fresh thread with a large stack.
+/// Runs `work` with a large stack.
 fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("anymetal-msl".into()).stack_size(STACK);
-        match thread.spawn_scoped(scope, work) {
-            Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(error) => panic!("no thread could be started to compile on: {error}"),
-        }
-    })
+    stack::on_large_stack(work)
+        .unwrap_or_else(|error| panic!("no thread could be started to compile on: {error}"))
 }

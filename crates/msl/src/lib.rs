@@ -11,6 +11,8 @@ pub mod lower;
 pub mod parser;
 pub mod pp;
 pub mod sema;
+mod stack;
 pub mod token;
 
 pub use compile::{CompileOptions, Diagnostics, KernelName, Library};
+pub use stack::on_large_stack;

@@ -58,14 +58,29 @@ mod tests {
     use crate::pp::{self, MacroTable};
     use anymetal_diag::Sink;
 
+    fn preprocessed(map: &mut SourceMap, sink: &mut Sink) -> pp::Output {
+        let main = add_sources(map);
+        let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
+        pp::preprocess(main, &MacroTable::default(), &options, &mut Headers, map, sink)
+    }
+
+    #[test]
+    fn skipped_bodies_are_what_they_would_have_been() {
+        let (mut map, mut sink) = (SourceMap::new(), Sink::new());
+        let output = preprocessed(&mut map, &mut sink);
+        let at_once = parser::parse(&output.tokens, Scopes::default(), &mut sink);
+        let later = parser::parse_library(output.tokens, &mut sink);
+        assert_eq!(at_once.items.len(), later.items.len());
+        for (at_once, later) in at_once.items.iter().zip(&later.items) {
+            assert_eq!(format!("{at_once:?}"), format!("{later:?}"));
+        }
+    }
+
     #[test]
     fn headers_parse_without_diagnostics_and_leave_no_internal_macros() {
         let mut map = SourceMap::new();
         let mut sink = Sink::new();
-        let main = add_sources(&mut map);
-        let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
-        let output =
-            pp::preprocess(main, &MacroTable::default(), &options, &mut Headers, &mut map, &mut sink);
+        let output = preprocessed(&mut map, &mut sink);
         let unit = parser::parse(&output.tokens, Scopes::default(), &mut sink);
         let rendered = anymetal_diag::render_text(&map, sink.diagnostics(), false);
         assert!(sink.diagnostics().is_empty(), "{rendered}");

@@ -16,6 +16,7 @@ mod declarator;
 mod enumeration;
 mod expr;
 mod function;
+mod later;
 mod postfix;
 mod record;
 mod scope;
@@ -27,12 +28,14 @@ mod variable;
 #[cfg(test)]
 mod tests;
 
+pub use later::parse_library;
 pub use scope::Scopes;
 
 use crate::ast::Item;
 use crate::token::{Kw, Name, Punct, Token, TokenKind};
 use anymetal_diag::{Diagnostic, Sink, Span};
 use scope::{NameKind, ScopeId};
+use std::sync::Arc;
 
 /// How deeply constructs may nest.
 pub const MAX_DEPTH: u32 = 200;
@@ -51,19 +54,7 @@ pub struct ParsedUnit {
 
 /// Parses a token stream that ends with `Eof`, starting from the names in `scopes`.
 pub fn parse(tokens: &[Token], scopes: Scopes, sink: &mut Sink) -> ParsedUnit {
-    let mut parser = Parser {
-        tokens,
-        at: 0,
-        split_greater: false,
-        template_depth: 0,
-        angle: false,
-        depth: 0,
-        height: 0,
-        scopes,
-        sink,
-        fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
-        pending_errors: None,
-    };
+    let mut parser = Parser::new(tokens, scopes, sink);
     let items = parser.translation_unit();
     ParsedUnit { items, scopes: parser.scopes }
 }
@@ -87,6 +78,8 @@ struct Parser<'t> {
     fuel: usize,
     /// While something is only tried, the number of errors it would have reported.
     pending_errors: Option<u32>,
+    /// While functions' bodies are skipped, the text and what was skipped.
+    skipped: Option<(Arc<later::Text>, Vec<(usize, ScopeId)>)>,
 }
 
 /// A place to return to.
@@ -100,6 +93,23 @@ struct Checkpoint {
 }
 
 impl<'t> Parser<'t> {
+    fn new(tokens: &'t [Token], scopes: Scopes, sink: &'t mut Sink) -> Self {
+        Parser {
+            tokens,
+            at: 0,
+            split_greater: false,
+            template_depth: 0,
+            angle: false,
+            depth: 0,
+            height: 0,
+            scopes,
+            sink,
+            fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
+            pending_errors: None,
+            skipped: None,
+        }
+    }
+
     // --- tokens
 
     fn peek(&self) -> TokenKind {

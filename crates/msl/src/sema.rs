@@ -7,7 +7,7 @@
 //! result is a typed, monomorphic [`crate::hir::Program`].
 //!
 //! Invariant: whatever the program, checking ends: nesting, instantiations and constant evaluation are
-//! bounded, each with a diagnostic. Checks run on a thread of their own with a large stack.
+//! bounded, each with a diagnostic. Checks run with a large stack.
 //!
 //! Where to start reading: `checker` (the state), `lookup` and `path` (names), `deduce` and `overload`
 //! (templates and calls), `expr` and `stmt` (bodies).
@@ -56,15 +56,13 @@ mod tests;
 
 use crate::ast::{FunctionBody, Item, ItemKind};
 use crate::hir::{Kernel, Program};
+use crate::stack::on_large_stack;
 use anymetal_diag::{Sink, Span};
 use arena::Arena;
 use checker::Checker;
 use std::sync::Arc;
 use table::Layer;
 pub(crate) use walk::operands;
-
-/// Stack for one check: deep templates and long expressions recurse.
-const STACK_BYTES: usize = 1 << 29;
 
 /// The library's declarations.
 #[derive(Debug)]
@@ -117,7 +115,8 @@ impl Unit {
             let arena = Arena::default();
             let checker = Checker::new(&self.layer, &arena);
             check_entrance(checker, entrance)
-        })?;
+        })
+        .ok()?;
         for diagnostic in found.into_diagnostics() {
             sink.push(diagnostic);
         }
@@ -135,25 +134,10 @@ impl Unit {
             checker.report_unexplained();
             checker.sink
         });
-        for diagnostic in found.map_or_else(Vec::new, Sink::into_diagnostics) {
+        for diagnostic in found.map_or_else(|_| Vec::new(), Sink::into_diagnostics) {
             sink.push(diagnostic);
         }
     }
-}
-
-/// Runs `f` on a thread with a large stack. `None` when the system gives no thread.
-fn on_large_stack<R: Send>(f: impl FnOnce() -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("sema".to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, f);
-        match thread.ok()?.join() {
-            Ok(result) => Some(result),
-            // A panic in there is a bug; let it be seen as one.
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
 }
 
 fn check_entrance(mut checker: Checker<'_>, entrance: &kernel::Entrance) -> (Option<Program>, Sink) {

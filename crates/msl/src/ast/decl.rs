@@ -1,6 +1,6 @@
 //! Declarations as written.
 
-use super::{Block, Expr, InitClause, OperatorName, Path, TemplateArg, Type};
+use super::{Expr, InitClause, LazyBlock, OperatorName, Path, TemplateArg, Type};
 use crate::token::{MathMode, Name};
 use anymetal_diag::Span;
 use std::sync::Arc;
@@ -41,9 +41,9 @@ pub enum ItemKind {
     /// `using X = T;` or one declarator of a typedef.
     Alias(TypeAlias),
     /// A variable, program-scope constant, or static data member; one per declarator.
-    Variable(Variable),
+    Variable(Box<Variable>),
     /// A non-static data member.
-    Field(Field),
+    Field(Box<Field>),
     /// A function, method, constructor, operator; declared or defined; also `template<> …` full
     /// specialisations (then `template` is present and empty).
     Function(Arc<Function>),
@@ -54,7 +54,7 @@ pub enum ItemKind {
     /// `static_assert(cond, "message")`
     StaticAssert(Expr, Option<Name>),
     /// `template R f<A>(…);` in its spellings.
-    ExplicitInstantiation(ExplicitInstantiation),
+    ExplicitInstantiation(Box<ExplicitInstantiation>),
     /// `#pragma METAL fp math_mode(..)` at namespace scope: holds to the end of the file.
     MathMode(MathMode),
     /// `;`
@@ -219,7 +219,7 @@ pub struct Param {
     /// Its type as written (arrays not yet decayed; [`super::TypeKind::Pack`] for `Ts... xs`).
     pub ty: Type,
     /// Default argument.
-    pub default: Option<Expr>,
+    pub default: Option<Box<Expr>>,
     /// Attributes (`[[buffer(0)]]`, `[[thread_position_in_grid]]`, `[[function_constant(x)]]`).
     pub attributes: Vec<Attribute>,
     /// Where.
@@ -245,7 +245,7 @@ pub enum FunctionBody {
     /// `;`
     None,
     /// `{ … }`
-    Block(Block),
+    Block(LazyBlock),
     /// `= default`
     Default,
     /// `= delete`

@@ -97,20 +97,20 @@ pub enum StmtKind {
     /// `for`
     For {
         /// First clause.
-        init: ForInit,
+        init: Box<ForInit>,
         /// Second clause.
-        cond: Option<Expr>,
+        cond: Option<Box<Expr>>,
         /// Third clause.
-        step: Option<Expr>,
+        step: Option<Box<Expr>>,
         /// The body.
         body: Box<Stmt>,
         /// Pragmas in front.
-        hint: Option<LoopHint>,
+        hint: Option<Box<LoopHint>>,
     },
     /// `for (T x : range)`
     RangeFor {
         /// The variable's type.
-        ty: Type,
+        ty: Box<Type>,
         /// The variable (its `init` is empty).
         variable: Box<Variable>,
         /// The range.
@@ -118,7 +118,7 @@ pub enum StmtKind {
         /// The body.
         body: Box<Stmt>,
         /// Pragmas in front.
-        hint: Option<LoopHint>,
+        hint: Option<Box<LoopHint>>,
     },
     /// `while`
     While {
@@ -127,7 +127,7 @@ pub enum StmtKind {
         /// The body.
         body: Box<Stmt>,
         /// Pragmas in front.
-        hint: Option<LoopHint>,
+        hint: Option<Box<LoopHint>>,
     },
     /// `do … while`
     DoWhile {
@@ -136,7 +136,7 @@ pub enum StmtKind {
         /// The condition.
         cond: Expr,
         /// Pragmas in front.
-        hint: Option<LoopHint>,
+        hint: Option<Box<LoopHint>>,
     },
     /// `break`
     Break,

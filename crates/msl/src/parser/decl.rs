@@ -377,13 +377,15 @@ impl Parser<'_> {
             self.declare_anonymous_names(record);
         }
         let field = Field { name: None, span: ty.span, ty, init: None, attributes: Vec::new() };
-        items.push(Item { kind: ItemKind::Field(field), template: None, span: self.since(start) });
+        items.push(Item { kind: ItemKind::Field(Box::new(field)), template: None, span: self.since(start) });
     }
 
     fn declare_anonymous_names(&mut self, record: &crate::ast::Record) {
         for item in record.members.iter().flatten() {
-            if let ItemKind::Field(Field { name: Some(name), .. }) = &item.kind {
-                self.scopes.declare(*name, NameKind::Value);
+            if let ItemKind::Field(field) = &item.kind
+                && let Some(name) = field.name
+            {
+                self.scopes.declare(name, NameKind::Value);
             }
         }
     }
@@ -535,12 +537,8 @@ impl Parser<'_> {
         let is_field = self.scopes.in_class_body() && !specs.function.is_static && !specs.is_friend;
         if !is_field {
             let attributes = specs.attributes.list.clone();
-            return ItemKind::Variable(self.variable_rest(
-                declarator,
-                &specs.function,
-                attributes,
-                specs.is_extern,
-            ));
+            let variable = self.variable_rest(declarator, &specs.function, attributes, specs.is_extern);
+            return ItemKind::Variable(Box::new(variable));
         }
         let mut attributes = specs.attributes.list.clone();
         attributes.extend(declarator.attributes.list);
@@ -553,6 +551,7 @@ impl Parser<'_> {
             self.conditional_expr();
         }
         let init = self.initialiser();
-        ItemKind::Field(Field { name: simple, ty: declarator.ty, init, attributes, span: declarator.span })
+        let (ty, span) = (declarator.ty, declarator.span);
+        ItemKind::Field(Box::new(Field { name: simple, ty, init, attributes, span }))
     }
 }

@@ -287,7 +287,7 @@ impl Parser<'_> {
             self.scopes.declare(name, NameKind::Value);
         }
         let default = if self.eat(Punct::Assign) {
-            Some(if self.is(Punct::LBrace) { self.init_list() } else { self.assignment_expr() })
+            Some(Box::new(if self.is(Punct::LBrace) { self.init_list() } else { self.assignment_expr() }))
         } else {
             None
         };

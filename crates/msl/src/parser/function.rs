@@ -162,12 +162,15 @@ impl Parser<'_> {
     fn function_body(&mut self) -> FunctionBody {
         match self.peek() {
             TokenKind::Punct(Punct::LBrace) => {
+                if let Some(body) = self.skip_body() {
+                    return FunctionBody::Block(body);
+                }
                 let class_name = self.scopes.class_name.take();
                 let template_depth = std::mem::replace(&mut self.template_depth, 0);
                 let body = self.block_in_scope();
                 self.template_depth = template_depth;
                 self.scopes.class_name = class_name;
-                FunctionBody::Block(body)
+                FunctionBody::Block(body.into())
             }
             TokenKind::Punct(Punct::Assign) => {
                 self.advance();

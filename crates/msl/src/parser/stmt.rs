@@ -74,7 +74,7 @@ impl Parser<'_> {
     }
 
     fn statement_kind(&mut self) -> StmtKind {
-        let hint = self.loop_hint();
+        let hint = self.loop_hint().map(Box::new);
         match self.peek() {
             TokenKind::Punct(Punct::LBrace) => StmtKind::Block(self.block()),
             TokenKind::Punct(Punct::Semi) => {
@@ -90,7 +90,7 @@ impl Parser<'_> {
         }
     }
 
-    fn keyword_statement(&mut self, keyword: Kw, hint: Option<LoopHint>) -> StmtKind {
+    fn keyword_statement(&mut self, keyword: Kw, hint: Option<Box<LoopHint>>) -> StmtKind {
         let span = self.span();
         match keyword {
             Kw::If => self.if_statement(),
@@ -339,14 +339,14 @@ impl Parser<'_> {
         StmtKind::Switch { selector, body: Box::new(self.statement()) }
     }
 
-    fn for_statement(&mut self, hint: Option<LoopHint>) -> StmtKind {
+    fn for_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
         self.advance();
         self.expect(Punct::LParen, "after `for`");
         let outer = self.scopes.enter();
         let kind = match self.range_for_header() {
             Some((ty, variable, range)) => {
                 let body = Box::new(self.statement());
-                StmtKind::RangeFor { ty, variable: Box::new(variable), range, body, hint }
+                StmtKind::RangeFor { ty: Box::new(ty), variable: Box::new(variable), range, body, hint }
             }
             None => self.for_rest(hint),
         };
@@ -354,13 +354,13 @@ impl Parser<'_> {
         kind
     }
 
-    fn for_rest(&mut self, hint: Option<LoopHint>) -> StmtKind {
+    fn for_rest(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
         let init = if self.eat(Punct::Semi) {
             ForInit::Empty
         } else if self.may_start_declaration() {
             let items = self.item_at(Place::Block);
             let variables = items.into_iter().filter_map(|item| match item.kind {
-                ItemKind::Variable(variable) => Some(variable),
+                ItemKind::Variable(variable) => Some(*variable),
                 _ => None,
             });
             ForInit::Declaration(variables.collect())
@@ -369,12 +369,12 @@ impl Parser<'_> {
             self.expect(Punct::Semi, "after the loop's first clause");
             ForInit::Expr(expr)
         };
-        let cond = if self.is(Punct::Semi) { None } else { Some(self.expr()) };
+        let cond = if self.is(Punct::Semi) { None } else { Some(Box::new(self.expr())) };
         self.expect(Punct::Semi, "after the loop's condition");
-        let step = if self.is(Punct::RParen) { None } else { Some(self.parenthesised_expr()) };
+        let step = if self.is(Punct::RParen) { None } else { Some(Box::new(self.parenthesised_expr())) };
         self.expect(Punct::RParen, "to end the loop's head");
         let body = Box::new(self.statement());
-        StmtKind::For { init, cond, step, body, hint }
+        StmtKind::For { init: Box::new(init), cond, step, body, hint }
     }
 
     /// `T x : range)`, or nothing happened.
@@ -395,7 +395,7 @@ impl Parser<'_> {
         })
     }
 
-    fn while_statement(&mut self, hint: Option<LoopHint>) -> StmtKind {
+    fn while_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
         self.advance();
         self.expect(Punct::LParen, "after `while`");
         let cond = self.parenthesised_expr();
@@ -403,7 +403,7 @@ impl Parser<'_> {
         StmtKind::While { cond, body: Box::new(self.statement()), hint }
     }
 
-    fn do_statement(&mut self, hint: Option<LoopHint>) -> StmtKind {
+    fn do_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
         self.advance();
         let body = Box::new(self.statement());
         if !self.eat_kw(Kw::While) {
@@ -427,7 +427,7 @@ fn items_statement(items: Vec<Item>) -> StmtKind {
     let all_variables = items.iter().all(|item| matches!(item.kind, ItemKind::Variable(_)));
     if all_variables && !items.is_empty() {
         let variables = items.into_iter().filter_map(|item| match item.kind {
-            ItemKind::Variable(variable) => Some(variable),
+            ItemKind::Variable(variable) => Some(*variable),
             _ => None,
         });
         return StmtKind::Variables(variables.collect());

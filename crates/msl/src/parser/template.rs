@@ -92,13 +92,13 @@ impl Parser<'_> {
             self.advance();
             let path = self.path(Expected::Type)?.path;
             self.expect(Punct::Semi, "after the explicit instantiation");
-            return Some(ItemKind::ExplicitInstantiation(ExplicitInstantiation {
+            return Some(ItemKind::ExplicitInstantiation(Box::new(ExplicitInstantiation {
                 attributes: attributes.list,
                 path,
                 params: None,
                 ty: None,
                 is_record: true,
-            }));
+            })));
         }
         let specs = self.specifiers(true)?;
         attributes.list.extend(specs.attributes.list);
@@ -127,12 +127,12 @@ impl Parser<'_> {
         self.scopes.set_current(outer);
         self.attributes(&mut attributes);
         self.expect(Punct::Semi, "after the explicit instantiation");
-        Some(ItemKind::ExplicitInstantiation(ExplicitInstantiation {
+        Some(ItemKind::ExplicitInstantiation(Box::new(ExplicitInstantiation {
             attributes: attributes.list,
             path,
             params,
             ty: Some(ty),
             is_record: false,
-        }))
+        })))
     }
 }

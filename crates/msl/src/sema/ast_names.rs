@@ -172,7 +172,7 @@ fn in_stmt(stmt: &Stmt, f: Visit<'_>) {
         }
         StmtKind::Label(SwitchLabel::Case(expr)) => in_expr(expr, f),
         StmtKind::For { init, cond, step, body, .. } => {
-            match init {
+            match &**init {
                 ForInit::Empty => {}
                 ForInit::Declaration(variables) => {
                     variables.iter().for_each(|variable| in_variable(variable, f))

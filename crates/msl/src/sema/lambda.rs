@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
             method: MethodQualifiers { is_const: true, ..MethodQualifiers::default() },
             attributes: Vec::new(),
             mem_inits: Vec::new(),
-            body: FunctionBody::Block(lambda.body.clone()),
+            body: FunctionBody::Block(lambda.body.clone().into()),
             span,
         };
         let template = (!template.is_empty()).then_some(TemplateParams { params: template, span });

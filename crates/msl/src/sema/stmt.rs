@@ -73,19 +73,19 @@ impl<'a> Checker<'a> {
                 self.error("stray-label", span, "`case` and `default` belong directly into a `switch`");
             }
             AstStmt::For { init, cond, step, body, hint } => {
-                self.for_stmt(init, cond.as_ref(), step.as_ref(), body, hint.as_ref(), span, out);
+                self.for_stmt(init, cond.as_deref(), step.as_deref(), body, hint.as_deref(), span, out);
             }
             AstStmt::RangeFor { ty, variable, range, body, hint } => {
-                self.range_for(ty, variable, range, body, hint.as_ref(), span, out);
+                self.range_for(ty, variable, range, body, hint.as_deref(), span, out);
             }
             AstStmt::While { cond, body, hint } => {
                 let cond = self.loop_condition(Some(cond));
-                let hint = self.loop_hint(hint.as_ref());
+                let hint = self.loop_hint(hint.as_deref());
                 let body = self.loop_body(body);
                 Self::push(out, StmtKind::Loop { cond, post_test: false, step: None, body, hint }, span);
             }
             AstStmt::DoWhile { body, cond, hint } => {
-                let hint = self.loop_hint(hint.as_ref());
+                let hint = self.loop_hint(hint.as_deref());
                 let body = self.loop_body(body);
                 let cond = self.loop_condition(Some(cond));
                 Self::push(out, StmtKind::Loop { cond, post_test: true, step: None, body, hint }, span);

@@ -235,7 +235,7 @@ impl<'a> Checker<'a> {
             ItemKind::Variable(variable)
                 if variable.declarator.name == decl.variable.declarator.name && variable.init.is_some() =>
             {
-                Some(variable)
+                Some(&**variable)
             }
             _ => None,
         })

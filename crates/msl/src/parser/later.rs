@@ -1,0 +1,82 @@
+//! Bodies of the library's functions, skipped at first and parsed when a program needs them.
+//!
+//! A skipped body is parsed among the names of the whole library, not of those before it alone. Invariant: this
+//! makes no difference, which the library's tests see to; no user's text is treated so, since mistakes in it
+//! are to be reported.
+
+use super::scope::{ScopeId, Scopes};
+use super::{ParsedUnit, Parser};
+use crate::ast::{Block, BlockText, LazyBlock};
+use crate::token::{Punct, Token, TokenKind};
+use anymetal_diag::Sink;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The library's tokens, and what is needed to parse bodies among them.
+pub(super) struct Text {
+    tokens: Vec<Token>,
+    later: Mutex<Later>,
+}
+
+/// What is known once all of the library is read.
+#[derive(Default)]
+struct Later {
+    scopes: Scopes,
+    /// Where each skipped body begins, and in which scope.
+    bodies: Vec<(usize, ScopeId)>,
+}
+
+/// Parses the library, which starts from no names. Bodies of functions are parsed when first looked at.
+pub fn parse_library(tokens: Vec<Token>, sink: &mut Sink) -> ParsedUnit {
+    let text = Arc::new(Text { tokens, later: Mutex::default() });
+    let mut parser = Parser::new(&text.tokens, Scopes::default(), sink);
+    parser.skipped = Some((Arc::clone(&text), Vec::new()));
+    let items = parser.translation_unit();
+    let (scopes, bodies) = (parser.scopes, parser.skipped.map_or_else(Vec::new, |(_, bodies)| bodies));
+    *text.later.lock().unwrap_or_else(PoisonError::into_inner) = Later { scopes: scopes.clone(), bodies };
+    ParsedUnit { items, scopes }
+}
+
+impl BlockText for Text {
+    fn parse_block(&self, block: u32) -> Block {
+        let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, scope) = later.bodies[block as usize];
+        let mut sink = Sink::new();
+        let mut parser = Parser::new(&self.tokens, std::mem::take(&mut later.scopes), &mut sink);
+        parser.at = at;
+        parser.scopes.set_current(scope);
+        let block = parser.block_in_scope();
+        later.scopes = parser.scopes;
+        debug_assert!(!sink.has_errors(), "a body of the library has errors: {:?}", sink.diagnostics());
+        block
+    }
+}
+
+impl Parser<'_> {
+    /// At `{`: skips the body, if bodies are to be skipped and this one ends.
+    pub(super) fn skip_body(&mut self) -> Option<LazyBlock> {
+        let end = self.skipped.is_some().then(|| self.closing_brace()).flatten()?;
+        let (text, bodies) = self.skipped.as_mut()?;
+        let number = u32::try_from(bodies.len()).ok()?;
+        bodies.push((self.at, self.scopes.current()));
+        self.at = end + 1;
+        Some(LazyBlock::later(Arc::<Text>::clone(text), number))
+    }
+
+    /// The token that closes the brace at the current one.
+    fn closing_brace(&self) -> Option<usize> {
+        let mut open = 0_u32;
+        for (at, token) in self.tokens.iter().enumerate().skip(self.at) {
+            match token.kind {
+                TokenKind::Punct(Punct::LBrace) => open += 1,
+                TokenKind::Punct(Punct::RBrace) => {
+                    open -= 1;
+                    if open == 0 {
+                        return Some(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
