@@ -127,6 +127,9 @@ pub(crate) struct FusionInput<'a> {
     pub(crate) kernel: &'a KernelInfo,
     /// By Metal's index: the same number for the same bytes.
     pub(crate) places: &'a [(u32, u32)],
+    /// By Metal's index: bytes that stay as they are.
+    pub(crate) bytes: &'a [(u32, &'a [u8])],
+    pub(crate) threads: [u32; 3],
     pub(crate) group_size: [u32; 3],
 }
 
@@ -166,9 +169,11 @@ fn with_fusion<T>(
         kernel: input.kernel,
         specialisation,
         places: input.places,
+        bytes: input.bytes,
     });
-    let group_size = inputs.first().map(|input| input.group_size);
-    with(&Fusion::new(parts.collect(), group_size).ok_or_else(apart)?)
+    let shape = inputs.first().map(|input| (input.group_size, input.threads));
+    let (group_size, threads) = shape.unzip();
+    with(&Fusion::new(parts.collect(), group_size, threads).ok_or_else(apart)?)
 }
 
 fn specialisation(constants: &FunctionConstants, checks: bool) -> Specialisation {

@@ -40,6 +40,8 @@ impl PipelineFuser {
                 constants: &specialiser.constants,
                 kernel: fuser.pipeline.kernel(),
                 places: &launch.places,
+                bytes: &launch.bytes,
+                threads: launch.threads,
                 group_size: launch.group_size,
             })
         };

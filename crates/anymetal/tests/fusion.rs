@@ -26,11 +26,51 @@ const SOURCE: &str = "
     kernel void blur(device const float* x, device float* y, constant uint& n,
                      uint i [[thread_position_in_grid]]) { y[i] = x[i] + (i + 1 < n ? x[i + 1] : 0.0f); }
     kernel void turn(device const float* x, device float* y, constant uint& n,
-                     uint i [[thread_position_in_grid]]) { y[i] = x[n - 1 - i]; }";
+                     uint i [[thread_position_in_grid]]) { y[i] = x[n - 1 - i]; }
+    kernel void later(device const float* x, device float* y, constant uint& first, constant uint& n,
+                      uint i [[thread_position_in_grid]]) {
+        if (first + i < n) y[first + i] = 0.5f * x[first + i] + 0.125f;
+    }
+    kernel void grouped(device float* x, uint group [[threadgroup_position_in_grid]],
+                        uint local [[thread_position_in_threadgroup]],
+                        uint size [[dispatch_threads_per_threadgroup]]) {
+        uint i = group * size + local;
+        x[i] = 0.75f * x[i] - 0.25f;
+    }
+    kernel void rows(device const float* x, device float* y, constant uint& width,
+                     uint2 p [[thread_position_in_grid]]) {
+        uint i = p.y * width + p.x;
+        y[i] = 0.5f * x[i] + 0.25f * float(p.x & 3);
+    }
+    kernel void plane(device const float* x, device float* y, uint2 p [[thread_position_in_grid]],
+                      uint2 grid [[threads_per_grid]]) {
+        uint i = p.y * grid.x + p.x;
+        y[i] += 0.125f * x[i];
+    }
+    kernel void columns(device float* x, constant uint& height, uint2 p [[thread_position_in_grid]]) {
+        uint i = p.x * height + p.y;
+        x[i] = 0.75f * x[i] + 0.5f;
+    }
+    kernel void shear(device const float* x, device float* y, constant uint& width,
+                      uint2 p [[thread_position_in_grid]]) {
+        y[p.y * width + p.x] = 0.5f * x[p.y * (width - 1) + p.x];
+    }
+    kernel void pairs(device float* x, uint i [[thread_position_in_grid]]) {
+        float low = x[2 * i], high = x[2 * i + 1];
+        x[2 * i] = 0.5f * (low + high);
+        x[2 * i + 1] = 0.5f * (low - high);
+    }";
 
-const NAMES: [&str; 9] = ["affine", "add", "mul", "relu", "bits", "bend", "lanes", "blur", "turn"];
+/// Over a line, over a plane of as many threads, and over a line of half as many.
+const NAMES: [&[&str]; 3] = [
+    &["affine", "add", "mul", "relu", "bits", "bend", "lanes", "blur", "turn", "later", "grouped"],
+    &["rows", "plane", "columns", "shear"],
+    &["pairs"],
+];
 /// Threads, and elements of each buffer. The last threadgroup and its last SIMD-group are partial.
 const N: usize = 1_003;
+/// The same as a plane.
+const PLANE: (usize, usize) = (59, 17);
 
 /// Numbers that look random.
 struct Random(u64);
@@ -43,13 +83,20 @@ impl Random {
 }
 
 /// Random kernels over random buffers.
-fn random_graph(library: &Library, buffers: &[Buffer<f32>], random: &mut Random) -> Result<Graph, Error> {
+fn random_graph(
+    library: &Library,
+    buffers: &[Buffer<f32>],
+    names: &[&str],
+    random: &mut Random,
+) -> Result<Graph, Error> {
     let mut graph = GraphBuilder::new("random");
+    // Fused only with others of the same.
+    let (first, width) = (random.below(3), PLANE.0 as u32);
     for number in 0..4 + random.below(8) {
-        let name = NAMES[random.below(NAMES.len())];
+        let name = names[random.below(names.len())];
         let [x, y, z] = [0; 3].map(|_| random.below(buffers.len()));
         // A launch that reads its neighbours' elements must not write them too.
-        let y = if matches!(name, "blur" | "turn") && x == y { (y + 1) % buffers.len() } else { y };
+        let y = if matches!(name, "blur" | "turn" | "shear") && x == y { (y + 1) % buffers.len() } else { y };
         let [x, y, z] = [x, y, z].map(|buffer| &buffers[buffer]);
         let pipeline = library.pipeline(name)?;
         let node = match name {
@@ -57,14 +104,25 @@ fn random_graph(library: &Library, buffers: &[Buffer<f32>], random: &mut Random)
             "add" | "mul" => pipeline.node().arg(x).arg(y).arg(z),
             "relu" => pipeline.node().arg(x).arg((N - random.below(70)) as u32),
             "bits" => pipeline.node().arg(x.region()),
-            "bend" => pipeline.node().arg(x).arg(y),
-            "lanes" => pipeline.node().arg(x),
+            "bend" | "plane" => pipeline.node().arg(x).arg(y),
+            "lanes" | "pairs" | "grouped" => pipeline.node().arg(x),
+            "later" => {
+                let first = if random.below(4) == 0 { first + 1 } else { first };
+                pipeline.node().arg(x).arg(y).arg(first as u32).arg(N as u32)
+            }
+            "rows" | "shear" => pipeline.node().arg(x).arg(y).arg(width),
+            "columns" => pipeline.node().arg(x).arg(PLANE.1 as u32),
             _ => pipeline.node().arg(x).arg(y).arg(N as u32),
         };
         // Nodes of another grid or threadgroup size stand between, now and then.
-        let node = match random.below(10) {
-            0 => node.threads(N).group_size(96),
-            1 => node.threads(N - 3).group_size(64),
+        let node = match (name, random.below(10)) {
+            ("rows" | "plane" | "columns" | "shear", 0) => node.threads(PLANE).group_size((4, 4)),
+            ("rows" | "columns" | "shear", 1) => node.threads((PLANE.0 - 1, PLANE.1)).group_size((8, 4)),
+            ("rows" | "plane" | "columns" | "shear", _) => node.threads(PLANE).group_size((8, 4)),
+            ("pairs", 0) => node.threads(N / 2 - 1).group_size(64),
+            ("pairs", _) => node.threads(N / 2).group_size(64),
+            (_, 0) => node.threads(N).group_size(96),
+            (_, 1) => node.threads(N - 3).group_size(64),
             _ => node.threads(N).group_size(64),
         };
         graph.kernel(format!("{number} {name}"), node.build()?)?;
@@ -100,16 +158,18 @@ fn random_graphs_give_the_same_bytes_fused_and_not() -> Result<(), Error> {
     let libraries =
         [device.library_from_source(SOURCE)?, device.library_from_source_with(SOURCE, &unchecked)?];
     let buffers = (0..5).map(|_| device.buffer(&[0.0f32; N])).collect::<Result<Vec<_>, Error>>()?;
-    let mut fused_in_all = 0;
-    for seed in 0..24 {
-        let graph = random_graph(&libraries[seed as usize % 2], &buffers, &mut Random(seed))?;
+    let mut fused_in_all = [0; NAMES.len()];
+    for seed in 0..24 * NAMES.len() as u64 {
+        let form = seed as usize / 2 % NAMES.len();
+        let library = &libraries[seed as usize % 2];
+        let graph = random_graph(library, &buffers, NAMES[form], &mut Random(seed))?;
         let (expected, none) = run(&device, &graph, &buffers, PlanOptions::none())?;
         let (got, fused) = run(&device, &graph, &buffers, PlanOptions::default())?;
         assert_eq!(none, 0);
         assert!(expected == got, "seed {seed}: {}", Executable::new(&graph, PlanOptions::default())?.plan());
-        fused_in_all += fused;
+        fused_in_all[form] += fused;
     }
-    assert!(fused_in_all > 24, "{fused_in_all}");
+    assert!(fused_in_all.iter().all(|fused| *fused > 24), "{fused_in_all:?}");
     Ok(())
 }
 
@@ -241,5 +301,20 @@ fn kernels_stay_apart_where_something_is_between_or_bytes_overlap() -> Result<()
     assert_eq!(pair(0, (64, 1))?, 1);
     assert_eq!(pair(1, (64, 1))?, 0, "the same elements under other indices");
     assert_eq!(pair(0, (64, 2))?, 0, "two threads at one position along the first axis");
+    let rows = library.pipeline("rows")?;
+    let pair = |widths: [u32; 2], grid: (usize, usize)| -> Result<usize, Error> {
+        let mut graph = GraphBuilder::new("rows");
+        let [x, mid, y] = &buffers;
+        let one = rows.node().arg(x).arg(mid).arg(widths[0]).threads(grid).group_size((8, 4));
+        graph.kernel("one", one.build()?)?;
+        let two = rows.node().arg(mid).arg(y).arg(widths[1]).threads(grid).group_size((8, 4));
+        graph.kernel("two", two.build()?)?;
+        graph.order_as_added();
+        Ok(Executable::new(&graph.build()?, PlanOptions::default())?.plan().fused())
+    };
+    assert_eq!(pair([20, 20], (20, 9))?, 1);
+    assert_eq!(pair([20, 20], (19, 9))?, 1, "with gaps");
+    assert_eq!(pair([20, 20], (21, 9))?, 0, "rows overlap");
+    assert_eq!(pair([20, 21], (20, 9))?, 0, "rows of two lengths");
     Ok(())
 }

@@ -2,14 +2,15 @@
 //!
 //! Owns [`Fusion`] with its two requests: [`Fusion::refusal`], the proof alone, and [`Fusion::artifact`].
 //! Invariant: what the proof says and what is compiled is cached, in memory and on disk, under a key of all the
-//! kernels, so that a warm start proves nothing anew.
+//! kernels, so that a warm start proves nothing anew. A proof for lines of any length stands for all of them; where there
+//! is none, one for the grid and the bytes at hand is looked for. The code is the same for all grids.
 
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::Module;
-use anymetal_ir::passes::fuse::{self, Part};
+use anymetal_ir::passes::fuse::{self, Launched, Part};
 use anymetal_ir::passes::optimise;
 
 use crate::big_stack;
@@ -33,6 +34,8 @@ pub struct FusionPart<'a> {
     /// For each bound buffer argument, by Metal's index, what it is bound to: the same number for exactly the same
     /// bytes. Arguments with different numbers share no byte that a kernel writes.
     pub places: &'a [(u32, u32)],
+    /// For buffer arguments that are bound to bytes which stay as they are, by Metal's index, those bytes.
+    pub bytes: &'a [(u32, &'a [u8])],
 }
 
 /// An argument of a fused kernel.
@@ -46,19 +49,24 @@ pub struct FusedArgument {
     pub of_part: u32,
 }
 
-/// Kernels to be fused, in the order of their launches over one line of threads.
+/// Kernels to be fused, in the order of their launches over one grid of threads.
 #[derive(Debug, Clone)]
 pub struct Fusion<'a> {
     parts: Vec<FusionPart<'a>>,
     /// For each part, the place of each argument in source order.
     places: Vec<Vec<u32>>,
     specialisation: Specialisation,
+    threads: Option<[u32; 3]>,
 }
 
 impl<'a> Fusion<'a> {
-    /// For that threadgroup size, or any. `None` if the parts are not compiled by one compiler, or are not all
-    /// checked or all unchecked.
-    pub fn new(parts: Vec<FusionPart<'a>>, group_size: Option<[u32; 3]>) -> Option<Self> {
+    /// For that threadgroup size, or any, and for a grid of so many threads, or any line. `None` if the parts are not
+    /// compiled by one compiler, or are not all checked or all unchecked.
+    pub fn new(
+        parts: Vec<FusionPart<'a>>,
+        group_size: Option<[u32; 3]>,
+        threads: Option<[u32; 3]>,
+    ) -> Option<Self> {
         let first = parts.first()?;
         let (shared, checks) = (first.library.shared(), first.specialisation.checks);
         let fits = |part: &FusionPart<'_>| {
@@ -80,7 +88,7 @@ impl<'a> Fusion<'a> {
             places.push(arguments.map(|argument| place(part, argument.kind, argument.index)).collect());
         }
         let specialisation = Specialisation { group_size, checks, ..Specialisation::default() };
-        Some(Fusion { parts, places, specialisation })
+        Some(Fusion { parts, places, specialisation, threads })
     }
 
     /// The fused kernel's name: those of its parts.
@@ -107,7 +115,25 @@ impl<'a> Fusion<'a> {
 
     /// Why the kernels must stay apart; `None`: one launch of the fused kernel does what theirs do.
     pub fn refusal(&self) -> Result<Option<String>, CompileError> {
-        let key = || self.key("proof");
+        let is_line = self.threads.is_none_or(|[_, y, z]| [y, z] == [1; 2]);
+        if is_line && self.verdict(None)?.is_none() {
+            return Ok(None);
+        }
+        self.verdict(self.threads)
+    }
+
+    /// Why they must stay apart over such a grid, bound to the bytes at hand; without a grid, over any line and bound
+    /// to whatever.
+    fn verdict(&self, threads: Option<[u32; 3]>) -> Result<Option<String>, CompileError> {
+        let key = || {
+            let key = self.key_builder("proof");
+            let Some(threads) = threads else { return key.finish() };
+            let key = self.parts.iter().fold(key.numbers(threads), |key, part| {
+                let key = key.number(part.bytes.len() as u64);
+                part.bytes.iter().fold(key, |key, (index, bytes)| key.number((*index).into()).field(bytes))
+            });
+            key.finish()
+        };
         let known = key();
         let name = self.name();
         // Kept like an artifact, without code; the refusal stands for the symbol of the code.
@@ -116,7 +142,7 @@ impl<'a> Fusion<'a> {
             if let Some(artifact) = library.from_disk(&name, &known) {
                 return Ok(Arc::new(artifact));
             }
-            let refusal = self.module()?.err().unwrap_or_default();
+            let refusal = self.module(threads)?.err().unwrap_or_default();
             // Only now is it certain what was parsed.
             let key = key();
             let artifact = Artifact {
@@ -137,6 +163,10 @@ impl<'a> Fusion<'a> {
     /// The fused kernel's artifact: from memory, from disk, or compiled now. Kernels that must stay apart are
     /// an error.
     pub fn artifact(&self, target: Target) -> Result<Arc<Artifact>, CompileError> {
+        // The code may have been made for another grid.
+        if let Some(reason) = self.refusal()? {
+            return Err(CompileError::Unsupported { kernel: self.name(), reason });
+        }
         let compiled = || match self.shared().llvm_disabled() {
             Some(error) => Err(CompileError::NoLlvm(error)),
             None => self.compiled(),
@@ -163,25 +193,50 @@ impl<'a> Fusion<'a> {
     }
 
     fn key(&self, target: &str) -> Key {
+        self.key_builder(target).finish()
+    }
+
+    fn key_builder(&self, target: &str) -> KeyBuilder {
         let mut key = self.specialisation.add_to(KeyBuilder::new("fusion").field(target));
         for (part, places) in self.parts.iter().zip(&self.places) {
             let of_part = part.library.key(&part.kernel.name, part.specialisation, target);
             key = key.field(of_part.as_bytes()).number(places.len() as u64);
             key = places.iter().fold(key, |key, place| key.number((*place).into()));
         }
-        key.number(ABI_VERSION.into()).finish()
+        key.number(ABI_VERSION.into())
+    }
+
+    /// How the kernels are launched, and what each part's arguments are bound to as far as that is known.
+    fn launched(&self, threads: Option<[u32; 3]>) -> (Launched, Vec<Vec<Option<&'a [u8]>>>) {
+        let group_size = self.specialisation.group_size;
+        let launched = match threads {
+            Some(threads) => Launched::exactly(threads.map(u64::from), group_size),
+            None => Launched { group_size, ..Launched::ANY_LINE },
+        };
+        let known = |part: &FusionPart<'a>, kind: ArgumentKind, index: u32| {
+            let is_known = kind == ArgumentKind::Buffer && launched.exact;
+            let bytes = part.bytes.iter().find(|(bound, _)| is_known && *bound == index);
+            bytes.map(|(_, bytes)| *bytes)
+        };
+        let of_part = |part: &FusionPart<'a>| {
+            let arguments = part.kernel.arguments.iter();
+            arguments.map(|argument| known(part, argument.kind, argument.index)).collect()
+        };
+        (launched, self.parts.iter().map(of_part).collect())
     }
 
     /// The fused kernel's module as executors take it, or why there is none.
-    fn module(&self) -> Result<Result<Module, String>, CompileError> {
+    fn module(&self, threads: Option<[u32; 3]>) -> Result<Result<Module, String>, CompileError> {
         let modules = self.parts.iter().map(|part| {
             part.library.prepared(&part.kernel.name, part.specialisation).map(|(module, _)| module)
         });
         let modules = modules.collect::<Result<Vec<Module>, CompileError>>()?;
+        let (launched, bytes) = self.launched(threads);
         big_stack::run("fusion", || {
-            let parts = modules.iter().zip(&self.places).map(|(module, places)| Part { module, places });
+            let parts = modules.iter().zip(&self.places).zip(&bytes);
+            let parts = parts.map(|((module, places), bytes)| Part { module, places, bytes });
             let parts: Vec<Part<'_>> = parts.collect();
-            match fuse::fuse(&self.name(), &parts) {
+            match fuse::fuse(&self.name(), &parts, &launched) {
                 Err(refusal) => Ok(Err(refusal.to_string())),
                 Ok(mut module) => {
                     optimise(&mut module);
@@ -194,7 +249,7 @@ impl<'a> Fusion<'a> {
 
     fn proved(&self) -> Result<Module, CompileError> {
         let unproved = |reason| CompileError::Unsupported { kernel: self.name(), reason };
-        self.module()?.map_err(unproved)
+        self.module(self.threads)?.map_err(unproved)
     }
 
     fn interpreted(&self) -> Result<Arc<Artifact>, CompileError> {

@@ -59,6 +59,10 @@ impl KeyBuilder {
         self.field(number.to_le_bytes())
     }
 
+    pub(crate) fn numbers(self, numbers: impl IntoIterator<Item = u32>) -> Self {
+        numbers.into_iter().fold(self, |key, number| key.number(number.into()))
+    }
+
     /// The key.
     pub(crate) fn finish(self) -> Key {
         Key(*self.0.finalize().as_bytes())

@@ -1,16 +1,20 @@
-//! Makes one kernel that does what several do, launched one after the other over one line of threads.
+//! Makes one kernel that does what several do, launched one after the other over one grid of threads.
 //!
 //! One launch lets a thread begin the second kernel before another thread has ended the first. That changes
 //! nothing if no thread touches bytes that another thread of another of these kernels writes. [`fuse`] proves
 //! it, place by place: all accesses to bytes that two of the kernels touch and one of them writes must be at
-//! `position in grid × stride + [low, high)` with `high - low ≤ stride`, the same window in all of them, so that
+//! the same sum `s` of the thread's position, times constants, and of what is the same for all threads, plus
+//! `[low, high)`, and any two threads of the grid that differ must have `s` at least `high - low` apart, so that
 //! each thread has bytes of its own. Bytes that one kernel alone touches, or that nobody writes, need no proof:
 //! a thread sees in them what it would have seen. What a kernel reads once through a pointer that this analysis
 //! cannot follow could be anything, and so is refused, as are all ways in which threads wait for each other.
 //!
-//! The position is that along the grid's first axis: whoever launches the result must use no other.
+//! Whether threads are apart can depend on the grid: `y * width + x` comes round if `x` reaches `width`, and a sum of
+//! 32 bits if it reaches 2^32. [`Launched`] says what is known of it, and the proof holds for such launches only; the
+//! kernel is the same for all.
 
 mod proof;
+mod sum;
 
 use thiserror::Error;
 
@@ -30,6 +34,29 @@ pub struct Part<'a> {
     /// For each argument, what it is bound to: the same number for exactly the same bytes. Arguments with
     /// different numbers share no byte that is written.
     pub places: &'a [u32],
+    /// For each argument, the bytes that it is bound to, where they are known.
+    pub bytes: &'a [Option<&'a [u8]>],
+}
+
+/// How the kernels are launched, all of them alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Launched {
+    /// The threads along each axis, or, unless it is exact, the most that there can be.
+    pub threads: [u64; 3],
+    /// Whether there are just as many.
+    pub exact: bool,
+    /// The size of full threadgroups, if it is known.
+    pub group_size: Option<[u32; 3]>,
+}
+
+impl Launched {
+    /// A line of threads of any length, in threadgroups of any size.
+    pub const ANY_LINE: Self = Self { threads: [1 << 32, 1, 1], exact: false, group_size: None };
+
+    /// So many threads in threadgroups of that size.
+    pub fn exactly(threads: [u64; 3], group_size: Option<[u32; 3]>) -> Self {
+        Self { threads, exact: true, group_size }
+    }
 }
 
 /// Why kernels are not fused.
@@ -63,7 +90,7 @@ pub enum Refusal {
         /// The argument.
         argument: String,
     },
-    /// A thread accesses shared bytes at an address that is not its position times a constant, and a constant.
+    /// A thread accesses shared bytes at an address that another thread's may be, as far as is known.
     #[error("a thread of {kernel} may access {argument} at another thread's position (line {line})")]
     NotOwn {
         /// The kernel.
@@ -117,8 +144,8 @@ pub fn arguments<S: PartialEq + Copy>(parts: &[Vec<(u32, S)>]) -> Vec<(usize, us
 ///
 /// # Errors
 /// What could not be proved.
-pub fn fuse(name: &str, parts: &[Part<'_>]) -> Result<Module, Refusal> {
-    proof::prove(parts)?;
+pub fn fuse(name: &str, parts: &[Part<'_>], launched: &Launched) -> Result<Module, Refusal> {
+    proof::prove(parts, launched)?;
     let spaces = |part: &Part<'_>| {
         let spaces = part.module.kernels[0].args.iter().map(|argument| argument.space);
         part.places.iter().copied().zip(spaces).collect()

@@ -2,7 +2,7 @@
 //!
 //! Owns [`Fuser`], what nodes bring along to be fused by, and [`fuse_kernels`], which finds the chains. Invariant:
 //! a fused launch writes everything that its parts write, in an order that the graph's edges allow; what cannot be
-//! shown to be so is not fused. The graph shows what lies outside the kernels, here: the same line of threads,
+//! shown to be so is not fused. The graph shows what lies outside the kernels, here: the same grid of threads,
 //! nothing that must run in between, and arguments that are bound to the same bytes or share none that is written.
 //! The fuser shows the rest: that no thread needs another's result.
 
@@ -24,8 +24,7 @@ const MOST_LAUNCHES: usize = 8;
 
 /// What a kernel's node can be fused by: knows the kernel better than its pipeline does.
 pub trait Fuser: Send + Sync + fmt::Debug {
-    /// Why launches with the same grid, along the first axis, must stay apart; `None`: they need not. The first of
-    /// them is this fuser's.
+    /// Why launches over the same grid must stay apart; `None`: they need not. The first of them is this fuser's.
     fn refusal(&self, launches: &[Launch<'_>]) -> Option<String>;
 
     /// One pipeline in their place, for that threadgroup size.
@@ -43,6 +42,10 @@ pub struct Launch<'a> {
     /// For each bound buffer argument, by Metal's index, what it is bound to: the same number for exactly the
     /// same bytes. Arguments with different numbers share no byte that a kernel writes.
     pub places: Vec<(u32, u32)>,
+    /// Those of them that are bound to bytes which stay as they are, and those bytes.
+    pub bytes: Vec<(u32, &'a [u8])>,
+    /// The threads of all of them, along each axis.
+    pub threads: [u32; 3],
     /// The threadgroup size of all of them.
     pub group_size: [u32; 3],
 }
@@ -96,9 +99,19 @@ fn launch_of<'n>(node: &'n PlanNode, grids: &[Option<Grid>]) -> Option<(&'n Kern
     let Work::Kernel(kernel) = &node.node.work else { return None };
     let set = node.origin.first().and_then(|&node| grids.get(node as usize).copied().flatten());
     let grid = set.unwrap_or(kernel.grid);
-    let (Grid::Threads([_, y, z]) | Grid::Threadgroups([_, y, z])) = grid;
-    let is_line = [y, z, kernel.group_size[1], kernel.group_size[2]] == [1; 4];
-    (is_line && kernel.fuser.is_some() && kernel.threadgroup_memory.is_empty()).then_some((kernel, grid))
+    (kernel.fuser.is_some() && kernel.threadgroup_memory.is_empty()).then_some((kernel, grid))
+}
+
+/// The threads of a grid; `None`: there are too many to be launched.
+fn threads_of(grid: Grid, group_size: [u32; 3]) -> Option<[u32; 3]> {
+    match grid {
+        Grid::Threads(threads) => Some(threads),
+        Grid::Threadgroups([x, y, z]) => Some([
+            x.checked_mul(group_size[0])?,
+            y.checked_mul(group_size[1])?,
+            z.checked_mul(group_size[2])?,
+        ]),
+    }
 }
 
 /// Nodes that one launch can stand for, in order.
@@ -162,10 +175,10 @@ impl<'m> Chain<'m> {
         let mut known: Vec<(Option<Place>, bool)> = Vec::new();
         let mut launches = Vec::new();
         for kernel in self.kernels(members) {
-            let mut places = Vec::new();
+            let (mut places, mut bytes) = (Vec::new(), Vec::new());
             for (index, bound) in &kernel.bindings {
                 let place = match bound {
-                    Bound::Range(bytes) => Some(self.merger.table().place(*bytes)),
+                    Bound::Range(range) => Some(self.merger.table().place(*range)),
                     Bound::Bytes(_) | Bound::Parameter(_) => None,
                     Bound::Unbound => continue,
                 };
@@ -177,8 +190,13 @@ impl<'m> Chain<'m> {
                 });
                 known[number].1 |= writes;
                 places.push((*index, number as u32));
+                if let Bound::Bytes(inline) = bound {
+                    bytes.push((*index, inline.as_slice()));
+                }
             }
-            launches.push(Launch { fuser: &**kernel.fuser.as_ref()?, places, group_size: kernel.group_size });
+            let (fuser, group_size) = (&**kernel.fuser.as_ref()?, kernel.group_size);
+            let threads = threads_of(self.grid, group_size)?;
+            launches.push(Launch { fuser, places, bytes, threads, group_size });
         }
         let in_part = |(number, (place, written)): (usize, &(Option<Place>, bool))| {
             known[..number].iter().any(|(other, other_written)| {

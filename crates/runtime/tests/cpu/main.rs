@@ -1,3 +1,4 @@
 //! The runtime on the real CPU device.
 
+mod fusion;
 mod memory;

@@ -17,7 +17,7 @@ use anymetal_runtime::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest}
 use anymetal_runtime::memory::staging::StagingRing;
 use anymetal_runtime::memory::view::BufferView;
 
-fn device() -> Arc<dyn Device> {
+pub(crate) fn device() -> Arc<dyn Device> {
     Arc::new(CpuDevice::new(&CpuDeviceOptions { threads: Some(2), ..CpuDeviceOptions::default() }).unwrap())
 }
 

@@ -4,67 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Part, Refusal};
+use super::sum::{Addresses, Sum};
+use super::{Launched, Part, Refusal};
 use crate::analysis::walk_insts;
-use crate::{ArgKind, BinOp, CastOp, Function, Inst, Kernel, Op, Query, Space, Type, Value};
-
-/// How far a definition is followed.
-const DEPTH: u32 = 16;
-/// The farthest apart that two threads' bytes may be: then no multiple of it by a position comes round.
-const MAX_STRIDE: i64 = 1 << 16;
-/// The farthest that a window begins from the argument's first byte.
-const MAX_OFFSET: i64 = 1 << 40;
-
-/// `position in grid × stride + constant`.
-#[derive(Clone, Copy, Default, Debug)]
-struct Affine {
-    stride: i64,
-    constant: i64,
-}
-
-impl Affine {
-    fn plus(self, other: Self) -> Option<Self> {
-        let stride = self.stride.checked_add(other.stride)?;
-        Some(Self { stride, constant: self.constant.checked_add(other.constant)? })
-    }
-
-    fn times(self, by: i64) -> Option<Self> {
-        Some(Self { stride: self.stride.checked_mul(by)?, constant: self.constant.checked_mul(by)? })
-    }
-
-    /// Of a parameter's pointer (from the parameter on) or a 64-bit integer. Narrower sums may come round, so
-    /// only the position itself is followed through a conversion.
-    fn of(function: &Function, value: Value, depth: u32) -> Option<Self> {
-        let depth = depth.checked_sub(1)?;
-        let of = |value| Self::of(function, value, depth);
-        let Some(op) = function.def(value) else { return Some(Self::default()) };
-        match *op {
-            Op::PtrAdd { base, index, scale, offset } => {
-                let index = index.map_or(Some(Self::default()), of)?.times(scale.into())?;
-                of(base)?.plus(index)?.plus(Self { stride: 0, constant: offset })
-            }
-            _ if function.ty(value) != Type::I64 => None,
-            Op::Const(bits) => Some(Self { stride: 0, constant: bits as i64 }),
-            Op::Cast(CastOp::ZExt | CastOp::SExt, narrow) => {
-                let is_position = function.def(narrow) == Some(&Op::Query(Query::ThreadPositionInGrid(0)));
-                is_position.then_some(Self { stride: 1, constant: 0 })
-            }
-            Op::Binary(BinOp::Add, a, b) => of(a)?.plus(of(b)?),
-            Op::Binary(BinOp::Sub, a, b) => of(a)?.plus(of(b)?.times(-1)?),
-            Op::Binary(BinOp::Mul, a, b) => match (of(a)?, of(b)?) {
-                (sum, Self { stride: 0, constant }) | (Self { stride: 0, constant }, sum) => {
-                    sum.times(constant)
-                }
-                _ => None,
-            },
-            Op::Binary(BinOp::Shl, a, b) => match of(b)? {
-                Self { stride: 0, constant: by @ 0..=16 } => of(a)?.times(1 << by),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
+use crate::{ArgKind, CastOp, Function, Inst, Kernel, Op, Space, Type, Value};
 
 /// What a kernel does to the bytes of one argument.
 #[derive(Clone, Default, Debug)]
@@ -72,8 +15,8 @@ struct ArgumentUse {
     read: bool,
     written: bool,
     escapes: bool,
-    /// The bytes of each access, from the argument's first; `None`: not known.
-    accesses: Vec<(Inst, Option<(Affine, i64)>)>,
+    /// Each access, where, and how many bytes.
+    accesses: Vec<(Inst, Value, u64)>,
 }
 
 /// What a part does to its arguments.
@@ -81,6 +24,7 @@ struct PartUses<'a> {
     kernel: &'a Kernel,
     function: &'a Function,
     places: &'a [u32],
+    bytes: &'a [Option<&'a [u8]>],
     arguments: Vec<ArgumentUse>,
 }
 
@@ -90,14 +34,14 @@ impl<'a> PartUses<'a> {
             return Err(Refusal::NotPrepared { kernel: String::new() });
         };
         let function = part.module.function(kernel.function);
-        if part.places.len() != kernel.args.len() {
+        if part.places.len() != kernel.args.len() || part.bytes.len() != kernel.args.len() {
             return Err(Refusal::NotPrepared { kernel: kernel.name.clone() });
         }
         if kernel.args.iter().any(|argument| argument.enabled && argument.kind != ArgKind::Buffer) {
             return Err(Refusal::Communicates { kernel: kernel.name.clone(), by: "threadgroup memory" });
         }
         let arguments = vec![ArgumentUse::default(); kernel.args.len()];
-        let mut uses = Self { kernel, function, places: part.places, arguments };
+        let mut uses = Self { kernel, function, places: part.places, bytes: part.bytes, arguments };
         // The parameter that each pointer leads to.
         let mut roots: Vec<Option<usize>> = vec![None; function.values.len()];
         for (position, param) in function.params.iter().enumerate() {
@@ -175,10 +119,8 @@ impl<'a> PartUses<'a> {
 
     fn access(&mut self, inst: Inst, ptr: Value, size: u64, writes: bool, roots: &[Option<usize>]) {
         let Some(argument) = roots[ptr.index()] else { return };
-        let bytes = i64::try_from(size).ok();
-        let at = Affine::of(self.function, ptr, DEPTH).zip(bytes);
         let uses = &mut self.arguments[argument];
-        uses.accesses.push((inst, at));
+        uses.accesses.push((inst, ptr, size));
         uses.written |= writes;
         uses.read |= !writes;
     }
@@ -191,23 +133,27 @@ impl<'a> PartUses<'a> {
     }
 }
 
-/// The bytes of a place that belong to one thread.
-#[derive(Clone, Copy)]
+/// The bytes of a place that belong to one thread: what depends on the thread, and from there on.
 struct Window {
-    stride: i64,
-    low: i64,
-    high: i64,
+    /// Without a constant.
+    start: Sum,
+    low: i128,
+    high: i128,
 }
 
 /// Proves that no thread touches what another thread of another part writes.
-pub(super) fn prove(parts: &[Part<'_>]) -> Result<(), Refusal> {
+pub(super) fn prove(parts: &[Part<'_>], launched: &Launched) -> Result<(), Refusal> {
     let parts = parts.iter().map(PartUses::new).collect::<Result<Vec<_>, Refusal>>()?;
     // By place: the parts and positions of its arguments.
     let mut places: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+    let mut written = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         for (position, uses) in part.arguments.iter().enumerate() {
             if uses.read || uses.written {
                 places.entry(part.places[position]).or_default().push((number, position));
+            }
+            if uses.written {
+                written.push(part.places[position]);
             }
         }
     }
@@ -217,7 +163,7 @@ pub(super) fn prove(parts: &[Part<'_>]) -> Result<(), Refusal> {
         if by_several && shared.iter().any(|&(part, position)| parts[part].arguments[position].written) {
             let mut window = None;
             for &(part, position) in shared {
-                prove_own(&parts[part], position, &mut window)?;
+                prove_own(&parts[part], position, &mut window, &written, launched)?;
             }
         }
     }
@@ -225,7 +171,13 @@ pub(super) fn prove(parts: &[Part<'_>]) -> Result<(), Refusal> {
 }
 
 /// Proves that each thread keeps to its window of an argument, widening it if need be.
-fn prove_own(part: &PartUses<'_>, position: usize, window: &mut Option<Window>) -> Result<(), Refusal> {
+fn prove_own(
+    part: &PartUses<'_>,
+    position: usize,
+    window: &mut Option<Window>,
+    written: &[u32],
+    launched: &Launched,
+) -> Result<(), Refusal> {
     let (declared, uses) = (&part.kernel.args[position], &part.arguments[position]);
     let (kernel, argument) = (part.kernel.name.clone(), declared.name.clone());
     if declared.space != Space::Device {
@@ -234,17 +186,25 @@ fn prove_own(part: &PartUses<'_>, position: usize, window: &mut Option<Window>) 
     if uses.escapes {
         return Err(Refusal::Escapes { kernel, argument });
     }
-    for (inst, at) in &uses.accesses {
-        let own = at.filter(|(at, _)| (1..=MAX_STRIDE).contains(&at.stride));
-        let own = own.filter(|(at, _)| (-MAX_OFFSET..=MAX_OFFSET).contains(&at.constant));
-        let Some((Affine { stride, constant }, bytes)) = own else {
-            let line = part.function.inst(*inst).loc.line;
+    let PartUses { function, places, bytes, .. } = *part;
+    let addresses = Addresses { function, launched, places, bytes, written };
+    for &(inst, pointer, size) in &uses.accesses {
+        let at = addresses.of_pointer(pointer).filter(|at| at.parts_threads(size, 64, launched));
+        let Some(Sum { terms, constant }) = at else {
+            let line = part.function.inst(inst).loc.line;
             return Err(Refusal::NotOwn { kernel, argument, line });
         };
-        let end = constant.saturating_add(bytes);
-        let known = window.unwrap_or(Window { stride, low: constant, high: end });
-        let wider = Window { stride, low: known.low.min(constant), high: known.high.max(end) };
-        if known.stride != stride || wider.high.saturating_sub(wider.low) > stride {
+        let (start, low) = (Sum { terms, constant: 0 }, i128::from(constant));
+        let high = low + i128::from(size);
+        let wider = match window.take() {
+            None => Window { start, low, high },
+            Some(known) if known.start == start => {
+                Window { start, low: known.low.min(low), high: known.high.max(high) }
+            }
+            Some(_) => return Err(Refusal::Overlap { kernel, argument }),
+        };
+        let width = u64::try_from(wider.high - wider.low).unwrap_or(u64::MAX);
+        if !wider.start.parts_threads(width, 64, launched) {
             return Err(Refusal::Overlap { kernel, argument });
         }
         *window = Some(wider);

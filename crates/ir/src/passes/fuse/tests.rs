@@ -1,6 +1,9 @@
-//! The proof on hand-made modules, and what the fused kernel looks like.
+//! The proof on hand-made modules, and what the fused kernel looks like; in `sums`, the proof against an enumeration of
+//! all threads.
 
-use super::{Part, Refusal, arguments, fuse};
+mod sums;
+
+use super::{Launched, Part, Refusal, arguments, fuse};
 use crate::{Module, Op, parse_module, print_module, verify};
 
 /// A kernel with two device arguments and that body; `v2` is the position, widened in `v3`.
@@ -34,8 +37,11 @@ const COPY: &str = "
 /// A copy from the place 0 to the place 1, then the body with `x` at the place 1 and `y` at the place 2.
 fn after_copy(body: &str) -> Result<Module, Refusal> {
     let (first, second) = (kernel(COPY), kernel(body));
-    let parts = [Part { module: &first, places: &[0, 1] }, Part { module: &second, places: &[1, 2] }];
-    fuse("copy + k", &parts)
+    let parts = [
+        Part { module: &first, places: &[0, 1], bytes: &[None; 2] },
+        Part { module: &second, places: &[1, 2], bytes: &[None; 2] },
+    ];
+    fuse("copy + k", &parts, &Launched::ANY_LINE)
 }
 
 fn refusal(body: &str) -> String {
@@ -79,8 +85,11 @@ fn windows_of_several_elements_are_proved() {
   store v8, v9, align 4";
     let fused = |low| {
         let (first, second) = (kernel(write), kernel(&pair(low)));
-        let parts = [Part { module: &first, places: &[0, 1] }, Part { module: &second, places: &[1, 2] }];
-        fuse("k + k", &parts)
+        let parts = [
+            Part { module: &first, places: &[0, 1], bytes: &[None; 2] },
+            Part { module: &second, places: &[1, 2], bytes: &[None; 2] },
+        ];
+        fuse("k + k", &parts, &Launched::ANY_LINE)
     };
     assert!(fused(0).is_ok() && fused(4).is_ok() && fused(8).is_ok());
     assert!(matches!(fused(12), Err(Refusal::Overlap { .. })), "the window is wider than the stride");
@@ -103,7 +112,7 @@ fn addresses_that_may_be_another_threads_are_refused() {
   v5 = sub v4, v3 : i64
   v6 = ptr_add v0 + v5 * 4 : ptr.device
   v7 = load v6, align 4 : f32";
-    assert!(refusal(reversed).contains("another thread's position"));
+    assert!(refusal(reversed).contains("overlap"), "of other threads than in the copy");
     let wider = "
   v4 = ptr_add v0 + v3 * 8 : ptr.device
   v5 = load v4, align 4 : f32";

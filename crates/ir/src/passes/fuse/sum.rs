@@ -1,0 +1,327 @@
+//! Addresses as sums: what of an address depends on the thread's position, and how.
+//!
+//! Owns [`Sum`], `Σ coefficient × term + constant` modulo 2^64, and [`Addresses`], which finds it. Invariant: two
+//! threads for which the terms have the same values have the same address; what is not understood has no sum.
+//!
+//! Sums of 32 bits come round at 2^32. Widened to 64 they are the same sum only if the launch is small enough; if
+//! that cannot be said they become one [`Term::Widened`].
+
+use std::collections::BTreeMap;
+
+use super::Launched;
+use crate::{BinOp, CastOp, Function, Op, Query, Scalar, Type, Value};
+
+/// How far a definition is followed.
+const DEPTH: u32 = 16;
+/// The most terms of a sum, those of widened sums included.
+const MOST_TERMS: usize = 8;
+
+/// What a sum is made of.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Term {
+    /// The thread's position in the grid, along an axis.
+    Position(u8),
+    /// Its threadgroup's.
+    Group(u8),
+    /// Its position in the threadgroup.
+    Local(u8),
+    /// The number at that byte of a place that nobody writes: the same for all threads.
+    Uniform { place: u32, offset: i64, wide: bool },
+    /// A sum of 32 bits that may have come round.
+    Widened { sum: Sum, signed: bool },
+}
+
+/// `Σ coefficient × term + constant`; no coefficient is zero.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(super) struct Sum {
+    pub(super) terms: BTreeMap<Term, i64>,
+    pub(super) constant: i64,
+}
+
+impl Sum {
+    fn constant(constant: i64) -> Self {
+        Sum { terms: BTreeMap::new(), constant }
+    }
+
+    fn term(term: Term) -> Self {
+        Sum { terms: BTreeMap::from([(term, 1)]), constant: 0 }
+    }
+
+    fn plus(mut self, other: &Self) -> Option<Self> {
+        self.constant = self.constant.wrapping_add(other.constant);
+        for (term, by) in &other.terms {
+            let sum = self.terms.entry(term.clone()).or_default();
+            *sum = sum.wrapping_add(*by);
+        }
+        self.terms.retain(|_, by| *by != 0);
+        (self.size() <= MOST_TERMS).then_some(self)
+    }
+
+    fn times(mut self, by: i64) -> Self {
+        self.constant = self.constant.wrapping_mul(by);
+        self.terms.values_mut().for_each(|of| *of = of.wrapping_mul(by));
+        self.terms.retain(|_, by| *by != 0);
+        self
+    }
+
+    fn size(&self) -> usize {
+        let of_term = |term: &Term| match term {
+            Term::Widened { sum, .. } => 1 + sum.size(),
+            _ => 1,
+        };
+        self.terms.keys().map(of_term).sum()
+    }
+
+    /// The same modulo 2^32, with coefficients near zero.
+    fn narrowed(mut self) -> Self {
+        self.constant = i64::from(self.constant as i32);
+        self.terms.values_mut().for_each(|of| *of = i64::from(*of as i32));
+        self.terms.retain(|_, by| *by != 0);
+        self
+    }
+
+    /// With a threadgroup's position times its size, and the position in it, made a position in the grid.
+    fn regrouped(mut self, launched: &Launched) -> Self {
+        let Some(size) = launched.group_size else { return self };
+        for (axis, size) in (0..).zip(size) {
+            let Some(&by) = self.terms.get(&Term::Local(axis)) else { continue };
+            let of_group = self.terms.get(&Term::Group(axis)).copied().unwrap_or_default();
+            if of_group == by.wrapping_mul(size.into()) {
+                self.terms.remove(&Term::Local(axis));
+                self.terms.remove(&Term::Group(axis));
+                let of_grid = self.terms.entry(Term::Position(axis)).or_default();
+                *of_grid = of_grid.wrapping_add(by);
+            }
+        }
+        self.terms.retain(|_, by| *by != 0);
+        self
+    }
+
+    /// The least and the greatest that it can be as an integer, if that is known of all its terms.
+    fn range(&self, launched: &Launched) -> Option<(i128, i128)> {
+        let constant = i128::from(self.constant);
+        self.terms.iter().try_fold((constant, constant), |(low, high), (term, &by)| {
+            let end = i128::from(by) * i128::from(launched.count(term)?.saturating_sub(1));
+            Some((low + end.min(0), high + end.max(0)))
+        })
+    }
+
+    /// What 64 bits hold after a conversion from the 32 that hold this.
+    fn widened(self, signed: bool, launched: &Launched) -> Self {
+        let mut sum = self.narrowed().regrouped(launched).narrowed();
+        let least = if signed { i128::from(i32::MIN) } else { 0 };
+        if let Some((low, high)) = sum.range(launched) {
+            // By so much the integers are off, if all of them are off by the same.
+            let off = (low - least).div_euclid(1 << 32) << 32;
+            if high - off < least + (1 << 32) {
+                sum.constant = (i128::from(sum.constant) - off) as i64;
+                return sum;
+            }
+        }
+        Sum::term(Term::Widened { sum, signed })
+    }
+
+    /// Whether any two threads that differ have values at least `width` apart, at most so many bits of them held.
+    /// Terms that are the same for all threads play no part.
+    pub(super) fn parts_threads(&self, width: u64, bits: u32, launched: &Launched) -> bool {
+        let mut steps: Vec<(u128, u64)> = Vec::new();
+        for axis in 0..3 {
+            let step = |term: &Term| {
+                let count = launched.count(term)?;
+                Some((self.terms.get(term).map_or(0, |by| u128::from(by.unsigned_abs())), count))
+            };
+            let [position, group, local] = [Term::Position(axis), Term::Group(axis), Term::Local(axis)];
+            let used = |term: &Term| self.terms.contains_key(term);
+            match (used(&position), used(&group) || used(&local)) {
+                // Each says something of the other.
+                (true, true) => return false,
+                (false, true) => match (step(&group), step(&local)) {
+                    (Some(group), Some(local)) => steps.extend([group, local]),
+                    _ => return false,
+                },
+                (_, false) => steps.extend(step(&position)),
+            }
+        }
+        let held = 1u128 << bits;
+        let mut wideneds = self.terms.iter().filter_map(|(term, by)| match term {
+            Term::Widened { sum, .. } if sum.tells_threads_apart_at_all() => Some((sum, by)),
+            _ => None,
+        });
+        if let Some((sum, by)) = wideneds.next() {
+            // One number of 32 bits for each thread, and nothing beside it that depends on the thread.
+            let alone = wideneds.next().is_none() && steps.iter().all(|(by, _)| *by == 0);
+            let span = u128::from(by.unsigned_abs()) << 32;
+            let apart = u128::from(by.unsigned_abs()) >= width.into() && span <= held / 2;
+            return alone && apart && bits == 64 && sum.parts_threads(1, 32, launched);
+        }
+        // The farthest that two threads can be apart that differ along the axes before only, and one window.
+        let mut span = u128::from(width);
+        steps.retain(|(_, count)| *count > 1);
+        steps.sort_unstable();
+        for (by, count) in steps {
+            if by < span {
+                return false;
+            }
+            span = match by.checked_mul((count - 1).into()).and_then(|all| all.checked_add(span)) {
+                Some(wider) => wider,
+                None => return false,
+            };
+        }
+        span <= if bits == 64 { held / 2 } else { held }
+    }
+
+    /// Whether it depends on the thread.
+    fn tells_threads_apart_at_all(&self) -> bool {
+        self.terms.keys().any(|term| match term {
+            Term::Position(_) | Term::Group(_) | Term::Local(_) => true,
+            Term::Uniform { .. } => false,
+            Term::Widened { sum, .. } => sum.tells_threads_apart_at_all(),
+        })
+    }
+}
+
+impl Launched {
+    /// How many values a term has, from zero on, if that is known.
+    fn count(&self, term: &Term) -> Option<u64> {
+        let size = |axis: u8| Some(u64::from(self.group_size?[usize::from(axis)].max(1)));
+        match *term {
+            Term::Position(axis) => Some(self.threads[usize::from(axis)]),
+            Term::Group(axis) => Some(self.threads[usize::from(axis)].div_ceil(size(axis)?)),
+            Term::Local(axis) => Some(self.threads[usize::from(axis)].min(size(axis)?)),
+            Term::Uniform { .. } | Term::Widened { .. } => None,
+        }
+    }
+
+    /// What a query gives.
+    fn answer(&self, query: Query) -> Option<Sum> {
+        let constant = |value: u64| i64::try_from(value).ok().map(Sum::constant);
+        let size = |axis: u8| Some(u64::from(self.group_size?[usize::from(axis)]));
+        let threads = |axis: u8| Some(self.exact.then_some(self.threads)?[usize::from(axis)]);
+        match query {
+            Query::ThreadPositionInGrid(axis) => Some(Sum::term(Term::Position(axis))),
+            Query::ThreadgroupPositionInGrid(axis) => Some(Sum::term(Term::Group(axis))),
+            Query::ThreadPositionInThreadgroup(axis) => Some(Sum::term(Term::Local(axis))),
+            Query::ThreadsPerGrid(axis) => constant(threads(axis)?),
+            Query::DispatchThreadsPerThreadgroup(axis) => constant(size(axis)?),
+            // At the grid's edge there may be fewer.
+            Query::ThreadsPerThreadgroup(axis) => {
+                let size = size(axis).filter(|&size| size > 0)?;
+                constant(threads(axis)?.is_multiple_of(size).then_some(size)?)
+            }
+            Query::ThreadgroupsPerGrid(axis) => {
+                constant(threads(axis)?.div_ceil(size(axis).filter(|&size| size > 0)?))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Finds the sums of one part.
+pub(super) struct Addresses<'a> {
+    pub(super) function: &'a Function,
+    pub(super) launched: &'a Launched,
+    /// The place of each argument, and its bytes where they are known.
+    pub(super) places: &'a [u32],
+    pub(super) bytes: &'a [Option<&'a [u8]>],
+    /// Places that a part writes.
+    pub(super) written: &'a [u32],
+}
+
+impl Addresses<'_> {
+    /// Of a parameter's pointer: from the parameter on.
+    pub(super) fn of_pointer(&self, pointer: Value) -> Option<Sum> {
+        self.of(pointer, DEPTH).map(|sum| sum.regrouped(self.launched))
+    }
+
+    /// Of a pointer or an integer of 32 or 64 bits, modulo its bits.
+    fn of(&self, value: Value, depth: u32) -> Option<Sum> {
+        let depth = depth.checked_sub(1)?;
+        let of = |value| self.of(value, depth);
+        let ty = self.function.ty(value);
+        let Some(op) = self.function.def(value) else {
+            // A kernel's parameters are the arguments' addresses.
+            return ty.is_ptr().then(Sum::default);
+        };
+        let sum = match *op {
+            Op::PtrAdd { base, index, scale, offset } => {
+                let index = index.map_or(Some(Sum::default()), of)?.times(scale.into());
+                return of(base)?.plus(&index)?.plus(&Sum::constant(offset));
+            }
+            Op::Extract(vector, element) => return self.of_element(vector, element, depth),
+            _ if ty != Type::I64 && ty != Type::I32 => return None,
+            Op::Const(bits) => Sum::constant(bits as i64),
+            Op::Query(query) => self.launched.answer(query)?,
+            Op::Load { ptr, volatile: false, .. } => self.loaded(ptr, ty == Type::I64, depth)?,
+            Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow)
+                if self.function.ty(narrow) == Type::I32 =>
+            {
+                of(narrow)?.widened(cast == CastOp::SExt, self.launched)
+            }
+            Op::Binary(op, a, b) => combined(op, of(a)?, of(b)?)?,
+            _ => return None,
+        };
+        Some(if ty == Type::I32 { sum.narrowed() } else { sum })
+    }
+
+    /// Of an element of a vector made of scalars, as positions are, and of arithmetic with such vectors.
+    fn of_element(&self, vector: Value, element: u8, depth: u32) -> Option<Sum> {
+        let depth = depth.checked_sub(1)?;
+        let sum = match self.function.def(vector)? {
+            Op::Compose(elements) => {
+                let scalars = elements.iter().all(|&element| self.function.ty(element).lanes() == 1);
+                self.of(*elements.get(usize::from(element)).filter(|_| scalars)?, depth)?
+            }
+            Op::Splat(scalar) => self.of(*scalar, depth)?,
+            Op::Binary(op, a, b) => {
+                combined(*op, self.of_element(*a, element, depth)?, self.of_element(*b, element, depth)?)?
+            }
+            _ => return None,
+        };
+        match self.function.ty(vector).scalar()? {
+            Scalar::I32 => Some(sum.narrowed()),
+            Scalar::I64 => Some(sum),
+            _ => None,
+        }
+    }
+
+    /// Of a number that is the same for all threads.
+    fn loaded(&self, pointer: Value, wide: bool, depth: u32) -> Option<Sum> {
+        let argument = self.argument(pointer)?;
+        let place = *self.places.get(argument)?;
+        let at = self.of(pointer, depth)?;
+        if !at.terms.is_empty() || self.written.contains(&place) {
+            return None;
+        }
+        let offset = at.constant;
+        let Some(bytes) = self.bytes.get(argument).copied().flatten() else {
+            return Some(Sum::term(Term::Uniform { place, offset, wide }));
+        };
+        let bytes = bytes.get(usize::try_from(offset).ok()?..)?;
+        let value = match wide {
+            true => i64::from_le_bytes(*bytes.first_chunk()?),
+            false => i64::from(i32::from_le_bytes(*bytes.first_chunk()?)),
+        };
+        Some(Sum::constant(value))
+    }
+
+    /// The argument that a pointer leads from.
+    fn argument(&self, mut pointer: Value) -> Option<usize> {
+        while let Some(op) = self.function.def(pointer) {
+            let Op::PtrAdd { base, .. } = *op else { return None };
+            pointer = base;
+        }
+        self.function.params.iter().position(|param| *param == pointer)
+    }
+}
+
+/// Of an operation, modulo 2^64.
+fn combined(op: BinOp, a: Sum, b: Sum) -> Option<Sum> {
+    match op {
+        BinOp::Add => a.plus(&b),
+        BinOp::Sub => a.plus(&b.times(-1)),
+        BinOp::Mul if b.terms.is_empty() => Some(a.times(b.constant)),
+        BinOp::Mul if a.terms.is_empty() => Some(b.times(a.constant)),
+        BinOp::Shl if b.terms.is_empty() && (0..32).contains(&b.constant) => Some(a.times(1 << b.constant)),
+        _ => None,
+    }
+}
