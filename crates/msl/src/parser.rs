@@ -82,6 +82,13 @@ struct Parser<'t> {
     skipped: Option<(Arc<later::Text>, Vec<(usize, ScopeId)>)>,
 }
 
+/// A scope that was entered: the one around it, and how many there were.
+#[derive(Clone, Copy)]
+struct Entered {
+    outer: ScopeId,
+    scopes: usize,
+}
+
 /// A place to return to.
 #[derive(Clone, Copy)]
 struct Checkpoint {
@@ -332,6 +339,22 @@ impl<'t> Parser<'t> {
                 _ => {}
             }
             self.advance();
+        }
+    }
+
+    // --- scopes
+
+    /// Enters a scope of which nothing is left behind it.
+    fn enter(&mut self) -> Entered {
+        let scopes = self.scopes.len();
+        Entered { outer: self.scopes.enter(), scopes }
+    }
+
+    fn leave(&mut self, entered: Entered) {
+        self.scopes.set_current(entered.outer);
+        // A body that was skipped will be parsed in its scope.
+        if self.skipped.is_none() {
+            self.scopes.truncate(entered.scopes);
         }
     }
 

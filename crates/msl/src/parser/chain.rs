@@ -27,7 +27,8 @@ impl Parser<'_> {
     pub(super) fn path(&mut self, expected: Expected) -> Option<ParsedPath> {
         let start = self.span();
         let global = self.eat(Punct::ColonColon);
-        let mut segments = Vec::new();
+        // Most paths are one name, and there are many.
+        let mut segments = Vec::with_capacity(1);
         let mut looked_in: Option<ScopeId> = global.then(|| self.scopes.root());
         let mut after_scope = global;
         // Once a template-id or unknown name was passed, nothing is known of what follows.

@@ -297,9 +297,14 @@ impl Parser<'_> {
             TokenKind::Keyword(Kw::Template) => self.nested(|p| p.template(place), |_| Vec::new()),
             _ => self.declaration(place, None),
         };
-        for item in &mut items {
-            item.template.get_or_insert_with(|| params.clone());
-            item.span = self.since(start);
+        let span = self.since(start);
+        let mut params = Some(params);
+        // The last first, which mostly is the only one.
+        for (left, item) in items.iter_mut().enumerate().rev() {
+            item.span = span;
+            if item.template.is_none() {
+                item.template = if left == 0 { params.take() } else { params.clone() };
+            }
         }
         items
     }
@@ -440,12 +445,11 @@ impl Parser<'_> {
         mut items: Vec<Item>,
         start: Span,
     ) -> Vec<Item> {
-        let Some(base) = specs.ty.clone() else { return items };
-        loop {
+        while let Some(base) = specs.ty.clone() {
             // Parameters must be visible in the body, and invisible after.
-            let outer = self.scopes.enter();
-            let declarator = self.declarator(base.clone(), place, true);
-            let inner = self.scopes.current();
+            let entered = self.enter();
+            let declarator = self.declarator(base, place, true);
+            let (outer, inner) = (entered.outer, self.scopes.current());
             self.scopes.set_current(outer);
             let Some(declarator) = declarator else {
                 self.skip_statement();
@@ -456,11 +460,12 @@ impl Parser<'_> {
                 self.scopes.set_current(inner);
                 self.enter_class_of(&declarator, outer, inner);
                 let function = self.function_rest(specs, declarator);
-                self.scopes.set_current(outer);
+                self.leave(entered);
                 let kind = ItemKind::Function(Arc::new(function));
                 items.push(Item { kind, template: None, span: self.since(start) });
                 return items;
             }
+            self.leave(entered);
             if declarator.name.is_none() {
                 let found = self.peek();
                 self.error(

@@ -360,11 +360,11 @@ impl Parser<'_> {
         self.advance();
         let (by_reference, captures) = self.captures();
         self.expect(Punct::RBracket, "to end the capture list");
-        let outer = self.scopes.enter();
+        let entered = self.enter();
         let angle = std::mem::replace(&mut self.angle, false);
         let lambda = self.nested(|p| p.lambda_rest(by_reference, captures), |_| None);
         self.angle = angle;
-        self.scopes.set_current(outer);
+        self.leave(entered);
         match lambda {
             Some(lambda) => self.node(ExprKind::Lambda(Arc::new(lambda)), start, 0),
             None => self.error_expr(),

@@ -1,6 +1,6 @@
 //! Which names are types, templates, namespaces or values, as far as parsing needs to know.
 //!
-//! Scopes form a tree that only grows; the library's scopes are cloned as the start of every user's.
+//! Scopes form a tree; those inside of functions are dropped behind them. The library's scopes are cloned as the start of every user's.
 
 use crate::token::Name;
 use rustc_hash::FxHashMap;
@@ -89,6 +89,16 @@ impl Scopes {
         std::mem::replace(&mut self.current, inner)
     }
 
+    /// How many scopes there are: those made from now on can be dropped together.
+    pub(super) fn len(&self) -> usize {
+        self.scopes.len()
+    }
+
+    /// Drops the scopes made since there were so many. Nothing may be named in them any more.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.scopes.truncate(len);
+    }
+
     /// Whether the current scope is a class's, or template parameters directly inside one.
     pub(super) fn in_class_body(&self) -> bool {
         let mut scope = self.get(self.current);
@@ -170,7 +180,13 @@ impl Scopes {
         if let Some(&entry) = self.get(id).names.get(&name) {
             return Some(entry);
         }
-        let mut pending = self.get(id).using.clone();
+        // The nearest first. Rarely do these use others.
+        let direct = &self.get(id).using;
+        let found = direct.iter().find_map(|&used| self.get(used).names.get(&name).copied());
+        if found.is_some() || direct.iter().all(|&used| self.get(used).using.is_empty()) {
+            return found;
+        }
+        let mut pending = direct.clone();
         let mut next = 0;
         while next < pending.len() {
             let used = self.get(pending[next]);

@@ -12,9 +12,9 @@ use anymetal_diag::Span;
 impl Parser<'_> {
     /// `{ … }` in a scope of its own.
     pub(super) fn block(&mut self) -> Block {
-        let outer = self.scopes.enter();
+        let entered = self.enter();
         let block = self.block_in_scope();
-        self.scopes.set_current(outer);
+        self.leave(entered);
         block
     }
 
@@ -303,13 +303,13 @@ impl Parser<'_> {
         self.advance();
         let is_constexpr = self.eat_kw(Kw::Constexpr);
         self.expect(Punct::LParen, "after `if`");
-        let outer = self.scopes.enter();
+        let entered = self.enter();
         let init = self.if_init();
         let (cond, declared) = self.condition();
         self.expect(Punct::RParen, "to end the condition");
         let then = Box::new(self.statement());
         let otherwise = if self.eat_kw(Kw::Else) { Some(Box::new(self.statement())) } else { None };
-        self.scopes.set_current(outer);
+        self.leave(entered);
         StmtKind::If { is_constexpr, init, cond, declared, then, otherwise }
     }
 
@@ -342,7 +342,7 @@ impl Parser<'_> {
     fn for_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
         self.advance();
         self.expect(Punct::LParen, "after `for`");
-        let outer = self.scopes.enter();
+        let entered = self.enter();
         let kind = match self.range_for_header() {
             Some((ty, variable, range)) => {
                 let body = Box::new(self.statement());
@@ -350,7 +350,7 @@ impl Parser<'_> {
             }
             None => self.for_rest(hint),
         };
-        self.scopes.set_current(outer);
+        self.leave(entered);
         kind
     }
 
