@@ -7,20 +7,21 @@
 
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
+use anymetal_hal::artifact::{
+    ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, FunctionConstantInfo, KernelInfo,
+};
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::Module;
 use anymetal_ir::passes::fuse::{self, Launched, Part};
 use anymetal_ir::passes::optimise;
 
+use crate::artifacts::{self, Subject};
 use crate::big_stack;
-use crate::compiler::{Compiler, Shared};
+use crate::compiler::Shared;
 use crate::error::CompileError;
 use crate::key::{Key, KeyBuilder};
-use crate::library::{Library, Specialisation, Target, interpreter_artifact, kernel_of};
-use crate::machine_code;
+use crate::library::{Library, Specialisation, Target};
 use crate::pipeline::check;
-use crate::reflection;
 
 /// A kernel to be fused.
 #[derive(Debug, Clone, Copy)]
@@ -134,28 +135,19 @@ impl<'a> Fusion<'a> {
             });
             key.finish()
         };
-        let known = key();
         let name = self.name();
         // Kept like an artifact, without code; the refusal stands for the symbol of the code.
-        let make = || {
-            let library = self.library();
-            if let Some(artifact) = library.from_disk(&name, &known) {
-                return Ok(Arc::new(artifact));
-            }
+        let prove = || {
             let refusal = self.module(threads)?.err().unwrap_or_default();
-            // Only now is it certain what was parsed.
-            let key = key();
-            let artifact = Artifact {
+            Ok(Artifact {
                 target: ArtifactTarget::Interpreter,
                 code: ArtifactCode::Object(Arc::from(Vec::new())),
                 kernels: vec![KernelInfo::new(name.clone(), refusal)],
                 fault_sites: Vec::new(),
-                fingerprint: key.to_string(),
-            };
-            library.keep(&key, &artifact);
-            Ok(Arc::new(artifact))
+                fingerprint: String::new(),
+            })
         };
-        let verdict = self.shared().artifacts.get_or_make(known, |_| true, make)?;
+        let verdict = artifacts::kept(self.shared(), &name, key, prove)?;
         let symbol = verdict.kernel(&name).map(|kernel| kernel.symbol.clone());
         Ok(symbol.filter(|refusal| !refusal.is_empty()))
     }
@@ -167,33 +159,7 @@ impl<'a> Fusion<'a> {
         if let Some(reason) = self.refusal()? {
             return Err(CompileError::Unsupported { kernel: self.name(), reason });
         }
-        let compiled = || match self.shared().llvm_disabled() {
-            Some(error) => Err(CompileError::NoLlvm(error)),
-            None => self.compiled(),
-        };
-        match target {
-            Target::Interpreter => self.interpreted(),
-            Target::CpuLlvm => compiled(),
-            Target::Cpu => match compiled() {
-                Err(CompileError::NoLlvm(error)) => {
-                    self.shared().note_no_llvm(error);
-                    self.interpreted()
-                }
-                other => other,
-            },
-        }
-    }
-
-    fn library(&self) -> &'a Library {
-        self.parts[0].library
-    }
-
-    fn shared(&self) -> &'a Shared {
-        self.library().shared()
-    }
-
-    fn key(&self, target: &str) -> Key {
-        self.key_builder(target).finish()
+        artifacts::artifact(self, target)
     }
 
     fn key_builder(&self, target: &str) -> KeyBuilder {
@@ -246,40 +212,28 @@ impl<'a> Fusion<'a> {
             }
         })
     }
+}
 
-    fn proved(&self) -> Result<Module, CompileError> {
-        let unproved = |reason| CompileError::Unsupported { kernel: self.name(), reason };
-        self.module(self.threads)?.map_err(unproved)
+impl Subject for Fusion<'_> {
+    fn shared(&self) -> &Shared {
+        self.parts[0].library.shared()
     }
 
-    fn interpreted(&self) -> Result<Arc<Artifact>, CompileError> {
-        let key = self.key("interpreter");
-        let make = || {
-            let module = self.proved()?;
-            interpreter_artifact(&module, &self.name(), Vec::new(), &self.specialisation, &key).map(Arc::new)
-        };
-        self.shared().artifacts.get_or_make(key, |_| true, make)
+    fn name(&self) -> String {
+        Fusion::name(self)
     }
 
-    fn compiled(&self) -> Result<Arc<Artifact>, CompileError> {
-        let machine = self.shared().machine_fingerprint();
-        let (key, name) = (self.key(machine), self.name());
-        let make = || {
-            if let Some(artifact) = self.library().from_disk(&name, &key) {
-                return Ok(Arc::new(artifact));
-            }
-            let (llvm, module) = (Compiler::llvm()?, self.proved()?);
-            // Only now is it certain what was parsed.
-            let key = self.key(machine);
-            let artifact = big_stack::run("code generator", || {
-                let found = kernel_of(&module, &name)?;
-                let info = reflection::reflect(&module, found, Vec::new());
-                machine_code::compile(&llvm, &module, found, info, &self.specialisation, key.to_string())
-            })?;
-            self.library().keep(&key, &artifact);
-            Ok(Arc::new(artifact))
-        };
-        self.shared().artifacts.get_or_make(key, |_| true, make)
+    fn specialisation(&self) -> &Specialisation {
+        &self.specialisation
+    }
+
+    fn key(&self, target: &str) -> Key {
+        self.key_builder(target).finish()
+    }
+
+    fn prepared(&self) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError> {
+        let unproved = |reason| CompileError::Unsupported { kernel: Fusion::name(self), reason };
+        Ok((self.module(self.threads)?.map_err(unproved)?, Vec::new()))
     }
 }
 

@@ -8,19 +8,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_diag::suggest;
-use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FunctionConstantInfo, KernelInfo};
-use anymetal_hal::encoding;
+use anymetal_hal::artifact::{Artifact, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::launch::ABI_VERSION;
-use anymetal_ir::{Kernel, Module, print_module};
-use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit, Llvm};
+use anymetal_ir::{Module, print_module};
+use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
 
+use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
 use crate::cache::disk::Kind;
 use crate::cache::manifest::Manifest;
 use crate::compiler::{Compiler, Shared};
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::error::CompileError;
-use crate::executor::Executor;
 use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::machine_code;
@@ -214,46 +213,6 @@ impl LibraryState {
     }
 }
 
-/// An artifact that the interpreter runs, of a prepared module.
-pub(crate) fn interpreter_artifact(
-    module: &Module,
-    kernel: &str,
-    constants: Vec<FunctionConstantInfo>,
-    specialisation: &Specialisation,
-    key: &Key,
-) -> Result<Artifact, CompileError> {
-    big_stack::run("interpreter", || {
-        let found = kernel_of(module, kernel)?;
-        let mut info = reflection::reflect(module, found, constants);
-        info.specialised_group = specialisation.group_size;
-        Ok(Artifact {
-            target: ArtifactTarget::Interpreter,
-            code: ArtifactCode::Interpreter(Arc::new(Executor::new(module, found)?)),
-            kernels: vec![info],
-            fault_sites: Vec::new(),
-            fingerprint: key.to_string(),
-        })
-    })
-}
-
-/// Does some work while libLLVM is loaded, which takes as long as parsing a file. The loading ends with the
-/// call: a process that exits under it would take the library's own data away from it.
-fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
-    if let Some(loaded) = Llvm::loaded() {
-        return (loaded.map_err(CompileError::NoLlvm), work());
-    }
-    std::thread::scope(|scope| {
-        let loader = std::thread::Builder::new().name("anymetal-llvm".to_owned());
-        let loading = loader.spawn_scoped(scope, || drop(Compiler::llvm()));
-        let done = work();
-        if let Ok(loading) = loading {
-            // What came of it is remembered, a failure too.
-            let _ = loading.join();
-        }
-        (Compiler::llvm(), done)
-    })
-}
-
 fn parse(source: &Source) -> Result<Front, CompileError> {
     big_stack::run("front end", || {
         let options = anymetal_msl::CompileOptions {
@@ -318,10 +277,9 @@ impl Library {
         specialisation: &Specialisation,
     ) -> Result<KernelInfo, CompileError> {
         self.check_name(kernel)?;
-        let shared = &self.state.shared;
-        let description = match shared.llvm_disabled() {
+        let description = match self.shared().llvm_disabled() {
             Some(error) => Err(CompileError::NoLlvm(error)),
-            None => self.described(kernel, specialisation),
+            None => artifacts::described(&OneKernel { library: self, kernel, specialisation }),
         };
         let artifact = match description {
             Err(CompileError::NoLlvm(_)) => self.artifact(kernel, specialisation, Target::Cpu)?,
@@ -341,27 +299,7 @@ impl Library {
         target: Target,
     ) -> Result<Arc<Artifact>, CompileError> {
         self.check_name(kernel)?;
-        let shared = &self.state.shared;
-        match target {
-            Target::Interpreter => self.interpreted(kernel, specialisation),
-            Target::CpuLlvm => match shared.llvm_disabled() {
-                Some(error) => Err(CompileError::NoLlvm(error)),
-                None => self.compiled(kernel, specialisation),
-            },
-            Target::Cpu => {
-                let compiled = match shared.llvm_disabled() {
-                    Some(error) => Err(CompileError::NoLlvm(error)),
-                    None => self.compiled(kernel, specialisation),
-                };
-                match compiled {
-                    Err(CompileError::NoLlvm(error)) => {
-                        shared.note_no_llvm(error);
-                        self.interpreted(kernel, specialisation)
-                    }
-                    other => other,
-                }
-            }
-        }
+        artifacts::artifact(&OneKernel { library: self, kernel, specialisation }, target)
     }
 
     /// The kernel's text at a stage. Nothing of it is cached.
@@ -430,112 +368,33 @@ impl Library {
         let key = KeyBuilder::new("artifact").field(content.as_bytes()).field(kernel).field(target);
         specialisation.add_to(key).number(ABI_VERSION.into()).finish()
     }
-
-    fn interpreted(
-        &self,
-        kernel: &str,
-        specialisation: &Specialisation,
-    ) -> Result<Arc<Artifact>, CompileError> {
-        let key = self.key(kernel, specialisation, "interpreter");
-        let make = || {
-            let (module, constants) = self.prepared(kernel, specialisation)?;
-            interpreter_artifact(&module, kernel, constants, specialisation, &key).map(Arc::new)
-        };
-        self.state.shared.artifacts.get_or_make(key, |_| true, make)
-    }
-
-    fn compiled(&self, kernel: &str, specialisation: &Specialisation) -> Result<Arc<Artifact>, CompileError> {
-        let shared = &self.state.shared;
-        let key = self.key(kernel, specialisation, shared.machine_fingerprint());
-        shared.artifacts.get_or_make(
-            key,
-            |_| true,
-            || {
-                if let Some(artifact) = self.from_disk(kernel, &key) {
-                    return Ok(Arc::new(artifact));
-                }
-                self.compile_now(kernel, specialisation).map(Arc::new)
-            },
-        )
-    }
-
-    /// A description is kept like an artifact, without code.
-    fn described(
-        &self,
-        kernel: &str,
-        specialisation: &Specialisation,
-    ) -> Result<Arc<Artifact>, CompileError> {
-        let shared = &self.state.shared;
-        let target = format!("description for {}", shared.machine_fingerprint());
-        let key = self.key(kernel, specialisation, &target);
-        let make = || {
-            if let Some(artifact) = self.from_disk(kernel, &key) {
-                return Ok(Arc::new(artifact));
-            }
-            let (llvm, prepared) = with_llvm(|| self.prepared(kernel, specialisation));
-            // The first error to tell: without LLVM nothing else is worth doing.
-            let llvm = llvm?;
-            let (module, constants) = prepared?;
-            let info = big_stack::run("code generator", || {
-                let found = kernel_of(&module, kernel)?;
-                let info = reflection::reflect(&module, found, constants);
-                machine_code::describe(&module, found, info, specialisation)
-            })?;
-            // Only now is it certain what was parsed.
-            let key = self.key(kernel, specialisation, &target);
-            let artifact = Artifact {
-                target: machine_code::target_of(&llvm),
-                code: ArtifactCode::Object(Arc::from(Vec::new())),
-                kernels: vec![info],
-                fault_sites: Vec::new(),
-                fingerprint: key.to_string(),
-            };
-            self.keep(&key, &artifact);
-            Ok(Arc::new(artifact))
-        };
-        shared.artifacts.get_or_make(key, |_| true, make)
-    }
-
-    /// Writes an artifact to the disk, if there is one to write to.
-    pub(crate) fn keep(&self, key: &Key, artifact: &Artifact) {
-        if let (Some(disk), Ok(bytes)) = (&self.state.shared.disk, encoding::encode(artifact)) {
-            disk.write(Kind::Object, key, &bytes);
-        }
-    }
-
-    /// An artifact with that kernel from the disk.
-    pub(crate) fn from_disk(&self, kernel: &str, key: &Key) -> Option<Artifact> {
-        let disk = self.state.shared.disk.as_ref()?;
-        let bytes = disk.read(Kind::Object, key)?;
-        let artifact = encoding::decode(&bytes).ok().filter(|artifact| artifact.kernel(kernel).is_some());
-        if artifact.is_none() {
-            disk.remove(Kind::Object, key);
-        }
-        artifact
-    }
-
-    fn compile_now(&self, kernel: &str, specialisation: &Specialisation) -> Result<Artifact, CompileError> {
-        let shared = &self.state.shared;
-        let (llvm, prepared) = with_llvm(|| self.prepared(kernel, specialisation));
-        // The first error to tell: without LLVM nothing else is worth doing.
-        let llvm = llvm?;
-        let (module, constants) = prepared?;
-        // Only now is it certain what was parsed.
-        let key = self.key(kernel, specialisation, shared.machine_fingerprint());
-        let artifact = big_stack::run("code generator", || {
-            let found = kernel_of(&module, kernel)?;
-            let info = reflection::reflect(&module, found, constants);
-            machine_code::compile(&llvm, &module, found, info, specialisation, key.to_string())
-        })?;
-        self.keep(&key, &artifact);
-        Ok(artifact)
-    }
 }
 
-/// The kernel of that name, which must be there.
-pub(crate) fn kernel_of<'m>(module: &'m Module, kernel: &str) -> Result<&'m Kernel, CompileError> {
-    module.kernel(kernel).ok_or_else(|| CompileError::Internal {
-        stage: "front end",
-        message: format!("the module for kernel `{kernel}` has no such kernel"),
-    })
+/// A kernel of a library, as artifacts are made of it.
+struct OneKernel<'a> {
+    library: &'a Library,
+    kernel: &'a str,
+    specialisation: &'a Specialisation,
+}
+
+impl Subject for OneKernel<'_> {
+    fn shared(&self) -> &Shared {
+        self.library.shared()
+    }
+
+    fn name(&self) -> String {
+        self.kernel.to_owned()
+    }
+
+    fn specialisation(&self) -> &Specialisation {
+        self.specialisation
+    }
+
+    fn key(&self, target: &str) -> Key {
+        self.library.key(self.kernel, self.specialisation, target)
+    }
+
+    fn prepared(&self) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError> {
+        self.library.prepared(self.kernel, self.specialisation)
+    }
 }

@@ -1,6 +1,7 @@
 //! Which kernels are proved and which refused, from source; names, arguments and caches of fused ones.
 
 use super::{FusedArgument, Fusion, FusionPart};
+use crate::artifacts::{Subject, from_disk};
 use crate::{CacheConfig, Compiler, CompilerOptions, Library, Source, SourceOptions, Specialisation, Target};
 
 const PARAMETERS: &str = "(device float* x [[buffer(0)]], device float* y [[buffer(1)]],
@@ -272,7 +273,7 @@ fn the_disk_remembers_what_was_proved_and_what_was_refused() {
             };
             let fusion =
                 Fusion::new(vec![part(&[(0, 0), (1, 1)]), part(&[(0, 1), (1, 2)])], None, None).unwrap();
-            let on_disk = library.from_disk(&fusion.name(), &fusion.key("proof")).is_some();
+            let on_disk = from_disk(library.shared(), &fusion.name(), &fusion.key("proof")).is_some();
             (fusion.refusal().unwrap(), on_disk)
         });
         assert_eq!([verdicts[0].1, verdicts[1].1], [false, true]);

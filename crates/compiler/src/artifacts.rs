@@ -1,0 +1,175 @@
+//! How an artifact is come by: from memory, from the disk, compiled now; or interpreted, where there is no LLVM.
+//!
+//! Owns that order, for everything of which artifacts are made ([`Subject`]). Invariant: what is kept is kept under
+//! a key of what was really parsed, which is known only once it is made.
+
+use std::sync::Arc;
+
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FunctionConstantInfo};
+use anymetal_hal::encoding;
+use anymetal_ir::{Kernel, Module};
+use anymetal_llvm::Llvm;
+
+use crate::big_stack;
+use crate::cache::disk::Kind;
+use crate::compiler::{Compiler, Shared};
+use crate::error::CompileError;
+use crate::executor::Executor;
+use crate::key::Key;
+use crate::library::{Specialisation, Target};
+use crate::machine_code;
+use crate::reflection;
+
+/// Something of which artifacts are made: one kernel, from somewhere.
+pub(crate) trait Subject: Sync {
+    /// What all libraries of the compiler share.
+    fn shared(&self) -> &Shared;
+    /// The kernel's name.
+    fn name(&self) -> String;
+    fn specialisation(&self) -> &Specialisation;
+    /// Changes whenever what is made for that target might. As far as is known before anything is parsed.
+    fn key(&self, target: &str) -> Key;
+    /// The module as executors take it, and the function constants as reflection tells them.
+    fn prepared(&self) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError>;
+}
+
+/// The artifact for a target.
+pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
+    let compiled = || match subject.shared().llvm_disabled() {
+        Some(error) => Err(CompileError::NoLlvm(error)),
+        None => compiled(subject),
+    };
+    match target {
+        Target::Interpreter => interpreted(subject),
+        Target::CpuLlvm => compiled(),
+        Target::Cpu => match compiled() {
+            Err(CompileError::NoLlvm(error)) => {
+                subject.shared().note_no_llvm(error);
+                interpreted(subject)
+            }
+            other => other,
+        },
+    }
+}
+
+/// What is made of a kernel under that key, or was: kept in memory and on the disk. Its fingerprint is its key, which is
+/// asked for again when it is made: only then is it certain what was parsed.
+pub(crate) fn kept(
+    shared: &Shared,
+    kernel: &str,
+    key: impl Fn() -> Key,
+    make: impl FnOnce() -> Result<Artifact, CompileError>,
+) -> Result<Arc<Artifact>, CompileError> {
+    let known = key();
+    let make = || {
+        if let Some(artifact) = from_disk(shared, kernel, &known) {
+            return Ok(Arc::new(artifact));
+        }
+        let mut artifact = make()?;
+        let key = key();
+        artifact.fingerprint = key.to_string();
+        if let (Some(disk), Ok(bytes)) = (&shared.disk, encoding::encode(&artifact)) {
+            disk.write(Kind::Object, &key, &bytes);
+        }
+        Ok(Arc::new(artifact))
+    };
+    shared.artifacts.get_or_make(known, |_| true, make)
+}
+
+/// An artifact with that kernel from the disk.
+pub(crate) fn from_disk(shared: &Shared, kernel: &str, key: &Key) -> Option<Artifact> {
+    let disk = shared.disk.as_ref()?;
+    let bytes = disk.read(Kind::Object, key)?;
+    let artifact = encoding::decode(&bytes).ok().filter(|artifact| artifact.kernel(kernel).is_some());
+    if artifact.is_none() {
+        disk.remove(Kind::Object, key);
+    }
+    artifact
+}
+
+fn compiled(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
+    let (shared, name) = (subject.shared(), subject.name());
+    let make = || {
+        let (llvm, module, constants) = prepared_beside_llvm(subject)?;
+        let found = kernel_of(&module, &name)?;
+        let info = reflection::reflect(&module, found, constants);
+        machine_code::compile(&llvm, &module, found, info, subject.specialisation())
+    };
+    let key = || subject.key(shared.machine_fingerprint());
+    kept(shared, &name, key, || big_stack::run("code generator", make))
+}
+
+/// What the artifact would tell of the kernel, kept like an artifact, without code.
+pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
+    let (shared, name) = (subject.shared(), subject.name());
+    let make = || {
+        let (llvm, module, constants) = prepared_beside_llvm(subject)?;
+        let found = kernel_of(&module, &name)?;
+        let info = reflection::reflect(&module, found, constants);
+        Ok(Artifact {
+            target: machine_code::target_of(&llvm),
+            code: ArtifactCode::Object(Arc::from(Vec::new())),
+            kernels: vec![machine_code::describe(&module, found, info, subject.specialisation())?],
+            fault_sites: Vec::new(),
+            fingerprint: String::new(),
+        })
+    };
+    let target = format!("description for {}", shared.machine_fingerprint());
+    kept(shared, &name, || subject.key(&target), || big_stack::run("code generator", make))
+}
+
+fn prepared_beside_llvm(
+    subject: &impl Subject,
+) -> Result<(Arc<Llvm>, Module, Vec<FunctionConstantInfo>), CompileError> {
+    let (llvm, prepared) = with_llvm(|| subject.prepared());
+    // The first error to tell: without LLVM nothing else is worth doing.
+    let llvm = llvm?;
+    let (module, constants) = prepared?;
+    Ok((llvm, module, constants))
+}
+
+fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
+    let key = subject.key("interpreter");
+    let make = || {
+        big_stack::run("interpreter", || {
+            let (module, constants) = subject.prepared()?;
+            let found = kernel_of(&module, &subject.name())?;
+            let mut info = reflection::reflect(&module, found, constants);
+            info.specialised_group = subject.specialisation().group_size;
+            Ok(Arc::new(Artifact {
+                target: ArtifactTarget::Interpreter,
+                code: ArtifactCode::Interpreter(Arc::new(Executor::new(&module, found)?)),
+                kernels: vec![info],
+                fault_sites: Vec::new(),
+                fingerprint: key.to_string(),
+            }))
+        })
+    };
+    subject.shared().artifacts.get_or_make(key, |_| true, make)
+}
+
+/// Does some work while libLLVM is loaded, which takes as long as parsing a file. The loading ends with the
+/// call: a process that exits under it would take the library's own data away from it.
+pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
+    if let Some(loaded) = Llvm::loaded() {
+        return (loaded.map_err(CompileError::NoLlvm), work());
+    }
+    std::thread::scope(|scope| {
+        let loader = std::thread::Builder::new().name("anymetal-llvm".to_owned());
+        let loading = loader.spawn_scoped(scope, || drop(Compiler::llvm()));
+        let done = work();
+        if let Ok(loading) = loading {
+            // What came of it is remembered, a failure too.
+            let _ = loading.join();
+        }
+        (Compiler::llvm(), done)
+    })
+}
+
+/// The kernel of that name, which must be there.
+pub(crate) fn kernel_of<'m>(module: &'m Module, kernel: &str) -> Result<&'m Kernel, CompileError> {
+    module.kernel(kernel).ok_or_else(|| CompileError::Internal {
+        stage: "front end",
+        message: format!("the module for kernel `{kernel}` has no such kernel"),
+    })
+}
