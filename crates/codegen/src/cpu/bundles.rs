@@ -9,13 +9,12 @@
 
 use std::collections::BTreeMap;
 
+use anymetal_ir::analysis::{Found, Linear, Terms};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
 
 use super::shape::flow::ptr_space;
 use super::shape::range::upper_bound;
 
-/// How far definitions are followed.
-const DEPTH: u32 = 16;
 /// The most terms of an address.
 const MAX_TERMS: usize = 6;
 /// The farthest that loads of a bundle are apart.
@@ -45,13 +44,6 @@ enum Term {
     /// A narrower value, widened.
     ZExt(Value),
     SExt(Value),
-}
-
-/// A sum of scaled terms and a constant, modulo 2^64.
-#[derive(Clone, Debug, Default)]
-struct Linear {
-    terms: BTreeMap<Term, i64>,
-    constant: i64,
 }
 
 struct Finder<'a> {
@@ -103,12 +95,9 @@ impl Finder<'_> {
         if !is_plain || ptr_space(function, pointer) == Space::Thread {
             return;
         }
-        let mut address = Linear::default();
-        address.add(function, pointer, 1, DEPTH);
-        if address.terms.len() > MAX_TERMS {
-            return;
-        }
-        let key = address.terms.into_iter().filter(|&(_, scale)| scale != 0).collect();
+        let address = Linear::of(function, pointer, &Opaque(function));
+        let Some(address) = address.filter(|address| address.terms.len() <= MAX_TERMS) else { return };
+        let key = address.terms.into_iter().collect();
         self.open.entry(key).or_default().push(Member { inst, offset: address.constant });
     }
 
@@ -158,67 +147,53 @@ fn ends_bundles(function: &Function, op: &Op) -> bool {
     }
 }
 
-impl Linear {
-    fn term(&mut self, term: Term, scale: i64) {
-        let sum = self.terms.entry(term).or_default();
-        *sum = sum.wrapping_add(scale);
+/// Everything that cannot be taken apart is a term.
+struct Opaque<'a>(&'a Function);
+
+impl Terms for Opaque<'_> {
+    type Term = Term;
+
+    fn find(&self, value: Value) -> Option<Found<Term>> {
+        let Opaque(function) = *self;
+        Some(match function.def(value) {
+            Some(&Op::Cast(CastOp::ZExt, a)) => {
+                let (a, constant) = taken_out(function, a, anymetal_ir::eval::mask);
+                Found::Sum(plus(Term::ZExt(a), constant))
+            }
+            Some(&Op::Cast(CastOp::SExt, a)) => {
+                let limit = |scalar| anymetal_ir::eval::mask(scalar) >> 1;
+                let (a, constant) = taken_out(function, a, limit);
+                Found::Sum(plus(Term::SExt(a), constant))
+            }
+            // Products of two values and shifts are terms as they are.
+            Some(&Op::Binary(BinOp::Mul, _, b)) if function.as_const(b).is_none() => {
+                Found::Sum(Linear::term(Term::Whole(value)))
+            }
+            Some(Op::Binary(BinOp::Shl, ..)) => Found::Sum(Linear::term(Term::Whole(value))),
+            _ => Found::Arithmetic,
+        })
     }
 
-    /// Adds a pointer or a 64-bit value.
-    fn add(&mut self, function: &Function, value: Value, scale: i64, depth: u32) {
-        let (Some(op), true) = (function.def(value), depth > 0) else {
-            return self.term(Term::Whole(value), scale);
-        };
-        let constant = |value: Value| function.as_const(value).map(|bits| bits as i64);
-        match *op {
-            Op::PtrAdd { base, index, scale: bytes, offset } => {
-                self.add(function, base, scale, depth - 1);
-                self.constant = self.constant.wrapping_add(offset.wrapping_mul(scale));
-                if let Some(index) = index {
-                    self.add(function, index, scale.wrapping_mul(i64::from(bytes)), depth - 1);
-                }
-            }
-            Op::Const(bits) => self.constant = self.constant.wrapping_add((bits as i64).wrapping_mul(scale)),
-            Op::Binary(BinOp::Add, a, b) => {
-                self.add(function, a, scale, depth - 1);
-                self.add(function, b, scale, depth - 1);
-            }
-            Op::Binary(BinOp::Sub, a, b) => {
-                self.add(function, a, scale, depth - 1);
-                self.add(function, b, scale.wrapping_neg(), depth - 1);
-            }
-            Op::Binary(BinOp::Mul, a, b) if constant(b).is_some() => {
-                self.add(function, a, scale.wrapping_mul(constant(b).unwrap_or(1)), depth - 1);
-            }
-            Op::Cast(CastOp::ZExt, a) => {
-                let a = self.narrow(function, a, scale, anymetal_ir::eval::mask);
-                self.term(Term::ZExt(a), scale);
-            }
-            Op::Cast(CastOp::SExt, a) => {
-                let a = self.narrow(function, a, scale, |scalar| anymetal_ir::eval::mask(scalar) >> 1);
-                self.term(Term::SExt(a), scale);
-            }
-            _ => self.term(Term::Whole(value), scale),
-        }
+    fn opaque(&self, value: Value) -> Option<Linear<Term>> {
+        Some(Linear::term(Term::Whole(value)))
     }
+}
 
-    /// Takes constants out of a narrow sum that stays below its limit.
-    fn narrow(
-        &mut self,
-        function: &Function,
-        mut value: Value,
-        scale: i64,
-        limit: impl Fn(Scalar) -> u64,
-    ) -> Value {
-        while let Some(&Op::Binary(BinOp::Add, a, b)) = function.def(value)
-            && let (Some(constant), Some(scalar)) = (function.as_const(b), function.ty(a).scalar())
-            && upper_bound(function, a).checked_add(constant).is_some_and(|sum| sum <= limit(scalar))
-        {
-            self.constant = self.constant.wrapping_add((constant as i64).wrapping_mul(scale));
-            value = a;
-        }
-        value
+fn plus(term: Term, constant: i64) -> Linear<Term> {
+    Linear { constant, ..Linear::term(term) }
+}
+
+/// A narrow sum that stays below its limit without its constants, and those.
+fn taken_out(function: &Function, mut value: Value, limit: impl Fn(Scalar) -> u64) -> (Value, i64) {
+    let mut constants = 0i64;
+    while let Some(&Op::Binary(BinOp::Add, a, b)) = function.def(value)
+        && let (Some(constant), Some(scalar)) = (function.as_const(b), function.ty(a).scalar())
+        && upper_bound(function, a).checked_add(constant).is_some_and(|sum| sum <= limit(scalar))
+    {
+        constants = constants.wrapping_add(constant as i64);
+        value = a;
     }
+    (value, constants)
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //!
 //! Every answer covers only what the function's body reaches.
 
+mod linear;
 mod locals;
 mod uses;
 mod walk;
 
+pub use linear::{Found, Linear, Terms};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
 pub use uses::{use_counts, used_functions};
 pub use walk::{nesting, walk_insts};

@@ -2,6 +2,7 @@
 //!
 //! Owns [`prove`]. Invariant: what it does not understand it refuses.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::sum::{Addresses, Sum};
@@ -187,7 +188,7 @@ fn prove_own(
         return Err(Refusal::Escapes { kernel, argument });
     }
     let PartUses { function, places, bytes, .. } = *part;
-    let addresses = Addresses { function, launched, places, bytes, written };
+    let addresses = Addresses { function, launched, places, bytes, written, budget: Cell::default() };
     for &(inst, pointer, size) in &uses.accesses {
         let at = addresses.of_pointer(pointer).filter(|at| at.parts_threads(size, 64, launched));
         let Some(Sum { terms, constant }) = at else {

@@ -1,20 +1,21 @@
 //! Addresses as sums: what of an address depends on the thread's position, and how.
 //!
-//! Owns [`Sum`], `Σ coefficient × term + constant` modulo 2^64, and [`Addresses`], which finds it. Invariant: two
-//! threads for which the terms have the same values have the same address; what is not understood has no sum.
+//! Owns [`Sum`], a [`Linear`] of [`Term`]s, and [`Addresses`], which finds it. Invariant: two threads for which the terms
+//! have the same values have the same address; what is not understood has no sum.
 //!
 //! Sums of 32 bits come round at 2^32. Widened to 64 they are the same sum only if the launch is small enough; if
 //! that cannot be said they become one [`Term::Widened`].
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 
 use super::Launched;
-use crate::{BinOp, CastOp, Function, Op, Query, Scalar, Type, Value};
+use crate::analysis::{Found, Linear, Terms};
+use crate::{CastOp, Function, Op, Query, Type, Value};
 
-/// How far a definition is followed.
-const DEPTH: u32 = 16;
-/// The most terms of a sum, those of widened sums included.
-const MOST_TERMS: usize = 8;
+/// The most definitions that are looked at for one address: sums can be made of sums again and again.
+const MOST_DEFINITIONS: u32 = 1 << 10;
+/// How deep arithmetic with vectors is followed.
+const MOST_VECTORS: u32 = 4;
 
 /// What a sum is made of.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -31,47 +32,10 @@ pub(super) enum Term {
     Widened { sum: Sum, signed: bool },
 }
 
-/// `Σ coefficient × term + constant`; no coefficient is zero.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub(super) struct Sum {
-    pub(super) terms: BTreeMap<Term, i64>,
-    pub(super) constant: i64,
-}
+/// Such terms, scaled and added up.
+pub(super) type Sum = Linear<Term>;
 
 impl Sum {
-    fn constant(constant: i64) -> Self {
-        Sum { terms: BTreeMap::new(), constant }
-    }
-
-    fn term(term: Term) -> Self {
-        Sum { terms: BTreeMap::from([(term, 1)]), constant: 0 }
-    }
-
-    fn plus(mut self, other: &Self) -> Option<Self> {
-        self.constant = self.constant.wrapping_add(other.constant);
-        for (term, by) in &other.terms {
-            let sum = self.terms.entry(term.clone()).or_default();
-            *sum = sum.wrapping_add(*by);
-        }
-        self.terms.retain(|_, by| *by != 0);
-        (self.size() <= MOST_TERMS).then_some(self)
-    }
-
-    fn times(mut self, by: i64) -> Self {
-        self.constant = self.constant.wrapping_mul(by);
-        self.terms.values_mut().for_each(|of| *of = of.wrapping_mul(by));
-        self.terms.retain(|_, by| *by != 0);
-        self
-    }
-
-    fn size(&self) -> usize {
-        let of_term = |term: &Term| match term {
-            Term::Widened { sum, .. } => 1 + sum.size(),
-            _ => 1,
-        };
-        self.terms.keys().map(of_term).sum()
-    }
-
     /// The same modulo 2^32, with coefficients near zero.
     fn narrowed(mut self) -> Self {
         self.constant = i64::from(self.constant as i32);
@@ -225,70 +189,38 @@ pub(super) struct Addresses<'a> {
     pub(super) bytes: &'a [Option<&'a [u8]>],
     /// Places that a part writes.
     pub(super) written: &'a [u32],
+    /// How many more definitions are looked at.
+    pub(super) budget: Cell<u32>,
 }
 
 impl Addresses<'_> {
     /// Of a parameter's pointer: from the parameter on.
     pub(super) fn of_pointer(&self, pointer: Value) -> Option<Sum> {
-        self.of(pointer, DEPTH).map(|sum| sum.regrouped(self.launched))
-    }
-
-    /// Of a pointer or an integer of 32 or 64 bits, modulo its bits.
-    fn of(&self, value: Value, depth: u32) -> Option<Sum> {
-        let depth = depth.checked_sub(1)?;
-        let of = |value| self.of(value, depth);
-        let ty = self.function.ty(value);
-        let Some(op) = self.function.def(value) else {
-            // A kernel's parameters are the arguments' addresses.
-            return ty.is_ptr().then(Sum::default);
-        };
-        let sum = match *op {
-            Op::PtrAdd { base, index, scale, offset } => {
-                let index = index.map_or(Some(Sum::default()), of)?.times(scale.into());
-                return of(base)?.plus(&index)?.plus(&Sum::constant(offset));
-            }
-            Op::Extract(vector, element) => return self.of_element(vector, element, depth),
-            _ if ty != Type::I64 && ty != Type::I32 => return None,
-            Op::Const(bits) => Sum::constant(bits as i64),
-            Op::Query(query) => self.launched.answer(query)?,
-            Op::Load { ptr, volatile: false, .. } => self.loaded(ptr, ty == Type::I64, depth)?,
-            Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow)
-                if self.function.ty(narrow) == Type::I32 =>
-            {
-                of(narrow)?.widened(cast == CastOp::SExt, self.launched)
-            }
-            Op::Binary(op, a, b) => combined(op, of(a)?, of(b)?)?,
-            _ => return None,
-        };
-        Some(if ty == Type::I32 { sum.narrowed() } else { sum })
+        self.budget.set(MOST_DEFINITIONS);
+        Linear::of(self.function, pointer, self).map(|sum| sum.regrouped(self.launched))
     }
 
     /// Of an element of a vector made of scalars, as positions are, and of arithmetic with such vectors.
     fn of_element(&self, vector: Value, element: u8, depth: u32) -> Option<Sum> {
         let depth = depth.checked_sub(1)?;
-        let sum = match self.function.def(vector)? {
+        match self.function.def(vector)? {
             Op::Compose(elements) => {
                 let scalars = elements.iter().all(|&element| self.function.ty(element).lanes() == 1);
-                self.of(*elements.get(usize::from(element)).filter(|_| scalars)?, depth)?
+                Linear::of(self.function, *elements.get(usize::from(element)).filter(|_| scalars)?, self)
             }
-            Op::Splat(scalar) => self.of(*scalar, depth)?,
+            Op::Splat(scalar) => Linear::of(self.function, *scalar, self),
             Op::Binary(op, a, b) => {
-                combined(*op, self.of_element(*a, element, depth)?, self.of_element(*b, element, depth)?)?
+                self.of_element(*a, element, depth)?.combined(*op, &self.of_element(*b, element, depth)?)
             }
-            _ => return None,
-        };
-        match self.function.ty(vector).scalar()? {
-            Scalar::I32 => Some(sum.narrowed()),
-            Scalar::I64 => Some(sum),
             _ => None,
         }
     }
 
     /// Of a number that is the same for all threads.
-    fn loaded(&self, pointer: Value, wide: bool, depth: u32) -> Option<Sum> {
+    fn loaded(&self, pointer: Value, wide: bool) -> Option<Sum> {
         let argument = self.argument(pointer)?;
         let place = *self.places.get(argument)?;
-        let at = self.of(pointer, depth)?;
+        let at = Linear::of(self.function, pointer, self)?;
         if !at.terms.is_empty() || self.written.contains(&place) {
             return None;
         }
@@ -314,14 +246,34 @@ impl Addresses<'_> {
     }
 }
 
-/// Of an operation, modulo 2^64.
-fn combined(op: BinOp, a: Sum, b: Sum) -> Option<Sum> {
-    match op {
-        BinOp::Add => a.plus(&b),
-        BinOp::Sub => a.plus(&b.times(-1)),
-        BinOp::Mul if b.terms.is_empty() => Some(a.times(b.constant)),
-        BinOp::Mul if a.terms.is_empty() => Some(b.times(a.constant)),
-        BinOp::Shl if b.terms.is_empty() && (0..32).contains(&b.constant) => Some(a.times(1 << b.constant)),
-        _ => None,
+impl Terms for Addresses<'_> {
+    type Term = Term;
+
+    fn find(&self, value: Value) -> Option<Found<Term>> {
+        self.budget.set(self.budget.get().checked_sub(1)?);
+        let ty = self.function.ty(value);
+        let Some(op) = self.function.def(value) else {
+            // A kernel's parameters are the arguments' addresses.
+            return ty.is_ptr().then(|| Found::Sum(Sum::default()));
+        };
+        let sum = match *op {
+            Op::PtrAdd { .. } => return Some(Found::Arithmetic),
+            _ if ty != Type::I64 && ty != Type::I32 => return None,
+            Op::Extract(vector, element) => self.of_element(vector, element, MOST_VECTORS),
+            Op::Query(query) => self.launched.answer(query),
+            Op::Load { ptr, volatile: false, .. } => self.loaded(ptr, ty == Type::I64),
+            Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow)
+                if self.function.ty(narrow) == Type::I32 =>
+            {
+                let narrow = Linear::of(self.function, narrow, self)?;
+                Some(narrow.widened(cast == CastOp::SExt, self.launched))
+            }
+            _ => return Some(Found::Arithmetic),
+        };
+        sum.map(Found::Sum)
+    }
+
+    fn opaque(&self, _value: Value) -> Option<Sum> {
+        None
     }
 }

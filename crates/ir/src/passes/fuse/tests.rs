@@ -123,6 +123,40 @@ fn addresses_that_may_be_another_threads_are_refused() {
     assert!(refusal(neighbour).contains("overlap"));
 }
 
+/// Sums of sums of sums, through conversions, vectors and numbers from memory: no more is looked at than is of use.
+#[test]
+fn what_would_take_for_ever_is_refused_at_once() {
+    let through = |step: &dyn Fn(u32) -> String| {
+        let steps: String = (0..200).map(|level| step(3 + level * 6)).collect();
+        let last = 3 + 200 * 6;
+        format!(
+            "{steps}  v{} = ptr_add v0 + v{last} * 4 : ptr.device\n  v{} = load v{}, align 4 : f32",
+            last + 1,
+            last + 2,
+            last + 1
+        )
+    };
+    let by_vectors = through(&|from| {
+        let [one, vector, sum, zero, two, to] = [1, 2, 3, 4, 5, 6].map(|at| from + at);
+        format!(
+            "  v{one} = add v{from}, v{from} : i64\n  v{vector} = compose v{one}, v{from} : i64x2\n  \
+             v{sum} = extract v{vector}, 0 : i64\n  v{zero} = const 0 : i64\n  \
+             v{two} = add v{sum}, v{zero} : i64\n  v{to} = add v{two}, v{zero} : i64\n"
+        )
+    });
+    let by_memory = through(&|from| {
+        let [one, pointer, number, zero, two, to] = [1, 2, 3, 4, 5, 6].map(|at| from + at);
+        format!(
+            "  v{one} = sub v{from}, v{from} : i64\n  v{pointer} = ptr_add v1 + v{one} * 8 : ptr.device\n  \
+             v{number} = load v{pointer}, align 8 : i64\n  v{zero} = const 0 : i64\n  \
+             v{two} = add v{number}, v{zero} : i64\n  v{to} = add v{two}, v{zero} : i64\n"
+        )
+    });
+    for body in [by_vectors, by_memory] {
+        assert!(refusal(&body).contains("another thread's position"));
+    }
+}
+
 #[test]
 fn pointers_that_are_not_followed_are_refused() {
     let stored = "  store v1, v0, align 8";
