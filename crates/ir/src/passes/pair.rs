@@ -1,8 +1,8 @@
-//! Joins two stores of a thread to threadgroup memory that lie side by side to one store of a vector.
+//! Joins stores of a thread to threadgroup memory that lie side by side to one store of a vector.
 //!
 //! A structure's members are stored one by one. Between such stores of neighbouring threads lie the other
 //! members, and a code generator for vectors of threads would scatter each; as one vector the bytes of all
-//! threads lie side by side. Only where nothing but computing is between the two stores. Stores to other
+//! threads lie side by side. Only where nothing but computing is between the stores. Stores to other
 //! memory stay: there a pair at the end of what is bound may have one store inside, which is to be done.
 //!
 //! For code generators, after all other passes: what is stored as one could not be forwarded in parts.
@@ -11,6 +11,8 @@ use super::reuse::is_pure;
 use crate::op::CastOp;
 use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 
+/// Elements of the longest vector.
+const MAX_LANES: u8 = 4;
 /// How far the parts of an address are followed.
 const DEPTH: u32 = 16;
 
@@ -18,7 +20,7 @@ const DEPTH: u32 = 16;
 pub fn pair(function: &mut Function) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
-        // Two pairs may be a pair.
+        // What was joined may be joined again.
         while pair_block(function, block) {
             changed = true;
         }
@@ -77,11 +79,8 @@ fn pair_block(function: &mut Function, block: usize) -> bool {
 /// The store, if it is one that may be joined.
 fn open_store(function: &Function, inst: Inst, at: usize) -> Option<Open> {
     let Op::Store { ptr, value, align, volatile: false } = function.inst(inst).op else { return None };
-    let fits = match function.ty(value) {
-        Type::Scalar(scalar) => scalar != Scalar::Bool,
-        Type::Vector(scalar, 2) => scalar != Scalar::Bool,
-        _ => false,
-    };
+    let ty = function.ty(value);
+    let fits = ty.lanes() < MAX_LANES && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
     let fits = fits && function.ty(ptr) == Type::Ptr(Space::Threadgroup);
     fits.then(|| Open { at, ptr, address: address(function, ptr, DEPTH), value, align })
 }
@@ -109,14 +108,15 @@ fn address(function: &Function, ptr: Value, depth: u32) -> Address {
 /// no more, and what comes in the place of the second.
 fn join(function: &mut Function, inst: Inst, first: &Open, second: &Open) -> Option<(usize, Vec<Inst>)> {
     let (ty, other) = (function.ty(first.value), function.ty(second.value));
-    let size = i64::from(ty.size());
+    let (scalar, of_second) = (ty.scalar()?, other.scalar()?);
+    let lanes = ty.lanes() + other.lanes();
     let same_place = first.address.base == second.address.base && first.address.index == second.address.index;
-    if ty.size() != other.size() || ty.lanes() != other.lanes() || !same_place {
+    if scalar.size() != of_second.size() || lanes > MAX_LANES || !same_place {
         return None;
     }
     let second_is_high = match second.address.offset.wrapping_sub(first.address.offset) {
-        distance if distance == size => true,
-        distance if distance == -size => false,
+        distance if distance == i64::from(ty.size()) => true,
+        distance if distance == -i64::from(other.size()) => false,
         _ => return None,
     };
     let (fp, loc) = (function.inst(inst).fp, function.inst(inst).loc);
@@ -127,15 +127,15 @@ fn join(function: &mut Function, inst: Inst, first: &Open, second: &Open) -> Opt
         function.inst(inst).result
     };
     let mut value = second.value;
-    if ty != other {
-        value = add(function, Op::Cast(CastOp::Bitcast, value), Some(ty))?;
+    if scalar != of_second {
+        value = add(function, Op::Cast(CastOp::Bitcast, value), Some(other.with_scalar(scalar)))?;
     }
     let (ptr, align, values) = if second_is_high {
         (first.ptr, first.align, vec![first.value, value])
     } else {
         (second.ptr, second.align, vec![value, first.value])
     };
-    let both = add(function, Op::Compose(values), Some(Type::Vector(ty.scalar()?, 2 * ty.lanes())))?;
+    let both = add(function, Op::Compose(values), Some(Type::Vector(scalar, lanes)))?;
     add(function, Op::Store { ptr, value: both, align, volatile: false }, None);
     Some((first.at, added))
 }
