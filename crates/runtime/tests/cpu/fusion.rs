@@ -116,7 +116,7 @@ impl Bench {
     fn words(&self, seed: u32) -> BufferView {
         let buffer = self.device.buffer(&BufferDescriptor::shared(u64::from(WORDS) * 4)).unwrap();
         let view = BufferView::of(buffer);
-        let words = (0..WORDS).flat_map(|word| (word * 2_654_435_761 + seed).to_le_bytes());
+        let words = (0..WORDS).flat_map(|word| (word.wrapping_mul(2_654_435_761) ^ seed).to_le_bytes());
         view.write(0, &words.collect::<Vec<u8>>()).unwrap();
         view
     }
