@@ -205,7 +205,7 @@ fn whoever_waits_for_space_gets_in_though_the_queue_waits_too() {
                 std::thread::yield_now();
             }
             let got_in = late.is_finished();
-            [&first, &second].map(|event| event.signal(1));
+            [&first, &second].into_iter().for_each(|event| event.signal(1));
             late.join().unwrap().wait().unwrap();
             assert!(got_in, "there was space, cancelled: {cancels}");
         });
