@@ -13,6 +13,7 @@ use anymetal_ir::analysis::{Found, Linear, Terms};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
 
 use super::shape::flow::ptr_space;
+use super::shape::queries::Geometry;
 use super::shape::range::upper_bound;
 
 /// The most terms of an address.
@@ -188,7 +189,9 @@ fn taken_out(function: &Function, mut value: Value, limit: impl Fn(Scalar) -> u6
     let mut constants = 0i64;
     while let Some(&Op::Binary(BinOp::Add, a, b)) = function.def(value)
         && let (Some(constant), Some(scalar)) = (function.as_const(b), function.ty(a).scalar())
-        && upper_bound(function, a).checked_add(constant).is_some_and(|sum| sum <= limit(scalar))
+        && upper_bound(function, Geometry::Any, a)
+            .checked_add(constant)
+            .is_some_and(|sum| sum <= limit(scalar))
     {
         constants = constants.wrapping_add(constant as i64);
         value = a;

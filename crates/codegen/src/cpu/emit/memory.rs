@@ -217,7 +217,7 @@ impl Emitter<'_, '_> {
     fn load_uniform(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let ok = self.in_bounds(&address.place, &start, item.bytes());
+        let ok = self.one_in_bounds(address, &start, item.bytes());
         if ok.is_text("false") {
             self.report(address, &start);
             return vec![Lane::uniform(zero_of(item.scalar)); item.count];
@@ -306,6 +306,10 @@ impl Emitter<'_, '_> {
             Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
             _ => Opd::bool(true),
         };
+        // Where the laned form holds, its lanes are the pointer's.
+        if self.is_inside(address, access) {
+            return ok;
+        }
         for (segment, base) in bases.iter().enumerate() {
             let (low, bytes) = extent_of_segment(shape, segment, access);
             let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
@@ -601,9 +605,17 @@ ptr {}, i32 {}, i32 {})",
             .collect()
     }
 
+    /// Whether the bytes from `start` on are inside, where all lanes' address is that one.
+    fn one_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
+        if self.is_inside(address, bytes) {
+            return Opd::bool(true);
+        }
+        self.in_bounds(&address.place, start, bytes)
+    }
+
     /// Whether all active lanes are in bounds.
     pub(super) fn lanes_in_bounds(&mut self, address: &Address, offsets: &Opd, bytes: i64) -> (Opd, Opd) {
-        if !self.shared.options.checks {
+        if !self.shared.options.checks || self.is_inside(address, bytes) {
             return (Opd::bool(true), Opd::Int(0));
         }
         let limit = self.limit(&address.place, bytes);
@@ -684,7 +696,7 @@ ptr {}, i32 {}, i32 {})",
     fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let mut ok = self.in_bounds(&address.place, &start, item.bytes());
+        let mut ok = self.one_in_bounds(address, &start, item.bytes());
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);
         }

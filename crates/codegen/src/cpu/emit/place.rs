@@ -8,8 +8,10 @@ use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
 
 use super::Emitter;
 use super::lane::{Lane, Width};
+use super::memory::Address;
 use crate::cpu::launch_abi::{LAUNCH_BUFFERS, LAUNCH_SLOTS, TABLE_ENTRY};
 use crate::cpu::llvm_text::Opd;
+use crate::cpu::shape::range::offset_bound;
 use crate::cpu::shape::{Shape, flow};
 use crate::cpu::storage::Root;
 
@@ -140,6 +142,17 @@ impl Emitter<'_, '_> {
         }
         let limit = self.limit(place, bytes);
         self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
+    }
+
+    /// Whether that many bytes are inside in every lane, by what is known of the pointer. Says nothing of
+    /// laned forms that hold under a condition only.
+    pub(super) fn is_inside(&self, address: &Address, bytes: i64) -> bool {
+        let (Some(pointer), Opd::Int(len)) = (address.value, &address.place.len) else { return false };
+        let known = [address.extra, bytes, *len].map(u64::try_from);
+        let [Ok(extra), Ok(bytes), Ok(len)] = known else { return false };
+        let end = offset_bound(self.facts.function, self.facts.geometry, pointer)
+            .and_then(|offset| offset.checked_add(extra)?.checked_add(bytes));
+        end.is_some_and(|end| end <= len)
     }
 
     // --- encoded pointers

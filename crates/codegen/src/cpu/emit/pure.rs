@@ -249,8 +249,11 @@ impl Emitter<'_, '_> {
         let from = self.scalar(a);
         let element = scalar_type(from);
         let Lane::Laned { bases, shape, .. } = self.lane(a, k) else { return Opd::bool(false) };
-        let bound =
-            if self.function().ty(a).lanes() == 1 { upper_bound(self.facts.function, a) } else { u64::MAX };
+        let bound = if self.function().ty(a).lanes() == 1 {
+            upper_bound(self.facts.function, self.facts.geometry, a)
+        } else {
+            u64::MAX
+        };
         if !transfer::may_wrap(op, from, &shape, bound) {
             return Opd::bool(true);
         }

@@ -104,7 +104,7 @@ impl Emitter<'_, '_> {
         }
         let mut comparison = Comparison { op, laned, other, shape, may_wrap: false };
         let cast = if comparison.is_signed() { CastOp::SExt } else { CastOp::ZExt };
-        let bound = upper_bound(self.facts.function, laned);
+        let bound = upper_bound(self.facts.function, self.facts.geometry, laned);
         comparison.may_wrap = may_wrap(cast, self.scalar(laned), &comparison.shape, bound);
         Some(comparison)
     }

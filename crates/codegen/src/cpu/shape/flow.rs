@@ -460,7 +460,7 @@ impl Pass<'_> {
         let function = self.facts.function;
         let scalar = function.ty(a).scalar().unwrap_or(Scalar::I64);
         let (x, y) = (&self.flow.values[a.index()][component], &self.flow.values[b.index()][component]);
-        transfer::binary(op, scalar, x, y, is_non_negative(function, a)).1
+        transfer::binary(op, scalar, x, y, is_non_negative(self.facts, a)).1
     }
 
     fn cast(&self, op: CastOp, a: Value, to: Type) -> Vec<Shape> {
@@ -478,7 +478,8 @@ impl Pass<'_> {
                 vec![all_uniform(shapes); usize::from(to.lanes())]
             }
             (_, Some(from), Some(to)) => {
-                let bound = if shapes.len() == 1 { upper_bound(function, a) } else { u64::MAX };
+                let bound =
+                    if shapes.len() == 1 { upper_bound(function, self.facts.geometry, a) } else { u64::MAX };
                 shapes.iter().map(|shape| transfer::cast(op, from, to, shape, bound)).collect()
             }
             _ => vec![Shape::Varying; usize::from(to.lanes())],
@@ -562,10 +563,10 @@ pub(in crate::cpu) fn ptr_space(function: &Function, ptr: Value) -> Space {
 }
 
 /// Whether the integer is known not to be negative when read as signed.
-pub(in crate::cpu) fn is_non_negative(function: &Function, value: Value) -> bool {
-    match function.ty(value) {
+pub(in crate::cpu) fn is_non_negative(facts: Facts<'_>, value: Value) -> bool {
+    match facts.function.ty(value) {
         Type::Scalar(scalar) if scalar.is_int() => {
-            upper_bound(function, value) <= anymetal_ir::eval::mask(scalar) >> 1
+            upper_bound(facts.function, facts.geometry, value) <= anymetal_ir::eval::mask(scalar) >> 1
         }
         _ => false,
     }

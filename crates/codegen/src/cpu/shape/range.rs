@@ -1,31 +1,66 @@
-//! Upper bounds of integer values, to prove that a base plus a pattern does not wrap when widened.
+//! Upper bounds of integer values, to prove that a base plus a pattern does not wrap when widened, and of
+//! pointers' offsets, to prove that what they point to is in bounds.
+//!
+//! Invariant: a bound holds in every lane of every SIMD-group of the version, also in lanes of the last one
+//! that do not exist.
 
-use anymetal_ir::{BinOp, CastOp, Function, Op, Query, Scalar, Value};
+use anymetal_ir::{BinOp, CastOp, Function, Op, Query, Scalar, Type, Value};
+
+use super::queries::{Geometry, Position, linear};
+use crate::cpu::llvm_text::LANES;
 
 /// How far definitions are followed.
 const DEPTH: u32 = 12;
-/// Threads of a threadgroup, and the lanes of a last SIMD-group that do not exist.
+/// Threads of any threadgroup, and the lanes of a last SIMD-group that do not exist.
 const MAX_INDEX: u64 = 1024 + 31;
 /// Positions in a grid keep this distance from 2^32.
 const MAX_GRID: u64 = u32::MAX as u64 - 64;
 
 /// The largest value that any lane, existing or not, can have, read as unsigned.
-pub(in crate::cpu) fn upper_bound(function: &Function, value: Value) -> u64 {
-    bound(function, value, DEPTH)
+pub(in crate::cpu) fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
+    bound((function, geometry), value, DEPTH)
 }
 
-fn bound(function: &Function, value: Value, depth: u32) -> u64 {
+/// The largest offset in its variable that a pointer can have in any lane, existing or not, and no smaller
+/// one is negative; `None` if it is not known, or not known which variable.
+pub(in crate::cpu) fn offset_bound(function: &Function, geometry: Geometry, pointer: Value) -> Option<u64> {
+    let mut sum = 0u64;
+    let mut pointer = pointer;
+    loop {
+        match function.def(pointer)? {
+            Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => return Some(sum),
+            Op::PtrAdd { base, index, scale, offset } => {
+                if let Some(index) = *index {
+                    if function.ty(index) != Type::Scalar(Scalar::I64) {
+                        return None;
+                    }
+                    let index = upper_bound(function, geometry, index);
+                    sum = sum.checked_add(index.checked_mul(u64::from(*scale))?)?;
+                }
+                sum = sum.checked_add(u64::try_from(*offset).ok()?)?;
+                pointer = *base;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Where values are defined, and the threadgroups that are known.
+type Known<'a> = (&'a Function, Geometry);
+
+fn bound(known: Known<'_>, value: Value, depth: u32) -> u64 {
+    let (function, geometry) = known;
     let Some(scalar) = function.ty(value).scalar() else { return u64::MAX };
     let limit = anymetal_ir::eval::mask(scalar);
     let Some(op) = function.def(value) else { return limit };
     if depth == 0 || scalar.is_float() {
         return limit;
     }
-    let of = |v: Value| bound(function, v, depth - 1);
+    let of = |v: Value| bound(known, v, depth - 1);
     let found = match op {
         Op::Const(bits) => *bits,
-        Op::Query(query) => query_bound(*query),
-        Op::Binary(op, a, b) => return binary_bound(function, *op, *a, *b, depth, limit),
+        Op::Query(query) => query_bound(geometry, *query),
+        Op::Binary(op, a, b) => return binary_bound(known, *op, *a, *b, depth, limit),
         Op::Select(_, a, b) => of(*a).max(of(*b)),
         Op::Cast(CastOp::ZExt | CastOp::Trunc, a) if function.ty(*a).lanes() == 1 => of(*a),
         Op::Cast(CastOp::SExt, a) if function.ty(*a).lanes() == 1 => {
@@ -38,9 +73,9 @@ fn bound(function: &Function, value: Value, depth: u32) -> u64 {
     found.min(limit)
 }
 
-fn binary_bound(function: &Function, op: BinOp, a: Value, b: Value, depth: u32, limit: u64) -> u64 {
-    let of = |v: Value| bound(function, v, depth - 1);
-    let constant = function.as_const(b);
+fn binary_bound(known: Known<'_>, op: BinOp, a: Value, b: Value, depth: u32, limit: u64) -> u64 {
+    let of = |v: Value| bound(known, v, depth - 1);
+    let constant = known.0.as_const(b);
     let fits = |found: Option<u64>| found.filter(|&found| found <= limit).unwrap_or(limit);
     match op {
         BinOp::Add => fits(of(a).checked_add(of(b))),
@@ -66,23 +101,142 @@ fn binary_bound(function: &Function, op: BinOp, a: Value, b: Value, depth: u32, 
     }
 }
 
-fn query_bound(query: Query) -> u64 {
+fn query_bound(geometry: Geometry, query: Query) -> u64 {
+    let last = last_index(geometry);
     match query {
         Query::ThreadIndexInSimdgroup => 31,
         Query::ThreadIndexInQuadgroup => 3,
         Query::ThreadsPerSimdgroup => 32,
-        Query::ThreadPositionInThreadgroup(_)
-        | Query::ThreadIndexInThreadgroup
-        | Query::ThreadsPerThreadgroup(_)
-        | Query::DispatchThreadsPerThreadgroup(_)
-        | Query::QuadgroupIndexInThreadgroup
-        | Query::QuadgroupsPerThreadgroup => MAX_INDEX,
-        Query::SimdgroupIndexInThreadgroup
-        | Query::SimdgroupsPerThreadgroup
-        | Query::DispatchSimdgroupsPerThreadgroup => MAX_INDEX / 32,
+        Query::ThreadIndexInThreadgroup => position_bound(geometry, &linear()),
+        Query::ThreadPositionInThreadgroup(axis) => position_bound(geometry, &geometry.position(axis)),
+        Query::QuadgroupIndexInThreadgroup => last / 4,
+        Query::SimdgroupIndexInThreadgroup => last / 32,
+        // One more than the last's index.
+        Query::QuadgroupsPerThreadgroup => last / 4 + 1,
+        Query::SimdgroupsPerThreadgroup => last / 32 + 1,
+        // Not of the version but of the dispatch.
+        Query::ThreadsPerThreadgroup(_) | Query::DispatchThreadsPerThreadgroup(_) => MAX_INDEX,
+        Query::DispatchSimdgroupsPerThreadgroup => MAX_INDEX / 32,
         Query::ThreadPositionInGrid(_) => MAX_GRID,
         Query::ThreadgroupPositionInGrid(_) | Query::ThreadsPerGrid(_) | Query::ThreadgroupsPerGrid(_) => {
             u64::from(u32::MAX)
         }
+    }
+}
+
+/// The last lane's linear index, whether that lane exists or not.
+fn last_index(geometry: Geometry) -> u64 {
+    geometry.threads().map_or(MAX_INDEX, |threads| u64::from(threads.next_multiple_of(LANES as u32)) - 1)
+}
+
+/// The largest value that the emitter's rule for a position gives.
+fn position_bound(geometry: Geometry, position: &Position) -> u64 {
+    let most = |pattern: &[i64; LANES]| pattern.iter().copied().max().unwrap_or(0).unsigned_abs();
+    match (position, geometry.threads()) {
+        (Position::Zero, _) => 0,
+        (Position::Known(pattern), _) => most(pattern),
+        (Position::Based { divide, modulo, pattern }, Some(threads)) => {
+            let bases = (0..threads).step_by(LANES).map(|first| {
+                let base = first / divide;
+                u64::from(if *modulo == 0 { base } else { base % modulo })
+            });
+            bases.max().unwrap_or(0) + most(pattern)
+        }
+        // Lane by lane, from the linear index.
+        (Position::Based { .. } | Position::Computed, _) => last_index(geometry),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bounds of the last value of the only function, and of the offset of the last pointer.
+    fn bounds(body: &str, geometry: Geometry) -> (u64, Option<u64>) {
+        let text = format!(
+            "threadgroup tg0 \"t\" size 4096 align 4\n\nfunc f0 \"f\" (v0: ptr.device) {{\n{body}\n}}\n"
+        );
+        let module = anymetal_ir::parse_module(&text).expect("the text is well formed");
+        let function = &module.functions[0];
+        let values = || (0..function.values.len() as u32).rev().map(Value);
+        let is_pointer = |value: &Value| matches!(function.ty(*value), Type::Ptr(_));
+        let pointer = values().find(is_pointer).expect("there is a parameter");
+        let value = values().find(|value| !is_pointer(value)).expect("there is a value");
+        (upper_bound(function, geometry, value), offset_bound(function, geometry, pointer))
+    }
+
+    #[test]
+    fn a_known_size_bounds_indices_of_lanes_that_exist_or_not() {
+        let bound = |query: &str, geometry| bounds(&format!("  v1 = query.{query} : i32"), geometry).0;
+        let (line, hundred) = (Geometry::Line, Geometry::Full([100, 1, 1]));
+        assert_eq!(bound("thread_index_in_threadgroup", line), 1055);
+        assert_eq!(bound("thread_index_in_threadgroup", hundred), 127);
+        assert_eq!(bound("thread_position_in_threadgroup.x", hundred), 127);
+        assert_eq!(bound("thread_position_in_threadgroup.y", hundred), 0);
+        assert_eq!(bound("simdgroup_index_in_threadgroup", line), 32);
+        assert_eq!(bound("simdgroup_index_in_threadgroup", hundred), 3);
+        assert_eq!(bound("simdgroups_per_threadgroup", hundred), 4);
+        assert_eq!(bound("quadgroup_index_in_threadgroup", hundred), 31);
+    }
+
+    #[test]
+    fn no_position_exceeds_its_bound() {
+        for size in [[256, 1, 1], [16, 16, 1], [8, 8, 4], [64, 2, 1], [4, 3, 5], [1, 1, 64], [33, 1, 1]] {
+            let geometry = Geometry::Full(size);
+            let threads: u32 = size.iter().product();
+            for linear in 0..threads.next_multiple_of(LANES as u32) {
+                let exists = linear < threads;
+                let positions = [linear % size[0], linear / size[0] % size[1], linear / (size[0] * size[1])];
+                for axis in (0..3u8).filter(|_| exists) {
+                    let bound = query_bound(geometry, Query::ThreadPositionInThreadgroup(axis));
+                    assert!(u64::from(positions[usize::from(axis)]) <= bound, "{size:?} {axis} {linear}");
+                }
+                assert!(u64::from(linear) <= query_bound(geometry, Query::ThreadIndexInThreadgroup));
+            }
+        }
+        let square = Geometry::Full([16, 16, 1]);
+        assert_eq!([0, 1].map(|axis| query_bound(square, Query::ThreadPositionInThreadgroup(axis))), [15; 2]);
+    }
+
+    /// A row of 1024 bytes for each SIMD-group, and bytes more.
+    fn row(scale: u32, offset: i64) -> String {
+        format!(
+            "  v1 = query.simdgroup_index_in_threadgroup : i32
+  v2 = const 256 : i32
+  v3 = mul v1, v2 : i32
+  v4 = zext v3 : i64
+  v5 = threadgroup_addr tg0 : ptr.threadgroup
+  v6 = ptr_add v5 + v4 * {scale} : ptr.threadgroup
+  v7 = ptr_add v6 + {offset} : ptr.threadgroup"
+        )
+    }
+
+    #[test]
+    fn offsets_in_variables_are_bounded() {
+        let offset = |scale, offset, geometry| bounds(&row(scale, offset), geometry).1;
+        assert_eq!(offset(4, 32, Geometry::Full([128, 1, 1])), Some(3 * 1024 + 32));
+        assert_eq!(offset(4, 32, Geometry::Full([129, 1, 1])), Some(4 * 1024 + 32));
+        assert_eq!(offset(4, 32, Geometry::Any), Some(32 * 1024 + 32));
+        // What is subtracted may lead out at the front.
+        assert_eq!(offset(4, -32, Geometry::Full([128, 1, 1])), None);
+        // Nor is anything known of a parameter.
+        assert_eq!(bounds("  v1 = const 1 : i32", Geometry::Any).1, None);
+    }
+
+    #[test]
+    fn sums_that_may_wrap_are_not_bounded() {
+        let index = |op: &str| {
+            let body = format!(
+                "  v1 = load v0, align 8 : i64
+  v2 = const 4294967296 : i64
+  v3 = {op}
+  v4 = threadgroup_addr tg0 : ptr.threadgroup
+  v5 = ptr_add v4 + v3 * 8 : ptr.threadgroup"
+            );
+            bounds(&body, Geometry::Full([32, 1, 1])).1
+        };
+        assert_eq!(index("urem v1, v2 : i64"), Some(8 * u64::from(u32::MAX)));
+        assert_eq!(index("mul v1, v2 : i64"), None);
+        assert_eq!(index("sub v2, v1 : i64"), None);
     }
 }

@@ -38,7 +38,10 @@ impl Emitter<'_, '_> {
             Root::Many => self.decode(&code),
             root => (self.place(root), code),
         };
-        let address = Address { place, offset: Lane::uniform(offset.clone()), value: None, extra: 0, site };
+        // A laned form that holds under a condition only is not the pointer's.
+        let is_exact = !self.shape(pointer, 0).lanes().is_some_and(|lanes| lanes.conditional);
+        let value = (root != Root::Many && is_exact).then_some(pointer);
+        let address = Address { place, offset: Lane::uniform(offset.clone()), value, extra: 0, site };
         (address, offset)
     }
 
@@ -53,6 +56,7 @@ impl Emitter<'_, '_> {
         let row = SIDE as i64 * size;
         if let Opd::Int(step) = step {
             return match *step >= 0 && *step < 1 << 32 {
+                true if self.is_inside(address, 7 * step + row) => Opd::bool(true),
                 true => self.in_bounds(&address.place, start, 7 * step + row),
                 false => Opd::bool(false),
             };
