@@ -33,6 +33,7 @@ mod lookup;
 mod member;
 mod names;
 mod operator;
+mod outside;
 mod overload;
 mod packs;
 mod path;

@@ -7,6 +7,7 @@
 use super::checker::{
     AutoReturn, Checker, Deferred, FnDeclId, FnState, LocalDecl, Returns, ScopeId, TArg, Trace, address,
 };
+use super::outside::Fit;
 use super::spelling;
 use super::table::function_key;
 use crate::ast::{self, FunctionBody, FunctionName, ItemKind, OperatorName, TemplateParams, TypeKind};
@@ -197,7 +198,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Parameter types and result type, in the current scope. The result is `None` for `auto`.
-    fn signature(&mut self, ast: &'a ast::Function) -> Option<(Rc<[QualTy]>, Option<QualTy>)> {
+    pub(super) fn signature(&mut self, ast: &'a ast::Function) -> Option<(Rc<[QualTy]>, Option<QualTy>)> {
         let mut params = Vec::with_capacity(ast.params.len());
         let mut ok = true;
         for param in &ast.params {
@@ -387,12 +388,18 @@ impl<'a> Checker<'a> {
             return Some(special);
         }
         let decl = self.decl(decl_id);
+        if let Some(owner) = decl.owner
+            && let Some(special) = self.outside_definition(id, decl_id, owner, Fit::Exact)
+        {
+            return Some(special);
+        }
+        let decl = self.decl(decl_id);
         let own = Definition { ast: decl.ast, scope: self.inst(id).scope };
         match &decl.ast.body {
             FunctionBody::Block(_) | FunctionBody::Default => Some(own),
             FunctionBody::Delete => None,
             FunctionBody::None => match decl.owner {
-                Some(owner) => self.out_of_line_definition(id, decl_id, owner),
+                Some(owner) => self.outside_definition(id, decl_id, owner, Fit::Any),
                 None => self.later_definition(id, decl_id),
             },
         }
@@ -421,36 +428,6 @@ impl<'a> Checker<'a> {
                 && self.inst(same).params == params
             {
                 return Some(Definition { ast: self.decl(other).ast, scope: self.inst(same).scope });
-            }
-        }
-        None
-    }
-
-    fn out_of_line_definition(
-        &mut self,
-        id: FuncId,
-        decl_id: FnDeclId,
-        owner: RecordId,
-    ) -> Option<Definition<'a>> {
-        let key = function_key(&self.decl(decl_id).ast.name);
-        let params = self.inst(id).params.clone();
-        let class = self.record_inst(owner).name?;
-        let class_args = self.record_inst(owner).args.clone();
-        for item in self.table.out_of_line(class) {
-            let entry = self.entry(item);
-            let ItemKind::Function(ast) = &entry.item.kind else { continue };
-            if function_key(&ast.name) != key || !matches!(ast.body, FunctionBody::Block(_)) {
-                continue;
-            }
-            let mut scope = self.record_inst(owner).scope;
-            if let Some(template) = &entry.item.template {
-                scope = self.template_scope(&template.params, &class_args, scope);
-            }
-            let signature = self.quietly(|s| s.in_scope(scope, |s| s.signature(ast)));
-            if let Ok(Some((own, _))) = signature
-                && own == params
-            {
-                return Some(Definition { ast, scope });
             }
         }
         None

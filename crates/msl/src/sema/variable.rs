@@ -3,6 +3,7 @@
 use super::checker::{Checker, Deferred, FnState, LocalDecl, Returns, ScopeId, TArg, address};
 use super::init::DefaultInit;
 use super::lookup::VarDecl;
+use super::outside::Fit;
 use super::template_args::ExplicitArg;
 use crate::ast::{self, ExprKind as Ast, Initialiser, ItemKind, TemplateParams, TypeKind};
 use crate::hir::{self, Expr, ExprKind, FunctionConstantId, GlobalId, QualTy, Stmt, StmtKind, Ty};
@@ -165,16 +166,21 @@ impl<'a> Checker<'a> {
         variable: &'a ast::Variable,
         decl: &VarDecl<'a>,
     ) -> Option<(QualTy, GlobalValue)> {
-        let span = variable.span;
         let attribute =
             variable.attributes.iter().find(|attribute| attribute.name == self.names.function_constant);
         if let Some(attribute) = attribute {
             return self.function_constant(variable, attribute);
         }
+        let least = if variable.init.is_some() { Fit::Exact } else { Fit::Any };
+        if let Some((outside, scope)) = self.static_definition(decl, least) {
+            return self.in_scope(scope, |s| s.value_of_definition(outside));
+        }
+        self.value_of_definition(variable)
+    }
+
+    fn value_of_definition(&mut self, variable: &'a ast::Variable) -> Option<(QualTy, GlobalValue)> {
+        let span = variable.span;
         let Some(init) = &variable.init else {
-            if let Some(outside) = self.static_definition(decl) {
-                return self.global_value_of(outside, decl);
-            }
             // A constant object of a class with a default constructor is fine without an initialiser.
             let ty = self.resolve_type(&variable.ty);
             if self.types.as_record(ty.ty).is_some() {
@@ -225,20 +231,27 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// `const int S::x = 1;` for a static member declared without a value.
-    fn static_definition(&mut self, decl: &VarDecl<'a>) -> Option<&'a ast::Variable> {
+    /// `const int S::x = 1;` for a static member, with at least that fit; and the scope to check it in.
+    fn static_definition(&mut self, decl: &VarDecl<'a>, least: Fit) -> Option<(&'a ast::Variable, ScopeId)> {
         let super::checker::ScopeKind::Record(record) = self.scopes[decl.scope.0 as usize].kind else {
             return None;
         };
         let class = self.record_inst(record).name?;
-        self.table.out_of_line(class).into_iter().find_map(|item| match &self.entry(item).item.kind {
-            ItemKind::Variable(variable)
-                if variable.declarator.name == decl.variable.declarator.name && variable.init.is_some() =>
-            {
-                Some(&**variable)
+        let mut best: Option<(Fit, &'a ast::Variable, ScopeId)> = None;
+        for item in self.table.out_of_line(class) {
+            let ItemKind::Variable(variable) = &self.entry(item).item.kind else { continue };
+            let declarator = &variable.declarator;
+            if declarator.name != decl.variable.declarator.name || variable.init.is_none() {
+                continue;
             }
-            _ => None,
-        })
+            if let Some((fit, scope)) = self.scope_outside(item, declarator.scope.as_ref(), record)
+                && fit >= least
+                && best.is_none_or(|(known, ..)| known < fit)
+            {
+                best = Some((fit, variable, scope));
+            }
+        }
+        best.map(|(_, variable, scope)| (variable, scope))
     }
 
     fn function_constant(
