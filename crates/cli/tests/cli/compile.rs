@@ -38,6 +38,18 @@ fn function_constants_get_stand_ins_when_compiling_and_a_note_says_so() {
     let given =
         ["compile", "constants.metal", "--all", "--constant", "width=i32:7", "--constant", "0=bool:true"];
     assert_eq!(bench.run(&given).expect(0).stderr, "");
+    // Those of conditions of arguments and those of the body are named together.
+    bench.write(
+        "conditions.metal",
+        "constant bool a [[function_constant(2)]];\nconstant bool b [[function_constant(1)]];\n\
+         constant int c [[function_constant(0)]];\n\
+         kernel void k(device int* o [[buffer(0), function_constant(a)]],\n\
+         device int* p [[buffer(1), function_constant(b)]]) { if (a) { o[0] = c; } if (b) { p[0] = 1; } }\n",
+    );
+    bench
+        .run(&["compile", "conditions.metal", "--all"])
+        .expect(0)
+        .says(&["`int c` (index 0), `bool b` (index 1), `bool a` (index 2)"]);
     // A run needs the real values.
     let run = ["run", "constants.metal", "-k", "k", "--threads", "1", "--arg", "0=zeros:i32:1"];
     bench.run(&run).expect(1).says(&["needs values for its function constants"]);

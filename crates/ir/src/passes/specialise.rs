@@ -66,9 +66,9 @@ pub fn specialise(
     for function in &mut module.functions {
         substitute(function, &known);
     }
-    let conditions = conditions(module)?;
+    let (conditions, missing) = conditions(module)?;
     if known.iter().any(Option::is_none) {
-        check_missing(module, &conditions)?;
+        check_missing(module, &conditions, missing)?;
     }
     disable_arguments(module, &conditions);
     // What is still read cannot be reached.
@@ -93,25 +93,32 @@ fn substitute(function: &mut Function, known: &[Option<u64>]) {
     }
 }
 
-/// The value of each `enabled_by` function.
-fn conditions(module: &Module) -> Result<BTreeMap<FuncId, bool>, SpecialiseError> {
+/// The value of each `enabled_by` function that has one, and the constants that the others lack.
+fn conditions(module: &Module) -> Result<(BTreeMap<FuncId, bool>, Vec<MissingConstant>), SpecialiseError> {
     let mut conditions = BTreeMap::new();
+    let mut lacking = Vec::new();
     for kernel in &module.kernels {
         for arg in &kernel.args {
             let Some(id) = arg.enabled_by else { continue };
             if conditions.contains_key(&id) {
                 continue;
             }
-            let Some(value) = evaluate(module, id)? else {
-                return Err(SpecialiseError::ConditionNotConstant {
-                    kernel: kernel.name.clone(),
-                    argument: arg.name.clone(),
-                });
-            };
-            conditions.insert(id, value);
+            match evaluate(module, id) {
+                Ok(Some(value)) => {
+                    conditions.insert(id, value);
+                }
+                Ok(None) => {
+                    return Err(SpecialiseError::ConditionNotConstant {
+                        kernel: kernel.name.clone(),
+                        argument: arg.name.clone(),
+                    });
+                }
+                Err(SpecialiseError::MissingConstants(missing)) => lacking.extend(missing),
+                Err(other) => return Err(other),
+            }
         }
     }
-    Ok(conditions)
+    Ok((conditions, lacking))
 }
 
 /// Folds a function without parameters to its result.
@@ -140,13 +147,21 @@ fn evaluate(module: &Module, id: FuncId) -> Result<Option<bool>, SpecialiseError
     })
 }
 
-/// Folds a copy to see whether anything depends on a constant without a value.
-fn check_missing(module: &Module, conditions: &BTreeMap<FuncId, bool>) -> Result<(), SpecialiseError> {
+/// Folds a copy to see whether anything depends on a constant without a value. Arguments whose condition
+/// is unknown count as enabled, so that all that is missing is named at once.
+fn check_missing(
+    module: &Module,
+    conditions: &BTreeMap<FuncId, bool>,
+    lacking: Vec<MissingConstant>,
+) -> Result<(), SpecialiseError> {
     let mut copy = module.clone();
     disable_arguments(&mut copy, conditions);
     inline(&mut copy)?;
     optimise(&mut copy);
-    let missing = remaining_constants(&copy);
+    let mut missing = remaining_constants(&copy);
+    missing.extend(lacking);
+    missing.sort_by(|a, b| (a.index, &a.name).cmp(&(b.index, &b.name)));
+    missing.dedup();
     if missing.is_empty() { Ok(()) } else { Err(SpecialiseError::MissingConstants(missing)) }
 }
 
