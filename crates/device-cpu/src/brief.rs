@@ -112,7 +112,8 @@ impl Rhythm {
 pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected {
     let (commands, steps) = (submission.commands.as_slice(), tables.steps.as_slice());
     if is_brief(commands, steps) {
-        return if submission.may_run_at_once { Expected::AtOnce } else { Expected::Short };
+        let at_once = submission.may_run_at_once && fit_stack(commands);
+        return if at_once { Expected::AtOnce } else { Expected::Short };
     }
     match commands {
         [Command::Dispatch(dispatch)] => match brief(&dispatch.pipeline) {
@@ -121,6 +122,16 @@ pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected
         },
         _ => Expected::Unknown,
     }
+}
+
+/// Whether the calling thread has stack enough to run them; not every thread of a program has as much as a worker.
+fn fit_stack(commands: &[Command]) -> bool {
+    commands.iter().all(|command| match command {
+        Command::Dispatch(dispatch) => {
+            dispatch.pipeline.as_any().downcast_ref::<CpuPipeline>().is_some_and(CpuPipeline::fits_stack)
+        }
+        _ => true,
+    })
 }
 
 /// Whether what follows the command at a position is at most one brief command.

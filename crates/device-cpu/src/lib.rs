@@ -26,6 +26,7 @@ mod memory;
 mod pipeline;
 mod pool;
 mod queue;
+mod stack;
 mod worker_memory;
 
 pub use config::CpuDeviceOptions;

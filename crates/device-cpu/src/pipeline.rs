@@ -17,6 +17,7 @@ use anymetal_hal::validate::check_arguments;
 use crate::brief::Brief;
 use crate::fault::anymetal_fault;
 use crate::loader::{LoadedObject, default_symbols};
+use crate::stack;
 
 /// A kernel ready to run.
 pub(crate) struct CpuPipeline {
@@ -25,6 +26,8 @@ pub(crate) struct CpuPipeline {
     code: Code,
     pace: Pace,
     brief: Brief,
+    /// The most that its code needs; 0 for the interpreter, which brings its own.
+    stack_bytes: usize,
 }
 
 /// What runs a kernel.
@@ -71,9 +74,20 @@ impl CpuPipeline {
         let index = artifact.kernels.iter().position(|info| info.name == kernel).ok_or_else(unknown)?;
         let info = &artifact.kernels[index];
         check_arguments(info, "cpu")?;
-        let code = match &artifact.code {
-            ArtifactCode::Interpreter(interpreter) => Code::Interpreter(Arc::clone(interpreter)),
-            ArtifactCode::Object(bytes) => native(loaded.object(artifact, bytes, kernel)?, info)?,
+        let (code, stack_bytes) = match &artifact.code {
+            ArtifactCode::Interpreter(interpreter) => (Code::Interpreter(Arc::clone(interpreter)), 0),
+            ArtifactCode::Object(bytes) => {
+                let object = loaded.object(artifact, bytes, kernel)?;
+                let needed = stack::most_needed(object.memory_bytes());
+                if needed > stack::WORKER_BYTES {
+                    let reason = format!(
+                        "its code may need {needed} bytes of stack, workers have {}",
+                        stack::WORKER_BYTES
+                    );
+                    return Err(DeviceError::UnloadableCode { kernel: kernel.to_owned(), reason });
+                }
+                (native(object, info)?, needed)
+            }
         };
         Ok(CpuPipeline {
             artifact: Arc::clone(artifact),
@@ -81,6 +95,7 @@ impl CpuPipeline {
             code,
             pace: Pace::default(),
             brief: Brief::default(),
+            stack_bytes,
         })
     }
 
@@ -95,6 +110,11 @@ impl CpuPipeline {
 
     pub(crate) fn pace(&self) -> &Pace {
         &self.pace
+    }
+
+    /// Whether the calling thread has stack enough to run it.
+    pub(crate) fn fits_stack(&self) -> bool {
+        self.stack_bytes <= stack::left_here()
     }
 
     pub(crate) fn brief(&self) -> &Brief {

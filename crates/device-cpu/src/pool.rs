@@ -30,6 +30,7 @@ use anymetal_hal::sync::thread::{self, JoinHandle, Thread};
 use anymetal_hal::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, SPIN};
 
 use crate::affinity;
+use crate::stack;
 
 /// A claim is this share of what is left per participant: coarse at first, fine at the end.
 const CLAIM_DIVISOR: u64 = 4;
@@ -189,7 +190,7 @@ impl Pool {
             let shared = Arc::clone(&pool.shared);
             let builder = thread::Builder::new().name(format!("anymetal-cpu-{index}"));
             let worker = Worker { index, processor };
-            pool.threads.push(builder.stack_size(4 << 20).spawn(move || worker.run(&shared))?);
+            pool.threads.push(builder.stack_size(stack::WORKER_BYTES).spawn(move || worker.run(&shared))?);
         }
         Ok(pool)
     }

@@ -53,7 +53,7 @@ pub(in crate::cpu) fn generate_module<'a>(
         let (number, facts) = facts(geometry);
         shared.function_number = number;
         let flow = Flow::new(facts);
-        shared.scratch_bytes = large_arrays(&facts);
+        shared.scratch_bytes = super::private::scratch_places(&facts.storage.arrays).1;
         functions.push_str(&version(&mut shared, facts, &flow, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
     }
@@ -68,12 +68,6 @@ pub(in crate::cpu) fn generate_module<'a>(
         scratch_bytes_per_simdgroup: frame_bytes,
         fault_sites: shared.sites,
     })
-}
-
-/// Bytes of the arrays that do not lie on the stack.
-fn large_arrays(facts: &Facts<'_>) -> u64 {
-    let large = facts.storage.arrays.iter().filter(|array| array.bytes() > super::private::MAX_STACK_BYTES);
-    large.map(|array| array.bytes().next_multiple_of(64)).sum()
 }
 
 /// The versions worth having: one for whole threadgroups of the promised size, one for the rest.
@@ -145,7 +139,7 @@ impl<'a> Shared<'a> {
         text.push_str(entry);
         text.push_str(functions);
         for helper in &self.helpers {
-            text.push_str(&helper.text());
+            text.push_str(&helper.text(&self.options.features));
         }
         for product in self.products.values() {
             text.push_str(product);

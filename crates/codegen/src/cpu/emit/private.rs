@@ -11,10 +11,29 @@ use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
-use crate::cpu::storage::Root;
+use crate::cpu::storage::{Array, Root};
 
 /// The largest array that lies on the stack; larger ones lie in the worker's scratch memory.
-pub(super) const MAX_STACK_BYTES: u64 = 32 * 1024;
+const MAX_STACK_BYTES: u64 = 32 * 1024;
+/// What all arrays on the stack have together. The CPU device counts on no more than that.
+const ALL_STACK_BYTES: u64 = 256 * 1024;
+
+/// Where the arrays lie in scratch memory, for those that do, and what these take.
+pub(super) fn scratch_places(arrays: &[Array]) -> (Vec<Option<u64>>, u64) {
+    let (mut on_stack, mut in_scratch) = (0, 0);
+    let place = |array: &Array| {
+        let bytes = array.bytes().next_multiple_of(64);
+        if bytes <= MAX_STACK_BYTES && on_stack + bytes <= ALL_STACK_BYTES {
+            on_stack += bytes;
+            return None;
+        }
+        let start = in_scratch;
+        in_scratch += bytes;
+        Some(start)
+    };
+    let places = arrays.iter().map(place).collect();
+    (places, in_scratch)
+}
 
 /// A private array and an offset into it.
 struct Spot {
@@ -29,9 +48,8 @@ impl Emitter<'_, '_> {
             return slot.clone();
         }
         let data = self.facts.storage.arrays[array];
-        let slot = if data.bytes() > MAX_STACK_BYTES {
-            let before = self.facts.storage.arrays[..array].iter().filter(|a| a.bytes() > MAX_STACK_BYTES);
-            let offset: u64 = before.map(|array| array.bytes().next_multiple_of(64)).sum();
+        let (places, _) = scratch_places(&self.facts.storage.arrays);
+        let slot = if let Some(offset) = places[array] {
             let scratch = self.group.scratch.clone();
             self.t.entry_value(format_args!("getelementptr i8, ptr {scratch}, i64 {offset}"))
         } else {
