@@ -35,6 +35,7 @@ pub(crate) fn generate(
             fma: vector.fma,
             f16c: vector.f16c,
             neon: vector.neon,
+            fast_gather: vector.has_fast_gather(),
         },
         symbol: ENTRY_SYMBOL.to_owned(),
         comments,

@@ -51,6 +51,7 @@ impl Machine {
                 fma: vector.fma,
                 f16c: vector.f16c,
                 neon: vector.neon,
+                fast_gather: vector.has_fast_gather(),
             },
             ..CpuOptions::default()
         };

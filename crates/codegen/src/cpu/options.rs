@@ -15,6 +15,8 @@ pub struct CpuFeatures {
     pub f16c: bool,
     /// Arm's 128-bit vectors.
     pub neon: bool,
+    /// Gathers of 32 and 64 bits that are faster than loads lane by lane.
+    pub fast_gather: bool,
 }
 
 /// How to generate code.

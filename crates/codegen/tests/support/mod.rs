@@ -77,6 +77,7 @@ pub(crate) fn options(launch: &Launch) -> CpuOptions {
             fma: vector.fma,
             f16c: vector.f16c,
             neon: vector.neon,
+            fast_gather: vector.has_fast_gather(),
         },
         ..CpuOptions::default()
     }

@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+use crate::cpu::options::CpuFeatures;
+
 /// A shared function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Helper {
@@ -45,7 +47,7 @@ impl Helper {
     }
 
     /// Its definition.
-    pub(super) fn text(self) -> String {
+    pub(super) fn text(self, features: &CpuFeatures) -> String {
         match self {
             Self::Note => NOTE.to_owned(),
             Self::Report => REPORT.to_owned(),
@@ -62,6 +64,7 @@ impl Helper {
                 ),
             ),
             Self::Check => lane_loop("am.check", ""),
+            Self::Gather(bits @ (32 | 64)) if features.fast_gather => fast_gather(bits),
             Self::Gather(bits) => gather(bits),
             Self::RareGather(bits) => format!(
                 "define internal <32 x i{bits}> @am.rare_gather.{bits}(ptr %base, <32 x i64> %offsets) #1 {{
@@ -199,7 +202,21 @@ done:
     )
 }
 
-/// Scalar loads and inserts beat the processors' gather instructions.
+/// Where the processor's own gather is the fastest.
+fn fast_gather(bits: u32) -> String {
+    let ty = format!("<32 x i{bits}>");
+    format!(
+        "declare {ty} @llvm.masked.gather.v32i{bits}.v32p0(<32 x ptr>, i32, <32 x i1>, {ty})
+define internal {ty} @am.gather.{bits}(ptr %base, <32 x i64> %offsets) alwaysinline nounwind {{
+  %places = getelementptr i8, ptr %base, <32 x i64> %offsets
+  %all = call {ty} @llvm.masked.gather.v32i{bits}.v32p0(<32 x ptr> %places, i32 1, <32 x i1> splat (i1 true), {ty} poison)
+  ret {ty} %all
+}}
+"
+    )
+}
+
+/// Elsewhere loads and inserts lane by lane beat the processors' gather instructions.
 fn gather(bits: u32) -> String {
     let ty = format!("<32 x i{bits}>");
     let mut text = format!(
