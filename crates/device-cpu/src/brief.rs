@@ -15,7 +15,7 @@ use anymetal_hal::command::{Command, Submission};
 use anymetal_hal::pipeline::Pipeline;
 
 use crate::command_buffer::{LaunchTables, Step};
-use crate::pipeline::{Code, CpuPipeline};
+use crate::pipeline::{Code, CpuPipeline, cpu_pipeline};
 
 /// What takes at most so many nanoseconds is brief.
 const BRIEF_NS: u64 = 4_000;
@@ -112,8 +112,7 @@ impl Rhythm {
 pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected {
     let (commands, steps) = (submission.commands.as_slice(), tables.steps.as_slice());
     if is_brief(commands, steps) {
-        let at_once = submission.may_run_at_once && fit_stack(commands);
-        return if at_once { Expected::AtOnce } else { Expected::Short };
+        return if submission.may_run_at_once { Expected::AtOnce } else { Expected::Short };
     }
     match commands {
         [Command::Dispatch(dispatch)] => match brief(&dispatch.pipeline) {
@@ -122,16 +121,6 @@ pub(crate) fn expect(submission: &Submission, tables: &LaunchTables) -> Expected
         },
         _ => Expected::Unknown,
     }
-}
-
-/// Whether the calling thread has stack enough to run them; not every thread of a program has as much as a worker.
-fn fit_stack(commands: &[Command]) -> bool {
-    commands.iter().all(|command| match command {
-        Command::Dispatch(dispatch) => {
-            dispatch.pipeline.as_any().downcast_ref::<CpuPipeline>().is_some_and(CpuPipeline::fits_stack)
-        }
-        _ => true,
-    })
 }
 
 /// Whether what follows the command at a position is at most one brief command.
@@ -165,8 +154,9 @@ pub(crate) fn note(submission: &Submission, tables: &LaunchTables, took: Duratio
 
 /// The record of a pipeline of machine code; an interpreted one waits for all other access to memory.
 fn brief(pipeline: &Arc<dyn Pipeline>) -> Option<&Brief> {
-    let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
-    pipeline.filter(|pipeline| matches!(pipeline.code(), Code::Native { .. })).map(CpuPipeline::brief)
+    cpu_pipeline(pipeline)
+        .filter(|pipeline| matches!(pipeline.code(), Code::Native { .. }))
+        .map(CpuPipeline::brief)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use anymetal_hal::validate::{self, DispatchShape};
 use crate::aligned::AlignedMemory;
 use crate::indirect::{CpuIndirect, cpu_indirect};
 use crate::memory::{CpuBuffer, MemoryAccount};
-use crate::pipeline::CpuPipeline;
+use crate::pipeline::{CpuPipeline, cpu_pipeline};
 use crate::worker_memory::WorkerNeeds;
 
 /// The alignment of inline bytes: at least that of any MSL type.
@@ -37,6 +37,8 @@ pub(crate) struct LaunchTables {
     threadgroup_slots: Vec<ThreadgroupSlot>,
     /// Holds the inline bytes that `buffers` points to.
     inline: Option<AlignedMemory>,
+    /// The most stack that one of the kernels needs.
+    pub(crate) stack_bytes: usize,
 }
 
 // SAFETY: the pointers lead to buffers and inline memory that travel with the tables (module invariant) and
@@ -45,6 +47,17 @@ unsafe impl Send for LaunchTables {}
 // SAFETY: a shared table is only read; what its pointers lead to is reached by kernels alone, under the rules of
 // `anymetal_hal::launch`.
 unsafe impl Sync for LaunchTables {}
+
+/// The stack that the kernels of a command need at most.
+fn stack_bytes(command: &Command) -> usize {
+    let of = |pipeline: &Arc<dyn Pipeline>| cpu_pipeline(pipeline).map_or(0, CpuPipeline::stack_bytes);
+    match command {
+        Command::Dispatch(dispatch) => of(&dispatch.pipeline),
+        Command::DispatchIndirect(dispatch) => of(&dispatch.pipeline),
+        Command::ExecuteIndirect(indirect) => cpu_indirect(indirect).map_or(0, |own| own.tables.stack_bytes),
+        _ => 0,
+    }
+}
 
 /// What preparing a command has found out.
 #[derive(Debug)]
@@ -130,6 +143,7 @@ impl Preparer<'_> {
                 Command::UpdateFence(fence) | Command::WaitFence(fence) => self.fence(fence)?,
             };
             tables.steps.push(step);
+            tables.stack_bytes = tables.stack_bytes.max(stack_bytes(command));
         }
         Ok(tables)
     }
@@ -165,8 +179,7 @@ impl Preparer<'_> {
     }
 
     fn kernel<'b>(&self, pipeline: &'b Arc<dyn Pipeline>) -> Result<&'b KernelInfo, DeviceError> {
-        let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
-        Ok(pipeline.ok_or_else(|| self.wrong_device("pipeline"))?.kernel())
+        Ok(cpu_pipeline(pipeline).ok_or_else(|| self.wrong_device("pipeline"))?.kernel())
     }
 
     /// Checks and lays out what a dispatch binds.

@@ -112,14 +112,19 @@ impl CpuPipeline {
         &self.pace
     }
 
-    /// Whether the calling thread has stack enough to run it.
-    pub(crate) fn fits_stack(&self) -> bool {
-        self.stack_bytes <= stack::left_here()
+    /// The most stack that it needs.
+    pub(crate) fn stack_bytes(&self) -> usize {
+        self.stack_bytes
     }
 
     pub(crate) fn brief(&self) -> &Brief {
         &self.brief
     }
+}
+
+/// The CPU device's own type behind a handle.
+pub(crate) fn cpu_pipeline(pipeline: &Arc<dyn Pipeline>) -> Option<&CpuPipeline> {
+    pipeline.as_any().downcast_ref()
 }
 
 fn native(object: Arc<LoadedObject>, kernel: &KernelInfo) -> Result<Code, DeviceError> {

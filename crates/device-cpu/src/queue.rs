@@ -34,8 +34,9 @@ use crate::device::DeviceShared;
 use crate::execute::{Ended, Executor};
 use crate::indirect::cpu_indirect;
 use crate::memory::CpuBuffer;
-use crate::pipeline::CpuPipeline;
+use crate::pipeline::cpu_pipeline;
 use crate::pool::{Place, Runnable};
+use crate::stack;
 
 /// After work that took longer, waking whoever waits for its place costs little in comparison.
 const WORTH_WAKING: Duration = Duration::from_micros(100);
@@ -289,6 +290,14 @@ impl QueueCore {
         self.leads_on.store(affinity::current_processor().unwrap_or(usize::MAX), Ordering::Relaxed);
         let mut ran = 0;
         while let Some(command_buffer) = state.pending.pop_front() {
+            // Whoever waits or submits lends its thread, and may have less stack than a worker.
+            if until.is_some() && !command_buffer.fits_stack() {
+                state.pending.push_front(command_buffer);
+                state.role = Role::Scheduled;
+                drop(state);
+                self.schedule(Place::Elsewhere);
+                return;
+            }
             state.role = Role::Running;
             drop(state);
             if !self.advance(command_buffer) {
@@ -476,6 +485,11 @@ impl CommandBuffer {
         !self.submission.commands[..self.position].iter().all(waits)
     }
 
+    /// Whether the calling thread has stack enough to run it.
+    fn fits_stack(&self) -> bool {
+        self.tables.stack_bytes <= stack::left_here()
+    }
+
     /// Whether it has little to do behind what it waits for.
     fn ends_briefly(&self) -> bool {
         brief::rest_is_brief(&self.submission, &self.tables, self.position)
@@ -550,8 +564,7 @@ impl CommandBuffer {
         tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
         let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
-            let pipeline = pipeline.as_any().downcast_ref::<CpuPipeline>();
-            let pipeline = pipeline.expect("a prepared dispatch has a pipeline of this device");
+            let pipeline = cpu_pipeline(pipeline).expect("a prepared dispatch has a pipeline of this device");
             match executor.dispatch(pipeline, bindings, prepared, tables)? {
                 Ended::Completely => Ok(()),
                 Ended::Stopped => Err(self.deadline_exceeded(Some(&pipeline.kernel().name))),

@@ -3,7 +3,7 @@
 //! A kernel's frame can be large: LLVM gives every value that it spills a place of its own in code of low
 //! optimisation, and a vector of 32 lanes has 128 bytes. (A flash attention over 576 columns has 2 MiB.) So
 //! workers have much stack, which costs only the pages that are touched, and a thread that submits runs a
-//! kernel itself only if its own stack has room.
+//! kernel itself only if its own stack has room; so does one that waits and lends its time to the queue.
 
 use std::cell::Cell;
 
