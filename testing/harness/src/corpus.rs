@@ -47,6 +47,12 @@ pub const CORPORA: &[Corpus] = &[
         fragments: &["fa_common.metal", "fa_vec_common.metal"],
     },
     Corpus { package: "metal", folder: "examples/compute", includes: &[], fragments: &[] },
+    Corpus {
+        package: "whisper-rs-sys",
+        folder: "whisper.cpp/ggml/src/ggml-metal",
+        includes: &["whisper.cpp/ggml/src", "whisper.cpp/ggml/src/ggml-metal"],
+        fragments: &[],
+    },
 ];
 
 /// Why the corpora could not be found.
