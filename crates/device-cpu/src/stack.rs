@@ -24,7 +24,7 @@ pub(crate) fn most_needed(code_bytes: usize) -> usize {
 }
 
 thread_local! {
-    /// Where the stack of this thread ends, once looked up; 0: it is not known.
+    /// Where the stack of this thread ends, once looked up; the last address if the system does not tell.
     static END: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
