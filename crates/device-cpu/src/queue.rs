@@ -68,8 +68,8 @@ struct State {
 
 impl State {
     /// Whether submitters that wait for space are to be woken, by work that `took` so long. Waking them for each free
-    /// place would cost more than brief work, for a quarter of the places it is worth it. While the queue waits for an event each place counts: the
-    /// event may be what the submitter would do next.
+    /// place would cost more than brief work, for a quarter of the places it is worth it. While the queue waits for an
+    /// event each place counts: the event may be what the submitter would do next.
     fn frees_enough(&self, limit: usize, took: Duration) -> bool {
         let each_counts = self.role == Role::Blocked || took > WORTH_WAKING;
         let enough = if each_counts { limit - 1 } else { limit - limit / 4 };

@@ -388,20 +388,20 @@ impl<'a> Checker<'a> {
             return Some(special);
         }
         let decl = self.decl(decl_id);
-        if let Some(owner) = decl.owner
-            && let Some(special) = self.outside_definition(id, decl_id, owner, Fit::Exact)
-        {
-            return Some(special);
+        if let Some(owner) = decl.owner {
+            // A body in the class gives way to a specialisation only.
+            let least = if matches!(decl.ast.body, FunctionBody::None) { Fit::Any } else { Fit::Exact };
+            if let Some(outside) = self.outside_definition(id, decl_id, owner, least) {
+                return Some(outside);
+            }
         }
         let decl = self.decl(decl_id);
         let own = Definition { ast: decl.ast, scope: self.inst(id).scope };
         match &decl.ast.body {
             FunctionBody::Block(_) | FunctionBody::Default => Some(own),
             FunctionBody::Delete => None,
-            FunctionBody::None => match decl.owner {
-                Some(owner) => self.outside_definition(id, decl_id, owner, Fit::Any),
-                None => self.later_definition(id, decl_id),
-            },
+            FunctionBody::None if decl.owner.is_some() => None,
+            FunctionBody::None => self.later_definition(id, decl_id),
         }
     }
 

@@ -79,7 +79,7 @@ impl<'a> Checker<'a> {
                 let last = written.segments.last()?;
                 let Some(patterns) = &last.args else { return Some((Fit::Any, inside)) };
                 let is_partial = patterns.iter().any(|arg| !names_parameter(arg, template));
-                let bound = self.deduced_outside(template, patterns, around, &args, last.span)?;
+                let bound = self.deduced_from_written(template, patterns, around, &args, last.span)?;
                 let fit = if is_partial { Fit::Some } else { Fit::Any };
                 Some((fit, self.template_scope(&template.params, &bound, inside)))
             }
@@ -118,8 +118,8 @@ impl<'a> Checker<'a> {
         true
     }
 
-    /// The template arguments with which what is written gives the class's arguments.
-    fn deduced_outside(
+    /// The template's arguments with which what is written gives those arguments.
+    pub(super) fn deduced_from_written(
         &mut self,
         template: &'a TemplateParams,
         written: &'a [ast::TemplateArg],

@@ -144,13 +144,7 @@ impl<'a> Checker<'a> {
         args: &Rc<[TArg]>,
         span: Span,
     ) -> Option<ScopeId> {
-        let patterns: Vec<_> =
-            self.in_scope(scope, |s| written.iter().map(|arg| s.arg_pattern(arg, &params.params)).collect());
-        let mut deduced = vec![None; params.params.len()];
-        if !self.deduce_args(&patterns, args, &mut deduced) {
-            return None;
-        }
-        let bound = self.finish_deduction(&params.params, deduced, scope, span)?;
+        let bound = self.deduced_from_written(params, written, scope, args, span)?;
         let inner = self.template_scope(&params.params, &bound, scope);
         let again = self.quietly(|s| {
             s.in_scope(inner, |s| {
