@@ -1,0 +1,89 @@
+//! The conditions that accesses test, and what happens where one does not hold.
+//!
+//! Invariant: a condition that holds means that every active lane's bytes are inside the allocation.
+
+use super::Address;
+use crate::cpu::emit::access::extent_of_segment;
+use crate::cpu::emit::lane::Lane;
+use crate::cpu::emit::out_of_line::Helper;
+use crate::cpu::emit::{Emitter, Mask};
+use crate::cpu::llvm_text::Opd;
+use crate::cpu::shape::Lanes;
+
+impl Emitter<'_, '_> {
+    /// The scalar condition under which all lanes may be accessed with plain vectors.
+    pub(in crate::cpu::emit) fn all_in_bounds(
+        &mut self,
+        address: &Address,
+        shape: &Lanes,
+        bases: &[Opd],
+        access: i64,
+    ) -> Opd {
+        let mut ok = match &address.offset {
+            Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
+            _ => Opd::bool(true),
+        };
+        // Where the laned form holds, its lanes are the pointer's.
+        if self.is_inside(address, access) {
+            return ok;
+        }
+        for (segment, base) in bases.iter().enumerate() {
+            let (low, bytes) = extent_of_segment(shape, segment, access);
+            let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
+            let inside = self.in_bounds(&address.place, &start, bytes);
+            ok = self.t.and(&ok, &inside);
+        }
+        ok
+    }
+
+    /// Whether the bytes from `start` on are inside, where all lanes' address is that one.
+    pub(super) fn one_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
+        if self.is_inside(address, bytes) {
+            return Opd::bool(true);
+        }
+        self.in_bounds(&address.place, start, bytes)
+    }
+
+    /// Whether all active lanes are in bounds.
+    pub(in crate::cpu::emit) fn lanes_in_bounds(
+        &mut self,
+        address: &Address,
+        offsets: &Opd,
+        bytes: i64,
+    ) -> (Opd, Opd) {
+        if !self.shared.options.checks || self.is_inside(address, bytes) {
+            return (Opd::bool(true), Opd::Int(0));
+        }
+        let limit = self.limit(&address.place, bytes);
+        let limits = self.t.splat("i64", &limit);
+        let outside = self.t.value(format_args!("icmp uge <32 x i64> {offsets}, {limits}"));
+        let mask = self.mask.clone();
+        let bad = self.both(&mask, &outside);
+        let any = self.any(&Mask::Some(bad));
+        (self.t.value(format_args!("xor i1 {any}, true")), limit)
+    }
+
+    /// In a loop that can give up: gives up unless the condition holds.
+    pub(in crate::cpu::emit) fn bail_unless(&mut self, ok: &Opd) -> bool {
+        let Some(bail) = self.bail else { return false };
+        let go = self.t.block();
+        self.t.branch_likely(ok, go, bail);
+        self.t.label(go);
+        true
+    }
+
+    /// Reports a fault of the first active lane at one offset.
+    pub(in crate::cpu::emit) fn report(&mut self, address: &Address, start: &Opd) {
+        if !self.shared.options.checks {
+            return;
+        }
+        self.need(Helper::Note);
+        let lane = self.first_lane();
+        let thread = self.t.add("i32", &self.first.clone(), &lane);
+        let record = self.slow_buffers().record;
+        self.t.line(format_args!(
+            "call void @am.note(ptr {record}, i32 {}, i64 {start}, i64 {}, i32 {thread})",
+            address.site, address.place.len
+        ));
+    }
+}

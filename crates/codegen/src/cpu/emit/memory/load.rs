@@ -1,0 +1,312 @@
+//! Loads: from cells, from one place for all lanes, as whole vectors.
+//!
+//! Lanes that are off may load anything that exists, so the vectors of a load need no mask where all lanes'
+//! places are in bounds.
+
+use anymetal_ir::{Inst, Scalar, Space, Type, Value};
+
+use super::{Address, Item};
+use crate::cpu::emit::access::{Plan, Run, plan};
+use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::place::Place;
+use crate::cpu::emit::{Emitter, Mask, zero_of};
+use crate::cpu::llvm_text::{LANES, Opd, mangle, scalar_type};
+use crate::cpu::options::AccessKind;
+use crate::cpu::shape::Lanes;
+use crate::cpu::shape::flow::ptr_space;
+
+impl Emitter<'_, '_> {
+    pub(in crate::cpu::emit) fn load(&mut self, inst: Inst, pointer: Value, result: Value, _align: u32) {
+        let ty = self.facts.function.ty(result);
+        let size = i64::from(ty.size());
+        if self.omit_load(result) || self.bundled.remove(&result) {
+            return;
+        }
+        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
+            if self.load_home(&cells, result) {
+                return;
+            }
+            let lanes = cells.enumerate().map(|(k, cell)| self.load_cell_as(cell, result, k)).collect();
+            return self.define(result, lanes);
+        }
+        if self.load_bundle(inst, pointer) {
+            return;
+        }
+        let item = Item::of(ty);
+        let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
+            self.load_private(inst, pointer, 0, item)
+        } else {
+            self.load_shared(inst, pointer, 0, item)
+        };
+        if let (Type::Ptr(_), [code]) = (ty, lanes.as_slice()) {
+            // Memory holds codes.
+            lanes = vec![self.decode_lane(self.facts.storage.pointer(result).root, code)];
+        }
+        self.define(result, lanes);
+    }
+
+    pub(in crate::cpu::emit) fn load_shared(
+        &mut self,
+        inst: Inst,
+        pointer: Value,
+        extra: i64,
+        item: Item,
+    ) -> Vec<Lane> {
+        let site = self.site(inst, pointer, AccessKind::Load, item.bytes() as u32);
+        if self.is_scattered(pointer) {
+            let codes = self.vector(pointer, 0);
+            return self.waterfall(&codes, false, item, |this, address| {
+                let address = Address { extra, site, ..address };
+                this.load_address(&address, item)
+            });
+        }
+        let mut address = self.address(pointer, site);
+        address.extra = extra;
+        self.load_address(&address, item)
+    }
+
+    /// Loads from one allocation.
+    pub(in crate::cpu::emit) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        let Lane::Laned { shape, .. } = &address.offset else { return self.load_gather(address, item) };
+        match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
+            Plan::Uniform if !shape.conditional => self.load_uniform(address, item),
+            Plan::Uniform | Plan::Gather => self.load_gather(address, item),
+            plan => self.load_planned(address, item, &plan),
+        }
+    }
+
+    fn load_uniform(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+        let offset = address.offset.at(&mut self.t, "i64", 0);
+        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let ok = self.one_in_bounds(address, &start, item.bytes());
+        if ok.is_text("false") {
+            self.report(address, &start);
+            return vec![Lane::uniform(zero_of(item.scalar)); item.count];
+        }
+        if ok.is_text("true") {
+            return self.load_elements(&address.place, &start, item);
+        }
+        if self.bail_unless(&ok) {
+            return self.load_elements(&address.place, &start, item);
+        }
+        // Out of bounds the load reads zeros from elsewhere: it stays one load, which LLVM can make
+        // a broadcast.
+        let inside = self.t.offset(&address.place.base, &start);
+        let from = self.t.current();
+        let (slow, join) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, join, slow);
+        self.t.label(slow);
+        self.report(address, &start);
+        let slow_from = self.t.current();
+        self.t.label(join);
+        let base = self.t.phi("ptr", &[(&inside, from), (&Opd::text("@am.zeros"), slow_from)]);
+        self.load_elements_at(&base, &address.place, item)
+    }
+
+    fn load_elements(&mut self, place: &Place, start: &Opd, item: Item) -> Vec<Lane> {
+        let base = self.t.offset(&place.base, start);
+        self.load_elements_at(&base, place, item)
+    }
+
+    fn load_elements_at(&mut self, base: &Opd, place: &Place, item: Item) -> Vec<Lane> {
+        let metadata = self.metadata(place);
+        (0..item.count)
+            .map(|k| {
+                let at = self.t.offset(base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+                let raw =
+                    self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
+                Lane::uniform(self.from_memory(Width::One, item, raw))
+            })
+            .collect()
+    }
+
+    fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
+        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
+        let mut ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        if !self.shared.options.checks && self.mask != Mask::All {
+            // Unchecked, only the active lanes' places are known to be good.
+            let mask = self.mask.clone();
+            let all = self.all(&mask);
+            ok = self.t.and(&ok, &all);
+        }
+        let fast_only = ok.is_text("true") || self.bail_unless(&ok);
+        if fast_only {
+            ok = Opd::bool(true);
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        let mut whole = Vec::new();
+        let loaded = match plan {
+            Plan::Span { low, picks, elements } => {
+                self.load_span(address, &bases[0], *low, picks, *elements, item)
+            }
+            Plan::Runs(runs) => {
+                let loaded = self.load_runs(address, &bases, &shape, runs, item, &mut whole);
+                self.keep_together(&loaded, item, &whole);
+                loaded
+            }
+            _ => Vec::new(),
+        };
+        let from = self.t.current();
+        if fast_only {
+            return loaded.into_iter().map(Lane::Varying).collect();
+        }
+        self.t.branch(join);
+        self.t.label(slow);
+        let careful = match plan {
+            // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds.
+            _ if shape.conditional => {
+                let element = scalar_type(item.scalar);
+                let lanes = self.load_rare_gather(address, item);
+                lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
+            }
+            Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
+                self.load_masked_runs(address, &bases, &shape, runs, item)
+            }
+            _ => self.load_slowly(address, item),
+        };
+        let whole_careful: Vec<Opd> = match plan {
+            Plan::Runs(runs) if !whole.is_empty() => {
+                runs.iter().map(|run| self.interleaved(item.memory_type(), &careful, run)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let slow_from = self.t.current();
+        self.t.label(join);
+        let ty = Width::All.ty(item.scalar);
+        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
+        let merged: Vec<Opd> = loaded.iter().zip(&careful).map(merge).collect();
+        let ty = Width::Few(LANES * item.count / whole.len().max(1)).ty(item.scalar);
+        let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
+        let whole: Vec<Opd> = whole.iter().zip(&whole_careful).map(merge).collect();
+        self.keep_together(&merged, item, &whole);
+        merged.into_iter().map(Lane::Varying).collect()
+    }
+
+    /// Plain runs under the mask, where only active lanes' places may be touched.
+    fn load_masked_runs(
+        &mut self,
+        address: &Address,
+        bases: &[Opd],
+        shape: &Lanes,
+        runs: &[Run],
+        item: Item,
+    ) -> Vec<Opd> {
+        let element = item.memory_type();
+        let mask = self.mask.operand();
+        let poison = Opd::text("poison");
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
+        for run in runs {
+            let offset = shape.at(run.lane).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let total = run.lanes * item.count;
+            let ty = format!("<{total} x {element}>");
+            let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
+            let lanes = if total == LANES {
+                mask.clone()
+            } else {
+                self.t.shuffle("i1", LANES, &mask, &poison, &picks)
+            };
+            let suffix = mangle(&ty);
+            self.t.declare(format!(
+                "declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{total} x i1>, {ty})"
+            ));
+            let all = self.t.value(format_args!(
+                "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{total} x i1> {lanes}, {ty} zeroinitializer)"
+            ));
+            for (k, part) in parts.iter_mut().enumerate() {
+                let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
+                part.push(match item.count {
+                    1 => all.clone(),
+                    _ => self.t.shuffle(element, total, &all, &poison, &picks),
+                });
+            }
+        }
+        let lanes = runs[0].lanes;
+        parts
+            .into_iter()
+            .map(|part| {
+                let whole = self.t.concat(element, lanes, part);
+                self.from_memory(Width::All, item, whole)
+            })
+            .collect()
+    }
+
+    pub(in crate::cpu::emit) fn load_runs(
+        &mut self,
+        address: &Address,
+        bases: &[Opd],
+        shape: &Lanes,
+        runs: &[Run],
+        item: Item,
+        whole: &mut Vec<Opd>,
+    ) -> Vec<Opd> {
+        let element = item.memory_type();
+        let metadata = self.metadata(&address.place);
+        let is_kept = item.scalar != Scalar::Bool && item.count > 1 && runs.iter().all(|run| !run.same);
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); item.count];
+        let mut pieces = Vec::new();
+        for run in runs {
+            let offset = shape.at(run.lane).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let bytes = if run.same { item.bytes() } else { item.bytes() * run.lanes as i64 };
+            pieces.push((start, bytes));
+            if run.same {
+                for (k, part) in parts.iter_mut().enumerate() {
+                    let at = self.t.offset(&at, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+                    let one = self.t.value(format_args!("load {element}, ptr {at}, align 1{metadata}"));
+                    part.push(self.t.splat_to(run.lanes, element, &one));
+                }
+                continue;
+            }
+            let total = run.lanes * item.count;
+            let all = self.t.value(format_args!("load <{total} x {element}>, ptr {at}, align 1{metadata}"));
+            if item.count == 1 {
+                parts[0].push(all);
+                continue;
+            }
+            for (k, part) in parts.iter_mut().enumerate() {
+                let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
+                part.push(self.t.shuffle(element, total, &all, &Opd::text("poison"), &picks));
+            }
+            if is_kept {
+                whole.push(all);
+            }
+        }
+        self.prefetch_next(address, &pieces);
+        let lanes = runs[0].lanes;
+        parts
+            .into_iter()
+            .map(|part| {
+                let whole = self.t.concat(element, lanes, part);
+                self.from_memory(Width::All, item, whole)
+            })
+            .collect()
+    }
+
+    fn load_span(
+        &mut self,
+        address: &Address,
+        base: &Opd,
+        low: i64,
+        picks: &[usize],
+        elements: usize,
+        item: Item,
+    ) -> Vec<Opd> {
+        let element = item.memory_type();
+        let metadata = self.metadata(&address.place);
+        let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
+        let at = self.t.offset(&address.place.base, &start);
+        let all = self.t.value(format_args!("load <{elements} x {element}>, ptr {at}, align 1{metadata}"));
+        (0..item.count)
+            .map(|k| {
+                let picks: Vec<_> = picks.iter().map(|&pick| Some(pick + k)).collect();
+                let part = self.t.shuffle(element, elements, &all, &Opd::text("poison"), &picks);
+                self.from_memory(Width::All, item, part)
+            })
+            .collect()
+    }
+}

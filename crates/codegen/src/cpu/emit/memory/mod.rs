@@ -1,0 +1,148 @@
+//! Loads and stores of memory that lanes share, and of cells.
+//!
+//! Here is what both need: where an access goes ([`Address`]), what each lane accesses ([`Item`]), and its
+//! form in memory. `load` and `store` own the two directions, `bounds` the conditions that they test, `slow`
+//! the paths lane by lane, `waterfall` pointers to several allocations.
+//!
+//! Fast path: one scalar bounds check per base, then plain vector accesses, whatever the mask when
+//! loading. Slow path, out of line: lane by lane under the mask. Plain accesses claim no alignment:
+//! it costs nothing, and a wrong pointer must not trap.
+
+mod bounds;
+mod load;
+mod slow;
+mod store;
+mod waterfall;
+
+use anymetal_ir::{Scalar, Space, Type, Value};
+
+use super::Emitter;
+use super::lane::{Lane, Width};
+use super::place::Place;
+use crate::cpu::llvm_text::{Opd, scalar_type};
+use crate::cpu::storage::Root;
+pub(super) use slow::{SlowBuffers, SlowOffsets};
+
+/// Where an access goes.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    /// The allocation.
+    pub(super) place: Place,
+    /// Offset in it.
+    pub(super) offset: Lane,
+    /// The pointer value whose offset this is, for lane by lane access.
+    pub(super) value: Option<Value>,
+    /// Constant bytes to add.
+    pub(super) extra: i64,
+    /// The fault site.
+    pub(super) site: u32,
+}
+
+/// What each lane accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Item {
+    /// Elements of this type; encoded pointers are `I64`.
+    pub(super) scalar: Scalar,
+    /// How many.
+    pub(super) count: usize,
+}
+
+impl Item {
+    /// The item of an IR type.
+    pub(super) fn of(ty: Type) -> Self {
+        Self { scalar: ty.scalar().unwrap_or(Scalar::I64), count: usize::from(ty.lanes()) }
+    }
+
+    pub(super) fn bytes(self) -> i64 {
+        i64::from(self.scalar.size()) * self.count as i64
+    }
+
+    /// The LLVM type in memory.
+    pub(super) fn memory_type(self) -> &'static str {
+        if self.scalar == Scalar::Bool { "i8" } else { scalar_type(self.scalar) }
+    }
+
+    /// The integer type of the same size.
+    pub(super) fn bits(self) -> u32 {
+        self.scalar.size() * 8
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// The address that a pointer of known root, or a uniform encoded one, means.
+    pub(super) fn address(&mut self, pointer: Value, site: u32) -> Address {
+        let root = self.facts.storage.pointer(pointer).root;
+        if root == Root::Many {
+            let code = self.uniform(pointer, 0);
+            let (place, offset) = self.decode(&code);
+            return Address { place, offset: Lane::uniform(offset), value: None, extra: 0, site };
+        }
+        let place = self.place(root);
+        Address { place, offset: self.lane(pointer, 0), value: Some(pointer), extra: 0, site }
+    }
+
+    /// Whether the pointer's allocation can differ between lanes.
+    pub(super) fn is_scattered(&self, pointer: Value) -> bool {
+        self.facts.storage.pointer(pointer).root == Root::Many && !self.shape(pointer, 0).is_uniform()
+    }
+
+    /// The offsets of all lanes, without the extra constant.
+    fn offsets(&mut self, address: &Address) -> Opd {
+        match (&address.offset, address.value) {
+            (Lane::Laned { shape, .. }, Some(value)) if shape.conditional => self.recompute(value, 0),
+            (offset, _) => offset.vector(&mut self.t, "i64"),
+        }
+    }
+
+    pub(super) fn offsets_with_extra(&mut self, address: &Address) -> Opd {
+        let offsets = self.offsets(address);
+        match address.extra {
+            0 => offsets,
+            extra => self.t.value(format_args!("add <32 x i64> {offsets}, splat (i64 {extra})")),
+        }
+    }
+
+    /// From the type in memory to the type of values.
+    pub(super) fn from_memory(&mut self, width: Width, item: Item, raw: Opd) -> Opd {
+        if item.scalar != Scalar::Bool {
+            return raw;
+        }
+        self.t.value(format_args!("icmp ne {} {raw}, {}", width.of("i8"), width.int("i8", 0)))
+    }
+
+    fn to_memory(&mut self, width: Width, item: Item, value: Opd) -> Opd {
+        if item.scalar != Scalar::Bool {
+            return value;
+        }
+        if value.is_text("true") || value.is_text("false") {
+            return Opd::Int(i64::from(value.is_text("true")));
+        }
+        self.t.value(format_args!("zext {} {value} to {}", width.of("i1"), width.of("i8")))
+    }
+
+    /// What LLVM may know about an access: constant memory does not change during a dispatch, and
+    /// threadgroup memory is nobody's buffer.
+    pub(super) fn metadata(&self, place: &Place) -> &'static str {
+        match place.root {
+            Root::Argument(index) => match self.shared.kernel.args[index].space {
+                Space::Constant => ", !invariant.load !1, !alias.scope !4, !noalias !5",
+                Space::Threadgroup => ", !alias.scope !5, !noalias !4",
+                Space::Device | Space::Thread => ", !alias.scope !4, !noalias !5",
+            },
+            Root::Global(_) => ", !invariant.load !1",
+            Root::Threadgroup(_) => ", !alias.scope !5, !noalias !4",
+            _ => "",
+        }
+    }
+
+    pub(super) fn store_metadata(&self, place: &Place) -> &'static str {
+        match place.root {
+            Root::Argument(index) if self.shared.kernel.args[index].space == Space::Threadgroup => {
+                ", !alias.scope !5, !noalias !4"
+            }
+            Root::Argument(_) => ", !alias.scope !4, !noalias !5",
+            Root::Threadgroup(_) => ", !alias.scope !5, !noalias !4",
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Stores: to cells, to one place for all lanes, as whole vectors.
+//!
+//! Lanes that are off must not write: vectors are stored under the mask unless all lanes are on.
+
+use anymetal_ir::{Inst, Scalar, Space, Type, Value};
+
+use super::{Address, Item};
+use crate::cpu::emit::access::{Plan, Run, plan};
+use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type};
+use crate::cpu::options::AccessKind;
+use crate::cpu::shape::Lanes;
+use crate::cpu::shape::flow::ptr_space;
+
+impl Emitter<'_, '_> {
+    pub(in crate::cpu::emit) fn store(&mut self, inst: Inst, pointer: Value, value: Value, _align: u32) {
+        let ty = self.facts.function.ty(value);
+        let size = i64::from(ty.size());
+        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
+            if self.store_home(inst, &cells, value) {
+                return;
+            }
+            for (k, cell) in cells.enumerate() {
+                let lane = self.lane_for_cell(value, k, cell);
+                self.store_cell(inst, cell, &lane);
+            }
+            return;
+        }
+        let item = Item::of(ty);
+        let lanes: Vec<Lane> = match ty {
+            Type::Ptr(_) => vec![match self.encoded(value) {
+                Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.encoded_vector(value)),
+                lane => lane,
+            }],
+            _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
+        };
+        if ptr_space(self.facts.function, pointer) == Space::Thread {
+            self.store_private(inst, pointer, 0, item, &lanes);
+        } else {
+            self.store_shared(inst, pointer, 0, item, &lanes);
+        }
+    }
+
+    /// A component in a form that needs no recomputing.
+    pub(in crate::cpu::emit) fn kept_lane(&mut self, value: Value, k: usize) -> Lane {
+        match self.lane(value, k) {
+            Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.vector(value, k)),
+            lane => lane,
+        }
+    }
+
+    pub(in crate::cpu::emit) fn store_shared(
+        &mut self,
+        inst: Inst,
+        pointer: Value,
+        extra: i64,
+        item: Item,
+        lanes: &[Lane],
+    ) {
+        let site = self.site(inst, pointer, AccessKind::Store, item.bytes() as u32);
+        if self.is_scattered(pointer) {
+            // One allocation's lanes are written before the next one's are checked.
+            self.bail = None;
+            let codes = self.vector(pointer, 0);
+            let nothing = Item { scalar: item.scalar, count: 0 };
+            self.waterfall(&codes, false, nothing, |this, address| {
+                let address = Address { extra, site, ..address };
+                this.store_address(&address, item, lanes);
+                Vec::new()
+            });
+            return;
+        }
+        let mut address = self.address(pointer, site);
+        address.extra = extra;
+        self.store_address(&address, item, lanes);
+    }
+
+    /// Stores to one allocation.
+    pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        let Lane::Laned { shape, .. } = &address.offset else {
+            return self.store_scatter(address, item, lanes);
+        };
+        match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
+            Plan::Uniform if !shape.conditional => self.store_uniform(address, item, lanes),
+            Plan::Runs(runs) if runs.iter().all(|run| !run.same) => {
+                self.store_runs(address, item, lanes, &runs)
+            }
+            _ => self.store_scatter(address, item, lanes),
+        }
+    }
+
+    /// All lanes store to one place: the last active one remains.
+    fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        let offset = address.offset.at(&mut self.t, "i64", 0);
+        let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
+        let mut ok = self.one_in_bounds(address, &start, item.bytes());
+        if self.bail_unless(&ok) {
+            ok = Opd::bool(true);
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        if !ok.is_text("true") {
+            self.t.label(slow);
+            self.report(address, &start);
+            self.t.branch(join);
+        }
+        self.t.label(fast);
+        let base = self.t.offset(&address.place.base, &start);
+        let metadata = self.store_metadata(&address.place);
+        let element = scalar_type(item.scalar);
+        for (k, lane) in lanes.iter().enumerate() {
+            let value = match lane {
+                Lane::Laned { shape, .. } if shape.is_uniform() => lane.at(&mut self.t, element, 0),
+                lane => {
+                    let all = lane.vector(&mut self.t, element);
+                    let last = self.last_lane();
+                    let ty = lanes_type(element);
+                    self.t.value(format_args!("extractelement {ty} {all}, i32 {last}"))
+                }
+            };
+            let value = self.to_memory(Width::One, item, value);
+            let at = self.t.offset(&base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
+            self.t.line(format_args!("store {} {value}, ptr {at}, align 1{metadata}", item.memory_type()));
+        }
+        self.t.label(join);
+    }
+
+    /// The values as vectors of the type in memory.
+    pub(in crate::cpu::emit) fn stored_vectors(&mut self, item: Item, lanes: &[Lane]) -> Vec<Opd> {
+        let element = scalar_type(item.scalar);
+        lanes
+            .iter()
+            .map(|lane| {
+                let vector = lane.vector(&mut self.t, element);
+                match item.scalar {
+                    Scalar::Bool => self.t.value(format_args!("zext {MASK} {vector} to <32 x i8>")),
+                    _ => vector,
+                }
+            })
+            .collect()
+    }
+
+    fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
+        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
+        let mut ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        if self.bail_unless(&ok) {
+            ok = Opd::bool(true);
+        }
+        let values = self.stored_vectors(item, lanes);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        match self.mask.clone() {
+            Mask::All => self.write_runs(address, item, &values, &bases, &shape, runs, None),
+            Mask::Some(mask) => {
+                let (plain, masked, done) = (self.t.block(), self.t.block(), self.t.block());
+                let all = self.all(&Mask::Some(mask.clone()));
+                self.t.branch_if(&all, plain, masked);
+                self.t.label(plain);
+                self.write_runs(address, item, &values, &bases, &shape, runs, None);
+                self.t.branch(done);
+                self.t.label(masked);
+                self.write_runs(address, item, &values, &bases, &shape, runs, Some(&mask));
+                self.t.label(done);
+            }
+        }
+        if !ok.is_text("true") {
+            self.t.branch(join);
+            self.t.label(slow);
+            if shape.conditional {
+                self.store_scatter(address, item, lanes);
+            } else {
+                self.store_slowly(address, item, &values);
+            }
+        }
+        self.t.label(join);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one step of `store_runs`, split for length")]
+    fn write_runs(
+        &mut self,
+        address: &Address,
+        item: Item,
+        values: &[Opd],
+        bases: &[Opd],
+        shape: &Lanes,
+        runs: &[Run],
+        mask: Option<&Opd>,
+    ) {
+        let element = item.memory_type();
+        let metadata = self.store_metadata(&address.place);
+        for run in runs {
+            let offset = shape.at(run.lane).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let whole = match self.loaded_together(values, item, run) {
+                Some(whole) => whole,
+                None => self.interleaved(element, values, run),
+            };
+            let total = run.lanes * item.count;
+            let ty = format!("<{total} x {element}>");
+            let Some(mask) = mask else {
+                self.t.line(format_args!("store {ty} {whole}, ptr {at}, align 1{metadata}"));
+                continue;
+            };
+            let mask = if total == LANES {
+                mask.clone()
+            } else {
+                let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
+                self.t.shuffle("i1", LANES, mask, &Opd::text("poison"), &picks)
+            };
+            let suffix = mangle(&ty);
+            self.t.declare(format!(
+                "declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{total} x i1>)"
+            ));
+            self.t.line(format_args!(
+                "call void @llvm.masked.store.{suffix}.p0({ty} {whole}, ptr {at}, i32 1, <{total} x i1> {mask}){metadata}"
+            ));
+        }
+    }
+}
