@@ -10,6 +10,7 @@
 //! must be what the loop walks over. Addresses that do not follow that pattern are left alone, but for loops
 //! over the whole grid (`strides`).
 
+mod grid;
 mod strides;
 
 use std::cmp::Reverse;
@@ -35,12 +36,16 @@ pub fn prefetch(function: &mut Function) -> bool {
     let finder = Finder { function, pointers, variables };
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
-    let changed = !found.is_empty();
+    let ahead = grid::loads_ahead(&finder, &|root| found.iter().any(|walk| walk.root == root));
+    let changed = !found.is_empty() || !ahead.is_empty();
     // One loop for each argument.
     found.sort_by_key(|walk: &Walk| (walk.root.index(), Reverse(walk.cost)));
     found.dedup_by_key(|walk| walk.root);
     for walk in &found {
         insert(function, walk);
+    }
+    for load in &ahead {
+        load.insert(function);
     }
     changed
 }
@@ -346,27 +351,47 @@ impl Finder<'_> {
 
 /// Puts the prefetch behind the access.
 fn insert(function: &mut Function, walk: &Walk) {
-    let mut insts = Vec::new();
-    let mut value = |function: &mut Function, op, ty| {
-        let inst = function.add_inst(op, Some(ty), FpMode::default(), Loc::default());
-        insts.push(inst);
-        function.inst(inst).result.expect("it was made with a result")
-    };
-    let long = Type::Scalar(Scalar::I64);
     let (scale, offset) = match walk.gain.value {
         Some(_) => (walk.gain.times, 0),
         None => (0, walk.gain.times),
     };
     let Ok(scale) = u32::try_from(scale) else { return };
-    let index = walk.gain.value.map(|gain| match function.ty(gain) == long {
-        true => gain,
-        false => value(function, Op::Cast(CastOp::ZExt, gain), long),
-    });
+    let mut hints = Hints::new(function);
+    let index = walk.gain.value.map(|gain| hints.long(gain));
     let address = Op::PtrAdd { base: walk.pointer, index, scale: scale.max(1), offset };
-    let ptr = value(function, address, Type::Ptr(Space::Device));
-    let hint = Op::Prefetch { ptr, bytes: walk.bytes, write: walk.write };
-    insts.push(function.add_inst(hint, None, FpMode::default(), Loc::default()));
-    let block = &mut function.blocks[walk.block.index()].insts;
-    let at = block.iter().position(|&inst| inst == walk.access).map_or(0, |at| at + 1);
-    block.splice(at..at, insts);
+    hints.finish(address, walk.bytes, walk.write, walk.block, walk.access);
+}
+
+/// Instructions of a hint.
+struct Hints<'f> {
+    function: &'f mut Function,
+    insts: Vec<Inst>,
+}
+
+impl<'f> Hints<'f> {
+    fn new(function: &'f mut Function) -> Self {
+        Self { function, insts: Vec::new() }
+    }
+
+    fn value(&mut self, op: Op, ty: Type) -> Value {
+        let inst = self.function.add_inst(op, Some(ty), FpMode::default(), Loc::default());
+        self.insts.push(inst);
+        self.function.inst(inst).result.expect("it was made with a result")
+    }
+
+    /// An integer in 64 bits.
+    fn long(&mut self, value: Value) -> Value {
+        let long = Type::Scalar(Scalar::I64);
+        if self.function.ty(value) == long { value } else { self.value(Op::Cast(CastOp::ZExt, value), long) }
+    }
+
+    /// Writes the hint behind an access.
+    fn finish(mut self, address: Op, bytes: u32, write: bool, block: Block, access: Inst) {
+        let ptr = self.value(address, Type::Ptr(Space::Device));
+        let hint = Op::Prefetch { ptr, bytes, write };
+        self.insts.push(self.function.add_inst(hint, None, FpMode::default(), Loc::default()));
+        let block = &mut self.function.blocks[block.index()].insts;
+        let at = block.iter().position(|&inst| inst == access).map_or(0, |at| at + 1);
+        block.splice(at..at, self.insts);
+    }
 }

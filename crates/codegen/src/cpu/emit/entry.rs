@@ -9,6 +9,7 @@ use anymetal_ir::{Kernel, Module, Op, Query};
 use super::group::Plan;
 use super::matrix::{Matrices, Uses};
 use super::out_of_line::{DECLARATIONS, Helper};
+use super::streams::Streams;
 use super::{Emitter, GroupValues, Mask, Shared};
 use crate::cpu::launch_abi::{
     FAULT_DECLARATION, LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP, WORKER_SCRATCH,
@@ -36,6 +37,7 @@ const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
 !10 = distinct !{!10, !2, !\"frame\"}
 !12 = distinct !{!12, !13}
 !13 = !{!\"llvm.loop.unroll.disable\"}
+!14 = !{i32 1}
 ";
 
 /// Writes the module. `facts` gives those for a geometry, and the number of the function they are of.
@@ -57,7 +59,7 @@ pub(in crate::cpu) fn generate_module<'a>(
         functions.push_str(&version(&mut shared, facts, &flow, index));
         outcomes.push((shared.scratch_bytes, shared.frame_bytes));
     }
-    let entry = entry_text(options, &versions);
+    let entry = entry_text(options, &versions, shared.fences);
     let scratch_bytes = outcomes.iter().map(|outcome| outcome.0).max().unwrap_or(0);
     let frame_bytes = outcomes.iter().map(|outcome| outcome.1).max().unwrap_or(0);
     Ok(CpuCode {
@@ -113,6 +115,7 @@ impl<'a> Shared<'a> {
             helpers: BTreeSet::new(),
             products: BTreeMap::new(),
             declares: BTreeSet::new(),
+            fences: false,
             threadgroup_offsets: offsets,
             threadgroup_bytes: end,
             scratch_bytes: 0,
@@ -151,6 +154,9 @@ impl<'a> Shared<'a> {
             declares.extend(DECLARATIONS.map(str::to_owned));
         }
         declares.insert("declare i32 @llvm.umin.i32(i32, i32)".to_owned());
+        if self.fences {
+            declares.insert("declare void @llvm.x86.sse.sfence()".to_owned());
+        }
         if self.helpers.contains(&Helper::Report) {
             declares.insert(FAULT_DECLARATION.to_owned());
         }
@@ -236,6 +242,8 @@ i32 {}, i32 {}, i32 {}) #0",
         bundled: BTreeSet::new(),
         together: BTreeMap::new(),
         tile_loops: Vec::new(),
+        streams: Streams::new(facts),
+        stream_flags: BTreeMap::new(),
         lane_loads: (first, 0),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
@@ -278,7 +286,7 @@ impl Emitter<'_, '_> {
 }
 
 /// The entry: a loop over the threadgroups, which picks a version for each.
-fn entry_text(options: &CpuOptions, versions: &[Geometry]) -> String {
+fn entry_text(options: &CpuOptions, versions: &[Geometry], fences: bool) -> String {
     let symbol = &options.symbol;
     let call = |index: usize| {
         format!(
@@ -308,6 +316,8 @@ i32 %sx, i32 %sy, i32 %sz)"
         [Geometry::Full(_)] => String::new(),
         _ => call(0),
     };
+    // Non-temporal stores are ordered with nothing else.
+    let fence = if fences { "  call void @llvm.x86.sse.sfence()\n" } else { "" };
     let mut loads = String::new();
     for (name, field) in
         [("grid", LAUNCH_GRID_THREADS), ("groups", LAUNCH_GROUPS), ("full", LAUNCH_GROUP_SIZE)]
@@ -380,7 +390,7 @@ next:
   %more = icmp ult i64 %g.next, %end
   br i1 %more, label %loop, label %exit
 exit:
-  ret void
+{fence}  ret void
 }}
 !11 = !{{!\"branch_weights\", i32 1, i32 2000}}
 ",

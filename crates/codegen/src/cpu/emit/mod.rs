@@ -1,9 +1,10 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
-//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `private`
-//! (loads and stores), `matrix` (8×8 matrices), `helpers` (functions written once per module), `control` (branches, loops and
-//! masks), `group` (regions between barriers), `entry`.
+//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`,
+//! `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
+//! (functions written once per module), `control` (branches, loops and masks), `group` (regions between
+//! barriers), `entry`.
 //!
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
@@ -36,6 +37,7 @@ mod query;
 mod scalar_tests;
 mod scattered;
 mod simd;
+mod streams;
 mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +70,8 @@ pub(super) struct Shared<'a> {
     /// Functions that multiply matrices, by name.
     products: BTreeMap<String, String>,
     declares: BTreeSet<String>,
+    /// Whether stores must be fenced off at the end.
+    fences: bool,
     /// Offsets of the threadgroup variables, and the bytes of all.
     threadgroup_offsets: Vec<u64>,
     threadgroup_bytes: u64,
@@ -156,6 +160,9 @@ pub(super) struct Emitter<'a, 'm> {
     together: BTreeMap<u32, together::Together>,
     /// The loops around barriers that the position is in.
     tile_loops: Vec<next_tile::TileLoop>,
+    /// Stores that may go past the caches, and the flags that say whether they do.
+    streams: streams::Streams,
+    stream_flags: BTreeMap<usize, Opd>,
     /// A block, and how many vectors were loaded lane by lane in it.
     lane_loads: (BlockName, u32),
 }

@@ -30,7 +30,18 @@ impl Emitter<'_, '_> {
         }
         let start = self.t.add("i64", &bases[0], &Opd::Int(low));
         let start = self.t.offset(&place.base, &start);
+        let kept = match root {
+            Root::Argument(index) if write => self.argument_kept(index),
+            _ => None,
+        };
+        let Some(kept) = kept else { return self.ask_for(&start, stretch, write, 3) };
+        // What is stored past the caches need not be in them.
+        let kept = self.t.icmp("ne", "i64", &kept, &Opd::Int(0));
+        let (ask, done) = (self.t.block(), self.t.block());
+        self.t.branch_if(&kept, ask, done);
+        self.t.label(ask);
         self.ask_for(&start, stretch, write, 3);
+        self.t.label(done);
     }
 
     /// Asks for the lines of so many bytes. `locality`: as LLVM's, 3 for the first level of caches.

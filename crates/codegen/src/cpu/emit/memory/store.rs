@@ -190,6 +190,7 @@ impl Emitter<'_, '_> {
     ) {
         let element = item.memory_type();
         let metadata = self.store_metadata(&address.place);
+        let kept = if mask.is_none() { self.kept_in_caches(address) } else { None };
         for run in runs {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
@@ -201,7 +202,12 @@ impl Emitter<'_, '_> {
             let total = run.lanes * item.count;
             let ty = format!("<{total} x {element}>");
             let Some(mask) = mask else {
-                self.t.line(format_args!("store {ty} {whole}, ptr {at}, align 1{metadata}"));
+                let store = format!("store {ty} {whole}");
+                let bytes = item.bytes() * run.lanes as i64;
+                match &kept {
+                    Some(kept) => self.store_stream(kept, &store, &at, bytes, metadata),
+                    None => self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}")),
+                }
                 continue;
             };
             let mask = if total == LANES {
