@@ -239,7 +239,7 @@ impl Emitter<'_, '_> {
             if is_conditional {
                 // The lanes are elsewhere, and may well be in bounds.
                 let element = scalar_type(part.item.scalar);
-                let lanes = self.load_rare_gather(&here, part.item);
+                let lanes = self.aside(|this| this.load_rare_gather(&here, part.item));
                 careful.extend(lanes.iter().map(|lane| lane.vector(&mut self.t, element)));
             } else {
                 careful.extend(self.load_slowly(&here, part.item));

@@ -45,6 +45,10 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn instructions(&mut self, insts: &[Inst]) {
+        self.aside(|this| this.each_instruction(insts));
+    }
+
+    fn each_instruction(&mut self, insts: &[Inst]) {
         for (index, &inst) in insts.iter().enumerate() {
             let before = self.mask.clone();
             self.instruction(inst);

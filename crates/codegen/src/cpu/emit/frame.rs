@@ -120,6 +120,10 @@ impl Emitter<'_, '_> {
     }
 
     fn group_block(&mut self, block: Block) {
+        self.aside(|this| this.group_steps(block));
+    }
+
+    fn group_steps(&mut self, block: Block) {
         for step in self.plan.steps(block).to_vec() {
             if self.t.is_ended() {
                 return;
@@ -439,6 +443,13 @@ impl Emitter<'_, '_> {
 
     /// The region's code under a mask, between fetching and keeping its variables.
     fn lanes_of_region(&mut self, number: usize, mask: Mask) {
+        self.turns += 1;
+        self.turn = self.turns;
+        self.untested(|this| this.region_under(number, mask));
+        self.turn = 0;
+    }
+
+    fn region_under(&mut self, number: usize, mask: Mask) {
         self.fetch_values(number);
         self.fetch_cells(number);
         let end = self.t.block();

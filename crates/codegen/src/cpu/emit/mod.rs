@@ -10,6 +10,7 @@
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
 
 mod access;
+mod adjacent;
 mod arith;
 mod atomic;
 mod bundle;
@@ -38,6 +39,7 @@ mod scalar_tests;
 mod scattered;
 mod simd;
 mod streams;
+mod tested;
 mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,6 +120,11 @@ pub(super) struct Emitter<'a, 'm> {
     shared: &'a mut Shared<'m>,
     t: Text,
     values: Vec<Option<Vec<Lane>>>,
+    /// The turn in which each value was defined last; see [`Self::is_here`].
+    defined_in: Vec<u32>,
+    /// The current turn of a region, and how many there were; 0 at group level.
+    turn: u32,
+    turns: u32,
     mask: Mask,
     group: GroupValues,
     /// The SIMD-group's number and its first thread's linear index; 0 at group level.
@@ -150,6 +157,8 @@ pub(super) struct Emitter<'a, 'm> {
     group_labels: Vec<group::GroupLabel>,
     /// What slow paths need, once needed.
     slow: Option<memory::SlowBuffers>,
+    /// Tests of bounds that need not be made again.
+    tested: tested::Tested,
     /// Scalar tests of masks: whether any, and whether all lanes are on.
     mask_tests: BTreeMap<u32, (Opd, Opd)>,
     /// Products of matrices that wait, and where fragments lie.
@@ -228,7 +237,15 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Whether the value's definition was emitted where its registers are of use: at group level, or in this
+    /// turn of a region. Operands of values that another region left are not.
+    fn is_here(&self, value: Value) -> bool {
+        let turn = self.defined_in[value.index()];
+        turn == 0 || turn == self.turn
+    }
+
     fn define(&mut self, value: Value, lanes: Vec<Lane>) {
+        self.defined_in[value.index()] = self.turn;
         self.values[value.index()] = Some(lanes);
     }
 
@@ -361,8 +378,10 @@ impl Emitter<'_, '_> {
                 self.load(inst, *ptr, result, *align);
             }
             Op::Store { ptr, value, align, .. } => self.store(inst, *ptr, *value, *align),
-            Op::MemCopy { dst, src, size, align } => self.copy(inst, *dst, *src, *size, *align),
-            Op::MemZero { dst, size, align } => self.clear(inst, *dst, *size, *align),
+            Op::MemCopy { dst, src, size, align } => {
+                self.untested(|this| this.copy(inst, *dst, *src, *size, *align));
+            }
+            Op::MemZero { dst, size, align } => self.untested(|this| this.clear(inst, *dst, *size, *align)),
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst)
             }

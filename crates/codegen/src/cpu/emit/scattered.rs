@@ -8,28 +8,14 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::out_of_line::Helper;
 use super::place::Place;
+use super::tested::Test;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, mangle};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
 const MOST_TOGETHER: u32 = 4;
 
 impl Emitter<'_, '_> {
-    /// Whether all lanes are on and each accesses the place right behind the lane before.
-    pub(super) fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
-        let first = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
-        let base = self.t.splat("i64", &first);
-        let steps: Vec<String> =
-            (0..LANES as i64).map(|lane| format!("i64 {}", lane * item.bytes())).collect();
-        let ramp = self.t.value(format_args!("add <32 x i64> {base}, <{}>", steps.join(", ")));
-        let same = Mask::Some(self.t.value(format_args!("icmp eq <32 x i64> {offsets}, {ramp}")));
-        let same = self.mask_bits(&same);
-        let mask = self.mask.clone();
-        let on = self.mask_bits(&mask);
-        let both = self.t.value(format_args!("and i32 {same}, {on}"));
-        self.t.icmp("eq", "i32", &both, &Opd::Int(-1))
-    }
-
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         self.load_apart(address, item, false)
     }
@@ -40,17 +26,19 @@ impl Emitter<'_, '_> {
     }
 
     fn load_apart(&mut self, address: &Address, item: Item, rare: bool) -> Vec<Lane> {
+        // Lanes that are known to lie in some other pattern need no test whether they lie side by side.
+        let may_be_together = !matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
+        if item.count == 1 && !rare && may_be_together {
+            return vec![Lane::Varying(self.load_together_or_apart(address, item))];
+        }
         let offsets = self.offsets_with_extra(address);
-        let (ok, _) = self.lanes_in_bounds(address, &offsets, item.bytes());
+        let ok = self.active_inside(address, &offsets, item);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
         let safe = self.active_or_zero(&offsets);
-        let loaded = match item.count {
-            count if rare => (0..count).map(|k| self.gather(&address.place, &safe, item, k, true)).collect(),
-            1 => vec![self.adjacent_or_gathered(&address.place, &safe, item)],
-            count => (0..count).map(|k| self.gather(&address.place, &safe, item, k, false)).collect(),
-        };
+        let loaded: Vec<Opd> =
+            (0..item.count).map(|k| self.gather(&address.place, &safe, item, k, rare)).collect();
         let from = self.t.current();
         if ok.is_text("true") {
             return loaded.into_iter().map(Lane::Varying).collect();
@@ -63,6 +51,72 @@ impl Emitter<'_, '_> {
         let ty = Width::All.ty(item.scalar);
         let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
         loaded.iter().zip(&careful).map(merge).collect()
+    }
+
+    /// Whether the active lanes are in bounds, lane by lane.
+    fn active_inside(&mut self, address: &Address, offsets: &Opd, item: Item) -> Opd {
+        self.test_once(address, item.bytes(), Test::ActiveInside, |this| {
+            this.lanes_in_bounds(address, offsets, item.bytes()).0
+        })
+    }
+
+    /// One vector load where the lanes turn out to be side by side.
+    fn load_together_or_apart(&mut self, address: &Address, item: Item) -> Opd {
+        let side = self.side(address, item, !self.shared.options.checks && !self.has_masked_access(item));
+        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&side.is_so, together, apart);
+        self.t.label(together);
+        let at = self.t.offset(&address.place.base, &side.start);
+        let whole = self.load_whole(address, &at, item);
+        let mut values = vec![(whole, self.t.current(), true)];
+        self.t.branch(join);
+        self.t.label(apart);
+        let address = &self.apart(address, item.bytes());
+        let known = self.known_test(address, item.bytes(), Test::ActiveInside);
+        let offsets = self.offsets_with_extra(address);
+        let ok = match &known {
+            Some(known) => known.clone(),
+            None => self.lanes_in_bounds(address, &offsets, item.bytes()).0,
+        };
+        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
+        let (fast, slow) = (self.t.block(), self.t.block());
+        if !is_certain {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+        }
+        let safe = self.active_or_zero(&offsets);
+        let gathered = self.gather(&address.place, &safe, item, 0, false);
+        values.push((gathered, self.t.current(), true));
+        self.t.branch(join);
+        if !is_certain {
+            self.t.label(slow);
+            let careful = self.load_slowly(address, item).remove(0);
+            values.push((careful, self.t.current(), false));
+        }
+        self.t.label(join);
+        let ty = Width::All.ty(item.scalar);
+        let edges: Vec<_> = values.iter().map(|(value, from, _)| (value, *from)).collect();
+        let loaded = self.t.phi(&ty, &edges);
+        if known.is_none() {
+            let sides: Vec<_> = values.iter().map(|(_, from, ok)| (Opd::bool(*ok), *from)).collect();
+            let edges: Vec<_> = sides.iter().map(|(ok, from)| (ok, *from)).collect();
+            let ok = if is_certain { Opd::bool(true) } else { self.t.phi("i1", &edges) };
+            self.note_test(address, item.bytes(), Test::ActiveInside, &ok);
+        }
+        loaded
+    }
+
+    /// A vector load of lanes side by side. With checks even those that are off are in bounds.
+    fn load_whole(&mut self, address: &Address, at: &Opd, item: Item) -> Opd {
+        let ty = lanes_type(item.memory_type());
+        let raw = match self.mask.clone() {
+            Mask::Some(mask) if !self.shared.options.checks => self.masked_load(&ty, at, (LANES, &mask)),
+            _ => {
+                let metadata = self.metadata(&address.place);
+                self.t.value(format_args!("load {ty}, ptr {at}, align 1{metadata}"))
+            }
+        };
+        self.from_memory(Width::All, item, raw)
     }
 
     /// The offsets with which all lanes may load: those that are off load from the start. Some lane is on
@@ -108,41 +162,57 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// One vector load where the lanes turn out to be side by side.
-    fn adjacent_or_gathered(&mut self, place: &Place, offsets: &Opd, item: Item) -> Opd {
-        let adjacent = self.side_by_side(offsets, item);
-        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&adjacent, together, apart);
-        self.t.label(together);
-        let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
-        let at = self.t.offset(&place.base, &start);
-        let ty = lanes_type(item.memory_type());
-        let metadata = self.metadata(place);
-        let raw = self.t.value(format_args!("load {ty}, ptr {at}, align 1{metadata}"));
-        let whole = self.from_memory(Width::All, item, raw);
-        let together_from = self.t.current();
-        self.t.branch(join);
-        self.t.label(apart);
-        let gathered = self.gather(place, offsets, item, 0, false);
-        let apart_from = self.t.current();
-        self.t.branch(join);
-        self.t.label(join);
-        let ty = Width::All.ty(item.scalar);
-        self.t.phi(&ty, &[(&whole, together_from), (&gathered, apart_from)])
-    }
-
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let values = self.stored_vectors(item, lanes);
-        let direct = self.shared.options.features.avx512 && item.bits() >= 32;
-        if !direct {
-            return self.store_slowly(address, item, &values);
+        let [value] = values.as_slice() else { return self.store_apart(address, item, &values) };
+        let is_known = matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
+        if is_known {
+            return self.store_apart(address, item, &values);
+        }
+        let side = self.side(address, item, !self.has_masked_access(item));
+        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&side.is_so, together, apart);
+        self.t.label(together);
+        let at = self.t.offset(&address.place.base, &side.start);
+        let metadata = self.store_metadata(&address.place);
+        let ty = lanes_type(item.memory_type());
+        match self.mask.clone() {
+            Mask::All => self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}")),
+            Mask::Some(mask) => self.masked_store(&ty, value, &at, (LANES, &mask), metadata),
+        }
+        self.t.branch(join);
+        self.t.label(apart);
+        let address = self.apart(address, item.bytes());
+        self.store_apart(&address, item, &values);
+        self.t.label(join);
+    }
+
+    /// Lane by lane, if the processor cannot scatter.
+    fn store_apart(&mut self, address: &Address, item: Item, values: &[Opd]) {
+        if !self.shared.options.features.avx512 || item.bits() < 32 {
+            return self.store_slowly(address, item, values);
         }
         let offsets = self.offsets_with_extra(address);
-        let (ok, _) = self.lanes_in_bounds(address, &offsets, item.bytes());
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+            Some(known) => known,
+            None => self.lanes_in_bounds(address, &offsets, item.bytes()).0,
+        };
+        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_likely(&ok, fast, slow);
-        self.t.label(fast);
-        let scattered = self.adjacent_store(address, item, &values, &offsets);
+        if !is_certain {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+        }
+        self.scatter(address, item, values, &offsets);
+        if !is_certain {
+            self.t.branch(join);
+            self.t.label(slow);
+            self.store_slowly(address, item, values);
+        }
+        self.t.label(join);
+    }
+
+    fn scatter(&mut self, address: &Address, item: Item, values: &[Opd], offsets: &Opd) {
         let mask = self.mask.operand();
         let ty = lanes_type(item.memory_type());
         let suffix = mangle(&ty);
@@ -157,39 +227,5 @@ impl Emitter<'_, '_> {
                 "call void @llvm.masked.scatter.{suffix}.v32p0({ty} {value}, <32 x ptr> {places}, i32 1, {MASK} {mask})"
             ));
         }
-        if let Some(stored) = scattered {
-            self.t.branch(stored);
-            self.t.label(stored);
-        }
-        if !ok.is_text("true") {
-            self.t.branch(join);
-            self.t.label(slow);
-            self.store_slowly(address, item, &values);
-        }
-        self.t.label(join);
-    }
-
-    /// One vector store where the lanes turn out to be side by side. The current block is then the one
-    /// for lanes apart; both go on at the block returned.
-    fn adjacent_store(
-        &mut self,
-        address: &Address,
-        item: Item,
-        values: &[Opd],
-        offsets: &Opd,
-    ) -> Option<BlockName> {
-        let [value] = values else { return None };
-        let adjacent = self.side_by_side(offsets, item);
-        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&adjacent, together, apart);
-        self.t.label(together);
-        let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
-        let at = self.t.offset(&address.place.base, &start);
-        let ty = lanes_type(item.memory_type());
-        let metadata = self.store_metadata(&address.place);
-        self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}"));
-        self.t.branch(join);
-        self.t.label(apart);
-        Some(join)
     }
 }

@@ -69,6 +69,7 @@ impl Emitter<'_, '_> {
         let go = self.t.block();
         self.t.branch_likely(ok, go, bail);
         self.t.label(go);
+        self.test_holds(ok);
         true
     }
 

@@ -9,8 +9,9 @@ use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::place::Place;
+use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{LANES, Opd, mangle, scalar_type};
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Lanes;
 use crate::cpu::shape::flow::ptr_space;
@@ -78,7 +79,9 @@ impl Emitter<'_, '_> {
     fn load_uniform(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let ok = self.one_in_bounds(address, &start, item.bytes());
+        let ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+            this.one_in_bounds(address, &start, item.bytes())
+        });
         if ok.is_text("false") {
             self.report(address, &start);
             return vec![Lane::uniform(zero_of(item.scalar)); item.count];
@@ -122,7 +125,9 @@ impl Emitter<'_, '_> {
 
     fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
-        let mut ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+            this.all_in_bounds(address, &shape, &bases, item.bytes())
+        });
         if !self.shared.options.checks && self.mask != Mask::All {
             // Unchecked, only the active lanes' places are known to be good.
             let mask = self.mask.clone();
@@ -158,7 +163,7 @@ impl Emitter<'_, '_> {
             // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds.
             _ if shape.conditional => {
                 let element = scalar_type(item.scalar);
-                let lanes = self.load_rare_gather(address, item);
+                let lanes = self.aside(|this| this.load_rare_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
             }
             Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
@@ -209,13 +214,7 @@ impl Emitter<'_, '_> {
             } else {
                 self.t.shuffle("i1", LANES, &mask, &poison, &picks)
             };
-            let suffix = mangle(&ty);
-            self.t.declare(format!(
-                "declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{total} x i1>, {ty})"
-            ));
-            let all = self.t.value(format_args!(
-                "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{total} x i1> {lanes}, {ty} zeroinitializer)"
-            ));
+            let all = self.masked_load(&ty, &at, (total, &lanes));
             for (k, part) in parts.iter_mut().enumerate() {
                 let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
                 part.push(match item.count {

@@ -7,8 +7,9 @@ use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::lane::{Lane, Width};
+use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Lanes;
 use crate::cpu::shape::flow::ptr_space;
@@ -94,7 +95,9 @@ impl Emitter<'_, '_> {
     fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let mut ok = self.one_in_bounds(address, &start, item.bytes());
+        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+            this.one_in_bounds(address, &start, item.bytes())
+        });
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);
         }
@@ -143,7 +146,9 @@ impl Emitter<'_, '_> {
 
     fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
-        let mut ok = self.all_in_bounds(address, &shape, &bases, item.bytes());
+        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+            this.all_in_bounds(address, &shape, &bases, item.bytes())
+        });
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);
         }
@@ -169,7 +174,7 @@ impl Emitter<'_, '_> {
             self.t.branch(join);
             self.t.label(slow);
             if shape.conditional {
-                self.store_scatter(address, item, lanes);
+                self.aside(|this| this.store_scatter(address, item, lanes));
             } else {
                 self.store_slowly(address, item, &values);
             }
@@ -216,13 +221,7 @@ impl Emitter<'_, '_> {
                 let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
                 self.t.shuffle("i1", LANES, mask, &Opd::text("poison"), &picks)
             };
-            let suffix = mangle(&ty);
-            self.t.declare(format!(
-                "declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{total} x i1>)"
-            ));
-            self.t.line(format_args!(
-                "call void @llvm.masked.store.{suffix}.p0({ty} {whole}, ptr {at}, i32 1, <{total} x i1> {mask}){metadata}"
-            ));
+            self.masked_store(&ty, &whole, &at, (total, &mask), metadata);
         }
     }
 }

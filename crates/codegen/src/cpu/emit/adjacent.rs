@@ -1,0 +1,212 @@
+//! Whether lanes whose places only the run shows lie side by side.
+//!
+//! Indices mostly have 32 bits, and are compared as such: half the work. Then two scalar comparisons say that
+//! no lane's index wraps and that all is in bounds.
+
+use anymetal_ir::{CastOp, Op, Scalar, Type, Value};
+
+use super::memory::{Address, Item};
+use super::tested::Test;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, wrap_int};
+use crate::cpu::shape::Shape;
+use crate::cpu::storage::Root;
+
+/// Lanes side by side.
+#[derive(Debug)]
+pub(super) struct Side {
+    /// Whether they are: the active lanes are where this form says, and it is in bounds as a whole.
+    pub(super) is_so: Opd,
+    /// The first lane's offset then.
+    pub(super) start: Opd,
+}
+
+/// An offset that comes from an index of 32 bits: `base + index × scale + offset`.
+#[derive(Clone, Copy, Debug)]
+struct Narrow {
+    base: Value,
+    index: Value,
+    is_signed: bool,
+    scale: i64,
+    offset: i64,
+}
+
+impl Emitter<'_, '_> {
+    /// Tests whether the lanes lie side by side. With `all_on`, it is so only if all are on.
+    pub(super) fn side(&mut self, address: &Address, item: Item, all_on: bool) -> Side {
+        let bytes = item.bytes();
+        let known = self.known_test(address, bytes, Test::Together).zip(self.known_test(
+            address,
+            bytes,
+            Test::FirstPlace,
+        ));
+        let (mut is_so, start) = match (known, self.narrow(address, bytes)) {
+            (Some(known), _) => known,
+            (None, Some(narrow)) => self.narrow_side(address, bytes, narrow),
+            (None, None) => self.wide_side(address, bytes),
+        };
+        self.note_test(address, bytes, Test::Together, &is_so);
+        self.note_test(address, bytes, Test::FirstPlace, &start);
+        if all_on {
+            let mask = self.mask.clone();
+            let all = if mask == Mask::All { Opd::bool(true) } else { self.all(&mask) };
+            is_so = self.t.and(&is_so, &all);
+        }
+        Side { is_so, start }
+    }
+
+    fn narrow_side(&mut self, address: &Address, bytes: i64, narrow: Narrow) -> (Opd, Opd) {
+        let step = bytes / narrow.scale;
+        let indices = self.vector(narrow.index, 0);
+        let first = self.first_frozen("i32", &indices);
+        let same = self.continue_first("i32", &indices, &first, step);
+        let (cast, most, below) = match narrow.is_signed {
+            true => ("sext", i64::from(i32::MAX), "sle"),
+            false => ("zext", i64::from(u32::MAX), "ule"),
+        };
+        let most = Opd::Int(wrap_int("i32", most - step * (LANES as i64 - 1)));
+        let fits = self.t.icmp(below, "i32", &first, &most);
+        let wide = self.t.value(format_args!("{cast} i32 {first} to i64"));
+        let scaled = self.t.mul("i64", &wide, &Opd::Int(narrow.scale));
+        let base = self.uniform(narrow.base, 0);
+        let start = self.t.add("i64", &base, &scaled);
+        let start = self.t.add("i64", &start, &Opd::Int(narrow.offset.wrapping_add(address.extra)));
+        let inside = self.whole_inside(address, &start, bytes);
+        let is_so = self.t.and(&fits, &inside);
+        (self.t.and(&same, &is_so), start)
+    }
+
+    fn wide_side(&mut self, address: &Address, bytes: i64) -> (Opd, Opd) {
+        let offsets = self.offsets_with_extra(address);
+        let start = self.first_frozen("i64", &offsets);
+        let same = self.continue_first("i64", &offsets, &start, bytes);
+        let inside = self.whole_inside(address, &start, bytes);
+        (self.t.and(&same, &inside), start)
+    }
+
+    /// Whether all that lanes side by side access is in bounds, also by those that are off.
+    fn whole_inside(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
+        // What is known of a pointer holds where lanes are on.
+        if self.mask == Mask::All && self.is_inside(address, bytes) {
+            return Opd::bool(true);
+        }
+        self.in_bounds(&address.place, start, bytes * LANES as i64)
+    }
+
+    /// The first lane's; any value if that is off, but always the same.
+    fn first_frozen(&mut self, element: &str, vector: &Opd) -> Opd {
+        let first = self.t.value(format_args!("extractelement {} {vector}, i64 0", lanes_type(element)));
+        match self.mask {
+            Mask::All => first,
+            Mask::Some(_) => self.t.value(format_args!("freeze {element} {first}")),
+        }
+    }
+
+    /// Whether each active lane has the value that is `step` more than the lane before.
+    fn continue_first(&mut self, element: &str, vector: &Opd, first: &Opd, step: i64) -> Opd {
+        let ramp = self.ramp(element, first, step);
+        let mut same = self.t.value(format_args!("icmp eq {} {vector}, {ramp}", lanes_type(element)));
+        if let Mask::Some(mask) = self.mask.clone() {
+            same = self.t.select(MASK, &mask, MASK, &same, &Opd::text("splat (i1 true)"));
+        }
+        let bits = self.mask_bits(&Mask::Some(same));
+        self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
+    }
+
+    fn ramp(&mut self, element: &str, first: &Opd, step: i64) -> Opd {
+        let base = self.t.splat(element, first);
+        let steps: Vec<String> = (0..LANES as i64).map(|lane| format!("{element} {}", lane * step)).collect();
+        self.t.value(format_args!("add {} {base}, <{}>", lanes_type(element), steps.join(", ")))
+    }
+
+    /// The address with offsets computed here: vectors of them are of use only where lanes lie apart.
+    pub(super) fn apart(&mut self, address: &Address, bytes: i64) -> Address {
+        let Some(narrow) = self.narrow(address, bytes) else { return address.clone() };
+        let indices = self.vector(narrow.index, 0);
+        let cast = if narrow.is_signed { "sext" } else { "zext" };
+        let wide = self.t.value(format_args!("{cast} <32 x i32> {indices} to <32 x i64>"));
+        let scaled = self.t.value(format_args!("mul <32 x i64> {wide}, splat (i64 {})", narrow.scale));
+        let base = self.uniform(narrow.base, 0);
+        let base = self.t.add("i64", &base, &Opd::Int(narrow.offset));
+        let base = self.t.splat("i64", &base);
+        let offsets = self.t.value(format_args!("add <32 x i64> {base}, {scaled}"));
+        Address { offset: super::lane::Lane::Varying(offsets), ..address.clone() }
+    }
+
+    /// The address as a sum with an index of 32 bits in which lanes side by side are equally far apart.
+    fn narrow(&self, address: &Address, bytes: i64) -> Option<Narrow> {
+        let function = self.facts.function;
+        let mut pointer = address.value?;
+        if self.shape(pointer, 0) != Shape::Varying || address.place.root == Root::Many {
+            return None;
+        }
+        let mut sum = 0i64;
+        loop {
+            let &Op::PtrAdd { base, index, scale, offset } = function.def(pointer)? else { return None };
+            sum = sum.checked_add(offset)?;
+            let Some(index) = index else {
+                pointer = base;
+                continue;
+            };
+            let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else {
+                return None;
+            };
+            let is_usable = function.ty(index) == Type::Scalar(Scalar::I32)
+                && self.shape(index, 0) == Shape::Varying
+                && self.shape(base, 0).lanes().is_some_and(|lanes| lanes.is_uniform() && !lanes.conditional)
+                && self.is_here(index)
+                && self.is_here(base)
+                && scale > 0
+                && bytes % i64::from(scale) == 0;
+            let is_signed = cast == CastOp::SExt;
+            let narrow = Narrow { base, index, is_signed, scale: i64::from(scale), offset: sum };
+            return is_usable.then_some(narrow);
+        }
+    }
+
+    // --- vectors under a mask
+
+    /// Whether the processor stores and loads vectors of such elements under a mask.
+    pub(super) fn has_masked_access(&self, item: Item) -> bool {
+        let features = &self.shared.options.features;
+        features.avx512 || features.avx2 && item.bits() >= 32
+    }
+
+    /// Loads a vector's active lanes; the others are zero.
+    pub(super) fn masked_load(&mut self, ty: &str, at: &Opd, lanes: (usize, &Opd)) -> Opd {
+        let ((count, mask), suffix) = (lanes, mangle(ty));
+        self.t.declare(format!("declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{count} x i1>, {ty})"));
+        self.t.value(format_args!(
+            "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{count} x i1> {mask}, {ty} zeroinitializer)"
+        ))
+    }
+
+    /// Stores a vector's active lanes.
+    pub(super) fn masked_store(
+        &mut self,
+        ty: &str,
+        value: &Opd,
+        at: &Opd,
+        lanes: (usize, &Opd),
+        metadata: &str,
+    ) {
+        let ((count, mask), suffix) = (lanes, mangle(ty));
+        self.t
+            .declare(format!("declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{count} x i1>)"));
+        self.t.line(format_args!(
+            "call void @llvm.masked.store.{suffix}.p0({ty} {value}, ptr {at}, i32 1, <{count} x i1> {mask}){metadata}"
+        ));
+    }
+
+    /// Whether all lanes are on and each accesses the place right behind the lane before.
+    pub(super) fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
+        let first = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
+        let ramp = self.ramp("i64", &first, item.bytes());
+        let same = Mask::Some(self.t.value(format_args!("icmp eq <32 x i64> {offsets}, {ramp}")));
+        let same = self.mask_bits(&same);
+        let mask = self.mask.clone();
+        let on = self.mask_bits(&mask);
+        let both = self.t.value(format_args!("and i32 {same}, {on}"));
+        self.t.icmp("eq", "i32", &both, &Opd::Int(-1))
+    }
+}

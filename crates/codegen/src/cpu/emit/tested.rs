@@ -1,0 +1,118 @@
+//! Tests that were made before, and would come out the same where they are asked for again.
+//!
+//! A program loads an element and then stores to it, perhaps on some condition: the pointer needs one test.
+//!
+//! Invariant: what is known here was computed in code that dominates the position, when at least the lanes
+//! were on that are on now. So each block of instructions, and each path that only some lanes or some runs
+//! take, drops at its end what it added.
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::Value;
+
+use super::Emitter;
+use super::memory::Address;
+use crate::cpu::llvm_text::Opd;
+
+/// What was tested.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Test {
+    /// All lanes are in bounds, on or off.
+    AllInside,
+    /// The active lanes are in bounds.
+    ActiveInside,
+    /// The active lanes lie side by side, the others would continue them, and all that is in bounds.
+    Together,
+    /// No test, but the first lane's offset where [`Self::Together`] holds.
+    FirstPlace,
+}
+
+/// The pointer, the bytes added to it, the bytes accessed, and the test.
+type Key = (Value, i64, i64, Test);
+
+/// The outcomes, as `i1`.
+#[derive(Debug, Default)]
+pub(super) struct Tested {
+    known: BTreeMap<Key, Opd>,
+    /// What each change replaced.
+    undo: Vec<(Key, Option<Opd>)>,
+}
+
+impl Tested {
+    fn insert(&mut self, key: Key, outcome: Opd) {
+        let before = self.known.insert(key, outcome);
+        self.undo.push((key, before));
+    }
+
+    fn back_to(&mut self, length: usize) {
+        while self.undo.len() > length
+            && let Some((key, before)) = self.undo.pop()
+        {
+            match before {
+                Some(outcome) => self.known.insert(key, outcome),
+                None => self.known.remove(&key),
+            };
+        }
+    }
+
+    /// From here on the outcome is known.
+    fn holds(&mut self, outcome: &Opd) {
+        let is_it = |entry: (&Key, &Opd)| (entry.1 == outcome).then_some(*entry.0);
+        let keys: Vec<Key> = self.known.iter().filter_map(is_it).collect();
+        for key in keys {
+            self.insert(key, Opd::bool(true));
+        }
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Emits code that does not dominate what follows it.
+    pub(super) fn aside<R>(&mut self, emit: impl FnOnce(&mut Self) -> R) -> R {
+        let length = self.tested.undo.len();
+        let result = emit(self);
+        self.tested.back_to(length);
+        result
+    }
+
+    /// Emits code in which values are not what they were before: where pointers step through memory, or in
+    /// another SIMD-group.
+    pub(super) fn untested<R>(&mut self, emit: impl FnOnce(&mut Self) -> R) -> R {
+        let kept = std::mem::take(&mut self.tested);
+        let result = emit(self);
+        self.tested = kept;
+        result
+    }
+
+    /// The outcome of a test of the bytes at an address: that of the first time, or a new one.
+    pub(super) fn test_once(
+        &mut self,
+        address: &Address,
+        bytes: i64,
+        test: Test,
+        compute: impl FnOnce(&mut Self) -> Opd,
+    ) -> Opd {
+        if let Some(known) = self.known_test(address, bytes, test) {
+            return known;
+        }
+        let outcome = compute(self);
+        self.note_test(address, bytes, test, &outcome);
+        outcome
+    }
+
+    pub(super) fn known_test(&self, address: &Address, bytes: i64, test: Test) -> Option<Opd> {
+        let key = (address.value?, address.extra, bytes, test);
+        self.tested.known.get(&key).cloned()
+    }
+
+    /// Notes an outcome that holds from here on, without code that tests it.
+    pub(super) fn note_test(&mut self, address: &Address, bytes: i64, test: Test, outcome: &Opd) {
+        if let Some(pointer) = address.value {
+            self.tested.insert((pointer, address.extra, bytes, test), outcome.clone());
+        }
+    }
+
+    /// Only where the test held goes on here.
+    pub(super) fn test_holds(&mut self, outcome: &Opd) {
+        self.tested.holds(outcome);
+    }
+}

@@ -1,0 +1,230 @@
+//! Accesses through indices that only the run shows: lanes side by side, apart, out of bounds, off with any
+//! index at all. Results and the first fault are the interpreter's.
+
+mod support;
+
+use std::sync::Arc;
+
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::error::DeviceError;
+use anymetal_ir::{Module, parse_module, verify};
+use support::Launch;
+
+fn module(body: &str) -> Module {
+    let text = format!(
+        "file 0 \"scattered.metal\"
+func f0 \"k\" (v0: ptr.device, v1: ptr.device, v2: ptr.device) {{\n{body}\n}}
+kernel \"k\" f0 {{
+  arg \"places\" buffer 0 device \"uint\" scalar i32 size 4 align 4 read
+  arg \"from\" buffer 1 device \"uint\" scalar i32 size 4 align 4 read_write
+  arg \"to\" buffer 2 device \"uint\" scalar i32 size 4 align 4 read_write
+}}
+"
+    );
+    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&module).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    module
+}
+
+/// Loads from a place, stores to the place in the other buffer, then adds to what was loaded, in the threads
+/// whose place satisfies a condition.
+fn moves(cast: &str, scalar: &str, size: u32, condition: &str) -> Module {
+    module(&format!(
+        "  v3 = query.thread_position_in_threadgroup.x : i32
+  v4 = zext v3 : i64
+  v5 = ptr_add v0 + v4 * 4 : ptr.device
+  v6 = load v5, align 4 : i32 @0:1:1
+  v7 = const 1000 : i32
+  v8 = const 5 : i32
+  v9 = {condition} : bool
+  if v9 {{
+    v10 = {cast} v6 : i64
+    v11 = ptr_add v1 + v10 * {size} + 4 : ptr.device
+    v12 = load v11, align 1 : {scalar} @0:2:1
+    v13 = ptr_add v2 + v10 * {size} : ptr.device
+    store v13, v12, align 1 @0:3:1
+    v14 = add v12, v12 : {scalar}
+    store v11, v14, align 1 @0:4:1
+  }}"
+    ))
+}
+
+fn words(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    values.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// A kernel compiled in all four ways.
+struct Compiled {
+    module: Module,
+    ways: Vec<(Launch, Arc<Artifact>)>,
+}
+
+impl Compiled {
+    /// Nothing without an LLVM.
+    fn new(module: Module) -> Self {
+        let mut ways = Vec::new();
+        if let Some(llvm) = support::llvm() {
+            for (specialise, checks) in [(true, true), (true, false), (false, true), (false, false)] {
+                let launch = Launch { specialise, checks, ..Launch::new([32, 1, 1], [32, 1, 1]) };
+                let artifact = support::compile(&llvm, &module, "k", &launch);
+                ways.push((launch, artifact));
+            }
+        }
+        Self { module, ways }
+    }
+
+    /// As the interpreter, the first fault too. Without checks only what has none.
+    fn check(&self, places: &[u32], lengths: [usize; 2], what: &str) {
+        let data = |length: usize| (0..length).map(|n| n as u8).collect::<Vec<u8>>();
+        let buffers = [words(places.iter().copied()), data(lengths[0]), data(lengths[1])];
+        let mut expected = buffers.to_vec();
+        let report =
+            support::interpreted(&self.module, "k", &Launch::new([32, 1, 1], [32, 1, 1]), &mut expected);
+        let first = report.faults.first().map(|fault| (fault.loc.line, fault.offset, fault.bound));
+        for (launch, artifact) in self.ways.iter().filter(|(launch, _)| launch.checks || first.is_none()) {
+            let mut got = buffers.to_vec();
+            let fault = match support::execute(artifact, launch, &mut got, 1) {
+                Ok(_) => None,
+                Err(DeviceError::OutOfBounds(fault)) => {
+                    Some((fault.line, fault.byte_offset, fault.bound_len))
+                }
+                Err(error) => panic!("{what}: {error:?}"),
+            };
+            assert_eq!(fault, first, "{what}");
+            assert_eq!(got, expected, "{what}");
+        }
+    }
+}
+
+/// The places of 32 threads.
+fn places(f: impl Fn(u32) -> u32) -> Vec<u32> {
+    (0..32).map(f).collect()
+}
+
+fn cases() -> Vec<(&'static str, Vec<u32>)> {
+    vec![
+        ("side by side", places(|n| n + 7)),
+        ("from the start", places(|n| n)),
+        ("up to the end", places(|n| n + 31)),
+        ("one beyond the end", places(|n| n + 32)),
+        ("all beyond the end", places(|n| n + 900)),
+        ("backwards", places(|n| 40 - n)),
+        ("the same", places(|_| 9)),
+        ("with gaps", places(|n| n * 2)),
+        ("with gaps beyond the end", places(|n| n * 3)),
+        ("one elsewhere", places(|n| if n == 17 { 3 } else { n })),
+        ("the first elsewhere", places(|n| if n == 0 { 60 } else { n })),
+        ("one beyond the end among others", places(|n| if n == 17 { 70 } else { n })),
+        ("around the largest", places(|n| n.wrapping_sub(16))),
+        ("around the largest signed", places(|n| (n + 0x7fff_fff0).wrapping_sub(16))),
+        ("the largest but one", places(|n| n.wrapping_sub(33))),
+        ("negative", places(|n| n.wrapping_sub(64))),
+        ("four times too large", places(|n| n + 0x4000_0000)),
+        ("some off", places(|n| if n % 3 == 0 { 2000 } else { n })),
+        ("some off, the last beyond the end", places(|n| if n % 3 == 0 { 2000 } else { n + 33 })),
+        ("the first off", places(|n| if n < 4 { 0xffff_fff0 } else { n })),
+        ("the last off", places(|n| if n > 20 { 0x8000_0000 } else { n + 40 })),
+        ("all off", places(|_| 4096)),
+        ("one on", places(|n| if n == 5 { 11 } else { 5000 })),
+        ("one on beyond the end", places(|n| if n == 5 { 63 } else { 5000 })),
+    ]
+}
+
+/// How far buffers of 63 elements with 4 bytes before or without reach.
+const LENGTHS: [[usize; 2]; 6] = [[256, 252], [256, 100], [100, 256], [0, 256], [256, 0], [255, 251]];
+
+#[test]
+fn lanes_side_by_side_and_apart() {
+    for cast in ["zext", "sext"] {
+        // Always, and where the place is below a number.
+        for condition in ["ne v8, v7", "ult v6, v7"] {
+            let module = Compiled::new(moves(cast, "i32", 4, condition));
+            for (what, places) in cases() {
+                for lengths in LENGTHS {
+                    module.check(&places, lengths, &format!("{what}, {cast}, {condition}, {lengths:?}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn places_that_overlap() {
+    // Elements wider than the steps of the index, and of no size that the index has.
+    for (scalar, size) in [("i32", 1), ("i32", 2), ("i16", 2), ("i64", 8), ("i16", 4), ("i64", 4)] {
+        let module = Compiled::new(moves("zext", scalar, size, "ult v6, v7"));
+        for (what, places) in cases() {
+            // Lanes that store to each other's places have no order.
+            let apart = |a: u32, b: u32| a == b || a.abs_diff(b) * size >= scalar_bytes(scalar);
+            let on: Vec<u32> = places.iter().copied().filter(|&place| place < 1000).collect();
+            if on.iter().all(|&a| on.iter().all(|&b| apart(a, b))) {
+                module.check(&places, [600, 500], &format!("{what}, {scalar}, {size}"));
+            }
+        }
+    }
+}
+
+fn scalar_bytes(scalar: &str) -> u32 {
+    scalar.strip_prefix('i').and_then(|bits| bits.parse().ok()).map_or(4, |bits: u32| bits / 8)
+}
+
+/// A pointer that was tested for a load is not tested for a store; one that was tested for some threads is for
+/// others, and in another round of a loop.
+#[test]
+fn tests_hold_for_the_threads_and_the_round_that_they_were_made_for() {
+    let module = Compiled::new(module(
+        "  local l0 \"i\" size 4 align 4
+  v3 = query.thread_position_in_threadgroup.x : i32
+  v4 = zext v3 : i64
+  v5 = ptr_add v0 + v4 * 4 : ptr.device
+  v6 = load v5, align 4 : i32 @0:1:1
+  v7 = const 40 : i32
+  v8 = const 16 : i32
+  v9 = zext v6 : i64
+  v10 = ptr_add v1 + v9 * 4 : ptr.device
+  v11 = ult v6, v7 : bool
+  if v11 {
+    v12 = load v10, align 4 : i32 @0:2:1
+    store v10, v3, align 4 @0:3:1
+  }
+  v13 = ult v3, v8 : bool
+  if v13 {
+    store v10, v3, align 4 @0:4:1
+  }
+  v14 = local_addr l0 : ptr.thread
+  v15 = const 0 : i32
+  store v14, v15, align 4
+  loop label0 {
+    v16 = load v14, align 4 : i32
+    v17 = const 3 : i32
+    v18 = ult v16, v17 : bool
+    if v18 {
+    } else {
+      break label0
+    }
+    v19 = mul v16, v8 : i32
+    v20 = add v19, v6 : i32
+    v21 = zext v20 : i64
+    v22 = ptr_add v2 + v21 * 4 : ptr.device
+    v23 = load v22, align 4 : i32 @0:5:1
+    v24 = add v23, v3 : i32
+    store v22, v24, align 4 @0:6:1
+  } continuing {
+    v25 = load v14, align 4 : i32
+    v26 = const 1 : i32
+    v27 = add v25, v26 : i32
+    store v14, v27, align 4
+  }",
+    ));
+    for (what, places) in cases() {
+        // Two threads' sums of one element have no order.
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.len() == places.len() {
+            for lengths in [[256, 400], [160, 400], [256, 130], [0, 0]] {
+                module.check(&places, lengths, what);
+            }
+        }
+    }
+}
