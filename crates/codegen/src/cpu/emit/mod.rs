@@ -136,6 +136,7 @@ pub(super) struct Emitter<'a, 'm> {
     /// Loaded or computed once, in the entry block.
     bases: BTreeMap<u32, (Opd, Opd)>,
     limits: BTreeMap<(u32, i64), Opd>,
+    capped_limits: BTreeMap<(u32, i64, i64), Opd>,
     pointer_table: Option<Opd>,
     contexts: Vec<control::Context>,
     /// Where `stop` and a return of the whole threadgroup lead.

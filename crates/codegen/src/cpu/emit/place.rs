@@ -125,6 +125,21 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
     }
 
+    /// One more than the largest offset at which that many bytes are inside and which is at most `most`. Of an
+    /// argument.
+    pub(super) fn limit_up_to(&mut self, place: &Place, bytes: i64, most: i64) -> Opd {
+        let key = (self.number(place.root), bytes, most);
+        if let Some(limit) = self.capped_limits.get(&key) {
+            return limit.clone();
+        }
+        let limit = self.limit(place, bytes);
+        let cap = most.saturating_add(1);
+        let less = self.t.entry_value(format_args!("icmp ult i64 {limit}, {cap}"));
+        let limit = self.t.entry_value(format_args!("select i1 {less}, i64 {limit}, i64 {cap}"));
+        self.capped_limits.insert(key, limit.clone());
+        limit
+    }
+
     /// Whether `bytes` from `start` on are inside, as `i1`.
     pub(super) fn in_bounds(&mut self, place: &Place, start: &Opd, bytes: i64) -> Opd {
         if !self.shared.options.checks && !matches!(place.root, Root::Null | Root::Unset) {

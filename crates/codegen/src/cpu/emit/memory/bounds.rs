@@ -2,6 +2,8 @@
 //!
 //! Invariant: a condition that holds means that every active lane's bytes are inside the allocation.
 
+use anymetal_ir::{CastOp, Op, Scalar, Type, ValueDef};
+
 use super::Address;
 use crate::cpu::emit::access::extent_of_segment;
 use crate::cpu::emit::lane::Lane;
@@ -9,6 +11,7 @@ use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::Lanes;
+use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
     /// The scalar condition under which all lanes may be accessed with plain vectors.
@@ -27,6 +30,16 @@ impl Emitter<'_, '_> {
         if self.is_inside(address, access) {
             return ok;
         }
+        if let Some((condition, most)) = self.without_wrap(address, shape) {
+            let (low, bytes) = extent_of_segment(shape, 0, access);
+            let less = low.wrapping_add(address.extra);
+            if let Some(cap) = most.checked_add(less).filter(|&cap| cap >= 0) {
+                let start = self.t.add("i64", &bases[0], &Opd::Int(less));
+                let limit = self.limit_up_to(&address.place, bytes, cap);
+                let inside = self.t.icmp("ult", "i64", &start, &limit);
+                return self.t.and(&condition, &inside);
+            }
+        }
         for (segment, base) in bases.iter().enumerate() {
             let (low, bytes) = extent_of_segment(shape, segment, access);
             let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
@@ -34,6 +47,36 @@ impl Emitter<'_, '_> {
             ok = self.t.and(&ok, &inside);
         }
         ok
+    }
+
+    /// Where the laned form holds because widening the index wrapped in no lane: the other conditions of that
+    /// form, and the largest offset of the first lane without a wrap. Testing against it costs nothing where
+    /// the offset is compared with the buffer's length anyway.
+    fn without_wrap(&mut self, address: &Address, shape: &Lanes) -> Option<(Opd, i64)> {
+        let function = self.facts.function;
+        if !self.shared.options.checks || !shape.conditional || shape.segments != 1 {
+            return None;
+        }
+        let Some(&Op::PtrAdd { base, index: Some(index), scale, offset }) = function.def(address.value?)
+        else {
+            return None;
+        };
+        let Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow)) = function.def(index) else {
+            return None;
+        };
+        let is_argument = matches!(address.place.root, Root::Argument(_))
+            && matches!(function.values[base.index()].def, ValueDef::Param(_));
+        if !is_argument || function.ty(narrow) != Type::Scalar(Scalar::I32) || scale > u32::from(u16::MAX) {
+            return None;
+        }
+        let Lane::Laned { bases, shape: lanes, no_wrap } = self.lane(narrow, 0) else { return None };
+        let (low, high) = lanes.extent();
+        let most = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        if bases.len() != 1 || low < 0 || high > most {
+            return None;
+        }
+        let most = (most - high) * i64::from(scale);
+        Some((no_wrap.unwrap_or(Opd::bool(true)), most.checked_add(offset)?))
     }
 
     /// Whether the bytes from `start` on are inside, where all lanes' address is that one.
