@@ -16,6 +16,11 @@ use crate::cpu::options::CpuFeatures;
 /// as many bytes.
 pub(super) const ENTRY: i64 = 32;
 
+/// Steps of depth of which a row's multiply-adds stand together. One by one, each sum's turn comes only once
+/// in all rows, and where sums are stored and the next loaded the processor runs dry: measured, 0.72 of the
+/// multiply-add peak for sixteen steps of depth, 0.83 with two.
+const TOGETHER: usize = 2;
+
 /// An entry. With these four every row is one address computation of the processor away; LLVM does not
 /// find that, and would keep eight pointers.
 struct Factor {
@@ -151,7 +156,7 @@ impl Body<'_> {
         Factor { starts: [field("ptr", 0), field("ptr", 2)], steps: [field("i64", 1), field("i64", 3)] }
     }
 
-    /// Eight multiply-adds per element.
+    /// Eight multiply-adds per element, a row's side by side.
     fn step(&mut self, left: &Factor, right: Vec<Factor>, variables: &[Opd]) {
         let ty = self.ty();
         let n = self.variant.columns;
@@ -159,21 +164,26 @@ impl Body<'_> {
         let mut right: Vec<(Opd, Opd)> =
             right.into_iter().map(|Factor { starts: [start, _], steps: [step, _] }| (start, step)).collect();
         let count = self.rows.len();
-        for k in 0..SIDE {
+        for first in (0..SIDE).step_by(TOGETHER) {
             let mut values = Vec::new();
-            for (start, step) in &mut right {
-                values.push(self.t.load(&ty, start, 4));
-                *start = self.t.offset(start, step);
+            for _ in 0..TOGETHER {
+                for (start, step) in &mut right {
+                    values.push(self.t.load(&ty, start, 4));
+                    *start = self.t.offset(start, step);
+                }
             }
             for row in self.rows.clone() {
-                let (line, place) = if self.variant.transpose { (k, row) } else { (row, k) };
-                let at = left.row(self.t, line);
-                let at = self.t.offset(&at, &Opd::Int(4 * place as i64));
-                let element = self.t.load("float", &at, 4);
-                let element = self.t.splat_to(n, "float", &element);
-                for (block, values) in values.iter().enumerate() {
-                    let sum = &mut sums[block * count + row - self.rows.start];
-                    *sum = self.t.intrinsic("fma", &ty, "", &[&element, values, sum]);
+                for k in first..first + TOGETHER {
+                    let (line, place) = if self.variant.transpose { (k, row) } else { (row, k) };
+                    let at = left.row(self.t, line);
+                    let at = self.t.offset(&at, &Opd::Int(4 * place as i64));
+                    let element = self.t.load("float", &at, 4);
+                    let element = self.t.splat_to(n, "float", &element);
+                    let blocks = self.variant.blocks;
+                    for (block, values) in values[(k - first) * blocks..][..blocks].iter().enumerate() {
+                        let sum = &mut sums[block * count + row - self.rows.start];
+                        *sum = self.t.intrinsic("fma", &ty, "", &[&element, values, sum]);
+                    }
                 }
             }
             // No instruction, but LLVM would load what the next multiply-adds take, and spill it.
