@@ -21,10 +21,26 @@ enum Factors {
     JoinedTransposed,
 }
 
+/// Where the factors lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Layout {
+    /// Anywhere.
+    Scattered,
+    /// In two tiles, as programs have them in threadgroup memory.
+    Tiles,
+    /// The same tiles, and a variable that is part of their addresses changes from factor to factor.
+    MovingTiles,
+}
+
+/// Elements from row to row.
+const STRIDE: usize = 60;
+
 /// What happens to the sums between the products.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Between {
     Nothing,
+    /// The second product is added to the first one's result, and kept alone.
+    Chained,
     /// Every lane scales its own elements.
     Scaled,
     /// The first product's result is stored, too.
@@ -37,6 +53,7 @@ struct Program {
     rows: usize,
     columns: usize,
     factors: Factors,
+    layout: Layout,
     between: Between,
     /// The types of factors and sums.
     types: [&'static str; 2],
@@ -72,6 +89,7 @@ impl Program {
             writer.line(&format!("local l{sum} \"sum\" size {} align {}", 2 * sum_size, 2 * sum_size));
         }
         writer.line(&format!("local l{} \"k\" size 4 align 4", self.rows * self.columns));
+        writer.line(&format!("local l{} \"moved\" size 4 align 4", self.rows * self.columns + 1));
         self.body(&mut writer);
         let [factor, sum] = self.types;
         let [factor_size, sum_size] = self.sizes();
@@ -104,6 +122,8 @@ kernel \"k\" f0 {{
             ["query.simdgroup_index_in_threadgroup : i32", "const 0 : i32"].map(|op| w.value(op));
         let k = w.value(&format!("local_addr l{} : ptr.thread", sums.len()));
         w.line(&format!("store {k}, {counter}, align 4"));
+        let moved = w.value(&format!("local_addr l{} : ptr.thread", sums.len() + 1));
+        w.line(&format!("store {moved}, {counter}, align 4"));
         w.line("loop label0 {");
         let current = w.value(&format!("load {k}, align 4 : i32"));
         let end = w.value("const 3 : i32");
@@ -111,8 +131,9 @@ kernel \"k\" f0 {{
         w.line(&format!("if {done} {{\nbreak label0\n}}"));
         w.line("barrier.threadgroup");
         let both = w.value(&format!("add {current}, {first} : i32"));
+        let mut results = Vec::new();
         for step in 0..2 {
-            self.step(w, &both, step, &sums);
+            results = self.step(w, [&both, &moved], step, (&sums, &results));
         }
         w.line("barrier.threadgroup");
         w.line("} continuing {");
@@ -124,43 +145,75 @@ kernel \"k\" f0 {{
         self.epilogue(w, &first, &sums);
     }
 
-    fn step(&self, w: &mut Writer, both: &str, step: usize, sums: &[String]) {
+    /// The products of one step; gives their results.
+    fn step(
+        &self,
+        w: &mut Writer,
+        offsets: [&str; 2],
+        step: usize,
+        (sums, before): (&[String], &[String]),
+    ) -> Vec<String> {
         let sum_type = format!("{}x2", self.types[1]);
-        let left: Vec<String> = (0..self.rows).map(|n| self.factor(w, both, 2 * n + step)).collect();
-        let right: Vec<String> = (0..self.columns).map(|n| self.factor(w, both, 16 + 2 * n + step)).collect();
-        for row in 0..self.rows {
-            for column in 0..self.columns {
-                let at = &sums[row * self.columns + column];
-                let mut sum = w.value(&format!("load {at}, align 4 : {sum_type}"));
-                if self.between == Between::Scaled {
-                    let half = w.value(&format!("const 0.5 : {}", self.types[1]));
-                    let halves = w.value(&format!("splat {half} : {sum_type}"));
-                    sum = w.value(&format!("fmul {sum}, {halves} : {sum_type}"));
-                }
-                let result = w.value(&format!(
-                    "matrix.multiply_accumulate {}, {}, {sum} : {sum_type}",
-                    left[row], right[column]
-                ));
-                w.line(&format!("store {at}, {result}, align 4"));
-                if self.between == Between::Stored && row + column == 0 {
-                    let stride = w.value("const 8 : i64");
-                    w.line(&format!("matrix.store v1, {stride}, {result}"));
-                }
+        let left = (0..self.rows).map(|n| self.factor(w, offsets, self.place(n, step, false)));
+        let left: Vec<String> = left.collect();
+        let right = (0..self.columns).map(|n| self.factor(w, offsets, self.place(n, step, true)));
+        let right: Vec<String> = right.collect();
+        let mut results = Vec::new();
+        for (number, at) in sums.iter().enumerate() {
+            let (row, column) = (number / self.columns, number % self.columns);
+            let is_chained = self.between == Between::Chained;
+            let mut sum = match before.get(number).filter(|_| is_chained) {
+                Some(result) => result.clone(),
+                None => w.value(&format!("load {at}, align 4 : {sum_type}")),
+            };
+            if self.between == Between::Scaled {
+                let half = w.value(&format!("const 0.5 : {}", self.types[1]));
+                let halves = w.value(&format!("splat {half} : {sum_type}"));
+                sum = w.value(&format!("fmul {sum}, {halves} : {sum_type}"));
             }
+            let product = format!("matrix.multiply_accumulate {}, {}", left[row], right[column]);
+            let result = w.value(&format!("{product}, {sum} : {sum_type}"));
+            if !is_chained || step == 1 {
+                w.line(&format!("store {at}, {result}, align 4"));
+            }
+            if self.between == Between::Stored && number == 0 {
+                let stride = w.value("const 8 : i64");
+                w.line(&format!("matrix.store v1, {stride}, {result}"));
+            }
+            results.push(result);
         }
+        results
     }
 
-    /// The factor of that number, which moves on with the loop and the SIMD-group.
-    fn factor(&self, w: &mut Writer, both: &str, number: usize) -> String {
+    /// The first element of a factor: on the left by row, on the right by column.
+    fn place(&self, n: usize, step: usize, is_right: bool) -> usize {
+        if self.layout == Layout::Scattered {
+            return 8 * n + 200 * step + if is_right { 64 } else { 0 };
+        }
+        let is_transposed = matches!(self.factors, Factors::Transposed | Factors::JoinedTransposed);
+        let (down, across) = if is_right { (step, n) } else { (n, step) };
+        let (down, across) = if is_transposed { (across, down) } else { (down, across) };
+        8 * (STRIDE * down + across) + if is_right { 24 } else { 0 }
+    }
+
+    /// The factor at that place, which moves on with the loop and the SIMD-group.
+    fn factor(&self, w: &mut Writer, [both, moved]: [&str; 2], place: usize) -> String {
         let ([ty, _], [size, _]) = (self.types, self.sizes());
         let offset = w.value("const 5 : i32");
-        let offset = w.value(&format!("mul {both}, {offset} : i32"));
+        let mut offset = w.value(&format!("mul {both}, {offset} : i32"));
+        if self.layout == Layout::MovingTiles {
+            let by = w.value(&format!("load {moved}, align 4 : i32"));
+            offset = w.value(&format!("add {offset}, {by} : i32"));
+            let three = w.value("const 3 : i32");
+            let by = w.value(&format!("add {by}, {three} : i32"));
+            w.line(&format!("store {moved}, {by}, align 4"));
+        }
         let offset = w.value(&format!("zext {offset} : i64"));
-        let bytes = (number / 2 * 8 + number % 2 * 200) * size;
+        let bytes = place * size;
         let start = w.value(&format!("ptr_add v0 + {offset} * {size} + {bytes} : ptr.device"));
         if matches!(self.factors, Factors::Loaded | Factors::Transposed) {
             let transposed = if self.factors == Factors::Transposed { "_transposed" } else { "" };
-            let stride = w.value("const 20 : i64");
+            let stride = w.value(&format!("const {STRIDE} : i64"));
             return w.value(&format!("matrix.load{transposed} {start}, {stride} : {ty}x2"));
         }
         let lane = w.value("query.thread_index_in_simdgroup : i32");
@@ -178,7 +231,7 @@ kernel \"k\" f0 {{
         let odd = op(w, "mul", &odd, &two);
         let column = op(w, "add", &right, &odd);
         let is_transposed = self.factors == Factors::JoinedTransposed;
-        let (down, across) = if is_transposed { (1, 20) } else { (20, 1) };
+        let (down, across) = if is_transposed { (1, STRIDE as i32) } else { (STRIDE as i32, 1) };
         let (down_by, across_by) = (constant(w, down), constant(w, across));
         let y = op(w, "mul", &row, &down_by);
         let x = op(w, "mul", &column, &across_by);
@@ -232,10 +285,10 @@ kernel \"k\" f0 {{
         let out = vec![0; (100 + 160 * self.rows * self.columns + 80) * sum_size];
         for (threads, specialise, checks) in [(64, true, true), (64, true, false), (40, false, true)] {
             let launch = Launch { specialise, checks, ..Launch::new([threads, 1, 1], [threads, 1, 1]) };
-            agree(&module, "k", &launch, &[numbers(800), out.clone()], &format!("{self:?}, {launch:?}"));
+            agree(&module, "k", &launch, &[numbers(5000), out.clone()], &format!("{self:?}, {launch:?}"));
         }
         let launch = Launch::new([64, 1, 1], [64, 1, 1]);
-        let short = [numbers(330), out[..200 * factor_size.min(sum_size)].to_vec()];
+        let short = [numbers(700), out[..200 * factor_size.min(sum_size)].to_vec()];
         agree(&module, "k", &launch, &short, &format!("{self:?}, out of bounds"));
     }
 }
@@ -244,6 +297,7 @@ const BASE: Program = Program {
     rows: 2,
     columns: 2,
     factors: Factors::Loaded,
+    layout: Layout::Scattered,
     between: Between::Nothing,
     types: ["f32", "f32"],
 };
@@ -259,9 +313,26 @@ fn factors_from_everywhere() {
 }
 
 #[test]
+fn factors_in_tiles() {
+    let launch = Launch::new([64, 1, 1], [64, 1, 1]);
+    let in_place = Program { rows: 4, layout: Layout::Tiles, between: Between::Chained, ..BASE };
+    let text = support::text(&in_place.module(), "k", &launch);
+    assert_eq!(text.contains("@am.panel.0"), support::options(&launch).features.avx512);
+    for layout in [Layout::Scattered, Layout::Tiles, Layout::MovingTiles] {
+        let base = Program { layout, between: Between::Chained, ..BASE };
+        for factors in [Factors::Loaded, Factors::Transposed, Factors::Joined, Factors::JoinedTransposed] {
+            Program { factors, ..base }.check();
+        }
+        Program { types: ["f16", "f32"], ..base }.check();
+    }
+}
+
+#[test]
 fn sums_in_blocks_of_all_sizes() {
-    for (rows, columns) in [(1, 1), (3, 1), (2, 3), (4, 4)] {
+    for (rows, columns) in [(1, 1), (3, 1), (2, 3), (4, 4), (1, 6), (6, 2)] {
         Program { rows, columns, ..BASE }.check();
+        let base = Program { layout: Layout::Tiles, between: Between::Chained, ..BASE };
+        Program { rows, columns, ..base }.check();
     }
 }
 

@@ -114,6 +114,7 @@ impl<'a> Shared<'a> {
             function_number: 0,
             helpers: BTreeSet::new(),
             products: BTreeMap::new(),
+            panels: Vec::new(),
             declares: BTreeSet::new(),
             fences: false,
             threadgroup_offsets: offsets,

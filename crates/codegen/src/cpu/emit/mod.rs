@@ -71,6 +71,8 @@ pub(super) struct Shared<'a> {
     helpers: BTreeSet<out_of_line::Helper>,
     /// Functions that multiply matrices, by name.
     products: BTreeMap<String, String>,
+    /// The panels among them, by number.
+    panels: Vec<matrix::Panel>,
     declares: BTreeSet<String>,
     /// Whether stores must be fenced off at the end.
     fences: bool,

@@ -32,6 +32,8 @@ pub(super) enum Helper {
     LoadRows(u32),
     /// Stores a matrix element by element.
     StoreRows(u32),
+    /// Copies a matrix of `float`s.
+    CopyRows,
 }
 
 impl Helper {
@@ -42,7 +44,7 @@ impl Helper {
                 Some(Self::Note)
             }
             Self::RareGather(bits) => Some(Self::Gather(bits)),
-            Self::Note | Self::Report | Self::Gather(_) | Self::Places => None,
+            Self::Note | Self::Report | Self::Gather(_) | Self::Places | Self::CopyRows => None,
         }
     }
 
@@ -76,6 +78,7 @@ impl Helper {
             Self::Places => PLACES.to_owned(),
             Self::LoadRows(bits) => rows_loop(bits, true),
             Self::StoreRows(bits) => rows_loop(bits, false),
+            Self::CopyRows => COPY_ROWS.to_owned(),
         }
     }
 }
@@ -258,6 +261,26 @@ write:
   store i32 %thread, ptr %thread.p, align 8
   br label %done
 done:
+  ret void
+}
+";
+
+const COPY_ROWS: &str =
+    "define internal void @am.rows.copy(ptr %to, i64 %to.step, ptr %from, i64 %from.step) #1 {
+entry:
+  br label %loop
+loop:
+  %row = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %to.bytes = mul i64 %row, %to.step
+  %to.row = getelementptr i8, ptr %to, i64 %to.bytes
+  %from.bytes = mul i64 %row, %from.step
+  %from.row = getelementptr i8, ptr %from, i64 %from.bytes
+  %values = load <8 x float>, ptr %from.row, align 1
+  store <8 x float> %values, ptr %to.row, align 1
+  %next = add i64 %row, 1
+  %more = icmp ult i64 %next, 8
+  br i1 %more, label %loop, label %exit
+exit:
   ret void
 }
 ";

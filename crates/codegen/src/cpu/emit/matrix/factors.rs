@@ -22,6 +22,8 @@ pub(super) struct Factor {
     pub(super) scalar: Scalar,
     /// Rows in memory are columns.
     pub(super) transpose: bool,
+    /// Bytes from row to row where the program has it, if that is known.
+    pub(super) expected: Option<i64>,
 }
 
 /// A factor as the multiplying function takes it: rows of `float`s.
@@ -90,9 +92,10 @@ impl Emitter<'_, '_> {
     ) -> Factor {
         let size = i64::from(scalar.size());
         let inside = self.t.offset(&address.place.base, start);
+        let expected = if let Opd::Int(step) = step { Some(step) } else { None };
         let ok = self.rows_in_bounds(address, start, &step, size);
         if ok.is_text("true") {
-            return Factor { rows: Rows { start: inside, step }, scalar, transpose };
+            return Factor { rows: Rows { start: inside, step }, scalar, transpose, expected };
         }
         let from = self.t.current();
         let (slow, join) = (self.t.block(), self.t.block());
@@ -104,7 +107,7 @@ impl Emitter<'_, '_> {
         let own = Opd::Int(size * SIDE as i64);
         let start = self.t.phi("ptr", &[(&inside, from), (&buffer, slow_from)]);
         let step = if step == own { step } else { self.t.phi("i64", &[(&step, from), (&own, slow_from)]) };
-        Factor { rows: Rows { start, step }, scalar, transpose }
+        Factor { rows: Rows { start, step }, scalar, transpose, expected }
     }
 
     /// The lanes of a factor.
@@ -140,7 +143,7 @@ impl Emitter<'_, '_> {
         rows.iter().map(|row| to_f32(&mut self.t, Width::Few(SIDE), scalar, row)).collect()
     }
 
-    fn float_factor(&self, value: Value) -> Option<&Factor> {
+    pub(super) fn float_factor(&self, value: Value) -> Option<&Factor> {
         let (factor, _) = self.matrices.factors.get(&value)?;
         (factor.scalar == Scalar::F32).then_some(factor)
     }
@@ -171,7 +174,7 @@ impl Emitter<'_, '_> {
     /// Two factors side by side: where they lie, if they do so in memory, or a copy.
     pub(super) fn prepare_pair(&mut self, [left, right]: [Value; 2]) -> Rows {
         let in_place = [left, right].map(|value| self.float_factor(value).filter(|f| !f.transpose).cloned());
-        let [Some(a), Some(b)] = in_place else { return self.copy_pair([left, right]) };
+        let [Some(a), Some(b)] = in_place else { return self.pair_in_scratch([left, right]) };
         let beside = self.t.offset(&a.rows.start, &Opd::Int(4 * SIDE as i64));
         let adjacent = self.t.value(format_args!("icmp eq ptr {beside}, {}", b.rows.start));
         let same = match a.rows.step == b.rows.step {
@@ -183,7 +186,7 @@ impl Emitter<'_, '_> {
         let (copy, join) = (self.t.block(), self.t.block());
         self.t.branch_if(&adjacent, join, copy);
         self.t.label(copy);
-        let copied = self.copy_pair([left, right]);
+        let copied = self.pair_in_scratch([left, right]);
         let copy_from = self.t.current();
         self.t.label(join);
         let start = self.t.phi("ptr", &[(&a.rows.start, from), (&copied.start, copy_from)]);
@@ -191,16 +194,21 @@ impl Emitter<'_, '_> {
         Rows { start, step }
     }
 
-    fn copy_pair(&mut self, pair: [Value; 2]) -> Rows {
-        let [left, right] = pair.map(|value| self.float_rows(value));
+    fn pair_in_scratch(&mut self, pair: [Value; 2]) -> Rows {
         let rows = Rows { start: self.scratch(), step: Opd::Int(8 * SIDE as i64) };
+        self.copy_pair(pair, &rows);
+        rows
+    }
+
+    /// Copies two fragments to rows of 16.
+    pub(super) fn copy_pair(&mut self, pair: [Value; 2], rows: &Rows) {
+        let [left, right] = pair.map(|value| self.float_rows(value));
         for (row, (left, right)) in left.into_iter().zip(right).enumerate() {
             // Stored whole: a load does not find what two stores wrote before those are in the cache.
             let whole = self.t.concat("float", SIDE, vec![left, right]);
-            let at = self.row_at(&rows, row);
+            let at = self.row_at(rows, row);
             self.t.line(format_args!("store <16 x float> {whole}, ptr {at}, align 64"));
         }
-        rows
     }
 
     /// Memory for two fragments side by side, good until the next products are written.

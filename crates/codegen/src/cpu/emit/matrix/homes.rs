@@ -35,14 +35,12 @@ pub(super) struct Slot {
     pub(super) homes: usize,
     /// Where it is in the frame, if regions share it.
     pub(super) in_frame: Option<i64>,
-    /// Where it is on the stack.
-    on_stack: Option<Opd>,
 }
 
 impl Slot {
     /// For so many homes.
     pub(super) fn new(homes: usize) -> Self {
-        Self { homes, in_frame: None, on_stack: None }
+        Self { homes, in_frame: None }
     }
 
     /// Bytes from row to row.
@@ -54,6 +52,11 @@ impl Slot {
     pub(super) fn bytes(&self) -> i64 {
         self.step() * SIDE as i64
     }
+}
+
+/// Bytes of those slots that are on the stack.
+fn on_stack(slots: &[Slot]) -> i64 {
+    slots.iter().filter(|slot| slot.in_frame.is_none()).map(Slot::bytes).sum()
 }
 
 impl Emitter<'_, '_> {
@@ -83,20 +86,31 @@ impl Emitter<'_, '_> {
 
     /// The rows of a home.
     pub(super) fn home_rows(&mut self, home: usize) -> Rows {
+        let step = self.matrices.uses.slots[self.matrices.uses.homes[home].slot].step();
+        let (in_frame, offset) = self.home_place(home);
+        let base = if in_frame { self.frame.clone() } else { self.homes_on_stack() };
+        Rows { start: self.t.offset(&base, &Opd::Int(offset)), step: Opd::Int(step) }
+    }
+
+    /// Whether a home is in the frame or on the stack, and where there.
+    pub(super) fn home_place(&self, home: usize) -> (bool, i64) {
         let Home { slot, side, .. } = self.matrices.uses.homes[home];
-        let memory = &self.matrices.uses.slots[slot];
-        let (step, bytes) = (memory.step(), memory.bytes());
-        let start = match (memory.in_frame, memory.on_stack.clone()) {
-            (Some(offset), _) => self.t.offset(&self.frame.clone(), &Opd::Int(offset)),
-            (None, Some(start)) => start,
-            (None, None) => {
-                let start = self.t.alloca(&format!("[{bytes} x i8]"), 64);
-                self.matrices.uses.slots[slot].on_stack = Some(start.clone());
-                start
-            }
-        };
-        let start = self.t.offset(&start, &Opd::Int(ROW * side as i64));
-        Rows { start, step: Opd::Int(step) }
+        let slots = &self.matrices.uses.slots;
+        let side = ROW * side as i64;
+        match slots[slot].in_frame {
+            Some(offset) => (true, offset + side),
+            None => (false, on_stack(&slots[..slot]) + side),
+        }
+    }
+
+    fn homes_on_stack(&mut self) -> Opd {
+        if let Some(known) = &self.matrices.homes_on_stack {
+            return known.clone();
+        }
+        let bytes = on_stack(&self.matrices.uses.slots);
+        let start = self.t.alloca(&format!("[{bytes} x i8]"), 64);
+        self.matrices.homes_on_stack = Some(start.clone());
+        start
     }
 
     /// Both lanes of a home's fragment.

@@ -4,13 +4,18 @@
 //! part in them lies in memory as eight rows, and one function multiplies whole blocks of such fragments.
 //! The folder: `uses` (what is found out before emission), `homes` (sums that lie in memory in rows for
 //! good), `factors` (where the other fragments are read), `pending` (products are gathered, and emitted
-//! together when somebody asks), `kernel` (the function that multiplies), `transfer` (loads and stores).
+//! together when somebody asks), `kernel` (the function that multiplies some rows, wherever they lie), `panel`
+//! (the one for all rows of a SIMD-group at once), `panels` (where it is called), `distance` (how far apart
+//! fragments seem to lie), `transfer` (loads and stores).
 //!
 //! Invariant: whatever does not know of rows finds a fragment's lanes defined as any other value's.
 
+mod distance;
 mod factors;
 mod homes;
 mod kernel;
+mod panel;
+mod panels;
 mod pending;
 mod transfer;
 mod uses;
@@ -23,6 +28,7 @@ use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use factors::Factor;
+pub(super) use panel::Panel;
 use pending::Product;
 pub(super) use uses::Uses;
 
@@ -58,6 +64,10 @@ pub(super) struct Matrices {
     /// Memory for fragments and pairs of them, by what of it is in use now.
     scratch: Vec<Opd>,
     scratch_used: usize,
+    /// Memory for the factors of panels.
+    rooms: BTreeMap<panels::Room, Opd>,
+    /// The memory of all homes that are not in the frame.
+    homes_on_stack: Option<Opd>,
 }
 
 impl Matrices {

@@ -33,8 +33,8 @@ enum Sum {
 /// A product to be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Product {
-    left: Value,
-    right: Value,
+    pub(super) left: Value,
+    pub(super) right: Value,
     sum: Sum,
     pub(super) result: Value,
     /// Stores to homes that took the result.
@@ -43,39 +43,39 @@ pub(super) struct Product {
 
 /// Products that are added up one after the other.
 #[derive(Clone, Debug)]
-struct Chain {
+pub(super) struct Chain {
     /// In order.
-    products: Vec<usize>,
+    pub(super) products: Vec<usize>,
     sum: Sum,
     /// Homes that get the result.
     homes: Vec<usize>,
     /// After which others it can run.
     wave: usize,
     /// The home in which it is computed.
-    in_place: Option<usize>,
+    pub(super) in_place: Option<usize>,
     /// Where it is computed.
     rows: Option<Rows>,
 }
 
 /// One or two chains that are computed side by side.
 #[derive(Clone, Debug)]
-struct Unit {
-    chains: Vec<usize>,
-    rows: Rows,
+pub(super) struct Unit {
+    pub(super) chains: Vec<usize>,
+    pub(super) rows: Rows,
 }
 
 impl Unit {
     /// Whether the sums lie side by side.
-    fn is_pair(&self) -> bool {
+    pub(super) fn is_pair(&self) -> bool {
         self.chains.len() == 2
     }
 }
 
 /// Chains with the same left factors.
-struct Row {
+pub(super) struct Row {
     wave: usize,
     left: Vec<[Value; 2]>,
-    rounding: Scalar,
+    pub(super) rounding: Scalar,
     /// By place of the right factors among all.
     chains: Vec<(usize, usize)>,
 }
@@ -185,8 +185,24 @@ impl Emitter<'_, '_> {
                     self.copy_sum(&products, &chains, chain);
                 }
             }
-            for (row, units) in rows.iter().zip(&units).filter(|(row, _)| row.wave == wave) {
-                self.write_row(&products, &chains, row, units, &mut left, &mut right);
+            let now: Vec<(&Row, &[Unit])> = rows
+                .iter()
+                .zip(&units)
+                .filter(|(row, _)| row.wave == wave)
+                .map(|(row, units)| (row, units.as_slice()))
+                .collect();
+            let key = |&(row, units): &(&Row, &[Unit])| self.panel_key(&products, &chains, row, units);
+            let keys: Vec<_> = now.iter().map(key).collect();
+            let mut from = 0;
+            while from < now.len() {
+                let alike = keys[from..].iter().take_while(|key| **key == keys[from]).count();
+                let same = &now[from..from + alike];
+                if keys[from].is_none() || !self.write_panels(&products, &chains, same) {
+                    for (row, units) in same {
+                        self.write_row(&products, &chains, row, units, &mut left, &mut right);
+                    }
+                }
+                from += alike;
             }
         }
         for chain in &chains {

@@ -1,0 +1,279 @@
+//! Products that make up a panel: the rows of fragments of a SIMD-group, times one or two blocks of columns.
+//!
+//! The function in `panel` knows where everything lies relative to three pointers. For sums that is so, for
+//! they lie in homes. For factors it is a guess from how the program computes their addresses, and a test
+//! before the call; where it does not hold (a fragment partly out of bounds lies elsewhere), they are copied to
+//! where the guess would have them. Factors that do not lie so, or not as `float`s in rows, are copied always.
+
+use anymetal_ir::{MatrixOp, Op, Scalar, Value};
+
+use super::factors::Factor;
+use super::panel::{Panel, ROW, Side};
+use super::pending::{Chain, Product, Row, Unit};
+use super::{Rows, SIDE};
+use crate::cpu::emit::Emitter;
+use crate::cpu::emit::out_of_line::Helper;
+use crate::cpu::llvm_text::Opd;
+
+/// Bytes of a row of a fragment.
+const FRAGMENT_ROW: i64 = 4 * SIDE as i64;
+/// Factors that lie further apart are copied.
+const MAX_EXTENT: i64 = 1 << 14;
+/// Memory that a panel's factors are copied to: which of the two, and its bytes.
+pub(super) type Room = (usize, i64);
+
+impl Emitter<'_, '_> {
+    /// Of which products a row's panel consists on the right: by unit. `None` if it is none.
+    pub(super) fn panel_key(
+        &self,
+        products: &[Product],
+        chains: &[Chain],
+        row: &Row,
+        units: &[Unit],
+    ) -> Option<Vec<[Value; 2]>> {
+        let rounds = matches!(row.rounding, Scalar::F16 | Scalar::Bf16);
+        if rounds || !self.shared.options.features.avx512 {
+            return None;
+        }
+        let mut key = Vec::new();
+        for unit in units {
+            let in_place = unit.chains.iter().all(|&chain| chains[chain].in_place.is_some());
+            if !unit.is_pair() || !in_place {
+                return None;
+            }
+            for &chain in &unit.chains {
+                let factors = chains[chain].products.iter().map(|&p| self.factor_key(products[p].right));
+                key.extend(factors);
+            }
+        }
+        Some(key)
+    }
+
+    /// Writes rows with the same key.
+    pub(super) fn write_panels(
+        &mut self,
+        products: &[Product],
+        chains: &[Chain],
+        rows: &[(&Row, &[Unit])],
+    ) -> bool {
+        let Some((_, units)) = rows.first() else { return true };
+        let blocks = super::kernel::blocks_at_once(&self.shared.options.features);
+        let mut calls = Vec::new();
+        for first in (0..units.len()).step_by(blocks) {
+            let last = units.len().min(first + blocks);
+            let Some(sums) = self.sums_of(chains, rows, first..last) else { return false };
+            calls.push((first..last, sums));
+        }
+        let products_of = |chain: usize| &chains[chain].products;
+        let left: Vec<Vec<Value>> = rows
+            .iter()
+            .map(|(_, units)| products_of(units[0].chains[0]).iter().map(|&p| products[p].left).collect())
+            .collect();
+        let steps = left[0].len();
+        let (left_start, left) = self.place_left(&left);
+        for (range, sums) in calls {
+            let right: Vec<Vec<Value>> = units[range.clone()]
+                .iter()
+                .map(|unit| {
+                    let both = |step: usize| unit.chains.iter().map(move |&c| products_of(c)[step]);
+                    (0..steps).flat_map(both).map(|p| products[p].right).collect()
+                })
+                .collect();
+            let (right_start, right) = self.place_right(&right);
+            let panel = Panel { steps, sums, left: left.clone(), right };
+            let name = self.panel_function(panel);
+            let sums = &units[range.start].rows.start;
+            self.t.line(format_args!("call void @{name}(ptr {sums}, ptr {left_start}, ptr {right_start})"));
+        }
+        true
+    }
+
+    /// Where the sums lie from the first one on, by row and block.
+    fn sums_of(
+        &self,
+        chains: &[Chain],
+        rows: &[(&Row, &[Unit])],
+        units: std::ops::Range<usize>,
+    ) -> Option<Vec<Vec<i64>>> {
+        let place = |unit: &Unit| {
+            let home = chains[unit.chains[0]].in_place?;
+            (unit.rows.step == Opd::Int(ROW)).then(|| self.home_place(home))
+        };
+        let (in_frame, first) = place(&rows[0].1[units.start])?;
+        rows.iter()
+            .map(|(_, of_row)| {
+                let offset = |unit: &Unit| {
+                    let (same, offset) = place(unit)?;
+                    (same == in_frame).then_some(offset - first)
+                };
+                of_row[units.clone()].iter().map(offset).collect()
+            })
+            .collect()
+    }
+
+    /// The name of the function for a panel.
+    fn panel_function(&mut self, panel: Panel) -> String {
+        let known = self.shared.panels.iter().position(|other| *other == panel);
+        let number = known.unwrap_or(self.shared.panels.len());
+        let name = format!("am.panel.{number}");
+        if known.is_none() {
+            let (definition, declares) = panel.definition(&name);
+            self.shared.products.insert(name.clone(), definition);
+            self.shared.declares.extend(declares);
+            self.shared.panels.push(panel);
+        }
+        name
+    }
+
+    /// Left factors by row and step.
+    fn place_left(&mut self, values: &[Vec<Value>]) -> (Opd, Side) {
+        let deeper = |n: usize, step: i64, transpose: bool| {
+            n as i64 * if transpose { SIDE as i64 * step } else { FRAGMENT_ROW }
+        };
+        if let Some(found) = self.place_where_it_lies(0, values, deeper) {
+            return found;
+        }
+        let step = FRAGMENT_ROW * values[0].len() as i64;
+        let starts: Vec<i64> = (0..values.len()).map(|row| row as i64 * step * SIDE as i64).collect();
+        let start = self.panel_room((0, step * (values.len() * SIDE) as i64));
+        for (values, &line) in values.iter().zip(&starts) {
+            for (n, &value) in values.iter().enumerate() {
+                let rows = self.float_rows(value);
+                let at = self.t.offset(&start, &Opd::Int(line + FRAGMENT_ROW * n as i64));
+                self.store_rows("float", &rows, &Rows { start: at, step: Opd::Int(step) });
+            }
+        }
+        (start, Side { starts, step, transpose: false })
+    }
+
+    /// Right factors by block, and by step and half.
+    fn place_right(&mut self, values: &[Vec<Value>]) -> (Opd, Side) {
+        let deeper =
+            |n: usize, step: i64, _| (n / 2) as i64 * SIDE as i64 * step + (n % 2) as i64 * FRAGMENT_ROW;
+        let is_upright =
+            |value: &Value| self.matrices.factors.get(value).is_some_and(|(factor, _)| !factor.transpose);
+        if values.iter().flatten().all(is_upright)
+            && let Some(found) = self.place_where_it_lies(1, values, deeper)
+        {
+            return found;
+        }
+        let step = ROW * values.len() as i64;
+        let starts: Vec<i64> = (0..values.len()).map(|block| ROW * block as i64).collect();
+        let steps = values[0].len() / 2;
+        let start = self.panel_room((1, step * (steps * SIDE) as i64));
+        for (values, &column) in values.iter().zip(&starts) {
+            for (n, pair) in values.chunks_exact(2).enumerate() {
+                let at = self.t.offset(&start, &Opd::Int(column + step * (n * SIDE) as i64));
+                self.copy_pair([pair[0], pair[1]], &Rows { start: at, step: Opd::Int(step) });
+            }
+        }
+        (start, Side { starts, step, transpose: false })
+    }
+
+    /// Reads factors where they are, if they seem to lie evenly: `deeper(n, step, transposed)` bytes behind the
+    /// first one of their line.
+    fn place_where_it_lies(
+        &mut self,
+        side: usize,
+        values: &[Vec<Value>],
+        deeper: impl Fn(usize, i64, bool) -> i64,
+    ) -> Option<(Opd, Side)> {
+        let first = self.float_factor(values[0][0])?.clone();
+        let (step, transpose) = (first.expected?, first.transpose);
+        let mut starts = Vec::new();
+        let mut places: Vec<(Value, i64)> = Vec::new();
+        for line in values {
+            let start = self.factor_distance(values[0][0], line[0])?;
+            for (n, &value) in line.iter().enumerate() {
+                let factor = self.float_factor(value)?;
+                let at = self.factor_distance(values[0][0], value)?;
+                let fits = factor.expected == Some(step) && factor.transpose == transpose;
+                if !fits || at != start + deeper(n, step, transpose) {
+                    return None;
+                }
+                places.push((value, at));
+            }
+            starts.push(start);
+        }
+        let low = places.iter().map(|&(_, at)| at).min()?;
+        let bytes = places.iter().map(|&(_, at)| at - low + 7 * step + FRAGMENT_ROW).max()?;
+        if bytes > MAX_EXTENT || !are_apart(&places, step) {
+            return None;
+        }
+        let start = self.check_places(&first, &places, step, (side, bytes), low);
+        Some((start, Side { starts, step, transpose }))
+    }
+
+    /// Tests that the factors lie so, and copies them if not.
+    fn check_places(
+        &mut self,
+        first: &Factor,
+        places: &[(Value, i64)],
+        step: i64,
+        room: Room,
+        low: i64,
+    ) -> Opd {
+        let start = &first.rows.start;
+        let mut ok = Opd::bool(true);
+        for &(value, at) in places {
+            let Some(rows) = self.float_factor(value).map(|factor| factor.rows.clone()) else { continue };
+            let guess = self.t.offset(start, &Opd::Int(at));
+            if rows.start != guess {
+                let same = self.t.value(format_args!("icmp eq ptr {}, {guess}", rows.start));
+                ok = self.t.and(&ok, &same);
+            }
+            if rows.step != Opd::Int(step) {
+                let same = self.t.icmp("eq", "i64", &rows.step, &Opd::Int(step));
+                ok = self.t.and(&ok, &same);
+            }
+        }
+        if ok.is_text("true") {
+            return start.clone();
+        }
+        let from = self.t.current();
+        let (copy, join) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, join, copy);
+        self.t.label(copy);
+        let memory = self.panel_room(room);
+        let copied = self.t.offset(&memory, &Opd::Int(-low));
+        self.need(Helper::CopyRows);
+        for &(value, at) in places {
+            let Some(rows) = self.float_factor(value).map(|factor| factor.rows.clone()) else { continue };
+            let to = self.t.offset(&copied, &Opd::Int(at));
+            self.t.line(format_args!(
+                "call void @am.rows.copy(ptr {to}, i64 {step}, ptr {}, i64 {})",
+                rows.start, rows.step
+            ));
+        }
+        let copy_from = self.t.current();
+        self.t.label(join);
+        self.t.phi("ptr", &[(start, from), (&copied, copy_from)])
+    }
+
+    /// How far a fragment lies behind another, if the program's address computations say so.
+    fn factor_distance(&self, from: Value, to: Value) -> Option<i64> {
+        let pointer = |value: Value| match self.facts.function.def(value) {
+            Some(Op::Matrix(MatrixOp::Load { .. }, args)) => args.first().copied(),
+            _ => self.matrices.uses.joined.get(&value).map(|(joined, _)| joined.pointer),
+        };
+        self.distance(pointer(from)?, pointer(to)?)
+    }
+
+    /// Memory good until the next panel.
+    fn panel_room(&mut self, room: Room) -> Opd {
+        if let Some(known) = self.matrices.rooms.get(&room) {
+            return known.clone();
+        }
+        let memory = self.t.alloca(&format!("[{} x i8]", room.1), 64);
+        self.matrices.rooms.insert(room, memory.clone());
+        memory
+    }
+}
+
+/// Whether no two of the fragments overlap: so each can be copied without harm to the others.
+fn are_apart(places: &[(Value, i64)], step: i64) -> bool {
+    let mut rows: Vec<i64> =
+        places.iter().flat_map(|&(_, at)| (0..SIDE as i64).map(move |row| at + row * step)).collect();
+    rows.sort_unstable();
+    rows.windows(2).all(|pair| pair[1] - pair[0] >= FRAGMENT_ROW)
+}
