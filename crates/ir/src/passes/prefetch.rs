@@ -11,6 +11,7 @@
 //! over the whole grid (`strides`).
 
 mod grid;
+mod run_ahead;
 mod strides;
 
 use std::cmp::Reverse;
@@ -359,7 +360,7 @@ fn insert(function: &mut Function, walk: &Walk) {
     let mut hints = Hints::new(function);
     let index = walk.gain.value.map(|gain| hints.long(gain));
     let address = Op::PtrAdd { base: walk.pointer, index, scale: scale.max(1), offset };
-    hints.finish(address, walk.bytes, walk.write, walk.block, walk.access);
+    hints.finish(walk.pointer, address, walk.bytes, walk.write, walk.block, walk.access);
 }
 
 /// Instructions of a hint.
@@ -385,11 +386,21 @@ impl<'f> Hints<'f> {
         if self.function.ty(value) == long { value } else { self.value(Op::Cast(CastOp::ZExt, value), long) }
     }
 
+    /// An instruction without a result.
+    fn effect(&mut self, op: Op) {
+        self.insts.push(self.function.add_inst(op, None, FpMode::default(), Loc::default()));
+    }
+
     /// Writes the hint behind an access.
-    fn finish(mut self, address: Op, bytes: u32, write: bool, block: Block, access: Inst) {
-        let ptr = self.value(address, Type::Ptr(Space::Device));
-        let hint = Op::Prefetch { ptr, bytes, write };
-        self.insts.push(self.function.add_inst(hint, None, FpMode::default(), Loc::default()));
+    fn finish(mut self, pointer: Value, address: Op, bytes: u32, write: bool, block: Block, access: Inst) {
+        let ty = self.function.ty(pointer);
+        let ptr = self.value(address, ty);
+        self.effect(Op::Prefetch { ptr, bytes, write });
+        self.put_behind(block, access);
+    }
+
+    /// Puts all instructions behind an access.
+    fn put_behind(self, block: Block, access: Inst) {
         let block = &mut self.function.blocks[block.index()].insts;
         let at = block.iter().position(|&inst| inst == access).map_or(0, |at| at + 1);
         block.splice(at..at, self.insts);

@@ -5,6 +5,7 @@
 //! grid has one threadgroup in a row, along the second. What an address gains by a step along an axis
 //! ([`Rate`]) is worked out from its definition; it is a hint, so wrapped arithmetic is taken as it comes.
 
+use super::run_ahead::Slice;
 use super::{DEPTH, Finder, Hints};
 use crate::analysis::walk_insts;
 use crate::{BinOp, Block, CastOp, CmpOp, Function, Inst, Op, Query, Scalar, Space, Type, Value};
@@ -55,6 +56,8 @@ enum Step {
     Stretch,
     /// To the next threadgroup along the first axis, or the second.
     Threadgroup(Rate, Option<Rate>),
+    /// The address is computed for a later thread.
+    Slice(Slice),
 }
 
 /// The loads to ask ahead for, but of arguments that `is_known`.
@@ -70,14 +73,15 @@ pub(super) fn loads_ahead(finder: &Finder<'_>, is_known: &dyn Fn(Value) -> bool)
         }
         let Some(result) = finder.function.inst(access).result else { continue };
         let bytes = finder.function.ty(result).size();
-        if let Some(step) = finder.step_of_load(pointer, bytes) {
+        let slice = || finder.slice(block, access, pointer).map(Step::Slice);
+        if let Some(step) = finder.step_of_load(pointer, bytes).or_else(slice) {
             found.push(Ahead { block, access, root, pointer, bytes, step });
         }
     }
     found
 }
 
-/// Loads from device memory.
+/// Loads from buffers.
 #[derive(Default)]
 struct Loads {
     /// Outside of loops: block, instruction, argument and pointer.
@@ -87,22 +91,22 @@ struct Loads {
 }
 
 impl Finder<'_> {
-    fn device_load(&self, inst: Inst) -> Option<(Value, Value)> {
+    fn buffer_load(&self, inst: Inst) -> Option<(Value, Value)> {
         let Op::Load { ptr, .. } = self.function.inst(inst).op else { return None };
-        let is_device = self.function.ty(ptr) == Type::Ptr(Space::Device);
-        if is_device { Some((self.root(ptr)?, ptr)) } else { None }
+        let is_buffer = matches!(self.function.ty(ptr), Type::Ptr(Space::Device | Space::Constant));
+        if is_buffer { Some((self.root(ptr)?, ptr)) } else { None }
     }
 
     fn collect(&self, block: Block, loads: &mut Loads) {
         for &inst in self.function.block(block) {
-            if let Some((root, pointer)) = self.device_load(inst) {
+            if let Some((root, pointer)) = self.buffer_load(inst) {
                 loads.single.push((block, inst, root, pointer));
             }
             let op = &self.function.inst(inst).op;
             for nested in op.blocks() {
                 if let Op::Loop { .. } = op {
                     walk_insts(self.function, nested, &mut |inst| {
-                        loads.repeated.extend(self.device_load(inst).map(|(root, _)| root));
+                        loads.repeated.extend(self.buffer_load(inst).map(|(root, _)| root));
                     });
                 } else {
                     self.collect(nested, loads);
@@ -197,9 +201,14 @@ fn sum(a: Rate, b: Rate) -> Rate {
 impl Ahead {
     /// Puts the hint behind the load.
     pub(super) fn insert(&self, function: &mut Function) {
+        if let Step::Slice(slice) = &self.step {
+            return slice.insert(function, self.block, self.access, self.pointer, self.bytes);
+        }
         let mut hints = Hints::new(function);
         let address = match &self.step {
-            Step::Stretch => Op::PtrAdd { base: self.pointer, index: None, scale: 1, offset: STRETCH },
+            Step::Slice(_) | Step::Stretch => {
+                Op::PtrAdd { base: self.pointer, index: None, scale: 1, offset: STRETCH }
+            }
             Step::Threadgroup(first, second) => {
                 let mut step = write(&mut hints, first);
                 if let Some(second) = second {
@@ -213,7 +222,7 @@ impl Ahead {
                 Op::PtrAdd { base: self.pointer, index: Some(step), scale: 1, offset: 0 }
             }
         };
-        hints.finish(address, self.bytes, false, self.block, self.access);
+        hints.finish(self.pointer, address, self.bytes, false, self.block, self.access);
     }
 }
 
