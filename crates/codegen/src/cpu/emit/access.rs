@@ -82,6 +82,38 @@ pub(super) fn runs(shape: &Lanes, pieces: usize, access: i64) -> Option<Vec<Run>
     Some(runs)
 }
 
+/// Lanes of one segment that lie side by side, in whatever order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    /// Which base.
+    pub(super) segment: usize,
+    /// In order of their places.
+    pub(super) lanes: Vec<usize>,
+}
+
+/// The access as pieces of 1, 2, 4, … lanes, for stores: `None` if lanes of a segment overlap, for then the
+/// last one's value remains.
+pub(super) fn pieces(shape: &Lanes, access: i64) -> Option<Vec<Piece>> {
+    let mut found = Vec::new();
+    for segment in 0..shape.segments {
+        let len = shape.segment_len();
+        let mut lanes: Vec<usize> = (segment * len..(segment + 1) * len).collect();
+        lanes.sort_by_key(|&lane| shape.at(lane));
+        if lanes.windows(2).any(|pair| shape.at(pair[1]).wrapping_sub(shape.at(pair[0])) < access) {
+            return None;
+        }
+        for stretch in lanes.chunk_by(|&a, &b| shape.at(b).wrapping_sub(shape.at(a)) == access) {
+            let mut rest = stretch;
+            while !rest.is_empty() {
+                let (piece, others) = rest.split_at(1 << rest.len().ilog2());
+                found.push(Piece { segment, lanes: piece.to_vec() });
+                rest = others;
+            }
+        }
+    }
+    Some(found)
+}
+
 /// The bytes that a segment's lanes touch: the lowest offset from its base, and how many.
 pub(super) fn extent_of_segment(shape: &Lanes, segment: usize, access: i64) -> (i64, i64) {
     let len = shape.segment_len();
@@ -105,6 +137,17 @@ mod tests {
         assert_eq!(runs, [Run { segment: 0, lane: 0, lanes: 32, same: false }]);
         let Plan::Runs(runs) = plan(&lanes(|l| l * 16), 4, 4) else { panic!() };
         assert_eq!(runs.len(), 1);
+    }
+
+    #[test]
+    fn lanes_in_another_order_are_pieces() {
+        // Even lanes side by side, odd ones elsewhere.
+        let found = pieces(&lanes(|l| l / 2 * 2 + l % 2 * 1000), 2).unwrap_or_default();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].lanes, (0..LANES).step_by(2).collect::<Vec<_>>());
+        assert_eq!(pieces(&lanes(|l| l * 100), 4).unwrap_or_default().len(), LANES);
+        assert_eq!(pieces(&lanes(|l| l / 2 * 4), 4), None);
+        assert_eq!(pieces(&lanes(|l| l * 2), 4), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the time neighbouring lanes access neighbouring places. So a run-time test comes first: if all lanes are
 //! on and side by side, one vector access does.
 
+use super::access::{Piece, Run, pieces};
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::out_of_line::Helper;
@@ -11,9 +12,15 @@ use super::place::Place;
 use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
+use crate::cpu::shape::Lanes;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
 const MOST_TOGETHER: u32 = 4;
+
+/// With more stores than these, a processor's own scatter is as fast.
+const MOST_PIECES: usize = 8;
+/// Lanes with more components are not taken apart.
+const MOST_COMPONENTS: usize = 8;
 
 impl Emitter<'_, '_> {
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
@@ -189,6 +196,9 @@ impl Emitter<'_, '_> {
 
     /// Lane by lane, if the processor cannot scatter.
     fn store_apart(&mut self, address: &Address, item: Item, values: &[Opd]) {
+        if self.store_pieces(address, item, values) {
+            return;
+        }
         if !self.shared.options.features.avx512 || item.bits() < 32 {
             return self.store_slowly(address, item, values);
         }
@@ -210,6 +220,64 @@ impl Emitter<'_, '_> {
             self.store_slowly(address, item, values);
         }
         self.t.label(join);
+    }
+
+    /// Lanes whose places are known from a base on: whatever lies side by side is one store. `false` if they
+    /// are not known, or the processor scatters faster.
+    fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
+        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return false };
+        let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
+        let most = if scatters { MOST_PIECES } else { LANES };
+        let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= most);
+        let Some(pieces) = pieces.filter(|_| !shape.conditional && item.count <= MOST_COMPONENTS) else {
+            return false;
+        };
+        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+            this.all_in_bounds(address, &shape, &bases, item.bytes())
+        });
+        if self.bail_unless(&ok) {
+            ok = Opd::bool(true);
+        }
+        if self.mask != Mask::All {
+            let mask = self.mask.clone();
+            let all = self.all(&mask);
+            ok = self.t.and(&ok, &all);
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        self.write_pieces(address, item, values, (&bases, &shape, &pieces));
+        if !ok.is_text("true") {
+            self.t.branch(join);
+            self.t.label(slow);
+            self.store_slowly(address, item, values);
+        }
+        self.t.label(join);
+        true
+    }
+
+    fn write_pieces(
+        &mut self,
+        address: &Address,
+        item: Item,
+        values: &[Opd],
+        (bases, shape, pieces): (&[Opd], &Lanes, &[Piece]),
+    ) {
+        let element = item.memory_type();
+        let metadata = self.store_metadata(&address.place);
+        let all = Run { segment: 0, lane: 0, lanes: LANES, same: false };
+        let whole = self.interleaved(element, values, &all);
+        let (count, poison) = (item.count, Opd::text("poison"));
+        for Piece { segment, lanes } in pieces {
+            let elements = |&lane: &usize| (0..count).map(move |k| Some(lane * count + k));
+            let picks: Vec<_> = lanes.iter().flat_map(elements).collect();
+            let offset = shape.at(lanes[0]).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[*segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let piece = self.t.shuffle(element, LANES * count, &whole, &poison, &picks);
+            let n = picks.len();
+            self.t.line(format_args!("store <{n} x {element}> {piece}, ptr {at}, align 1{metadata}"));
+        }
     }
 
     fn scatter(&mut self, address: &Address, item: Item, values: &[Opd], offsets: &Opd) {
