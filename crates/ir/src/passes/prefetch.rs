@@ -39,16 +39,35 @@ pub fn prefetch(function: &mut Function) -> bool {
     finder.block(function.body, &mut found);
     let ahead = grid::loads_ahead(&finder, &|root| found.iter().any(|walk| walk.root == root));
     let changed = !found.is_empty() || !ahead.is_empty();
-    // One loop for each argument.
-    found.sort_by_key(|walk: &Walk| (walk.root.index(), Reverse(walk.cost)));
-    found.dedup_by_key(|walk| walk.root);
-    for walk in &found {
+    for walk in &one_loop_each(found) {
         insert(function, walk);
     }
     for load in &ahead {
         load.insert(function);
     }
     changed
+}
+
+/// One loop for each argument: the one that computes most of those in which no other argument is asked for, if
+/// there is one. Requests wait for each other: a core has room for some 16 lines that it waits for, and loops
+/// without requests leave that room empty. Arguments with the least choice choose first.
+fn one_loop_each(mut found: Vec<Walk>) -> Vec<Walk> {
+    found.sort_by_key(|walk| (walk.root.index(), Reverse(walk.cost)));
+    let mut roots: Vec<Vec<Walk>> = Vec::new();
+    for walk in found {
+        match roots.last_mut().filter(|walks| walks[0].root == walk.root) {
+            Some(walks) => walks.push(walk),
+            None => roots.push(vec![walk]),
+        }
+    }
+    roots.sort_by_key(Vec::len);
+    let mut chosen: Vec<Walk> = Vec::new();
+    for mut walks in roots {
+        let is_free = |walk: &Walk| chosen.iter().all(|other| other.block != walk.block);
+        let at = walks.iter().position(is_free).unwrap_or(0);
+        chosen.push(walks.swap_remove(at));
+    }
+    chosen
 }
 
 /// `value × times`, or `times` alone.
