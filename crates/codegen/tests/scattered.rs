@@ -228,3 +228,60 @@ fn tests_hold_for_the_threads_and_the_round_that_they_were_made_for() {
         }
     }
 }
+
+/// Threads walk over a row from `places[0]` on, to before (or at) `places[1]`; loads, and stores of another
+/// width.
+fn row(stay: &str) -> Compiled {
+    Compiled::new(module(&format!(
+        "  local l0 \"i\" size 4 align 4
+  v3 = query.thread_position_in_threadgroup.x : i32
+  v4 = load v0, align 4 : i32
+  v5 = sext v4 : i64
+  v6 = ptr_add v1 + v5 * 4 : ptr.device
+  v7 = ptr_add v0 + 4 : ptr.device
+  v8 = load v7, align 4 : i32
+  v9 = local_addr l0 : ptr.thread
+  v10 = const 32 : i32
+  store v9, v3, align 4
+  loop label0 {{
+    v11 = load v9, align 4 : i32
+    {stay}
+    v13 = zext v11 : i64
+    v14 = ptr_add v6 + v13 * 4 : ptr.device
+    v15 = load v14, align 4 : i32 @0:1:1
+    v16 = ptr_add v2 + v13 * 8 + 4 : ptr.device
+    v17 = trunc v15 : i16
+    store v16, v17, align 2 @0:2:1
+    v18 = ptr_add v2 + v13 * 8 : ptr.device
+    v19 = load v18, align 4 : i32 @0:3:1
+    v20 = add v19, v15 : i32
+    store v18, v20, align 4 @0:4:1
+  }} continuing {{
+    v21 = load v9, align 4 : i32
+    v22 = add v21, v10 : i32
+    store v9, v22, align 4
+  }}"
+    )))
+}
+
+#[test]
+fn bounds_of_all_rounds() {
+    let below = ["ult v11, v8", "ugt v8, v11", "ule v11, v8", "uge v8, v11"];
+    let above = ["uge v11, v8", "ugt v11, v8"];
+    let stays = below.map(|test| format!("v12 = {test} : bool\n if v12 {{ }} else {{ break label0 }}"));
+    let leaves = above.map(|test| format!("v12 = {test} : bool\n if v12 {{ break label0 }} else {{ }}"));
+    for stay in stays.iter().chain(&leaves) {
+        let row = row(stay);
+        for (start, limit) in
+            [(0, 0), (0, 1), (0, 32), (0, 63), (0, 64), (0, 100), (5, 95), (5, 96), (99, 1), (100, 0)]
+                .into_iter()
+                .chain([(101, 1), (-1, 64), (-32, 64), (-64, 100), (i32::MIN, 64), (i32::MAX, 40)])
+        {
+            for lengths in [[400, 800], [400, 799], [399, 800], [256, 512], [4, 800], [0, 800], [400, 0]] {
+                let mut places = places(|_| 0);
+                places[..2].copy_from_slice(&[start as u32, limit]);
+                row.check(&places, lengths, &format!("{stay}: {start}, {limit}, {lengths:?}"));
+            }
+        }
+    }
+}

@@ -47,7 +47,18 @@ impl Emitter<'_, '_> {
         if !self.has_lane_tests(cond) {
             return;
         }
-        let (head, go, left) = (self.t.block(), self.t.block(), self.t.block());
+        let (start, head) = (self.t.block(), self.t.block());
+        let (go, left) = (self.t.block(), self.t.block());
+        let below = self.below(cond, test.stays_if);
+        let covered =
+            below.as_ref().map(|below| self.covered(below, rest, [body, continuing])).unwrap_or_default();
+        if let Some(below) = below
+            && !covered.is_empty()
+        {
+            let all = self.all_covered(&below, &covered);
+            self.t.branch_likely(&all, start, masked);
+        }
+        self.t.label(start);
         self.t.label(head);
         self.contexts.push(Context::Construct {
             inst,
@@ -73,7 +84,10 @@ impl Emitter<'_, '_> {
             self.t.label(left);
             self.t.branch_if(&some_stay, masked, exit);
             self.t.label(go);
-            self.instructions(rest);
+            self.aside(|this| {
+                this.note_covered(&covered);
+                this.instructions(rest);
+            });
             self.block(continuing);
             if !self.is_counted(label, body, continuing) {
                 self.poll();

@@ -26,6 +26,7 @@ mod group;
 mod group_marks;
 mod group_span;
 mod lane;
+mod loop_bounds;
 mod matrix;
 mod memory;
 mod next_tile;

@@ -111,6 +111,13 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Notes that all lanes are in bounds.
+    pub(super) fn note_inside(&mut self, pointer: Value, bytes: i64) {
+        for test in [Test::AllInside, Test::ActiveInside] {
+            self.tested.insert((pointer, 0, bytes, test), Opd::bool(true));
+        }
+    }
+
     /// Only where the test held goes on here.
     pub(super) fn test_holds(&mut self, outcome: &Opd) {
         self.tested.holds(outcome);

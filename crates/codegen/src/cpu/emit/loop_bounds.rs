@@ -1,0 +1,114 @@
+//! Bounds that are tested once for all rounds of a loop.
+//!
+//! In `for (i = thread; i < n; i += threads)` the copy of the loop in which all lanes stay (see `full_loop`)
+//! accesses no element beyond the one before `n`. So an access by `i` itself is in bounds in every round if
+//! that element is, which the code asks before the copy. Where it does not hold the masked loop runs alone,
+//! with a test in each round: some thread will be out of bounds, or the last ones are not reached.
+
+use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
+
+use super::Emitter;
+use super::group::for_each_inst;
+use super::scalar_tests::Below;
+use crate::cpu::llvm_text::Opd;
+use crate::cpu::shape::flow::ptr_space;
+use crate::cpu::storage::Root;
+
+/// Bytes between elements, so that no multiple wraps.
+const MAX_SCALE: u32 = 1 << 30;
+
+/// An access by the loop's counter: `base + counter × scale + offset`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Covered {
+    pointer: Value,
+    bytes: i64,
+    base: Value,
+    scale: i64,
+    offset: i64,
+}
+
+impl Emitter<'_, '_> {
+    /// The accesses that each round makes by the value compared, directly in these instructions of the loop.
+    pub(super) fn covered(&self, below: &Below, insts: &[Inst], loop_blocks: [Block; 2]) -> Vec<Covered> {
+        let function = self.facts.function;
+        let mut inside = vec![false; function.insts.len()];
+        for &inst in loop_blocks.iter().flat_map(|&block| function.block(block)) {
+            for_each_inst(function, inst, &mut |inst| inside[inst.index()] = true);
+        }
+        let is_outside = |value: Value| match function.values[value.index()].def {
+            anymetal_ir::ValueDef::Inst(inst) => !inside[inst.index()],
+            anymetal_ir::ValueDef::Param(_) => true,
+        };
+        if !self.shared.options.checks || !is_outside(below.limit) {
+            return Vec::new();
+        }
+        let accesses = insts.iter().filter_map(|&inst| match function.inst(inst).op {
+            Op::Load { ptr, .. } => Some((ptr, function.ty(function.inst(inst).result?))),
+            Op::Store { ptr, value, .. } => Some((ptr, function.ty(value))),
+            _ => None,
+        });
+        let covered = accesses.filter_map(|(pointer, ty)| self.covered_access(below, pointer, ty));
+        covered.filter(|access| is_outside(access.base)).collect()
+    }
+
+    fn covered_access(&self, below: &Below, pointer: Value, ty: Type) -> Option<Covered> {
+        let function = self.facts.function;
+        let is_known = ptr_space(function, pointer) != Space::Thread
+            && self.facts.storage.pointer(pointer).root != Root::Many;
+        if !is_known {
+            return None;
+        }
+        let (mut at, mut sum) = (pointer, 0i64);
+        loop {
+            let &Op::PtrAdd { base, index, scale, offset } = function.def(at)? else { return None };
+            sum = sum.checked_add(offset)?;
+            let Some(index) = index else {
+                at = base;
+                continue;
+            };
+            let &Op::Cast(CastOp::ZExt, index) = function.def(index)? else { return None };
+            let is_counter = index == below.counter
+                && function.ty(index) == Type::Scalar(Scalar::I32)
+                && scale <= MAX_SCALE
+                && self.is_here(base)
+                && self.shape(base, 0).lanes().is_some_and(|lanes| lanes.is_uniform() && !lanes.conditional);
+            let bytes = i64::from(ty.size());
+            let access = Covered { pointer, bytes, base, scale: i64::from(scale), offset: sum };
+            return is_counter.then_some(access);
+        }
+    }
+
+    /// Whether the last element that the counter can reach is in bounds for all of them.
+    pub(super) fn all_covered(&mut self, below: &Below, accesses: &[Covered]) -> Opd {
+        let limit = self.uniform(below.limit, 0);
+        let limit = match limit {
+            Opd::Int(limit) => Opd::Int(i64::from(limit as u32)),
+            limit => self.t.value(format_args!("zext i32 {limit} to i64")),
+        };
+        let mut all = Opd::bool(true);
+        for access in accesses {
+            let root = self.facts.storage.pointer(access.pointer).root;
+            let place = self.place(root);
+            let base = self.uniform(access.base, 0);
+            let start = self.t.add("i64", &base, &Opd::Int(access.offset));
+            // The end of the last element, from the first one; neither this nor the room wraps where the
+            // start is inside.
+            let end = self.t.mul("i64", &limit, &Opd::Int(access.scale));
+            let last = if below.is_inclusive { access.bytes } else { access.bytes - access.scale };
+            let end = self.t.add("i64", &end, &Opd::Int(last));
+            let starts = self.t.value(format_args!("icmp ule i64 {start}, {}", place.len));
+            let room = self.t.sub("i64", &place.len, &start);
+            let fits = self.t.value(format_args!("icmp ule i64 {end}, {room}"));
+            let inside = self.t.and(&starts, &fits);
+            all = self.t.and(&all, &inside);
+        }
+        all
+    }
+
+    /// Notes that they need no test.
+    pub(super) fn note_covered(&mut self, accesses: &[Covered]) {
+        for access in accesses {
+            self.note_inside(access.pointer, access.bytes);
+        }
+    }
+}
