@@ -69,6 +69,10 @@ impl Emitter<'_, '_> {
         if !is_argument || function.ty(narrow) != Type::Scalar(Scalar::I32) || scale > u32::from(u16::MAX) {
             return None;
         }
+        // Of a pointer that another region left, the index is another SIMD-group's.
+        if !self.is_here(narrow) {
+            return None;
+        }
         let Lane::Laned { bases, shape: lanes, no_wrap } = self.lane(narrow, 0) else { return None };
         let (low, high) = lanes.extent();
         let most = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
