@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use anymetal_compiler::{Compiler, CpuLevel};
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::capabilities::Capabilities;
@@ -208,7 +209,10 @@ impl Device {
 fn hal_cpu() -> Result<Arc<dyn HalDevice>, Error> {
     static CPU: OnceLock<Result<Arc<dyn HalDevice>, Error>> = OnceLock::new();
     let make = || -> Result<Arc<dyn HalDevice>, Error> {
-        Ok(Arc::new(CpuDevice::new(&CpuDeviceOptions::from_environment()?)?))
+        let level = Compiler::cpu_level()?;
+        let vector_extension = level.map(CpuLevel::vector_extension);
+        let options = CpuDeviceOptions { vector_extension, ..CpuDeviceOptions::from_environment()? };
+        Ok(Arc::new(CpuDevice::new(&options)?))
     };
     CPU.get_or_init(make).clone()
 }

@@ -35,7 +35,7 @@ pub(crate) trait Subject: Sync {
 
 /// The artifact for a target.
 pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
-    let compiled = || match subject.shared().llvm_disabled() {
+    let compiled = || match subject.shared().llvm_disabled()? {
         Some(error) => Err(CompileError::NoLlvm(error)),
         None => compiled(subject),
     };
@@ -95,7 +95,8 @@ fn compiled(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
         let info = reflection::reflect(&module, found, constants);
         machine_code::compile(&llvm, &module, found, info, subject.specialisation())
     };
-    let key = || subject.key(shared.machine_fingerprint());
+    let machine = shared.machine_fingerprint()?;
+    let key = || subject.key(machine);
     kept(shared, &name, key, || big_stack::run("code generator", make))
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, Compile
             fingerprint: String::new(),
         })
     };
-    let target = format!("description for {}", shared.machine_fingerprint());
+    let target = format!("description for {}", shared.machine_fingerprint()?);
     kept(shared, &name, || subject.key(&target), || big_stack::run("code generator", make))
 }
 
@@ -152,7 +153,7 @@ fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
 /// call: a process that exits under it would take the library's own data away from it.
 pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
     if let Some(loaded) = Llvm::loaded() {
-        return (loaded.map_err(CompileError::NoLlvm), work());
+        return (loaded.map_err(CompileError::from), work());
     }
     std::thread::scope(|scope| {
         let loader = std::thread::Builder::new().name("anymetal-llvm".to_owned());

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_llvm::discovery::Surroundings;
-use anymetal_llvm::{HostCpu, Llvm, LlvmError};
+use anymetal_llvm::{CpuLevel, HostCpu, Llvm, LlvmError};
 
 use crate::cache::disk::DiskCache;
 use crate::cache::shared::SharedCache;
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     pub(crate) artifacts: SharedCache<Arc<Artifact>>,
     libraries: SharedCache<Arc<LibraryState>>,
     /// The processor and the user's choice of LLVM; part of every object's key.
-    machine: OnceLock<Machine>,
+    machine: OnceLock<Result<Machine, CompileError>>,
 }
 
 struct Machine {
@@ -104,20 +104,25 @@ impl Compiler {
 
     /// The libLLVM that this process compiles with, looked for at the first call.
     pub fn llvm() -> Result<Arc<Llvm>, CompileError> {
-        Llvm::load().map_err(CompileError::NoLlvm)
+        Llvm::load().map_err(CompileError::from)
+    }
+
+    /// The level of x86-64 that all code of this process is limited to, if `ANYMETAL_CPU_LEVEL` names one.
+    pub fn cpu_level() -> Result<Option<CpuLevel>, CompileError> {
+        HostCpu::detect().map(|processor| processor.level).map_err(CompileError::CpuLevel)
     }
 }
 
 impl Shared {
     /// Why no LLVM is to be used, if the user said so. Loads nothing.
-    pub(crate) fn llvm_disabled(&self) -> Option<LlvmError> {
-        self.machine().disabled.clone()
+    pub(crate) fn llvm_disabled(&self) -> Result<Option<LlvmError>, CompileError> {
+        Ok(self.machine()?.disabled.clone())
     }
 
     /// Changes whenever compiled code might not run here, or not be what the user asked for. It does not name
     /// LLVM's version, which only loading it would tell: code of an older LLVM is as right.
-    pub(crate) fn machine_fingerprint(&self) -> &str {
-        &self.machine().fingerprint
+    pub(crate) fn machine_fingerprint(&self) -> Result<&str, CompileError> {
+        Ok(&self.machine()?.fingerprint)
     }
 
     /// Notes that kernels are interpreted.
@@ -125,15 +130,16 @@ impl Shared {
         self.notes.add(Note::NoLlvm(error));
     }
 
-    fn machine(&self) -> &Machine {
-        self.machine.get_or_init(|| {
+    fn machine(&self) -> Result<&Machine, CompileError> {
+        let find = || {
             let surroundings = Surroundings::of_process();
             let explicit = surroundings.explicit.as_deref().map(|path| path.to_string_lossy().into_owned());
-            let processor = HostCpu::detect().fingerprint;
-            Machine {
+            let processor = &HostCpu::detect().map_err(CompileError::CpuLevel)?.fingerprint;
+            Ok(Machine {
                 fingerprint: format!("{processor};llvm={}", explicit.unwrap_or_default()),
                 disabled: surroundings.disabled().map(|value| LlvmError::Disabled { value }),
-            }
-        })
+            })
+        };
+        self.machine.get_or_init(find).as_ref().map_err(Clone::clone)
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::FunctionConstantInfo;
-use anymetal_llvm::LlvmError;
+use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
 
 /// Why a library, a reflection or an artifact could not be made.
@@ -83,6 +83,9 @@ pub enum CompileError {
     /// Machine code was asked for and there is no LLVM.
     #[error(transparent)]
     NoLlvm(LlvmError),
+    /// `ANYMETAL_CPU_LEVEL` asks for code that cannot be generated or run here.
+    #[error(transparent)]
+    CpuLevel(CpuLevelError),
     /// The system gave no thread to compile on.
     #[error("no thread to compile on: {message}")]
     NoThread {
@@ -135,6 +138,7 @@ impl CompileError {
             CompileError::TooLarge { .. } => "kernel-too-large",
             CompileError::Unsupported { .. } => "unsupported",
             CompileError::NoLlvm(_) => "no-llvm",
+            CompileError::CpuLevel(_) => "cpu-level",
             CompileError::NoThread { .. } => "no-thread",
             CompileError::Internal { .. } => "internal",
         }
@@ -146,6 +150,16 @@ impl CompileError {
             self,
             CompileError::NoLlvm(_) | CompileError::NoThread { .. } | CompileError::Internal { .. }
         )
+    }
+}
+
+impl From<LlvmError> for CompileError {
+    fn from(error: LlvmError) -> Self {
+        match error {
+            // Not a lack of LLVM, which the interpreter would make up for.
+            LlvmError::Level(error) => CompileError::CpuLevel(error),
+            other => CompileError::NoLlvm(other),
+        }
     }
 }
 

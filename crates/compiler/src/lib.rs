@@ -35,6 +35,7 @@ mod source;
 
 pub use anymetal_diag::suggest;
 pub use anymetal_hal as hal;
+pub use anymetal_llvm::{CpuLevel, CpuLevelError};
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use compiler::{Compiler, CompilerOptions};

@@ -148,7 +148,7 @@ impl LibraryState {
             Some(manifest) => (manifest, OnceLock::new()),
             None => {
                 let needs_llvm = matches!(target, Some(Target::Cpu | Target::CpuLlvm));
-                let parsed = match shared.llvm_disabled() {
+                let parsed = match shared.llvm_disabled()? {
                     None if needs_llvm => with_llvm(|| parse(&source)).1,
                     _ => parse(&source),
                 };
@@ -277,7 +277,7 @@ impl Library {
         specialisation: &Specialisation,
     ) -> Result<KernelInfo, CompileError> {
         self.check_name(kernel)?;
-        let description = match self.shared().llvm_disabled() {
+        let description = match self.shared().llvm_disabled()? {
             Some(error) => Err(CompileError::NoLlvm(error)),
             None => artifacts::described(&OneKernel { library: self, kernel, specialisation }),
         };

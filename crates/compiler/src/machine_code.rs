@@ -24,7 +24,7 @@ pub(crate) fn generate(
     comments: bool,
 ) -> Result<CpuCode, CompileError> {
     check_size_for_machine_code(module, &kernel.name)?;
-    let vector = HostCpu::detect().vector;
+    let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
     let options = CpuOptions {
         checks: specialisation.checks,
         group_size: specialisation.group_size,

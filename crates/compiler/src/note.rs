@@ -39,7 +39,9 @@ fn why_no_llvm(error: &LlvmError) -> String {
             "no libLLVM {minimum} or newer found (looked in {} places; set ANYMETAL_LLVM to its path)",
             tried.len()
         ),
-        LlvmError::Disabled { .. } | LlvmError::HostUnsupported { .. } => error.to_string(),
+        LlvmError::Disabled { .. } | LlvmError::HostUnsupported { .. } | LlvmError::Level(_) => {
+            error.to_string()
+        }
     }
 }
 

@@ -14,7 +14,7 @@ const MAX_INLINE_BYTES: u64 = 4096;
 const UNKNOWN_MEMORY: u64 = 1 << 30;
 
 /// Asks the machine.
-pub(crate) fn query(threads: usize) -> Capabilities {
+pub(crate) fn query(threads: usize, extension: Option<&'static str>) -> Capabilities {
     let information = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let limit = container_limit().unwrap_or(u64::MAX);
     let memory_bytes =
@@ -24,7 +24,7 @@ pub(crate) fn query(threads: usize) -> Capabilities {
     Capabilities {
         hardware_name: processor_name(),
         kind: DeviceKind::Cpu,
-        architecture: architecture(),
+        architecture: architecture(extension.unwrap_or_else(vector_extension)),
         unified_memory: true,
         memory_bytes,
         working_set_bytes: available.min(memory_bytes),
@@ -69,14 +69,15 @@ fn processor_name() -> String {
     name.map_or_else(|| format!("{} processor", std::env::consts::ARCH), |(_, name)| name.trim().to_owned())
 }
 
-/// The instruction set with its widest vector extension.
-fn architecture() -> String {
-    match vector_extension() {
+/// The instruction set with a vector extension.
+fn architecture(extension: &str) -> String {
+    match extension {
         "" => std::env::consts::ARCH.to_owned(),
         extension => format!("{} {extension}", std::env::consts::ARCH),
     }
 }
 
+/// The widest that the processor has.
 #[cfg(target_arch = "x86_64")]
 fn vector_extension() -> &'static str {
     if std::arch::is_x86_feature_detected!("avx512f") {
@@ -113,9 +114,10 @@ mod tests {
 
     #[test]
     fn this_machine_has_memory_and_a_name() {
-        let capabilities = query(2);
+        let capabilities = query(2, None);
         assert!(capabilities.memory_bytes > 0 && capabilities.working_set_bytes <= capabilities.memory_bytes);
         assert!(!capabilities.hardware_name.is_empty());
         assert_eq!(capabilities.compute_units, 2);
+        assert!(query(2, Some("sse2")).architecture.ends_with(" sse2"));
     }
 }

@@ -19,6 +19,9 @@ pub struct CpuDeviceOptions {
     /// that the process may use. Unpinned workers often share a processor with the thread they help, and the
     /// work then takes twice as long (`examples/dispatch_latency.rs`).
     pub pin_workers: Option<bool>,
+    /// The vector extension that code for the device keeps to, as `avx2`; `None`: the processor's widest. It is
+    /// told as part of the architecture; the device runs what it is given.
+    pub vector_extension: Option<&'static str>,
     /// The deadline of submissions that do not give one.
     pub default_deadline: Duration,
     /// Whether a thread that waits for a completion runs the queue meanwhile.
@@ -30,6 +33,7 @@ impl Default for CpuDeviceOptions {
         CpuDeviceOptions {
             threads: None,
             pin_workers: None,
+            vector_extension: None,
             default_deadline: Duration::from_secs(60),
             lend_waiting_threads: true,
         }

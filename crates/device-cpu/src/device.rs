@@ -96,7 +96,8 @@ impl CpuDevice {
             let reason = format!("its worker threads could not be started: {error}");
             DeviceError::DeviceLost { device: "cpu".to_owned(), reason }
         })?;
-        let shared = DeviceShared::new(options, capabilities::query(threads), pool, clock);
+        let shared =
+            DeviceShared::new(options, capabilities::query(threads, options.vector_extension), pool, clock);
         Ok(CpuDevice { shared: Arc::new(shared) })
     }
 

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::host::CpuLevelError;
+
 /// Why no libLLVM is available in this process.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LlvmError {
@@ -23,6 +25,9 @@ pub enum LlvmError {
         /// Each place in the order tried.
         tried: Vec<Refusal>,
     },
+    /// `ANYMETAL_CPU_LEVEL` asks for code that cannot be generated or run here.
+    #[error(transparent)]
+    Level(#[from] CpuLevelError),
     /// The library was loaded but does not know the processor this program runs on.
     #[error("{} cannot generate code for {triple}: {message}", .path.display())]
     HostUnsupported {

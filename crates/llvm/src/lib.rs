@@ -29,7 +29,7 @@ mod target;
 
 pub use compile::{CompileOptions, Emit, OptLevel};
 pub use error::{CompileError, LlvmError, Refusal, RefusalReason};
-pub use host::{HostCpu, VectorFacts};
+pub use host::{CpuLevel, CpuLevelError, HostCpu, LEVEL_VARIABLE, VectorFacts};
 pub use library::{Llvm, LlvmInfo, LlvmVersion};
 pub use target::{Architecture, Target};
 

@@ -108,7 +108,7 @@ impl Llvm {
         &self.info
     }
 
-    /// The processor this program runs on, as a target.
+    /// The processor this program runs on, limited to the level that the user set, as a target.
     pub fn host_target(&self) -> &Target {
         &self.host
     }
@@ -141,13 +141,15 @@ impl Llvm {
             let name = take_message(&bindings, (bindings.LLVMGetHostCPUName)());
             (name, take_message(&bindings, (bindings.LLVMGetHostCPUFeatures)()))
         };
+        let processor = HostCpu::detect()?;
         let host = Target {
             architecture,
             cpu: if host_cpu.is_empty() { "generic".to_owned() } else { host_cpu.clone() },
             features: host_features.clone(),
-            vector: HostCpu::detect().vector,
+            vector: processor.vector,
             llvm_version: version.to_string(),
         };
+        let host = processor.level.map_or(host.clone(), |level| host.x86_64_level(level));
         let triple = architecture.triple();
         TargetMachine::new(&bindings, triple, &host.cpu, &host.features, 0)
             .map_err(|message| unsupported(triple, message))?;

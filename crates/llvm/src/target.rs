@@ -1,6 +1,6 @@
 //! What code is generated for: triple, processor, features, and the facts that code generation asks.
 
-use crate::host::VectorFacts;
+use crate::host::{CpuLevel, VectorFacts};
 
 /// A processor family that this crate generates code for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,17 +66,23 @@ impl Target {
         format!("llvm={};triple={triple};cpu={};features={}", self.llvm_version, self.cpu, self.features)
     }
 
-    /// The same LLVM, but for one of the x86-64 levels (`x86-64`, `x86-64-v3`, `x86-64-v4`) instead
-    /// of the host's processor. Names other than these three give the first.
-    pub fn x86_64_level(&self, level: &str) -> Self {
-        let (cpu, vector) = match level {
-            "x86-64-v3" => ("x86-64-v3", VectorFacts::X86_64_V3),
-            "x86-64-v4" => ("x86-64-v4", VectorFacts::X86_64_V4),
-            _ => ("x86-64", VectorFacts::default()),
-        };
+    /// The same LLVM, but for any processor with one of the x86-64 levels instead of the host's.
+    pub fn x86_64_level(&self, level: CpuLevel) -> Self {
         Self {
             architecture: Architecture::X86_64,
-            cpu: cpu.to_owned(),
+            cpu: level.name().to_owned(),
+            features: String::new(),
+            vector: level.vector(),
+            llvm_version: self.llvm_version.clone(),
+        }
+    }
+
+    /// The same LLVM, generating code for every 64-bit Arm processor.
+    pub fn aarch64(&self) -> Self {
+        let vector = VectorFacts { fma: true, f16c: true, neon: true, ..VectorFacts::default() };
+        Self {
+            architecture: Architecture::Aarch64,
+            cpu: "generic".to_owned(),
             features: String::new(),
             vector,
             llvm_version: self.llvm_version.clone(),

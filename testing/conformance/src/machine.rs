@@ -41,7 +41,7 @@ impl Machine {
         kernel: &str,
         options: &MachineOptions,
     ) -> Result<Arc<Artifact>, String> {
-        let vector = HostCpu::detect().vector;
+        let vector = HostCpu::detect().map_err(|error| error.to_string())?.vector;
         let cpu_options = CpuOptions {
             checks: options.checks,
             group_size: options.fixed_group,

@@ -5,10 +5,11 @@
 
 use std::fmt::Write;
 
-use anymetal_codegen::cpu::math::{Library, library_function};
+use anymetal_codegen::cpu::CpuFeatures;
+use anymetal_codegen::cpu::math::{Library, caller_attributes, library_function};
 use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_ir::{FpMode, MathFn, Scalar, Type};
-use anymetal_llvm::{CompileOptions, Emit, Llvm, Target};
+use anymetal_llvm::{CompileOptions, CpuLevel, Emit, Llvm, Target, VectorFacts};
 
 /// Which function in which form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,13 +40,16 @@ impl Kernels {
         Self::compile_for(variants, None)
     }
 
-    /// The same for a processor level such as `x86-64-v3`, which the host must support.
-    pub fn compile_for(variants: &[Variant], level: Option<&str>) -> Result<Self, String> {
+    /// The same for a level of processors, which the host must have.
+    pub fn compile_for(variants: &[Variant], level: Option<CpuLevel>) -> Result<Self, String> {
         let llvm = Llvm::load().map_err(|error| error.to_string())?;
-        let target = level.map(|level| llvm.host_target().x86_64_level(level));
-        let options = CompileOptions { target, ..CompileOptions::default() };
-        let object = llvm.compile(&module(variants), &options).map_err(|error| error.to_string())?;
-        let object = LoadedObject::load(&object, &refuse_library_calls).map_err(|error| error.to_string())?;
+        let target = level.map_or(llvm.host_target().clone(), |level| llvm.host_target().x86_64_level(level));
+        let text = module_for(variants, target.vector);
+        let resolve: fn(&str) -> Option<*const ()> =
+            if target.vector.fma { refuse_library_calls } else { default_symbols };
+        let options = CompileOptions { target: Some(target), ..CompileOptions::default() };
+        let object = llvm.compile(&text, &options).map_err(|error| error.to_string())?;
+        let object = LoadedObject::load(&object, &resolve).map_err(|error| error.to_string())?;
         let mut loops = Vec::new();
         for (index, &variant) in variants.iter().enumerate() {
             let address = object.symbol(&format!("loop{index}")).ok_or("a symbol is missing")?;
@@ -78,13 +82,19 @@ impl Kernels {
     }
 }
 
-/// The library must not call libm (or anything but LLVM's own conversions of narrow floats).
+/// With fused multiply-add, the library must not call libm (or anything but LLVM's own conversions of narrow
+/// floats). Processors without lack instructions for rounding, too.
 fn refuse_library_calls(name: &str) -> Option<*const ()> {
     if name.starts_with("__") || name.starts_with("mem") { default_symbols(name) } else { None }
 }
 
 /// The module's text: the library and one loop per variant.
 pub fn module(variants: &[Variant]) -> String {
+    module_for(variants, VectorFacts::X86_64_V4)
+}
+
+fn module_for(variants: &[Variant], vector: VectorFacts) -> String {
+    let features = CpuFeatures { avx512: vector.avx512f, neon: vector.neon, ..CpuFeatures::default() };
     let mut library = Library::new();
     let mut loops = String::new();
     for (index, variant) in variants.iter().enumerate() {
@@ -92,7 +102,8 @@ pub fn module(variants: &[Variant]) -> String {
         write_loop(&mut loops, index, &name, variant);
     }
     let declares: Vec<&str> = library.declares().collect();
-    format!("{}\n{}\n{loops}", declares.join("\n"), library.definitions())
+    let attributes = format!("attributes #0 = {{ nounwind {}}}\n", caller_attributes(&features));
+    format!("{}\n{}\n{loops}{attributes}", declares.join("\n"), library.definitions())
 }
 
 /// The module's machine code as text, for the host or another target.
@@ -126,7 +137,7 @@ fn write_loop(out: &mut String, index: usize, name: &str, variant: &Variant) {
     let vector = |ty: &str| if width == 1 { ty.to_owned() } else { format!("<{width} x {ty}>") };
     let words = vector("i32");
     let mut line = |text: String| writeln!(out, "{text}").expect("writing to a string");
-    line(format!("define void @loop{index}(ptr %p0, ptr %p1, ptr %p2, ptr noalias %out, i64 %n) {{"));
+    line(format!("define void @loop{index}(ptr %p0, ptr %p1, ptr %p2, ptr noalias %out, i64 %n) #0 {{"));
     line("entry:\n  br label %head\nhead:".to_owned());
     line("  %i = phi i64 [ 0, %entry ], [ %next, %head ]".to_owned());
     let mut actual = Vec::new();

@@ -2,7 +2,7 @@
 //! the narrow types to theirs.
 
 use anymetal_ir::{FpMode, MathFn, Scalar};
-use anymetal_llvm::{Architecture, Llvm, Target};
+use anymetal_llvm::{CpuLevel, Llvm};
 use math_ulp::catalog::{Bound, CATALOG, Entry};
 use math_ulp::kernel::{Kernels, Variant, assembly, module};
 use math_ulp::measure::{Subject, worst};
@@ -110,15 +110,14 @@ fn results_do_not_depend_on_the_width() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
-fn results_do_not_depend_on_avx512() {
-    if !(std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")) {
-        return;
-    }
+fn results_do_not_depend_on_the_level() {
     let cases = variants(Scalar::F32, 32, exact);
     let plain: Vec<Variant> = cases.iter().map(|&(_, variant)| variant).collect();
-    let other = Kernels::compile_for(&plain, Some("x86-64-v3")).expect("compiles for x86-64-v3");
-    assert_same_bits(&compile(&cases), &other, &cases, "on x86-64-v3");
+    let wide = compile(&cases);
+    for level in CpuLevel::ALL.into_iter().filter(|level| level.is_available()) {
+        let other = Kernels::compile_for(&plain, Some(level)).expect("compiles");
+        assert_same_bits(&wide, &other, &cases, &format!("on {level}"));
+    }
 }
 
 /// All 65536 arguments of each function of one argument, within one ulp of the narrow type.
@@ -305,13 +304,7 @@ fn called_from_outside(assembly: &str) -> Vec<&str> {
 fn other_targets_need_no_c_library_either() {
     assert_eq!(called_from_outside("\tbl\tfmaf\n\tbl\tam_x\n.extern .func f\n").len(), 2);
     let llvm = Llvm::load().expect("libLLVM");
-    let arm = Target {
-        architecture: Architecture::Aarch64,
-        cpu: "generic".to_owned(),
-        features: String::new(),
-        ..llvm.host_target().clone()
-    };
-    let targets = [(arm, 32), (llvm.host_target().nvptx("sm_80", "+ptx70"), 1)];
+    let targets = [(llvm.host_target().aarch64(), 32), (llvm.host_target().nvptx("sm_80", "+ptx70"), 1)];
     for (target, width) in targets {
         let name = target.architecture.triple();
         let all: Vec<Variant> = [Scalar::F32, Scalar::F16, Scalar::Bf16]

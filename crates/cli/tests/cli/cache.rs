@@ -1,8 +1,6 @@
 //! The disk cache and the absence of LLVM, as users meet them.
 
-use std::path::Path;
-
-use crate::support::{Bench, Ran, source};
+use crate::support::{Bench, Ran, files, source};
 
 fn run(bench: &Bench) -> Ran {
     let ran = bench.run(&[
@@ -23,14 +21,6 @@ fn run(bench: &Bench) -> Ran {
     let ran = ran.expect(0);
     assert_eq!(ran.json()["outputs"][0]["values"], serde_json::json!([0, 2, 4]));
     ran
-}
-
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.path().is_dir() { found.extend(files(&entry.path())) } else { found.push(entry.path()) }
-    }
-    found
 }
 
 /// Hides every libLLVM but the system's.

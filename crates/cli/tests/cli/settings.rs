@@ -1,6 +1,8 @@
 //! Settings from the environment and from the file that `ANYMETAL_CONFIG` names, seen from outside.
 
-use crate::support::Bench;
+use anymetal_compiler::CpuLevel;
+
+use crate::support::{Bench, files};
 
 const KERNEL: &str = "kernel void twice(device float* x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }";
 
@@ -34,5 +36,44 @@ fn what_makes_no_sense_is_told_with_its_place() {
     said(&[named], "[streams]\nin-flight = 0\n", &["streams.in-flight = 0 (from settings.toml)"]);
     said(&[("ANYMETAL_CONFIG", "none.toml")], "", &["none.toml"]);
     said(&[("ANYMETAL_STREAMS_WAIT", "ten")], "", &["ANYMETAL_STREAMS_WAIT: `ten` is not a time"]);
+    let level = ["no valid value for ANYMETAL_CPU_LEVEL", "`avx2`"];
+    said(&[("ANYMETAL_CPU_LEVEL", "avx2")], "", &level);
+    said(&[("ANYMETAL_CPU_LEVEL", "avx2"), ("ANYMETAL_LLVM", "none")], "", &level);
     said(&[("ANYMETAL_DEVICE", "abacus")], "", &["there is no device `abacus`"]);
+}
+
+/// This machine's levels of x86-64; none on others.
+fn levels() -> impl Iterator<Item = CpuLevel> {
+    CpuLevel::ALL.into_iter().filter(|level| level.is_available())
+}
+
+#[test]
+fn code_and_architecture_are_of_the_level() {
+    for level in levels() {
+        let bench = bench(&[("ANYMETAL_CPU_LEVEL", level.name())], "");
+        let code = bench.run(&["compile", "twice.metal", "-k", "twice", "--emit", "asm"]).expect(0).stdout;
+        let registers = ["%xmm", "%ymm", "%zmm"];
+        let widest = registers.iter().rposition(|name| code.contains(name));
+        assert_eq!(widest, Some(level as usize), "{level}: {code}");
+        let devices = bench.run(&["devices", "--json"]).expect(0).json();
+        let architecture = devices["devices"][0]["architecture"].as_str().unwrap().to_owned();
+        assert_eq!(architecture, format!("x86_64 {}", level.vector_extension()));
+    }
+}
+
+#[test]
+fn levels_do_not_share_cached_code() {
+    let mut bench = bench(&[], "");
+    let folder = bench.path("cache");
+    bench.set("ANYMETAL_CACHE", folder.to_str().unwrap());
+    let mut objects = 0;
+    // The processor's own is no level's.
+    for level in std::iter::once("").chain(levels().map(CpuLevel::name)) {
+        bench.set("ANYMETAL_CPU_LEVEL", level);
+        for _ in 0..2 {
+            bench.run(RUN).expect(0);
+        }
+        objects += 1;
+        assert_eq!(files(&folder).len(), 1 + objects, "a manifest, and an object for each: `{level}`");
+    }
 }

@@ -145,3 +145,12 @@ pub(crate) fn split_npy(bytes: &[u8]) -> (String, &[u8]) {
     let length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     (String::from_utf8_lossy(&bytes[10..10 + length]).into_owned(), &bytes[10 + length..])
 }
+
+/// All files below a folder.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().is_dir() { found.extend(files(&entry.path())) } else { found.push(entry.path()) }
+    }
+    found
+}

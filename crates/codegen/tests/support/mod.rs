@@ -17,7 +17,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::QueueDescriptor;
 use anymetal_interp::{Limits, Memory, NoObserver, Program, Report};
 use anymetal_ir::{ArgKind, Module};
-use anymetal_llvm::{CompileOptions, HostCpu, Llvm};
+use anymetal_llvm::{CompileOptions, CpuLevel, HostCpu, Llvm, LlvmError, VectorFacts};
 
 /// How a kernel is launched.
 #[derive(Clone, Debug)]
@@ -32,11 +32,13 @@ pub(crate) struct Launch {
     pub(crate) checks: bool,
     /// Lengths of dynamic threadgroup memory, by position among those arguments.
     pub(crate) threadgroup: Vec<u64>,
+    /// The processors to generate code for; `None`: this one.
+    pub(crate) level: Option<CpuLevel>,
 }
 
 impl Launch {
     pub(crate) fn new(threads: [u32; 3], group: [u32; 3]) -> Self {
-        Self { threads, group, specialise: true, checks: true, threadgroup: Vec::new() }
+        Self { threads, group, specialise: true, checks: true, threadgroup: Vec::new(), level: None }
     }
 
     /// Whether no threadgroup is cut off at the grid's edge.
@@ -48,7 +50,13 @@ impl Launch {
 /// The LLVM of this machine, if there is one.
 pub(crate) fn llvm() -> Option<Arc<Llvm>> {
     static FOUND: OnceLock<Option<Arc<Llvm>>> = OnceLock::new();
-    FOUND.get_or_init(|| Llvm::load().ok()).clone()
+    FOUND
+        .get_or_init(|| match Llvm::load() {
+            Ok(llvm) => Some(llvm),
+            Err(LlvmError::Level(error)) => panic!("{error}"),
+            Err(_) => None,
+        })
+        .clone()
 }
 
 fn device() -> &'static CpuDevice {
@@ -66,7 +74,12 @@ pub(crate) fn text(module: &Module, kernel: &str, launch: &Launch) -> String {
 }
 
 pub(crate) fn options(launch: &Launch) -> CpuOptions {
-    let vector = HostCpu::detect().vector;
+    let here = HostCpu::detect().expect("a level of this processor").vector;
+    options_for(launch, launch.level.map_or(here, CpuLevel::vector))
+}
+
+/// Options for any processor.
+pub(crate) fn options_for(launch: &Launch, vector: VectorFacts) -> CpuOptions {
     CpuOptions {
         checks: launch.checks,
         group_size: launch.specialise.then_some(launch.group),
@@ -86,7 +99,10 @@ pub(crate) fn options(launch: &Launch) -> CpuOptions {
 /// Compiles for this machine.
 pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launch) -> Arc<Artifact> {
     let code = generate(module, kernel, &options(launch)).expect("code");
-    let object = match llvm.compile(&code.llvm_ir, &CompileOptions::default()) {
+    let target = launch.level.map(|level| llvm.host_target().x86_64_level(level));
+    let target = target.as_ref().unwrap_or(llvm.host_target());
+    let compile_options = CompileOptions { target: Some(target.clone()), ..CompileOptions::default() };
+    let object = match llvm.compile(&code.llvm_ir, &compile_options) {
         Ok(object) => object,
         Err(error) => {
             let path = std::env::temp_dir().join("anymetal-codegen-failed.ll");
@@ -140,9 +156,9 @@ pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launc
     });
     Arc::new(Artifact {
         target: ArtifactTarget::Cpu {
-            triple: llvm.host_target().architecture.triple().to_owned(),
-            cpu: llvm.host_target().cpu.clone(),
-            features: llvm.host_target().features.clone(),
+            triple: target.architecture.triple().to_owned(),
+            cpu: target.cpu.clone(),
+            features: target.features.clone(),
         },
         code: ArtifactCode::Object(Arc::from(object)),
         kernels: vec![info],

@@ -65,6 +65,12 @@ impl LoadedObject {
         Ok(Self { mapping, symbols, bytes: layout.bytes })
     }
 
+    /// Links an object for any known processor, the running one or not, and throws the result away: whether it
+    /// could be loaded there. `resolve` tells which symbols there are.
+    pub fn check(object: &[u8], resolve: Resolve<'_>) -> Result<(), LoadError> {
+        linked(object, BASE_OF_CHECKS, resolve).map(drop)
+    }
+
     /// The address of a global function or variable, valid until this object is dropped.
     pub fn symbol(&self, name: &str) -> Option<*const u8> {
         let offset = *self.symbols.get(name)?;
@@ -80,6 +86,23 @@ impl LoadedObject {
     pub fn memory_bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// Any address that pages may have.
+const BASE_OF_CHECKS: u64 = 0x10_0000;
+
+/// An object linked at `base` in ordinary memory, and its symbols.
+fn linked(
+    object: &[u8],
+    base: u64,
+    resolve: Resolve<'_>,
+) -> Result<(Vec<u8>, BTreeMap<Box<str>, usize>), LoadError> {
+    let (file, machine) = parse(object)?;
+    let layout = Layout::new(&file, machine, memory::page_bytes())?;
+    let symbols = exported_symbols(&file, &layout)?;
+    let mut memory = vec![0; layout.bytes];
+    Link { file: &file, layout: &layout, base, resolve }.fill(&mut memory)?;
+    Ok((memory, symbols))
 }
 
 /// Reads the file header; the sections are checked later, one by one.

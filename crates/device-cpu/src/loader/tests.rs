@@ -1,22 +1,10 @@
 //! Linking for another processor than the host's: the bytes can be checked, if not run.
 
-use anymetal_llvm::{Architecture, CompileError, CompileOptions, Llvm, Target, VectorFacts};
+use anymetal_llvm::{CompileError, CompileOptions, Llvm};
 
 use super::*;
 
 const BASE: u64 = 0x10_0000;
-
-/// Links an object at `BASE` into ordinary memory.
-fn linked(object: &[u8]) -> (Vec<u8>, BTreeMap<Box<str>, usize>) {
-    let (file, machine) = parse(object).expect("an object");
-    assert_eq!(machine, Machine::Aarch64);
-    let layout = Layout::new(&file, machine, 4096).expect("a layout");
-    let symbols = exported_symbols(&file, &layout).expect("symbols");
-    let mut memory = vec![0; layout.bytes];
-    let far = |name: &str| (name == "far").then_some(0x1234_5678_9abc as *const ());
-    Link { file: &file, layout: &layout, base: BASE, resolve: &far }.fill(&mut memory).expect("links");
-    (memory, symbols)
-}
 
 fn word(memory: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(*memory[at..].first_chunk().expect("a word"))
@@ -38,13 +26,7 @@ fn aarch64_objects_are_linked() {
         assert!(std::env::var("ANYMETAL_TEST_WITHOUT_LLVM").is_ok_and(|value| value == "1"), "no LLVM");
         return;
     };
-    let target = Target {
-        architecture: Architecture::Aarch64,
-        cpu: "generic".to_owned(),
-        features: String::new(),
-        vector: VectorFacts::default(),
-        llvm_version: llvm.info().version.to_string(),
-    };
+    let target = llvm.host_target().aarch64();
     let options = CompileOptions { target: Some(target), ..CompileOptions::default() };
     let ir = "@number = internal constant i64 77
       @numbers = global [2 x ptr] [ptr @number, ptr @far]
@@ -56,7 +38,10 @@ fn aarch64_objects_are_linked() {
         Err(CompileError::UnknownTarget { .. }) => return, // A libLLVM without this target.
         Err(other) => panic!("{other}"),
     };
-    let (memory, symbols) = linked(&object);
+    let far = |name: &str| (name == "far").then_some(0x1234_5678_9abc as *const ());
+    assert_eq!(parse(&object).expect("an object").1, Machine::Aarch64);
+    let (memory, symbols) = linked(&object, BASE, &far).expect("links");
+    assert!(matches!(LoadedObject::check(&object, &|_| None), Err(LoadError::Undefined { .. })));
     // A call far away: a branch to a stub that loads the address.
     let branch = word(&memory, symbols["calls"]);
     assert_eq!(branch & 0xfc00_0000, 0x1400_0000, "b: {branch:#x}");

@@ -2,7 +2,7 @@
 
 use std::arch::is_aarch64_feature_detected as has;
 
-use super::VectorFacts;
+use super::{CpuLevel, VectorFacts};
 
 pub(super) fn vector_facts() -> VectorFacts {
     let neon = has!("neon");
@@ -24,4 +24,9 @@ pub(super) fn identity() -> String {
         ("sve2", has!("sve2")),
     ];
     features.iter().filter(|(_, present)| *present).map(|(name, _)| *name).collect::<Vec<_>>().join("+")
+}
+
+/// The levels are x86-64's.
+pub(super) fn has_level(_level: CpuLevel) -> bool {
+    false
 }

@@ -2,7 +2,10 @@
 //!
 //! A warm start from the disk cache needs a cache key before, or without, loading LLVM; so the facts
 //! and the key's processor part come from the processor itself. One file per architecture, each with
-//! the same two functions; `other.rs` is their twin that knows nothing.
+//! the same functions; `other.rs` is their twin that knows nothing. `level.rs` reads the user's wish to have
+//! code for a lesser processor.
+
+mod level;
 
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64.rs"]
@@ -13,6 +16,10 @@ mod processor;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86_64.rs"]
 mod processor;
+
+use std::sync::OnceLock;
+
+pub use level::{CpuLevel, CpuLevelError, LEVEL_VARIABLE};
 
 /// Which vector instructions the generated code may use. All false is a valid, slow answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -72,22 +79,37 @@ impl VectorFacts {
     }
 }
 
-/// The running processor.
+/// The running processor, or as much of it as code may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCpu {
     /// What generated code may use.
     pub vector: VectorFacts,
-    /// Changes whenever the processor's abilities do; the same on every core and in every run.
+    /// Changes whenever the processor's abilities do; the same on every core and in every run. With a level, the
+    /// same on every processor.
     pub fingerprint: String,
+    /// The level that code is limited to, if the user set one.
+    pub level: Option<CpuLevel>,
 }
 
 impl HostCpu {
-    /// Asks the processor.
-    pub fn detect() -> Self {
-        Self {
-            vector: processor::vector_facts(),
-            fingerprint: format!("{}:{}", std::env::consts::ARCH, processor::identity()),
-        }
+    /// What the processor can do, limited to what `ANYMETAL_CPU_LEVEL` says. The variable is read once, so that
+    /// all code of a process is for the same level.
+    pub fn detect() -> Result<&'static Self, CpuLevelError> {
+        static DETECTED: OnceLock<Result<HostCpu, CpuLevelError>> = OnceLock::new();
+        let detect = || {
+            let setting = std::env::var_os(LEVEL_VARIABLE).map(|value| value.to_string_lossy().into_owned());
+            CpuLevel::from_setting(setting.as_deref(), CpuLevel::is_available).map(Self::limited_to)
+        };
+        DETECTED.get_or_init(detect).as_ref().map_err(Clone::clone)
+    }
+
+    /// The processor as if it had only that level, which it must have.
+    fn limited_to(level: Option<CpuLevel>) -> Self {
+        let (vector, identity) = match level {
+            Some(level) => (level.vector(), level.name().to_owned()),
+            None => (processor::vector_facts(), processor::identity()),
+        };
+        Self { vector, fingerprint: format!("{}:{identity}", std::env::consts::ARCH), level }
     }
 }
 
@@ -97,8 +119,20 @@ mod tests {
 
     #[test]
     fn detection_is_stable() {
-        assert_eq!(HostCpu::detect(), HostCpu::detect());
-        assert!(HostCpu::detect().fingerprint.starts_with(std::env::consts::ARCH));
+        let all = HostCpu::limited_to(None);
+        assert_eq!(all, HostCpu::limited_to(None));
+        assert!(all.fingerprint.starts_with(std::env::consts::ARCH));
+    }
+
+    #[test]
+    fn a_level_has_facts_and_a_fingerprint_of_its_own() {
+        let mut prints = vec![HostCpu::limited_to(None).fingerprint];
+        for level in CpuLevel::ALL {
+            let limited = HostCpu::limited_to(Some(level));
+            assert_eq!(limited.vector, level.vector());
+            assert!(!prints.contains(&limited.fingerprint));
+            prints.push(limited.fingerprint);
+        }
     }
 
     #[test]

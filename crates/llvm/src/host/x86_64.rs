@@ -3,7 +3,7 @@
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::__cpuid_count;
 
-use super::VectorFacts;
+use super::{CpuLevel, VectorFacts};
 
 pub(super) fn vector_facts() -> VectorFacts {
     let avx512f = has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq");
@@ -15,6 +15,19 @@ pub(super) fn vector_facts() -> VectorFacts {
         avx512bf16: avx512f && has!("avx512bf16"),
         avx512fp16: avx512f && has!("avx512fp16"),
         neon: false,
+    }
+}
+
+/// What the standard library can test of a level's instructions, which is all that compilers use.
+pub(super) fn has_level(level: CpuLevel) -> bool {
+    match level {
+        CpuLevel::X86_64 => true,
+        CpuLevel::X86_64V3 => {
+            let second = has!("cmpxchg16b") && has!("popcnt") && has!("sse4.2") && has!("ssse3");
+            let vectors = has!("avx2") && has!("fma") && has!("f16c");
+            second && vectors && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("movbe")
+        }
+        CpuLevel::X86_64V4 => has_level(CpuLevel::X86_64V3) && vector_facts().avx512f && has!("avx512cd"),
     }
 }
 

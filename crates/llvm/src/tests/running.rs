@@ -6,7 +6,7 @@ use super::{EVERYTHING, llvm, loaded, object};
 use crate::discovery::Surroundings;
 use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
 
-use crate::{Architecture, CompileOptions, Emit, Llvm, OptLevel};
+use crate::{Architecture, CompileOptions, CpuLevel, Emit, Llvm, OptLevel};
 
 /// The function `name` of a loaded object, as the function pointer type asked for.
 macro_rules! function {
@@ -114,10 +114,8 @@ fn converts_small_floats_on_any_level() {
     define void @sum(ptr %from, ptr %to) {
       %v = load <8 x half>, ptr %from %w = fadd <8 x half> %v, %v store <8 x half> %w, ptr %to ret void }";
     let host = llvm.host_target();
-    for target in [host.clone(), host.x86_64_level("x86-64"), host.x86_64_level("x86-64-v3")] {
-        if target.vector.avx2 && !host.vector.avx2 {
-            continue;
-        }
+    let levels = CpuLevel::ALL.into_iter().filter(|level| level.is_available());
+    for target in levels.map(|level| host.x86_64_level(level)).chain([host.clone()]) {
         let options = CompileOptions { target: Some(target.clone()), ..CompileOptions::default() };
         let object = llvm.compile(ir, &options).expect("compiles");
         let code = LoadedObject::load(&object, &default_symbols).expect("loads");
@@ -232,5 +230,6 @@ fn describes_itself() {
     let target = llvm.host_target();
     let print = target.fingerprint();
     assert!(print.contains(&info.version.to_string()) && print.contains(target.architecture.triple()));
-    assert_ne!(print, target.x86_64_level("x86-64").fingerprint());
+    let [lowest, middle, highest] = CpuLevel::ALL.map(|level| target.x86_64_level(level).fingerprint());
+    assert!(lowest != middle && middle != highest && lowest != highest);
 }

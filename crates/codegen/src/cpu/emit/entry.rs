@@ -16,7 +16,7 @@ use crate::cpu::launch_abi::{
     WORKER_THREADGROUP_MEMORY,
 };
 use crate::cpu::llvm_text::{Opd, Text};
-use crate::cpu::math::Library;
+use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
@@ -170,7 +170,9 @@ impl<'a> Shared<'a> {
                 text.push('\n');
             }
         }
-        text.push_str("attributes #0 = { nounwind uwtable \"frame-pointer\"=\"none\" }\n");
+        let estimates = caller_attributes(&self.options.features);
+        let _ =
+            writeln!(text, "attributes #0 = {{ nounwind uwtable \"frame-pointer\"=\"none\" {estimates}}}");
         text.push_str("attributes #1 = { cold noinline nounwind }\n");
         text.push_str(METADATA);
         text

@@ -47,6 +47,8 @@ use body::{Body, Inline, Lane};
 pub use library::Library;
 use value::Val;
 
+use super::options::CpuFeatures;
+
 /// One function of the library as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MathDef {
@@ -58,6 +60,14 @@ pub struct MathDef {
     pub declares: Vec<String>,
     /// Functions that it calls, to be defined in the same module.
     pub depends: Vec<MathDef>,
+}
+
+/// Attributes that functions which call the library must carry, as text for `attributes #n = { … }`.
+///
+/// x86's estimate of a reciprocal square root has 12 bits before AVX-512, and one step of refinement, which is
+/// what LLVM does, leaves 3.2 ulp: two there.
+pub fn caller_attributes(features: &CpuFeatures) -> &'static str {
+    if features.avx512 || features.neon { "" } else { "\"reciprocal-estimates\"=\"sqrtf:2,vec-sqrtf:2\" " }
 }
 
 /// How accurate, decided by the [`FpMode`].

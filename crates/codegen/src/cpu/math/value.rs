@@ -198,8 +198,8 @@ impl<'b> Val<'b> {
         self.intrinsic2("copysign", sign)
     }
 
-    /// 1 / √x within 2 ulp: the flags let LLVM take the machine's estimate and refine it. Zero and
-    /// infinity may give NaN.
+    /// 1 / √x within 2 ulp: the flags let LLVM take the machine's estimate and refine it, as often as
+    /// [`caller_attributes`](super::caller_attributes) say. Zero and infinity may give NaN.
     pub(super) fn approximate_rsqrt(self) -> Val<'b> {
         let root = self.body.intrinsic_call("sqrt", &[self], "");
         let root = self.body.push(self.lane, format_args!("call reassoc arcp contract afn {root}"));
