@@ -114,6 +114,14 @@ impl Program {
         outcome
     }
 
+    /// An entry point's module as executors take it.
+    pub fn prepared(&self, kernel: &str) -> Result<Module, Failure> {
+        let module = step(Stage::FrontEnd, || {
+            self.library.module(kernel).map_err(|diagnostics| first_error(&diagnostics))
+        })?;
+        step(Stage::Passes, || middle(&module, kernel))
+    }
+
     fn stages(
         &self,
         kernel: &str,
