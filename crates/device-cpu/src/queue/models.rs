@@ -30,7 +30,7 @@ impl Modelled {
     fn new(descriptor: QueueDescriptor, lend_waiting_threads: bool) -> Self {
         // Asking the machine takes longer than an interleaving.
         static CAPABILITIES: OnceLock<Capabilities> = OnceLock::new();
-        let capabilities = CAPABILITIES.get_or_init(|| capabilities::query(1)).clone();
+        let capabilities = CAPABILITIES.get_or_init(|| capabilities::query(1, None)).clone();
         let options = CpuDeviceOptions { lend_waiting_threads, ..CpuDeviceOptions::default() };
         let clock = ManualClock::new();
         let device = Arc::new(DeviceShared::new(
