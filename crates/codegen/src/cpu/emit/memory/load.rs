@@ -223,14 +223,7 @@ impl Emitter<'_, '_> {
                 });
             }
         }
-        let lanes = runs[0].lanes;
-        parts
-            .into_iter()
-            .map(|part| {
-                let whole = self.t.concat(element, lanes, part);
-                self.from_memory(Width::All, item, whole)
-            })
-            .collect()
+        self.joined(item, runs[0].lanes, parts)
     }
 
     pub(in crate::cpu::emit) fn load_runs(
@@ -276,14 +269,16 @@ impl Emitter<'_, '_> {
             }
         }
         self.prefetch_next(address, &pieces);
-        let lanes = runs[0].lanes;
-        parts
-            .into_iter()
-            .map(|part| {
-                let whole = self.t.concat(element, lanes, part);
-                self.from_memory(Width::All, item, whole)
-            })
-            .collect()
+        self.joined(item, runs[0].lanes, parts)
+    }
+
+    /// Each component's runs of so many lanes as one vector of values.
+    fn joined(&mut self, item: Item, lanes: usize, parts: Vec<Vec<Opd>>) -> Vec<Opd> {
+        let join = |part| {
+            let whole = self.t.concat(item.memory_type(), lanes, part);
+            self.from_memory(Width::All, item, whole)
+        };
+        parts.into_iter().map(join).collect()
     }
 
     fn load_span(
