@@ -4,14 +4,8 @@
 mod support;
 
 use anymetal_hal::error::DeviceError;
-use anymetal_ir::{Module, parse_module, verify};
-use support::{Launch, agree};
-
-fn module(text: &str) -> Module {
-    let module = parse_module(text).expect("the kernel's text");
-    verify(&module).expect("a valid kernel");
-    module
-}
+use anymetal_ir::Module;
+use support::{Launch, agree, parsed};
 
 fn words(count: usize, f: impl Fn(usize) -> u32) -> Vec<u8> {
     (0..count).flat_map(|n| f(n).to_le_bytes()).collect()
@@ -103,7 +97,7 @@ func f0 "k" (v0: ptr.device, v1: ptr.device) {
   store v37, v36, align 4
 }
 "#;
-    let module = module(&format!("{text}{ARGUMENTS}"));
+    let module = parsed(&format!("{text}{ARGUMENTS}"));
     let data = words(320, |n| (n as u32).wrapping_mul(2_654_435_761));
     for (threads, group) in [(320, 64), (300, 100), (128, 128)] {
         let launch = Launch::new([threads, 1, 1], [group, 1, 1]);
@@ -135,7 +129,7 @@ func f0 "k" (v0: ptr.device, v1: ptr.device) {
   store v12, v13, align 4
 }
 "#;
-    let module = module(&format!("{text}{ARGUMENTS}"));
+    let module = parsed(&format!("{text}{ARGUMENTS}"));
     let launch = Launch::new([32, 1, 1], [32, 1, 1]);
     every_way(&module, &launch, &[floats(128), vec![0; 1024]], "matrices");
     // The second matrix is cut off.
@@ -185,7 +179,7 @@ func f0 "k" (v0: ptr.device, v1: ptr.device) {
   store v28, v30, align 4
 }
 "#;
-    let module = module(&format!("{text}{ARGUMENTS}"));
+    let module = parsed(&format!("{text}{ARGUMENTS}"));
     let launch = Launch::new([90, 1, 1], [64, 1, 1]);
     let buffers = [words(90, |n| n as u32 * 3), words(90, |n| n as u32 * 5)];
     every_way(&module, &launch, &buffers, "private arrays");
@@ -215,7 +209,7 @@ fn sums_of_pairs(pairs: usize) -> Module {
     text += &format!(
         "  v{place} = ptr_add v1 + v3 * 4 : ptr.device\n  store v{place}, v{sum}, align 4\n}}\n{ARGUMENTS}"
     );
-    module(&text)
+    parsed(&text)
 }
 
 /// Loads lane by lane: LLVM takes time with the square of how many stand in a row, so long rows are divided.
@@ -262,7 +256,7 @@ func f0 "k" (v0: ptr.device, v1: ptr.device) {
 }
 "#;
     let Some(llvm) = support::llvm() else { return };
-    let module = module(&format!("{text}{ARGUMENTS}"));
+    let module = parsed(&format!("{text}{ARGUMENTS}"));
     let launch = Launch::new([32, 1, 1], [32, 1, 1]);
     // Out of bounds from the first, a middle and the last round on; the load, the store or both.
     for (a, b) in [(0, 200), (65, 200), (96, 200), (199, 200), (200, 3), (200, 64), (200, 197), (70, 70)] {

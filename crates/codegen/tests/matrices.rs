@@ -5,8 +5,8 @@ mod support;
 
 use std::fmt::Write as _;
 
-use anymetal_ir::{Module, parse_module, verify};
-use support::{Launch, agree};
+use anymetal_ir::Module;
+use support::{Launch, agree, parsed};
 
 /// How the program gets its factors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,9 +101,7 @@ kernel \"k\" f0 {{
 }}\n",
             writer.text
         );
-        let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        verify(&module).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-        module
+        parsed(&text)
     }
 
     fn body(&self, w: &mut Writer) {

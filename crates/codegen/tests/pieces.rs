@@ -2,8 +2,8 @@
 
 mod support;
 
-use anymetal_ir::{Module, parse_module, verify};
-use support::{Launch, agree, text};
+use anymetal_ir::Module;
+use support::{Launch, agree, parsed, text};
 
 /// Even threads of a SIMD-group store side by side, odd ones 200 elements behind. `masked`: 20 threads of each 32.
 fn module(scalar: &str, count: usize, masked: bool) -> Module {
@@ -40,9 +40,7 @@ kernel \"k\" f0 {{
 }}
 "
     );
-    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    verify(&module).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    module
+    parsed(&text)
 }
 
 #[test]

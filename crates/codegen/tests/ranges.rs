@@ -3,8 +3,8 @@
 
 mod support;
 
-use anymetal_ir::{Module, parse_module, verify};
-use support::{Launch, agree, text};
+use anymetal_ir::Module;
+use support::{Launch, agree, parsed, text};
 
 fn module(variable: u32, body: &str) -> Module {
     let text = format!(
@@ -16,9 +16,7 @@ kernel \"k\" f0 {{
 }}
 "
     );
-    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    verify(&module).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    module
+    parsed(&text)
 }
 
 /// Each SIMD-group multiplies matrices that begin 256 bytes apart, rows 32 bytes apart.

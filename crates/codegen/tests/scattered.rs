@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::error::DeviceError;
-use anymetal_ir::{Module, parse_module, verify};
-use support::Launch;
+use anymetal_ir::Module;
+use support::{Launch, parsed};
 
 fn module(body: &str) -> Module {
     let text = format!(
@@ -21,9 +21,7 @@ kernel \"k\" f0 {{
 }}
 "
     );
-    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    verify(&module).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    module
+    parsed(&text)
 }
 
 /// Loads from a place, stores to the place in the other buffer, then adds to what was loaded, in the threads

@@ -3,9 +3,9 @@
 mod support;
 
 use anymetal_codegen::cpu::generate;
-use anymetal_ir::{Module, parse_module, verify};
+use anymetal_ir::Module;
 use anymetal_llvm::VectorFacts;
-use support::{Launch, agree, options_for};
+use support::{Launch, agree, options_for, parsed};
 
 fn module(body: &str) -> Module {
     let text = format!(
@@ -24,9 +24,7 @@ kernel \"k\" f0 {{
 }}
 "
     );
-    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    verify(&module).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    module
+    parsed(&text)
 }
 
 /// A loop of eight iterations around `body`, in which `v8` is the iteration.

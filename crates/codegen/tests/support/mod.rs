@@ -16,8 +16,15 @@ use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::QueueDescriptor;
 use anymetal_interp::{Limits, Memory, NoObserver, Program, Report};
-use anymetal_ir::{ArgKind, Module};
+use anymetal_ir::{ArgKind, Module, parse_module, verify};
 use anymetal_llvm::{CompileOptions, CpuLevel, HostCpu, Llvm, LlvmError, VectorFacts};
+
+/// The module that a text in the IR's language says, which must be valid.
+pub(crate) fn parsed(text: &str) -> Module {
+    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&module).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    module
+}
 
 /// How a kernel is launched.
 #[derive(Clone, Debug)]

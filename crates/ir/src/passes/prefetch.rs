@@ -8,7 +8,7 @@
 //!
 //! The row is found by differentiation: what an address gains when the threadgroup's position grows by one
 //! must be what the loop walks over. Addresses that do not follow that pattern are left alone, but for loops
-//! over the whole grid (`strides`).
+//! over the whole grid (`strides`) and loads that each thread does once (`grid`, `run_ahead`).
 
 mod grid;
 mod run_ahead;
