@@ -22,8 +22,25 @@ struct State<V> {
 }
 
 enum Entry<V> {
-    Ready { value: V, last_used: u64 },
+    /// `made` names this making of the entry: no two have the same.
+    Ready {
+        value: V,
+        made: u64,
+        last_used: u64,
+    },
     InFlight(Arc<Flight<V>>),
+}
+
+/// What a look-up gives its caller.
+enum Found<V> {
+    Ready {
+        value: V,
+        made: u64,
+    },
+    /// Another thread makes it.
+    InFlight(Arc<Flight<V>>),
+    /// The caller makes it.
+    Ours(Arc<Flight<V>>),
 }
 
 struct Flight<V> {
@@ -45,48 +62,47 @@ impl<V: Clone> SharedCache<V> {
         is_valid: impl Fn(&V) -> bool,
         make: impl FnOnce() -> Result<V, CompileError>,
     ) -> Result<V, CompileError> {
-        // Outside the lock: validation may read files.
-        if let Some(value) = self.ready(key)
-            && is_valid(&value)
-        {
-            return Ok(value);
-        }
-        let flight = {
-            let mut state = self.lock();
-            if let Some(Entry::InFlight(flight)) = state.entries.get(&key) {
-                let flight = Arc::clone(flight);
-                drop(state);
-                return flight.wait();
+        let mut refused = None;
+        let flight = loop {
+            match self.find(key, refused) {
+                // Outside the lock: validation may read files.
+                Found::Ready { value, .. } if is_valid(&value) => return Ok(value),
+                Found::Ready { made, .. } => refused = Some(made),
+                Found::InFlight(flight) => return flight.wait(),
+                Found::Ours(flight) => break flight,
             }
-            let flight = Arc::new(Flight { result: Mutex::new(None), landed: Condvar::new() });
-            state.entries.insert(key, Entry::InFlight(Arc::clone(&flight)));
-            flight
         };
         let guard = Landing { cache: self, key, flight: &flight };
         let result = make();
         guard.land(result)
     }
 
-    fn ready(&self, key: Key) -> Option<V> {
+    /// The entry as it is now; where there is none, or only the one made at `refused`, a flight that the caller
+    /// must end. One critical section: whoever finds nothing is the one who makes it.
+    fn find(&self, key: Key, refused: Option<u64>) -> Found<V> {
         let mut state = self.lock();
         state.clock += 1;
         let now = state.clock;
         match state.entries.get_mut(&key) {
-            Some(Entry::Ready { value, last_used }) => {
+            Some(Entry::Ready { value, made, last_used }) if refused != Some(*made) => {
                 *last_used = now;
-                Some(value.clone())
+                return Found::Ready { value: value.clone(), made: *made };
             }
-            _ => None,
+            Some(Entry::InFlight(flight)) => return Found::InFlight(Arc::clone(flight)),
+            _ => {}
         }
+        let flight = Arc::new(Flight { result: Mutex::new(None), landed: Condvar::new() });
+        state.entries.insert(key, Entry::InFlight(Arc::clone(&flight)));
+        Found::Ours(flight)
     }
 
     fn store(&self, key: Key, result: &Result<V, CompileError>) {
         let mut state = self.lock();
         state.clock += 1;
-        let last_used = state.clock;
+        let made = state.clock;
         match result {
             Ok(value) => {
-                state.entries.insert(key, Entry::Ready { value: value.clone(), last_used });
+                state.entries.insert(key, Entry::Ready { value: value.clone(), made, last_used: made });
             }
             Err(_) => {
                 state.entries.remove(&key);
@@ -166,18 +182,34 @@ mod tests {
 
     #[test]
     fn an_entry_is_made_once_however_many_ask() {
-        let cache = SharedCache::new(4);
-        let (made, start) = (AtomicUsize::new(0), Barrier::new(4));
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    start.wait();
-                    let make = || Ok(made.fetch_add(1, Ordering::SeqCst));
-                    assert_eq!(cache.get_or_make(key(1), |_| true, make).unwrap(), 0);
-                });
-            }
+        // Often, since a maker must land between another thread's look-up and its making to do harm.
+        let rounds = 200;
+        let (cache, made, start) = (SharedCache::new(4), AtomicUsize::new(0), Barrier::new(4));
+        let ask = |round| {
+            start.wait();
+            cache.get_or_make(key(round), |_| true, || Ok(made.fetch_add(1, Ordering::SeqCst))).unwrap()
+        };
+        let all: Vec<Vec<usize>> = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(|| (0..rounds).map(ask).collect()));
+            threads.map(|thread| thread.join().unwrap()).into()
         });
-        assert_eq!(made.load(Ordering::SeqCst), 1);
+        let once: Vec<usize> = (0..rounds.into()).collect();
+        assert!(all.iter().all(|seen| *seen == once));
+        assert_eq!(made.load(Ordering::SeqCst), once.len());
+    }
+
+    #[test]
+    fn an_entry_made_while_the_old_one_was_judged_is_not_made_again() {
+        let cache = SharedCache::new(4);
+        cache.get_or_make(key(1), |_| true, || Ok(1)).unwrap();
+        let is_valid = |value: &i32| {
+            if *value == 1 {
+                // Another thread finds the old entry stale too, and is faster.
+                cache.get_or_make(key(1), |_| false, || Ok(2)).unwrap();
+            }
+            *value != 1
+        };
+        assert_eq!(cache.get_or_make(key(1), is_valid, || Ok(3)).unwrap(), 2);
     }
 
     #[test]
