@@ -26,6 +26,8 @@ const MAX_REACH: i64 = 1024;
 pub(super) struct Member {
     /// The load.
     pub(super) inst: Inst,
+    /// Where it stands in its run.
+    pub(super) at: usize,
     /// Bytes from what the bundle's first load reads.
     pub(super) offset: i64,
 }
@@ -47,86 +49,98 @@ enum Term {
     SExt(Value),
 }
 
-struct Finder<'a> {
-    function: &'a Function,
-    found: Bundles,
-    /// The loads that others may still join, by the terms of their addresses, in program order.
-    open: BTreeMap<Vec<(Term, i64)>, Vec<Member>>,
-}
-
 impl Bundles {
     /// Looks through a function.
     pub(super) fn new(function: &Function) -> Self {
-        let mut finder = Finder { function, found: Self::default(), open: BTreeMap::new() };
-        finder.block(function.body);
-        finder.found
+        let mut found = Self::default();
+        for_each_run(function, function.body, &mut |run| {
+            let mut groups: BTreeMap<Vec<(Term, i64)>, Vec<Member>> = BTreeMap::new();
+            for (at, inst, pointer) in loads(function, run) {
+                let address = Linear::of(function, pointer, &Opaque(function));
+                let Some(address) = address.filter(|address| address.terms.len() <= MAX_TERMS) else {
+                    continue;
+                };
+                let member = Member { inst, at, offset: address.constant };
+                groups.entry(address.terms.into_iter().collect()).or_default().push(member);
+            }
+            for members in groups.into_values().flat_map(near_each_other) {
+                found.keep(&members);
+            }
+        });
+        found
     }
 
     /// The bundle whose first load this is.
     pub(super) fn of_first(&self, inst: Inst) -> Option<&[Member]> {
         self.by_first.get(&inst).map(Vec::as_slice)
     }
+
+    fn keep(&mut self, members: &[Member]) {
+        if let ([_, _, ..], Some(first)) = (members, first_of(members)) {
+            self.by_first.insert(first.inst, from_first(members, first));
+        }
+    }
 }
 
-impl Finder<'_> {
-    fn block(&mut self, block: Block) {
-        let function = self.function;
-        for &inst in function.block(block) {
-            let data = function.inst(inst);
-            if let (Op::Load { ptr, volatile: false, .. }, Some(result)) = (&data.op, data.result) {
-                self.note(inst, *ptr, result);
-                continue;
-            }
-            let nested = data.op.blocks();
-            if ends_bundles(function, &data.op) || !nested.is_empty() {
-                self.close();
-            }
-            for block in nested {
-                self.block(block);
-            }
+/// Calls `each` for the stretches of a block, and of those nested in it, in which memory does not change.
+pub(super) fn for_each_run(function: &Function, block: Block, each: &mut impl FnMut(&[Inst])) {
+    let insts = function.block(block);
+    let mut start = 0;
+    for (at, &inst) in insts.iter().enumerate() {
+        let op = &function.inst(inst).op;
+        let nested = op.blocks();
+        if ends_bundles(function, op) || !nested.is_empty() {
+            each(&insts[start..at]);
+            start = at + 1;
         }
-        self.close();
+        for block in nested {
+            for_each_run(function, block, each);
+        }
     }
+    each(&insts[start..]);
+}
 
-    fn note(&mut self, inst: Inst, pointer: Value, result: Value) {
-        let function = self.function;
+/// The loads of a run from memory that threads share: where they stand in it, and their pointers.
+pub(super) fn loads<'a>(
+    function: &'a Function,
+    run: &'a [Inst],
+) -> impl Iterator<Item = (usize, Inst, Value)> + use<'a> {
+    run.iter().enumerate().filter_map(|(at, &inst)| {
+        let data = function.inst(inst);
+        let (&Op::Load { ptr, volatile: false, .. }, Some(result)) = (&data.op, data.result) else {
+            return None;
+        };
         let ty = function.ty(result);
         let is_plain =
             ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool) && !matches!(ty, Type::Ptr(_));
-        if !is_plain || ptr_space(function, pointer) == Space::Thread {
-            return;
-        }
-        let address = Linear::of(function, pointer, &Opaque(function));
-        let Some(address) = address.filter(|address| address.terms.len() <= MAX_TERMS) else { return };
-        let key = address.terms.into_iter().collect();
-        self.open.entry(key).or_default().push(Member { inst, offset: address.constant });
-    }
+        (is_plain && ptr_space(function, ptr) != Space::Thread).then_some((at, inst, ptr))
+    })
+}
 
-    /// What was found so far is not joined by what follows.
-    fn close(&mut self) {
-        for members in std::mem::take(&mut self.open).into_values() {
-            let mut ordered: Vec<(usize, Member)> = members.into_iter().enumerate().collect();
-            ordered.sort_by_key(|(_, member)| member.offset);
-            let mut rest = ordered.as_slice();
-            while let Some(low) = rest.first().map(|(_, member)| member.offset) {
-                let near = |member: &Member| member.offset.wrapping_sub(low) < MAX_REACH;
-                let count = rest.iter().take_while(|(_, member)| near(member)).count();
-                let (bundle, others) = rest.split_at(count);
-                self.keep(bundle);
-                rest = others;
-            }
-        }
+/// The members by their offsets, parted where they lie too far apart.
+pub(super) fn near_each_other(mut members: Vec<Member>) -> Vec<Vec<Member>> {
+    // Stable: what has the same offset stays in program order.
+    members.sort_by_key(|member| member.offset);
+    let mut parts = Vec::new();
+    let mut rest = members.as_slice();
+    while let Some(low) = rest.first().map(|member| member.offset) {
+        let near = |member: &&Member| member.offset.wrapping_sub(low) < MAX_REACH;
+        let (part, others) = rest.split_at(rest.iter().take_while(near).count());
+        parts.push(part.to_vec());
+        rest = others;
     }
+    parts
+}
 
-    fn keep(&mut self, members: &[(usize, Member)]) {
-        let Some(&(_, first)) = members.iter().min_by_key(|(order, _)| order) else { return };
-        if members.len() < 2 {
-            return;
-        }
-        let from_first =
-            |&(_, Member { inst, offset })| Member { inst, offset: offset.wrapping_sub(first.offset) };
-        self.found.by_first.insert(first.inst, members.iter().map(from_first).collect());
-    }
+/// The member that comes first in the program.
+pub(super) fn first_of(members: &[Member]) -> Option<Member> {
+    members.iter().min_by_key(|member| member.at).copied()
+}
+
+/// The members with offsets from one of them.
+pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
+    let from = |member: &Member| Member { offset: member.offset.wrapping_sub(first.offset), ..*member };
+    members.iter().map(from).collect()
 }
 
 /// Whether loads behind the operation may find other memory than those before it.

@@ -19,6 +19,7 @@ mod regions;
 mod shape;
 mod storage;
 mod walk;
+mod windows;
 
 use std::borrow::Cow;
 

@@ -96,7 +96,7 @@ impl Emitter<'_, '_> {
     /// What is worth loading together: at least two loads side by side that are no plain vector loads.
     fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Lanes>) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
-        for &Member { inst, offset } in members {
+        for &Member { inst, offset, .. } in members {
             let data = self.facts.function.inst(inst);
             let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
             let item = Item::of(self.facts.function.ty(result));

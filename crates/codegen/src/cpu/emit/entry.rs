@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use anymetal_ir::{Kernel, Module, Op, Query};
 
@@ -20,6 +21,7 @@ use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
+use crate::cpu::windows::Windows;
 
 /// The most threadgroup memory that static variables may take.
 const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
@@ -248,6 +250,7 @@ i32 {}, i32 {}, i32 {}) #0",
         slow: None,
         matrices,
         bundled: BTreeSet::new(),
+        windows: Rc::new(Windows::new(function, flow)),
         together: BTreeMap::new(),
         tile_loops: Vec::new(),
         streams: Streams::new(facts),

@@ -1,7 +1,7 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
-//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`,
+//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `window`,
 //! `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
 //! (functions written once per module), `control` (branches, loops and masks), `group` (regions between
 //! barriers), `entry`.
@@ -42,8 +42,10 @@ mod simd;
 mod streams;
 mod tested;
 mod together;
+mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
@@ -56,6 +58,7 @@ use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
 use super::shape::{Lanes, Shape};
 use super::storage::{CellType, Root};
+use super::windows::Windows;
 
 /// What all versions of a kernel share.
 #[derive(Debug)]
@@ -167,8 +170,9 @@ pub(super) struct Emitter<'a, 'm> {
     mask_tests: BTreeMap<u32, (Opd, Opd)>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
-    /// Values that were loaded with the first load of their bundle.
+    /// Values that were loaded with the first load of their bundle or window.
     bundled: BTreeSet<Value>,
+    windows: Rc<Windows>,
     /// Loaded vectors, by the register of the first component.
     together: BTreeMap<u32, together::Together>,
     /// The loops around barriers that the position is in.

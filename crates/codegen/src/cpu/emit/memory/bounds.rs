@@ -30,7 +30,9 @@ impl Emitter<'_, '_> {
         if self.is_inside(address, access) {
             return ok;
         }
-        if let Some((condition, most)) = self.without_wrap(address, shape) {
+        if self.shared.options.checks
+            && let Some((condition, most)) = self.without_wrap(address, shape)
+        {
             let (low, bytes) = extent_of_segment(shape, 0, access);
             let less = low.wrapping_add(address.extra);
             if let Some(cap) = most.checked_add(less).filter(|&cap| cap >= 0) {
@@ -52,9 +54,13 @@ impl Emitter<'_, '_> {
     /// Where the laned form holds because widening the index wrapped in no lane: the other conditions of that
     /// form, and the largest offset of the first lane without a wrap. Testing against it costs nothing where
     /// the offset is compared with the buffer's length anyway.
-    fn without_wrap(&mut self, address: &Address, shape: &Lanes) -> Option<(Opd, i64)> {
+    pub(in crate::cpu::emit) fn without_wrap(
+        &mut self,
+        address: &Address,
+        shape: &Lanes,
+    ) -> Option<(Opd, i64)> {
         let function = self.facts.function;
-        if !self.shared.options.checks || !shape.conditional || shape.segments != 1 {
+        if !shape.conditional || shape.segments != 1 {
             return None;
         }
         let Some(&Op::PtrAdd { base, index: Some(index), scale, offset }) = function.def(address.value?)

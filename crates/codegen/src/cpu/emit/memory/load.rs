@@ -34,6 +34,9 @@ impl Emitter<'_, '_> {
             return;
         }
         let item = Item::of(ty);
+        if self.load_window(inst, item) {
+            return;
+        }
         let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
             self.load_private(inst, pointer, 0, item)
         } else {

@@ -1,0 +1,225 @@
+//! Loads of lanes side by side at known distances, done together: see `windows`.
+//!
+//! One test covers all: that no clamp limits and no index wraps, and that the whole stretch is in bounds. Where
+//! it fails every load goes its own way, so results and fault reports are those of single loads.
+
+use anymetal_ir::{Inst, Op, Scalar, Value};
+
+use super::access::{Plan, Run, extent_of_segment, plan};
+use super::cast;
+use super::lane::{Lane, Width};
+use super::memory::{Address, Item};
+use super::place::Place;
+use super::{Emitter, Mask};
+use crate::cpu::bundles::Member;
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::shape::Lanes;
+use crate::cpu::storage::Root;
+
+/// Fewer loads are done one by one.
+const LEAST: usize = 3;
+/// Bytes of a vector that is shifted.
+const VECTOR: i64 = 64;
+
+/// A load.
+struct Part {
+    inst: Inst,
+    pointer: Value,
+    result: Value,
+    /// Bytes from the window's first load.
+    offset: i64,
+}
+
+/// All loads, the lowest first, and what they have in common.
+struct Loads {
+    parts: Vec<Part>,
+    item: Item,
+    shape: Lanes,
+    runs: Vec<Run>,
+}
+
+impl Emitter<'_, '_> {
+    /// Loads the window whose first load this is; `false` if the load itself is still to be done.
+    pub(super) fn load_window(&mut self, inst: Inst, item: Item) -> bool {
+        let windows = self.windows.clone();
+        let Some(window) = windows.of_first(inst) else { return false };
+        for &inst in &window.ahead {
+            if let Some(result) = self.facts.function.inst(inst).result {
+                self.pure(inst, result);
+            }
+        }
+        let Some(loads) = self.window_loads(inst, &window.members, item) else { return false };
+        let Some(ok) = self.window_test(&loads) else { return false };
+        let loaded = self.load_tested_window(&loads, &ok);
+        for (part, lanes) in loads.parts.iter().zip(loaded) {
+            if part.inst != inst {
+                self.bundled.insert(part.result);
+            }
+            self.define(part.result, lanes);
+        }
+        true
+    }
+
+    /// The members that are loads of lanes side by side; `None` if they are too few, or the first is not one.
+    fn window_loads(&mut self, first: Inst, members: &[Member], item: Item) -> Option<Loads> {
+        let function = self.facts.function;
+        let mut common: Option<Lanes> = None;
+        let mut parts = Vec::new();
+        for &Member { inst, offset, .. } in members {
+            let data = function.inst(inst);
+            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
+            let is_argument = matches!(self.facts.storage.pointer(pointer).root, Root::Argument(_));
+            let Lane::Laned { shape, .. } = self.lane(pointer, 0) else { continue };
+            let is_alike = shape.conditional
+                && shape.segments == 1
+                && common.as_ref().is_none_or(|common| *common == shape)
+                && self.plan.is_same_region(first, inst)
+                && !self.is_part_of_fragment(result);
+            if is_argument && is_alike {
+                common = Some(shape);
+                parts.push(Part { inst, pointer, result, offset });
+            }
+        }
+        let shape = common?;
+        let Plan::Runs(runs) = plan(&shape, i64::from(item.scalar.size()), item.count as i64) else {
+            return None;
+        };
+        let is_worth_it = parts.len() >= LEAST && parts.iter().any(|part| part.inst == first);
+        (is_worth_it && runs.iter().all(|run| !run.same)).then_some(Loads { parts, item, shape, runs })
+    }
+
+    /// Whether all lanes' places are where the laned forms say, at the distances known, and in bounds.
+    fn window_test(&mut self, loads: &Loads) -> Option<Opd> {
+        let (low, high) = (loads.parts.first()?, loads.parts.last()?);
+        let mut ok = Opd::bool(true);
+        let mut most = i64::MAX;
+        for part in &loads.parts {
+            let address = self.address(part.pointer, 0);
+            let (condition, largest) = self.without_wrap(&address, &loads.shape)?;
+            ok = self.t.and(&ok, &condition);
+            // The first member's place, if this one's index is not to wrap.
+            most = most.min(largest.checked_sub(part.offset - low.offset)?);
+        }
+        let address = self.address(low.pointer, 0);
+        let Lane::Laned { bases, .. } = &address.offset else { return None };
+        let (less, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
+        let cap = most.checked_add(less).filter(|&cap| cap >= 0)?;
+        let start = self.t.add("i64", &bases[0], &Opd::Int(less));
+        let bytes = match self.span_of(loads) {
+            Some(elements) => elements as i64 * loads.item.bytes(),
+            None => bytes + (high.offset - low.offset),
+        };
+        let limit = match self.shared.options.checks {
+            true => self.limit_up_to(&address.place, bytes, cap),
+            false => Opd::Int(cap.saturating_add(1)),
+        };
+        let inside = self.t.icmp("ult", "i64", &start, &limit);
+        let ok = self.t.and(&ok, &inside);
+        Some(match self.mask.clone() {
+            // Unchecked, only the active lanes' places are known to be good.
+            mask @ Mask::Some(_) if !self.shared.options.checks => {
+                let all = self.all(&mask);
+                self.t.and(&ok, &all)
+            }
+            _ => ok,
+        })
+    }
+
+    fn load_tested_window(&mut self, loads: &Loads, ok: &Opd) -> Vec<Vec<Lane>> {
+        let varying = |parts: Vec<Opd>| parts.into_iter().map(Lane::Varying).collect::<Vec<_>>();
+        if self.bail_unless(ok) {
+            return self.load_members(loads).into_iter().map(varying).collect();
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(ok, fast, slow);
+        self.t.label(fast);
+        let fast = self.load_members(loads);
+        let from = self.t.current();
+        self.t.branch(join);
+        self.t.label(slow);
+        let element = scalar_type(loads.item.scalar);
+        let single = |this: &mut Self, part: &Part| -> Vec<Opd> {
+            let lanes = this.aside(|this| this.load_shared(part.inst, part.pointer, 0, loads.item));
+            lanes.iter().map(|lane| lane.vector(&mut this.t, element)).collect()
+        };
+        let slow: Vec<Vec<Opd>> = loads.parts.iter().map(|part| single(self, part)).collect();
+        let slow_from = self.t.current();
+        self.t.branch(join);
+        self.t.label(join);
+        let ty = Width::All.ty(loads.item.scalar);
+        let merge = |this: &mut Self, (x, y): (Vec<Opd>, Vec<Opd>)| {
+            let one = |(x, y)| Lane::Varying(this.t.phi(&ty, &[(x, from), (y, slow_from)]));
+            x.iter().zip(&y).map(one).collect()
+        };
+        fast.into_iter().zip(slow).map(|both| merge(self, both)).collect()
+    }
+
+    /// All loads, at their distances from the lowest.
+    fn load_members(&mut self, loads: &Loads) -> Vec<Vec<Opd>> {
+        let Some(low) = loads.parts.first() else { return Vec::new() };
+        let address = self.address(low.pointer, 0);
+        let Lane::Laned { bases, .. } = address.offset.clone() else { return Vec::new() };
+        if let Some(span) = self.span_of(loads) {
+            let start = self.t.add("i64", &bases[0], &Opd::Int(loads.shape.at(0)));
+            return self.load_slices(&address.place, &start, loads, span);
+        }
+        let one = |part: &Part| {
+            let here = Address { extra: part.offset - low.offset, ..address.clone() };
+            self.load_runs(&here, &bases, &loads.shape, &loads.runs, loads.item, &mut Vec::new())
+        };
+        loads.parts.iter().map(one).collect()
+    }
+
+    /// How many elements are loaded once, in whole vectors and a rest, to shift the members out of them.
+    ///
+    /// Of loads one element apart all but one lie across two cache lines, and take twice the time.
+    fn span_of(&self, loads: &Loads) -> Option<usize> {
+        let (low, high) = (loads.parts.first()?, loads.parts.last()?);
+        let size = loads.item.bytes();
+        let in_vector = VECTOR / size;
+        let shifts = self.shared.options.features.avx512
+            && matches!(loads.item, Item { scalar: Scalar::F32 | Scalar::I32, count: 1 })
+            && loads.runs.len() == 1
+            && loads.parts.iter().all(|part| (part.offset - low.offset) % size == 0);
+        let reach = (high.offset - low.offset) / size;
+        (shifts && reach <= in_vector).then(|| LANES + (reach as usize).next_power_of_two())
+    }
+
+    /// Loads so many elements and gives each member its own.
+    fn load_slices(&mut self, place: &Place, start: &Opd, loads: &Loads, span: usize) -> Vec<Vec<Opd>> {
+        // Integers are shifted by one instruction that needs no pattern in a register.
+        let (size, element) = (loads.item.bytes(), "i32");
+        let (n, poison) = ((VECTOR / size) as usize, Opd::text("poison"));
+        let metadata = self.metadata(place);
+        let mut vectors: Vec<Opd> = Vec::new();
+        for first in (0..span).step_by(n) {
+            let count = n.min(span - first);
+            let at = self.t.add("i64", start, &Opd::Int(first as i64 * size));
+            let at = self.t.offset(&place.base, &at);
+            let part = self.t.value(format_args!("load <{count} x {element}>, ptr {at}, align 1{metadata}"));
+            let whole: Vec<_> = (0..n).map(|i| (i < count).then_some(i)).collect();
+            vectors.push(if count < n {
+                self.t.shuffle(element, count, &part, &poison, &whole)
+            } else {
+                part
+            });
+        }
+        let low = loads.parts[0].offset;
+        let slice = |part: &Part| {
+            let first = ((part.offset - low) / size) as usize;
+            let pieces = (0..LANES / n).map(|piece| {
+                let (vector, shift) = (first / n + piece, first % n);
+                if shift == 0 {
+                    return vectors[vector].clone();
+                }
+                let picks: Vec<_> = (shift..shift + n).map(Some).collect();
+                self.t.shuffle(element, n, &vectors[vector], &vectors[vector + 1], &picks)
+            });
+            let pieces = pieces.collect();
+            let all = self.t.concat(element, n, pieces);
+            let to = loads.item.memory_type();
+            vec![cast::reinterpret(&mut self.t, Width::All, element, to, &all)]
+        };
+        loads.parts.iter().map(slice).collect()
+    }
+}

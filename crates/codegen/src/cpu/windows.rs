@@ -1,0 +1,172 @@
+//! Windows: loads of lanes side by side that lie at known distances, where nothing limits an index.
+//!
+//! Filters and convolutions load what surrounds each thread's place, `source[y * width + clamp(x + dx)]`. In
+//! the middle of the data no clamp limits a lane and no index wraps; there one test serves all loads of a
+//! row, and they are one place and constants. A window says which loads belong together under that condition.
+//!
+//! Invariant: where the laned forms of all members' indices hold, their 32-bit indices differ by the distances,
+//! modulo 2^32. As in a bundle, all may be loaded where the first is.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use anymetal_ir::analysis::{Found, Linear, Terms};
+use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+
+use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
+use super::shape::Lanes;
+use super::shape::flow::Flow;
+
+/// Fewer loads are tested one by one.
+const LEAST: usize = 3;
+/// The most terms of an index.
+const MAX_TERMS: usize = 6;
+/// The most limits that are looked through in one index.
+const MAX_LIMITS: u32 = 4;
+
+/// Loads that belong together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window {
+    /// The lowest offset first; offsets from the first in program order.
+    pub(super) members: Vec<Member>,
+    /// Behind the first load, in order: what the other members' pointers are computed by.
+    pub(super) ahead: Vec<Inst>,
+}
+
+/// The windows of a function, by their first loads.
+#[derive(Debug, Default)]
+pub(super) struct Windows(BTreeMap<Inst, Window>);
+
+/// What the addresses of a window's members have in common.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    base: Value,
+    scale: u32,
+    offset: i64,
+    is_signed: bool,
+    terms: Vec<(Value, i64)>,
+    /// The elements, and how many.
+    item: (Scalar, u8),
+}
+
+impl Windows {
+    /// Looks through a function.
+    pub(super) fn new(function: &Function, flow: &Flow) -> Self {
+        let mut found = Self::default();
+        for_each_run(function, function.body, &mut |run| {
+            let mut groups: BTreeMap<Key, Vec<Member>> = BTreeMap::new();
+            for (at, inst, pointer) in loads(function, run) {
+                if let Some((key, offset)) = key_of(function, flow, inst, pointer) {
+                    groups.entry(key).or_default().push(Member { inst, at, offset });
+                }
+            }
+            let groups: Vec<_> = groups.into_values().flat_map(near_each_other).collect();
+            if groups.iter().any(|members| members.len() >= LEAST) {
+                let places = run.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
+                groups.into_iter().for_each(|members| found.keep(function, &places, members));
+            }
+        });
+        found
+    }
+
+    /// The window whose first load this is.
+    pub(super) fn of_first(&self, inst: Inst) -> Option<&Window> {
+        self.0.get(&inst)
+    }
+
+    fn keep(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, mut members: Vec<Member>) {
+        let Some(first) = first_of(&members).filter(|_| members.len() >= LEAST) else { return };
+        let mut ahead = BTreeMap::new();
+        members.retain(|member| {
+            let needed = needs(function, places, first.at, member.inst);
+            needed.is_some_and(|mut needed| {
+                ahead.append(&mut needed);
+                true
+            })
+        });
+        if members.len() >= LEAST {
+            let members = from_first(&members, first);
+            self.0.insert(first.inst, Window { members, ahead: ahead.into_values().collect() });
+        }
+    }
+}
+
+/// The address as what windows have in common, and the bytes that tell their members apart.
+fn key_of(function: &Function, flow: &Flow, load: Inst, pointer: Value) -> Option<(Key, i64)> {
+    let &Op::PtrAdd { base, index: Some(index), scale, offset } = function.def(pointer)? else { return None };
+    let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else { return None };
+    let is_argument = matches!(function.values[base.index()].def, ValueDef::Param(_));
+    if !is_argument || function.ty(index) != Type::Scalar(Scalar::I32) {
+        return None;
+    }
+    let terms = Unlimited { function, flow, limits_left: Cell::new(MAX_LIMITS) };
+    let index = Linear::of(function, index, &terms).filter(|index| index.terms.len() <= MAX_TERMS)?;
+    let ty = function.ty(function.inst(load).result?);
+    let key = Key {
+        base,
+        scale,
+        offset,
+        is_signed: cast == CastOp::SExt,
+        terms: index.terms.into_iter().collect(),
+        item: (ty.scalar()?, ty.lanes()),
+    };
+    // Indices are sums modulo 2^32.
+    Some((key, i64::from(index.constant as i32).wrapping_mul(scale.into())))
+}
+
+/// Sums in which clamps are what they are where they limit no lane.
+struct Unlimited<'a> {
+    function: &'a Function,
+    flow: &'a Flow,
+    limits_left: Cell<u32>,
+}
+
+impl Terms for Unlimited<'_> {
+    type Term = Value;
+
+    fn find(&self, value: Value) -> Option<Found<Value>> {
+        let lanes = |value: Value| match self.flow.values[value.index()].as_slice() {
+            [shape] => shape.lanes(),
+            _ => None,
+        };
+        let Some(&Op::Binary(BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax, a, b)) =
+            self.function.def(value)
+        else {
+            return Some(Found::Arithmetic);
+        };
+        // Only of these the laned form's condition says that nothing is limited.
+        if !lanes(value).is_some_and(|lanes| lanes.conditional) {
+            return Some(Found::Sum(Linear::term(value)));
+        }
+        self.limits_left.set(self.limits_left.get().checked_sub(1)?);
+        let limited = if lanes(b).is_some_and(Lanes::is_uniform) { a } else { b };
+        Some(Found::Sum(Linear::of(self.function, limited, self)?))
+    }
+
+    fn opaque(&self, value: Value) -> Option<Linear<Value>> {
+        Some(Linear::term(value))
+    }
+}
+
+/// The instructions behind a place that a load's pointer is computed by; `None` if some are no arithmetic.
+fn needs(
+    function: &Function,
+    places: &BTreeMap<Inst, usize>,
+    behind: usize,
+    load: Inst,
+) -> Option<BTreeMap<usize, Inst>> {
+    let &Op::Load { ptr, .. } = &function.inst(load).op else { return None };
+    let (mut found, mut wanted) = (BTreeMap::new(), vec![ptr]);
+    while let Some(value) = wanted.pop() {
+        let ValueDef::Inst(inst) = function.values[value.index()].def else { continue };
+        let Some(&at) = places.get(&inst).filter(|&&at| at > behind) else { continue };
+        let op = &function.inst(inst).op;
+        if !matches!(op, Op::Const(_) | Op::Binary(..) | Op::Cast(..) | Op::PtrAdd { .. } | Op::Select(..)) {
+            return None;
+        }
+        if found.insert(at, inst).is_none() {
+            op.for_each_operand(|operand| wanted.push(operand));
+        }
+    }
+    Some(found)
+}

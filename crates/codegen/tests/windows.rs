@@ -1,0 +1,138 @@
+//! Loads around each thread's place: few tests and vectors, and values and faults as always.
+
+mod support;
+
+use std::fmt::Write as _;
+
+use anymetal_ir::Module;
+use support::{Launch, agree, options, parsed, text};
+
+/// How the index `x + distance` of each load is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Index {
+    /// Not below 0, and below the width of a row.
+    Clamped,
+    /// Plus a number that the program is given, so that it may wrap.
+    Wrapping,
+    /// The same, widened as a signed number.
+    Signed,
+}
+
+/// Threads copy what they find at all distances to one output each. The buffers: source, target, width and
+/// the number added. `masked`: 20 threads of each 32 only.
+fn module(ty: &str, bytes: usize, distances: &[i32], index: Index, masked: bool) -> Module {
+    let mut body = String::from(
+        "  v3 = query.thread_position_in_grid.x : i32
+  v4 = query.thread_position_in_grid.y : i32
+  v5 = load v2, align 4 : i32
+  v6 = ptr_add v2 + 4 : ptr.constant
+  v7 = load v6, align 4 : i32
+  v8 = mul v4, v5 : i32
+  v9 = const 0 : i32
+  v10 = const 1 : i32
+  v11 = sub v5, v10 : i32
+  v12 = query.thread_index_in_simdgroup : i32
+  v13 = const 20 : i32
+  v14 = ult v12, v13 : bool
+  v15 = add v8, v3 : i32
+  v16 = zext v15 : i64\n",
+    );
+    if masked {
+        body += "  if v14 {\n";
+    }
+    let mut next = 17;
+    let mut loaded = Vec::new();
+    for distance in distances {
+        let [constant, place, low, limited, sum, wide, pointer, value] = std::array::from_fn(|k| next + k);
+        next += 8;
+        let _ = writeln!(body, "  v{constant} = const {distance} : i32");
+        let _ = writeln!(body, "  v{place} = add v3, v{constant} : i32");
+        let _ = writeln!(body, "  v{low} = smax v{place}, v9 : i32");
+        let _ = writeln!(body, "  v{limited} = smin v{low}, v11 : i32");
+        let from = if index == Index::Clamped { (limited, 8) } else { (place, 7) };
+        let _ = writeln!(body, "  v{sum} = add v{}, v{} : i32", from.0, from.1);
+        let widen = if index == Index::Signed { "sext" } else { "zext" };
+        let _ = writeln!(body, "  v{wide} = {widen} v{sum} : i64");
+        let _ = writeln!(body, "  v{pointer} = ptr_add v0 + v{wide} * {bytes} : ptr.device");
+        let _ = writeln!(body, "  v{value} = load v{pointer}, align {} : {ty}", bytes.min(4));
+        loaded.push(value);
+    }
+    for (k, value) in loaded.iter().enumerate() {
+        let offset = k * 8192;
+        let _ = writeln!(body, "  v{next} = ptr_add v1 + v16 * {bytes} + {offset} : ptr.device");
+        let _ = writeln!(body, "  store v{next}, v{value}, align {}", bytes.min(4));
+        next += 1;
+    }
+    if masked {
+        body += "  } else {\n  }\n";
+    }
+    let scalar = ty.trim_end_matches("x2");
+    parsed(&format!(
+        "func f0 \"k\" (v0: ptr.device, v1: ptr.device, v2: ptr.constant) {{\n{body}}}
+kernel \"k\" f0 {{
+  arg \"a\" buffer 0 device \"T\" scalar {scalar} size 4 align 4 read
+  arg \"b\" buffer 1 device \"T\" scalar {scalar} size 4 align 4 read_write
+  arg \"c\" buffer 2 constant \"uint\" scalar i32 size 4 align 4 read
+}}
+"
+    ))
+}
+
+fn numbers(width: u32, added: i32) -> Vec<u8> {
+    [width.to_le_bytes(), added.to_le_bytes()].concat()
+}
+
+fn elements(count: usize, bytes: usize) -> Vec<u8> {
+    (0..count * bytes).map(|n| (n % 59) as u8).collect()
+}
+
+#[test]
+fn a_row_around_each_thread_is_loaded_once() {
+    let launch = Launch::new([64, 4, 1], [32, 2, 1]);
+    if !options(&launch).features.avx512 {
+        return;
+    }
+    let text = text(&module("f32", 4, &[-2, -1, 0, 1, 2], Index::Clamped, false), "k", &launch);
+    // Two vectors and the four elements behind them, and the single loads where that does not hold.
+    assert_eq!(text.matches("load <16 x i32>").count(), 2);
+    assert_eq!(text.matches("load <4 x i32>").count(), 1);
+}
+
+#[test]
+fn clamped_rows_are_what_single_loads_give() {
+    let around: &[i32] = &[-2, -1, 0, 1, 2];
+    let cases: [(&str, usize, &[i32], bool); 8] = [
+        ("f32", 4, around, false),
+        ("f32", 4, around, true),
+        ("i32", 4, &[0, 16, 9, 1], false),
+        ("f32", 4, &[0, 40, 20], false),
+        ("f16", 2, &[3, -1, 7], false),
+        ("i64", 8, &[1, 1, 0], false),
+        ("f32x2", 8, around, false),
+        ("i8", 1, around, true),
+    ];
+    for (ty, bytes, distances, masked) in cases {
+        let module = module(ty, bytes, distances, Index::Clamped, masked);
+        for (width, height) in [(96, 2), (37, 3), (1, 3)] {
+            let launch = Launch::new([width, height, 1], [32, 2, 1]);
+            let count = (width * height) as usize;
+            for source in [count, count - 1, 0] {
+                let what = format!("{ty} {distances:?} {masked} {width}×{height} {source}");
+                let buffers = [elements(source, bytes), vec![9; 5 * 8192], numbers(width, 0)];
+                agree(&module, "k", &launch, &buffers, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn indices_that_wrap_fault_where_they_do() {
+    for index in [Index::Wrapping, Index::Signed] {
+        let module = module("f32", 4, &[-1, 0, 1, 2], index, false);
+        for added in [0, 1, 2, -1, -2, -30, -33, i32::MAX, i32::MAX - 16, i32::MAX - 40, i32::MIN] {
+            let launch = Launch::new([64, 1, 1], [32, 1, 1]);
+            let buffers = [elements(70, 4), vec![9; 4 * 8192], numbers(64, added)];
+            agree(&module, "k", &launch, &buffers, &format!("{index:?} {added}"));
+        }
+    }
+}
