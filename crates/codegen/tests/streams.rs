@@ -1,4 +1,5 @@
-//! Which stores may go past the caches: those to what the kernel only writes, and writes once.
+//! Which stores may go past the caches: those to what the kernel only writes, and writes once. And where to lines
+//! that are asked for ahead come.
 
 mod support;
 
@@ -86,4 +87,24 @@ fn what_is_read_or_written_again_does_not() {
 #[test]
 fn kernels_that_order_memory_do_not() {
     assert!(!streams("  store v5, v6, align 4\n  fence"));
+}
+
+#[test]
+fn lines_for_later_wait_behind_the_first_level() {
+    let hints = |hint: &str| {
+        let module = module(&format!("  store v5, v6, align 4\n  {hint} v4, size 4"));
+        let options = options_for(&Launch::new([64, 1, 1], [64, 1, 1]), VectorFacts::X86_64_V3);
+        let text = generate(&module, "k", &options).expect("code").llvm_ir;
+        let of = |wanted: &str| {
+            text.lines()
+                .filter(|line| line.contains("call void @llvm.prefetch") && line.ends_with(wanted))
+                .count()
+        };
+        ["i32 0, i32 3, i32 1)", "i32 0, i32 2, i32 1)", "i32 1, i32 3, i32 1)"].map(of)
+    };
+    // The pass asks for a stretch ahead by itself.
+    let [soon, later, write] = hints("prefetch");
+    assert!(soon > 0 && later == 0 && write == 0);
+    assert_eq!(hints("prefetch_later"), [soon / 2, soon / 2, 0]);
+    assert_eq!(hints("prefetch_write"), [soon / 2, 0, soon / 2]);
 }

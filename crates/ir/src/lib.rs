@@ -88,8 +88,8 @@ pub use module::{
     Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, ThreadgroupVar,
 };
 pub use op::{
-    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, FpMode, MathFn, MatrixOp, Op, Query, SimdOp, SwitchCase,
-    UnOp,
+    AtomicOp, Awaited, BarrierScope, BinOp, CastOp, CmpOp, FpMode, MathFn, MatrixOp, Op, Query, SimdOp,
+    SwitchCase, UnOp,
 };
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};

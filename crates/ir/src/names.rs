@@ -2,8 +2,8 @@
 
 use crate::op::{CastOp, CmpOp};
 use crate::{
-    Access, ArgKind, AtomicOp, BarrierScope, BinOp, FpMode, MathFn, MatrixOp, Op, Query, Scalar, SimdOp,
-    Space, UnOp,
+    Access, ArgKind, AtomicOp, Awaited, BarrierScope, BinOp, FpMode, MathFn, MatrixOp, Op, Query, Scalar,
+    SimdOp, Space, UnOp,
 };
 
 macro_rules! names {
@@ -173,6 +173,12 @@ names!(AtomicOp {
     SMin = "smin",
     SMax = "smax",
     FAdd = "fadd",
+});
+
+names!(Awaited {
+    Read = "prefetch",
+    LaterRead = "prefetch_later",
+    Write = "prefetch_write",
 });
 
 names!(BarrierScope {

@@ -196,6 +196,18 @@ pub enum AtomicOp {
     FAdd,
 }
 
+/// The access that a hint to the caches announces.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Awaited {
+    /// A load, soon.
+    Read,
+    /// One of many loads that follow when all else is done: a core has few places for lines on their way to
+    /// the first level of caches, and would wait for one.
+    LaterRead,
+    /// A store.
+    Write,
+}
+
 /// What a thread can ask about itself; each gives one `I32`. Components are 0, 1, 2 for x, y, z.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "the names are MSL's attributes, §5.2.3.6")]
@@ -452,14 +464,14 @@ pub enum Op {
         align: u32,
     },
 
-    /// A hint that such an access may follow soon. It has no effect, wherever the pointer points.
+    /// A hint that such an access may follow. It has no effect, wherever the pointer points.
     Prefetch {
         /// Where.
         ptr: Value,
         /// Bytes of the access.
         bytes: u32,
-        /// It will write.
-        write: bool,
+        /// What the access does, and when.
+        access: Awaited,
     },
 
     // --- atomics (device or threadgroup memory; `I32`, `I64` or `F32`; relaxed)

@@ -5,8 +5,8 @@ use super::lexer::Token;
 use super::{Parsed, Parser};
 use crate::op::{CastOp, CmpOp};
 use crate::{
-    AtomicOp, BarrierScope, BinOp, FpMode, FuncId, FunctionConstantId, GlobalId, Local, MathFn, MatrixOp, Op,
-    Query, SimdOp, ThreadgroupId, UnOp,
+    AtomicOp, Awaited, BarrierScope, BinOp, FpMode, FuncId, FunctionConstantId, GlobalId, Local, MathFn,
+    MatrixOp, Op, Query, SimdOp, ThreadgroupId, UnOp,
 };
 
 /// An operation, its float mode, and for `const` the spelling, to be read with the result's type.
@@ -108,7 +108,7 @@ impl Parser<'_> {
             "splat" | "compose" | "extract" | "extract_dynamic" | "insert" | "insert_dynamic" | "shuffle" => {
                 self.vector(name, body)
             }
-            "load" | "store" | "mem_copy" | "mem_zero" | "prefetch" | "prefetch_write" => {
+            "load" | "store" | "mem_copy" | "mem_zero" | "prefetch" | "prefetch_later" | "prefetch_write" => {
                 self.access(name, body)
             }
             "ptr_add" => self.ptr_add(body),
@@ -249,12 +249,13 @@ impl Parser<'_> {
                 let src = self.value(body)?;
                 Ok(Op::MemCopy { dst: ptr, src, size: self.size()?, align: self.align()? })
             }
-            "prefetch" | "prefetch_write" => {
+            "mem_zero" => Ok(Op::MemZero { dst: ptr, size: self.size()?, align: self.align()? }),
+            name => {
+                let Some(access) = Awaited::from_name(name) else { return self.expected("an access") };
                 let bytes =
                     u32::try_from(self.size()?).or_else(|_| self.error("the size must be below 2^32"))?;
-                Ok(Op::Prefetch { ptr, bytes, write: name == "prefetch_write" })
+                Ok(Op::Prefetch { ptr, bytes, access })
             }
-            _ => Ok(Op::MemZero { dst: ptr, size: self.size()?, align: self.align()? }),
         }
     }
 

@@ -21,8 +21,8 @@ use rustc_hash::FxHashSet;
 use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::{
-    BinOp, Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Query, Scalar, Space, Type, Value,
-    ValueDef,
+    Awaited, BinOp, Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Query, Scalar, Space, Type,
+    Value, ValueDef,
 };
 
 /// How far a definition is followed.
@@ -107,7 +107,7 @@ struct Walk {
     access: Inst,
     pointer: Value,
     bytes: u32,
-    write: bool,
+    awaited: Awaited,
     /// From a threadgroup's byte to the next threadgroup's.
     gain: Gain,
     /// Of the loop's body.
@@ -201,11 +201,14 @@ impl Finder<'_> {
     fn accesses(&self, body: Block, counted: &Counted, cost: usize, found: &mut Vec<Walk>) {
         let function = self.function;
         let mut seen = FxHashSet::default();
+        // Without a loop all of the row is asked for at once, and a core has few places for lines that come to
+        // the first level.
+        let read = if counted.counter.is_some() { Awaited::Read } else { Awaited::LaterRead };
         for &inst in function.block(body) {
             let data = function.inst(inst);
-            let (pointer, ty, write) = match data.op {
-                Op::Load { ptr, .. } => (ptr, data.result.map(|value| function.ty(value)), false),
-                Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), true),
+            let (pointer, ty, awaited) = match data.op {
+                Op::Load { ptr, .. } => (ptr, data.result.map(|value| function.ty(value)), read),
+                Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), Awaited::Write),
                 _ => continue,
             };
             if function.ty(pointer) != Type::Ptr(Space::Device) {
@@ -220,9 +223,11 @@ impl Finder<'_> {
             let Some(gain) = gain.filter(is_row) else { continue };
             if seen.insert(root) {
                 let (block, access, bytes) = (body, inst, ty.size());
-                found.push(Walk { root, block, access, pointer, bytes, write, gain, cost });
-            } else if write && let Some(known) = found.iter_mut().rev().find(|walk| walk.root == root) {
-                known.write = true;
+                found.push(Walk { root, block, access, pointer, bytes, awaited, gain, cost });
+            } else if awaited == Awaited::Write
+                && let Some(known) = found.iter_mut().rev().find(|walk| walk.root == root)
+            {
+                known.awaited = Awaited::Write;
             }
         }
     }
@@ -379,7 +384,7 @@ fn insert(function: &mut Function, walk: &Walk) {
     let mut hints = Hints::new(function);
     let index = walk.gain.value.map(|gain| hints.long(gain));
     let address = Op::PtrAdd { base: walk.pointer, index, scale: scale.max(1), offset };
-    hints.finish(walk.pointer, address, walk.bytes, walk.write, walk.block, walk.access);
+    hints.finish(walk.pointer, address, (walk.bytes, walk.awaited), walk.block, walk.access);
 }
 
 /// Instructions of a hint.
@@ -411,10 +416,17 @@ impl<'f> Hints<'f> {
     }
 
     /// Writes the hint behind an access.
-    fn finish(mut self, pointer: Value, address: Op, bytes: u32, write: bool, block: Block, access: Inst) {
+    fn finish(
+        mut self,
+        pointer: Value,
+        address: Op,
+        (bytes, awaited): (u32, Awaited),
+        block: Block,
+        access: Inst,
+    ) {
         let ty = self.function.ty(pointer);
         let ptr = self.value(address, ty);
-        self.effect(Op::Prefetch { ptr, bytes, write });
+        self.effect(Op::Prefetch { ptr, bytes, access: awaited });
         self.put_behind(block, access);
     }
 

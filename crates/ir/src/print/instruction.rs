@@ -104,9 +104,7 @@ fn memory(out: &mut String, op: &Op, fp: &str) -> fmt::Result {
         Op::MemCopy { dst, src, size, align } => {
             write!(out, "mem_copy {dst}, {src}, size {size}, align {align}")
         }
-        Op::Prefetch { ptr, bytes, write: wants } => {
-            write!(out, "{} {ptr}, size {bytes}", if *wants { "prefetch_write" } else { "prefetch" })
-        }
+        Op::Prefetch { ptr, bytes, access } => write!(out, "{} {ptr}, size {bytes}", access.name()),
         Op::MemZero { dst, size, align } => write!(out, "mem_zero {dst}, size {size}, align {align}"),
         Op::AtomicLoad(ptr) => write!(out, "atomic_load {ptr}"),
         Op::AtomicStore(ptr, value) => write!(out, "atomic_store {ptr}, {value}"),

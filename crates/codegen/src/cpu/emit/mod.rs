@@ -393,7 +393,7 @@ impl Emitter<'_, '_> {
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst)
             }
-            Op::Prefetch { ptr, bytes, write } => self.prefetch(*ptr, i64::from(*bytes), *write),
+            Op::Prefetch { ptr, bytes, access } => self.prefetch(*ptr, i64::from(*bytes), *access),
             Op::Fence => self.t.line("fence seq_cst"),
             Op::Simd(op, args) => {
                 let result = data.result.expect("a SIMD operation has a result");

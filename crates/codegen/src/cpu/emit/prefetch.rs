@@ -1,6 +1,6 @@
 //! Hints to the caches.
 
-use anymetal_ir::{Space, Value};
+use anymetal_ir::{Awaited, Space, Value};
 
 use super::Emitter;
 use super::lane::Lane;
@@ -15,7 +15,7 @@ const MAX_STRETCH: i64 = 1024;
 
 impl Emitter<'_, '_> {
     /// Asks for the lines of a SIMD-group's access, if they lie side by side.
-    pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, write: bool) {
+    pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, access: Awaited) {
         let root = self.facts.storage.pointer(pointer).root;
         let space = ptr_space(self.facts.function, pointer);
         if root == Root::Many || !matches!(space, Space::Device | Space::Constant) {
@@ -31,25 +31,27 @@ impl Emitter<'_, '_> {
         let start = self.t.add("i64", &bases[0], &Opd::Int(low));
         let start = self.t.offset(&place.base, &start);
         let kept = match root {
-            Root::Argument(index) if write => self.argument_kept(index),
+            Root::Argument(index) if access == Awaited::Write => self.argument_kept(index),
             _ => None,
         };
-        let Some(kept) = kept else { return self.ask_for(&start, stretch, write, 3) };
+        let Some(kept) = kept else { return self.ask_for(&start, stretch, access) };
         // What is stored past the caches need not be in them.
         let kept = self.t.icmp("ne", "i64", &kept, &Opd::Int(0));
         let (ask, done) = (self.t.block(), self.t.block());
         self.t.branch_if(&kept, ask, done);
         self.t.label(ask);
-        self.ask_for(&start, stretch, write, 3);
+        self.ask_for(&start, stretch, access);
         self.t.label(done);
     }
 
-    /// Asks for the lines of so many bytes. `locality`: as LLVM's, 3 for the first level of caches.
-    pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, write: bool, locality: u32) {
+    /// Asks for the lines of so many bytes.
+    pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: Awaited) {
+        let write = i32::from(access == Awaited::Write);
+        // LLVM's `locality`: to the second level of caches, or to the first.
+        let locality = if access == Awaited::LaterRead { 2 } else { 3 };
         self.t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
         for line in (0..bytes).step_by(LINE as usize) {
             let at = self.t.offset(start, &Opd::Int(line));
-            let write = i32::from(write);
             self.t.line(format_args!(
                 "call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 {locality}, i32 1)"
             ));

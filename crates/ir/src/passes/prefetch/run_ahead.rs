@@ -18,7 +18,8 @@ use super::{Finder, Hints};
 use crate::analysis::walk_insts;
 use crate::passes::reuse::is_pure;
 use crate::{
-    BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, Query, Scalar, Space, Type, Value, ValueDef,
+    Awaited, BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, Query, Scalar, Space, Type, Value,
+    ValueDef,
 };
 
 /// Threads ahead. Eight SIMD-groups take about as long as memory does.
@@ -254,7 +255,7 @@ impl Slice {
         let ptr = copier.values.get(&pointer).copied().unwrap_or(pointer);
         let bytes = bytes.saturating_mul(SIMD_GROUP).min(MOST_BYTES);
         hints.insts = insts;
-        hints.effect(Op::Prefetch { ptr, bytes, write: false });
+        hints.effect(Op::Prefetch { ptr, bytes, access: Awaited::Read });
         hints.function.blocks[then.index()].insts = std::mem::replace(&mut hints.insts, outside);
         hints.effect(Op::If { cond: many, then, otherwise });
         hints.put_behind(block, access);
