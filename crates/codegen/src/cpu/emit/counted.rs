@@ -14,11 +14,20 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         let exits = function.block(body).iter().chain(function.block(continuing));
         let mut cells = exits.filter_map(|&inst| self.exit_counter(label, inst));
-        cells.any(|cell| self.steps_once(cell, body, continuing))
+        cells.any(|(cell, _)| self.steps_once(cell, body, continuing))
     }
 
-    /// The cell that an `if (…) break` compares with a constant.
-    fn exit_counter(&self, label: Label, inst: Inst) -> Option<usize> {
+    /// How many iterations such a loop seems to have, if its counter starts near zero.
+    pub(super) fn trips(&self, label: Label, body: Block, continuing: Block) -> Option<usize> {
+        let function = self.facts.function;
+        let exits = function.block(body).iter().chain(function.block(continuing));
+        let (cell, bound) = exits.filter_map(|&inst| self.exit_counter(label, inst)).next()?;
+        let step = function.block(continuing).iter().find_map(|&inst| self.step_by(cell, inst))?;
+        usize::try_from(bound.div_ceil(step)).ok()
+    }
+
+    /// The cell that an `if (…) break` compares with a constant, and that.
+    fn exit_counter(&self, label: Label, inst: Inst) -> Option<(usize, u64)> {
         let function = self.facts.function;
         let Op::If { cond, then, otherwise } = function.inst(inst).op else { return None };
         let leaves = |block: Block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
@@ -31,12 +40,13 @@ impl Emitter<'_, '_> {
         };
         let Op::Compare(op, a, b) = compared else { return None };
         let ordered = !matches!(op, CmpOp::Eq | CmpOp::Ne);
-        let small = |value: Value| function.as_const(value).is_some_and(|bits| bits <= MAX_BOUND);
-        match (self.cell_of(*a), self.cell_of(*b)) {
-            (Some(cell), None) if ordered && small(*b) => Some(cell),
-            (None, Some(cell)) if ordered && small(*a) => Some(cell),
-            _ => None,
-        }
+        let (cell, bound) = match (self.cell_of(*a), self.cell_of(*b)) {
+            (Some(cell), None) => (cell, *b),
+            (None, Some(cell)) => (cell, *a),
+            _ => return None,
+        };
+        let bound = function.as_const(bound).filter(|&bits| ordered && bits <= MAX_BOUND)?;
+        Some((cell, bound))
     }
 
     /// The cell that a value was loaded from.
@@ -49,22 +59,24 @@ impl Emitter<'_, '_> {
 
     fn steps_once(&self, cell: usize, body: Block, continuing: Block) -> bool {
         let function = self.facts.function;
-        let steps = function.block(continuing).iter().filter(|&&inst| self.is_step(cell, inst)).count();
+        let steps =
+            function.block(continuing).iter().filter(|&&inst| self.step_by(cell, inst).is_some()).count();
         steps == 1 && self.writes(function, cell, body) == 0 && self.writes(function, cell, continuing) == 1
     }
 
-    fn is_step(&self, cell: usize, inst: Inst) -> bool {
+    /// By how much the instruction moves the cell, if it does nothing else.
+    fn step_by(&self, cell: usize, inst: Inst) -> Option<u64> {
         let function = self.facts.function;
-        let Op::Store { ptr, value, .. } = function.inst(inst).op else { return false };
+        let Op::Store { ptr, value, .. } = function.inst(inst).op else { return None };
         let size = i64::from(function.ty(value).size());
         if self.facts.storage.cells_at(ptr, size) != Some(cell..cell + 1) {
-            return false;
+            return None;
         }
-        match function.def(value) {
-            Some(Op::Binary(BinOp::Add | BinOp::Sub, a, b)) => {
-                self.cell_of(*a) == Some(cell) && function.as_const(*b).is_some_and(|step| step != 0)
+        match *function.def(value)? {
+            Op::Binary(BinOp::Add | BinOp::Sub, a, b) if self.cell_of(a) == Some(cell) => {
+                function.as_const(b).filter(|&step| step != 0)
             }
-            _ => false,
+            _ => None,
         }
     }
 

@@ -177,11 +177,13 @@ impl Emitter<'_, '_> {
             Op::Loop { label, body, continuing } => {
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
-                let tile_loop = self.tile_loop([*body, *continuing]);
+                let mut tile_loop = self.tile_loop([*body, *continuing]);
+                tile_loop.wishes = self.start_wishes([*body, *continuing]);
                 self.tile_loops.push(tile_loop);
                 self.t.label(head);
                 self.group_block(*body);
                 self.t.label(next);
+                self.end_wishes();
                 self.group_block(*continuing);
                 self.tile_loops.pop();
                 self.poll();
@@ -255,7 +257,7 @@ impl Emitter<'_, '_> {
     // --- loops over SIMD-groups
 
     /// Opens a loop over the SIMD-groups; gives what [`Self::end_simdgroups`] needs.
-    fn begin_simdgroups(&mut self) -> (u32, Opd) {
+    pub(super) fn begin_simdgroups(&mut self) -> (u32, Opd) {
         self.begin_simdgroups_at(&Opd::Int(0))
     }
 
@@ -294,7 +296,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn end_simdgroups(&mut self, simdgroups: (u32, Opd)) {
+    pub(super) fn end_simdgroups(&mut self, simdgroups: (u32, Opd)) {
         let count = self.group.simdgroups.clone();
         self.end_simdgroups_at(simdgroups, &count);
     }

@@ -43,6 +43,7 @@ mod streams;
 mod tested;
 mod together;
 mod window;
+mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

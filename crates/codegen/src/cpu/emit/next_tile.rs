@@ -3,7 +3,7 @@
 //! Such a loop brings tile after tile from device memory to threadgroup memory, and computes on it in
 //! between. Its threads read short pieces of many rows, which no processor's prefetcher follows, and nothing
 //! runs ahead over the computation. So each load of a tile also asks for the same place of the next one: the
-//! address, plus what one iteration adds to it.
+//! address, plus what one iteration adds to it. Where panels of products follow, they ask (`wishes`).
 //!
 //! Nothing here needs to be right: asking for a place that is never read, or does not exist, only costs time.
 
@@ -15,6 +15,7 @@ use super::Emitter;
 use super::group::for_each_inst;
 use super::memory::Address;
 use super::prefetch::LINE;
+use super::wishes::Wishes;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::storage::{Pointer, Root};
 
@@ -31,6 +32,8 @@ pub(super) struct TileLoop {
     /// By cell that is written in the loop: what one iteration adds, if that is all that happens to it.
     /// Variables of one iteration count as adding nothing.
     cells: BTreeMap<usize, Option<Step>>,
+    /// What its products ask for.
+    pub(super) wishes: Option<Wishes>,
 }
 
 /// `index × scale + offset`.
@@ -46,7 +49,8 @@ impl Emitter<'_, '_> {
     pub(super) fn tile_loop(&self, blocks: [Block; 2]) -> TileLoop {
         let function = self.facts.function;
         let storage = self.facts.storage;
-        let mut found = TileLoop { inside: vec![false; function.insts.len()], cells: BTreeMap::new() };
+        let mut found =
+            TileLoop { inside: vec![false; function.insts.len()], cells: BTreeMap::new(), wishes: None };
         let mut started = Vec::new();
         let mut note = |inst: Inst| {
             found.inside[inst.index()] = true;
@@ -114,6 +118,9 @@ impl Emitter<'_, '_> {
             return;
         }
         let Some(Some(step)) = self.advance(pointer, DEPTH) else { return };
+        if self.wish(address, pieces, &step) {
+            return;
+        }
         for (offset, bytes) in pieces {
             let next = self.t.add("i64", offset, &step);
             let at = self.t.offset(&address.place.base, &next);

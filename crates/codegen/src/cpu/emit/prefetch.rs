@@ -4,7 +4,7 @@ use anymetal_ir::{Awaited, Space, Value};
 
 use super::Emitter;
 use super::lane::Lane;
-use crate::cpu::llvm_text::{LANES, Opd};
+use crate::cpu::llvm_text::{LANES, Opd, Text};
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
 
@@ -46,15 +46,18 @@ impl Emitter<'_, '_> {
 
     /// Asks for the lines of so many bytes.
     pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: Awaited) {
-        let write = i32::from(access == Awaited::Write);
-        // LLVM's `locality`: to the second level of caches, or to the first.
-        let locality = if access == Awaited::LaterRead { 2 } else { 3 };
-        self.t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
         for line in (0..bytes).step_by(LINE as usize) {
             let at = self.t.offset(start, &Opd::Int(line));
-            self.t.line(format_args!(
-                "call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 {locality}, i32 1)"
-            ));
+            ask_for_line(&mut self.t, &at, access);
         }
     }
+}
+
+/// Asks for the line at an address.
+pub(super) fn ask_for_line(t: &mut Text, at: &Opd, access: Awaited) {
+    let write = i32::from(access == Awaited::Write);
+    // LLVM's `locality`: to the second level of caches, or to the first.
+    let locality = if access == Awaited::LaterRead { 2 } else { 3 };
+    t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+    t.line(format_args!("call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 {locality}, i32 1)"));
 }

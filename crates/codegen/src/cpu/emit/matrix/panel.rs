@@ -9,7 +9,11 @@
 //! else keeps its pace costs as much as forty cycles of multiply-adds. So a row's multiply-adds of four steps
 //! stand together, and behind its last ones the row's sums are stored and the next block's are loaded.
 
+use anymetal_ir::Awaited;
+
 use super::SIDE;
+use crate::cpu::emit::prefetch::{LINE, ask_for_line};
+use crate::cpu::emit::wishes::Walk;
 use crate::cpu::llvm_text::{Opd, Text};
 
 /// Steps of depth that are multiplied together.
@@ -30,6 +34,8 @@ pub(in crate::cpu::emit) struct Panel {
     pub(super) sums: Vec<Vec<i64>>,
     pub(super) left: Side,
     pub(super) right: Side,
+    /// What it asks the caches for meanwhile.
+    pub(super) walks: Vec<Walk>,
 }
 
 /// One factor of all products.
@@ -59,18 +65,25 @@ impl Panel {
     /// The definition of the function, and what it declares: `(sums, left, right)`.
     pub(super) fn definition(&self, name: &str) -> (String, Vec<String>) {
         let mut t = Text::new(0);
-        let [sums, left, right] = [t.register(), t.register(), t.register()];
-        let header = format!("define internal void @{name}(ptr {sums}, ptr {left}, ptr {right}) noinline #0");
+        let [sums, left, right, notes] = [(); 4].map(|()| t.register());
+        let header = format!(
+            "define internal void @{name}(ptr {sums}, ptr {left}, ptr {right}, ptr {notes}) noinline #0"
+        );
         let first = t.block();
         t.label(first);
         let heights = self.heights();
         let room = heights.iter().copied().max().unwrap_or(0) * self.blocks();
         let variables = (0..room).map(|_| t.alloca(VECTOR, 64)).collect();
-        let mut writer = Writer { panel: self, t: &mut t, pointers: [sums, left, right], variables };
+        let mut writer = Writer { panel: self, t: &mut t, pointers: [sums, left, right], notes, variables };
         writer.write(&heights);
         t.terminator("ret void");
         let declares = t.take_declares().into_iter().collect();
         (t.finish(&header, first), declares)
+    }
+
+    /// How many times steps are multiplied together.
+    pub(super) fn groups(steps: usize) -> usize {
+        steps * SIDE / TOGETHER
     }
 
     fn blocks(&self) -> usize {
@@ -97,8 +110,16 @@ struct Writer<'a> {
     t: &'a mut Text,
     /// The sums, the left and the right factor.
     pointers: [Opd; 3],
+    /// What the walks start from.
+    notes: Opd,
     /// The sums in registers, by row and block.
     variables: Vec<Opd>,
+}
+
+/// The next line of a walk, and the bytes to the one after it.
+struct Ask {
+    place: Opd,
+    step: Opd,
 }
 
 /// Rows that are in registers at the same time.
@@ -120,29 +141,33 @@ impl Writer<'_> {
             self.load_sums(passes[0], row);
         }
         for (number, &pass) in passes.iter().enumerate() {
-            self.write_pass(pass, passes.get(number + 1).copied());
+            let walks = &self.panel.walks;
+            let own = |end: usize| walks.len() * end / passes.len();
+            let walks = &walks[own(number)..own(number + 1)];
+            self.write_pass(pass, passes.get(number + 1).copied(), walks);
         }
     }
 
     /// One pass over all steps: a loop, and the last steps with the sums' change.
-    fn write_pass(&mut self, pass: Pass, next: Option<Pass>) {
-        let groups = (self.panel.steps * SIDE / TOGETHER) as i64;
+    fn write_pass(&mut self, pass: Pass, next: Option<Pass>, walks: &[Walk]) {
+        let groups = Panel::groups(self.panel.steps) as i64;
+        let asks: Vec<Ask> = walks.iter().map(|walk| self.start_walk(walk)).collect();
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
         self.t.label(head);
         let group = self.t.load("i64", &counter, 8);
-        self.write_group(pass, &group, None);
+        self.write_group(pass, &group, None, &asks);
         let more = self.t.add("i64", &group, &Opd::Int(1));
         self.t.store("i64", &more, &counter, 8);
         let again = self.t.icmp("ult", "i64", &more, &Opd::Int(groups - 1));
         self.t.terminator(format_args!("br i1 {again}, label %b{head}, label %b{done}, !llvm.loop !12"));
         self.t.label(done);
-        self.write_group(pass, &Opd::Int(groups - 1), Some(next));
+        self.write_group(pass, &Opd::Int(groups - 1), Some(next), &asks);
     }
 
     /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next pass.
-    fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>) {
+    fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>, asks: &[Ask]) {
         let (left, right) = (&self.panel.left, &self.panel.right);
         let together = TOGETHER as i64;
         let bytes = self.t.mul("i64", group, &Opd::Int(together * left.deeper()));
@@ -158,6 +183,9 @@ impl Writer<'_> {
         }
         self.keep_order();
         for row in 0..pass.rows {
+            for (_, ask) in asks.iter().enumerate().filter(|(n, _)| n * pass.rows / asks.len() == row) {
+                self.ask(ask);
+            }
             let line = pass.from + row;
             let start = left.starts[line / SIDE] + left.down() * (line % SIDE) as i64;
             for k in 0..TOGETHER {
@@ -181,6 +209,28 @@ impl Writer<'_> {
                 self.load_sums(next, row);
             }
         }
+    }
+
+    /// Where a walk is.
+    fn start_walk(&mut self, walk: &Walk) -> Ask {
+        let note = self.t.offset(&self.notes, &Opd::Int(walk.note));
+        let start = self.t.load("ptr", &note, 8);
+        let at = self.t.offset(&note, &Opd::Int(8));
+        let apart = self.t.load("i64", &at, 8);
+        let bytes = self.t.mul("i64", &apart, &Opd::Int(walk.row));
+        let start = self.t.offset(&start, &bytes);
+        let start = self.t.offset(&start, &Opd::Int(walk.byte));
+        let place = self.t.alloca("ptr", 8);
+        self.t.store("ptr", &start, &place, 8);
+        Ask { place, step: if walk.down { apart } else { Opd::Int(LINE) } }
+    }
+
+    /// Asks for a line, and goes on to the next.
+    fn ask(&mut self, ask: &Ask) {
+        let at = self.t.load("ptr", &ask.place, 8);
+        ask_for_line(self.t, &at, Awaited::LaterRead);
+        let next = self.t.offset(&at, &ask.step);
+        self.t.store("ptr", &next, &ask.place, 8);
     }
 
     fn add_products(&mut self, row: usize, element: &Opd, values: &[Opd]) {

@@ -80,10 +80,14 @@ impl Emitter<'_, '_> {
                 })
                 .collect();
             let (right_start, right) = self.place_right(&right);
-            let panel = Panel { steps, sums, left: left.clone(), right };
+            let wishes = self.take_wishes(Panel::groups(steps) as i64);
+            let (notes, walks) = wishes.unwrap_or((Opd::text("null"), Vec::new()));
+            let panel = Panel { steps, sums, left: left.clone(), right, walks };
             let name = self.panel_function(panel);
             let sums = &units[range.start].rows.start;
-            self.t.line(format_args!("call void @{name}(ptr {sums}, ptr {left_start}, ptr {right_start})"));
+            self.t.line(format_args!(
+                "call void @{name}(ptr {sums}, ptr {left_start}, ptr {right_start}, ptr {notes})"
+            ));
         }
         true
     }

@@ -1,0 +1,244 @@
+//! Lines that products ask the caches for.
+//!
+//! A loop that brings tile after tile to threadgroup memory and multiplies them has a time in which it needs
+//! nothing from memory. Asking for the next tile in one burst would not use it: a core waits for some 16 lines
+//! at a time, and what comes after waits too. So each load of a tile notes what it will load in the next
+//! iteration, and the first panel of products that the SIMD-group multiplies asks for a line every few rows
+//! (`matrix::panel`).
+//!
+//! A note is the address of the first piece, and how far the second lies behind it. How many pieces there are,
+//! and in what order notes come, is a guess made when the code is written: the notes are only ever asked for, so
+//! nothing here needs to be right.
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::{Awaited, Block, Inst, MatrixOp, Op, Value};
+
+use super::Emitter;
+use super::memory::Address;
+use super::prefetch::LINE;
+use crate::cpu::llvm_text::Opd;
+
+/// Notes of a SIMD-group; one more is overwritten by all that come later.
+const ROOM: usize = 16;
+/// Bytes of a note, and of all of a SIMD-group.
+const NOTE: i64 = 16;
+const NOTES: i64 = NOTE * (ROOM as i64 + 1);
+/// The most lines that one SIMD-group asks for in an iteration.
+const MAX_LINES: i64 = 96;
+
+/// The notes of a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Wishes {
+    notes: Opd,
+    counts: Opd,
+    /// By pointer that is loaded from: the innermost loop around it in the loop of tiles, and its iterations.
+    repeats: BTreeMap<Value, (Option<Inst>, usize)>,
+    noted: Vec<Noted>,
+    taken: bool,
+}
+
+/// What a load notes.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    pointer: Value,
+    rows: i64,
+    bytes: i64,
+    around: (Option<Inst>, usize),
+}
+
+/// Lines that are asked for one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Walk {
+    /// Bytes to the note from the first one.
+    pub(super) note: i64,
+    /// The piece to start in, and the byte there.
+    pub(super) row: i64,
+    pub(super) byte: i64,
+    /// From piece to piece, instead of line to line.
+    pub(super) down: bool,
+}
+
+impl Emitter<'_, '_> {
+    /// Makes room for notes, before a loop of tiles that multiplies them in panels.
+    pub(super) fn start_wishes(&mut self, blocks: [Block; 2]) -> Option<Wishes> {
+        let threads = self.facts.geometry.threads()?;
+        let mut repeats = BTreeMap::new();
+        let mut products = false;
+        for block in blocks {
+            self.find_repeats(block, (None, 1), &mut repeats, &mut products);
+        }
+        if !products || !self.shared.options.features.avx512 {
+            return None;
+        }
+        let simdgroups = i64::from(threads.div_ceil(32));
+        let notes = self.t.alloca(&format!("[{} x i8]", simdgroups * NOTES), 64);
+        let counts = self.t.alloca(&format!("[{simdgroups} x i64]"), 64);
+        // Where a guess was too high, nothing is asked for at address zero.
+        self.t.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)");
+        for (at, bytes) in [(&notes, simdgroups * NOTES), (&counts, simdgroups * 8)] {
+            self.t.line(format_args!("call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {bytes}, i1 false)"));
+        }
+        Some(Wishes { notes, counts, repeats, noted: Vec::new(), taken: false })
+    }
+
+    fn find_repeats(
+        &self,
+        block: Block,
+        around: (Option<Inst>, usize),
+        repeats: &mut BTreeMap<Value, (Option<Inst>, usize)>,
+        products: &mut bool,
+    ) {
+        let function = self.facts.function;
+        for &inst in function.block(block) {
+            let op = &function.inst(inst).op;
+            match *op {
+                Op::Load { ptr, .. } | Op::MemCopy { src: ptr, .. } => {
+                    repeats.insert(ptr, around);
+                }
+                Op::Matrix(MatrixOp::MultiplyAccumulate, _) => *products = true,
+                Op::Loop { label, body, continuing } => {
+                    let trips = self.trips(label, body, continuing).unwrap_or(0);
+                    let inner = (Some(inst), trips * around.1);
+                    self.find_repeats(body, inner, repeats, products);
+                    self.find_repeats(continuing, inner, repeats, products);
+                    continue;
+                }
+                _ => {}
+            }
+            for nested in op.blocks() {
+                self.find_repeats(nested, around, repeats, products);
+            }
+        }
+    }
+
+    /// Behind the body of a loop of tiles: asks for what was noted, if no panel did.
+    pub(super) fn end_wishes(&mut self) {
+        let Some(wishes) = self.tile_loops.last().and_then(|found| found.wishes.as_ref()) else { return };
+        if wishes.taken || wishes.noted.is_empty() {
+            return;
+        }
+        let noted = wishes.in_order();
+        let simdgroups = self.begin_simdgroups();
+        if let Some((notes, count_at)) = self.wish_places() {
+            self.t.store("i64", &Opd::Int(0), &count_at, 8);
+            for (number, noted) in noted.iter().enumerate() {
+                let note = self.t.offset(&notes, &Opd::Int(NOTE * number as i64));
+                let mut at = self.t.load("ptr", &note, 8);
+                let apart = self.t.offset(&note, &Opd::Int(8));
+                let apart = self.t.load("i64", &apart, 8);
+                for _ in 0..noted.rows {
+                    self.ask_for(&at, noted.bytes, Awaited::LaterRead);
+                    at = self.t.offset(&at, &apart);
+                }
+            }
+        }
+        self.end_simdgroups(simdgroups);
+    }
+
+    /// The current SIMD-group's notes, and where their number is.
+    fn wish_places(&mut self) -> Option<(Opd, Opd)> {
+        let wishes = self.tile_loops.last()?.wishes.as_ref()?;
+        let (notes, counts) = (wishes.notes.clone(), wishes.counts.clone());
+        let simdgroup = match &self.simdgroup {
+            Opd::Int(number) => Opd::Int(*number),
+            number => self.t.value(format_args!("zext i32 {number} to i64")),
+        };
+        let bytes = self.t.mul("i64", &simdgroup, &Opd::Int(NOTES));
+        let notes = self.t.offset(&notes, &bytes);
+        let bytes = self.t.mul("i64", &simdgroup, &Opd::Int(8));
+        Some((notes, self.t.offset(&counts, &bytes)))
+    }
+
+    /// Notes the pieces, `step` bytes further on: `(offset, bytes)`; `false` if they must be asked for now.
+    pub(super) fn wish(&mut self, address: &Address, pieces: &[(Opd, i64)], step: &Opd) -> bool {
+        let Some(pointer) = address.value else { return false };
+        let Some((first, bytes)) = pieces.first().cloned() else { return false };
+        if pieces.iter().any(|piece| piece.1 != bytes) {
+            return false;
+        }
+        let Some(wishes) = self.tile_loops.last_mut().and_then(|found| found.wishes.as_mut()) else {
+            return false;
+        };
+        let noted = match wishes.repeats.get(&pointer) {
+            Some(&around) if around.1 > 0 => Noted { pointer, rows: pieces.len() as i64, bytes, around },
+            _ => return false,
+        };
+        // There may be two copies of a loop: with all lanes, and with some.
+        if wishes.noted.iter().all(|other| other.pointer != pointer) {
+            wishes.noted.push(noted);
+            if wishes.is_too_much() {
+                wishes.noted.pop();
+                wishes.repeats.remove(&pointer);
+                return false;
+            }
+        }
+        let Some((notes, count_at)) = self.wish_places() else { return false };
+        let count = self.t.load("i64", &count_at, 8);
+        let bytes = self.t.mul("i64", &count, &Opd::Int(NOTE));
+        let note = self.t.offset(&notes, &bytes);
+        let next = self.t.add("i64", &first, step);
+        let at = self.t.offset(&address.place.base, &next);
+        self.t.store("ptr", &at, &note, 8);
+        if let Some((second, _)) = pieces.get(1) {
+            let apart = self.t.sub("i64", second, &first);
+            let at = self.t.offset(&note, &Opd::Int(8));
+            self.t.store("i64", &apart, &at, 8);
+        }
+        let more = self.t.add("i64", &count, &Opd::Int(1));
+        self.t.declare("declare i64 @llvm.umin.i64(i64, i64)");
+        let more = self.t.value(format_args!("call i64 @llvm.umin.i64(i64 {more}, i64 {ROOM})"));
+        self.t.store("i64", &more, &count_at, 8);
+        true
+    }
+
+    /// The notes for a panel that asks for lines so many times, and how it walks through them.
+    pub(super) fn take_wishes(&mut self, times: i64) -> Option<(Opd, Vec<Walk>)> {
+        let wishes = self.tile_loops.last_mut()?.wishes.as_mut()?;
+        if wishes.taken || wishes.noted.is_empty() {
+            return None;
+        }
+        wishes.taken = true;
+        let walks = wishes.walks(times);
+        let (notes, count_at) = self.wish_places()?;
+        self.t.store("i64", &Opd::Int(0), &count_at, 8);
+        Some((notes, walks))
+    }
+}
+
+impl Wishes {
+    /// All notes of an iteration in order.
+    fn in_order(&self) -> Vec<Noted> {
+        let same_loop = |a: &Noted, b: &Noted| a.around.0 == b.around.0;
+        let together = |group: &[Noted]| group.repeat(group[0].around.1);
+        self.noted.chunk_by(same_loop).flat_map(together).collect()
+    }
+
+    fn is_too_much(&self) -> bool {
+        let all = self.in_order();
+        all.len() > ROOM || all.iter().map(|noted| noted.rows * noted.lines()).sum::<i64>() > MAX_LINES
+    }
+
+    fn walks(&self, times: i64) -> Vec<Walk> {
+        let mut walks = Vec::new();
+        for (number, noted) in self.in_order().iter().enumerate() {
+            let note = NOTE * number as i64;
+            let down = noted.rows > noted.lines();
+            let (length, beside) =
+                if down { (noted.rows, noted.lines()) } else { (noted.lines(), noted.rows) };
+            for line in 0..beside {
+                for start in (0..length).step_by(times as usize) {
+                    let (row, byte) = if down { (start, line) } else { (line, start) };
+                    walks.push(Walk { note, row, byte: byte * LINE, down });
+                }
+            }
+        }
+        walks
+    }
+}
+
+impl Noted {
+    fn lines(&self) -> i64 {
+        (self.bytes + LINE - 1) / LINE
+    }
+}

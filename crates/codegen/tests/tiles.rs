@@ -1,0 +1,83 @@
+//! Loops that bring tiles to threadgroup memory and multiply them: who asks the caches for the next tile.
+
+mod support;
+
+use anymetal_ir::Module;
+use support::{Launch, agree, parsed};
+
+const GEMM: &str = include_str!("tiles/gemm.ir");
+/// Side of the matrices, and of the tiles.
+const SIDE: usize = 48;
+const TILE: usize = 16;
+
+fn launch() -> Launch {
+    let tiles = (SIDE / TILE) as u32;
+    Launch::new([32 * tiles, tiles, 1], [32, 1, 1])
+}
+
+fn numbers(count: usize) -> Vec<u8> {
+    (0..count).flat_map(|n| ((n * 7 % 13) as f32 - 6.0).to_le_bytes()).collect()
+}
+
+/// The bodies of functions whose names start so.
+fn functions<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let body = |part: &'t str| part.split("\n}\n").next().unwrap_or(part);
+    text.split("\ndefine ")
+        .filter(|part| part.contains(name))
+        .map(body)
+        .filter(|body| body.lines().next().is_some_and(|header| header.contains(name)))
+        .collect()
+}
+
+fn asks(text: &str, name: &str) -> Vec<usize> {
+    functions(text, name).iter().map(|body| body.matches("@llvm.prefetch").count()).collect()
+}
+
+/// Panels ask for the next tiles, a line every few rows; where there are none, loads do.
+#[test]
+fn products_ask_for_the_next_tile() {
+    let launch = launch();
+    let text = support::text(&parsed(GEMM), "gemm", &launch);
+    if support::options(&launch).features.avx512 {
+        // Two tiles of 16 rows, four steps of depth at a time: eight walks, in the loop and behind it.
+        assert_eq!(asks(&text, "@am.panel.0("), [16]);
+        assert_eq!(asks(&text, "@am.version.0("), [0]);
+    } else {
+        assert!(asks(&text, "@am.version.0(")[0] >= 8);
+    }
+}
+
+/// One column of fragments is no panel: behind the products, the loop asks for what its loads noted.
+#[test]
+fn what_no_panel_asks_for_the_loop_does() {
+    let mut program = GEMM.to_owned();
+    for (factors, sum) in [("v59, v65", "v68"), ("v63, v65", "v72"), ("v75, v81", "v69"), ("v79, v81", "v73")]
+    {
+        let product = format!("matrix.multiply_accumulate.fast {factors}, {sum} :");
+        assert!(program.contains(&product), "{product}");
+        program = program.replace(&product, &format!("fadd {sum}, {sum} :"));
+    }
+    let module = parsed(&program);
+    let text = support::text(&module, "gemm", &launch());
+    assert!(!text.contains("@am.panel.0("));
+    // Eight lines on each side: noted in two rounds, or asked for where they are loaded, of which there are two copies.
+    assert_eq!(asks(&text, "@am.version.0("), [32]);
+    check(&module);
+}
+
+/// The last tiles' notes lead behind the matrices, which is no access.
+#[test]
+fn asking_is_no_access() {
+    check(&parsed(GEMM));
+}
+
+/// Runs it with all in bounds, and with a matrix that is too short.
+fn check(module: &Module) {
+    let launch = launch();
+    let matrix = numbers(SIDE * SIDE);
+    let side = (SIDE as u32).to_le_bytes().to_vec();
+    let buffers = [matrix.clone(), matrix.clone(), vec![0; 4 * SIDE * SIDE], side.clone()];
+    agree(module, "gemm", &launch, &buffers, "whole matrices");
+    let buffers = [matrix[..4 * SIDE * (SIDE - 9)].to_vec(), matrix, vec![0; 4 * SIDE * SIDE], side];
+    agree(module, "gemm", &launch, &buffers, "a matrix that is too short");
+}
