@@ -6,6 +6,8 @@ use crate::{BinOp, CastOp, CmpOp, Inst, Op, Scalar, Type, Value};
 
 const INT: Type = Type::Scalar(Scalar::I32);
 const LONG: Type = Type::Scalar(Scalar::I64);
+/// How many selections deep a narrow value is looked for.
+const DEPTH: u32 = 3;
 
 impl Folder<'_> {
     /// Appends the narrow form of a division or remainder, if it has one. A divisor beyond 32 bits goes into
@@ -16,8 +18,12 @@ impl Folder<'_> {
             Op::Binary(op @ (BinOp::UDiv | BinOp::URem), a, b) => (op, a, b),
             _ => return false,
         };
-        let Some(narrow) = self.widened(dividend) else { return false };
-        if let Some(divisor) = self.widened(divisor) {
+        if !self.is_narrow(dividend, DEPTH) {
+            return false;
+        }
+        let narrow = self.narrowed(inst, dividend, out);
+        if self.is_narrow(divisor, DEPTH) {
+            let divisor = self.narrowed(inst, divisor, out);
             let result = self.put(inst, Op::Binary(op, narrow, divisor), INT, out);
             self.become_op(inst, Op::Cast(CastOp::ZExt, result), out);
             return true;
@@ -32,13 +38,30 @@ impl Folder<'_> {
         true
     }
 
-    /// The 32 bits that a value of 64 was made of.
-    fn widened(&self, value: Value) -> Option<Value> {
-        match self.function.def(value) {
-            Some(&Op::Cast(CastOp::ZExt, inner)) if self.function.ty(inner) == INT => {
-                (self.function.ty(value) == LONG).then_some(inner)
+    /// Whether a value of 64 bits is visibly below 2^32: a widened one, or what a narrowed division became.
+    fn is_narrow(&self, value: Value, depth: u32) -> bool {
+        let function = &*self.function;
+        match function.def(value) {
+            _ if function.ty(value) != LONG => false,
+            Some(&Op::Cast(CastOp::ZExt, inner)) => function.ty(inner) == INT,
+            Some(&Op::Const(bits)) => bits <= u32::MAX.into(),
+            Some(&Op::Select(_, a, b)) if depth > 0 => {
+                self.is_narrow(a, depth - 1) && self.is_narrow(b, depth - 1)
             }
-            _ => None,
+            _ => false,
+        }
+    }
+
+    /// The 32 bits of a value that [`Self::is_narrow`].
+    fn narrowed(&mut self, like: Inst, value: Value, out: &mut Vec<Inst>) -> Value {
+        match self.function.def(value) {
+            Some(&Op::Cast(CastOp::ZExt, inner)) => inner,
+            Some(&Op::Select(condition, a, b)) => {
+                let (a, b) = (self.narrowed(like, a, out), self.narrowed(like, b, out));
+                self.put(like, Op::Select(condition, a, b), INT, out)
+            }
+            Some(&Op::Const(bits)) => self.put(like, Op::Const(bits), INT, out),
+            _ => self.put(like, Op::Cast(CastOp::Trunc, value), INT, out),
         }
     }
 
