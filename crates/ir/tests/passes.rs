@@ -34,6 +34,10 @@ fn specialise(module: &mut Module, text: &str) -> Result<(), String> {
 }
 
 const PASSES: &[(&str, Pass)] = &[
+    ("advance", |module, _| {
+        on_each_function(module, |_, function| passes::advance::advance(function));
+        Ok(())
+    }),
     ("choose", |module, _| {
         on_each_function(module, |_, function| passes::choose::choose(function));
         Ok(())
