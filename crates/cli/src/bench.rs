@@ -11,7 +11,7 @@ mod host_memory;
 mod processor_time;
 
 use crate::failure::Failure;
-use crate::limits::{self, Limits};
+use crate::limits::{self, Probe};
 use crate::workload::{self, Bound, Prepared, Scale, Workload};
 use anymetal::{CheckMode, CompileOptions, Device, Error, Queue};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
@@ -51,7 +51,9 @@ struct Measured {
     rayon_ns: u64,
     /// GB/s or GFLOP/s of the checked kernel.
     rate: f64,
-    /// Share of the measured limit.
+    /// Multiply-adds or copying of all cores, timed in turns with the kernel, in the same unit.
+    limit: f64,
+    /// Share of that limit.
     of_limit: f64,
     /// Time of the best Rust version over ours.
     speedup: f64,
@@ -101,7 +103,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
         if !args.json {
             eprintln!("{} …", workload.name);
         }
-        workloads.push(measure(workload, &device, &queue, &limits, args.rounds)?);
+        workloads.push(measure(workload, &device, &queue, args.rounds)?);
     }
     let dispatch = match args.suite.as_str() {
         "all" | "dispatch" => Some(dispatch(&device, &queue)?),
@@ -145,20 +147,19 @@ fn prepare(workload: &Workload, device: &Device, mode: CheckMode) -> Result<Box<
     (workload.prepare)(device, &library, Scale::Bench)
 }
 
-fn measure(
-    workload: &Workload,
-    device: &Device,
-    queue: &Queue,
-    limits: &Limits,
-    rounds: u32,
-) -> Result<Measured, Error> {
+fn measure(workload: &Workload, device: &Device, queue: &Queue, rounds: u32) -> Result<Measured, Error> {
     let mut checked = prepare(workload, device, CheckMode::Bounds)?;
     checked.reset()?;
     checked.run(queue)?;
     let verdict = checked.verify()?;
     let unchecked = prepare(workload, device, CheckMode::Off)?;
     unchecked.run(queue)?;
-    let mut times = [const { Vec::new() }; 4];
+    let mut limit = match workload.bound {
+        Bound::Memory => Probe::copy(),
+        Bound::Compute => Probe::multiply_add(),
+    };
+    limit.run();
+    let mut times = [const { Vec::new() }; 5];
     for _ in 0..rounds {
         times[0].push(timed(|| checked.run(queue))?);
         times[1].push(timed(|| unchecked.run(queue))?);
@@ -170,14 +171,19 @@ fn measure(
             checked.parallel();
             Ok::<_, Error>(())
         })?);
+        times[4].push(timed(|| {
+            limit.run();
+            Ok::<_, Error>(())
+        })?);
     }
-    let [ours, off, plain, rayon] = times.map(median);
+    let [ours, off, plain, rayon, most] = times.map(median);
     let work = checked.work();
-    let (amount, limit, bound) = match workload.bound {
-        Bound::Memory => (work.bytes, limits.copy, "memory"),
-        Bound::Compute => (work.flops, limits.flops, "compute"),
+    let (amount, bound) = match workload.bound {
+        Bound::Memory => (work.bytes, "memory"),
+        Bound::Compute => (work.flops, "compute"),
     };
     let rate = amount / ours.as_secs_f64();
+    let limit = limit.amount() / most.as_secs_f64();
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     Ok(Measured {
         name: workload.name,
@@ -188,6 +194,7 @@ fn measure(
         plain_ns: plain.as_nanos() as u64,
         rayon_ns: rayon.as_nanos() as u64,
         rate: rate / 1e9,
+        limit: limit / 1e9,
         of_limit: rate / limit,
         speedup: ratio(plain.min(rayon), ours),
         speedup_over_plain: ratio(plain, ours),
@@ -259,9 +266,10 @@ fn print(report: &Report, json: bool) {
     }
     println!("{}; {}", report.device, load_average());
     println!(
-        "Limits measured now: multiply-add {:.0} GFLOP/s, copy {:.1} GB/s, read {:.1} GB/s",
+        "At most, before the kernels: multiply-add {:.0} GFLOP/s, copy {:.1} GB/s, read {:.1} GB/s",
         report.multiply_add_gflops, report.copy_gbps, report.read_gbps
     );
+    println!("of limit: of multiply-adds or copying in turns with the kernel, medians of all rounds");
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY).set_header([
         "kernel",

@@ -1,10 +1,10 @@
-//! What this machine can do at most: multiply-add rate, memory bandwidth, and the cost of waking a
-//! thread, measured in the same run as what is compared with them.
+//! What this machine can do at most: multiply-add rate and memory bandwidth, measured in the same run as what is
+//! compared with them.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Measured limits of all cores together.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,10 @@ pub(crate) struct Limits {
 
 /// Sixteen vectors' worth of sums: enough to hide the latency of multiply-add.
 const SUMS: usize = 256;
+/// Of the memory that is copied and read.
+const WORDS: usize = 1 << 24;
+/// What a thread takes of it at a time.
+const CHUNK: usize = 1 << 17;
 
 #[multiversion(targets = "simd")]
 fn multiply_add(rounds: usize, factor: f32) -> f32 {
@@ -36,38 +40,75 @@ fn read(values: &[u64]) -> u64 {
     values.iter().fold(0, |sum, value| sum ^ value)
 }
 
-/// The shortest of several runs: a limit is what the machine can do, not what it does on average.
-fn best(mut run: impl FnMut()) -> Duration {
-    run();
-    let time = |run: &mut dyn FnMut()| {
-        let start = Instant::now();
-        run();
-        start.elapsed()
-    };
-    (0..5).map(|_| time(&mut run)).min().unwrap_or_default()
+/// Work that a limit is the rate of, to be timed beside what is compared with it: processors run faster in
+/// bursts, and other guests of a host take bandwidth.
+pub(crate) enum Probe {
+    /// Multiply-adds of all threads, that many rounds each.
+    MultiplyAdd(usize),
+    /// A copy by all threads.
+    Copy(Vec<u64>, Vec<u64>),
+    /// Reading by all threads.
+    Read(Vec<u64>),
+}
+
+impl Probe {
+    /// Each thread has its part, long enough that waking it takes no time beside.
+    pub(crate) fn multiply_add() -> Self {
+        Self::MultiplyAdd(4_000_000)
+    }
+
+    /// More bytes than caches hold.
+    pub(crate) fn copy() -> Self {
+        Self::Copy(vec![1; WORDS], vec![0; WORDS])
+    }
+
+    pub(crate) fn read() -> Self {
+        Self::Read(vec![1; WORDS])
+    }
+
+    /// Float operations, or bytes read and written.
+    pub(crate) fn amount(&self) -> f64 {
+        match self {
+            Self::MultiplyAdd(rounds) => (rayon::current_num_threads() * rounds * SUMS * 2) as f64,
+            Self::Copy(source, _) => 2.0 * size_of_val(source.as_slice()) as f64,
+            Self::Read(source) => size_of_val(source.as_slice()) as f64,
+        }
+    }
+
+    pub(crate) fn run(&mut self) {
+        match self {
+            Self::MultiplyAdd(rounds) => {
+                black_box(rayon::broadcast(|_| multiply_add(*rounds, black_box(0.999))));
+            }
+            Self::Copy(source, target) => {
+                let parts = target.par_chunks_mut(CHUNK).zip(source.par_chunks(CHUNK));
+                parts.for_each(|(target, source)| target.copy_from_slice(source));
+                black_box(target);
+            }
+            Self::Read(source) => {
+                black_box(source.par_chunks(CHUNK).map(read).reduce(|| 0, |a, b| a ^ b));
+            }
+        }
+    }
+
+    /// The best rate of several runs: a limit is what the machine can do, not what it does on average.
+    fn best_rate(mut self) -> f64 {
+        self.run();
+        let mut time = || {
+            let start = Instant::now();
+            self.run();
+            start.elapsed()
+        };
+        let best = (0..5).map(|_| time()).min().unwrap_or_default();
+        self.amount() / best.as_secs_f64()
+    }
 }
 
 /// Measures the limits; takes about a second.
 pub(crate) fn measure() -> Limits {
-    let threads = rayon::current_num_threads();
-    // Every thread has its part, long enough that waking it takes no time beside.
-    let rounds = 4_000_000;
-    let compute = best(|| {
-        black_box(rayon::broadcast(|_| multiply_add(rounds, black_box(0.999))));
-    });
-    let flops = (threads * rounds * SUMS * 2) as f64 / compute.as_secs_f64();
-    let count = 1 << 24;
-    let source = vec![1u64; count];
-    let mut target = vec![0u64; count];
-    let chunk = 1 << 17;
-    let copy = best(|| {
-        let parts = target.par_chunks_mut(chunk).zip(source.par_chunks(chunk));
-        parts.for_each(|(target, source)| target.copy_from_slice(source));
-        black_box(&target);
-    });
-    let reading = best(|| {
-        black_box(source.par_chunks(chunk).map(read).reduce(|| 0, |a, b| a ^ b));
-    });
-    let bytes = (count * 8) as f64;
-    Limits { flops, copy: 2.0 * bytes / copy.as_secs_f64(), read: bytes / reading.as_secs_f64() }
+    Limits {
+        flops: Probe::multiply_add().best_rate(),
+        copy: Probe::copy().best_rate(),
+        read: Probe::read().best_rate(),
+    }
 }
