@@ -29,8 +29,16 @@ fn functions<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
         .collect()
 }
 
+/// How often each of these functions asks for what is read.
 fn asks(text: &str, name: &str) -> Vec<usize> {
-    functions(text, name).iter().map(|body| body.matches("@llvm.prefetch").count()).collect()
+    hints(text, name, 0)
+}
+
+/// The prefetches to read (0) or to write (1).
+fn hints(text: &str, name: &str, write: u8) -> Vec<usize> {
+    let kind = format!(", i32 {write}, i32 ");
+    let is_hint = |line: &&str| line.contains("call void @llvm.prefetch") && line.contains(&kind);
+    functions(text, name).iter().map(|body| body.lines().filter(is_hint).count()).collect()
 }
 
 /// Panels ask for the next tiles, a line every few rows; where there are none, loads do.
@@ -42,6 +50,8 @@ fn products_ask_for_the_next_tile() {
         // Two tiles of 16 rows, four steps of depth at a time: eight walks, in the loop and behind it.
         assert_eq!(asks(&text, "@am.panel.0("), [16]);
         assert_eq!(asks(&text, "@am.version.0("), [0]);
+        // The next threadgroup's results: 16 rows of a line.
+        assert_eq!(hints(&text, "@am.version.0(", 1), [16]);
     } else {
         assert!(asks(&text, "@am.version.0(")[0] >= 8);
     }

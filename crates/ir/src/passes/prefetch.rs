@@ -8,9 +8,11 @@
 //!
 //! The row is found by differentiation: what an address gains when the threadgroup's position grows by one
 //! must be what the loop walks over. Addresses that do not follow that pattern are left alone, but for loops
-//! over the whole grid (`strides`) and loads that each thread does once (`grid`, `run_ahead`).
+//! over the whole grid (`strides`), loads that each thread does once (`grid`, `run_ahead`) and results of
+//! matrix products (`matrices`).
 
 mod grid;
+mod matrices;
 mod run_ahead;
 mod strides;
 
@@ -38,12 +40,16 @@ pub fn prefetch(function: &mut Function) -> bool {
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
     let ahead = grid::loads_ahead(&finder, &|root| found.iter().any(|walk| walk.root == root));
-    let changed = !found.is_empty() || !ahead.is_empty();
+    let tiles = matrices::stores(&finder);
+    let changed = !found.is_empty() || !ahead.is_empty() || !tiles.is_empty();
     for walk in &one_loop_each(found) {
         insert(function, walk);
     }
     for load in &ahead {
         load.insert(function);
+    }
+    for store in &tiles {
+        store.insert(function);
     }
     changed
 }
