@@ -146,6 +146,24 @@ fn a_tenants_device_time_is_that_of_its_submissions() -> Result<(), Error> {
     Ok(())
 }
 
+/// Whoever has waited for the work finds its time counted, whichever thread ended it.
+#[test]
+fn a_tenants_device_time_is_known_when_the_wait_is_over() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let fill = device.buffer_zeroed::<u8>(1 << 18)?;
+    let tenant = device.tenant("counted", TenantLimits::default());
+    let queue = device.queue_with(QueueOptions { tenant: Some(tenant.clone()), ..device.queue_options() })?;
+    let mut sum = Duration::ZERO;
+    for _ in 0..500 {
+        let mut commands = queue.command_buffer()?;
+        commands.blit_encoder().fill(&fill.view(0..fill.len())?, 1)?;
+        sum += commands.commit()?.wait()?.device_time();
+        assert_eq!(tenant.usage().device_time, sum);
+        assert_eq!(tenant.usage().submissions, 0);
+    }
+    Ok(())
+}
+
 #[test]
 fn what_is_of_another_device_is_refused_at_once() -> Result<(), Error> {
     let ((one, _), (other, _)) = (null("")?, null("")?);

@@ -111,6 +111,10 @@ impl SubmissionCore {
             DeviceError::Cancelled { label } => ExecError::Cancelled { label },
             other => ExecError::Device(other),
         });
+        if let Ok(timing) = outcome {
+            // Before anybody sees the end, and under the lock: of two who settle it the second waits here.
+            self.with_attached(|attached| attached.charge.take().map(|charge| charge.finish(timing)));
+        }
         self.end(outcome);
     }
 
@@ -135,10 +139,7 @@ impl SubmissionCore {
             drop(work);
         }
         let attached = self.with_attached(std::mem::take);
-        drop((attached.permit, attached.bridges));
-        if let (Some(charge), Ok(timing)) = (attached.charge, outcome) {
-            charge.finish(*timing);
-        }
+        drop((attached.permit, attached.bridges, attached.charge));
         if let Some(entry) = attached.entry {
             self.stream.note_end(entry, outcome);
         }
