@@ -2,8 +2,8 @@
 //!
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
 //! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
-//! (loads that belong together), `shape` (uniform, laned or
-//! varying), `emit` (the text, through `llvm_text`). Start with [`generate`].
+//! (loads of a thread that belong together), `shape` (uniform, laned or varying), `windows` (loads around each
+//! thread's place), `emit` (the text, through `llvm_text`). Start with [`generate`].
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
 //! for full threadgroups of a promised size, one for everything else.

@@ -99,7 +99,9 @@ impl Emitter<'_, '_> {
                 Op::Matrix(MatrixOp::MultiplyAccumulate, _) => *products = true,
                 Op::Loop { label, body, continuing } => {
                     let trips = self.trips(label, body, continuing).unwrap_or(0);
-                    let inner = (Some(inst), trips * around.1);
+                    // More notes than there is room for are none.
+                    let times = trips.checked_mul(around.1).filter(|&times| times <= ROOM).unwrap_or(0);
+                    let inner = (Some(inst), times);
                     self.find_repeats(body, inner, repeats, products);
                     self.find_repeats(continuing, inner, repeats, products);
                     continue;
