@@ -18,7 +18,7 @@ use super::shape::Lanes;
 use super::shape::flow::Flow;
 
 /// Fewer loads are tested one by one.
-const LEAST: usize = 3;
+pub(super) const LEAST: usize = 3;
 /// The most terms of an index.
 const MAX_TERMS: usize = 6;
 /// The most limits that are looked through in one index.

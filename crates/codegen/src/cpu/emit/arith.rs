@@ -37,10 +37,7 @@ pub(super) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> O
     let float = width.of("float");
     match scalar {
         Scalar::F16 => t.value(format_args!("fptrunc {float} {a} to {}", width.of("half"))),
-        Scalar::Bf16 => {
-            let quiet = upper_half(t, width, a, true);
-            t.value(format_args!("trunc {} {quiet} to {}", width.of("i32"), width.of("i16")))
-        }
+        Scalar::Bf16 => to_bf16(t, width, a, true),
         _ => a.clone(),
     }
 }
@@ -48,28 +45,28 @@ pub(super) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> O
 /// [`from_f32`] of what arithmetic on numbers of that type gave. A NaN of it is a quiet one that is zero where
 /// `bf16` ends, and rounding leaves it as it is.
 fn from_arithmetic(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
-    if scalar != Scalar::Bf16 {
-        return from_f32(t, width, scalar, a);
+    match scalar {
+        Scalar::Bf16 => to_bf16(t, width, a, false),
+        _ => from_f32(t, width, scalar, a),
     }
-    let rounded = upper_half(t, width, a, false);
-    t.value(format_args!("trunc {} {rounded} to {}", width.of("i32"), width.of("i16")))
 }
 
-/// The bits of a `float` rounded to the nearest `bf16`, ties to even; with care, also of any NaN.
-fn upper_half(t: &mut Text, width: Width, a: &Opd, any_nan: bool) -> Opd {
+/// The nearest `bf16` to a `float`, ties to even; with care, also of any NaN.
+fn to_bf16(t: &mut Text, width: Width, a: &Opd, any_nan: bool) -> Opd {
     let (float, i32s) = (width.of("float"), width.of("i32"));
     let bits = t.value(format_args!("bitcast {float} {a} to {i32s}"));
     let high = t.value(format_args!("lshr {i32s} {bits}, {}", width.int("i32", 16)));
     let odd = t.value(format_args!("and {i32s} {high}, {}", width.int("i32", 1)));
     let bias = t.value(format_args!("add {i32s} {odd}, {}", width.int("i32", 0x7FFF)));
     let rounded = t.value(format_args!("add {i32s} {bits}, {bias}"));
-    let rounded = t.value(format_args!("lshr {i32s} {rounded}, {}", width.int("i32", 16)));
-    if !any_nan {
-        return rounded;
+    let mut result = t.value(format_args!("lshr {i32s} {rounded}, {}", width.int("i32", 16)));
+    if any_nan {
+        let quiet = t.value(format_args!("or {i32s} {high}, {}", width.int("i32", 0x40)));
+        let zero = width.constant("float", &Opd::text("0.0"));
+        let nan = t.value(format_args!("fcmp uno {float} {a}, {zero}"));
+        result = t.value(format_args!("select {} {nan}, {i32s} {quiet}, {i32s} {result}", width.of("i1")));
     }
-    let quiet = t.value(format_args!("or {i32s} {high}, {}", width.int("i32", 0x40)));
-    let nan = t.value(format_args!("fcmp uno {float} {a}, {}", width.constant("float", &Opd::text("0.0"))));
-    t.value(format_args!("select {} {nan}, {i32s} {quiet}, {i32s} {rounded}", width.of("i1")))
+    t.value(format_args!("trunc {i32s} {result} to {}", width.of("i16")))
 }
 
 /// `op a`.

@@ -15,9 +15,8 @@ use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Lanes;
 use crate::cpu::storage::Root;
+use crate::cpu::windows::LEAST;
 
-/// Fewer loads are done one by one.
-const LEAST: usize = 3;
 /// Bytes of a vector that is shifted.
 const VECTOR: i64 = 64;
 
