@@ -1,5 +1,6 @@
 //! Divisions of 64 bits whose dividend has 32: done in 32, for which processors and code generators have
-//! more. Indices of tensors are such: `uint` divided by sizes that are `size_t`.
+//! more. Indices of tensors are such: `uint` divided by sizes that are `size_t`. So is what a division leaves,
+//! written as `x - x / y * y`.
 
 use super::Folder;
 use crate::{BinOp, CastOp, CmpOp, Inst, Op, Scalar, Type, Value};
@@ -36,6 +37,64 @@ impl Folder<'_> {
         let whole = if op == BinOp::URem { dividend } else { self.put(inst, Op::Const(0), LONG, out) };
         self.become_op(inst, Op::Select(beyond, whole, result), out);
         true
+    }
+
+    /// Appends the narrow form of `x - x / y * y`, if it is that and x has 32 bits. The product is at most x, and
+    /// zero where a divisor is zero or goes into x no times: 32 bits are exact.
+    pub(super) fn narrow_rest(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
+        let Op::Binary(BinOp::Sub, whole, product) = self.function.inst(inst).op else { return false };
+        let Some(&Op::Binary(BinOp::Mul, a, b)) = self.function.def(product) else { return false };
+        if !self.is_narrow(whole, DEPTH) {
+            return false;
+        }
+        let (quotient, divisor) = match (self.is_quotient(a, whole, b), self.is_quotient(b, whole, a)) {
+            (true, _) => (a, b),
+            (_, true) => (b, a),
+            _ => return false,
+        };
+        let whole = self.narrowed(inst, whole, out);
+        let quotient = self.narrowed(inst, quotient, out);
+        let divisor = self.narrowed(inst, divisor, out);
+        let product = self.put(inst, Op::Binary(BinOp::Mul, quotient, divisor), INT, out);
+        let rest = self.put(inst, Op::Binary(BinOp::Sub, whole, product), INT, out);
+        self.become_op(inst, Op::Cast(CastOp::ZExt, rest), out);
+        true
+    }
+
+    /// Whether a value is what [`Self::narrow_division`] made of `whole / divisor`.
+    fn is_quotient(&self, value: Value, whole: Value, divisor: Value) -> bool {
+        let function = &*self.function;
+        let divides = |value: Value| match function.def(value) {
+            Some(&Op::Cast(CastOp::ZExt, quotient)) => match function.def(quotient) {
+                Some(&Op::Binary(BinOp::UDiv, a, b)) => {
+                    self.are_low_bits(a, whole, DEPTH) && self.are_low_bits(b, divisor, 0)
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        match function.def(value) {
+            Some(&Op::Select(beyond, none, quotient)) => {
+                let is_beyond = matches!(function.def(beyond), Some(&Op::Compare(CmpOp::UGt, a, most))
+                    if a == divisor && function.as_const(most) == Some(u32::MAX.into()));
+                is_beyond && function.as_const(none) == Some(0) && divides(quotient)
+            }
+            _ => self.is_narrow(divisor, 0) && divides(value),
+        }
+    }
+
+    /// Whether a value of 32 bits is visibly the lower half of one of 64, as [`Self::narrowed`] makes it.
+    fn are_low_bits(&self, low: Value, value: Value, depth: u32) -> bool {
+        let function = &*self.function;
+        match (function.def(low), function.def(value)) {
+            (_, Some(&Op::Cast(CastOp::ZExt, inner))) if inner == low => true,
+            (Some(&Op::Cast(CastOp::Trunc, inner)), _) if inner == value => true,
+            (Some(&Op::Const(a)), Some(&Op::Const(b))) => a == b & u64::from(u32::MAX),
+            (Some(&Op::Select(c, a, b)), Some(&Op::Select(d, x, y))) if depth > 0 && c == d => {
+                self.are_low_bits(a, x, depth - 1) && self.are_low_bits(b, y, depth - 1)
+            }
+            _ => false,
+        }
     }
 
     /// Whether a value of 64 bits is visibly below 2^32: a widened one, or what a narrowed division became.
