@@ -6,8 +6,16 @@ use super::arith::{from_f32, to_f32};
 use super::lane::Width;
 use crate::cpu::llvm_text::{Opd, Text, mangle, scalar_type, wrap_int};
 
-/// An elementwise conversion that keeps the number of elements and is not a bitcast.
-pub(super) fn cast(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a: &Opd) -> Opd {
+/// An elementwise conversion that keeps the number of elements and is not a bitcast. `saturates`: the processor's
+/// conversions of vectors to integers do.
+pub(super) fn cast(
+    t: &mut Text,
+    (width, saturates): (Width, bool),
+    op: CastOp,
+    from: Scalar,
+    to: Scalar,
+    a: &Opd,
+) -> Opd {
     if from == to && matches!(op, CastOp::Trunc | CastOp::ZExt | CastOp::SExt | CastOp::FCast) {
         return a.clone();
     }
@@ -31,16 +39,56 @@ pub(super) fn cast(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Sca
             from_f32(t, width, to, &wide)
         }
         CastOp::FToS | CastOp::FToU => {
-            let name = if op == CastOp::FToS { "fptosi.sat" } else { "fptoui.sat" };
             let wide = to_f32(t, width, from, a);
-            let float = width.of("float");
-            let function = format!("@llvm.{name}.{}.{}", mangle(&target), mangle(&float));
-            t.declare(format!("declare {target} {function}({float})"));
-            t.value(format_args!("call {target} {function}({float} {wide})"))
+            let signed = op == CastOp::FToS;
+            if width == Width::One || saturates {
+                let name = if signed { "fptosi.sat" } else { "fptoui.sat" };
+                let float = width.of("float");
+                let function = format!("@llvm.{name}.{}.{}", mangle(&target), mangle(&float));
+                t.declare(format!("declare {target} {function}({float})"));
+                return t.value(format_args!("call {target} {function}({float} {wide})"));
+            }
+            to_integer(t, width, signed, to, &wide)
         }
         CastOp::SToF | CastOp::UToF => to_float(t, width, op, from, to, a),
         CastOp::Bitcast | CastOp::PtrToInt | CastOp::IntToPtr => a.clone(),
     }
+}
+
+/// Vectors of floats to integers, the nearest there is, and zero for a NaN. LLVM writes its own conversions that
+/// saturate out lane by lane. So numbers are brought into range before, as far as floats go, and those above it
+/// get the largest integer after.
+fn to_integer(t: &mut Text, width: Width, signed: bool, to: Scalar, a: &Opd) -> Opd {
+    let (float, mask, target) = (width.of("float"), width.of("i1"), width.ty(to));
+    let bits = to.bits() - u32::from(signed);
+    let constant = |x: f64| width.constant("float", &Opd::text(format!("0x{:016X}", x.to_bits())));
+    let above = (1u128 << bits) as f64;
+    // The last float that is not too large.
+    let last_places = bits.saturating_sub(f32::MANTISSA_DIGITS);
+    let most = above - (1u128 << last_places) as f64;
+    let least = constant(if signed { -above } else { 0.0 });
+    let zero = constant(0.0);
+    let number = if signed {
+        let is = t.value(format_args!("fcmp ord {float} {a}, {zero}"));
+        t.select(&mask, &is, &float, a, &zero)
+    } else {
+        a.clone()
+    };
+    // A NaN is not greater than the least number either.
+    let is = t.value(format_args!("fcmp ogt {float} {number}, {least}"));
+    let number = t.select(&mask, &is, &float, &number, &least);
+    let is = t.value(format_args!("fcmp olt {float} {number}, {}", constant(most)));
+    let number = t.select(&mask, &is, &float, &number, &constant(most));
+    // Processors convert to 32 bits at least.
+    let wide = width.of(if to.bits() < 32 { "i32" } else { scalar_type(to) });
+    let name = if signed || to.bits() < 32 { "fptosi" } else { "fptoui" };
+    let result = t.value(format_args!("{name} {float} {number} to {wide}"));
+    if to.bits() < 32 {
+        return t.value(format_args!("trunc {wide} {result} to {target}"));
+    }
+    let largest = width.int(scalar_type(to), if signed { i64::MAX >> (64 - to.bits()) } else { -1 });
+    let is = t.value(format_args!("fcmp oge {float} {a}, {}", constant(above)));
+    t.select(&mask, &is, &target, &largest, &result)
 }
 
 /// Integers to floats, rounded once. `half` may go through `float`: where that rounds, the `half` is

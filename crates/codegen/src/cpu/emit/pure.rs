@@ -149,7 +149,8 @@ impl Emitter<'_, '_> {
             Op::Cast(op, a) => {
                 let (x, from) = (get(self, *a, k), self.scalar(*a));
                 let to = data.result.map_or(Scalar::I64, |result| self.scalar(result));
-                cast::cast(&mut self.t, width, *op, from, to, &x)
+                let saturates = self.shared.options.features.neon;
+                cast::cast(&mut self.t, (width, saturates), *op, from, to, &x)
             }
             Op::Math(function, args) => {
                 let args: Vec<Opd> = args.iter().map(|&arg| get(self, arg, k)).collect();
