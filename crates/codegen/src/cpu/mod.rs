@@ -3,7 +3,7 @@
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
 //! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
 //! (loads of a thread that belong together), `shape` (uniform, laned or varying), `windows` (loads around each
-//! thread's place), `emit` (the text, through `llvm_text`). Start with [`generate`].
+//! thread's place), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`). Start with [`generate`].
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
 //! for full threadgroups of a promised size, one for everything else.
@@ -18,6 +18,7 @@ mod options;
 mod regions;
 mod shape;
 mod storage;
+mod turned;
 mod walk;
 mod windows;
 
@@ -63,7 +64,7 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     });
     let whole = sized.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
     emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry) {
-        (Some(whole), Geometry::Full(_)) => (1, whole.facts(geometry)),
+        (Some(whole), Geometry::Full(_) | Geometry::Turned(_)) => (1, whole.facts(geometry)),
         _ => (0, general.facts(geometry)),
     })
 }

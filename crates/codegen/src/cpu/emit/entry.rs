@@ -9,7 +9,7 @@ use anymetal_ir::{Kernel, Module, Op, Query};
 
 use super::group::Plan;
 use super::matrix::{Matrices, Uses};
-use super::out_of_line::{DECLARATIONS, Helper};
+use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::streams::Streams;
 use super::{Emitter, GroupValues, Mask, Shared};
 use crate::cpu::launch_abi::{
@@ -21,6 +21,7 @@ use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
+use crate::cpu::turned::turns;
 use crate::cpu::windows::Windows;
 
 /// The most threadgroup memory that static variables may take.
@@ -81,11 +82,14 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
         matches!(inst.op, Op::Query(Query::ThreadPositionInGrid(_) | Query::ThreadPositionInThreadgroup(_)))
     });
     match options.group_size {
-        Some(size) if options.whole_threadgroups_only => vec![Geometry::Full(size)],
         Some(size) => {
+            let whole = if turns(function, size) { Geometry::Turned(size) } else { Geometry::Full(size) };
+            if options.whole_threadgroups_only {
+                return vec![whole];
+            }
             let rest =
                 if size[1] == 1 && size[2] == 1 || !positions { Geometry::Line } else { Geometry::Any };
-            vec![Geometry::Full(size), rest]
+            vec![whole, rest]
         }
         None if positions => vec![Geometry::Line, Geometry::Any],
         None => vec![Geometry::Line],
@@ -200,7 +204,7 @@ i32 {}, i32 {}, i32 {}) #0",
     };
     let (threadgroup_memory, scratch) = (pointer(WORKER_THREADGROUP_MEMORY), pointer(WORKER_SCRATCH));
     let size = match facts.geometry {
-        Geometry::Full(size) => size.map(|size| Opd::Int(i64::from(size))),
+        Geometry::Full(size) | Geometry::Turned(size) => size.map(|size| Opd::Int(i64::from(size))),
         Geometry::Line | Geometry::Any => size,
     };
     let (exit, first) = (t.block(), t.block());
@@ -281,9 +285,25 @@ impl Emitter<'_, '_> {
         let (report, done) = (self.t.block(), self.t.block());
         self.t.branch_likely(&fine, done, report);
         self.t.label(report);
+        self.turn_thread_back(&slow.record);
         let (launch, linear) = (self.group.launch.clone(), self.group.linear.clone());
         self.t.line(format_args!("call void @am.report(ptr {launch}, ptr {}, i64 {linear})", slow.record));
         self.t.label(done);
+    }
+
+    /// Numbers the thread of a record along x, as everyone else does.
+    fn turn_thread_back(&mut self, record: &Opd) {
+        let Geometry::Turned([x, y, _]) = self.facts.geometry else { return };
+        let at = self.t.offset(record, &Opd::Int(RECORD_THREAD));
+        let thread = self.t.load("i32", &at, 4);
+        let [plane, inside] =
+            ["udiv", "urem"].map(|op| self.t.value(format_args!("{op} i32 {thread}, {}", x * y)));
+        let [column, row] = ["udiv", "urem"].map(|op| self.t.value(format_args!("{op} i32 {inside}, {y}")));
+        let before = self.t.mul("i32", &plane, &Opd::Int(i64::from(x * y)));
+        let before = self.t.add("i32", &before, &column);
+        let rows = self.t.mul("i32", &row, &Opd::Int(i64::from(x)));
+        let thread = self.t.add("i32", &before, &rows);
+        self.t.line(format_args!("store i32 {thread}, ptr {at}, align 4"));
     }
 
     /// How many threads and SIMD-groups the threadgroup has.
@@ -306,7 +326,7 @@ i32 %sx, i32 %sy, i32 %sz)"
         )
     };
     let choice = match versions {
-        [Geometry::Full(size), ..] => format!(
+        [Geometry::Full(size) | Geometry::Turned(size), ..] => format!(
             "  %fits.x = icmp eq i32 %sx, {}
   %fits.y = icmp eq i32 %sy, {}
   %fits.z = icmp eq i32 %sz, {}
@@ -324,7 +344,7 @@ i32 %sx, i32 %sy, i32 %sz)"
     };
     let second = match versions {
         [_, _] => call(1),
-        [Geometry::Full(_)] => String::new(),
+        [Geometry::Full(_) | Geometry::Turned(_)] => String::new(),
         _ => call(0),
     };
     // Non-temporal stores are ordered with nothing else.

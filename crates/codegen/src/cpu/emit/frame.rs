@@ -16,7 +16,6 @@ use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type, vector_const};
 use crate::cpu::shape::Shape;
-use crate::cpu::shape::queries::Geometry;
 
 /// Regions larger than this (in instructions) have no copy for the case that no lane returned yet.
 const MAX_LIVE_COPY: usize = 400;
@@ -634,6 +633,6 @@ impl Emitter<'_, '_> {
 
     /// Whether the version runs only threadgroups cut off at the grid's edge.
     pub(super) fn is_edge(&self) -> bool {
-        !matches!(self.facts.geometry, Geometry::Full(_)) && self.shared.options.group_size.is_some()
+        self.facts.geometry.size().is_none() && self.shared.options.group_size.is_some()
     }
 }

@@ -304,6 +304,8 @@ done:
 
 /// Bytes of a record.
 pub(super) const RECORD_BYTES: u32 = 32;
+/// Where the thread stands in it.
+pub(super) const RECORD_THREAD: i64 = 24;
 
 /// Turns the linear index by the real size of the threadgroup into the one by the full size, which
 /// the fault function takes.

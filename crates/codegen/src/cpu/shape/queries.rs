@@ -10,6 +10,8 @@ use crate::cpu::llvm_text::LANES;
 pub(in crate::cpu) enum Geometry {
     /// Exactly this size.
     Full([u32; 3]),
+    /// Exactly this size, lanes along y first; for kernels that cannot tell.
+    Turned([u32; 3]),
     /// One row of any length.
     Line,
     /// Anything.
@@ -40,7 +42,7 @@ pub(in crate::cpu) enum Position {
 impl Geometry {
     /// The size, if known.
     pub(in crate::cpu) fn size(self) -> Option<[u32; 3]> {
-        if let Self::Full(size) = self { Some(size) } else { None }
+        if let Self::Full(size) | Self::Turned(size) = self { Some(size) } else { None }
     }
 
     /// Threads, if known.
@@ -52,6 +54,8 @@ impl Geometry {
     pub(in crate::cpu) fn position(self, axis: u8) -> Position {
         match (self, axis) {
             (Self::Full(size), _) => full_position(size, axis),
+            (Self::Turned([x, y, z]), 0 | 1) => full_position([y, x, z], 1 - axis),
+            (Self::Turned([x, y, z]), _) => full_position([y, x, z], axis),
             (Self::Line, 0) => linear(),
             (Self::Line, _) => Position::Zero,
             (Self::Any, _) => Position::Computed,
@@ -171,6 +175,28 @@ mod tests {
         assert_eq!(x.at(17), 1);
         let Shape::Lanes(y) = query_shape(geometry, Query::ThreadPositionInThreadgroup(1)) else { panic!() };
         assert_eq!((y.at(15), y.at(16), y.constant_segments()), (0, 1, Some(2)));
+    }
+
+    #[test]
+    fn turned_positions_run_along_y() {
+        for size in [[16, 64, 1], [8, 32, 2], [64, 8, 1], [3, 96, 1]] {
+            let [x, y, _] = size;
+            let threads: u32 = size.iter().product();
+            for linear in 0..threads {
+                let (first, lane) = (linear / 32 * 32, (linear % 32) as usize);
+                let at = |axis| match Geometry::Turned(size).position(axis) {
+                    Position::Zero => 0,
+                    Position::Known(pattern) => pattern[lane],
+                    Position::Based { divide, modulo, pattern } => {
+                        let base = first / divide;
+                        i64::from(if modulo == 0 { base } else { base % modulo }) + pattern[lane]
+                    }
+                    Position::Computed => panic!("there is a rule for {size:?}"),
+                };
+                let expected = [linear / y % x, linear % y, linear / (x * y)].map(i64::from);
+                assert_eq!([at(0), at(1), at(2)], expected, "{size:?} {linear}");
+            }
+        }
     }
 
     #[test]
