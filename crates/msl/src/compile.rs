@@ -141,14 +141,8 @@ impl Library {
         on_large_stack(|| {
             let mut sink = Sink::new();
             let program = self.unit.check_kernel(kernel, &mut sink);
-            let module = match program {
-                Some(program) if !sink.has_errors() => {
-                    lower::lower(&program, self.options, &self.map, &mut sink)
-                }
-                _ => None,
-            };
-            match module {
-                Some(module) if !sink.has_errors() => Ok(module),
+            match program {
+                Some(program) if !sink.has_errors() => Ok(lower::lower(&program, self.options, &self.map)),
                 _ => Err(self.diagnostics(sink)),
             }
         })

@@ -17,13 +17,15 @@ mod function;
 mod kernel;
 mod place;
 mod purity;
+mod recursion;
 mod stmt;
 mod value;
 
 use crate::hir;
 use crate::token::MathMode;
-use anymetal_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
+use anymetal_diag::{FileId, SourceMap, Span};
 use anymetal_ir as ir;
+use recursion::{Cycles, Instance};
 use rustc_hash::FxHashMap;
 
 /// What lowering depends on besides the program.
@@ -34,30 +36,20 @@ pub struct Options {
 }
 
 /// Writes a program out as an IR module with one kernel.
-///
-/// Fails, with a diagnostic, only for what the IR cannot say: recursion.
-pub fn lower(
-    program: &hir::Program,
-    options: Options,
-    map: &SourceMap,
-    sink: &mut Sink,
-) -> Option<ir::Module> {
+pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::Module {
     let mut lowerer = Lowerer {
         program,
         map,
         module: ir::Module::new(),
         functions: FxHashMap::default(),
         pending: Vec::new(),
+        cycles: Cycles::new(program),
         files: FxHashMap::default(),
         default_mode: fp_mode(options.math_mode),
     };
-    if let Some(diagnostic) = lowerer.find_recursion() {
-        sink.push(diagnostic);
-        return None;
-    }
     lowerer.data();
     lowerer.kernel();
-    Some(lowerer.module)
+    lowerer.module
 }
 
 fn fp_mode(mode: MathMode) -> ir::FpMode {
@@ -73,9 +65,10 @@ struct Lowerer<'p> {
     program: &'p hir::Program,
     map: &'p SourceMap,
     module: ir::Module,
-    functions: FxHashMap<hir::FuncId, ir::FuncId>,
+    functions: FxHashMap<Instance, ir::FuncId>,
     /// Functions that have an id but no code yet.
-    pending: Vec<(hir::FuncId, ir::FuncId)>,
+    pending: Vec<(Instance, ir::FuncId)>,
+    cycles: Cycles,
     files: FxHashMap<FileId, u32>,
     default_mode: ir::FpMode,
 }
@@ -135,10 +128,11 @@ impl Lowerer<'_> {
     }
 
     /// The IR function for a HIR function, declared when first asked for.
-    fn function_id(&mut self, id: hir::FuncId) -> ir::FuncId {
-        if let Some(&known) = self.functions.get(&id) {
+    fn function_id(&mut self, instance: Instance) -> ir::FuncId {
+        if let Some(&known) = self.functions.get(&instance) {
             return known;
         }
+        let id = instance.function;
         let function = self.program.function(id);
         let mut params = Vec::new();
         if self.is_aggregate(function.ret) {
@@ -150,10 +144,13 @@ impl Lowerer<'_> {
         }
         let ret = self.value_type(function.ret);
         let new = ir::FuncId(self.module.functions.len() as u32);
-        let name = format!("{}.{}", function.name, id.0);
+        let name = match instance.depth {
+            0 => format!("{}.{}", function.name, id.0),
+            depth => format!("{}.{}.{depth}", function.name, id.0),
+        };
         self.module.functions.push(ir::Function::new(name, &params, ret));
-        self.functions.insert(id, new);
-        self.pending.push((id, new));
+        self.functions.insert(instance, new);
+        self.pending.push((instance, new));
         new
     }
 
@@ -172,45 +169,5 @@ impl Lowerer<'_> {
         });
         let at = file.line_col(span.lo);
         ir::Loc { file: index, line: at.line, column: at.column }
-    }
-
-    /// The IR, like GPUs, has no call stack: a cycle of calls is an error.
-    fn find_recursion(&self) -> Option<Diagnostic> {
-        let count = self.program.functions.len();
-        let mut state = vec![0u8; count];
-        let callees: Vec<_> = self.program.functions.iter().map(purity::callees).collect();
-        // An explicit stack of (function, next callee) keeps deep call chains off ours.
-        for root in 0..count {
-            if state[root] != 0 {
-                continue;
-            }
-            state[root] = 1;
-            let mut stack = vec![(root, 0)];
-            while let Some((function, next)) = stack.last_mut() {
-                let Some(&callee) = callees[*function].get(*next) else {
-                    state[*function] = 2;
-                    stack.pop();
-                    continue;
-                };
-                *next += 1;
-                let callee = callee.0 as usize;
-                match state[callee] {
-                    0 => {
-                        state[callee] = 1;
-                        stack.push((callee, 0));
-                    }
-                    1 => return Some(self.recursion(callee)),
-                    _ => {}
-                }
-            }
-        }
-        None
-    }
-
-    fn recursion(&self, function: usize) -> Diagnostic {
-        let function = &self.program.functions[function];
-        let message = format!("`{}` calls itself, directly or through others", function.name);
-        Diagnostic::error("unsupported-recursion", function.span, message)
-            .with_hint("recursive functions are not supported; write a loop")
     }
 }

@@ -1,5 +1,6 @@
 //! One function: its variables, parameters and result.
 
+use super::recursion::Instance;
 use super::{Lowerer, fp_mode};
 use crate::hir;
 use anymetal_diag::Span;
@@ -13,6 +14,8 @@ pub(super) struct FunctionLowerer<'l, 'p, 'f> {
     pub(super) module: &'l mut Lowerer<'p>,
     pub(super) b: ir::Builder<'f>,
     pub(super) hir: &'p hir::Function,
+    /// Which copy of the function this is.
+    pub(super) instance: Instance,
     /// The address of each variable, once it has one.
     addresses: Vec<Option<Variable>>,
     /// Enclosing loops and switches: where `break` and `continue` go.
@@ -48,11 +51,11 @@ impl Lowerer<'_> {
         }
     }
 
-    fn function(&mut self, source: hir::FuncId, function: &mut ir::Function) {
-        let hir = self.program.function(source);
+    fn function(&mut self, source: Instance, function: &mut ir::Function) {
+        let hir = self.program.function(source.function);
         let fp = hir.math_mode.map_or(self.default_mode, fp_mode);
         let params = function.params.clone();
-        let mut lowerer = FunctionLowerer::new(self, hir, function, fp);
+        let mut lowerer = FunctionLowerer::new(self, source, function, fp);
         lowerer.parameters(&params);
         lowerer.block(&hir.body);
         lowerer.end();
@@ -62,14 +65,23 @@ impl Lowerer<'_> {
 impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
     pub(super) fn new(
         module: &'l mut Lowerer<'p>,
-        hir: &'p hir::Function,
+        instance: Instance,
         function: &'f mut ir::Function,
         fp: ir::FpMode,
     ) -> Self {
+        let hir = module.program.function(instance.function);
         let mut b = ir::Builder::new(function);
         b.fp = fp;
         b.loc = module.loc(hir.span);
-        Self { module, b, hir, addresses: vec![None; hir.locals.len()], targets: Vec::new(), result: None }
+        Self {
+            module,
+            b,
+            hir,
+            instance,
+            addresses: vec![None; hir.locals.len()],
+            targets: Vec::new(),
+            result: None,
+        }
     }
 
     fn parameters(&mut self, params: &[ir::Value]) {

@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::function::FunctionLowerer;
+use super::recursion::Instance;
 use crate::hir::{self, KernelParamKind, ScalarTy};
 use anymetal_ir as ir;
 
@@ -26,7 +27,7 @@ impl Lowerer<'_> {
     /// Asks for the thread's facts and calls the body.
     fn entry(&mut self, entry: &mut ir::Function) {
         let kernel = &self.program.kernel;
-        let body = self.function_id(kernel.function);
+        let body = self.function_id(Instance::outermost(kernel.function));
         let loc = self.loc(self.program.function(kernel.function).span);
         let mut pointers = entry.params.clone().into_iter();
         let mut b = ir::Builder::new(entry);
@@ -93,7 +94,7 @@ impl Lowerer<'_> {
     fn condition(&mut self, param: &hir::KernelParam, condition: &hir::Expr) -> ir::FuncId {
         let name = format!("{}.enabled", param.name.as_str());
         let mut function = ir::Function::new(name, &[], Some(ir::Type::BOOL));
-        let shell = self.program.function(self.program.kernel.function);
+        let shell = Instance::outermost(self.program.kernel.function);
         let fp = self.default_mode;
         let mut lowerer = FunctionLowerer::new(self, shell, &mut function, fp);
         let value = lowerer.value(condition);

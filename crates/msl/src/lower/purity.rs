@@ -52,12 +52,10 @@ fn is_variable(place: &hir::Expr) -> bool {
     }
 }
 
-/// The functions that a function calls directly.
-pub(super) fn callees(function: &hir::Function) -> Vec<hir::FuncId> {
+/// The functions that a function calls directly, each as often as it is called.
+pub(super) fn calls(function: &hir::Function) -> Vec<hir::FuncId> {
     let mut found = Vec::new();
     block(&function.body, &mut found);
-    found.sort_unstable();
-    found.dedup();
     found
 }
 

@@ -1,5 +1,6 @@
 //! Values: scalars, vectors and pointers.
 
+use super::Lowerer;
 use super::function::FunctionLowerer;
 use super::place::Place;
 use super::purity::is_cheap;
@@ -279,7 +280,12 @@ impl FunctionLowerer<'_, '_, '_> {
         args: &[hir::Expr],
     ) -> Option<ir::Value> {
         let loc = self.b.loc;
-        let target = self.module.function_id(id);
+        let Some(instance) = self.module.cycles.callee(self.instance, id) else {
+            Lowerer::too_deep(&mut self.b);
+            let ty = self.module.value_type(self.module.program.function(id).ret);
+            return ty.map(|ty| self.b.value(ir::Op::Undef, ty));
+        };
+        let target = self.module.function_id(instance);
         let mut values: Vec<_> = into.into_iter().collect();
         for arg in args {
             let value = if self.module.is_aggregate(arg.ty.ty) {

@@ -44,12 +44,26 @@ impl IncludeLoader for MemoryIncludes {
     }
 }
 
-/// Whether a header is one of Metal's own, whose content is the library's.
+/// Whether a header is one of Metal's own or of C's that come with its compiler, whose content is the
+/// library's.
 pub fn is_library_header(name: &str) -> bool {
+    const FOLDERS: &[&str] = &["simd/", "metal/", "MetalPerformancePrimitives/"];
+    const FILES: &[&str] = &[
+        "TargetConditionals.h",
+        "cfloat",
+        "climits",
+        "cstdbool",
+        "cstddef",
+        "cstdint",
+        "float.h",
+        "limits.h",
+        "stdbool.h",
+        "stddef.h",
+        "stdint.h",
+    ];
     name.starts_with("metal_")
-        || ["simd/", "metal/", "MetalPerformancePrimitives/", "TargetConditionals.h", "cstdint", "stdint.h"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
+        || FOLDERS.iter().any(|folder| name.starts_with(folder))
+        || FILES.contains(&name)
 }
 
 /// Removes `.` and resolves `..` in a path.

@@ -105,6 +105,9 @@ impl<'a> Checker<'a> {
             if let Some(result) = self.operator_call(name, vec![place.clone(), value.clone()], span) {
                 return result;
             }
+            if self.types.as_record(place.ty.ty).is_some() {
+                return self.no_compound_operator(name, &place, &value, span);
+            }
         }
         if !self.check_modifiable(&place, span) {
             return self.poison(span);
@@ -134,6 +137,20 @@ impl<'a> Checker<'a> {
         let kind =
             ExprKind::Update { rhs, place: Box::new(place), old, value: Box::new(result), yields_old: false };
         Expr::place(kind, ty, span)
+    }
+
+    /// A record has no such operator but the one that it declares, whatever its other operators.
+    fn no_compound_operator(&mut self, name: Name, place: &Expr, value: &Expr, span: Span) -> Expr {
+        let (left, right) = (self.show(place.ty), self.show(value.ty));
+        let message = format!("no `{name}` takes `{left}` and `{right}`");
+        let mut diagnostic = anymetal_diag::Diagnostic::error("invalid-operands", span, message);
+        if place.ty.space != Space::Thread {
+            diagnostic = diagnostic.with_hint(
+                "member functions without an address space take objects of the thread address space only",
+            );
+        }
+        self.report(diagnostic);
+        self.poison(span)
     }
 
     pub(super) fn increment_expr(

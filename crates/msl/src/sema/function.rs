@@ -383,7 +383,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Finds the body that serves an instance.
-    fn find_definition(&mut self, id: FuncId, decl_id: FnDeclId) -> Option<Definition<'a>> {
+    pub(super) fn find_definition(&mut self, id: FuncId, decl_id: FnDeclId) -> Option<Definition<'a>> {
         if let Some(special) = self.function_specialisation(id, decl_id) {
             return Some(special);
         }

@@ -202,9 +202,12 @@ impl<'a> Checker<'a> {
     /// The parameters of a kernel with their indices.
     pub(super) fn kernel_params(&mut self, func: FuncId) -> Option<Vec<KernelParam>> {
         let super::function::Origin::Decl(decl) = self.inst(func).origin else { return None };
-        let ast = self.decl(decl).ast;
+        // A template that is declared first and defined later has its attributes where it is defined.
+        let (ast, scope) = match self.find_definition(func, decl) {
+            Some(definition) => (definition.ast, definition.scope),
+            None => (self.decl(decl).ast, self.inst(func).scope),
+        };
         let types = self.inst(func).params.clone();
-        let scope = self.inst(func).scope;
         let errors = self.sink.error_count();
         let mut params = Vec::new();
         let mut slots = Vec::new();

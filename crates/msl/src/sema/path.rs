@@ -51,19 +51,36 @@ fn unsupported(name: &str) -> Option<&'static str> {
     }
 }
 
+/// What to say of a `using namespace` that leads nowhere.
+pub(super) fn unknown_namespace(path: &Path, span: Span) -> Diagnostic {
+    let shown = spelling::path(path);
+    let feature = path.segments.iter().find_map(|segment| unsupported(segment.name.as_str()));
+    match feature {
+        Some(feature) => {
+            Diagnostic::error("unsupported-feature", span, format!("`{shown}`: {feature} are not supported"))
+        }
+        None => Diagnostic::error("unknown-namespace", span, format!("no namespace named `{shown}`")),
+    }
+}
+
 /// The name a segment is looked up by.
 pub(super) fn segment_key(segment: &PathSegment) -> Name {
     segment.operator.as_ref().map_or(segment.name, operator_key)
 }
 
 impl<'a> Checker<'a> {
-    /// Resolves a path; reports everything except an unknown name.
+    /// Resolves a path; reports everything except that its last name is unknown.
     pub(super) fn resolve_path(&mut self, path: &'a Path) -> Result<Target<'a>, Miss> {
         let Some((first, rest)) = path.segments.split_first() else { return Err(Miss::Reported) };
         let key = segment_key(first);
         let found = if path.global { self.lookup_in_namespace(NsId::GLOBAL, key) } else { self.lookup(key) };
         let Some(found) = found else {
-            return Err(Miss::Unknown { name: key, span: first.span, within: None });
+            let miss = Miss::Unknown { name: key, span: first.span, within: None };
+            if rest.is_empty() {
+                return Err(miss);
+            }
+            self.report_miss(miss, "namespace or type");
+            return Err(Miss::Reported);
         };
         let mut target = self.apply_segment_args(found, first)?;
         target.qualified = path.global;

@@ -135,10 +135,7 @@ impl<'a> Checker<'a> {
                 let from = self.enclosing_namespace(self.scope);
                 match self.table.find_namespace(from, path) {
                     Some(ns) => self.block_directives.push((self.scope, ns)),
-                    None => {
-                        let name = super::spelling::path(path);
-                        self.error("unknown-namespace", span, format!("no namespace named `{name}`"));
-                    }
+                    None => self.report(super::path::unknown_namespace(path, span)),
                 }
             }
             ItemKind::UsingDeclaration(path) => match self.resolve_path(path) {

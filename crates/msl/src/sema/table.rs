@@ -7,7 +7,7 @@
 
 use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, OperatorName, Path, Record, Type, TypeKind};
 use crate::token::{MathMode, Name};
-use anymetal_diag::{Diagnostic, Sink};
+use anymetal_diag::Sink;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -156,11 +156,7 @@ impl Layer {
                 }
                 ItemKind::UsingNamespace(ref path) => match self.find_namespace(ns, path) {
                     Some(target) => self.add_directive(ns, target),
-                    None => sink.push(Diagnostic::error(
-                        "unknown-namespace",
-                        path.span,
-                        format!("no namespace named `{}`", super::spelling::path(path)),
-                    )),
+                    None => sink.push(super::path::unknown_namespace(path, path.span)),
                 },
                 ItemKind::MathMode(mode) => *math_mode = Some(mode),
                 ItemKind::Empty => {}

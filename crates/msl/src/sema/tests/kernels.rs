@@ -52,6 +52,17 @@ fn the_three_spellings_of_instantiation_agree() {
 }
 
 #[test]
+fn attributes_are_taken_from_the_definition() {
+    let source = "namespace n {
+                  template <typename T> kernel void t(device T* out, constant T* in, uint index);
+                  template <typename T> kernel void t(device T* out [[buffer(4)]], constant T* in [[buffer(2)]],
+                                                      uint index [[thread_position_in_grid]]) { out[index] = in[index]; }
+                  }
+                  template [[host_name(\"k\")]] kernel void ::n::t<float>(device float* out, constant float* in, uint index);";
+    assert_eq!(indices(source, "k"), [4, 2]);
+}
+
+#[test]
 fn only_what_is_reached_is_in_the_program() {
     let source = "constant bool on [[function_constant(3)]];
                   constant bool off [[function_constant(4)]];

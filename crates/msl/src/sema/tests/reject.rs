@@ -6,6 +6,9 @@ use super::{check, reject};
 fn names() {
     reject("void f() { int a = undefined_thing; }", &["unknown-name"]);
     reject("void f(float4 v) { v.q = 1; }", &["bad-swizzle"]);
+    reject("using namespace nowhere;", &["unknown-namespace"]);
+    reject("using namespace metal::raytracing;", &["unsupported-feature"]);
+    reject("void f() { using namespace mpp::tensor_ops; }", &["unsupported-feature"]);
     reject("struct S { int count; }; int f(S s) { return s.cuont; }", &["unknown-member"]);
     reject("void f() { int x; int x; }", &["redefinition"]);
     let (_, text) = check("struct S { int count; }; int f(S s) { return s.cuont; }");
@@ -27,6 +30,10 @@ fn assignments() {
     reject("void f(constant int* p) { p[0] = 2; }", &["not-assignable"]);
     reject("void f(float4 v) { v.xx = float2(1); }", &["not-assignable"]);
     reject("void f() { 3 = 4; }", &["not-assignable"]);
+    // `+=` is not made of `+`.
+    let sum = "struct S { int x[2]; S operator+(S other) const { return other; } S operator+=(S other) { return other; } };";
+    reject(&format!("{sum} void f(device S* p, S s) {{ *p += s; }}"), &["invalid-operands"]);
+    reject(&format!("{sum} void f(S s) {{ s -= s; }}"), &["invalid-operands"]);
 }
 
 #[test]

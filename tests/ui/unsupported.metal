@@ -1,0 +1,34 @@
+// Parts of Metal that there are not, by the names of their namespaces; operators of another address space.
+#include <metal_stdlib>
+using namespace metal;
+
+struct Sum
+{
+    int parts[2];
+    Sum operator+(Sum other) const { return other; }
+    Sum operator+=(Sum other) { return other; }
+};
+
+kernel void compound(device Sum* sums [[buffer(0)]])
+{
+    Sum sum = sums[0] + sums[1];
+    sum += sum;
+    sums[0] += sum; //~ invalid-operands
+}
+
+kernel void product(device float* x [[buffer(0)]])
+{
+    x[0] = mpp::tensor_ops::product(x[1]); //~ unsupported-feature
+}
+
+kernel void scope(device float* x [[buffer(0)]])
+{
+    x[0] = nowhere::product(x[1]); //~ unknown-name
+}
+
+kernel void directives(device float* x [[buffer(0)]])
+{
+    using namespace metal::raytracing; //~ unsupported-feature
+    using namespace elsewhere; //~ unknown-namespace
+    x[0] = 0;
+}
