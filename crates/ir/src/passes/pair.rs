@@ -2,7 +2,7 @@
 //!
 //! A structure's members are stored one by one. Between such stores of neighbouring threads lie the other
 //! members, and a code generator for vectors of threads would scatter each; as one vector the bytes of all
-//! threads lie side by side. Only where nothing but computing is between the stores. Stores to other
+//! threads lie side by side. Only where nothing is between the stores but computing and the thread's own memory. Stores to other
 //! memory stay: there a pair at the end of what is bound may have one store inside, which is to be done.
 //!
 //! For code generators, after all other passes: what is stored as one could not be forwarded in parts.
@@ -65,7 +65,7 @@ fn pair_block(function: &mut Function, block: usize) -> bool {
                 }
             },
             None => {
-                if !is_pure(&function.inst(inst).op) {
+                if !keeps_threadgroup_memory(function, inst) {
                     open = None;
                 }
                 out.push(inst);
@@ -74,6 +74,18 @@ fn pair_block(function: &mut Function, block: usize) -> bool {
     }
     function.blocks[block].insts = out;
     changed
+}
+
+/// Whether an instruction neither touches threadgroup memory nor stops the thread: it computes, or accesses the
+/// thread's own memory.
+fn keeps_threadgroup_memory(function: &Function, inst: Inst) -> bool {
+    match function.inst(inst).op {
+        Op::Load { ptr, volatile: false, .. } | Op::Store { ptr, volatile: false, .. } => {
+            function.ty(ptr) == Type::Ptr(Space::Thread)
+        }
+        Op::LocalStart(_) => true,
+        ref op => is_pure(op),
+    }
 }
 
 /// The store, if it is one that may be joined.
@@ -108,10 +120,11 @@ fn address(function: &Function, ptr: Value, depth: u32) -> Address {
 /// no more, and what comes in the place of the second.
 fn join(function: &mut Function, inst: Inst, first: &Open, second: &Open) -> Option<(usize, Vec<Inst>)> {
     let (ty, other) = (function.ty(first.value), function.ty(second.value));
-    let (scalar, of_second) = (ty.scalar()?, other.scalar()?);
-    let lanes = ty.lanes() + other.lanes();
+    let scalar = if other.scalar()?.size() > ty.scalar()?.size() { other.scalar()? } else { ty.scalar()? };
+    let (part, other_part) = (in_elements(ty, scalar)?, in_elements(other, scalar)?);
+    let lanes = part.lanes() + other_part.lanes();
     let same_place = first.address.base == second.address.base && first.address.index == second.address.index;
-    if scalar.size() != of_second.size() || lanes > MAX_LANES || !same_place {
+    if lanes > MAX_LANES || !same_place {
         return None;
     }
     let second_is_high = match second.address.offset.wrapping_sub(first.address.offset) {
@@ -126,16 +139,30 @@ fn join(function: &mut Function, inst: Inst, first: &Open, second: &Open) -> Opt
         added.push(inst);
         function.inst(inst).result
     };
-    let mut value = second.value;
-    if scalar != of_second {
-        value = add(function, Op::Cast(CastOp::Bitcast, value), Some(other.with_scalar(scalar)))?;
+    let mut values = [(first.value, ty, part), (second.value, other, other_part)];
+    for (value, from, to) in &mut values {
+        if from != to {
+            *value = add(function, Op::Cast(CastOp::Bitcast, *value), Some(*to))?;
+        }
     }
+    let [value, second_value] = values.map(|(value, ..)| value);
     let (ptr, align, values) = if second_is_high {
-        (first.ptr, first.align, vec![first.value, value])
+        (first.ptr, first.align, vec![value, second_value])
     } else {
-        (second.ptr, second.align, vec![value, first.value])
+        (second.ptr, second.align, vec![second_value, value])
     };
     let both = add(function, Op::Compose(values), Some(Type::Vector(scalar, lanes)))?;
     add(function, Op::Store { ptr, value: both, align, volatile: false }, None);
     Some((first.at, added))
+}
+
+/// The type of as many bytes with such elements; `None` if there is none.
+fn in_elements(ty: Type, scalar: Scalar) -> Option<Type> {
+    let lanes = ty.size() / scalar.size();
+    match lanes {
+        _ if !ty.size().is_multiple_of(scalar.size()) => None,
+        1 => Some(Type::Scalar(scalar)),
+        2..=4 => Some(Type::Vector(scalar, lanes as u8)),
+        _ => None,
+    }
 }
