@@ -283,3 +283,49 @@ fn bounds_of_all_rounds() {
         }
     }
 }
+
+/// Loads the place that is a quotient, in the threads whose number satisfies a condition.
+fn quotients(cast: &str, scalar: &str, size: u32, condition: &str) -> Module {
+    module(&format!(
+        "  v3 = query.thread_position_in_threadgroup.x : i32
+  v4 = zext v3 : i64
+  v5 = ptr_add v0 + v4 * 4 : ptr.device
+  v6 = load v5, align 4 : i32 @0:1:1
+  v7 = load v0, align 4 : i32 @0:1:1
+  v8 = const 1000 : i32
+  v9 = {condition} : bool
+  if v9 {{
+    v10 = udiv v6, v7 : i32
+    v11 = {cast} v10 : i64
+    v12 = ptr_add v1 + v11 * {size} : ptr.device
+    v13 = load v12, align 1 : {scalar} @0:2:1
+    v14 = ptr_add v2 + v4 * {size} : ptr.device
+    store v14, v13, align 1 @0:3:1
+  }}"
+    ))
+}
+
+#[test]
+fn one_place_for_all_lanes() {
+    let cases = [
+        ("all in one place", places(|lane| 100 + lane)),
+        ("two places", places(|lane| 48 + lane)),
+        ("all but the first", places(|lane| if lane == 0 { 7 } else { 80 + lane / 8 })),
+        ("apart", places(|lane| 3 + lane * 9)),
+        ("beyond the end", places(|lane| if lane == 0 { 1 } else { 640 + lane })),
+        ("one place beyond the end", places(|lane| if lane == 0 { 1 } else { 4000 })),
+        ("off lanes far away", places(|lane| if lane % 3 == 0 { 100 + lane } else { 4_000_000_000 - lane })),
+    ];
+    for (scalar, size) in [("i32", 4), ("i8", 1), ("i64", 8)] {
+        for cast in ["zext", "sext"] {
+            // All lanes, those with small numbers, none.
+            for condition in ["uge v8, v7", "ult v6, v8", "ult v8, v7"] {
+                let compiled = Compiled::new(quotients(cast, scalar, size, condition));
+                for (name, places) in &cases {
+                    let what = format!("{name}: {scalar} by {cast} where {condition}");
+                    compiled.check(places, [64 * size as usize, 32 * size as usize], &what);
+                }
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! Indices mostly have 32 bits, and are compared as such: half the work. Then two scalar comparisons say that
 //! no lane's index wraps and that all is in bounds.
 
-use anymetal_ir::{CastOp, Op, Scalar, Type, Value};
+use anymetal_ir::{BinOp, CastOp, Op, Scalar, Type, Value};
 
 use super::memory::{Address, Item};
 use super::tested::Test;
@@ -12,10 +12,13 @@ use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, wrap_int};
 use crate::cpu::shape::Shape;
 use crate::cpu::storage::Root;
 
-/// Lanes side by side.
+/// How far a pointer is followed to a division.
+const DIVISION_DEPTH: u32 = 8;
+
+/// Lanes side by side, or in one place.
 #[derive(Debug)]
 pub(super) struct Side {
-    /// Whether they are: the active lanes are where this form says, and it is in bounds as a whole.
+    /// Whether they are: the active lanes are where this form says, and all of it is in bounds.
     pub(super) is_so: Opd,
     /// The first lane's offset then.
     pub(super) start: Opd,
@@ -55,25 +58,77 @@ impl Emitter<'_, '_> {
         Side { is_so, start }
     }
 
+    /// Tests whether all lanes read one place, and that is in bounds: where an index was divided, which is where
+    /// neighbours often share the quotient. `None`: nothing suggests it, or nothing says that the place exists.
+    pub(super) fn one_place(&mut self, address: &Address, item: Item) -> Option<Side> {
+        if !self.is_divided(address.value?, DIVISION_DEPTH)
+            || !self.shared.options.checks && self.mask != Mask::All
+        {
+            return None;
+        }
+        let (same, start) = match self.narrow(address, item.bytes()) {
+            Some(narrow) => {
+                let indices = self.vector(narrow.index, 0);
+                let first = self.first_frozen("i32", &indices);
+                (self.continue_first("i32", &indices, &first, 0), self.narrow_start(address, narrow, &first))
+            }
+            None => {
+                let offsets = self.offsets_with_extra(address);
+                let start = self.first_frozen("i64", &offsets);
+                (self.continue_first("i64", &offsets, &start, 0), start)
+            }
+        };
+        let inside = match self.mask == Mask::All && self.is_inside(address, item.bytes()) {
+            true => Opd::bool(true),
+            false => self.in_bounds(&address.place, &start, item.bytes()),
+        };
+        Some(Side { is_so: self.t.and(&same, &inside), start })
+    }
+
+    /// Whether all that varies in a pointer or index comes from quotients.
+    fn is_divided(&self, value: Value, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let varies = |value| !self.shape(value, 0).is_uniform();
+        let is_divided = |value| !varies(value) || self.is_divided(value, depth);
+        match self.facts.function.def(value) {
+            Some(Op::Binary(BinOp::UDiv | BinOp::SDiv | BinOp::LShr | BinOp::AShr, ..)) => true,
+            Some(&Op::Binary(op, a, b)) if !op.is_float() => is_divided(a) && is_divided(b),
+            // A choice of a quotient; what there is beside it may be the whole, for divisors out of range.
+            Some(&Op::Select(c, a, b)) => {
+                !varies(c)
+                    && (varies(a) && self.is_divided(a, depth) || varies(b) && self.is_divided(b, depth))
+            }
+            Some(&Op::Cast(_, a)) => is_divided(a),
+            Some(&Op::PtrAdd { base, index, .. }) => is_divided(base) && index.is_none_or(is_divided),
+            _ => false,
+        }
+    }
+
     fn narrow_side(&mut self, address: &Address, bytes: i64, narrow: Narrow) -> (Opd, Opd) {
         let step = bytes / narrow.scale;
         let indices = self.vector(narrow.index, 0);
         let first = self.first_frozen("i32", &indices);
         let same = self.continue_first("i32", &indices, &first, step);
-        let (cast, most, below) = match narrow.is_signed {
-            true => ("sext", i64::from(i32::MAX), "sle"),
-            false => ("zext", i64::from(u32::MAX), "ule"),
+        let (most, below) = match narrow.is_signed {
+            true => (i64::from(i32::MAX), "sle"),
+            false => (i64::from(u32::MAX), "ule"),
         };
         let most = Opd::Int(wrap_int("i32", most - step * (LANES as i64 - 1)));
         let fits = self.t.icmp(below, "i32", &first, &most);
-        let wide = self.t.value(format_args!("{cast} i32 {first} to i64"));
-        let scaled = self.t.mul("i64", &wide, &Opd::Int(narrow.scale));
-        let base = self.uniform(narrow.base, 0);
-        let start = self.t.add("i64", &base, &scaled);
-        let start = self.t.add("i64", &start, &Opd::Int(narrow.offset.wrapping_add(address.extra)));
+        let start = self.narrow_start(address, narrow, &first);
         let inside = self.whole_inside(address, &start, bytes);
         let is_so = self.t.and(&fits, &inside);
         (self.t.and(&same, &is_so), start)
+    }
+
+    /// The offset of the lane with this index.
+    fn narrow_start(&mut self, address: &Address, narrow: Narrow, index: &Opd) -> Opd {
+        let cast = if narrow.is_signed { "sext" } else { "zext" };
+        let wide = self.t.value(format_args!("{cast} i32 {index} to i64"));
+        let scaled = self.t.mul("i64", &wide, &Opd::Int(narrow.scale));
+        let base = self.uniform(narrow.base, 0);
+        let start = self.t.add("i64", &base, &scaled);
+        self.t.add("i64", &start, &Opd::Int(narrow.offset.wrapping_add(address.extra)))
     }
 
     fn wide_side(&mut self, address: &Address, bytes: i64) -> (Opd, Opd) {

@@ -2,7 +2,7 @@
 //!
 //! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet most of
 //! the time neighbouring lanes access neighbouring places. So a run-time test comes first: if all lanes are
-//! on and side by side, one vector access does.
+//! on and side by side, one vector access does; and one load, where all read one place.
 
 use super::access::{Piece, Run, pieces};
 use super::lane::{Lane, Width};
@@ -11,7 +11,7 @@ use super::out_of_line::Helper;
 use super::place::Place;
 use super::tested::Test;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type};
 use crate::cpu::shape::Lanes;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
@@ -78,6 +78,15 @@ impl Emitter<'_, '_> {
         let mut values = vec![(whole, self.t.current(), true)];
         self.t.branch(join);
         self.t.label(apart);
+        if let Some(place) = self.one_place(address, item) {
+            let (one, many) = (self.t.block(), self.t.block());
+            self.t.branch_if(&place.is_so, one, many);
+            self.t.label(one);
+            let value = self.load_for_all(address, &place.start, item);
+            values.push((value, self.t.current(), true));
+            self.t.branch(join);
+            self.t.label(many);
+        }
         let address = &self.apart(address, item.bytes());
         let known = self.known_test(address, item.bytes(), Test::ActiveInside);
         let offsets = self.offsets_with_extra(address);
@@ -111,6 +120,15 @@ impl Emitter<'_, '_> {
             self.note_test(address, item.bytes(), Test::ActiveInside, &ok);
         }
         loaded
+    }
+
+    /// One load whose value all lanes get.
+    fn load_for_all(&mut self, address: &Address, start: &Opd, item: Item) -> Opd {
+        let at = self.t.offset(&address.place.base, start);
+        let metadata = self.metadata(&address.place);
+        let raw = self.t.value(format_args!("load {}, ptr {at}, align 1{metadata}", item.memory_type()));
+        let value = self.from_memory(Width::One, item, raw);
+        self.t.splat(scalar_type(item.scalar), &value)
     }
 
     /// A vector load of lanes side by side. With checks even those that are off are in bounds.
