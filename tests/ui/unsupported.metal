@@ -32,3 +32,15 @@ kernel void directives(device float* x [[buffer(0)]])
     using namespace elsewhere; //~ unknown-namespace
     x[0] = 0;
 }
+
+kernel void origin(device uint* x [[buffer(0)]], uint first [[grid_origin]]) //~ unsupported-feature
+{
+    x[0] = first;
+}
+
+uint everywhere [[thread_position_in_grid]]; //~ unsupported-feature
+
+kernel void outside(device uint* x [[buffer(0)]])
+{
+    x[0] = everywhere;
+}

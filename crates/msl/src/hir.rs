@@ -37,8 +37,8 @@ pub use expr::{
 };
 pub use layout::Layout;
 pub use program::{
-    Function, FunctionConstant, FunctionConstantId, Global, Kernel, KernelParam, KernelParamKind, Local,
-    Program, ThreadgroupVar, ThreadgroupVarId,
+    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, Global, Kernel, KernelParam,
+    KernelParamKind, Local, Program, ThreadgroupVar, ThreadgroupVarId,
 };
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};
 pub use ty::{EnumId, EnumInfo, FieldInfo, QualTy, RecordId, RecordInfo, ScalarTy, Ty, TyKind, Types};

@@ -121,6 +121,9 @@ pub enum KernelParamKind {
     },
 }
 
+/// The attribute that no query answers: lowering computes it from the threads per threadgroup at dispatch.
+pub const DISPATCH_QUADGROUPS: &str = "dispatch_quadgroups_per_threadgroup";
+
 /// A kernel's parameter.
 #[derive(Clone, Debug)]
 pub struct KernelParam {

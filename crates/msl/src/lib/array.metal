@@ -48,6 +48,18 @@ template <typename T, size_t N> struct array {
 };
 template <typename T, size_t N> struct vec_elements<array<T, N>> : integral_constant<uint, uint(N)> {};
 
+// The type is there for declarations that name it; a braced list is never converted to it.
+template <typename T> struct initializer_list {
+  typedef T value_type;
+  typedef size_t size_type;
+  thread T* __first;
+  size_t __count;
+
+  constexpr size_t size() const { return __count; }
+  constexpr thread T* begin() const { return __first; }
+  constexpr thread T* end() const { return __first + __count; }
+};
+
 // A value that the program promises to be the same in all threads. The promise is not needed here:
 // whether a value is uniform is found by analysis.
 template <typename T> using uniform = T;

@@ -35,6 +35,9 @@ impl Lowerer<'_> {
         let mut values = Vec::new();
         for param in &kernel.params {
             values.push(match param.kind {
+                KernelParamKind::Thread { attribute: hir::DISPATCH_QUADGROUPS, elem, .. } => {
+                    dispatch_quadgroups(&mut b, elem)
+                }
                 KernelParamKind::Thread { query, elem, len, .. } => thread_fact(&mut b, query, elem, len),
                 _ => pointers.next().expect("one IR parameter per pointer"),
             });
@@ -123,6 +126,20 @@ fn component(query: ir::Query, n: u8) -> ir::Query {
         Q::DispatchThreadsPerThreadgroup(_) => Q::DispatchThreadsPerThreadgroup(n),
         Q::ThreadgroupsPerGrid(_) => Q::ThreadgroupsPerGrid(n),
         other => other,
+    }
+}
+
+/// Quad-groups of a threadgroup of the size given at dispatch.
+fn dispatch_quadgroups(b: &mut ir::Builder<'_>, elem: ScalarTy) -> ir::Value {
+    let [x, y, z] = [0, 1, 2].map(|n| b.query(ir::Query::DispatchThreadsPerThreadgroup(n)));
+    let plane = b.binary(ir::BinOp::Mul, x, y);
+    let threads = b.binary(ir::BinOp::Mul, plane, z);
+    let [three, four] = [3, 4].map(|value| b.i32(value));
+    let rounded = b.binary(ir::BinOp::Add, threads, three);
+    let groups = b.binary(ir::BinOp::UDiv, rounded, four);
+    match elem.ir() {
+        scalar if scalar.bits() == 32 => groups,
+        scalar => b.cast(ir::CastOp::Trunc, groups, ir::Type::Scalar(scalar)),
     }
 }
 

@@ -393,6 +393,8 @@ fn without_quals<'a>(pat: &Pat<'a>, quals: Qualifiers) -> Option<Pat<'a>> {
         Pat::Class { template, args, quals: have } => {
             Pat::Class { template: template.clone(), args: args.clone(), quals: take(*have)? }
         }
+        // An array is as qualified as its elements.
+        Pat::Array(element, len) => Pat::Array(Box::new(without_quals(element, quals)?), len.clone()),
         _ => return None,
     })
 }

@@ -5,7 +5,9 @@ use super::lookup::Found;
 use super::table::{Entry, ItemId, Layer};
 use super::template_args::ExplicitArg;
 use crate::ast::{self, ExprKind as Ast, ItemKind};
-use crate::hir::{Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{
+    DISPATCH_QUADGROUPS, Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, Ty, TyKind,
+};
 use crate::token::Name;
 use anymetal_diag::Span;
 use anymetal_ir::{Query, Space};
@@ -74,11 +76,22 @@ fn thread_attribute(name: &str) -> Option<(&'static str, Query, u8)> {
         ("dispatch_simdgroups_per_threadgroup", Query::DispatchSimdgroupsPerThreadgroup, 1),
         ("threads_per_simdgroup", Query::ThreadsPerSimdgroup, 1),
         ("thread_execution_width", Query::ThreadsPerSimdgroup, 1),
+        (DISPATCH_QUADGROUPS, Query::DispatchThreadsPerThreadgroup(0), 1),
         ("thread_index_in_quadgroup", Query::ThreadIndexInQuadgroup, 1),
         ("quadgroup_index_in_threadgroup", Query::QuadgroupIndexInThreadgroup, 1),
         ("quadgroups_per_threadgroup", Query::QuadgroupsPerThreadgroup, 1),
     ];
     ALL.iter().copied().find(|(known, ..)| *known == name)
+}
+
+/// Whether an attribute has to do with data that the host's stage-in descriptor describes.
+fn is_stage_in(attribute: &ast::Attribute) -> bool {
+    matches!(attribute.name.as_str(), "stage_in" | "grid_origin" | "grid_size")
+}
+
+/// Whether an attribute asks for a fact about the thread.
+pub(super) fn is_thread_attribute(attribute: &ast::Attribute) -> bool {
+    thread_attribute(attribute.name.as_str()).is_some()
 }
 
 /// A buffer or threadgroup parameter whose index may still have to be assigned.
@@ -301,6 +314,11 @@ impl<'a> Checker<'a> {
     fn thread_param(&mut self, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
         let known = param.attributes.iter().find_map(|attribute| thread_attribute(attribute.name.as_str()));
         let Some((attribute, query, components)) = known else {
+            if let Some(stage_in) = param.attributes.iter().find(|attribute| is_stage_in(attribute)) {
+                let message = format!("`{}`: stage-in data of kernels is not supported", stage_in.name);
+                self.error("unsupported-feature", stage_in.span, message);
+                return None;
+            }
             let name = param.name.map_or_else(String::new, |name| format!(" `{name}`"));
             let shown = self.show(ty);
             let message =

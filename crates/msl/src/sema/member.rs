@@ -160,7 +160,7 @@ impl<'a> Checker<'a> {
     // --- indexing
 
     pub(super) fn index_expr(&mut self, base: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> Expr {
-        let object = self.expr(base);
+        let object = self.indexed(base);
         if let Some(record) = self.types.as_record(object.ty.ty) {
             let name = self.names.index_operator;
             if self.complete_record(record, span)
@@ -186,6 +186,22 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         }
         self.index_checked(object, index, span)
+    }
+
+    /// What is indexed. A matrix has one member, the array of its columns, which is only of use with an index:
+    /// `m.columns[i]` is `m[i]`.
+    fn indexed(&mut self, base: &'a ast::Expr) -> Expr {
+        let ast::ExprKind::Member { base: matrix, arrow, member } = &base.kind else {
+            return self.expr(base);
+        };
+        if !matches!(&member.segments[..], [only] if only.name.as_str() == "columns") {
+            return self.expr(base);
+        }
+        let object = self.member_object(matrix, *arrow);
+        if object.ty.ty.is_error() || self.types.as_matrix(object.ty.ty).is_some() {
+            return object;
+        }
+        self.member_of(object, member, base.span)
     }
 
     /// Indexing with a checked integer value.

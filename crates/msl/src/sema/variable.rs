@@ -8,7 +8,7 @@ use super::template_args::ExplicitArg;
 use crate::ast::{self, ExprKind as Ast, Initialiser, ItemKind, TemplateParams, TypeKind};
 use crate::hir::{self, Expr, ExprKind, FunctionConstantId, GlobalId, QualTy, Stmt, StmtKind, Ty};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 use anymetal_ir::Space;
 use std::rc::Rc;
 
@@ -181,7 +181,14 @@ impl<'a> Checker<'a> {
                 let value = self.value_init(ty.ty, span);
                 return self.finish_global(ty, value, variable);
             }
-            if !ty.ty.is_error() {
+            let attribute = variable.attributes.iter().find(|a| super::kernel::is_thread_attribute(a));
+            if let Some(attribute) = attribute {
+                let message =
+                    format!("`{}` of a variable outside of functions is not supported", attribute.name);
+                let hint = "make it a parameter of the kernel";
+                let span = attribute.span;
+                self.report(Diagnostic::error("unsupported-feature", span, message).with_hint(hint));
+            } else if !ty.ty.is_error() {
                 let name = variable.declarator.name;
                 self.error("uninitialised-constant", span, format!("constant `{name}` has no initialiser"));
             }
