@@ -13,7 +13,7 @@ use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query,
 use super::shape::flow::ptr_space;
 use super::shape::queries::{Geometry, Position};
 
-/// What an access is taken to cost whose lanes lie apart; one of lanes side by side costs 1.
+/// What an access is taken to cost whose lanes lie apart; one of lanes side by side, or in one place, costs 1.
 const APART: u64 = 16;
 /// How much more often what stands in a loop is taken to run than what is around it.
 const ROUNDS: u64 = 8;
@@ -134,7 +134,6 @@ impl<'a> Costs<'a> {
         let weight = ROUNDS.pow(loops);
         for (cost, step) in self.costs.iter_mut().zip(self.values[pointer.index()]) {
             let each = match step {
-                Step::By(0) => 0,
                 Step::By(by) if by.unsigned_abs() <= 2 * u64::from(bytes) => 1,
                 _ => APART,
             };
@@ -244,6 +243,8 @@ mod tests {
         assert!(!is_turned(ROW_IS_X, [64, 1, 1]));
         let row_is_y = ROW_IS_X.replace("mul v2, v1", "mul v3, v1").replace("add v4, v3", "add v4, v2");
         assert!(!is_turned(&row_is_y, [32, 32, 1]));
+        let no_y = ROW_IS_X.replace("mul v2, v1", "add v2, v1").replace("add v4, v3", "add v4, v1");
+        assert!(!is_turned(&no_y, [32, 32, 1]), "reading one place is no better");
     }
 
     #[test]
