@@ -50,8 +50,8 @@ fn products_ask_for_the_next_tile() {
         // Two tiles of 16 rows, four steps of depth at a time: eight walks, in the loop and behind it.
         assert_eq!(asks(&text, "@am.panel.0("), [16]);
         assert_eq!(asks(&text, "@am.version.0("), [0]);
-        // The next threadgroup's results: 16 rows of a line.
-        assert_eq!(hints(&text, "@am.version.0(", 1), [16]);
+        // A row of the results in each iteration: two fragments, one below the other.
+        assert_eq!(hints(&text, "@am.version.0(", 1), [2]);
     } else {
         assert!(asks(&text, "@am.version.0(")[0] >= 8);
     }

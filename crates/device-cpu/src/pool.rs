@@ -35,7 +35,7 @@ use crate::stack;
 /// A claim is this share of what is left per participant: coarse at first, fine at the end.
 const CLAIM_DIVISOR: u64 = 4;
 /// But not finer than this share of the whole per participant.
-const FINEST_DIVISOR: u64 = 32;
+const FINEST_DIVISOR: u64 = 128;
 
 /// Every so many times a worker takes the runnable of the lowest priority first.
 const LOW_TURN: u32 = 16;

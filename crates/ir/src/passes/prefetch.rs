@@ -40,7 +40,7 @@ pub fn prefetch(function: &mut Function) -> bool {
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
     let ahead = grid::loads_ahead(&finder, &|root| found.iter().any(|walk| walk.root == root));
-    let tiles = matrices::stores(&finder);
+    let tiles = matrices::tiles(&finder);
     let changed = !found.is_empty() || !ahead.is_empty() || !tiles.is_empty();
     for walk in &one_loop_each(found) {
         insert(function, walk);
@@ -48,8 +48,8 @@ pub fn prefetch(function: &mut Function) -> bool {
     for load in &ahead {
         load.insert(function);
     }
-    for store in &tiles {
-        store.insert(function);
+    for tiles in &tiles {
+        tiles.insert(function);
     }
     changed
 }
@@ -434,6 +434,20 @@ impl<'f> Hints<'f> {
         let ptr = self.value(address, ty);
         self.effect(Op::Prefetch { ptr, bytes, access: awaited });
         self.put_behind(block, access);
+    }
+
+    /// Puts all instructions before one.
+    fn put_before(self, block: Block, inst: Inst) {
+        let block = &mut self.function.blocks[block.index()].insts;
+        let at = block.iter().position(|&other| other == inst).unwrap_or(0);
+        block.splice(at..at, self.insts);
+    }
+
+    /// All instructions as a block of their own.
+    fn into_block(self) -> Block {
+        let block = self.function.add_block();
+        self.function.blocks[block.index()].insts = self.insts;
+        block
     }
 
     /// Puts all instructions behind an access.

@@ -120,6 +120,7 @@ struct Writer<'a> {
 struct Ask {
     place: Opd,
     step: Opd,
+    level: Awaited,
 }
 
 /// Rows that are in registers at the same time.
@@ -222,13 +223,16 @@ impl Writer<'_> {
         let start = self.t.offset(&start, &Opd::Int(walk.byte));
         let place = self.t.alloca("ptr", 8);
         self.t.store("ptr", &start, &place, 8);
-        Ask { place, step: if walk.down { apart } else { Opd::Int(LINE) } }
+        // Rows of one line each are columns of a matrix: many of its rows share the few places of the first level.
+        let (step, level) =
+            if walk.down { (apart, Awaited::LaterRead) } else { (Opd::Int(LINE), Awaited::Read) };
+        Ask { place, step, level }
     }
 
     /// Asks for a line, and goes on to the next.
     fn ask(&mut self, ask: &Ask) {
         let at = self.t.load("ptr", &ask.place, 8);
-        ask_for_line(self.t, &at, Awaited::LaterRead);
+        ask_for_line(self.t, &at, ask.level);
         let next = self.t.offset(&at, &ask.step);
         self.t.store("ptr", &next, &ask.place, 8);
     }
