@@ -141,6 +141,13 @@ pub(crate) fn push(scalar: ScalarType, bits: u64, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&bits.to_le_bytes()[..scalar.size() as usize]);
 }
 
+/// Values one behind the other.
+pub(crate) fn bytes_of(scalar: ScalarType, values: &[u64]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    values.iter().for_each(|&bits| push(scalar, bits, &mut bytes));
+    bytes
+}
+
 /// The generator `SplitMix64`, by its published constants.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix64(pub(crate) u64);

@@ -117,11 +117,10 @@ fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Resu
             ));
         }
     }
+    if let Spec::Values(scalar, values) = spec {
+        check_count(argument, values.len() as u64, argument.element_size / scalar.size())?;
+    }
     if let ElementType::Vector(_, lanes) = argument.element {
-        if matches!(spec, Spec::Scalar(..)) {
-            let type_name = &argument.type_name;
-            return Err(format!("it is a `{type_name}`, not a scalar; use hex: or a file"));
-        }
         let padded = lanes == 3 && argument.element_size == 4 * declared.size();
         if padded && contents.shape().is_some_and(|shape| shape.len() > 1 && shape.last() == Some(&3)) {
             return Err(format!(
@@ -132,6 +131,16 @@ fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Resu
         }
     }
     Ok(())
+}
+
+/// Values as written must make up elements of so many values; a reference takes one.
+fn check_count(argument: &ArgumentInfo, given: u64, values: u64) -> Result<(), String> {
+    let whole = values > 0 && given.is_multiple_of(values);
+    if whole && (!argument.is_reference || given == values) {
+        return Ok(());
+    }
+    let plural = if values == 1 { "" } else { "s" };
+    Err(format!("a `{}` has {values} value{plural}, but {given} were given", argument.type_name))
 }
 
 /// Raw bytes must make up whole elements of a reference; longer and shorter pointers are the kernel's business.

@@ -27,7 +27,7 @@ pub(crate) enum Contents {
     /// Generated elements.
     Generated { generator: Generator, scalar: ScalarType, count: u64 },
     /// One value.
-    Scalar { scalar: ScalarType, bits: u64 },
+    Values { scalar: ScalarType, values: Vec<u64> },
     /// Bytes of unknown type.
     Bytes(Vec<u8>),
 }
@@ -45,7 +45,7 @@ impl Contents {
             Spec::Generated(generator, scalar, count) => {
                 Ok(Contents::Generated { generator: *generator, scalar: *scalar, count: *count })
             }
-            Spec::Scalar(scalar, bits) => Ok(Contents::Scalar { scalar: *scalar, bits: *bits }),
+            Spec::Values(scalar, values) => Ok(Contents::Values { scalar: *scalar, values: values.clone() }),
             Spec::Hex(bytes) => Ok(Contents::Bytes(bytes.clone())),
             Spec::Unbound => Ok(Contents::Bytes(Vec::new())),
         }
@@ -58,7 +58,7 @@ impl Contents {
             Contents::Binary { bytes, .. } => *bytes,
             // The product was checked when the specification was parsed.
             Contents::Generated { scalar, count, .. } => count.saturating_mul(scalar.size()),
-            Contents::Scalar { scalar, .. } => scalar.size(),
+            Contents::Values { scalar, values } => scalar.size() * values.len() as u64,
             Contents::Bytes(bytes) => bytes.len() as u64,
         }
     }
@@ -67,7 +67,7 @@ impl Contents {
     pub(crate) fn scalar(&self) -> Option<ScalarType> {
         match self {
             Contents::Npy { header, .. } => Some(header.scalar),
-            Contents::Generated { scalar, .. } | Contents::Scalar { scalar, .. } => Some(*scalar),
+            Contents::Generated { scalar, .. } | Contents::Values { scalar, .. } => Some(*scalar),
             Contents::Binary { .. } | Contents::Bytes(_) => None,
         }
     }
@@ -89,11 +89,7 @@ impl Contents {
             }
             Contents::Binary { path, bytes } => copy_file(path, 0, *bytes, 1, buffer),
             Contents::Generated { generator, scalar, count } => generate(*generator, *scalar, *count, buffer),
-            Contents::Scalar { scalar, bits } => {
-                let mut bytes = Vec::new();
-                scalar::push(*scalar, *bits, &mut bytes);
-                Ok(buffer.write(&bytes)?)
-            }
+            Contents::Values { scalar, values } => Ok(buffer.write(&scalar::bytes_of(*scalar, values))?),
             Contents::Bytes(bytes) => Ok(buffer.write(bytes)?),
         }
     }

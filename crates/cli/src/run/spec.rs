@@ -25,8 +25,8 @@ pub(crate) enum Spec {
     Binary(PathBuf),
     /// Generated elements.
     Generated(Generator, ScalarType, u64),
-    /// One value: its bits.
-    Scalar(ScalarType, u64),
+    /// Values as written: their bits.
+    Values(ScalarType, Vec<u64>),
     /// Bytes as written.
     Hex(Vec<u8>),
     /// Nothing.
@@ -67,7 +67,8 @@ impl Spec {
                 _ => {}
             }
             if let Some(declared) = scalar::type_named(head) {
-                return Ok(Spec::Scalar(declared, scalar::parse(declared, rest)?));
+                let values = rest.split(',').map(|value| scalar::parse(declared, value.trim()));
+                return Ok(Spec::Values(declared, values.collect::<Result<_, _>>()?));
             }
         }
         match text.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
@@ -75,7 +76,7 @@ impl Spec {
             Some("bin") => Ok(Spec::Binary(PathBuf::from(text))),
             _ => Err(format!(
                 "`{text}` is no SPEC: write path.npy, path.bin, zeros:TYPE:COUNT, iota:TYPE:COUNT, \
-                 rand:TYPE:COUNT[:SEED], TYPE:VALUE, hex:BYTES or none; TYPE is one of {}",
+                 rand:TYPE:COUNT[:SEED], TYPE:VALUE[,VALUE…], hex:BYTES or none; TYPE is one of {}",
                 scalar::all_names()
             )),
         }
@@ -134,7 +135,8 @@ mod tests {
         assert_eq!(spec("zeros:f16:3"), Spec::Generated(Generator::Zeros, ScalarType::F16, 3));
         assert_eq!(spec("rand:u8:3"), Spec::Generated(Generator::Random(0), ScalarType::U8, 3));
         assert_eq!(spec("rand:u8:3:9"), Spec::Generated(Generator::Random(9), ScalarType::U8, 3));
-        assert_eq!(spec("f32:2.0"), Spec::Scalar(ScalarType::F32, 0x4000_0000));
+        assert_eq!(spec("f32:2.0"), Spec::Values(ScalarType::F32, vec![0x4000_0000]));
+        assert_eq!(spec("u64:3, 0x10,5"), Spec::Values(ScalarType::U64, vec![3, 16, 5]));
         assert_eq!(spec("hex:00fF_10"), Spec::Hex(vec![0, 255, 16]));
         assert_eq!(spec("none"), Spec::Unbound);
         assert_eq!(ArgumentSpec::parse("out=none").unwrap().which, Which::Name("out".into()));

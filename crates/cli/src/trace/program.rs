@@ -175,14 +175,10 @@ impl<'a> Parts<'a> {
             return Ok(Value::Buffer(buffer.clone()));
         }
         match Spec::parse(text) {
-            Ok(Spec::Scalar(kind, bits)) => {
-                let mut bytes = Vec::new();
-                scalar::push(kind, bits, &mut bytes);
-                Ok(Value::Bytes(bytes))
-            }
+            Ok(Spec::Values(kind, values)) => Ok(Value::Bytes(scalar::bytes_of(kind, &values))),
             Ok(Spec::Hex(bytes)) => Ok(Value::Bytes(bytes)),
             Ok(Spec::Unbound) => Ok(Value::Nothing),
-            _ => Err(format!("`{text}` is no buffer, and no TYPE:VALUE, hex:BYTES or none")),
+            _ => Err(format!("`{text}` is no buffer, and no TYPE:VALUE[,VALUE…], hex:BYTES or none")),
         }
     }
 

@@ -115,7 +115,7 @@ fn structures_vectors_and_threadgroup_memory_are_bound() {
             "--threads",
             "2",
             "--arg",
-            "in=iota:f32:8",
+            "in=f32:0,1,2,3,4,5,6,7",
             "--arg",
             "out=zeros:f32:8",
             "--arg",
@@ -153,6 +153,8 @@ fn structures_vectors_and_threadgroup_memory_are_bound() {
         let ran = ran.expect(0);
         assert!(ran.stdout.contains("out (8 i32): 3 2 1 0 7 6 5 4"), "{}", ran.stdout);
     }
+    let base = ["run", &file, "-k", "with_vectors", "--threads", "1", "--arg", "in=f32:1,2,3"];
+    bench.run(&base).expect(1).says(&["argument 0 `in`", "has 4 values, but 3 were given"]);
     let base = ["run", &file, "-k", "with_memory", "--threads", "4", "--arg", "in=iota:i32:4"];
     let base = [&base[..], &["--arg", "out=zeros:i32:4"]].concat();
     bench.run(&base).expect(1).says(&["threadgroup memory argument 0 `shared` is missing"]);
@@ -235,6 +237,9 @@ fn wrong_arguments_are_told_with_index_and_name_before_anything_runs() {
     with(&[x, y, a, "1=zeros:f32:4"]).expect(1).says(&["argument 1 `y` is given twice"]);
     with(&["x=iota:i32:4", y, a]).expect(1).says(&["argument 0 `x`", "f32", "i32"]);
     with(&[x, y, "a=i32:1"]).expect(1).says(&["argument 2 `a`", "f32", "i32"]);
+    with(&[x, y, "a=f32:1,2"]).expect(1).says(&["argument 2 `a`", "has 1 value, but 2 were given"]);
+    with(&["x=f32:1, 2,3,4", y, a]).expect(0);
+    with(&["x=f32:1,,3", y, a]).expect(2).says(&["`` is no number"]);
     with(&[x, y, "a=hex:0000"]).expect(1).says(&["argument 2 `a`", "4 bytes", "2 were given"]);
     with(&[x, y, "a=zeros:f32:0"]).expect(1).says(&["argument 2 `a` needs 4 bytes"]);
     with(&[x, "y=zeros:f32:999999999999999", a]).expect(1).says(&["argument 1 `y`"]);
