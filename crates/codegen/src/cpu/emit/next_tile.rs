@@ -264,7 +264,8 @@ impl Emitter<'_, '_> {
     fn uniform_as_i64(&mut self, value: Value) -> Option<Opd> {
         let scalar = self.facts.function.ty(value).scalar()?;
         let known = self.shape(value, 0).lanes().is_some_and(|lanes| lanes.absolute);
-        if !scalar.is_int() || scalar == Scalar::Bool || !known && self.values[value.index()].is_none() {
+        let is_at_hand = known || self.values[value.index()].is_some() && self.is_here(value);
+        if !scalar.is_int() || scalar == Scalar::Bool || !is_at_hand {
             return None;
         }
         let one = self.uniform(value, 0);

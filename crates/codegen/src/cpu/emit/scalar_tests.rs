@@ -110,6 +110,10 @@ impl Emitter<'_, '_> {
             (true, false) => (b, a, swapped(op)?),
             _ => return None,
         };
+        // The result of a comparison may come from another region without its operands.
+        if !self.is_here(laned) || !self.is_here(other) {
+            return None;
+        }
         let shape = self.shape(laned, 0).lanes().cloned()?;
         if shape.segments != 1 || shape.conditional {
             return None;
