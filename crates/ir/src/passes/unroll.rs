@@ -1,6 +1,6 @@
 //! Unrolls short loops of a known number of iterations completely, where that makes indices into
-//! local arrays or constant tables constant, where it brings matrix products together, or where the loop is
-//! tiny.
+//! local arrays or constant tables constant, where it brings matrix products or loads of shared memory together, or
+//! where the loop is tiny.
 //!
 //! The loop must count with one variable (as [`super::forward`] knows them): a constant stored
 //! before it, one store directly in its continuing block, and one test, either first in the body
@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
-use crate::{BarrierScope, Block, Function, Inst, Label, Local, MatrixOp, Op, Type, Value, ValueDef};
+use crate::{BarrierScope, Block, Function, Inst, Label, Local, MatrixOp, Op, Space, Type, Value, ValueDef};
 
 /// Longer loops stay loops.
 const MAX_TRIPS: usize = 32;
@@ -29,6 +29,11 @@ const MAX_PRODUCTS: usize = 768;
 
 /// A loop that reads a table of constants by its counter is unrolled below this: what it reads folds.
 const MAX_TABLE: usize = 256;
+
+/// A loop that reads shared memory by its counter is unrolled below this, if it is short: what lies side by side is
+/// then loaded together.
+const MAX_BESIDE: usize = 384;
+const MAX_BESIDE_TRIPS: usize = 8;
 
 /// Instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
@@ -130,11 +135,12 @@ impl Unroller<'_> {
                 break;
             }
         }
-        let facts = self.facts(label, body, continuing)?;
+        let facts = self.facts(label, &expression.current, [body, continuing])?;
         let size = facts.size * trips;
         let worthwhile = size <= MAX_SIZE && facts.indexes_array
             || size <= MAX_PRODUCTS && facts.multiplies
             || size <= MAX_TABLE && facts.indexes_table
+            || size <= MAX_BESIDE && trips <= MAX_BESIDE_TRIPS && facts.reads_shared
             || size <= TINY;
         (worthwhile && self.added + size <= MAX_GROWTH).then_some(Plan {
             label,
@@ -263,14 +269,25 @@ impl Unroller<'_> {
         None
     }
 
-    /// `None` if the loop holds a barrier of the threadgroup.
-    fn facts(&self, label: Label, body: Block, continuing: Block) -> Option<Facts> {
+    /// `None` if the loop holds a barrier of the threadgroup. `current`: the loads of the counter.
+    fn facts(&self, label: Label, current: &FxHashSet<Value>, blocks: [Block; 2]) -> Option<Facts> {
         let mut facts = Facts::default();
         let mut barrier = false;
-        for block in [body, continuing] {
+        let mut counted = current.clone();
+        for block in blocks {
             walk_insts(self.function, block, &mut |inst| {
                 facts.size += 1;
-                match self.function.inst(inst).op {
+                let data = self.function.inst(inst);
+                let mut counts = false;
+                data.op.for_each_operand(|operand| counts |= counted.contains(&operand));
+                if let (Some(result), true) = (data.result, counts) {
+                    counted.insert(result);
+                }
+                match data.op {
+                    Op::Load { ptr, volatile: false, .. } => {
+                        let shared = self.function.ty(ptr) != Type::Ptr(Space::Thread);
+                        facts.reads_shared |= shared && counts;
+                    }
                     Op::Break(l) if l == label => facts.breaks += 1,
                     Op::Continue(l) if l == label => facts.continues += 1,
                     Op::Barrier(BarrierScope::Threadgroup) => barrier = true,
@@ -376,6 +393,7 @@ struct Facts {
     indexes_array: bool,
     indexes_table: bool,
     multiplies: bool,
+    reads_shared: bool,
 }
 
 /// Copies one iteration.
