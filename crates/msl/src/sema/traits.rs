@@ -92,6 +92,7 @@ impl<'a> Checker<'a> {
     fn unary_trait(&mut self, name: &str, ty: QualTy, span: Span) -> Option<bool> {
         let kind = self.types.kind(ty.ty).clone();
         let scalar = self.types.as_scalar(ty.ty);
+        let element = scalar.or_else(|| self.types.as_vector(ty.ty).map(|(element, _)| element));
         Some(match name {
             "__is_empty" => match kind {
                 TyKind::Record(id) => {
@@ -114,8 +115,9 @@ impl<'a> Checker<'a> {
             "__is_const" => ty.is_const,
             "__is_volatile" => ty.is_volatile,
             "__is_arithmetic" => scalar.is_some(),
-            "__is_integral" => scalar.is_some_and(ScalarTy::is_integral),
-            "__is_floating_point" => scalar.is_some_and(ScalarTy::is_float),
+            // Metal's are true of vectors, too.
+            "__is_integral" => element.is_some_and(ScalarTy::is_integral),
+            "__is_floating_point" => element.is_some_and(ScalarTy::is_float),
             "__is_signed" => scalar.is_some_and(|s| s.is_float() || s.is_signed_int()),
             "__is_unsigned" => scalar.is_some_and(ScalarTy::is_unsigned),
             "__is_scalar" => {
