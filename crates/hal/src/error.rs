@@ -55,6 +55,13 @@ pub struct OutOfBounds {
     pub thread: [u32; 3],
 }
 
+impl OutOfBounds {
+    /// Whether the memory is nobody's, as behind a null pointer.
+    fn is_nowhere(&self) -> bool {
+        self.argument.is_none() && self.argument_name.is_empty() && self.bound_len == 0
+    }
+}
+
 impl std::fmt::Display for OutOfBounds {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "kernel `{}`: {} out of bounds", self.kernel, self.kind.word())?;
@@ -69,6 +76,11 @@ impl std::fmt::Display for OutOfBounds {
                 formatter,
                 " at index {index} (byte {}), but {count} elements ({} bytes) are bound",
                 self.byte_offset, self.bound_len
+            )?,
+            _ if self.is_nowhere() => write!(
+                formatter,
+                " at byte {}, where nothing is bound: a null pointer, or functions that call themselves too deep",
+                self.byte_offset
             )?,
             _ => write!(formatter, " at byte {}, but {} bytes are bound", self.byte_offset, self.bound_len)?,
         }

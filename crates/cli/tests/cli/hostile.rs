@@ -85,8 +85,19 @@ fn constant_expressions_without_end() {
 
 #[test]
 fn recursion_of_functions() {
-    let text =
-        "int g(int n);\nint h(int n) { return g(n); }\nint g(int n) { return n < 1 ? 0 : h(n - 1); }\n";
-    let message = refused(format!("{text}{}", kernel("x[0] = g(5);")));
-    assert!(message.contains("calls itself"), "{message}");
+    let bench = Bench::new();
+    let text = "int g(int n);\nint h(int n) { return g(n); }\nint g(int n) { return n < 1 ? 0 : 1 + h(n - 1); }\n\
+                int t(int n) { return n < 1 ? 1 : t(n - 1) + t(n - 2) * t(n - 3) - t(n - 4); }\n";
+    for (call, said) in [("g(5)", None), ("g(5000)", Some("call themselves too deep")), ("t(3)", None)] {
+        bench.write("hostile.metal", format!("{text}{}", kernel(&format!("x[0] = {call};"))));
+        for device in ["cpu", "interpreter"] {
+            let file = ["run", "hostile.metal", "-k", "f", "--device", device];
+            let ran = bench
+                .run_limited(&[&file[..], &["--threads", "1", "--arg", "0=zeros:i32:1"]].concat(), LIMIT);
+            match said {
+                Some(said) => drop(ran.expect(4).says(&[said, "hostile.metal:2"])),
+                None => drop(ran.expect(0)),
+            }
+        }
+    }
 }
