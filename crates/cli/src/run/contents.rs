@@ -26,7 +26,7 @@ pub(crate) enum Contents {
     Binary { path: PathBuf, bytes: u64 },
     /// Generated elements.
     Generated { generator: Generator, scalar: ScalarType, count: u64 },
-    /// One value.
+    /// Values as written.
     Values { scalar: ScalarType, values: Vec<u64> },
     /// Bytes of unknown type.
     Bytes(Vec<u8>),

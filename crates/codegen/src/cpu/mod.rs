@@ -63,8 +63,8 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
         sized
     });
     let whole = sized.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
-    emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry) {
-        (Some(whole), Geometry::Full(_) | Geometry::Turned(_)) => (1, whole.facts(geometry)),
+    emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry.size()) {
+        (Some(whole), Some(_)) => (1, whole.facts(geometry)),
         _ => (0, general.facts(geometry)),
     })
 }

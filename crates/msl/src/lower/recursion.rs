@@ -7,7 +7,7 @@
 //!
 //! Calls in tail position are loops before they get here (`sema/tail_call.rs`), without any limit.
 
-use super::{Lowerer, purity};
+use super::purity;
 use crate::hir;
 use anymetal_ir as ir;
 
@@ -141,13 +141,11 @@ fn components(calls: &[Vec<hir::FuncId>]) -> Vec<Vec<usize>> {
     found
 }
 
-impl Lowerer<'_> {
-    /// Ends the run with an error: nothing is bound at the null pointer.
-    pub(super) fn too_deep(b: &mut ir::Builder<'_>) {
-        let null = b.value(ir::Op::Const(0), ir::Type::Ptr(ir::Space::Device));
-        let zero = b.i32(0);
-        b.push(ir::Op::Store { ptr: null, value: zero, align: 4, volatile: true });
-    }
+/// Ends the run with an error: nothing is bound at the null pointer.
+pub(super) fn too_deep(b: &mut ir::Builder<'_>) {
+    let null = b.value(ir::Op::Const(0), ir::Type::Ptr(ir::Space::Device));
+    let zero = b.i32(0);
+    b.push(ir::Op::Store { ptr: null, value: zero, align: 4, volatile: true });
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Values: scalars, vectors and pointers.
 
-use super::Lowerer;
 use super::function::FunctionLowerer;
 use super::place::Place;
 use super::purity::is_cheap;
+use super::recursion::too_deep;
 use crate::hir::{self, BinaryOp, CastKind, CompareOp, ConstValue, ExprKind, LogicalOp, UnaryOp};
 use anymetal_ir as ir;
 
@@ -281,7 +281,7 @@ impl FunctionLowerer<'_, '_, '_> {
     ) -> Option<ir::Value> {
         let loc = self.b.loc;
         let Some(instance) = self.module.cycles.callee(self.instance, id) else {
-            Lowerer::too_deep(&mut self.b);
+            too_deep(&mut self.b);
             let ty = self.module.value_type(self.module.program.function(id).ret);
             return ty.map(|ty| self.b.value(ir::Op::Undef, ty));
         };

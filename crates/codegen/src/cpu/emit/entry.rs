@@ -203,9 +203,9 @@ i32 {}, i32 {}, i32 {}) #0",
         t.entry_value(format_args!("load ptr, ptr {at}, align 8, !invariant.load !1"))
     };
     let (threadgroup_memory, scratch) = (pointer(WORKER_THREADGROUP_MEMORY), pointer(WORKER_SCRATCH));
-    let size = match facts.geometry {
-        Geometry::Full(size) | Geometry::Turned(size) => size.map(|size| Opd::Int(i64::from(size))),
-        Geometry::Line | Geometry::Any => size,
+    let size = match facts.geometry.size() {
+        Some(size) => size.map(|size| Opd::Int(i64::from(size))),
+        None => size,
     };
     let (exit, first) = (t.block(), t.block());
     let plan = Plan::new(facts, flow);

@@ -165,12 +165,12 @@ impl Tiles {
     /// Counts the loop's iterations, and asks for lines in each.
     pub(super) fn insert(&self, function: &mut Function) {
         let int = Type::Scalar(Scalar::I32);
-        let local = function.add_local("asked", 4, 4);
         let mut hints = Hints::new(function);
         let copied = self.copy_addresses(&mut hints);
         if copied.is_empty() {
             return;
         }
+        let local = hints.function.add_local("asked", 4, 4);
         let counter = hints.value(Op::LocalAddr(local), Type::Ptr(Space::Thread));
         let count = hints.value(Op::Load { ptr: counter, align: 4, volatile: false }, int);
         let one = hints.value(Op::Const(1), int);
