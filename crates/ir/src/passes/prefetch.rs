@@ -8,11 +8,12 @@
 //!
 //! The row is found by differentiation: what an address gains when the threadgroup's position grows by one
 //! must be what the loop walks over. Addresses that do not follow that pattern are left alone, but for loops
-//! over the whole grid (`strides`), loads that each thread does once (`grid`, `run_ahead`) and results of
-//! matrix products (`matrices`).
+//! over the whole grid (`strides`), several rows read side by side (`rows`), loads that each thread does once (`grid`,
+//! `run_ahead`) and results of matrix products (`matrices`).
 
 mod grid;
 mod matrices;
+mod rows;
 mod run_ahead;
 mod strides;
 
@@ -39,10 +40,12 @@ pub fn prefetch(function: &mut Function) -> bool {
     let finder = Finder { function, pointers, variables };
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
-    let ahead = grid::loads_ahead(&finder, &|root| found.iter().any(|walk| walk.root == root));
+    let is_walked = |root| found.iter().any(|walk: &Walk| walk.root == root);
+    let ahead = grid::loads_ahead(&finder, &is_walked);
+    let rows = rows::rows_together(&finder, &is_walked);
     let tiles = matrices::tiles(&finder);
-    let changed = !found.is_empty() || !ahead.is_empty() || !tiles.is_empty();
-    for walk in &one_loop_each(found) {
+    let changed = !found.is_empty() || !ahead.is_empty() || !rows.is_empty() || !tiles.is_empty();
+    for walk in one_loop_each(found).iter().chain(&rows) {
         insert(function, walk);
     }
     for load in &ahead {

@@ -141,7 +141,7 @@ fn one_each_line(function: &Function, mut found: Vec<TileStore>) -> Vec<TileStor
 }
 
 /// Sums whose narrow parts are taken for exact: a hint may be wrong.
-struct Widened<'f>(&'f Function);
+pub(super) struct Widened<'f>(pub(super) &'f Function);
 
 impl Terms for Widened<'_> {
     type Term = Value;

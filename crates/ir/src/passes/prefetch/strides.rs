@@ -22,7 +22,7 @@ impl Finder<'_> {
     ) {
         let function = self.function;
         let Some((counter, step)) =
-            counted.counter.and_then(|counter| Some((counter, self.step(inst, counter)?)))
+            counted.counter.and_then(|counter| Some((counter, self.step_of_grid(inst, counter)?)))
         else {
             return;
         };
@@ -54,7 +54,12 @@ impl Finder<'_> {
     }
 
     /// What each iteration adds to the counter, if that is as many threads as the grid has.
-    fn step(&self, inst: Inst, counter: Local) -> Option<Value> {
+    fn step_of_grid(&self, inst: Inst, counter: Local) -> Option<Value> {
+        self.step(inst, counter).filter(|&step| self.is_of_grid(step, DEPTH))
+    }
+
+    /// What each iteration adds to the counter, if that is a constant or known before the loop.
+    pub(super) fn step(&self, inst: Inst, counter: Local) -> Option<Value> {
         let function = self.function;
         let mut stored = Vec::new();
         let mut inside = vec![false; function.insts.len()];
@@ -77,9 +82,9 @@ impl Finder<'_> {
         };
         let is_known = match function.values[step.index()].def {
             ValueDef::Param(_) => true,
-            ValueDef::Inst(inst) => !inside[inst.index()],
+            ValueDef::Inst(inst) => !inside[inst.index()] || function.as_const(step).is_some(),
         };
-        (is_known && self.is_of_grid(step, DEPTH)).then_some(step)
+        is_known.then_some(step)
     }
 
     /// Whether the value is made of the size of the grid.
