@@ -26,12 +26,22 @@ pub(super) struct Side {
 
 /// An offset that comes from an index of 32 bits: `base + index × scale + offset`.
 #[derive(Clone, Copy, Debug)]
-struct Narrow {
+pub(super) struct Narrow {
     base: Value,
     index: Value,
     is_signed: bool,
     scale: i64,
     offset: i64,
+}
+
+impl Narrow {
+    pub(super) fn index(self) -> Value {
+        self.index
+    }
+
+    pub(super) fn scale(self) -> i64 {
+        self.scale
+    }
 }
 
 impl Emitter<'_, '_> {
@@ -109,20 +119,24 @@ impl Emitter<'_, '_> {
         let indices = self.vector(narrow.index, 0);
         let first = self.first_frozen("i32", &indices);
         let same = self.continue_first("i32", &indices, &first, step);
-        let (most, below) = match narrow.is_signed {
-            true => (i64::from(i32::MAX), "sle"),
-            false => (i64::from(u32::MAX), "ule"),
-        };
-        let most = Opd::Int(wrap_int("i32", most - step * (LANES as i64 - 1)));
-        let fits = self.t.icmp(below, "i32", &first, &most);
+        let fits = self.steps_fit(narrow, &first, step * (LANES as i64 - 1));
         let start = self.narrow_start(address, narrow, &first);
         let inside = self.whole_inside(address, &start, bytes);
         let is_so = self.t.and(&fits, &inside);
         (self.t.and(&same, &is_so), start)
     }
 
+    /// Whether so many indices behind the first one none has wrapped.
+    pub(super) fn steps_fit(&mut self, narrow: Narrow, first: &Opd, steps: i64) -> Opd {
+        let (most, below) = match narrow.is_signed {
+            true => (i64::from(i32::MAX), "sle"),
+            false => (i64::from(u32::MAX), "ule"),
+        };
+        self.t.icmp(below, "i32", first, &Opd::Int(wrap_int("i32", most - steps)))
+    }
+
     /// The offset of the lane with this index.
-    fn narrow_start(&mut self, address: &Address, narrow: Narrow, index: &Opd) -> Opd {
+    pub(super) fn narrow_start(&mut self, address: &Address, narrow: Narrow, index: &Opd) -> Opd {
         let cast = if narrow.is_signed { "sext" } else { "zext" };
         let wide = self.t.value(format_args!("{cast} i32 {index} to i64"));
         let scaled = self.t.mul("i64", &wide, &Opd::Int(narrow.scale));
@@ -149,7 +163,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The first lane's; any value if that is off, but always the same.
-    fn first_frozen(&mut self, element: &str, vector: &Opd) -> Opd {
+    pub(super) fn first_frozen(&mut self, element: &str, vector: &Opd) -> Opd {
         let first = self.t.value(format_args!("extractelement {} {vector}, i64 0", lanes_type(element)));
         match self.mask {
             Mask::All => first,
@@ -189,7 +203,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The address as a sum with an index of 32 bits in which lanes side by side are equally far apart.
-    fn narrow(&self, address: &Address, bytes: i64) -> Option<Narrow> {
+    pub(super) fn narrow(&self, address: &Address, bytes: i64) -> Option<Narrow> {
         let function = self.facts.function;
         let mut pointer = address.value?;
         if self.shape(pointer, 0) != Shape::Varying || address.place.root == Root::Many {

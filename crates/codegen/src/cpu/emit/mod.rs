@@ -29,6 +29,7 @@ mod lane;
 mod loop_bounds;
 mod matrix;
 mod memory;
+mod near;
 mod next_tile;
 mod out_of_line;
 mod place;

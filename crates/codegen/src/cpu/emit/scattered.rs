@@ -2,7 +2,8 @@
 //!
 //! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet most of
 //! the time neighbouring lanes access neighbouring places. So a run-time test comes first: if all lanes are
-//! on and side by side, one vector access does; and one load, where all read one place.
+//! on and side by side, one vector access does; and one load, where all read one place; and permutations of
+//! registers, where all read a short stretch (`near`).
 
 use super::access::{Piece, Run, pieces};
 use super::lane::{Lane, Width};
@@ -86,6 +87,15 @@ impl Emitter<'_, '_> {
             values.push((value, self.t.current(), true));
             self.t.branch(join);
             self.t.label(many);
+        }
+        if let Some(near) = self.near(address, item) {
+            let (close, far) = (self.t.block(), self.t.block());
+            self.t.branch_if(&near.side.is_so, close, far);
+            self.t.label(close);
+            let value = self.load_near(address, &near, item);
+            values.push((value, self.t.current(), true));
+            self.t.branch(join);
+            self.t.label(far);
         }
         let address = &self.apart(address, item.bytes());
         let known = self.known_test(address, item.bytes(), Test::ActiveInside);

@@ -434,14 +434,10 @@ impl Emitter<'_, '_> {
             self.t.shuffle("i32", LANES, &ints, &poison, &half(0)),
             self.t.shuffle("i32", LANES, &ints, &poison, &half(1)),
         );
-        let ty = "<16 x i32>";
-        self.t.declare(format!("declare {ty} @llvm.x86.avx512.vpermi2var.d.512({ty}, {ty}, {ty})"));
         let parts = (0..2)
             .map(|n| {
                 let index = self.t.shuffle("i32", LANES, from, &poison, &half(n));
-                self.t.value(format_args!(
-                    "call {ty} @llvm.x86.avx512.vpermi2var.d.512({ty} {low}, {ty} {index}, {ty} {high})"
-                ))
+                self.pick_of_two("i32", (&low, &high), &index)
             })
             .collect();
         let moved = self.t.concat("i32", 16, parts);
