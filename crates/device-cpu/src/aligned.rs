@@ -3,9 +3,14 @@
 //! Owns [`AlignedMemory`], zeroed at first. Large blocks come straight from the operating system, page-aligned
 //! and filled with zeros as they are touched; small ones from the allocator at 64 bytes. Invariant: the address
 //! is valid for `len` bytes and aligned to at least 64 until the value is dropped.
+//!
+//! Large blocks begin at different places of their first page. Processors tell a load from the stores before it by
+//! the low 12 bits of their addresses first; where all blocks begin with a page, what a kernel loads next to what
+//! it just stored, one row further on in another buffer, looks like the same place, and waits for the store.
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The least alignment: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
@@ -13,6 +18,12 @@ const ALIGNMENT: usize = 64;
 const MAPPED_FROM: usize = 64 * 1024;
 /// From here on the kernel is asked for huge pages.
 const HUGE_FROM: usize = 4 * 1024 * 1024;
+/// A huge page, as far as alignment goes.
+const HUGE: usize = 2 * 1024 * 1024;
+/// The bytes that a block may begin in, from the start of its mapping. No page is smaller.
+const PAGE: usize = 4096;
+/// How many places in them blocks take in turns.
+const STARTS: usize = 8;
 
 /// A block of memory, aligned to at least 64 bytes, zeroed when made.
 #[derive(Debug)]
@@ -58,9 +69,9 @@ impl Drop for AlignedMemory {
         match self.len {
             0 => {}
             MAPPED_FROM.. => {
+                let before = self.start.as_ptr() as usize % PAGE;
                 // SAFETY: `map` mapped exactly these bytes, and the owner is going away.
-                let result = unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
-                debug_assert_eq!(result, 0, "munmap of our own mapping failed");
+                unsafe { unmap(self.start.as_ptr().wrapping_sub(before), before + self.len) }
             }
             len => {
                 if let Some(layout) = layout(len) {
@@ -76,19 +87,54 @@ fn layout(len: usize) -> Option<Layout> {
     Layout::from_size_align(len, ALIGNMENT).ok()
 }
 
+/// Where the next block begins in its first page: near a half from the one before, and so on, as one reads the
+/// bits of a counter from the other end.
+fn next_start() -> usize {
+    static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+    let count = BLOCKS.fetch_add(1, Ordering::Relaxed) % STARTS;
+    let turned = count.reverse_bits() >> (usize::BITS - STARTS.trailing_zeros());
+    turned * (PAGE / STARTS)
+}
+
+/// Maps so many bytes behind a start in the first page.
 fn map(len: usize) -> Option<NonNull<u8>> {
-    if len > isize::MAX as usize {
+    if len > isize::MAX as usize - HUGE {
         return None;
     }
+    let before = next_start();
+    let wanted = (before + len).next_multiple_of(PAGE);
+    if wanted < HUGE_FROM {
+        return NonNull::new(map_pages(wanted)?.as_ptr().wrapping_add(before));
+    }
+    // Some kernels align mappings for huge pages only if their length asks for it.
+    let mapped = wanted.next_multiple_of(HUGE);
+    let pages = map_pages(mapped)?.as_ptr();
+    // SAFETY: the end of the mapping just made, which nobody uses.
+    unsafe { unmap(pages.wrapping_add(wanted), mapped - wanted) };
+    advise_huge_pages(pages.cast(), wanted);
+    NonNull::new(pages.wrapping_add(before))
+}
+
+/// Gives the pages of these bytes back.
+///
+/// # Safety
+///
+/// They were mapped by [`map_pages`], and nobody uses them again.
+unsafe fn unmap(start: *mut u8, len: usize) {
+    if len > 0 {
+        // SAFETY: as the caller promises.
+        let result = unsafe { libc::munmap(start.cast(), len) };
+        debug_assert_eq!(result, 0, "munmap of our own mapping failed");
+    }
+}
+
+fn map_pages(len: usize) -> Option<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
     let address = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
     if address == libc::MAP_FAILED {
         return None;
-    }
-    if len >= HUGE_FROM {
-        advise_huge_pages(address, len);
     }
     NonNull::new(address.cast())
 }
@@ -104,6 +150,8 @@ fn advise_huge_pages(_address: *mut libc::c_void, _len: usize) {}
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -116,6 +164,11 @@ mod tests {
             let bytes = unsafe { std::slice::from_raw_parts(memory.start().as_ptr(), len) };
             assert!(bytes.iter().all(|&byte| byte == 0));
         }
+        let apart = [(); STARTS].map(|()| AlignedMemory::zeroed(MAPPED_FROM).unwrap());
+        let starts: BTreeSet<_> =
+            apart.iter().map(|memory| memory.start().as_ptr() as usize % PAGE).collect();
+        // Other tests allocate too.
+        assert!(starts.len() > 1, "{starts:?}");
         assert!(AlignedMemory::zeroed(usize::MAX).is_none());
         assert!(AlignedMemory::zeroed(isize::MAX as usize - 4096).is_none());
     }
