@@ -25,7 +25,7 @@ mod windows;
 use std::borrow::Cow;
 
 use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
-use anymetal_ir::passes::{advance, lift, optimise_function, pair, prefetch, rejoin};
+use anymetal_ir::passes::{advance, lift, optimise_function, pair, prefetch, rejoin, sums};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -98,14 +98,15 @@ impl<'a> Analysed<'a> {
 }
 
 /// The function in the form that regions need: threads part only where no barrier is, and
-/// none follows. And with what the next threadgroup will want asked for, and stores side by side joined, and long
-/// computations in order of what they wait for.
+/// none follows. And with what the next threadgroup will want asked for, and stores side by side joined, long sums
+/// taken apart, and long computations in order of what they wait for.
 fn rejoined(function: &Function) -> Cow<'_, Function> {
     let mut rejoined = function.clone();
     let changed = lift::lift(&mut rejoined)
         | rejoin::rejoin(&mut rejoined)
         | prefetch::prefetch(&mut rejoined)
         | pair::pair(&mut rejoined)
+        | sums::sums(&mut rejoined)
         | advance::advance(&mut rejoined);
     if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }

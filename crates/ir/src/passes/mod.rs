@@ -4,7 +4,7 @@
 //! generators take: kernels without calls and function constants; [`mod@group_size`] fixes one more thing. [`mod@fold`], [`mod@split`], [`mod@pick`],
 //! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 //! [`mod@fuse`] makes one kernel of several. [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers, [`mod@prefetch`] for
-//! those that run one threadgroup after the other, [`mod@pair`] and [`mod@advance`] for those that run
+//! those that run one threadgroup after the other, [`mod@pair`], [`mod@sums`] and [`mod@advance`] for those that run
 //! many threads at once.
 
 pub mod advance;
@@ -28,6 +28,7 @@ pub mod reuse;
 pub mod specialise;
 pub mod split;
 mod substitution;
+pub mod sums;
 pub mod unroll;
 
 pub use extract::extract_kernel;
