@@ -136,3 +136,94 @@ fn indices_that_wrap_fault_where_they_do() {
         }
     }
 }
+
+/// Threads of a guarded grid add up what they find in the rows around theirs, at all distances up to `reach`; the
+/// border repeats. The buffers: source, target, width and height.
+fn filter(reach: i32) -> Module {
+    let mut body = String::from(
+        "  v3 = query.thread_position_in_grid.x : i32
+  v4 = query.thread_position_in_grid.y : i32
+  v5 = load v2, align 4 : i32
+  v6 = ptr_add v2 + 4 : ptr.constant
+  v7 = load v6, align 4 : i32
+  v8 = const 0 : i32
+  v9 = const 1 : i32
+  v10 = sub v5, v9 : i32
+  v11 = sub v7, v9 : i32
+  v12 = ult v3, v5 : bool
+  if v12 {
+  v13 = const 0 : i32\n",
+    );
+    let (mut sum, mut next) = (13, 14);
+    let mut value = |body: &mut String, text: &str| {
+        let _ = writeln!(body, "  v{next} = {text}");
+        next += 1;
+        next - 1
+    };
+    for dy in -reach..=reach {
+        let distance = value(&mut body, &format!("const {dy} : i32"));
+        let row = value(&mut body, &format!("add v4, v{distance} : i32"));
+        let row = value(&mut body, &format!("smax v{row}, v8 : i32"));
+        let row = value(&mut body, &format!("smin v{row}, v11 : i32"));
+        let row = value(&mut body, &format!("mul v{row}, v5 : i32"));
+        for dx in -reach..=reach {
+            let distance = value(&mut body, &format!("const {dx} : i32"));
+            let place = value(&mut body, &format!("add v3, v{distance} : i32"));
+            let place = value(&mut body, &format!("smax v{place}, v8 : i32"));
+            let place = value(&mut body, &format!("smin v{place}, v10 : i32"));
+            let index = value(&mut body, &format!("add v{row}, v{place} : i32"));
+            let index = value(&mut body, &format!("zext v{index} : i64"));
+            let pointer = value(&mut body, &format!("ptr_add v0 + v{index} * 4 : ptr.device"));
+            let loaded = value(&mut body, &format!("load v{pointer}, align 4 : i32"));
+            let weight = value(&mut body, &format!("const {} : i32", 1 + 7 * (dy + 3) + dx));
+            let weighed = value(&mut body, &format!("mul v{weight}, v{loaded} : i32"));
+            sum = value(&mut body, &format!("add v{sum}, v{weighed} : i32"));
+        }
+    }
+    let row = value(&mut body, "mul v4, v5 : i32");
+    let index = value(&mut body, &format!("add v{row}, v3 : i32"));
+    let index = value(&mut body, &format!("zext v{index} : i64"));
+    let pointer = value(&mut body, &format!("ptr_add v1 + v{index} * 4 : ptr.device"));
+    parsed(&format!(
+        "func f0 \"k\" (v0: ptr.device, v1: ptr.device, v2: ptr.constant) {{
+{body}  store v{pointer}, v{sum}, align 4
+  }} else {{
+  }}
+}}
+kernel \"k\" f0 {{
+  arg \"a\" buffer 0 device \"int\" scalar i32 size 4 align 4 read
+  arg \"b\" buffer 1 device \"int\" scalar i32 size 4 align 4 read_write
+  arg \"c\" buffer 2 constant \"uint\" scalar i32 size 4 align 4 read
+}}
+"
+    ))
+}
+
+#[test]
+fn rows_are_tested_together() {
+    let launch = Launch::new([128, 4, 1], [32, 2, 1]);
+    if !options(&launch).features.avx512 {
+        return;
+    }
+    let text = text(&filter(1), "k", &launch);
+    // Where all rows hold, nothing stands between them: their vectors are loaded in one block.
+    let blocks = text.split("\nb").map(|block| block.matches("load <16 x i32>").count());
+    assert_eq!(blocks.max(), Some(6));
+}
+
+#[test]
+fn filters_are_what_single_loads_give() {
+    for reach in [1, 2] {
+        let module = filter(reach);
+        for (width, height) in [(128, 3), (97, 2), (33, 1)] {
+            let launch = Launch::new([width, height, 1], [32, 2, 1]);
+            let count = (width * height) as usize;
+            for [source, target] in [[count, count], [count - 1, count], [count / 2, count - 1]] {
+                let what = format!("{reach} {width}×{height} {source} {target}");
+                let size = numbers(width, height as i32);
+                let buffers = [elements(source, 4), vec![9; 4 * target], size];
+                agree(&module, "k", &launch, &buffers, &what);
+            }
+        }
+    }
+}

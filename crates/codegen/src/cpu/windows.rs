@@ -33,9 +33,23 @@ pub(super) struct Window {
     pub(super) ahead: Vec<Inst>,
 }
 
-/// The windows of a function, by their first loads.
+/// Several windows of a run, which can all be tested where the first load of the first is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Together {
+    /// The first loads of the windows, in order.
+    pub(super) firsts: Vec<Inst>,
+    /// Behind the first load, in order: what all members' pointers are computed by.
+    pub(super) ahead: Vec<Inst>,
+}
+
+/// The windows of a function.
 #[derive(Debug, Default)]
-pub(super) struct Windows(BTreeMap<Inst, Window>);
+pub(super) struct Windows {
+    /// By their first loads.
+    windows: BTreeMap<Inst, Window>,
+    /// By the first load of the first window.
+    together: BTreeMap<Inst, Together>,
+}
 
 /// What the addresses of a window's members have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,7 +77,10 @@ impl Windows {
             let groups: Vec<_> = groups.into_values().flat_map(near_each_other).collect();
             if groups.iter().any(|members| members.len() >= LEAST) {
                 let places = run.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
-                groups.into_iter().for_each(|members| found.keep(function, &places, members));
+                let mut firsts: Vec<_> =
+                    groups.into_iter().filter_map(|members| found.keep(function, &places, members)).collect();
+                firsts.sort_by_key(|first| places[first]);
+                found.keep_together(function, &places, &firsts);
             }
         });
         found
@@ -71,11 +88,22 @@ impl Windows {
 
     /// The window whose first load this is.
     pub(super) fn of_first(&self, inst: Inst) -> Option<&Window> {
-        self.0.get(&inst)
+        self.windows.get(&inst)
     }
 
-    fn keep(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, mut members: Vec<Member>) {
-        let Some(first) = first_of(&members).filter(|_| members.len() >= LEAST) else { return };
+    /// What is tested together where this is the first load.
+    pub(super) fn together_from(&self, inst: Inst) -> Option<&Together> {
+        self.together.get(&inst)
+    }
+
+    /// Keeps the members that can be loaded with the first, which it gives, if they are enough.
+    fn keep(
+        &mut self,
+        function: &Function,
+        places: &BTreeMap<Inst, usize>,
+        mut members: Vec<Member>,
+    ) -> Option<Inst> {
+        let first = first_of(&members).filter(|_| members.len() >= LEAST)?;
         let mut ahead = BTreeMap::new();
         members.retain(|member| {
             let needed = needs(function, places, first.at, member.inst);
@@ -84,9 +112,30 @@ impl Windows {
                 true
             })
         });
-        if members.len() >= LEAST {
-            let members = from_first(&members, first);
-            self.0.insert(first.inst, Window { members, ahead: ahead.into_values().collect() });
+        if members.len() < LEAST {
+            return None;
+        }
+        let members = from_first(&members, first);
+        self.windows.insert(first.inst, Window { members, ahead: ahead.into_values().collect() });
+        Some(first.inst)
+    }
+
+    /// Keeps the windows that can be tested where the first is.
+    fn keep_together(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, firsts: &[Inst]) {
+        let Some(&start) = firsts.first() else { return };
+        let (mut together, mut ahead) = (Together::default(), BTreeMap::new());
+        for first in firsts {
+            let members = &self.windows[first].members;
+            let all: Option<Vec<_>> =
+                members.iter().map(|member| needs(function, places, places[&start], member.inst)).collect();
+            if let Some(all) = all {
+                ahead.extend(all.into_iter().flatten());
+                together.firsts.push(*first);
+            }
+        }
+        if together.firsts.len() > 1 {
+            together.ahead = ahead.into_values().collect();
+            self.together.insert(start, together);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::cpu::llvm_text::{BlockName, MASK, Opd};
 use crate::cpu::shape::Lanes;
 
 /// Code larger than this (in instructions) is not copied for the case that all lanes are on.
-const MAX_COPY: usize = 600;
+pub(super) const MAX_COPY: usize = 600;
 /// Arms cheaper than this run under their mask without a branch.
 const MAX_INLINE_COST: u32 = 14;
 
@@ -50,6 +50,9 @@ impl Emitter<'_, '_> {
 
     fn each_instruction(&mut self, insts: &[Inst]) {
         for (index, &inst) in insts.iter().enumerate() {
+            if self.rest_with_open_windows(&insts[index..]) {
+                return;
+            }
             let before = self.mask.clone();
             self.instruction(inst);
             if self.t.is_ended() {
@@ -89,7 +92,9 @@ impl Emitter<'_, '_> {
         self.t.label(partial);
         self.mask = mask;
         self.leave_if_none();
+        let windows = std::mem::replace(&mut self.may_open_windows, false);
         self.instructions(rest);
+        self.may_open_windows = windows;
         let left = self.mask.operand();
         self.t.store(MASK, &left, &slot, 4);
         self.copies_left += 1;
@@ -339,8 +344,11 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&any, run, end);
         self.t.label(run);
         let copies = std::mem::take(&mut self.copies_left);
+        // With all lanes on, this copy is not the one that runs.
+        let windows = self.may_open_windows;
+        self.may_open_windows &= !copy;
         self.arm_body(insts, mask, slot.as_ref(), end);
-        self.copies_left = copies;
+        (self.copies_left, self.may_open_windows) = (copies, windows);
         self.t.label(end);
         self.contexts.pop();
         match slot {

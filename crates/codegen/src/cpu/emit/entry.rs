@@ -255,6 +255,8 @@ i32 {}, i32 {}, i32 {}) #0",
         matrices,
         bundled: BTreeSet::new(),
         windows: Rc::new(Windows::new(function, flow)),
+        open_windows: BTreeSet::new(),
+        may_open_windows: true,
         together: BTreeMap::new(),
         tile_loops: Vec::new(),
         streams: Streams::new(facts),
@@ -266,6 +268,7 @@ i32 {}, i32 {}, i32 {}) #0",
     emitter.count_threads();
     if emitter.is_edge() {
         emitter.copies_left = 0;
+        emitter.may_open_windows = false;
     }
     emitter.body();
     emitter.t.label(exit);

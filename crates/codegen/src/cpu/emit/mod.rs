@@ -2,7 +2,7 @@
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
 //! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `window`,
-//! `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
+//! `open_windows`, `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
 //! (functions written once per module), `control` (branches, loops and masks), `group` (regions between
 //! barriers), `entry`.
 //!
@@ -31,6 +31,7 @@ mod matrix;
 mod memory;
 mod near;
 mod next_tile;
+mod open_windows;
 mod out_of_line;
 mod place;
 mod prefetch;
@@ -175,6 +176,9 @@ pub(super) struct Emitter<'a, 'm> {
     /// Values that were loaded with the first load of their bundle or window.
     bundled: BTreeSet<Value>,
     windows: Rc<Windows>,
+    /// The first loads of windows that were tested before, and whether code may be copied for such.
+    open_windows: BTreeSet<Inst>,
+    may_open_windows: bool,
     /// Loaded vectors, by the register of the first component.
     together: BTreeMap<u32, together::Together>,
     /// The loops around barriers that the position is in.

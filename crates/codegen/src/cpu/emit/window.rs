@@ -3,6 +3,8 @@
 //! One test covers all: that no clamp limits and no index wraps, and that the whole stretch is in bounds. Where
 //! it fails every load goes its own way, so results and fault reports are those of single loads.
 
+use std::collections::BTreeSet;
+
 use anymetal_ir::{Inst, Op, Scalar, Value};
 
 use super::access::{Plan, Run, extent_of_segment, plan};
@@ -15,7 +17,7 @@ use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Lanes;
 use crate::cpu::storage::Root;
-use crate::cpu::windows::LEAST;
+use crate::cpu::windows::{LEAST, Together};
 
 /// Bytes of a vector that is shifted.
 const VECTOR: i64 = 64;
@@ -37,19 +39,33 @@ struct Loads {
     runs: Vec<Run>,
 }
 
+fn varying(parts: Vec<Opd>) -> Vec<Lane> {
+    parts.into_iter().map(Lane::Varying).collect()
+}
+
+/// What must hold to load a window.
+#[derive(Default)]
+struct Conditions {
+    /// That the members' lanes lie side by side. Rows have these in common.
+    forms: Vec<Opd>,
+    /// That all is in bounds.
+    inside: Vec<Opd>,
+}
+
 impl Emitter<'_, '_> {
     /// Loads the window whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_window(&mut self, inst: Inst, item: Item) -> bool {
         let windows = self.windows.clone();
         let Some(window) = windows.of_first(inst) else { return false };
-        for &inst in &window.ahead {
-            if let Some(result) = self.facts.function.inst(inst).result {
-                self.pure(inst, result);
-            }
-        }
+        self.compute_ahead(&window.ahead);
         let Some(loads) = self.window_loads(inst, &window.members, item) else { return false };
-        let Some(ok) = self.window_test(&loads) else { return false };
-        let loaded = self.load_tested_window(&loads, &ok);
+        let loaded = match self.open_windows.contains(&inst) {
+            true => self.load_members(&loads).into_iter().map(varying).collect(),
+            false => {
+                let Some(ok) = self.window_test(&loads) else { return false };
+                self.load_tested_window(&loads, &ok)
+            }
+        };
         for (part, lanes) in loads.parts.iter().zip(loaded) {
             if part.inst != inst {
                 self.bundled.insert(part.result);
@@ -57,6 +73,15 @@ impl Emitter<'_, '_> {
             self.define(part.result, lanes);
         }
         true
+    }
+
+    /// Computes what pointers of members are made of, before it is its turn.
+    pub(super) fn compute_ahead(&mut self, insts: &[Inst]) {
+        for &inst in insts {
+            if let Some(result) = self.facts.function.inst(inst).result {
+                self.pure(inst, result);
+            }
+        }
     }
 
     /// The members that are loads of lanes side by side; `None` if they are too few, or the first is not one.
@@ -89,13 +114,24 @@ impl Emitter<'_, '_> {
 
     /// Whether all lanes' places are where the laned forms say, at the distances known, and in bounds.
     fn window_test(&mut self, loads: &Loads) -> Option<Opd> {
+        let mut conditions = self.window_conditions(loads)?;
+        if let mask @ Mask::Some(_) = self.mask.clone()
+            && !self.shared.options.checks
+        {
+            // Unchecked, only the active lanes' places are known to be good.
+            conditions.inside.push(self.all(&mask));
+        }
+        Some(self.all_hold(conditions))
+    }
+
+    fn window_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
         let (low, high) = (loads.parts.first()?, loads.parts.last()?);
-        let mut ok = Opd::bool(true);
+        let mut forms = Vec::new();
         let mut most = i64::MAX;
         for part in &loads.parts {
             let address = self.address(part.pointer, 0);
             let (condition, largest) = self.without_wrap(&address, &loads.shape)?;
-            ok = self.t.and(&ok, &condition);
+            forms.push(condition);
             // The first member's place, if this one's index is not to wrap.
             most = most.min(largest.checked_sub(part.offset - low.offset)?);
         }
@@ -113,19 +149,51 @@ impl Emitter<'_, '_> {
             false => Opd::Int(cap.saturating_add(1)),
         };
         let inside = self.t.icmp("ult", "i64", &start, &limit);
-        let ok = self.t.and(&ok, &inside);
-        Some(match self.mask.clone() {
-            // Unchecked, only the active lanes' places are known to be good.
-            mask @ Mask::Some(_) if !self.shared.options.checks => {
-                let all = self.all(&mask);
-                self.t.and(&ok, &all)
+        Some(Conditions { forms, inside: vec![inside] })
+    }
+
+    /// Whether all conditions hold, each tested once.
+    fn all_hold(&mut self, conditions: Conditions) -> Opd {
+        let mut seen: Vec<Opd> = Vec::new();
+        let mut all = Opd::bool(true);
+        for condition in conditions.forms.into_iter().chain(conditions.inside) {
+            if !seen.contains(&condition) {
+                all = self.t.and(&all, &condition);
+                seen.push(condition);
             }
-            _ => ok,
-        })
+        }
+        all
+    }
+
+    /// Under the current mask: whether all lanes are on, and the windows that can be tested here, all of which hold.
+    pub(super) fn test_windows(&mut self, together: &Together) -> Option<(Opd, BTreeSet<Inst>)> {
+        let windows = self.windows.clone();
+        self.compute_ahead(&together.ahead);
+        let (mut all, mut open) = (Conditions::default(), BTreeSet::new());
+        for &first in &together.firsts {
+            let (Some(window), Some(result)) = (windows.of_first(first), self.function().inst(first).result)
+            else {
+                continue;
+            };
+            let item = Item::of(self.function().ty(result));
+            if let Some(loads) = self.window_loads(first, &window.members, item)
+                && let Some(conditions) = self.window_conditions(&loads)
+            {
+                all.forms.extend(conditions.forms);
+                all.inside.extend(conditions.inside);
+                open.insert(first);
+            }
+        }
+        if open.is_empty() {
+            return None;
+        }
+        if let mask @ Mask::Some(_) = self.mask.clone() {
+            all.inside.push(self.all(&mask));
+        }
+        Some((self.all_hold(all), open))
     }
 
     fn load_tested_window(&mut self, loads: &Loads, ok: &Opd) -> Vec<Vec<Lane>> {
-        let varying = |parts: Vec<Opd>| parts.into_iter().map(Lane::Varying).collect::<Vec<_>>();
         if self.bail_unless(ok) {
             return self.load_members(loads).into_iter().map(varying).collect();
         }

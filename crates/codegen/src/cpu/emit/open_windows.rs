@@ -1,0 +1,54 @@
+//! Copies of code in which all windows are known to hold.
+//!
+//! The rows of a stencil each are a window (see `windows`). Tested one by one, each test is a branch, and each
+//! row's elements meet those of its slow path; LLVM then puts the arithmetic behind the last row, and keeps all
+//! rows in memory until there. So one test stands before the first row, and what follows is written twice: with
+//! all lanes on and nothing to test between the rows, and as it is otherwise.
+//!
+//! Invariant: [`Emitter::open_windows`] holds the first loads of windows whose tests dominate the position.
+
+use std::collections::BTreeSet;
+
+use anymetal_ir::Inst;
+
+use super::control::{Context, MAX_COPY};
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::MASK;
+
+impl Emitter<'_, '_> {
+    /// Emits the instructions twice, if they begin with a window; `false` if nothing was emitted.
+    pub(super) fn rest_with_open_windows(&mut self, rest: &[Inst]) -> bool {
+        let windows = self.windows.clone();
+        let Some(together) = rest.first().and_then(|&first| windows.together_from(first)) else {
+            return false;
+        };
+        // What a block of an arm or a region defines is used in it alone.
+        let is_closed = self.contexts.iter().all(|context| matches!(context, Context::Arm { .. }));
+        if !self.may_open_windows || !is_closed || self.size(rest) > MAX_COPY {
+            return false;
+        }
+        let Some((ok, open)) = self.test_windows(together) else { return false };
+        let before = self.mask.clone();
+        let slot = self.t.alloca(MASK, 4);
+        let (inside, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
+        let mut changed = false;
+        self.may_open_windows = false;
+        self.t.branch_likely(&ok, inside, otherwise);
+        for (label, mask, open) in [(inside, Mask::All, open), (otherwise, before.clone(), BTreeSet::new())] {
+            self.t.label(label);
+            self.mask = mask.clone();
+            self.open_windows = open;
+            self.instructions(rest);
+            if !self.t.is_ended() {
+                changed |= self.mask != mask;
+                let left = self.mask.operand();
+                self.t.store(MASK, &left, &slot, 4);
+            }
+            self.t.branch(done);
+        }
+        self.may_open_windows = true;
+        self.t.label(done);
+        self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
+        true
+    }
+}
