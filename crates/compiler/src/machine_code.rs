@@ -36,6 +36,7 @@ pub(crate) fn generate(
             f16c: vector.f16c,
             neon: vector.neon,
             fast_gather: vector.has_fast_gather(),
+            streams_in_second_level: vector.wants_streams_in_second_level(),
         },
         symbol: ENTRY_SYMBOL.to_owned(),
         comments,

@@ -177,6 +177,7 @@ names!(AtomicOp {
 
 names!(Awaited {
     Read = "prefetch",
+    OnwardRead = "prefetch_onward",
     LaterRead = "prefetch_later",
     Write = "prefetch_write",
 });

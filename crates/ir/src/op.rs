@@ -201,6 +201,9 @@ pub enum AtomicOp {
 pub enum Awaited {
     /// A load, soon.
     Read,
+    /// A load that goes on where this one is: in the next threadgroup's row, or further along a stretch. Processors
+    /// differ in how near the line is to come.
+    OnwardRead,
     /// One of many loads that follow when all else is done: a core has few places for lines on their way to
     /// the first level of caches, and would wait for one.
     LaterRead,

@@ -17,6 +17,8 @@ pub struct CpuFeatures {
     pub neon: bool,
     /// Gathers of 32 and 64 bits that are faster than loads lane by lane.
     pub fast_gather: bool,
+    /// Lines of streams are to be asked for in the second level of caches, not in the first.
+    pub streams_in_second_level: bool,
 }
 
 /// How to generate code.

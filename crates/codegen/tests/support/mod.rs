@@ -98,6 +98,7 @@ pub(crate) fn options_for(launch: &Launch, vector: VectorFacts) -> CpuOptions {
             f16c: vector.f16c,
             neon: vector.neon,
             fast_gather: vector.has_fast_gather(),
+            streams_in_second_level: vector.wants_streams_in_second_level(),
         },
         ..CpuOptions::default()
     }

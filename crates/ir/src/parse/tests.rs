@@ -34,6 +34,7 @@ func f1 "k" (v0: ptr.device, v1: ptr.threadgroup) {
   v2 = local_addr l0 : ptr.thread
   mem_zero v2, size 16, align 16
   prefetch v2, size 4
+  prefetch_onward v2, size 12
   prefetch_later v2, size 8
   prefetch_write v2, size 16
   v3 = query.thread_position_in_grid.x : i32

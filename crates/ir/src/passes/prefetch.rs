@@ -206,17 +206,17 @@ impl Finder<'_> {
         }
     }
 
-    /// The accesses directly in a loop's body that walk from this threadgroup's data to the next one's. They are asked
-    /// for in the second level of caches: a core has few places for lines that come to the first.
+    /// The accesses directly in a loop's body that walk from this threadgroup's data to the next one's.
     fn accesses(&self, body: Block, counted: &Counted, cost: usize, found: &mut Vec<Walk>) {
         let function = self.function;
         let mut seen = FxHashSet::default();
+        // Without a loop all of the row is asked for at once, and a core has few places for lines that come to
+        // the first level.
+        let read = if counted.counter.is_some() { Awaited::OnwardRead } else { Awaited::LaterRead };
         for &inst in function.block(body) {
             let data = function.inst(inst);
             let (pointer, ty, awaited) = match data.op {
-                Op::Load { ptr, .. } => {
-                    (ptr, data.result.map(|value| function.ty(value)), Awaited::LaterRead)
-                }
+                Op::Load { ptr, .. } => (ptr, data.result.map(|value| function.ty(value)), read),
                 Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), Awaited::Write),
                 _ => continue,
             };

@@ -38,6 +38,8 @@ pub struct VectorFacts {
     pub avx512fp16: bool,
     /// Arm's 128-bit vectors.
     pub neon: bool,
+    /// AMD made the processor; for what differs in speed alone.
+    pub amd: bool,
 }
 
 impl VectorFacts {
@@ -50,6 +52,7 @@ impl VectorFacts {
         avx512bf16: false,
         avx512fp16: false,
         neon: false,
+        amd: false,
     };
 
     /// What `x86-64-v4` promises.
@@ -71,6 +74,13 @@ impl VectorFacts {
     /// Gather Data Sampling (CVE-2022-40982) makes them slow, and on AMD's up to Zen 4 they are microcode.
     pub fn has_fast_gather(self) -> bool {
         self.avx512fp16
+    }
+
+    /// Whether lines of streams, which the hardware follows too, are better asked for in the second level of caches
+    /// than in the first. On AMD's Zen 4 they are: saxpy 10.1 and 9.2 ms, softmax 6.9 and 5.9. On Intel's servers the
+    /// first level is better by 3 to 13 %.
+    pub fn wants_streams_in_second_level(self) -> bool {
+        self.amd
     }
 
     /// Number of vector registers of that width.

@@ -15,7 +15,18 @@ pub(super) fn vector_facts() -> VectorFacts {
         avx512bf16: avx512f && has!("avx512bf16"),
         avx512fp16: avx512f && has!("avx512fp16"),
         neon: false,
+        amd: vendor() == *b"AuthenticAMD",
     }
+}
+
+/// Who made the processor.
+fn vendor() -> [u8; 12] {
+    let leaf = __cpuid_count(0, 0);
+    let mut name = [0; 12];
+    for (part, word) in name.chunks_exact_mut(4).zip([leaf.ebx, leaf.edx, leaf.ecx]) {
+        part.copy_from_slice(&word.to_le_bytes());
+    }
+    name
 }
 
 /// What the standard library can test of a level's instructions, which is all that compilers use.

@@ -46,6 +46,10 @@ impl Emitter<'_, '_> {
 
     /// Asks for the lines of so many bytes.
     pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: Awaited) {
+        let access = match access {
+            Awaited::OnwardRead if self.shared.options.features.streams_in_second_level => Awaited::LaterRead,
+            access => access,
+        };
         for line in (0..bytes).step_by(LINE as usize) {
             let at = self.t.offset(start, &Opd::Int(line));
             ask_for_line(&mut self.t, &at, access);

@@ -208,7 +208,7 @@ impl Ahead {
         let (address, awaited) = match &self.step {
             Step::Slice(_) | Step::Stretch => {
                 let ahead = Op::PtrAdd { base: self.pointer, index: None, scale: 1, offset: STRETCH };
-                (ahead, Awaited::Read)
+                (ahead, Awaited::OnwardRead)
             }
             Step::Threadgroup(first, second) => {
                 let mut step = write(&mut hints, first);
