@@ -375,18 +375,33 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&condition, yes, no);
         let mut changed = false;
         for (label, block) in [(yes, then), (no, otherwise)] {
-            self.t.label(label);
-            self.mask = before.clone();
-            self.block(block);
-            if !self.t.is_ended() {
-                changed |= self.mask != before;
-                let left = self.mask.operand();
-                self.t.store(MASK, &left, &slot, 4);
-            }
-            self.t.branch(join);
+            changed |= self.way(label, &before, &slot, join, |this| this.block(block));
         }
         self.t.label(join);
         self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
+    }
+
+    /// Emits one of the ways that part here and meet at `join`, under a mask; what is left of that goes to `slot`.
+    /// Returns whether the way changes it.
+    pub(super) fn way(
+        &mut self,
+        label: BlockName,
+        mask: &Mask,
+        slot: &Opd,
+        join: BlockName,
+        emit: impl FnOnce(&mut Self),
+    ) -> bool {
+        self.t.label(label);
+        self.mask = mask.clone();
+        emit(self);
+        let mut changed = false;
+        if !self.t.is_ended() {
+            changed = self.mask != *mask;
+            let left = self.mask.operand();
+            self.t.store(MASK, &left, slot, 4);
+        }
+        self.t.branch(join);
+        changed
     }
 
     /// Whether a block may run under any mask without a branch around it: it has no effects but

@@ -2,7 +2,8 @@
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
 //! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `window`,
-//! `open_windows`, `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
+//! `open_windows`,
+//! `near`, `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
 //! (functions written once per module), `control` (branches, loops and masks), `group` (regions between
 //! barriers), `entry`.
 //!

@@ -35,16 +35,8 @@ impl Emitter<'_, '_> {
         self.may_open_windows = false;
         self.t.branch_likely(&ok, inside, otherwise);
         for (label, mask, open) in [(inside, Mask::All, open), (otherwise, before.clone(), BTreeSet::new())] {
-            self.t.label(label);
-            self.mask = mask.clone();
             self.open_windows = open;
-            self.instructions(rest);
-            if !self.t.is_ended() {
-                changed |= self.mask != mask;
-                let left = self.mask.operand();
-                self.t.store(MASK, &left, &slot, 4);
-            }
-            self.t.branch(done);
+            changed |= self.way(label, &mask, &slot, done, |this| this.instructions(rest));
         }
         self.may_open_windows = true;
         self.t.label(done);
