@@ -329,3 +329,41 @@ fn one_place_for_all_lanes() {
         }
     }
 }
+
+/// Loads a column of rows of `step` bytes, in the threads before a limit: from `places[0]`, to before `places[1]`.
+fn column(scalar: &str, size: u32, step: u32) -> Module {
+    module(&format!(
+        "  v3 = query.thread_position_in_threadgroup.x : i32
+  v4 = zext v3 : i64
+  v5 = load v0, align 4 : i32 @0:1:1
+  v6 = sext v5 : i64
+  v7 = ptr_add v0 + 4 : ptr.device
+  v8 = load v7, align 4 : i32 @0:1:1
+  v9 = ult v3, v8 : bool
+  if v9 {{
+    v10 = ptr_add v1 + v6 * 1 : ptr.device
+    v11 = ptr_add v10 + v4 * {step} : ptr.device
+    v12 = load v11, align 1 : {scalar} @0:2:1
+    v13 = ptr_add v2 + v4 * {size} : ptr.device
+    store v13, v12, align 1 @0:3:1
+  }}"
+    ))
+}
+
+#[test]
+fn columns_of_rows_far_apart() {
+    for (scalar, size, step) in [("i32", 4, 132), ("i8", 1, 77), ("i16", 2, 258), ("i64", 8, 1000)] {
+        let compiled = Compiled::new(column(scalar, size, step));
+        let last = 31 * step + size;
+        for (start, limit) in
+            [(0, 32), (0, 31), (0, 0), (3, 32), (3, 20), (-1, 32), (-1, 0), (i32::MAX, 32), (i32::MIN, 1)]
+        {
+            let mut places = places(|_| 0);
+            places[..2].copy_from_slice(&[start as u32, limit]);
+            for from in [last, last + 3, last - 1, last - step, 20 * step, size, 0] {
+                let what = format!("{scalar} from {start}, {limit} rows of {step} bytes in {from}");
+                compiled.check(&places, [from as usize, 32 * size as usize], &what);
+            }
+        }
+    }
+}

@@ -9,13 +9,14 @@
 //! The row is found by differentiation: what an address gains when the threadgroup's position grows by one
 //! must be what the loop walks over. Addresses that do not follow that pattern are left alone, but for loops
 //! over the whole grid (`strides`), several rows read side by side (`rows`), loads that each thread does once (`grid`,
-//! `run_ahead`) and results of matrix products (`matrices`).
+//! `run_ahead`), tiles (`tiles`) and results of matrix products (`matrices`).
 
 mod grid;
 mod matrices;
 mod rows;
 mod run_ahead;
 mod strides;
+mod tiles;
 
 use std::cmp::Reverse;
 
@@ -41,18 +42,20 @@ pub fn prefetch(function: &mut Function) -> bool {
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
     let is_walked = |root| found.iter().any(|walk: &Walk| walk.root == root);
-    let ahead = grid::loads_ahead(&finder, &is_walked);
+    let loads = grid::Loads::new(&finder);
+    let mut ahead = grid::loads_ahead(&finder, &loads, &is_walked);
+    ahead.extend(tiles::loads_of_tiles(&finder, &loads, &is_walked));
     let rows = rows::rows_together(&finder, &is_walked);
-    let tiles = matrices::tiles(&finder);
-    let changed = !found.is_empty() || !ahead.is_empty() || !rows.is_empty() || !tiles.is_empty();
+    let results = matrices::tiles(&finder);
+    let changed = !found.is_empty() || !ahead.is_empty() || !rows.is_empty() || !results.is_empty();
     for walk in one_loop_each(found).iter().chain(&rows) {
         insert(function, walk);
     }
     for load in &ahead {
         load.insert(function);
     }
-    for tiles in &tiles {
-        tiles.insert(function);
+    for result in &results {
+        result.insert(function);
     }
     changed
 }

@@ -12,7 +12,7 @@ use super::out_of_line::Helper;
 use super::place::Place;
 use super::tested::Test;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type, vector_const};
 use crate::cpu::shape::Lanes;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
@@ -179,6 +179,31 @@ impl Emitter<'_, '_> {
         let raw =
             super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
         self.from_memory(Width::All, item, raw)
+    }
+
+    /// Lanes each at a known distance from a base: no place has to come out of a vector.
+    pub(super) fn load_lanes(&mut self, address: &Address, bases: &[Opd], shape: &Lanes, item: Item) -> Opd {
+        let features = &self.shared.options.features;
+        if let [base] = bases
+            && features.fast_gather
+            && matches!(item.bits(), 32 | 64)
+        {
+            let start = self.t.add("i64", base, &Opd::Int(address.extra));
+            let place = Place { base: self.t.offset(&address.place.base, &start), ..address.place.clone() };
+            return self.gather(&place, &vector_const("i64", shape.values()), item, 0, false);
+        }
+        self.split_loads();
+        let (element, ty) = (item.memory_type(), lanes_type(item.memory_type()));
+        let metadata = self.metadata(&address.place);
+        let mut all = Opd::text("poison");
+        for lane in 0..LANES {
+            let offset = shape.at(lane).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[lane / shape.segment_len()], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let one = self.t.value(format_args!("load {element}, ptr {at}, align 1{metadata}"));
+            all = self.t.value(format_args!("insertelement {ty} {all}, {element} {one}, i64 {lane}"));
+        }
+        self.from_memory(Width::All, item, all)
     }
 
     /// Called before each load that is one per lane: divides a block that has very many of them.

@@ -6,7 +6,7 @@
 //! ([`Rate`]) is worked out from its definition; it is a hint, so wrapped arithmetic is taken as it comes.
 
 use super::run_ahead::Slice;
-use super::{DEPTH, Finder, Hints};
+use super::{Counted, DEPTH, Finder, Hints};
 use crate::analysis::walk_insts;
 use crate::{Awaited, BinOp, Block, CastOp, CmpOp, Function, Inst, Op, Query, Scalar, Space, Type, Value};
 
@@ -19,7 +19,7 @@ const MOST_OPERATIONS: u32 = 200;
 
 /// What a value gains by a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Rate {
+pub(super) enum Rate {
     /// So much.
     Known(i64),
     /// As many as a threadgroup has threads along the axis.
@@ -32,7 +32,7 @@ enum Rate {
 }
 
 impl Rate {
-    const ZERO: Self = Self::Known(0);
+    pub(super) const ZERO: Self = Self::Known(0);
 
     fn scaled(self, by: i64) -> Self {
         match self {
@@ -44,15 +44,15 @@ impl Rate {
 
 /// A load and how far ahead to ask.
 pub(super) struct Ahead {
-    block: Block,
-    access: Inst,
-    root: Value,
-    pointer: Value,
-    bytes: u32,
-    step: Step,
+    pub(super) block: Block,
+    pub(super) access: Inst,
+    pub(super) root: Value,
+    pub(super) pointer: Value,
+    pub(super) bytes: u32,
+    pub(super) step: Step,
 }
 
-enum Step {
+pub(super) enum Step {
     Stretch,
     /// To the next threadgroup along the first axis, or the second.
     Threadgroup(Rate, Option<Rate>),
@@ -61,14 +61,15 @@ enum Step {
 }
 
 /// The loads to ask ahead for, but of arguments that `is_known`.
-pub(super) fn loads_ahead(finder: &Finder<'_>, is_known: &dyn Fn(Value) -> bool) -> Vec<Ahead> {
-    let mut loads = Loads::default();
-    finder.collect(finder.function.body, &mut loads);
+pub(super) fn loads_ahead(
+    finder: &Finder<'_>,
+    loads: &Loads,
+    is_known: &dyn Fn(Value) -> bool,
+) -> Vec<Ahead> {
     let mut found: Vec<Ahead> = Vec::new();
     for &(block, access, root, pointer) in &loads.single {
-        let of_root = loads.single.iter().filter(|load| load.2 == root).count();
         let asked = found.iter().any(|ahead| ahead.root == root);
-        if asked || is_known(root) || loads.repeated.contains(&root) || of_root > MOST_LOADS {
+        if asked || is_known(root) || loads.repeated.contains(&root) || loads.of(root) > MOST_LOADS {
             continue;
         }
         let Some(result) = finder.function.inst(access).result else { continue };
@@ -83,11 +84,25 @@ pub(super) fn loads_ahead(finder: &Finder<'_>, is_known: &dyn Fn(Value) -> bool)
 
 /// Loads from buffers.
 #[derive(Default)]
-struct Loads {
+pub(super) struct Loads {
     /// Outside of loops: block, instruction, argument and pointer.
     single: Vec<(Block, Inst, Value, Value)>,
-    /// Arguments that loops load from.
+    /// The arguments of those in loops.
     repeated: Vec<Value>,
+}
+
+impl Loads {
+    pub(super) fn new(finder: &Finder<'_>) -> Self {
+        let mut loads = Self::default();
+        finder.collect(finder.function.body, &mut loads);
+        loads
+    }
+
+    /// How many there are of an argument.
+    pub(super) fn of(&self, root: Value) -> usize {
+        let single = self.single.iter().filter(|load| load.2 == root).count();
+        single + self.repeated.iter().filter(|&&other| other == root).count()
+    }
 }
 
 impl Finder<'_> {
@@ -121,19 +136,33 @@ impl Finder<'_> {
         if per_thread == Rate::Known(i64::from(bytes)) {
             return Some(Step::Stretch);
         }
-        let along = |axis| {
-            self.rate(pointer, &|op| match *op {
+        self.next_threadgroup(pointer, None)
+    }
+
+    /// What lies between an address of this threadgroup and that of the next one, if anything does. A loop that counts
+    /// has counted as far in both.
+    pub(super) fn next_threadgroup(&self, pointer: Value, counted: Option<&Counted>) -> Option<Step> {
+        let counter = counted.and_then(|counted| counted.counter);
+        let along = |value, axis| {
+            self.rate(value, &|op| match *op {
                 Op::Query(Query::ThreadPositionInGrid(at)) if at == axis => Some(Rate::Threads(axis)),
                 Op::Query(Query::ThreadgroupPositionInGrid(at)) if at == axis => Some(Rate::Known(1)),
+                Op::Load { ptr, .. } if counter.is_some() && self.variable(ptr) == counter => {
+                    Some(Rate::ZERO)
+                }
                 _ => None,
             })
         };
-        let first = along(0)?;
-        let second = along(1).filter(|rate| *rate != Rate::ZERO);
+        let start = counted.and_then(|counted| counted.start);
+        if start.is_some_and(|start| (0..2).any(|axis| along(start, axis) != Some(Rate::ZERO))) {
+            return None;
+        }
+        let first = along(pointer, 0)?;
+        let second = along(pointer, 1).filter(|rate| *rate != Rate::ZERO);
         (first != Rate::ZERO || second.is_some()).then_some(Step::Threadgroup(first, second))
     }
 
-    fn rate(&self, value: Value, known: &dyn Fn(&Op) -> Option<Rate>) -> Option<Rate> {
+    pub(super) fn rate(&self, value: Value, known: &dyn Fn(&Op) -> Option<Rate>) -> Option<Rate> {
         self.rate_within(value, known, DEPTH, &mut { MOST_OPERATIONS })
     }
 

@@ -74,6 +74,9 @@ impl Emitter<'_, '_> {
         let Lane::Laned { shape, .. } = &address.offset else { return self.load_gather(address, item) };
         match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
             Plan::Uniform if !shape.conditional => self.load_uniform(address, item),
+            Plan::Gather if !shape.conditional && item.count == 1 => {
+                self.load_planned(address, item, &Plan::Gather)
+            }
             Plan::Uniform | Plan::Gather => self.load_gather(address, item),
             plan => self.load_planned(address, item, &plan),
         }
@@ -154,7 +157,8 @@ impl Emitter<'_, '_> {
                 self.keep_together(&loaded, item, &whole);
                 loaded
             }
-            _ => Vec::new(),
+            Plan::Gather => vec![self.load_lanes(address, &bases, &shape, item)],
+            Plan::Uniform => Vec::new(),
         };
         let from = self.t.current();
         if fast_only {
@@ -163,8 +167,9 @@ impl Emitter<'_, '_> {
         self.t.branch(join);
         self.t.label(slow);
         let careful = match plan {
-            // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds.
-            _ if shape.conditional => {
+            // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds; and of
+            // lanes far apart those that are on often are, when the others are not.
+            _ if shape.conditional || *plan == Plan::Gather => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.aside(|this| this.load_rare_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
