@@ -180,6 +180,7 @@ names!(Awaited {
     OnwardRead = "prefetch_onward",
     LaterRead = "prefetch_later",
     Write = "prefetch_write",
+    OnwardWrite = "prefetch_onward_write",
 });
 
 names!(BarrierScope {

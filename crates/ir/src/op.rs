@@ -209,6 +209,8 @@ pub enum Awaited {
     LaterRead,
     /// A store.
     Write,
+    /// A store in the next threadgroup's row, as [`Self::OnwardRead`].
+    OnwardWrite,
 }
 
 /// What a thread can ask about itself; each gives one `I32`. Components are 0, 1, 2 for x, y, z.

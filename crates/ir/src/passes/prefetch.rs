@@ -215,12 +215,15 @@ impl Finder<'_> {
         let mut seen = FxHashSet::default();
         // Without a loop all of the row is asked for at once, and a core has few places for lines that come to
         // the first level.
-        let read = if counted.counter.is_some() { Awaited::OnwardRead } else { Awaited::LaterRead };
+        let (read, write) = match counted.counter {
+            Some(_) => (Awaited::OnwardRead, Awaited::OnwardWrite),
+            None => (Awaited::LaterRead, Awaited::Write),
+        };
         for &inst in function.block(body) {
             let data = function.inst(inst);
             let (pointer, ty, awaited) = match data.op {
                 Op::Load { ptr, .. } => (ptr, data.result.map(|value| function.ty(value)), read),
-                Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), Awaited::Write),
+                Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), write),
                 _ => continue,
             };
             if function.ty(pointer) != Type::Ptr(Space::Device) {
@@ -236,10 +239,10 @@ impl Finder<'_> {
             if seen.insert(root) {
                 let (block, access, bytes) = (body, inst, ty.size());
                 found.push(Walk { root, block, access, pointer, bytes, awaited, gain, cost });
-            } else if awaited == Awaited::Write
+            } else if awaited == write
                 && let Some(known) = found.iter_mut().rev().find(|walk| walk.root == root)
             {
-                known.awaited = Awaited::Write;
+                known.awaited = write;
             }
         }
     }

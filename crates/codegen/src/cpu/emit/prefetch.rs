@@ -31,7 +31,9 @@ impl Emitter<'_, '_> {
         let start = self.t.add("i64", &bases[0], &Opd::Int(low));
         let start = self.t.offset(&place.base, &start);
         let kept = match root {
-            Root::Argument(index) if access == Awaited::Write => self.argument_kept(index),
+            Root::Argument(index) if matches!(access, Awaited::Write | Awaited::OnwardWrite) => {
+                self.argument_kept(index)
+            }
             _ => None,
         };
         let Some(kept) = kept else { return self.ask_for(&start, stretch, access) };
@@ -46,9 +48,11 @@ impl Emitter<'_, '_> {
 
     /// Asks for the lines of so many bytes.
     pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: Awaited) {
-        let access = match access {
-            Awaited::OnwardRead if self.shared.options.features.streams_in_second_level => Awaited::LaterRead,
-            access => access,
+        let access = match (access, self.shared.options.features.streams_in_second_level) {
+            // A line that nobody else has may be written as it is.
+            (Awaited::OnwardRead | Awaited::OnwardWrite, true) => Awaited::LaterRead,
+            (Awaited::OnwardWrite, false) => Awaited::Write,
+            (access, _) => access,
         };
         for line in (0..bytes).step_by(LINE as usize) {
             let at = self.t.offset(start, &Opd::Int(line));
