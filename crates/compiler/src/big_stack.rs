@@ -1,4 +1,4 @@
-//! Runs a stage on a thread with a large stack, and turns its panics into errors.
+//! Runs a stage on a thread with a large stack and heap, and turns its panics into errors.
 //!
 //! The stages recurse over nested source with limits of their own, chosen for this stack; the caller may be
 //! any thread of a program.
@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use anymetal_llvm::heap;
 use anymetal_msl::on_large_stack;
 
 use crate::error::CompileError;
@@ -16,8 +17,11 @@ pub(crate) fn run<T: Send>(
     stage: &'static str,
     work: impl FnOnce() -> Result<T, CompileError> + Send,
 ) -> Result<T, CompileError> {
-    on_large_stack(|| guarded(stage, work))
-        .unwrap_or_else(|error| Err(CompileError::NoThread { message: error.to_string() }))
+    on_large_stack(|| {
+        heap::reserve();
+        guarded(stage, work)
+    })
+    .unwrap_or_else(|error| Err(CompileError::NoThread { message: error.to_string() }))
 }
 
 /// The state that a panic may leave behind is dropped with the stage: its inputs are shared read-only and its

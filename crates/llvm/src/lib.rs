@@ -23,6 +23,7 @@ mod compile;
 pub mod discovery;
 mod error;
 mod handles;
+pub mod heap;
 mod host;
 mod library;
 mod target;
