@@ -137,9 +137,10 @@ fn indices_that_wrap_fault_where_they_do() {
     }
 }
 
-/// Threads of a guarded grid add up what they find in the rows around theirs, at all distances up to `reach`; the
-/// border repeats. The buffers: source, target, width and height.
-fn filter(reach: i32) -> Module {
+/// Threads of a guarded grid add up what they find in the rows around theirs, at all distances up to `reach`, with
+/// weights by both distances; the border repeats. The buffers: source, target, width and height.
+fn filter(ty: &str, reach: i32, weight: impl Fn(i32, i32) -> i32) -> Module {
+    let (point, float) = if ty == "f32" { (".0", "f") } else { ("", "") };
     let mut body = String::from(
         "  v3 = query.thread_position_in_grid.x : i32
   v4 = query.thread_position_in_grid.y : i32
@@ -151,9 +152,9 @@ fn filter(reach: i32) -> Module {
   v10 = sub v5, v9 : i32
   v11 = sub v7, v9 : i32
   v12 = ult v3, v5 : bool
-  if v12 {
-  v13 = const 0 : i32\n",
+  if v12 {\n",
     );
+    let _ = writeln!(body, "  v13 = const 0{point} : {ty}");
     let (mut sum, mut next) = (13, 14);
     let mut value = |body: &mut String, text: &str| {
         let _ = writeln!(body, "  v{next} = {text}");
@@ -174,10 +175,10 @@ fn filter(reach: i32) -> Module {
             let index = value(&mut body, &format!("add v{row}, v{place} : i32"));
             let index = value(&mut body, &format!("zext v{index} : i64"));
             let pointer = value(&mut body, &format!("ptr_add v0 + v{index} * 4 : ptr.device"));
-            let loaded = value(&mut body, &format!("load v{pointer}, align 4 : i32"));
-            let weight = value(&mut body, &format!("const {} : i32", 1 + 7 * (dy + 3) + dx));
-            let weighed = value(&mut body, &format!("mul v{weight}, v{loaded} : i32"));
-            sum = value(&mut body, &format!("add v{sum}, v{weighed} : i32"));
+            let loaded = value(&mut body, &format!("load v{pointer}, align 4 : {ty}"));
+            let weight = value(&mut body, &format!("const {}{point} : {ty}", weight(dy, dx)));
+            let weighed = value(&mut body, &format!("{float}mul v{weight}, v{loaded} : {ty}"));
+            sum = value(&mut body, &format!("{float}add v{sum}, v{weighed} : {ty}"));
         }
     }
     let row = value(&mut body, "mul v4, v5 : i32");
@@ -191,12 +192,16 @@ fn filter(reach: i32) -> Module {
   }}
 }}
 kernel \"k\" f0 {{
-  arg \"a\" buffer 0 device \"int\" scalar i32 size 4 align 4 read
-  arg \"b\" buffer 1 device \"int\" scalar i32 size 4 align 4 read_write
+  arg \"a\" buffer 0 device \"T\" scalar {ty} size 4 align 4 read
+  arg \"b\" buffer 1 device \"T\" scalar {ty} size 4 align 4 read_write
   arg \"c\" buffer 2 constant \"uint\" scalar i32 size 4 align 4 read
 }}
 "
     ))
+}
+
+fn all_differ(dy: i32, dx: i32) -> i32 {
+    1 + 7 * (dy + 3) + dx
 }
 
 #[test]
@@ -205,7 +210,7 @@ fn rows_are_tested_together() {
     if !options(&launch).features.avx512 {
         return;
     }
-    let text = text(&filter(1), "k", &launch);
+    let text = text(&filter("i32", 1, all_differ), "k", &launch);
     // Where all rows hold, nothing stands between them: their vectors are loaded in one block.
     let blocks = text.split("\nb").map(|block| block.matches("load <16 x i32>").count());
     assert_eq!(blocks.max(), Some(6));
@@ -214,7 +219,7 @@ fn rows_are_tested_together() {
 #[test]
 fn filters_are_what_single_loads_give() {
     for reach in [1, 2] {
-        let module = filter(reach);
+        let module = filter("i32", reach, all_differ);
         for (width, height) in [(128, 3), (97, 2), (33, 1)] {
             let launch = Launch::new([width, height, 1], [32, 2, 1]);
             let count = (width * height) as usize;
@@ -223,6 +228,55 @@ fn filters_are_what_single_loads_give() {
                 let size = numbers(width, height as i32);
                 let buffers = [elements(source, 4), vec![9; 4 * target], size];
                 agree(&module, "k", &launch, &buffers, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_added_up_before_columns() {
+    let launch = Launch::new([128, 4, 1], [32, 2, 1]);
+    if !options(&launch).features.avx512 {
+        return;
+    }
+    let additions = |weight: fn(i32, i32) -> i32| {
+        let text = text(&filter("f32", 2, weight), "k", &launch);
+        let in_block = |block: &str| {
+            let additions = || block.lines().filter(|line| line.contains(" fadd "));
+            let count = |ty: &str| additions().filter(|line| line.contains(ty)).count();
+            [count("<16 x float>"), count("<32 x float>")]
+        };
+        text.split("\nb").map(in_block).max()
+    };
+    // Five rows of two vectors, and five columns of one of 32.
+    assert_eq!(additions(|dy, dx| (3 - dy.abs()) * (3 - dx.abs())), Some([8, 4]));
+    // Of two pairs of alike columns each, and the one in the middle.
+    assert_eq!(additions(|dy, dx| dy * dy + dx * dx + 1), Some([16, 8]));
+    assert_eq!(additions(all_differ), Some([0, 25]));
+}
+
+#[test]
+fn filters_of_columns_are_what_single_loads_give() {
+    // The numbers are small and whole: their sums are exact in any order.
+    let weights: [fn(i32, i32) -> i32; 5] = [
+        |dy, dx| (3 - dy.abs()) * (3 - dx.abs()),
+        |_, _| 1,
+        |dy, dx| dy * (3 - dx.abs()),
+        |dy, dx| dx * (3 - dy.abs()),
+        |dy, dx| dy * dy + dx * dx + 1,
+    ];
+    let elements =
+        |count: usize| (0..count).flat_map(|n| ((n * n % 61) as f32).to_le_bytes()).collect::<Vec<u8>>();
+    for (n, weight) in weights.into_iter().enumerate() {
+        for reach in [1, 2] {
+            let module = filter("f32", reach, weight);
+            for (width, height) in [(128, 2), (97, 1)] {
+                let launch = Launch::new([width, height, 1], [32, 2, 1]);
+                let count = (width * height) as usize;
+                for source in [count, count / 2] {
+                    let buffers = [elements(source), vec![9; 4 * count], numbers(width, height as i32)];
+                    agree(&module, "k", &launch, &buffers, &format!("{n} {reach} {width}×{height} {source}"));
+                }
             }
         }
     }

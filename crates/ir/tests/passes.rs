@@ -42,6 +42,10 @@ const PASSES: &[(&str, Pass)] = &[
         on_each_function(module, |_, function| passes::choose::choose(function));
         Ok(())
     }),
+    ("columns", |module, _| {
+        on_each_function(module, |_, function| passes::columns::columns(function));
+        Ok(())
+    }),
     ("dead", |module, _| {
         on_each_function(module, |_, function| passes::dead::dead(function));
         Ok(())

@@ -3,7 +3,7 @@
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
 //! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
 //! (loads of a thread that belong together), `shape` (uniform, laned or varying), `windows` (loads around each
-//! thread's place), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`). Start with [`generate`].
+//! thread's place), `shifted` (what is computed from them), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`). Start with [`generate`].
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
 //! for full threadgroups of a promised size, one for everything else.
@@ -17,6 +17,7 @@ pub mod math;
 mod options;
 mod regions;
 mod shape;
+mod shifted;
 mod storage;
 mod turned;
 mod walk;
@@ -25,7 +26,7 @@ mod windows;
 use std::borrow::Cow;
 
 use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
-use anymetal_ir::passes::{advance, lift, optimise_function, pair, prefetch, rejoin, sums};
+use anymetal_ir::passes::{advance, columns, lift, optimise_function, pair, prefetch, rejoin, sums};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -53,7 +54,7 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
             return Err(CodegenError::BadGroupSize { size });
         }
     }
-    let function = &rejoined(module.function(kernel.function));
+    let function = &rejoined(module.function(kernel.function), options);
     let general = Analysed::new(function, kernel)?;
     // Code for whole threadgroups of one size: what depends on the size folds.
     let sized = options.group_size.filter(|_| asks_for_group_size(function)).map(|size| {
@@ -98,15 +99,16 @@ impl<'a> Analysed<'a> {
 }
 
 /// The function in the form that regions need: threads part only where no barrier is, and
-/// none follows. And with what the next threadgroup will want asked for, and stores side by side joined, long sums
-/// taken apart, and long computations in order of what they wait for.
-fn rejoined(function: &Function) -> Cow<'_, Function> {
+/// none follows. And with what the next threadgroup will want asked for, and stores side by side joined, sums
+/// in order of columns or taken apart, and long computations in order of what they wait for.
+fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Function> {
     let mut rejoined = function.clone();
     let changed = lift::lift(&mut rejoined)
         | rejoin::rejoin(&mut rejoined)
         | prefetch::prefetch(&mut rejoined)
         | pair::pair(&mut rejoined)
-        | sums::sums(&mut rejoined)
+        // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
+        | (options.features.avx512 && columns::columns(&mut rejoined) || sums::sums(&mut rejoined))
         | advance::advance(&mut rejoined);
     if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }

@@ -4,11 +4,12 @@
 //! generators take: kernels without calls and function constants; [`mod@group_size`] fixes one more thing. [`mod@fold`], [`mod@split`], [`mod@pick`],
 //! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 //! [`mod@fuse`] makes one kernel of several. [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers, [`mod@prefetch`] for
-//! those that run one threadgroup after the other, [`mod@pair`], [`mod@sums`] and [`mod@advance`] for those that run
+//! those that run one threadgroup after the other, [`mod@pair`], [`mod@columns`], [`mod@sums`] and [`mod@advance`] for those that run
 //! many threads at once.
 
 pub mod advance;
 pub mod choose;
+pub mod columns;
 pub mod compact;
 pub mod dead;
 pub mod extract;

@@ -44,7 +44,7 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         let mut functions = std::mem::take(&mut module.functions);
         for round in 0..4 {
             type Step = fn(&Module, &mut crate::Function) -> bool;
-            let steps: [(&str, Step); 9] = [
+            let steps: [(&str, Step); 10] = [
                 ("fold", passes::fold::fold),
                 ("split", |_, function| passes::split::split(function)),
                 ("forward", |_, function| passes::forward::forward(function)),
@@ -52,6 +52,7 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
                 ("unroll", |_, function| passes::unroll::unroll(function)),
                 ("reuse", |_, function| passes::reuse::reuse(function)),
                 ("hoist", |_, function| passes::hoist::hoist(function)),
+                ("columns", |_, function| passes::columns::columns(function)),
                 ("dead", |_, function| passes::dead::dead(function)),
                 ("advance", |_, function| passes::advance::advance(function)),
             ];

@@ -2,7 +2,7 @@
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
 //! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `window`,
-//! `open_windows`,
+//! `open_windows`, `shifted`,
 //! `near`, `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
 //! (functions written once per module), `control` (branches, loops and masks), `group` (regions between
 //! barriers), `entry`.
@@ -41,6 +41,7 @@ mod pure;
 mod query;
 mod scalar_tests;
 mod scattered;
+mod shifted;
 mod simd;
 mod streams;
 mod tested;
@@ -180,6 +181,8 @@ pub(super) struct Emitter<'a, 'm> {
     /// The first loads of windows that were tested before, and whether code may be copied for such.
     open_windows: BTreeSet<Inst>,
     may_open_windows: bool,
+    /// Families of values that are each other shifted, where windows are open.
+    spans: shifted::Spans,
     /// Loaded vectors, by the register of the first component.
     together: BTreeMap<u32, together::Together>,
     /// The loops around barriers that the position is in.
@@ -409,7 +412,9 @@ impl Emitter<'_, '_> {
             Op::Matrix(op, args) => self.matrix(inst, *op, args, data.result),
             Op::Compose(_) if data.result.is_some_and(|result| self.join_fragment(result)) => {}
             _ => {
-                if let Some(result) = data.result {
+                if let Some(result) = data.result
+                    && !self.member(inst, result)
+                {
                     self.pure(inst, result);
                 }
             }

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use anymetal_ir::Inst;
 
 use super::control::{Context, MAX_COPY};
+use super::shifted::Spans;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::MASK;
 
@@ -35,8 +36,12 @@ impl Emitter<'_, '_> {
         self.may_open_windows = false;
         self.t.branch_likely(&ok, inside, otherwise);
         for (label, mask, open) in [(inside, Mask::All, open), (otherwise, before.clone(), BTreeSet::new())] {
-            self.open_windows = open;
-            changed |= self.way(label, &mask, &slot, done, |this| this.instructions(rest));
+            changed |= self.way(label, &mask, &slot, done, |this| {
+                this.open_families(rest, &open);
+                this.open_windows = open;
+                this.instructions(rest);
+                this.spans = Spans::default();
+            });
         }
         self.may_open_windows = true;
         self.t.label(done);

@@ -280,7 +280,7 @@ impl Emitter<'_, '_> {
         all
     }
 
-    fn math(&mut self, inst: Inst, function: MathFn, width: Width, args: &[Opd]) -> Opd {
+    pub(super) fn math(&mut self, inst: Inst, function: MathFn, width: Width, args: &[Opd]) -> Opd {
         let data = self.facts.function.inst(inst);
         let Op::Math(_, values) = &data.op else { return Opd::Int(0) };
         let scalars: Vec<Scalar> = values.iter().map(|&value| self.scalar(value)).collect();
@@ -290,7 +290,7 @@ impl Emitter<'_, '_> {
             let operands: Vec<&Opd> = args.iter().collect();
             return self.t.intrinsic("fma", &ty, arith::flags(data.fp), &operands);
         }
-        let count = if width == Width::One { 1 } else { 32 };
+        let count = width.count() as u32;
         let name = self.shared.library.require(function, scalars[0], data.fp, count).to_owned();
         let outside = scalar_type;
         let mut operands = Vec::new();

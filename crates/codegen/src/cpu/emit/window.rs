@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use anymetal_ir::{Inst, Op, Scalar, Value};
 
 use super::access::{Plan, Run, extent_of_segment, plan};
-use super::cast;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::place::Place;
+use super::shifted::{ELEMENT, Span, WHOLE};
 use super::{Emitter, Mask};
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Lanes;
+use crate::cpu::shifted;
 use crate::cpu::storage::Root;
 use crate::cpu::windows::{LEAST, Together};
 
@@ -37,6 +38,13 @@ struct Loads {
     item: Item,
     shape: Lanes,
     runs: Vec<Run>,
+}
+
+impl Loads {
+    /// Elements from the lowest.
+    fn shift(&self, part: &Part) -> usize {
+        ((part.offset - self.parts[0].offset) / self.item.bytes()) as usize
+    }
 }
 
 fn varying(parts: Vec<Opd>) -> Vec<Lane> {
@@ -249,44 +257,42 @@ impl Emitter<'_, '_> {
             && loads.runs.len() == 1
             && loads.parts.iter().all(|part| (part.offset - low.offset) % size == 0);
         let reach = (high.offset - low.offset) / size;
-        (shifts && reach <= in_vector).then(|| LANES + (reach as usize).next_power_of_two())
+        // One element would be no vector.
+        (shifts && reach <= in_vector).then(|| LANES + (reach as usize).next_power_of_two().max(2))
     }
 
     /// Loads so many elements and gives each member its own.
-    fn load_slices(&mut self, place: &Place, start: &Opd, loads: &Loads, span: usize) -> Vec<Vec<Opd>> {
-        // Integers are shifted by one instruction that needs no pattern in a register.
-        let (size, element) = (loads.item.bytes(), "i32");
-        let (n, poison) = ((VECTOR / size) as usize, Opd::text("poison"));
+    fn load_slices(&mut self, place: &Place, start: &Opd, loads: &Loads, elements: usize) -> Vec<Vec<Opd>> {
+        let size = loads.item.bytes();
         let metadata = self.metadata(place);
-        let mut vectors: Vec<Opd> = Vec::new();
-        for first in (0..span).step_by(n) {
-            let count = n.min(span - first);
+        let mut pieces = Vec::new();
+        for first in (0..elements).step_by(WHOLE) {
+            let count = WHOLE.min(elements - first);
             let at = self.t.add("i64", start, &Opd::Int(first as i64 * size));
             let at = self.t.offset(&place.base, &at);
-            let part = self.t.value(format_args!("load <{count} x {element}>, ptr {at}, align 1{metadata}"));
-            let whole: Vec<_> = (0..n).map(|i| (i < count).then_some(i)).collect();
-            vectors.push(if count < n {
-                self.t.shuffle(element, count, &part, &poison, &whole)
-            } else {
-                part
-            });
+            let part = self.t.value(format_args!("load <{count} x {ELEMENT}>, ptr {at}, align 1{metadata}"));
+            pieces.push((count, part));
         }
-        let low = loads.parts[0].offset;
-        let slice = |part: &Part| {
-            let first = ((part.offset - low) / size) as usize;
-            let pieces = (0..LANES / n).map(|piece| {
-                let (vector, shift) = (first / n + piece, first % n);
-                if shift == 0 {
-                    return vectors[vector].clone();
-                }
-                let picks: Vec<_> = (shift..shift + n).map(Some).collect();
-                self.t.shuffle(element, n, &vectors[vector], &vectors[vector + 1], &picks)
-            });
-            let pieces = pieces.collect();
-            let all = self.t.concat(element, n, pieces);
-            let to = loads.item.memory_type();
-            vec![cast::reinterpret(&mut self.t, Width::All, element, to, &all)]
+        let span = Span::new(pieces);
+        self.keep_span(loads.parts[0].result, &span);
+        let one = |part: &Part| vec![self.slice(&span, loads.item.scalar, loads.shift(part))];
+        loads.parts.iter().map(one).collect()
+    }
+
+    /// Where the members of a window are, if they are cut out of one span.
+    pub(super) fn places_in_window(&mut self, first: Inst) -> Vec<(Value, shifted::Place)> {
+        let windows = self.windows.clone();
+        let (Some(window), Some(result)) = (windows.of_first(first), self.function().inst(first).result)
+        else {
+            return Vec::new();
         };
-        loads.parts.iter().map(slice).collect()
+        let item = Item::of(self.function().ty(result));
+        let Some(loads) = self.window_loads(first, &window.members, item) else { return Vec::new() };
+        if self.span_of(&loads).is_none() {
+            return Vec::new();
+        }
+        let family = loads.parts[0].result;
+        let place = |part| shifted::Place { family, shift: loads.shift(part) };
+        loads.parts.iter().map(|part| (part.result, place(part))).collect()
     }
 }
