@@ -12,6 +12,7 @@
 //! `run_ahead`), tiles (`tiles`) and results of matrix products (`matrices`).
 
 mod grid;
+mod hints;
 mod matrices;
 mod rows;
 mod run_ahead;
@@ -22,11 +23,11 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashSet;
 
+use self::hints::Hints;
 use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::{
-    Awaited, BinOp, Block, CastOp, FpMode, Function, Inst, Label, Loc, Local, Op, Query, Scalar, Space, Type,
-    Value, ValueDef,
+    Awaited, BinOp, Block, CastOp, Function, Inst, Label, Local, Op, Query, Space, Type, Value, ValueDef,
 };
 
 /// How far a definition is followed.
@@ -124,6 +125,13 @@ struct Walk {
     gain: Gain,
     /// Of the loop's body.
     cost: usize,
+}
+
+impl Walk {
+    /// Whether a loop asks for the next threadgroup's row.
+    fn is_row(&self) -> bool {
+        matches!(self.awaited, Awaited::OnwardRead | Awaited::OnwardWrite)
+    }
 }
 
 /// `for (counter = start; counter < bound; …)`, or `if (thread × times < bound)`.
@@ -391,78 +399,12 @@ impl Finder<'_> {
 
 /// Puts the prefetch behind the access.
 fn insert(function: &mut Function, walk: &Walk) {
-    let (scale, offset) = match walk.gain.value {
-        Some(_) => (walk.gain.times, 0),
-        None => (0, walk.gain.times),
-    };
-    let Ok(scale) = u32::try_from(scale) else { return };
     let mut hints = Hints::new(function);
-    let index = walk.gain.value.map(|gain| hints.long(gain));
-    let address = Op::PtrAdd { base: walk.pointer, index, scale: scale.max(1), offset };
+    let gain = match walk.gain.value {
+        Some(value) => hints.product(value, walk.gain.times),
+        None => hints.constant(walk.gain.times.cast_unsigned()),
+    };
+    let gain = if walk.is_row() { hints.rows_ahead(gain) } else { gain };
+    let address = Op::PtrAdd { base: walk.pointer, index: Some(gain), scale: 1, offset: 0 };
     hints.finish(walk.pointer, address, (walk.bytes, walk.awaited), walk.block, walk.access);
-}
-
-/// Instructions of a hint.
-struct Hints<'f> {
-    function: &'f mut Function,
-    insts: Vec<Inst>,
-}
-
-impl<'f> Hints<'f> {
-    fn new(function: &'f mut Function) -> Self {
-        Self { function, insts: Vec::new() }
-    }
-
-    fn value(&mut self, op: Op, ty: Type) -> Value {
-        let inst = self.function.add_inst(op, Some(ty), FpMode::default(), Loc::default());
-        self.insts.push(inst);
-        self.function.inst(inst).result.expect("it was made with a result")
-    }
-
-    /// An integer in 64 bits.
-    fn long(&mut self, value: Value) -> Value {
-        let long = Type::Scalar(Scalar::I64);
-        if self.function.ty(value) == long { value } else { self.value(Op::Cast(CastOp::ZExt, value), long) }
-    }
-
-    /// An instruction without a result.
-    fn effect(&mut self, op: Op) {
-        self.insts.push(self.function.add_inst(op, None, FpMode::default(), Loc::default()));
-    }
-
-    /// Writes the hint behind an access.
-    fn finish(
-        mut self,
-        pointer: Value,
-        address: Op,
-        (bytes, awaited): (u32, Awaited),
-        block: Block,
-        access: Inst,
-    ) {
-        let ty = self.function.ty(pointer);
-        let ptr = self.value(address, ty);
-        self.effect(Op::Prefetch { ptr, bytes, access: awaited });
-        self.put_behind(block, access);
-    }
-
-    /// Puts all instructions before one.
-    fn put_before(self, block: Block, inst: Inst) {
-        let block = &mut self.function.blocks[block.index()].insts;
-        let at = block.iter().position(|&other| other == inst).unwrap_or(0);
-        block.splice(at..at, self.insts);
-    }
-
-    /// All instructions as a block of their own.
-    fn into_block(self) -> Block {
-        let block = self.function.add_block();
-        self.function.blocks[block.index()].insts = self.insts;
-        block
-    }
-
-    /// Puts all instructions behind an access.
-    fn put_behind(self, block: Block, access: Inst) {
-        let block = &mut self.function.blocks[block.index()].insts;
-        let at = block.iter().position(|&inst| inst == access).map_or(0, |at| at + 1);
-        block.splice(at..at, self.insts);
-    }
 }

@@ -5,17 +5,14 @@
 //! or, where the grid has one threadgroup in a row, along the second. What an address gains by a step along an axis
 //! ([`Rate`]) is worked out from its definition; it is a hint, so wrapped arithmetic is taken as it comes.
 
+use super::hints::Hints;
 use super::run_ahead::Slice;
-use super::{Counted, DEPTH, Finder, Hints};
+use super::{Counted, DEPTH, Finder};
 use crate::analysis::walk_insts;
 use crate::{Awaited, BinOp, Block, CastOp, CmpOp, Function, Inst, Op, Query, Scalar, Space, Type, Value};
 
 /// Bytes ahead in a stretch. Measured: 1 KiB is 1.15 times as fast as none on streams from memory.
 const STRETCH: i64 = 1024;
-/// Threadgroups ahead, where each loads less than [`ENOUGH`] of an argument: such are done before memory answers.
-const SMALL_AHEAD: u64 = 4;
-/// Bytes of a threadgroup that take about as long as memory.
-const ENOUGH: u64 = 4096;
 /// Loads of one argument. More of them look around in a neighbourhood, which is in the caches.
 const MOST_LOADS: usize = 2;
 /// Operations in all rates of one access.
@@ -253,29 +250,12 @@ impl Ahead {
                     let single = hints.value(Op::Compare(CmpOp::Eq, row, one), Type::Scalar(Scalar::Bool));
                     step = hints.value(Op::Select(single, second, step), Type::Scalar(Scalar::I64));
                 }
-                let step = hints.far_enough(step, self.bytes);
+                let step = hints.threadgroups_ahead(step, self.bytes);
                 let next = Op::PtrAdd { base: self.pointer, index: Some(step), scale: 1, offset: 0 };
                 (next, Awaited::LaterRead)
             }
         };
         hints.finish(self.pointer, address, (self.bytes, awaited), self.block, self.access);
-    }
-}
-
-impl Hints<'_> {
-    /// The step to the next threadgroup, or to a later one if threadgroups are small.
-    fn far_enough(&mut self, step: Value, bytes: u32) -> Value {
-        let (int, long) = (Type::Scalar(Scalar::I32), Type::Scalar(Scalar::I64));
-        let sizes =
-            [0, 1, 2].map(|axis| self.value(Op::Query(Query::DispatchThreadsPerThreadgroup(axis)), int));
-        let plane = self.value(Op::Binary(BinOp::Mul, sizes[0], sizes[1]), int);
-        let threads = self.value(Op::Binary(BinOp::Mul, plane, sizes[2]), int);
-        let enough = self.value(Op::Const(ENOUGH / u64::from(bytes.max(1))), int);
-        let small = self.value(Op::Compare(CmpOp::ULt, threads, enough), Type::Scalar(Scalar::Bool));
-        let (ahead, one) = (Op::Const(SMALL_AHEAD), Op::Const(1));
-        let (ahead, one) = (self.value(ahead, long), self.value(one, long));
-        let times = self.value(Op::Select(small, ahead, one), long);
-        self.value(Op::Binary(BinOp::Mul, step, times), long)
     }
 }
 
