@@ -16,6 +16,8 @@ enum Index {
     Wrapping,
     /// The same, widened as a signed number.
     Signed,
+    /// Times that number, plus a row's start.
+    Scaled,
 }
 
 /// Threads copy what they find at all distances to one output each. The buffers: source, target, width and
@@ -43,13 +45,19 @@ fn module(ty: &str, bytes: usize, distances: &[i32], index: Index, masked: bool)
     let mut next = 17;
     let mut loaded = Vec::new();
     for distance in distances {
-        let [constant, place, low, limited, sum, wide, pointer, value] = std::array::from_fn(|k| next + k);
-        next += 8;
+        let [constant, place, low, limited, scaled, sum, wide, pointer, value] =
+            std::array::from_fn(|k| next + k);
+        next += 9;
         let _ = writeln!(body, "  v{constant} = const {distance} : i32");
         let _ = writeln!(body, "  v{place} = add v3, v{constant} : i32");
         let _ = writeln!(body, "  v{low} = smax v{place}, v9 : i32");
         let _ = writeln!(body, "  v{limited} = smin v{low}, v11 : i32");
-        let from = if index == Index::Clamped { (limited, 8) } else { (place, 7) };
+        let _ = writeln!(body, "  v{scaled} = mul v{place}, v7 : i32");
+        let from = match index {
+            Index::Clamped => (limited, 8),
+            Index::Scaled => (scaled, 8),
+            Index::Wrapping | Index::Signed => (place, 7),
+        };
         let _ = writeln!(body, "  v{sum} = add v{}, v{} : i32", from.0, from.1);
         let widen = if index == Index::Signed { "sext" } else { "zext" };
         let _ = writeln!(body, "  v{wide} = {widen} v{sum} : i64");
@@ -134,6 +142,23 @@ fn indices_that_wrap_fault_where_they_do() {
             let buffers = [elements(70, 4), vec![9; 4 * 8192], numbers(64, added)];
             agree(&module, "k", &launch, &buffers, &format!("{index:?} {added}"));
         }
+    }
+}
+
+#[test]
+fn lanes_in_steps_are_what_single_loads_give() {
+    let module = module("f32", 4, &[-1, 0, 1], Index::Scaled, false);
+    let launch = Launch::new([64, 3, 1], [32, 1, 1]);
+    if options(&launch).features.avx512 {
+        // Near each other, or one by one.
+        let text = text(&module, "k", &launch);
+        let gather = text.split("define ").find(|function| function.contains("@am.rare_gather.32(ptr %base"));
+        let gather = gather.unwrap_or_default();
+        assert!(gather.contains("vpermi2var") && gather.contains("@am.gather.32"), "{gather}");
+    }
+    for step in [0, 1, 2, 3, -1, -2] {
+        let buffers = [elements(192, 4), vec![9; 3 * 8192], numbers(64, step)];
+        agree(&module, "k", &launch, &buffers, &format!("{step}"));
     }
 }
 

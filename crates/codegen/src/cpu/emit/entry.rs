@@ -160,6 +160,9 @@ impl<'a> Shared<'a> {
         if !self.helpers.is_empty() {
             declares.extend(DECLARATIONS.map(str::to_owned));
         }
+        for helper in &self.helpers {
+            declares.extend(helper.declarations(&self.options.features).iter().map(|&line| line.to_owned()));
+        }
         declares.insert("declare i32 @llvm.umin.i32(i32, i32)".to_owned());
         if self.fences {
             declares.insert("declare void @llvm.x86.sse.sfence()".to_owned());

@@ -14,6 +14,72 @@ use crate::cpu::llvm_text::{LANES, MASK, Opd};
 /// Elements of a stretch.
 const REACH: usize = 2 * LANES;
 
+/// Loads of 32 bits whose lanes were expected side by side, and are not: mostly for some that a limit holds back, at the
+/// edge of a picture. So if all lie between the first and the last one's place, within as many elements as there are lanes,
+/// those are loaded and permuted.
+const RARE_GATHER: &str =
+    "define internal <32 x i32> @am.rare_gather.32(ptr %base, <32 x i64> %offsets) #1 {
+entry:
+  %first = extractelement <32 x i64> %offsets, i64 0
+  %last = extractelement <32 x i64> %offsets, i64 31
+  %low = call i64 @llvm.umin.i64(i64 %first, i64 %last)
+  %high = call i64 @llvm.umax.i64(i64 %first, i64 %last)
+  %reach = sub i64 %high, %low
+  %is.short = icmp ule i64 %reach, 124
+  %low.0 = insertelement <32 x i64> poison, i64 %low, i64 0
+  %lows = shufflevector <32 x i64> %low.0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %steps = sub <32 x i64> %offsets, %lows
+  %reach.0 = insertelement <32 x i64> poison, i64 %reach, i64 0
+  %reaches = shufflevector <32 x i64> %reach.0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %outside = icmp ugt <32 x i64> %steps, %reaches
+  %short = trunc <32 x i64> %steps to <32 x i32>
+  %rest = and <32 x i32> %short, splat (i32 3)
+  %between = icmp ne <32 x i32> %rest, zeroinitializer
+  %far = or <32 x i1> %outside, %between
+  %far.bits = bitcast <32 x i1> %far to i32
+  %is.together = icmp eq i32 %far.bits, 0
+  %is.near = and i1 %is.short, %is.together
+  br i1 %is.near, label %near, label %apart
+near:
+  %picks = lshr <32 x i32> %short, splat (i32 2)
+  %reach.32 = trunc i64 %reach to i32
+  %beyond = lshr i32 %reach.32, 2
+  %shift = sub i32 31, %beyond
+  %there.bits = lshr i32 -1, %shift
+  %there = bitcast i32 %there.bits to <32 x i1>
+  %place = getelementptr i8, ptr %base, i64 %low
+  %all = call <32 x i32> @llvm.masked.load.v32i32.p0(ptr %place, i32 1, <32 x i1> %there, <32 x i32> zeroinitializer)
+  %all.0 = shufflevector <32 x i32> %all, <32 x i32> poison, <16 x i32> LOW
+  %all.1 = shufflevector <32 x i32> %all, <32 x i32> poison, <16 x i32> HIGH
+  %picks.0 = shufflevector <32 x i32> %picks, <32 x i32> poison, <16 x i32> LOW
+  %picks.1 = shufflevector <32 x i32> %picks, <32 x i32> poison, <16 x i32> HIGH
+  %picked.0 = call <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32> %all.0, <16 x i32> %picks.0, <16 x i32> %all.1)
+  %picked.1 = call <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32> %all.0, <16 x i32> %picks.1, <16 x i32> %all.1)
+  %picked = shufflevector <16 x i32> %picked.0, <16 x i32> %picked.1, <32 x i32> BOTH
+  ret <32 x i32> %picked
+apart:
+  %gathered = call <32 x i32> @am.gather.32(ptr %base, <32 x i64> %offsets)
+  ret <32 x i32> %gathered
+}
+";
+
+/// What that calls.
+pub(super) const RARE_GATHER_DECLARATIONS: [&str; 4] = [
+    "declare i64 @llvm.umin.i64(i64, i64)",
+    "declare i64 @llvm.umax.i64(i64, i64)",
+    "declare <32 x i32> @llvm.masked.load.v32i32.p0(ptr, i32, <32 x i1>, <32 x i32>)",
+    "declare <16 x i32> @llvm.x86.avx512.vpermi2var.d.512(<16 x i32>, <16 x i32>, <16 x i32>)",
+];
+
+/// Its text.
+pub(super) fn rare_gather() -> String {
+    let list = |from: usize, to: usize| {
+        let items: Vec<String> = (from..to).map(|lane| format!("i32 {lane}")).collect();
+        format!("<{}>", items.join(", "))
+    };
+    RARE_GATHER.replace("LOW", &list(0, 16)).replace("HIGH", &list(16, 32)).replace("BOTH", &list(0, 32))
+}
+
 /// Where the lanes lie if they are near each other.
 #[derive(Debug)]
 pub(super) struct Near {

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use super::near::{RARE_GATHER_DECLARATIONS, rare_gather};
 use crate::cpu::options::CpuFeatures;
 
 /// A shared function.
@@ -48,6 +49,14 @@ impl Helper {
         }
     }
 
+    /// Declarations of intrinsics that it calls, beside [`DECLARATIONS`].
+    pub(super) fn declarations(self, features: &CpuFeatures) -> &'static [&'static str] {
+        match self {
+            Self::RareGather(32) if features.avx512 => &RARE_GATHER_DECLARATIONS,
+            _ => &[],
+        }
+    }
+
     /// Its definition.
     pub(super) fn text(self, features: &CpuFeatures) -> String {
         match self {
@@ -68,6 +77,7 @@ impl Helper {
             Self::Check => lane_loop("am.check", ""),
             Self::Gather(bits @ (32 | 64)) if features.fast_gather => fast_gather(bits),
             Self::Gather(bits) => gather(bits),
+            Self::RareGather(32) if features.avx512 => rare_gather(),
             Self::RareGather(bits) => format!(
                 "define internal <32 x i{bits}> @am.rare_gather.{bits}(ptr %base, <32 x i64> %offsets) #1 {{
   %all = call <32 x i{bits}> @am.gather.{bits}(ptr %base, <32 x i64> %offsets)
