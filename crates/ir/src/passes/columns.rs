@@ -7,8 +7,8 @@
 //! side need each column's sum once: code generators that know which threads those are look for the same computation
 //! on elements further along.
 //!
-//! For code generators, before sums are taken apart. Weights may change by a rounding, as if the program had computed
-//! them in another order.
+//! For code generators, before sums are taken apart. Weights may change by a rounding in fast mode, as if the program had
+//! computed them in another order; in relaxed mode they are multiples exactly.
 
 mod rewrite;
 mod taps;
@@ -56,7 +56,8 @@ fn in_block(function: &mut Function, uses: &[u32], block: Block) -> bool {
         }
         let Some(sum) = Sum::of(function, uses, &here, root) else { continue };
         inside.extend(sum.inside.iter().copied());
-        if let Some((groups, rest)) = together(function, &sum) {
+        let tolerance = if function.inst(root).fp == FpMode::Fast { f32::EPSILON } else { 0.0 };
+        if let Some((groups, rest)) = together(function, &sum, tolerance) {
             dead.extend(sum.inside);
             insts.splice(at..at, rewrite::replace(function, root, &groups, &rest));
         }
@@ -67,9 +68,9 @@ fn in_block(function: &mut Function, uses: &[u32], block: Block) -> bool {
 }
 
 /// The columns of a sum that belong together, and its other terms; `None` if no columns do.
-fn together(function: &Function, sum: &Sum) -> Option<(Vec<Columns>, Vec<Term>)> {
+fn together(function: &Function, sum: &Sum, tolerance: f32) -> Option<(Vec<Columns>, Vec<Term>)> {
     let grid = rows_of(function, &sum.terms);
-    let groups = groups_of(&grid);
+    let groups = groups_of(&grid, tolerance);
     if groups.is_empty() {
         return None;
     }
@@ -82,7 +83,7 @@ fn together(function: &Function, sum: &Sum) -> Option<(Vec<Columns>, Vec<Term>)>
     Some((groups, rest))
 }
 
-fn groups_of(grid: &Grid) -> Vec<Columns> {
+fn groups_of(grid: &Grid, tolerance: f32) -> Vec<Columns> {
     let mut columns: BTreeMap<i64, BTreeMap<usize, Term>> = BTreeMap::new();
     for (row, elements) in grid.iter().enumerate() {
         for (&column, &term) in elements {
@@ -92,7 +93,7 @@ fn groups_of(grid: &Grid) -> Vec<Columns> {
     let mut open: Vec<_> = columns.into_values().filter(|column| column.len() > 1).collect();
     let mut groups = Vec::new();
     while let Some(first) = open.first().cloned() {
-        let factors: Vec<_> = open.iter().map(|column| factor(&first, column)).collect();
+        let factors: Vec<_> = open.iter().map(|column| factor(&first, column, tolerance)).collect();
         let mut factors = factors.iter();
         let mut members = Vec::new();
         open.retain(|column| {
@@ -110,8 +111,8 @@ fn groups_of(grid: &Grid) -> Vec<Columns> {
     groups
 }
 
-/// What the first column's weights are to be multiplied by to be the other one's, if that is so but for a rounding.
-fn factor(first: &BTreeMap<usize, Term>, column: &BTreeMap<usize, Term>) -> Option<f32> {
+/// What the first column's weights are to be multiplied by to be the other one's, to a relative tolerance.
+fn factor(first: &BTreeMap<usize, Term>, column: &BTreeMap<usize, Term>, tolerance: f32) -> Option<f32> {
     if !first.keys().eq(column.keys()) {
         return None;
     }
@@ -120,6 +121,6 @@ fn factor(first: &BTreeMap<usize, Term>, column: &BTreeMap<usize, Term>) -> Opti
     let (most, its) = weights().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
     let factor = (its / most) as f32;
     let is_sane = f64::from(factor).abs() <= MOST_FACTOR && f64::from(factor).abs() >= 1.0 / MOST_FACTOR;
-    let fits = |(a, b): (f64, f64)| (a * f64::from(factor) - b).abs() <= b.abs() * f64::from(f32::EPSILON);
+    let fits = |(a, b): (f64, f64)| (a * f64::from(factor) - b).abs() <= b.abs() * f64::from(tolerance);
     (is_sane && weights().all(fits)).then_some(factor)
 }

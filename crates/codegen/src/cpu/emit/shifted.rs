@@ -64,7 +64,10 @@ impl Emitter<'_, '_> {
         let span = match self.spans.of.get(&family) {
             Some(span) => span.clone(),
             None => {
-                let span = self.family(inst);
+                let Some(span) = self.family(inst) else {
+                    self.cut_out_operands(inst);
+                    return false;
+                };
                 self.spans.of.insert(family, span.clone());
                 span
             }
@@ -78,13 +81,32 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// What an operation makes of families and of what is the same in all lanes.
-    fn family(&mut self, inst: Inst) -> Span {
+    /// Gives members that nothing but a family has a use for their lanes: there is no such family.
+    fn cut_out_operands(&mut self, inst: Inst) {
         let mut operands = Vec::new();
+        self.facts.function.inst(inst).op.for_each_operand(|operand| operands.push(operand));
+        for operand in operands {
+            let Some(place) = self.spans.shifted.place(operand) else { continue };
+            if let Some(span) = self.spans.of.get(&place.family).cloned() {
+                let lanes = self.slice(&span, Scalar::F32, place.shift);
+                self.define(operand, vec![Lane::Varying(lanes)]);
+            }
+        }
+    }
+
+    /// What an operation makes of families and of what is the same in all lanes; `None` where a window's members were
+    /// loaded in some other way, so that there is no span of them.
+    fn family(&mut self, inst: Inst) -> Option<Span> {
+        let (mut operands, mut has_spans) = (Vec::new(), true);
         self.facts.function.inst(inst).op.for_each_operand(|operand| {
             let place = self.spans.shifted.place(operand);
-            operands.push((operand, place.map(|place| self.spans.of[&place.family].clone())));
+            let span = place.and_then(|place| self.spans.of.get(&place.family).cloned());
+            has_spans &= span.is_some() == place.is_some();
+            operands.push((operand, span));
         });
+        if !has_spans {
+            return None;
+        }
         let spans = || operands.iter().filter_map(|(_, span)| span.as_ref());
         let pieces = spans().map(|span| span.pieces.len()).min().unwrap_or_default();
         let counts: Vec<_> =
@@ -108,7 +130,7 @@ impl Emitter<'_, '_> {
             let value = self.on_vectors(inst, width, &values);
             pieces.push((count, cast::reinterpret(&mut self.t, width, "float", ELEMENT, &value)));
         }
-        Span { pieces }
+        Some(Span { pieces })
     }
 
     /// So many elements of a piece: windows differ in how far they reach.
