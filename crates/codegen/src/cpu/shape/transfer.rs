@@ -267,7 +267,30 @@ pub(in crate::cpu) fn compare(op: CmpOp, scalar: Scalar, a: &Shape, b: &Shape) -
         let value = |lane| eval::eval_compare(op, scalar, bits(scalar, a.at(lane)), bits(scalar, b.at(lane)));
         return Shape::Lanes(Lanes::known(std::array::from_fn(|lane| i64::from(value(lane)))));
     }
+    if let (Shape::Lanes(a), Shape::Lanes(b)) = (a, b)
+        && compares_alike(op, scalar, a, b)
+    {
+        return Shape::uniform(a.group && b.group);
+    }
     all_uniform([a, b])
+}
+
+/// Whether all lanes are on the same side of a limit: the limit is a multiple of a power of two, and so is
+/// the lanes' base, from which they differ by less. Threads of a SIMD-group and `tid < 32`, say.
+fn compares_alike(op: CmpOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> bool {
+    let (laned, limit) = match op {
+        CmpOp::ULt | CmpOp::UGe | CmpOp::SLt | CmpOp::SGe => (a, b),
+        CmpOp::UGt | CmpOp::ULe | CmpOp::SGt | CmpOp::SLe => (b, a),
+        _ => return false,
+    };
+    if !limit.is_uniform() || laned.segments != 1 || laned.conditional || limit.conditional {
+        return false;
+    }
+    let align_of = |lanes: &Lanes| if lanes.absolute { 31 } else { lanes.align };
+    let limit_align = align_of(limit).min(trailing_zeros(limit.at(0)));
+    let align = align_of(laned).min(limit_align).min(scalar.bits() - 1);
+    let (low, high) = laned.extent();
+    low >= 0 && high < 1 << align
 }
 
 /// Uniform if all operands are.
@@ -380,6 +403,34 @@ mod tests {
         let (rule, shape) = binary(BinOp::Mul, Scalar::I32, &thread_index(), &Shape::uniform(true), false);
         assert_eq!(rule, Rule::UnitFactor);
         assert!(shape.lanes().unwrap().conditional);
+    }
+
+    #[test]
+    fn a_simdgroup_is_on_one_side_of_multiples_of_its_size() {
+        let alike = |op, a: &Shape, b: &Shape| compare(op, Scalar::I32, a, b).is_uniform();
+        let (index, limit) = (thread_index(), constant(64));
+        for op in [CmpOp::ULt, CmpOp::UGe, CmpOp::SLt, CmpOp::SGe] {
+            assert!(alike(op, &index, &limit), "{op:?}");
+            assert!(!alike(op, &limit, &index), "{op:?}");
+        }
+        for op in [CmpOp::ULe, CmpOp::UGt, CmpOp::SLe, CmpOp::SGt] {
+            assert!(alike(op, &limit, &index), "{op:?}");
+            assert!(!alike(op, &index, &limit), "{op:?}");
+        }
+        assert!(!alike(CmpOp::Eq, &index, &limit) && !alike(CmpOp::Ne, &index, &limit));
+        assert!(!alike(CmpOp::ULt, &index, &constant(48)));
+        assert!(!alike(CmpOp::ULt, &index, &Shape::uniform(true)));
+        let (_, shifted) = binary(BinOp::Add, Scalar::I32, &index, &constant(1), false);
+        assert!(!alike(CmpOp::ULt, &shifted, &limit));
+        let (_, multiple) = binary(BinOp::Shl, Scalar::I32, &Shape::uniform(true), &constant(5), false);
+        assert!(alike(CmpOp::ULt, &index, &multiple) && alike(CmpOp::ULt, &ids(), &multiple));
+    }
+
+    #[test]
+    fn a_signed_byte_is_on_one_side_too() {
+        let lanes = |align| Shape::Lanes(Lanes::based(std::array::from_fn(|lane| 4 * lane as i64), align));
+        assert!(compare(CmpOp::SLt, Scalar::I8, &lanes(20), &constant(-128)).is_uniform());
+        assert!(!compare(CmpOp::SLt, Scalar::I8, &lanes(6), &constant(-128)).is_uniform());
     }
 
     #[test]
