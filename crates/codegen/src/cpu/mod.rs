@@ -108,7 +108,7 @@ fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Functio
         | prefetch::prefetch(&mut rejoined)
         | pair::pair(&mut rejoined)
         // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
-        | (options.features.avx512 && columns::columns(&mut rejoined) || sums::sums(&mut rejoined))
+        | ((options.features.avx512 && columns::columns(&mut rejoined)) || sums::sums(&mut rejoined))
         | advance::advance(&mut rejoined);
     if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }

@@ -108,15 +108,8 @@ impl Parser<'_> {
             "splat" | "compose" | "extract" | "extract_dynamic" | "insert" | "insert_dynamic" | "shuffle" => {
                 self.vector(name, body)
             }
-            "load"
-            | "store"
-            | "mem_copy"
-            | "mem_zero"
-            | "prefetch"
-            | "prefetch_onward"
-            | "prefetch_later"
-            | "prefetch_write"
-            | "prefetch_onward_write" => self.access(name, body),
+            "load" | "store" | "mem_copy" | "mem_zero" => self.access(name, body),
+            name if Awaited::from_name(name).is_some() => self.access(name, body),
             "ptr_add" => self.ptr_add(body),
             "local_start"
             | "local_addr"

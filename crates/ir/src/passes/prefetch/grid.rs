@@ -263,7 +263,7 @@ impl Ahead {
 fn write(hints: &mut Hints<'_>, rate: &Rate) -> Value {
     let long = Type::Scalar(Scalar::I64);
     match rate {
-        Rate::Known(known) => hints.value(Op::Const(known.cast_unsigned()), long),
+        Rate::Known(known) => hints.constant(known.cast_unsigned()),
         Rate::Threads(axis) => {
             let query = Op::Query(Query::DispatchThreadsPerThreadgroup(*axis));
             let threads = hints.value(query, Type::Scalar(Scalar::I32));
@@ -279,8 +279,8 @@ fn write(hints: &mut Hints<'_>, rate: &Rate) -> Value {
             hints.value(Op::Binary(BinOp::Mul, rate, by), long)
         }
         Rate::Scaled(rate, by) => {
-            let (rate, by) = (write(hints, rate), hints.value(Op::Const(by.cast_unsigned()), long));
-            hints.value(Op::Binary(BinOp::Mul, rate, by), long)
+            let rate = write(hints, rate);
+            hints.product(rate, *by)
         }
     }
 }
