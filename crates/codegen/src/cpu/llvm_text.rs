@@ -108,6 +108,9 @@ pub(super) fn wrap_int(ty: &str, value: i64) -> i64 {
 pub(super) struct Text {
     /// Allocations and what else belongs to the entry block, written before the body.
     entry: String,
+    /// What each turn of the body begins with, and where in the body that is.
+    start: String,
+    start_at: usize,
     body: String,
     declares: BTreeSet<String>,
     next: u32,
@@ -116,9 +119,9 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Starts in a fresh block. Register and block numbers start at `first`.
+    /// Starts before the first label. Register and block numbers start at `first`.
     pub(super) fn new(first: u32) -> Self {
-        Self { next: first, ..Self::default() }
+        Self { next: first, ended: true, ..Self::default() }
     }
 
     /// A fresh number for a register or a block.
@@ -155,8 +158,9 @@ impl Text {
     /// The whole function with this header, such as `define void @f(ptr %r1)`.
     pub(super) fn finish(&mut self, header: &str, first_block: BlockName) -> String {
         let entry = std::mem::take(&mut self.entry);
-        let body = std::mem::take(&mut self.body);
-        format!("{header} {{\nentry:\n{entry}  br label %b{first_block}\n{body}}}\n")
+        let (before, after) = self.body.split_at(self.start_at);
+        let start = &self.start;
+        format!("{header} {{\nentry:\n{entry}  br label %b{first_block}\n{before}{start}{after}}}\n")
     }
 
     /// An instruction without result.
@@ -189,6 +193,16 @@ impl Text {
     /// An instruction of the entry block without result.
     pub(super) fn entry_line(&mut self, text: impl fmt::Display) {
         let _ = writeln!(self.entry, "  {text}");
+    }
+
+    /// Begins a turn of the body here: see [`Self::start_line`].
+    pub(super) fn mark_start(&mut self) {
+        self.start_at = self.body.len();
+    }
+
+    /// An instruction without result that each turn of the body begins with, whenever this is called.
+    pub(super) fn start_line(&mut self, text: impl fmt::Display) {
+        let _ = writeln!(self.start, "  {text}");
     }
 
     /// A stack slot of the function.

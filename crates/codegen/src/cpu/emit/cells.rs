@@ -30,7 +30,7 @@ impl Emitter<'_, '_> {
                 _ => (lanes_type(element), Opd::text("zeroinitializer")),
             };
             for slot in &slots {
-                self.t.entry_line(format_args!("store {ty} {zero}, ptr {slot}, align 8"));
+                self.t.start_line(format_args!("store {ty} {zero}, ptr {slot}, align 8"));
             }
         }
         self.cell_slots.insert(cell, slots.clone());

@@ -227,13 +227,18 @@ impl Emitter<'_, '_> {
 
     /// Leaves the kernel soon after the device asks.
     pub(super) fn poll(&mut self) {
-        let slot = self.stop_pointer();
-        let stop = self.t.value(format_args!("load volatile i32, ptr {slot}, align 4"));
+        let stop = self.stop_flag();
         let go_on = self.t.icmp("eq", "i32", &stop, &Opd::Int(0));
         let go = self.t.block();
         let exit = self.exit;
         self.t.branch_likely(&go_on, go, exit);
         self.t.label(go);
+    }
+
+    /// What the device sets when it wants kernels to stop.
+    pub(super) fn stop_flag(&mut self) -> Opd {
+        let slot = self.stop_pointer();
+        self.t.value(format_args!("load volatile i32, ptr {slot}, align 4"))
     }
 
     fn stop_pointer(&mut self) -> Opd {

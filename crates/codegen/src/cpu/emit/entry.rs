@@ -1,5 +1,5 @@
-//! The module around the versions of a kernel: the entry with its loop over threadgroups, constant
-//! data, shared helpers, declarations, metadata.
+//! The module around the versions of a kernel: the functions of the versions, constant data, shared helpers,
+//! declarations, metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,14 +8,12 @@ use std::rc::Rc;
 use anymetal_ir::{Kernel, Module, Op, Query};
 
 use super::group::Plan;
+use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::streams::Streams;
 use super::{Emitter, GroupValues, Mask, Shared};
-use crate::cpu::launch_abi::{
-    FAULT_DECLARATION, LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP, WORKER_SCRATCH,
-    WORKER_THREADGROUP_MEMORY,
-};
+use crate::cpu::launch_abi::{FAULT_DECLARATION, WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
@@ -163,7 +161,7 @@ impl<'a> Shared<'a> {
         for helper in &self.helpers {
             declares.extend(helper.declarations(&self.options.features).iter().map(|&line| line.to_owned()));
         }
-        declares.insert("declare i32 @llvm.umin.i32(i32, i32)".to_owned());
+        declares.extend(ENTRY_DECLARATIONS.map(str::to_owned));
         if self.fences {
             declares.insert("declare void @llvm.x86.sse.sfence()".to_owned());
         }
@@ -188,18 +186,19 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// One version of the kernel, for one threadgroup.
+/// One version of the kernel, for a run of threadgroups.
 fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize) -> String {
     let mut t = Text::new(index as u32 * 10_000_000);
     let launch = t.register();
     let worker = t.register();
-    let linear = t.register();
-    let position: [Opd; 3] = std::array::from_fn(|_| t.register());
+    let groups = GroupLoop::new(&mut t);
     let size: [Opd; 3] = std::array::from_fn(|_| t.register());
     let header = format!(
-        "define internal void @am.version.{index}(ptr {launch}, ptr {worker}, i64 {linear}, i32 {}, i32 {}, i32 {}, \
-i32 {}, i32 {}, i32 {}) #0",
-        position[0], position[1], position[2], size[0], size[1], size[2]
+        "define internal void @am.version.{index}(ptr {launch}, ptr {worker}, {}, i32 {}, i32 {}, i32 {}) #0",
+        groups.parameters(),
+        size[0],
+        size[1],
+        size[2]
     );
     let mut pointer = |field: i64| {
         let at = t.entry_value(format_args!("getelementptr i8, ptr {worker}, i64 {field}"));
@@ -210,7 +209,7 @@ i32 {}, i32 {}, i32 {}) #0",
         Some(size) => size.map(|size| Opd::Int(i64::from(size))),
         None => size,
     };
-    let (exit, first) = (t.block(), t.block());
+    let first = t.block();
     let plan = Plan::new(facts, flow);
     let matrices = Matrices::new(Uses::new(facts, flow, &plan));
     let function = facts.function;
@@ -228,8 +227,8 @@ i32 {}, i32 {}, i32 {}) #0",
             launch,
             threadgroup_memory,
             scratch,
-            linear,
-            position,
+            linear: groups.linear.clone(),
+            position: groups.position.clone(),
             size,
             threads: Opd::Int(0),
             simdgroups: Opd::Int(0),
@@ -243,7 +242,7 @@ i32 {}, i32 {}, i32 {}) #0",
         capped_limits: BTreeMap::new(),
         pointer_table: None,
         contexts: Vec::new(),
-        exit,
+        exit: groups.exit,
         copies_left: 1,
         plan,
         layout: super::frame::Layout::default(),
@@ -268,18 +267,20 @@ i32 {}, i32 {}, i32 {}) #0",
         lane_loads: (first, 0),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
+    emitter.begin_group(&groups);
     emitter.t.label(first);
+    emitter.t.mark_start();
     emitter.count_threads();
     if emitter.is_edge() {
         emitter.copies_left = 0;
         emitter.may_open_windows = false;
     }
     emitter.body();
-    emitter.t.label(exit);
+    emitter.t.label(groups.exit);
     emitter.report_faults();
-    emitter.t.terminator("ret void");
+    emitter.next_group(&groups);
     emitter.shared.declares.extend(emitter.t.take_declares());
-    emitter.t.finish(&header, first)
+    emitter.t.finish(&header, groups.head)
 }
 
 impl Emitter<'_, '_> {
@@ -295,6 +296,7 @@ impl Emitter<'_, '_> {
         self.turn_thread_back(&slow.record);
         let (launch, linear) = (self.group.launch.clone(), self.group.linear.clone());
         self.t.line(format_args!("call void @am.report(ptr {launch}, ptr {}, i64 {linear})", slow.record));
+        self.t.line(format_args!("store i32 0, ptr {}, align 8", slow.record));
         self.t.label(done);
     }
 
@@ -321,117 +323,4 @@ impl Emitter<'_, '_> {
         let threads = self.group.threads.clone();
         self.group.simdgroups = self.divided_up(&threads, 32);
     }
-}
-
-/// The entry: a loop over the threadgroups, which picks a version for each.
-fn entry_text(options: &CpuOptions, versions: &[Geometry], fences: bool) -> String {
-    let symbol = &options.symbol;
-    let call = |index: usize| {
-        format!(
-            "call void @am.version.{index}(ptr %launch, ptr %worker, i64 %g, i32 %x32, i32 %y32, i32 %z32, \
-i32 %sx, i32 %sy, i32 %sz)"
-        )
-    };
-    let choice = match versions {
-        [Geometry::Full(size) | Geometry::Turned(size), ..] => format!(
-            "  %fits.x = icmp eq i32 %sx, {}
-  %fits.y = icmp eq i32 %sy, {}
-  %fits.z = icmp eq i32 %sz, {}
-  %fits.xy = and i1 %fits.x, %fits.y
-  %first.version = and i1 %fits.xy, %fits.z
-",
-            size[0], size[1], size[2]
-        ),
-        [_, _] => "  %fits.y = icmp eq i32 %sy, 1
-  %fits.z = icmp eq i32 %sz, 1
-  %first.version = and i1 %fits.y, %fits.z
-"
-        .to_owned(),
-        _ => "  %first.version = icmp eq i32 0, 0\n".to_owned(),
-    };
-    let second = match versions {
-        [_, _] => call(1),
-        [Geometry::Full(_) | Geometry::Turned(_)] => String::new(),
-        _ => call(0),
-    };
-    // Non-temporal stores are ordered with nothing else.
-    let fence = if fences { "  call void @llvm.x86.sse.sfence()\n" } else { "" };
-    let mut loads = String::new();
-    for (name, field) in
-        [("grid", LAUNCH_GRID_THREADS), ("groups", LAUNCH_GROUPS), ("full", LAUNCH_GROUP_SIZE)]
-    {
-        for (axis, letter) in ["x", "y", "z"].into_iter().enumerate() {
-            let offset = field + 4 * axis as i64;
-            let _ = write!(
-                loads,
-                "  %{name}.{letter}.p = getelementptr i8, ptr %launch, i64 {offset}
-  %{name}.{letter} = load i32, ptr %{name}.{letter}.p, align 4
-"
-            );
-        }
-    }
-    let mut sizes = String::new();
-    for letter in ["x", "y", "z"] {
-        let _ = write!(
-            sizes,
-            "  %start.{letter} = mul i32 %{letter}32, %full.{letter}
-  %rest.{letter} = sub i32 %grid.{letter}, %start.{letter}
-  %s{letter} = call i32 @llvm.umin.i32(i32 %rest.{letter}, i32 %full.{letter})
-"
-        );
-    }
-    format!(
-        "define void @{symbol}(ptr %launch, ptr %worker, i64 %begin, i64 %end) #0 {{
-entry:
-{loads}  %stop.field = getelementptr i8, ptr %launch, i64 {LAUNCH_STOP}
-  %stop.p = load ptr, ptr %stop.field, align 8
-  %nx = zext i32 %groups.x to i64
-  %ny = zext i32 %groups.y to i64
-  %some = icmp ult i64 %begin, %end
-  br i1 %some, label %first, label %exit
-first:
-  %x.64 = urem i64 %begin, %nx
-  %row = udiv i64 %begin, %nx
-  %y.64 = urem i64 %row, %ny
-  %z.64 = udiv i64 %row, %ny
-  %x.first = trunc i64 %x.64 to i32
-  %y.first = trunc i64 %y.64 to i32
-  %z.first = trunc i64 %z.64 to i32
-  br label %loop
-loop:
-  %g = phi i64 [ %begin, %first ], [ %g.next, %next ]
-  %x32 = phi i32 [ %x.first, %first ], [ %x.next, %next ]
-  %y32 = phi i32 [ %y.first, %first ], [ %y.next, %next ]
-  %z32 = phi i32 [ %z.first, %first ], [ %z.next, %next ]
-  %stop = load volatile i32, ptr %stop.p, align 4
-  %halt = icmp ne i32 %stop, 0
-  br i1 %halt, label %exit, label %go, !prof !11
-go:
-{sizes}{choice}  br i1 %first.version, label %one, label %two
-one:
-  {}
-  br label %next
-two:
-  {second}
-  br label %next
-next:
-  %g.next = add nuw i64 %g, 1
-  %x.more = add i32 %x32, 1
-  %x.ends = icmp eq i32 %x.more, %groups.x
-  %x.next = select i1 %x.ends, i32 0, i32 %x.more
-  %x.carry = zext i1 %x.ends to i32
-  %y.more = add i32 %y32, %x.carry
-  %y.ends = icmp eq i32 %y.more, %groups.y
-  %y.next = select i1 %y.ends, i32 0, i32 %y.more
-  %y.carry = zext i1 %y.ends to i32
-  %z.next = add i32 %z32, %y.carry
-  %more = icmp ult i64 %g.next, %end
-  br i1 %more, label %loop, label %exit
-exit:
-{fence}  ret void
-}}
-!11 = !{{!\"branch_weights\", i32 1, i32 2000}}
-",
-        call(0)
-    )
 }

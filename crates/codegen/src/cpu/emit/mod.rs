@@ -24,6 +24,7 @@ mod entry;
 mod frame;
 mod full_loop;
 mod group;
+mod group_loop;
 mod group_marks;
 mod group_span;
 mod lane;

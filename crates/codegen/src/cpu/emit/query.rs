@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A number of the launch table, loaded in the entry block.
-    fn launch_field(&mut self, field: i64, axis: usize) -> Opd {
+    pub(super) fn launch_field(&mut self, field: i64, axis: usize) -> Opd {
         let launch = self.group.launch.clone();
         let at = self
             .t
