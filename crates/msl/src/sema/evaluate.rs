@@ -1,8 +1,12 @@
 //! Constant evaluation: the door to the machine in [`machine`], and constants as bytes.
 
+mod arithmetic;
 mod builtin;
+mod call;
 mod machine;
+mod memory;
 mod place;
+mod value;
 
 use super::checker::Checker;
 use crate::hir::{

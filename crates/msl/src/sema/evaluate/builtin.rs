@@ -1,7 +1,7 @@
 //! Builtins of the library during constant evaluation.
 
 use super::machine::{Fail, Machine};
-use super::place::Val;
+use super::memory::Val;
 use crate::builtins::{ArithFn, BuiltinId, BuiltinOp};
 use crate::hir::{Expr, ScalarTy, Ty};
 use anymetal_diag::Span;
@@ -10,8 +10,14 @@ use anymetal_ir::{BinOp, MathFn, UnOp, eval};
 impl Machine<'_, '_> {
     pub(super) fn builtin(&mut self, id: BuiltinId, args: &[Expr], ty: Ty, span: Span) -> Result<Val, Fail> {
         match id.get().op {
-            BuiltinOp::Math(function, _) => self.math(function, args, ty, span),
-            BuiltinOp::Arith(function) => self.arith(function, args, ty, span),
+            BuiltinOp::Math(function, _) => self.elementwise(args, ty, span, |elem, operands| {
+                eval::eval_math(function, elem.ir(), operands)
+                    .ok_or("this library function has no exact value at compile time")
+            }),
+            BuiltinOp::Arith(function) => self.elementwise(args, ty, span, |elem, operands| {
+                let b = operands.get(1).copied().unwrap_or(0);
+                arith_scalar(function, elem, operands[0], b).ok_or("this has no value at compile time")
+            }),
             BuiltinOp::Bitcast => {
                 let Some(arg) = args.first() else { return Err(self.fail(span, "an argument is missing")) };
                 let elements = self.elements(arg)?;
@@ -35,47 +41,25 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn math(&mut self, function: MathFn, args: &[Expr], ty: Ty, span: Span) -> Result<Val, Fail> {
+    /// A function of the arguments' elements, each by itself. What `apply` gives for the n-th elements of
+    /// all arguments is the n-th of the result; a message where there is none.
+    fn elementwise(
+        &mut self,
+        args: &[Expr],
+        ty: Ty,
+        span: Span,
+        apply: impl Fn(ScalarTy, &[u64]) -> Result<u64, &'static str>,
+    ) -> Result<Val, Fail> {
         let Some(elem) = args.first().and_then(|arg| self.checker.types.element(arg.ty.ty)) else {
             return Err(self.fail(span, "an argument is missing"));
         };
-        let mut columns = Vec::with_capacity(args.len());
-        for arg in args {
-            columns.push(self.elements(arg)?);
-        }
+        let columns: Vec<Vec<u64>> = args.iter().map(|arg| self.elements(arg)).collect::<Result<_, _>>()?;
         let count = columns.first().map_or(0, Vec::len);
         let mut out = Vec::with_capacity(count);
         for n in 0..count {
             let operands: Option<Vec<u64>> = columns.iter().map(|column| column.get(n).copied()).collect();
-            let Some(operands) = operands else { return Err(self.fail(span, "an unexpected value")) };
-            let bits = match eval::eval_math(function, elem.ir(), &operands) {
-                Some(bits) => bits,
-                None => {
-                    return Err(self.fail(span, "this library function has no exact value at compile time"));
-                }
-            };
-            out.push(bits);
-        }
-        Ok(self.pack(ty, out))
-    }
-
-    fn arith(&mut self, function: ArithFn, args: &[Expr], ty: Ty, span: Span) -> Result<Val, Fail> {
-        let Some(elem) = args.first().and_then(|arg| self.checker.types.element(arg.ty.ty)) else {
-            return Err(self.fail(span, "an argument is missing"));
-        };
-        let mut columns = Vec::with_capacity(args.len());
-        for arg in args {
-            columns.push(self.elements(arg)?);
-        }
-        let count = columns.first().map_or(0, Vec::len);
-        let mut out = Vec::with_capacity(count);
-        for n in 0..count {
-            let a = columns[0][n];
-            let b = columns.get(1).and_then(|column| column.get(n)).copied().unwrap_or(0);
-            match arith_scalar(function, elem, a, b) {
-                Some(bits) => out.push(bits),
-                None => return Err(self.fail(span, "this has no value at compile time")),
-            }
+            let bits = operands.ok_or("an unexpected value").and_then(|operands| apply(elem, &operands));
+            out.push(bits.map_err(|message| self.fail(span, message))?);
         }
         Ok(self.pack(ty, out))
     }

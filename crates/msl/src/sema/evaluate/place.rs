@@ -1,174 +1,177 @@
-//! Where things are while constants are evaluated: allocations, addresses, reading and writing.
+//! Expressions as places: where variables, members, elements and temporaries are.
+//!
+//! Invariant: a variable has one address as long as its frame lives; a global is copied into memory once.
 
 use super::machine::{Fail, Machine};
-use crate::hir::{ScalarTy, Ty, TyKind};
+use super::memory::{Address, Place, Val};
+use super::value_to_bytes;
+use crate::hir::{Expr, ExprKind, GlobalId, LocalId, ScalarTy, Ty};
 use anymetal_diag::Span;
-use anymetal_ir::Scalar;
-
-/// The most memory one evaluation may use.
-const MAX_BYTES: usize = 16 << 20;
-
-/// A value during evaluation.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Val {
-    Void,
-    Scalar(u64),
-    Vector(Vec<u64>),
-    /// A record, array or matrix.
-    Bytes(Vec<u8>),
-    Pointer(Address),
-}
-
-/// An address: an allocation (0 is none: null) and a byte offset.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Address {
-    pub(super) alloc: u32,
-    pub(super) offset: i64,
-}
-
-impl Address {
-    pub(super) const NULL: Self = Self { alloc: 0, offset: 0 };
-
-    pub(super) fn plus(self, bytes: i64) -> Self {
-        Self { offset: self.offset.wrapping_add(bytes), ..self }
-    }
-
-    /// A pointer in memory: the allocation above, the offset below.
-    fn bits(self) -> u64 {
-        u64::from(self.alloc) << 32 | u64::from(self.offset as u32)
-    }
-
-    fn from_bits(bits: u64) -> Self {
-        Self { alloc: (bits >> 32) as u32, offset: i64::from(bits as u32 as i32) }
-    }
-}
-
-/// A place: memory of a type, or some elements of a vector in memory.
-#[derive(Clone, Debug)]
-pub(super) enum Place {
-    Memory(Address, Ty),
-    Elements(Address, ScalarTy, Vec<u8>),
-}
 
 impl Machine<'_, '_> {
-    pub(super) fn allocate(&mut self, size: u64, span: Span) -> Result<Address, Fail> {
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
-        self.bytes_used = self.bytes_used.saturating_add(size);
-        if self.bytes_used > MAX_BYTES {
-            return Err(self.fail(span, "the evaluation needs too much memory"));
+    fn local(&mut self, local: LocalId, span: Span) -> Result<Address, Fail> {
+        if let Some(&at) = self.frames.last().and_then(|frame| frame.get(&local)) {
+            return Ok(at);
         }
-        self.memory.push(vec![0; size]);
-        Ok(Address { alloc: self.memory.len() as u32, offset: 0 })
+        if self.frames.len() == 1 {
+            // A variable of the function being checked: only constants are known.
+            let key = (self.checker.function.serial, local);
+            if let Some(value) = self.checker.local_constants.get(&key).cloned() {
+                let ty = self.checker.function.locals[local.0 as usize].ty;
+                let bytes = value_to_bytes(&self.checker.types, ty, &value);
+                let at = self.hold_bytes(bytes, span)?;
+                self.frames[0].insert(local, at);
+                return Ok(at);
+            }
+        }
+        Err(self.fail(span, "the value of a variable is not known at compile time"))
     }
 
-    fn slice(&mut self, at: Address, size: usize, span: Span) -> Result<&mut [u8], Fail> {
-        let fail = self.fail(span, "an access outside of its object");
-        let start = usize::try_from(at.offset).map_err(|_| fail.clone())?;
-        let end = start.checked_add(size).ok_or_else(|| fail.clone())?;
-        let alloc = (at.alloc as usize).checked_sub(1).ok_or_else(|| fail.clone())?;
-        self.memory.get_mut(alloc).and_then(|bytes| bytes.get_mut(start..end)).ok_or(fail)
+    /// Where a global is: it is copied into memory when first mentioned.
+    fn global(&mut self, id: GlobalId, span: Span) -> Result<Address, Fail> {
+        if let Some(&at) = self.globals.get(&id) {
+            return Ok(at);
+        }
+        let bytes = self.checker.hir_globals[id.0 as usize].bytes.clone();
+        let at = self.hold_bytes(bytes, span)?;
+        self.globals.insert(id, at);
+        Ok(at)
     }
 
-    fn read_scalar(&mut self, at: Address, scalar: Scalar, span: Span) -> Result<u64, Fail> {
-        let bytes = self.slice(at, scalar.size() as usize, span)?;
-        let mut raw = [0u8; 8];
-        raw[..bytes.len()].copy_from_slice(bytes);
-        Ok(u64::from_le_bytes(raw))
+    pub(super) fn place(&mut self, expr: &Expr) -> Result<Place, Fail> {
+        self.deeper(expr.span, |m| m.place_inner(expr))
     }
 
-    fn write_scalar(&mut self, at: Address, scalar: Scalar, bits: u64, span: Span) -> Result<(), Fail> {
-        let size = scalar.size() as usize;
-        self.slice(at, size, span)?.copy_from_slice(&bits.to_le_bytes()[..size]);
+    fn place_inner(&mut self, expr: &Expr) -> Result<Place, Fail> {
+        let span = expr.span;
+        let ty = expr.ty.ty;
+        match &expr.kind {
+            ExprKind::Local(local) => Ok(Place::Memory(self.local(*local, span)?, ty)),
+            ExprKind::Global(global) => Ok(Place::Memory(self.global(*global, span)?, ty)),
+            ExprKind::Deref(pointer) => Ok(Place::Memory(self.address(pointer)?, ty)),
+            ExprKind::Field(base, record, index) => {
+                let base = self.memory_of(base)?;
+                let offset = self.checker.types.record(*record).fields[*index as usize].offset;
+                Ok(Place::Memory(base.plus(offset as i64), ty))
+            }
+            ExprKind::Element(base, index) => {
+                let stride = self.checker.types.layout(ty).size;
+                Ok(Place::Memory(self.indexed(base, index, stride)?, ty))
+            }
+            ExprKind::Column(base, index) => {
+                let Some((elem, _, rows)) = self.checker.types.as_matrix(base.ty.ty) else {
+                    return Err(self.fail(span, "an unexpected type"));
+                };
+                let stride = self.checker.types.column_stride(elem, rows);
+                Ok(Place::Memory(self.indexed(base, index, stride)?, ty))
+            }
+            ExprKind::Swizzle(base, picks) => self.swizzle_place(base, picks, span),
+            ExprKind::VectorElement(base, index) => {
+                let (elem, len) = self.vector_type(base.ty.ty, span)?;
+                let at = self.memory_of(base)?;
+                let index = self.scalar(index)? % u64::from(len);
+                Ok(Place::Elements(at, elem, vec![index as u8]))
+            }
+            ExprKind::Materialize(value) => {
+                let held = self.value(value)?;
+                Ok(Place::Memory(self.hold(&held, ty, span)?, ty))
+            }
+            ExprKind::Assign(target, value) => {
+                let value = self.value(value)?;
+                let target = self.place(target)?;
+                self.store(&target, &value, span)?;
+                Ok(target)
+            }
+            ExprKind::Update { .. } => self.update(expr).map(|(place, _)| place),
+            ExprKind::Let(local, init, body) => {
+                self.bind(*local, init.as_deref(), span)?;
+                self.place(body)
+            }
+            ExprKind::Comma(a, b) => {
+                self.effect(a)?;
+                self.place(b)
+            }
+            ExprKind::Threadgroup(_) => {
+                Err(self.fail(span, "threadgroup memory is not known at compile time"))
+            }
+            _ => Err(self.fail(span, "this is not known at compile time")),
+        }
+    }
+
+    /// The address of one of many things of this size that lie side by side.
+    pub(super) fn indexed(&mut self, base: &Expr, index: &Expr, stride: u64) -> Result<Address, Fail> {
+        let at = self.memory_of(base)?;
+        let index = self.scalar(index)? as i64;
+        Ok(at.plus(index.wrapping_mul(stride as i64)))
+    }
+
+    fn swizzle_place(&mut self, base: &Expr, picks: &[u8], span: Span) -> Result<Place, Fail> {
+        let (elem, _) = self.vector_type(base.ty.ty, span)?;
+        Ok(match self.place(base)? {
+            Place::Memory(at, _) => Place::Elements(at, elem, picks.to_vec()),
+            Place::Elements(at, elem, inner) => {
+                let picks = picks.iter().filter_map(|&n| inner.get(usize::from(n)).copied()).collect();
+                Place::Elements(at, elem, picks)
+            }
+        })
+    }
+
+    /// The address of a place; a value is put into memory.
+    pub(super) fn memory_of(&mut self, expr: &Expr) -> Result<Address, Fail> {
+        if !expr.is_place {
+            let value = self.value(expr)?;
+            return self.hold(&value, expr.ty.ty, expr.span);
+        }
+        match self.place(expr)? {
+            Place::Memory(at, _) => Ok(at),
+            Place::Elements(at, elem, picks) => {
+                let first = picks.first().copied().unwrap_or(0);
+                Ok(at.plus(i64::from(first) * i64::from(elem.size())))
+            }
+        }
+    }
+
+    /// Gives a variable its memory and, if it has one, its initial value.
+    pub(super) fn bind(&mut self, local: LocalId, init: Option<&Expr>, span: Span) -> Result<(), Fail> {
+        let at = match init {
+            Some(init) => {
+                let value = self.value(init)?;
+                self.hold(&value, init.ty.ty, span)?
+            }
+            None => self.allocate(self.checker.types.layout(Ty::LONG).size, span)?,
+        };
+        self.bind_to(local, at);
         Ok(())
     }
 
-    pub(super) fn load(&mut self, place: &Place, span: Span) -> Result<Val, Fail> {
-        match place {
-            Place::Memory(at, ty) => self.load_memory(*at, *ty, span),
-            Place::Elements(at, elem, picks) => {
-                let size = i64::from(elem.size());
-                let mut elements = Vec::with_capacity(picks.len());
-                for &pick in picks {
-                    elements.push(self.read_scalar(at.plus(i64::from(pick) * size), elem.ir(), span)?);
-                }
-                Ok(if let [one] = elements.as_slice() { Val::Scalar(*one) } else { Val::Vector(elements) })
-            }
+    pub(super) fn bind_to(&mut self, local: LocalId, at: Address) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.insert(local, at);
         }
     }
 
-    pub(super) fn load_memory(&mut self, at: Address, ty: Ty, span: Span) -> Result<Val, Fail> {
-        match *self.checker.types.kind(ty) {
-            TyKind::Vector { elem, len, .. } => {
-                let size = i64::from(elem.size());
-                let mut elements = Vec::with_capacity(usize::from(len));
-                for n in 0..i64::from(len) {
-                    elements.push(self.read_scalar(at.plus(n * size), elem.ir(), span)?);
-                }
-                Ok(Val::Vector(elements))
-            }
-            TyKind::Pointer(_) | TyKind::Nullptr | TyKind::Reference { .. } => {
-                Ok(Val::Pointer(Address::from_bits(self.read_scalar(at, Scalar::I64, span)?)))
-            }
-            _ => match self.checker.types.scalar_repr(ty) {
-                Some(scalar) => Ok(Val::Scalar(self.read_scalar(at, scalar.ir(), span)?)),
-                None => {
-                    let size = self.checker.types.layout(ty).size as usize;
-                    Ok(Val::Bytes(self.slice(at, size, span)?.to_vec()))
-                }
-            },
+    /// A compound assignment: the place it changed and the value from before.
+    pub(super) fn update(&mut self, expr: &Expr) -> Result<(Place, Val), Fail> {
+        let ExprKind::Update { rhs, place, old, value, .. } = &expr.kind else {
+            return Err(self.fail(expr.span, "an unexpected expression"));
+        };
+        if let Some((local, rhs)) = rhs {
+            self.bind(*local, Some(rhs), expr.span)?;
         }
+        let ty = place.ty.ty;
+        let target = self.place(place)?;
+        let before = self.load(&target, expr.span)?;
+        let at = self.hold(&before, ty, expr.span)?;
+        self.bind_to(*old, at);
+        let after = self.value(value)?;
+        self.store(&target, &after, expr.span)?;
+        // The temporary is dead.
+        let size = self.checker.types.layout(ty).size as usize;
+        self.bytes_used = self.bytes_used.saturating_sub(size);
+        Ok((target, before))
     }
 
-    pub(super) fn store(&mut self, place: &Place, value: &Val, span: Span) -> Result<(), Fail> {
-        match place {
-            Place::Memory(at, ty) => self.store_memory(*at, *ty, value, span),
-            Place::Elements(at, elem, picks) => {
-                let size = i64::from(elem.size());
-                let elements = match value {
-                    Val::Scalar(bits) => vec![*bits],
-                    Val::Vector(elements) => elements.clone(),
-                    _ => return Err(self.fail(span, "an unexpected value")),
-                };
-                for (&pick, bits) in picks.iter().zip(elements) {
-                    self.write_scalar(at.plus(i64::from(pick) * size), elem.ir(), bits, span)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    pub(super) fn store_memory(&mut self, at: Address, ty: Ty, value: &Val, span: Span) -> Result<(), Fail> {
-        match value {
-            Val::Void => Ok(()),
-            Val::Scalar(bits) => match self.checker.types.scalar_repr(ty) {
-                Some(scalar) => self.write_scalar(at, scalar.ir(), *bits, span),
-                None => Err(self.fail(span, "an unexpected value")),
-            },
-            Val::Vector(elements) => {
-                let Some((elem, _)) = self.checker.types.as_vector(ty) else {
-                    return Err(self.fail(span, "an unexpected value"));
-                };
-                let size = i64::from(elem.size());
-                for (n, &bits) in elements.iter().enumerate() {
-                    self.write_scalar(at.plus(n as i64 * size), elem.ir(), bits, span)?;
-                }
-                Ok(())
-            }
-            Val::Bytes(bytes) => {
-                let target = self.slice(at, bytes.len(), span)?;
-                target.copy_from_slice(bytes);
-                Ok(())
-            }
-            Val::Pointer(address) => self.write_scalar(at, Scalar::I64, address.bits(), span),
-        }
-    }
-
-    /// The bytes of a value of a type.
-    pub(super) fn bytes_of(&mut self, value: &Val, ty: Ty, span: Span) -> Result<Vec<u8>, Fail> {
-        let size = self.checker.types.layout(ty).size;
-        let at = self.allocate(size, span)?;
-        self.store_memory(at, ty, value, span)?;
-        self.bytes_used = self.bytes_used.saturating_sub(size as usize);
-        Ok(self.memory.pop().unwrap_or_default())
+    fn vector_type(&self, ty: Ty, span: Span) -> Result<(ScalarTy, u8), Fail> {
+        self.checker.types.as_vector(ty).ok_or_else(|| self.fail(span, "an unexpected type"))
     }
 }

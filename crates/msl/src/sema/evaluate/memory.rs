@@ -1,0 +1,202 @@
+//! The machine's memory: allocations, addresses, and reading and writing values of a type.
+//!
+//! Invariant: an address is checked against its allocation at every access, and all allocations of one
+//! evaluation together stay under a limit.
+
+use super::machine::{Fail, Machine};
+use crate::hir::{ConstValue, ScalarTy, Ty, TyKind};
+use anymetal_diag::Span;
+use anymetal_ir::Scalar;
+
+/// The most memory one evaluation may use.
+const MAX_BYTES: usize = 16 << 20;
+
+/// A value during evaluation.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Val {
+    Void,
+    Scalar(u64),
+    Vector(Vec<u64>),
+    /// A record, array or matrix.
+    Bytes(Vec<u8>),
+    Pointer(Address),
+}
+
+impl Val {
+    pub(super) fn of(value: &ConstValue) -> Self {
+        match value {
+            ConstValue::Scalar(bits) => Self::Scalar(*bits),
+            ConstValue::Vector(elements) => Self::Vector(elements.clone()),
+            ConstValue::Bytes(bytes) => Self::Bytes(bytes.clone()),
+            ConstValue::Null => Self::Pointer(Address::NULL),
+        }
+    }
+}
+
+/// An address: an allocation (0 is none: null) and a byte offset.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Address {
+    pub(super) alloc: u32,
+    pub(super) offset: i64,
+}
+
+impl Address {
+    pub(super) const NULL: Self = Self { alloc: 0, offset: 0 };
+
+    pub(super) fn plus(self, bytes: i64) -> Self {
+        Self { offset: self.offset.wrapping_add(bytes), ..self }
+    }
+
+    /// A pointer in memory: the allocation above, the offset below.
+    fn bits(self) -> u64 {
+        u64::from(self.alloc) << 32 | u64::from(self.offset as u32)
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self { alloc: (bits >> 32) as u32, offset: i64::from(bits as u32 as i32) }
+    }
+}
+
+/// A place: memory of a type, or some elements of a vector in memory.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    Memory(Address, Ty),
+    Elements(Address, ScalarTy, Vec<u8>),
+}
+
+impl Machine<'_, '_> {
+    pub(super) fn allocate(&mut self, size: u64, span: Span) -> Result<Address, Fail> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        self.bytes_used = self.bytes_used.saturating_add(size);
+        if self.bytes_used > MAX_BYTES {
+            return Err(self.fail(span, "the evaluation needs too much memory"));
+        }
+        self.memory.push(vec![0; size]);
+        Ok(Address { alloc: self.memory.len() as u32, offset: 0 })
+    }
+
+    /// New memory that holds these bytes.
+    pub(super) fn hold_bytes(&mut self, bytes: Vec<u8>, span: Span) -> Result<Address, Fail> {
+        let at = self.allocate(bytes.len() as u64, span)?;
+        self.memory[at.alloc as usize - 1] = bytes;
+        Ok(at)
+    }
+
+    /// New memory that holds a value of a type.
+    pub(super) fn hold(&mut self, value: &Val, ty: Ty, span: Span) -> Result<Address, Fail> {
+        let at = self.allocate(self.checker.types.layout(ty).size, span)?;
+        self.store_memory(at, ty, value, span)?;
+        Ok(at)
+    }
+
+    fn slice(&mut self, at: Address, size: usize, span: Span) -> Result<&mut [u8], Fail> {
+        let fail = self.fail(span, "an access outside of its object");
+        let start = usize::try_from(at.offset).map_err(|_| fail.clone())?;
+        let end = start.checked_add(size).ok_or_else(|| fail.clone())?;
+        let alloc = (at.alloc as usize).checked_sub(1).ok_or_else(|| fail.clone())?;
+        self.memory.get_mut(alloc).and_then(|bytes| bytes.get_mut(start..end)).ok_or(fail)
+    }
+
+    fn read_scalar(&mut self, at: Address, scalar: Scalar, span: Span) -> Result<u64, Fail> {
+        let bytes = self.slice(at, scalar.size() as usize, span)?;
+        let mut raw = [0u8; 8];
+        raw[..bytes.len()].copy_from_slice(bytes);
+        Ok(u64::from_le_bytes(raw))
+    }
+
+    fn write_scalar(&mut self, at: Address, scalar: Scalar, bits: u64, span: Span) -> Result<(), Fail> {
+        let size = scalar.size() as usize;
+        self.slice(at, size, span)?.copy_from_slice(&bits.to_le_bytes()[..size]);
+        Ok(())
+    }
+
+    pub(super) fn load(&mut self, place: &Place, span: Span) -> Result<Val, Fail> {
+        match place {
+            Place::Memory(at, ty) => self.load_memory(*at, *ty, span),
+            Place::Elements(at, elem, picks) => {
+                let size = i64::from(elem.size());
+                let mut elements = Vec::with_capacity(picks.len());
+                for &pick in picks {
+                    elements.push(self.read_scalar(at.plus(i64::from(pick) * size), elem.ir(), span)?);
+                }
+                Ok(if let [one] = elements.as_slice() { Val::Scalar(*one) } else { Val::Vector(elements) })
+            }
+        }
+    }
+
+    pub(super) fn load_memory(&mut self, at: Address, ty: Ty, span: Span) -> Result<Val, Fail> {
+        match *self.checker.types.kind(ty) {
+            TyKind::Vector { elem, len, .. } => {
+                let size = i64::from(elem.size());
+                let mut elements = Vec::with_capacity(usize::from(len));
+                for n in 0..i64::from(len) {
+                    elements.push(self.read_scalar(at.plus(n * size), elem.ir(), span)?);
+                }
+                Ok(Val::Vector(elements))
+            }
+            TyKind::Pointer(_) | TyKind::Nullptr | TyKind::Reference { .. } => {
+                Ok(Val::Pointer(Address::from_bits(self.read_scalar(at, Scalar::I64, span)?)))
+            }
+            _ => match self.checker.types.scalar_repr(ty) {
+                Some(scalar) => Ok(Val::Scalar(self.read_scalar(at, scalar.ir(), span)?)),
+                None => {
+                    let size = self.checker.types.layout(ty).size as usize;
+                    Ok(Val::Bytes(self.slice(at, size, span)?.to_vec()))
+                }
+            },
+        }
+    }
+
+    pub(super) fn store(&mut self, place: &Place, value: &Val, span: Span) -> Result<(), Fail> {
+        match place {
+            Place::Memory(at, ty) => self.store_memory(*at, *ty, value, span),
+            Place::Elements(at, elem, picks) => {
+                let size = i64::from(elem.size());
+                let elements = match value {
+                    Val::Scalar(bits) => vec![*bits],
+                    Val::Vector(elements) => elements.clone(),
+                    _ => return Err(self.fail(span, "an unexpected value")),
+                };
+                for (&pick, bits) in picks.iter().zip(elements) {
+                    self.write_scalar(at.plus(i64::from(pick) * size), elem.ir(), bits, span)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn store_memory(&mut self, at: Address, ty: Ty, value: &Val, span: Span) -> Result<(), Fail> {
+        match value {
+            Val::Void => Ok(()),
+            Val::Scalar(bits) => match self.checker.types.scalar_repr(ty) {
+                Some(scalar) => self.write_scalar(at, scalar.ir(), *bits, span),
+                None => Err(self.fail(span, "an unexpected value")),
+            },
+            Val::Vector(elements) => {
+                let Some((elem, _)) = self.checker.types.as_vector(ty) else {
+                    return Err(self.fail(span, "an unexpected value"));
+                };
+                let size = i64::from(elem.size());
+                for (n, &bits) in elements.iter().enumerate() {
+                    self.write_scalar(at.plus(n as i64 * size), elem.ir(), bits, span)?;
+                }
+                Ok(())
+            }
+            Val::Bytes(bytes) => {
+                let target = self.slice(at, bytes.len(), span)?;
+                target.copy_from_slice(bytes);
+                Ok(())
+            }
+            Val::Pointer(address) => self.write_scalar(at, Scalar::I64, address.bits(), span),
+        }
+    }
+
+    /// The bytes of a value of a type.
+    pub(super) fn bytes_of(&mut self, value: &Val, ty: Ty, span: Span) -> Result<Vec<u8>, Fail> {
+        let size = self.checker.types.layout(ty).size;
+        let at = self.allocate(size, span)?;
+        self.store_memory(at, ty, value, span)?;
+        self.bytes_used = self.bytes_used.saturating_sub(size as usize);
+        Ok(self.memory.pop().unwrap_or_default())
+    }
+}
