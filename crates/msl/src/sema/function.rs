@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
         if ret.is_some_and(|ret| ret.ty.is_error()) {
             return None;
         }
-        let ret = ret.map(|ret| if self.types.referent(ret.ty).is_some() { ret } else { ret.unqualified() });
+        let ret = ret.map(|ret| self.initialised_type(ret));
         ok.then(|| (params.into(), ret))
     }
 

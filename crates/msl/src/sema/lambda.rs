@@ -202,6 +202,11 @@ impl<'a> Checker<'a> {
         let this = self.names.this;
         self.lookup(this)
     }
+
+    /// Whether a declared local is a variable of the function at hand.
+    fn is_own_variable(&self, decl: &LocalDecl) -> bool {
+        matches!(decl, LocalDecl::Variable { function, .. } if *function == self.function.serial)
+    }
 }
 
 /// Puts a parameter's name in the place of `auto`; false when there is none.

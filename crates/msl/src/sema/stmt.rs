@@ -327,7 +327,7 @@ impl<'a> Checker<'a> {
                 Some(s.resolve_type(ty)).filter(|ty| !ty.ty.is_error())
             };
             if let Some(ty) = ty {
-                let to = if s.types.referent(ty.ty).is_some() { ty } else { ty.unqualified() };
+                let to = s.initialised_type(ty);
                 let value = if s.types.as_array(element.ty.ty).is_some() && to.ty == element.ty.ty {
                     s.whole_value(element)
                 } else {

@@ -400,7 +400,7 @@ impl<'a> Checker<'a> {
         };
         let value = self.expr(value);
         let ty = self.auto_type(&variable.ty, &value, span)?;
-        let to = if self.types.referent(ty.ty).is_some() { ty } else { ty.unqualified() };
+        let to = self.initialised_type(ty);
         let value = self.convert(value, to, "in this initialiser");
         Some((ty, value))
     }

@@ -1,0 +1,206 @@
+//! What constructors do before their bodies: member initialisers, default values, delegation.
+//!
+//! Invariant: members are initialised in the order of their declaration, whatever the order of the
+//! initialisers.
+
+use super::DefaultInit;
+use crate::ast;
+use crate::hir::{self, Expr, ExprKind, FuncId, QualTy, RecordId, Stmt, StmtKind, Ty};
+use crate::sema::call::Arg;
+use crate::sema::checker::{Checker, FnState, Returns};
+use crate::sema::construct::ConstructArgs;
+use crate::sema::lookup::Found;
+use crate::sema::spelling;
+use anymetal_diag::Span;
+use std::rc::Rc;
+
+/// A member initialiser and the path to its member.
+type FieldInit<'a> = (&'a ast::MemInit, Rc<[u32]>);
+
+impl<'a> Checker<'a> {
+    /// The body of a synthesised default constructor.
+    pub(in crate::sema) fn default_constructor_body(
+        &mut self,
+        id: FuncId,
+        record: RecordId,
+    ) -> hir::Function {
+        let span = self.inst(id).span;
+        let this = QualTy::plain(self.record_inst(record).ty);
+        let serial = self.function.serial;
+        self.function = FnState::new(serial, Returns::Type(QualTy::plain(Ty::VOID)));
+        let pointer = self.types.pointer(this);
+        let local = self.new_local(self.names.this, pointer, span);
+        self.function.this = Some((local, this));
+        let mut stmts = Vec::new();
+        self.in_block(|s| {
+            let count = s.types.record(record).fields.len() as u32;
+            for field in 0..count {
+                s.default_field(record, field, &mut stmts, span);
+            }
+        });
+        hir::Function {
+            name: self.inst(id).name.clone(),
+            params: vec![local],
+            ret: Ty::VOID,
+            locals: std::mem::take(&mut self.function.locals),
+            body: hir::Block { stmts },
+            math_mode: None,
+            span,
+        }
+    }
+
+    /// Initialises one member as its declaration says.
+    pub(super) fn default_field(&mut self, record: RecordId, index: u32, stmts: &mut Vec<Stmt>, span: Span) {
+        let init = self.record_inst(record).field_inits.get(index as usize).copied().flatten();
+        let field = self.types.record(record).fields[index as usize].clone();
+        let value = match init {
+            Some(init) => {
+                let ty = self.declared_field_type(&field);
+                let scope = self.record_inst(record).scope;
+                self.in_scope(scope, |s| s.initial_value(ty, init, span))
+            }
+            None => match self.default_init(field.ty.ty, span) {
+                DefaultInit::Constructor(func) => self.default_constructed(field.ty.ty, func, span),
+                DefaultInit::Trivial => return,
+                DefaultInit::Impossible => {
+                    let message = format!("member `{}` has no default constructor", field.name);
+                    self.error("no-default-constructor", span, message);
+                    return;
+                }
+            },
+        };
+        self.store_field(record, index, value, stmts, span);
+    }
+
+    pub(super) fn store_field(
+        &mut self,
+        record: RecordId,
+        index: u32,
+        value: Expr,
+        stmts: &mut Vec<Stmt>,
+        span: Span,
+    ) {
+        let Some(object) = self.this_object(span) else { return };
+        if value.ty.ty.is_error() {
+            return;
+        }
+        let place = self.raw_field(object, record, index, span);
+        stmts.push(first_store(place, value, span));
+    }
+
+    /// What a constructor does before its body: member initialisers and default values, in the order of
+    /// the members.
+    pub(in crate::sema) fn constructor_prologue(
+        &mut self,
+        function: &'a ast::Function,
+        stmts: &mut Vec<Stmt>,
+    ) {
+        let Some((_, this)) = self.function.this else { return };
+        let Some(record) = self.types.as_record(this.ty) else { return };
+        if !self.complete_record(record, function.span) {
+            return;
+        }
+        if let [only] = function.mem_inits.as_slice()
+            && self.is_delegation(only, record)
+        {
+            self.delegate(only, record, stmts);
+            return;
+        }
+        let mut by_field: Vec<Vec<FieldInit<'a>>> = vec![Vec::new(); self.types.record(record).fields.len()];
+        for init in &function.mem_inits {
+            match self.member_of_init(init, record) {
+                Some(path) if !path.is_empty() => by_field[path[0] as usize].push((init, path)),
+                _ => {}
+            }
+        }
+        for (index, inits) in by_field.into_iter().enumerate() {
+            let index = index as u32;
+            if inits.is_empty() && !self.types.record(record).is_union {
+                self.default_field(record, index, stmts, function.span);
+            }
+            for (init, path) in inits {
+                self.member_init(record, init, &path, stmts);
+            }
+        }
+    }
+
+    fn is_delegation(&self, init: &ast::MemInit, record: RecordId) -> bool {
+        let name = init.name.segments.last().map(|segment| segment.name);
+        name.is_some() && name == self.record_inst(record).name
+    }
+
+    fn delegate(&mut self, init: &'a ast::MemInit, record: RecordId, stmts: &mut Vec<Stmt>) {
+        let Some(args) = self.clause_args(&init.args) else { return };
+        let value = self.construct_record(record, args, init.span);
+        let Some(object) = self.this_object(init.span) else { return };
+        if !value.ty.ty.is_error() {
+            stmts.push(first_store(object, value, init.span));
+        }
+    }
+
+    /// The path to the member (or base) a member initialiser names; empty for an empty base.
+    fn member_of_init(&mut self, init: &'a ast::MemInit, record: RecordId) -> Option<Rc<[u32]>> {
+        if let [only] = init.name.segments.as_slice()
+            && only.args.is_none()
+            && let Some(Found::Field(owner, path)) = self.lookup_in_record(record, only.name)
+            && owner == record
+        {
+            return Some(path);
+        }
+        let base = self.quietly(|s| s.resolve_type_path(&init.name)).ok().flatten();
+        if let Some(base) = base.and_then(|ty| self.types.as_record(ty.ty))
+            && let Some(path) = self.base_path(record, base)
+        {
+            return Some(path.into());
+        }
+        let class = self.types.record(record).name.clone();
+        let name = spelling::path(&init.name);
+        self.error("unknown-member", init.span, format!("no member named `{name}` in `{class}`"));
+        None
+    }
+
+    fn member_init(&mut self, record: RecordId, init: &'a ast::MemInit, path: &[u32], stmts: &mut Vec<Stmt>) {
+        let span = init.span;
+        let Some(mut place) = self.this_object(span) else { return };
+        let mut at = record;
+        let mut declared = place.ty;
+        for &index in path {
+            let field = self.types.record(at).fields[index as usize].clone();
+            declared = self.declared_field_type(&field);
+            place = self.raw_field(place, at, index, span);
+            at = self.types.as_record(field.ty.ty).unwrap_or(at);
+        }
+        let value = self.mem_init_value(init, declared, span);
+        if !value.ty.ty.is_error() {
+            stmts.push(first_store(place, value, span));
+        }
+    }
+
+    fn mem_init_value(&mut self, init: &'a ast::MemInit, declared: QualTy, span: Span) -> Expr {
+        if init.braced {
+            return self.list_value(&init.args, declared, span);
+        }
+        let Some(args) = self.clause_args(&init.args) else { return self.poison(span) };
+        let to = self.initialised_type(declared);
+        if self.types.referent(declared.ty).is_some() {
+            return self.bound_argument(args, to, span);
+        }
+        if let ([Arg::Expr(only)], Some(_)) = (args.as_slice(), self.types.as_array(to.ty))
+            && only.ty.ty == to.ty
+        {
+            let only = only.clone();
+            return self.whole_value(only);
+        }
+        if args.is_empty() {
+            return self.value_init(to.ty, span);
+        }
+        self.construct(to, ConstructArgs::Paren(args), span)
+    }
+}
+
+/// Gives a member its first value, which a constant one takes too.
+fn first_store(place: Expr, value: Expr, span: Span) -> Stmt {
+    let ty = place.ty;
+    let assign = Expr::place(ExprKind::Assign(Box::new(place), Box::new(value)), ty, span);
+    Stmt { kind: StmtKind::Expr(assign), span }
+}

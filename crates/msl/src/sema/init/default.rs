@@ -1,0 +1,135 @@
+//! Default and value initialisation: `T x;` and `T()`.
+//!
+//! Invariant: a default constructor is synthesised once a class, and only where it would do something.
+
+use super::DefaultInit;
+use crate::ast;
+use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
+use crate::sema::checker::Checker;
+use crate::sema::function::{BodyState, FnInst, Origin};
+use crate::sema::overload::Call;
+use anymetal_diag::Span;
+use std::rc::Rc;
+
+/// The largest array whose elements are initialised one by one.
+pub(super) const MAX_ELEMENTS: u64 = 65_536;
+
+impl<'a> Checker<'a> {
+    /// What `T x;` does.
+    pub(in crate::sema) fn default_init(&mut self, ty: Ty, span: Span) -> DefaultInit {
+        match *self.types.kind(ty) {
+            TyKind::Array(elem, _) => self.default_init(elem, span),
+            TyKind::Record(record) => self.default_init_record(record, span),
+            _ => DefaultInit::Trivial,
+        }
+    }
+
+    fn default_init_record(&mut self, record: RecordId, span: Span) -> DefaultInit {
+        if !self.complete_record(record, span) {
+            return DefaultInit::Trivial;
+        }
+        let constructors = self.record_inst(record).constructors.clone();
+        if !constructors.is_empty() {
+            let name = self.types.record(record).name.clone();
+            let call =
+                Call { name: &name, decls: &constructors, explicit: None, object: None, args: &[], span };
+            return match self.default_constructor_among(&call) {
+                Some(func) if self.is_defaulted(func) => self.implicit_default_init(record, span),
+                Some(func) => DefaultInit::Constructor(func),
+                None => DefaultInit::Impossible,
+            };
+        }
+        self.implicit_default_init(record, span)
+    }
+
+    /// Constructors overloaded by address space are told apart by where the object lives: thread.
+    fn default_constructor_among(&mut self, call: &Call<'_, 'a>) -> Option<FuncId> {
+        if let Ok(func) = self.find_overload(call) {
+            return Some(func);
+        }
+        let in_thread: Vec<_> = call
+            .decls
+            .iter()
+            .copied()
+            .filter(|&decl| {
+                let method = self.decl(decl).ast.method;
+                method.space.is_none_or(|space| space == ast::AddressSpace::Thread)
+            })
+            .collect();
+        let narrowed = Call { decls: &in_thread, ..*call };
+        self.find_overload(&narrowed).ok()
+    }
+
+    fn implicit_default_init(&mut self, record: RecordId, span: Span) -> DefaultInit {
+        if let Some(func) = self.record_inst(record).default_constructor {
+            return DefaultInit::Constructor(func);
+        }
+        let has_initialisers = self.record_inst(record).field_inits.iter().any(Option::is_some);
+        let mut needed = has_initialisers;
+        let fields: Vec<Ty> = self.types.record(record).fields.iter().map(|field| field.ty.ty).collect();
+        for ty in fields {
+            match self.default_init(ty, span) {
+                DefaultInit::Trivial => {}
+                DefaultInit::Constructor(_) => needed = true,
+                DefaultInit::Impossible => return DefaultInit::Impossible,
+            }
+        }
+        if !needed || (self.types.record(record).is_union && !has_initialisers) {
+            return DefaultInit::Trivial;
+        }
+        DefaultInit::Constructor(self.synthesise_default_constructor(record, span))
+    }
+
+    /// An instance for the default constructor that a class has without declaring one.
+    fn synthesise_default_constructor(&mut self, record: RecordId, span: Span) -> FuncId {
+        let func = FuncId(self.fn_insts.len() as u32);
+        let ty = self.record_inst(record).ty;
+        let span = self.record_inst(record).ast.map_or(span, |ast| ast.span);
+        self.fn_insts.push(FnInst {
+            name: format!("{}::{}", self.types.record(record).name, "(default constructor)"),
+            origin: Origin::DefaultConstructor(record),
+            args: Rc::from([]),
+            scope: self.record_inst(record).scope,
+            params: Rc::from([]),
+            ret: Some(QualTy::plain(Ty::VOID)),
+            this: Some(QualTy::plain(ty)),
+            state: BodyState::Unchecked,
+            hir: None,
+            trace: self.trace.clone(),
+            span,
+            requested: span,
+            definition: None,
+        });
+        self.records[record.0 as usize].default_constructor = Some(func);
+        func
+    }
+
+    /// The value of `T()` and `T{}`.
+    pub(in crate::sema) fn value_init(&mut self, ty: Ty, span: Span) -> Expr {
+        match self.default_init(ty, span) {
+            DefaultInit::Trivial => self.zero(ty, span),
+            DefaultInit::Impossible => {
+                let shown = self.types.display(ty);
+                self.error("no-default-constructor", span, format!("`{shown}` has no default constructor"));
+                self.poison(span)
+            }
+            DefaultInit::Constructor(func) => self.default_constructed(ty, func, span),
+        }
+    }
+
+    /// An object (or array of them) made by a default constructor.
+    pub(in crate::sema) fn default_constructed(&mut self, ty: Ty, func: FuncId, span: Span) -> Expr {
+        if let Some((elem, len)) = self.types.as_array(ty) {
+            if len > MAX_ELEMENTS {
+                self.error("array-length", span, "an array of so many class objects is not supported");
+                return self.poison(span);
+            }
+            let one = self.default_constructed(elem, func, span);
+            let values = (0..len).map(|_| one.clone()).collect();
+            return Expr::value(ExprKind::Array(values), ty, span);
+        }
+        let mut args = Vec::new();
+        self.default_arguments(func, &mut args, span);
+        Expr::value(ExprKind::Construct(func, args), ty, span)
+    }
+}
