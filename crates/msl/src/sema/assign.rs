@@ -100,14 +100,11 @@ impl<'a> Checker<'a> {
         if place.ty.ty.is_error() || value.ty.ty.is_error() {
             return self.poison(span);
         }
-        if self.is_overloadable(place.ty.ty) || self.is_overloadable(value.ty.ty) {
-            let name = Name::new(&format!("operator{}=", spelling::binary(op)));
-            if let Some(result) = self.operator_call(name, vec![place.clone(), value.clone()], span) {
-                return result;
-            }
-            if self.types.as_record(place.ty.ty).is_some() {
-                return self.no_compound_operator(name, &place, &value, span);
-            }
+        if let Some(result) = self.binary_function(spelling::binary(op), "=", &place, &value, span) {
+            return result;
+        }
+        if self.types.as_record(place.ty.ty).is_some() {
+            return self.no_compound_operator(op, &place, &value, span);
         }
         if !self.check_modifiable(&place, span) {
             return self.poison(span);
@@ -140,9 +137,10 @@ impl<'a> Checker<'a> {
     }
 
     /// A record has no such operator but the one that it declares, whatever its other operators.
-    fn no_compound_operator(&mut self, name: Name, place: &Expr, value: &Expr, span: Span) -> Expr {
+    fn no_compound_operator(&mut self, op: Op, place: &Expr, value: &Expr, span: Span) -> Expr {
         let (left, right) = (self.show(place.ty), self.show(value.ty));
-        let message = format!("no `{name}` takes `{left}` and `{right}`");
+        let op = spelling::binary(op);
+        let message = format!("no `operator{op}=` takes `{left}` and `{right}`");
         let mut diagnostic = anymetal_diag::Diagnostic::error("invalid-operands", span, message);
         if place.ty.space != Space::Thread {
             diagnostic = diagnostic.with_hint(

@@ -10,10 +10,10 @@ mod value;
 
 use super::checker::Checker;
 use crate::hir::{
-    self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types,
+    self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types, UnaryOp,
 };
 use anymetal_diag::Span;
-use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, eval};
+use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
 
 /// Why an expression has no constant value.
 #[derive(Clone, Debug)]
@@ -139,6 +139,15 @@ pub(super) fn ir_binary(op: BinaryOp, scalar: ScalarTy) -> BinOp {
         BinaryOp::And => BinOp::And,
         BinaryOp::Or => BinOp::Or,
         BinaryOp::Xor => BinOp::Xor,
+    }
+}
+
+/// The IR's operation for a unary operator on a scalar type.
+pub(super) fn ir_unary(op: UnaryOp, scalar: ScalarTy) -> UnOp {
+    match op {
+        UnaryOp::Neg if scalar.is_float() => UnOp::FNeg,
+        UnaryOp::Neg => UnOp::INeg,
+        UnaryOp::BitNot | UnaryOp::Not => UnOp::Not,
     }
 }
 

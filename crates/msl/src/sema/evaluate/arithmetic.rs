@@ -5,10 +5,10 @@
 
 use super::machine::{Fail, Machine};
 use super::memory::{Address, Val};
-use super::{convert_scalar, ir_binary, ir_compare, value_from_bytes, value_to_bytes};
+use super::{convert_scalar, ir_binary, ir_compare, ir_unary, value_from_bytes, value_to_bytes};
 use crate::hir::{BinaryOp, CastKind, CompareOp, ConstValue, Expr, ScalarTy, Ty, UnaryOp};
 use anymetal_diag::Span;
-use anymetal_ir::{Scalar, UnOp, eval};
+use anymetal_ir::{Scalar, eval};
 
 impl Machine<'_, '_> {
     pub(super) fn pointer_add(&mut self, pointer: &Expr, index: &Expr, ty: Ty) -> Result<Val, Fail> {
@@ -37,11 +37,7 @@ impl Machine<'_, '_> {
     pub(super) fn unary(&mut self, op: UnaryOp, a: &Expr) -> Result<Val, Fail> {
         let ty = a.ty.ty;
         let elem = self.element_type(ty, a.span)?;
-        let op = match op {
-            UnaryOp::Neg if elem.is_float() => UnOp::FNeg,
-            UnaryOp::Neg => UnOp::INeg,
-            UnaryOp::BitNot | UnaryOp::Not => UnOp::Not,
-        };
+        let op = ir_unary(op, elem);
         let elements =
             self.elements(a)?.into_iter().map(|bits| eval::eval_unary(op, elem.ir(), bits)).collect();
         Ok(self.pack(ty, elements))

@@ -1,0 +1,116 @@
+//! Operator functions: which types may have them, and finding the best.
+
+use crate::hir::{Expr, Ty, TyKind};
+use crate::sema::call::Arg;
+use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::lookup::Found;
+use crate::sema::overload::{Call, NoOverload};
+use crate::token::Name;
+use anymetal_diag::{Diagnostic, Span};
+
+impl<'a> Checker<'a> {
+    /// Whether operators on this type may be functions.
+    pub(super) fn is_overloadable(&self, ty: Ty) -> bool {
+        matches!(self.types.kind(ty), TyKind::Record(_) | TyKind::Enum(_) | TyKind::Matrix { .. })
+    }
+
+    /// Calls the function that the operator `{op}{suffix}` is for these operands, if one fits.
+    pub(in crate::sema) fn binary_function(
+        &mut self,
+        op: &str,
+        suffix: &str,
+        lhs: &Expr,
+        rhs: &Expr,
+        span: Span,
+    ) -> Option<Expr> {
+        if !self.is_overloadable(lhs.ty.ty) && !self.is_overloadable(rhs.ty.ty) {
+            return None;
+        }
+        let name = Name::new(&format!("operator{op}{suffix}"));
+        self.operator_call(name, vec![lhs.clone(), rhs.clone()], span)
+    }
+
+    /// Calls an operator function, if one fits; `None` leaves the builtin meaning.
+    pub(in crate::sema) fn operator_call(
+        &mut self,
+        name: Name,
+        operands: Vec<Expr>,
+        span: Span,
+    ) -> Option<Expr> {
+        let mut members = Vec::new();
+        if let Some(record) = operands.first().and_then(|first| self.types.as_record(first.ty.ty))
+            && self.complete_record(record, span)
+            && let Some(Found::Functions(decls)) = self.lookup_in_record(record, name)
+        {
+            members.extend(decls.iter().copied());
+        }
+        let args: Vec<Arg<'a>> = operands.iter().cloned().map(Arg::Expr).collect();
+        let mut free: Vec<FnDeclId> = Vec::new();
+        if let Some(Found::Functions(decls)) = self.lookup_operator(name) {
+            free.extend(decls.iter().copied());
+        }
+        let more = self.argument_dependent(name, &args, &free);
+        free.extend(more);
+        self.best_operator(name, members, free, &operands, args, span)
+    }
+
+    /// Operators are looked up past class scopes: members are considered apart.
+    fn lookup_operator(&mut self, name: Name) -> Option<Found<'a>> {
+        let ns = self.enclosing_namespace(self.scope);
+        let mut at = Some(ns);
+        while let Some(ns) = at {
+            if let Some(found) = self.lookup_in_namespace(ns, name) {
+                return Some(found);
+            }
+            at = self.table.parent(ns);
+        }
+        None
+    }
+
+    fn best_operator(
+        &mut self,
+        name: Name,
+        members: Vec<FnDeclId>,
+        free: Vec<FnDeclId>,
+        operands: &[Expr],
+        args: Vec<Arg<'a>>,
+        span: Span,
+    ) -> Option<Expr> {
+        let member_args = &args[1..];
+        let by_member = Call {
+            name: name.as_str(),
+            decls: &members,
+            explicit: None,
+            object: operands.first(),
+            args: member_args,
+            span,
+        };
+        let member = if members.is_empty() { None } else { Some(self.find_overload(&by_member)) };
+        let by_name =
+            Call { name: name.as_str(), decls: &free, explicit: None, object: None, args: &args, span };
+        let free_result = if free.is_empty() { None } else { Some(self.find_overload(&by_name)) };
+        match (member, free_result) {
+            // A member found by the object's own type is preferred to a free function.
+            (Some(Ok(func)), _) => {
+                let mut args = args;
+                let object = operands.first().cloned();
+                args.remove(0);
+                Some(self.call_known(func, object, args, span))
+            }
+            (_, Some(Ok(func))) => Some(self.call_known(func, None, args, span)),
+            (Some(Err(NoOverload::Ambiguous(decls))), _) | (_, Some(Err(NoOverload::Ambiguous(decls)))) => {
+                self.report_ambiguous_operator(name, &decls, span);
+                Some(self.poison(span))
+            }
+            _ => None,
+        }
+    }
+
+    fn report_ambiguous_operator(&mut self, name: Name, decls: &[FnDeclId], span: Span) {
+        let mut diagnostic = Diagnostic::error("ambiguous-call", span, format!("`{name}` is ambiguous here"));
+        for &decl in decls {
+            diagnostic = diagnostic.with_note(self.decl(decl).ast.span, "candidate");
+        }
+        self.report(diagnostic);
+    }
+}
