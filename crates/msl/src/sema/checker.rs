@@ -315,6 +315,18 @@ impl<'a> Checker<'a> {
         LocalId(self.function.locals.len() as u32 - 1)
     }
 
+    /// Runs `f` in the body of another function, or in an initialiser outside of functions.
+    pub(super) fn in_function<R>(&mut self, returns: Returns, f: impl FnOnce(&mut Self) -> R) -> R {
+        let state = FnState::new(self.next_serial, returns);
+        self.next_serial += 1;
+        let outer = std::mem::replace(&mut self.function, state);
+        let unevaluated = std::mem::take(&mut self.unevaluated);
+        let result = f(self);
+        self.unevaluated = unevaluated;
+        self.function = outer;
+        result
+    }
+
     // --- messages
 
     /// Reports an error with the instantiation trace.

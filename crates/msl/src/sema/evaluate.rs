@@ -12,7 +12,7 @@ use super::checker::Checker;
 use crate::hir::{
     self, BinaryOp, CompareOp, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind, Types, UnaryOp,
 };
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
 
 /// Why an expression has no constant value.
@@ -31,11 +31,14 @@ impl<'a> Checker<'a> {
         machine::Machine::new(self).run(expr)
     }
 
-    fn report_not_constant(&mut self, span: Span, problem: NotConstant) {
-        let diagnostic =
-            anymetal_diag::Diagnostic::error("not-constant", span, "this must be a constant expression")
-                .with_note(problem.span, problem.message);
-        self.report(diagnostic);
+    pub(super) fn report_not_constant(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        problem: NotConstant,
+    ) {
+        let diagnostic = Diagnostic::error("not-constant", span, message);
+        self.report(diagnostic.with_note(problem.span, problem.message));
     }
 
     /// The value of a constant expression; reported if it is none.
@@ -48,7 +51,7 @@ impl<'a> Checker<'a> {
         match self.evaluate(&value) {
             Ok(value) => Some(value),
             Err(problem) => {
-                self.report_not_constant(span, problem);
+                self.report_not_constant(span, "this must be a constant expression", problem);
                 None
             }
         }

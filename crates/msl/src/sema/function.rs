@@ -5,7 +5,7 @@
 //! it (a constant evaluation, a deduced result type, or in the end, because the kernel reaches it).
 
 use super::checker::{
-    AutoReturn, Checker, Deferred, FnDeclId, FnState, LocalDecl, Returns, ScopeId, TArg, Trace, address,
+    AutoReturn, Checker, Deferred, FnDeclId, LocalDecl, Returns, ScopeId, TArg, Trace, address,
 };
 use super::outside::Fit;
 use super::spelling;
@@ -265,25 +265,19 @@ impl<'a> Checker<'a> {
             return;
         }
         self.fn_insts[id.0 as usize].state = BodyState::Checking;
-        let serial = self.next_serial;
-        self.next_serial += 1;
-        let ret = self.inst(id).ret;
-        let returns = ret.map_or(Returns::Auto(None), Returns::Type);
-        let state = FnState::new(serial, returns);
-        let outer_function = std::mem::replace(&mut self.function, state);
+        let returns = self.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
         let trace = self.inst(id).trace.clone();
         let outer_trace = std::mem::replace(&mut self.trace, trace);
         let outer_pack = self.pack_index.take();
         let outer_auto = self.auto_ty.take();
-        let outer_unevaluated = std::mem::take(&mut self.unevaluated);
         let scope = self.inst(id).scope;
         let span = self.inst(id).span;
-        self.once(Deferred::Body(id), |s| s.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id))));
-        self.unevaluated = outer_unevaluated;
+        self.once(Deferred::Body(id), |s| {
+            s.in_function(returns, |s| s.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id))));
+        });
         self.auto_ty = outer_auto;
         self.pack_index = outer_pack;
         self.trace = outer_trace;
-        self.function = outer_function;
         self.fn_insts[id.0 as usize].state = BodyState::Checked;
     }
 

@@ -1,6 +1,8 @@
 //! Statements.
 
 use super::checker::{Checker, LocalDecl, Returns};
+use super::lookup::Found;
+use super::table::{Tag, tag_of};
 use crate::ast::{self, ExprKind as Ast, ForInit, ItemKind, StmtKind as AstStmt, SwitchLabel};
 use crate::hir::{
     Block, CompareOp, ConstValue, Expr, ExprKind, LoopHint, QualTy, ScalarTy, Stmt, StmtKind, SwitchCase, Ty,
@@ -150,6 +152,37 @@ impl<'a> Checker<'a> {
                 self.error("local-function", span, "functions cannot be declared inside of functions");
             }
             _ => {}
+        }
+    }
+
+    /// Declares the record or enumeration written inside a type, and its enumerators.
+    pub(super) fn declare_block_tag(&mut self, ty: &'a ast::Type) {
+        let scope = self.scope;
+        match tag_of(ty) {
+            Some(Tag::Record(record)) => {
+                if let Some(name) = record.name {
+                    let ty = self.plain_record(record, scope);
+                    self.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), record.span);
+                }
+            }
+            Some(Tag::Enum(enumeration)) => self.declare_block_enum(enumeration),
+            None => {}
+        }
+    }
+
+    pub(super) fn declare_block_enum(&mut self, enumeration: &'a ast::Enum) {
+        let scope = self.scope;
+        let ty = self.enum_ty(enumeration, scope);
+        if let Some(name) = enumeration.name {
+            self.declare_local(name, LocalDecl::Type(QualTy::plain(ty)), enumeration.span);
+        }
+        if enumeration.is_scoped {
+            return;
+        }
+        for (n, enumerator) in enumeration.enumerators.iter().flatten().enumerate() {
+            if let Found::Enumerator(ty, value) = self.enumerator(enumeration, scope, n as u32) {
+                self.declare_local(enumerator.name, LocalDecl::Enumerator(ty, value), enumerator.span);
+            }
         }
     }
 

@@ -1,0 +1,65 @@
+//! Function constants: variables that get their values when a pipeline is made.
+
+use super::GlobalValue;
+use crate::ast;
+use crate::hir::{self, FunctionConstantId, QualTy};
+use crate::sema::checker::Checker;
+
+impl<'a> Checker<'a> {
+    /// `[[function_constant(index)]]` of a variable.
+    pub(super) fn function_constant_attribute(
+        &self,
+        variable: &'a ast::Variable,
+    ) -> Option<&'a ast::Attribute> {
+        variable.attributes.iter().find(|attribute| attribute.name == self.names.function_constant)
+    }
+
+    pub(super) fn function_constant(
+        &mut self,
+        variable: &'a ast::Variable,
+        attribute: &'a ast::Attribute,
+    ) -> Option<(QualTy, GlobalValue)> {
+        let ty = self.resolve_type(&variable.ty);
+        let index = self.function_constant_index(attribute)?;
+        if ty.ty.is_error() {
+            return None;
+        }
+        if self.types.element(ty.ty).is_none() || self.types.as_matrix(ty.ty).is_some() {
+            let shown = self.show(ty);
+            let message = format!("a function constant cannot be a `{shown}`");
+            self.error("function-constant-type", variable.span, message);
+            return None;
+        }
+        let (name, span) = (variable.declarator.name, variable.span);
+        let constant = hir::FunctionConstant { name, index, ty: ty.ty, span };
+        Some((ty, GlobalValue::FunctionConstant(self.function_constant_id(constant))))
+    }
+
+    fn function_constant_index(&mut self, attribute: &'a ast::Attribute) -> Option<u32> {
+        let Some(index) = attribute.args.first() else {
+            self.error("attribute-argument", attribute.span, "`function_constant` takes an index");
+            return None;
+        };
+        let span = index.span;
+        let value = self.expr(index);
+        let index = self.constant_integer(value)?;
+        let index = u16::try_from(index).ok().map(u32::from);
+        if index.is_none() {
+            let message = "a function constant's index is between 0 and 65535";
+            self.error("function-constant-index", span, message);
+        }
+        index
+    }
+
+    /// Function constants of one name, index and type are one, however often they are declared.
+    fn function_constant_id(&mut self, constant: hir::FunctionConstant) -> FunctionConstantId {
+        let is_same = |known: &hir::FunctionConstant| {
+            known.index == constant.index && known.ty == constant.ty && known.name == constant.name
+        };
+        let id = self.function_constants.iter().position(is_same).unwrap_or_else(|| {
+            self.function_constants.push(constant);
+            self.function_constants.len() - 1
+        });
+        FunctionConstantId(id as u32)
+    }
+}

@@ -1,0 +1,267 @@
+//! Variables with static storage: constants outside of functions, static members, variable templates.
+//!
+//! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself is
+//! found by being [`GlobalValue::Pending`].
+
+use super::{GlobalValue, GlobalVar, GlobalVarId};
+use crate::ast::{self, ItemKind, TemplateParams};
+use crate::hir::{self, Expr, ExprKind, GlobalId, QualTy, Ty};
+use crate::sema::checker::{Checker, Deferred, Returns, ScopeId, ScopeKind, TArg, address};
+use crate::sema::lookup::VarDecl;
+use crate::sema::outside::Fit;
+use crate::sema::template_args::ExplicitArg;
+use crate::sema::{evaluate, kernel};
+use anymetal_diag::{Diagnostic, Span};
+use anymetal_ir::Space;
+use std::rc::Rc;
+
+impl<'a> Checker<'a> {
+    /// The variable a name stands for; for a template, with its arguments.
+    pub(in crate::sema) fn variable_global(
+        &mut self,
+        decl: VarDecl<'a>,
+        explicit: Option<Vec<ExplicitArg<'a>>>,
+        span: Span,
+    ) -> Option<GlobalVarId> {
+        let args: Rc<[TArg]> = match (decl.template, explicit) {
+            (Some(template), Some(explicit)) => {
+                self.bind_args(&template.params, &[], explicit, decl.scope, span)?
+            }
+            (Some(_), None) => {
+                let name = decl.variable.declarator.name;
+                self.error(
+                    "template-arguments",
+                    span,
+                    format!("variable template `{name}` needs template arguments"),
+                );
+                return None;
+            }
+            (None, Some(_)) => {
+                let name = decl.variable.declarator.name;
+                self.error("not-a-template", span, format!("`{name}` is not a template"));
+                return None;
+            }
+            (None, None) => Rc::from([]),
+        };
+        let key = (address(decl.variable), decl.scope, args.clone());
+        if let Some(&id) = self.global_ids.get(&key) {
+            self.report_deferred(Deferred::Global(id));
+            return Some(id);
+        }
+        let id = GlobalVarId(self.globals.len() as u32);
+        self.globals.push(GlobalVar { decl, ty: QualTy::plain(Ty::ERROR), value: GlobalValue::Pending });
+        self.global_ids.insert(key, id);
+        self.once(Deferred::Global(id), |s| s.define_global(id, decl, &args, span));
+        Some(id)
+    }
+
+    fn define_global(&mut self, id: GlobalVarId, decl: VarDecl<'a>, args: &Rc<[TArg]>, span: Span) {
+        let (variable, scope) = self.select_variable(&decl, args);
+        let name = variable.declarator.name;
+        let work = |s: &mut Self| {
+            s.in_function(Returns::Type(QualTy::plain(Ty::VOID)), |s| {
+                s.in_scope(scope, |s| s.global_value_of(variable, &decl))
+            })
+        };
+        let defined = if args.is_empty() {
+            let trace = self.trace.take();
+            let defined = self.deeper(span, work);
+            self.trace = trace;
+            defined
+        } else {
+            let text = |s: &Self| {
+                format!(
+                    "in instantiation of variable template `{name}<{}>` requested here",
+                    s.show_args(args)
+                )
+            };
+            self.instantiating(text, span, work)
+        };
+        let (ty, value) = defined.flatten().unwrap_or((QualTy::plain(Ty::ERROR), GlobalValue::Failed));
+        let global = &mut self.globals[id.0 as usize];
+        global.ty = ty;
+        global.value = value;
+    }
+
+    /// The definition that serves the template arguments, and the scope to check it in.
+    fn select_variable(&mut self, decl: &VarDecl<'a>, args: &Rc<[TArg]>) -> (&'a ast::Variable, ScopeId) {
+        let Some(template) = decl.template else { return (decl.variable, decl.scope) };
+        let mut best: Option<(&'a ast::Variable, ScopeId, bool)> = None;
+        for item in self.table.specialisations(decl.variable.declarator.name) {
+            let entry = self.entry(item);
+            let (ItemKind::Variable(variable), Some(params)) = (&entry.item.kind, &entry.item.template)
+            else {
+                continue;
+            };
+            let Some(written) = &variable.declarator.specialisation else { continue };
+            let scope = self.scope_of_item(item);
+            if let Some(inner) = self.match_variable(template, params, written, scope, args, variable.span) {
+                let is_full = params.params.is_empty();
+                if best.is_none_or(|(.., full)| is_full && !full) {
+                    best = Some((variable, inner, is_full));
+                }
+            }
+        }
+        match best {
+            Some((variable, scope, _)) => (variable, scope),
+            None => (decl.variable, self.template_scope(&template.params, args, decl.scope)),
+        }
+    }
+
+    fn match_variable(
+        &mut self,
+        primary: &'a TemplateParams,
+        params: &'a TemplateParams,
+        written: &'a [ast::TemplateArg],
+        scope: ScopeId,
+        args: &Rc<[TArg]>,
+        span: Span,
+    ) -> Option<ScopeId> {
+        let bound = self.deduced_from_written(params, written, scope, args, span)?;
+        let inner = self.template_scope(&params.params, &bound, scope);
+        let again = self.quietly(|s| {
+            s.in_scope(inner, |s| {
+                let explicit = s.explicit_args(written);
+                s.bind_args(&primary.params, &[], explicit, scope, span)
+            })
+        });
+        (again.ok().flatten()? == *args).then_some(inner)
+    }
+
+    fn global_value_of(
+        &mut self,
+        variable: &'a ast::Variable,
+        decl: &VarDecl<'a>,
+    ) -> Option<(QualTy, GlobalValue)> {
+        if let Some(attribute) = self.function_constant_attribute(variable) {
+            return self.function_constant(variable, attribute);
+        }
+        let least = if variable.init.is_some() { Fit::Exact } else { Fit::Any };
+        if let Some((outside, scope)) = self.static_definition(decl, least) {
+            return self.in_scope(scope, |s| s.value_of_definition(outside));
+        }
+        self.value_of_definition(variable)
+    }
+
+    fn value_of_definition(&mut self, variable: &'a ast::Variable) -> Option<(QualTy, GlobalValue)> {
+        let (ty, value) = match &variable.init {
+            Some(init) => self.initialised(variable, init)?,
+            None => {
+                // A constant object of a class with a default constructor is fine without an initialiser.
+                let ty = self.resolve_type(&variable.ty);
+                if self.types.as_record(ty.ty).is_none() {
+                    self.report_no_initialiser(variable, ty);
+                    return None;
+                }
+                (ty, self.value_init(ty.ty, variable.span))
+            }
+        };
+        self.finish_global(ty, value, variable)
+    }
+
+    fn report_no_initialiser(&mut self, variable: &ast::Variable, ty: QualTy) {
+        let attribute = variable.attributes.iter().find(|a| kernel::is_thread_attribute(a));
+        if let Some(attribute) = attribute {
+            let message = format!("`{}` of a variable outside of functions is not supported", attribute.name);
+            let hint = "make it a parameter of the kernel";
+            let span = attribute.span;
+            self.report(Diagnostic::error("unsupported-feature", span, message).with_hint(hint));
+        } else if !ty.ty.is_error() {
+            let name = variable.declarator.name;
+            let message = format!("constant `{name}` has no initialiser");
+            self.error("uninitialised-constant", variable.span, message);
+        }
+    }
+
+    fn finish_global(
+        &mut self,
+        ty: QualTy,
+        value: Expr,
+        variable: &'a ast::Variable,
+    ) -> Option<(QualTy, GlobalValue)> {
+        if value.ty.ty.is_error() {
+            return None;
+        }
+        let span = variable.span;
+        match self.evaluate(&value) {
+            Ok(constant) => {
+                let bytes = evaluate::value_to_bytes(&self.types, ty.ty, &constant);
+                let id = GlobalId(self.hir_globals.len() as u32);
+                let name = variable.declarator.name.to_string();
+                self.hir_globals.push(hir::Global { name, ty: ty.ty, bytes, span });
+                Some((ty, GlobalValue::Constant(id)))
+            }
+            Err(problem) => {
+                if evaluate::mentions_function_constant(&value) && self.function.locals.is_empty() {
+                    return Some((ty, GlobalValue::Derived(Rc::new(value))));
+                }
+                let name = variable.declarator.name;
+                let message = format!("the initialiser of `{name}` is not a constant expression");
+                self.report_not_constant(span, message, problem);
+                None
+            }
+        }
+    }
+
+    /// `const int S::x = 1;` for a static member, with at least that fit; and the scope to check it in.
+    fn static_definition(&mut self, decl: &VarDecl<'a>, least: Fit) -> Option<(&'a ast::Variable, ScopeId)> {
+        let ScopeKind::Record(record) = self.scopes[decl.scope.0 as usize].kind else {
+            return None;
+        };
+        let class = self.record_inst(record).name?;
+        let mut best: Option<(Fit, &'a ast::Variable, ScopeId)> = None;
+        for item in self.table.out_of_line(class) {
+            let ItemKind::Variable(variable) = &self.entry(item).item.kind else { continue };
+            let declarator = &variable.declarator;
+            if declarator.name != decl.variable.declarator.name || variable.init.is_none() {
+                continue;
+            }
+            if let Some((fit, scope)) = self.scope_outside(item, declarator.scope.as_ref(), record)
+                && fit >= least
+                && best.is_none_or(|(known, ..)| known < fit)
+            {
+                best = Some((fit, variable, scope));
+            }
+        }
+        best.map(|(_, variable, scope)| (variable, scope))
+    }
+
+    /// A use of a variable with static storage.
+    pub(in crate::sema) fn global_value(&mut self, id: GlobalVarId, span: Span) -> Expr {
+        let global = &self.globals[id.0 as usize];
+        let ty = global.ty;
+        match &global.value {
+            GlobalValue::Constant(constant) => {
+                let qual = QualTy { is_const: true, space: Space::Constant, ..ty };
+                Expr::place(ExprKind::Global(*constant), qual, span)
+            }
+            GlobalValue::FunctionConstant(constant) => {
+                Expr::value(ExprKind::FunctionConstant(*constant), ty.ty, span)
+            }
+            GlobalValue::Derived(expr) => Expr { span, ..Expr::clone(expr) },
+            GlobalValue::Failed => self.poison(span),
+            GlobalValue::Pending => {
+                let name = global.decl.variable.declarator.name;
+                self.error("recursive-constant", span, format!("the value of `{name}` depends on itself"));
+                self.poison(span)
+            }
+        }
+    }
+
+    /// A constant table that has no name.
+    pub(in crate::sema) fn constant_table(&mut self, ty: Ty, bytes: Vec<u8>, span: Span) -> Expr {
+        let key = (ty, bytes);
+        let id = match self.tables.get(&key) {
+            Some(&id) => id,
+            None => {
+                let id = GlobalId(self.hir_globals.len() as u32);
+                let (ty, bytes) = key.clone();
+                self.hir_globals.push(hir::Global { name: String::new(), ty, bytes, span });
+                self.tables.insert(key, id);
+                id
+            }
+        };
+        let qual = QualTy { is_const: true, ..QualTy::in_space(ty, Space::Constant) };
+        Expr::place(ExprKind::Global(id), qual, span)
+    }
+}
