@@ -19,25 +19,6 @@ pub(super) enum ConstructArgs<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// The clauses of a braced list as plain arguments. `None` after an error.
-    pub(super) fn clause_args(&mut self, clauses: &'a [InitClause]) -> Option<Vec<Arg<'a>>> {
-        let mut out = Vec::with_capacity(clauses.len());
-        let mut ok = true;
-        for clause in clauses {
-            if let ast::ExprKind::PackExpansion(inner) = &clause.value.kind {
-                for n in 0..self.pack_length_of_expr(inner).unwrap_or(0) {
-                    out.push(self.with_pack_index(n, |s| s.call_arg(inner)));
-                }
-            } else {
-                out.push(self.call_arg(&clause.value));
-            }
-        }
-        for arg in &out {
-            ok &= !matches!(arg, Arg::Expr(expr) if expr.ty.ty.is_error());
-        }
-        ok.then_some(out)
-    }
-
     /// A value of type `ty` from arguments.
     pub(super) fn construct(&mut self, ty: QualTy, args: ConstructArgs<'a>, span: Span) -> Expr {
         if ty.ty.is_error() {

@@ -1,0 +1,73 @@
+//! Which candidate is better: by conversions, then plain before template, then by specialisation.
+
+use super::{Candidate, NoOverload};
+use crate::hir::FuncId;
+use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::pattern::Pat;
+
+impl<'a> Checker<'a> {
+    /// The candidate that is better than all others.
+    pub(super) fn best_of(&mut self, viable: &[Candidate]) -> Result<FuncId, NoOverload> {
+        let mut best = 0;
+        for n in 1..viable.len() {
+            if self.is_better(&viable[n], &viable[best]) {
+                best = n;
+            }
+        }
+        let chosen = &viable[best];
+        let rivals: Vec<FnDeclId> = (0..viable.len())
+            .filter(|&n| n != best && !self.is_better(chosen, &viable[n]))
+            .map(|n| viable[n].decl)
+            .collect();
+        if rivals.is_empty() {
+            return Ok(chosen.func);
+        }
+        Err(NoOverload::Ambiguous(std::iter::once(chosen.decl).chain(rivals).collect()))
+    }
+
+    fn is_better(&mut self, a: &Candidate, b: &Candidate) -> bool {
+        let mut better = false;
+        for (x, y) in a.conversions.iter().zip(&b.conversions) {
+            if x > y {
+                return false;
+            }
+            better |= x < y;
+        }
+        if better {
+            return true;
+        }
+        let (is_a, is_b) = (self.decl(a.decl).template.is_some(), self.decl(b.decl).template.is_some());
+        match (is_a, is_b) {
+            (false, true) => true,
+            (true, true) => self.is_more_specialised(a.decl, b.decl, a.conversions.len()),
+            _ => false,
+        }
+    }
+
+    /// Partial ordering of function templates by the parameters the call uses.
+    pub(super) fn is_more_specialised(&mut self, a: FnDeclId, b: FnDeclId, used: usize) -> bool {
+        let (pa, pb) = (self.patterns_of(a), self.patterns_of(b));
+        let pack_a = self.has_pack(a);
+        let pack_b = self.has_pack(b);
+        if pack_a != pack_b {
+            return pack_b;
+        }
+        let count = used.max(pa.len().min(pb.len())).min(pa.len()).min(pb.len());
+        let b_covers_a = self.covers_all(&pb, &pa, count);
+        let a_covers_b = self.covers_all(&pa, &pb, count);
+        b_covers_a && !a_covers_b
+    }
+
+    fn covers_all(&mut self, general: &[Pat<'a>], special: &[Pat<'a>], count: usize) -> bool {
+        let mut bound = Vec::new();
+        (0..count).all(|n| {
+            // References are looked through when templates are compared.
+            let through = |pat: &Pat<'a>| match pat {
+                Pat::Reference { to, .. } => (**to).clone(),
+                other => other.clone(),
+            };
+            let (general, special) = (through(&general[n]), through(&special[n]));
+            self.covers(&general, &special, &mut bound)
+        })
+    }
+}
