@@ -1,0 +1,97 @@
+//! `return`, and deducing the type of a result from it.
+
+use crate::ast::{self, ExprKind as Ast};
+use crate::hir::{Expr, QualTy, Stmt, StmtKind, Ty};
+use crate::sema::checker::{AutoReturn, Checker, Returns};
+use anymetal_diag::Span;
+
+impl<'a> Checker<'a> {
+    pub(super) fn return_stmt(&mut self, value: Option<&'a ast::Expr>, span: Span, out: &mut Vec<Stmt>) {
+        let Some(value) = value else {
+            if let Returns::Type(ty) = self.function.returns
+                && ty.ty != Ty::VOID
+            {
+                let shown = self.show(ty);
+                self.error("missing-result", span, format!("the function must return a `{shown}`"));
+            }
+            if let Returns::Auto(known @ None) = &mut self.function.returns {
+                *known = Some(QualTy::plain(Ty::VOID));
+            }
+            Self::push(out, StmtKind::Return(None), span);
+            return;
+        };
+        let result = match self.function.returns {
+            Returns::Type(ty) | Returns::Auto(Some(ty)) => self.returned(value, ty),
+            Returns::Auto(None) => self.deduced_return(value),
+        };
+        let Some(result) = result else { return };
+        if result.ty.ty == Ty::VOID {
+            Self::push(out, StmtKind::Expr(result), span);
+            Self::push(out, StmtKind::Return(None), span);
+        } else {
+            Self::push(out, StmtKind::Return(Some(result)), span);
+        }
+    }
+
+    fn returned(&mut self, value: &'a ast::Expr, ty: QualTy) -> Option<Expr> {
+        if let Ast::InitList(clauses) = &value.kind {
+            let result = self.list_value(clauses, ty, value.span);
+            return (!result.ty.ty.is_error()).then_some(result);
+        }
+        let checked = self.expr(value);
+        if checked.ty.ty.is_error() {
+            return None;
+        }
+        if ty.ty == Ty::VOID {
+            if checked.ty.ty != Ty::VOID {
+                self.error("excess-result", value.span, "a function without result returns a value");
+                return None;
+            }
+            return Some(checked);
+        }
+        self.converted_result(checked, ty)
+    }
+
+    fn converted_result(&mut self, value: Expr, ty: QualTy) -> Option<Expr> {
+        let result = self.convert(value, ty, "for the function's result");
+        (!result.ty.ty.is_error()).then_some(result)
+    }
+
+    fn deduced_return(&mut self, value: &'a ast::Expr) -> Option<Expr> {
+        let checked = self.expr(value);
+        if checked.ty.ty.is_error() {
+            return None;
+        }
+        let ty = if checked.ty.ty == Ty::VOID {
+            QualTy::plain(Ty::VOID)
+        } else {
+            self.deduced_result_type(&checked)
+        };
+        self.function.returns = Returns::Auto(Some(ty));
+        if ty.ty == Ty::VOID {
+            return Some(checked);
+        }
+        self.converted_result(checked, ty)
+    }
+
+    fn deduced_result_type(&mut self, value: &Expr) -> QualTy {
+        if let Some(written) = self.function.auto_return
+            && let Some(pointer) = self.auto_return_type(&written, value)
+        {
+            return pointer;
+        }
+        self.decayed_value(value.ty).unqualified()
+    }
+
+    /// `auto&` and `auto*` as result types.
+    fn auto_return_type(&mut self, written: &AutoReturn, value: &Expr) -> Option<QualTy> {
+        match written {
+            AutoReturn::Reference { is_const } if value.is_place => {
+                let mut to = value.ty;
+                to.is_const |= is_const;
+                Some(QualTy::plain(self.types.reference(to, false)))
+            }
+            _ => None,
+        }
+    }
+}
