@@ -82,10 +82,9 @@ impl<'a> Checker<'a> {
 
     /// An instance for the default constructor that a class has without declaring one.
     fn synthesise_default_constructor(&mut self, record: RecordId, span: Span) -> FuncId {
-        let func = FuncId(self.fn_insts.len() as u32);
         let ty = self.record_inst(record).ty;
         let span = self.record_inst(record).ast.map_or(span, |ast| ast.span);
-        self.fn_insts.push(FnInst {
+        let func = self.add_function(FnInst {
             name: format!("{}::{}", self.types.record(record).name, "(default constructor)"),
             origin: Origin::DefaultConstructor(record),
             args: Rc::from([]),

@@ -1,0 +1,147 @@
+//! Bodies: checked once, in a state of their own.
+//!
+//! Invariant: after [`Checker::ensure_body`] an instance is checked or in error, and its result type is known;
+//! only while it is being checked can a deduced one be missing.
+
+use super::{BodyState, Origin};
+use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
+use crate::hir::{self, FuncId, QualTy, Ty};
+use crate::sema::checker::{AutoReturn, Checker, Deferred, LocalDecl, Returns};
+use crate::token::Name;
+use anymetal_diag::Span;
+use std::rc::Rc;
+
+impl<'a> Checker<'a> {
+    /// The result type; checks the body first when it is to be deduced.
+    pub(in crate::sema) fn return_type(&mut self, id: FuncId, span: Span) -> QualTy {
+        if let Some(ret) = self.inst(id).ret {
+            return ret;
+        }
+        self.report_deferred(Deferred::Body(id));
+        if self.inst(id).state == BodyState::Checking {
+            let message = format!("the result type of `{}` is not known yet here", self.inst(id).name);
+            self.error("auto-recursion", span, message);
+            return QualTy::plain(Ty::ERROR);
+        }
+        self.ensure_body(id);
+        self.inst(id).ret.unwrap_or(QualTy::plain(Ty::ERROR))
+    }
+
+    /// Checks a function's body, if that has not happened.
+    pub(in crate::sema) fn ensure_body(&mut self, id: FuncId) {
+        if self.inst(id).state != BodyState::Unchecked || self.gave_up {
+            self.report_deferred(Deferred::Body(id));
+            return;
+        }
+        self.fn_insts[id.0 as usize].state = BodyState::Checking;
+        let returns = self.inst(id).ret.map_or(Returns::Auto(None), Returns::Type);
+        let trace = self.inst(id).trace.clone();
+        let outer_trace = std::mem::replace(&mut self.trace, trace);
+        let outer_pack = self.pack_index.take();
+        let outer_auto = self.auto_ty.take();
+        let scope = self.inst(id).scope;
+        let span = self.inst(id).span;
+        self.once(Deferred::Body(id), |s| {
+            s.in_function(returns, |s| s.in_scope(scope, |s| s.deeper(span, |s| s.check_body(id))));
+        });
+        self.auto_ty = outer_auto;
+        self.pack_index = outer_pack;
+        self.trace = outer_trace;
+        self.fn_insts[id.0 as usize].state = BodyState::Checked;
+    }
+
+    fn check_body(&mut self, id: FuncId) {
+        let decl_id = match self.inst(id).origin {
+            Origin::Decl(decl) => decl,
+            Origin::DefaultConstructor(record) => {
+                let function = self.default_constructor_body(id, record);
+                self.fn_insts[id.0 as usize].hir = Some(Rc::new(function));
+                return;
+            }
+        };
+        let Some(definition) = self.find_definition(id, decl_id) else {
+            let name = self.inst(id).name.clone();
+            let requested = self.inst(id).requested;
+            self.error("undefined-function", requested, format!("`{name}` is used but never defined"));
+            return;
+        };
+        self.fn_insts[id.0 as usize].definition = Some(definition);
+        self.function.auto_return = definition.ast.ret.as_ref().map(|ret| match &ret.kind {
+            TypeKind::Reference { referent, .. } => {
+                AutoReturn::Reference { is_const: referent.quals.is_const }
+            }
+            _ => AutoReturn::Plain,
+        });
+        let function = self.in_scope(definition.scope, |s| s.in_block(|s| s.function_of(id, definition.ast)));
+        let math_mode = self.decl(decl_id).math_mode;
+        self.fn_insts[id.0 as usize].hir = Some(Rc::new(hir::Function { math_mode, ..function }));
+    }
+
+    fn function_of(&mut self, id: FuncId, ast: &'a ast::Function) -> hir::Function {
+        let mut params = Vec::new();
+        if let Some(this) = self.inst(id).this {
+            let pointer = self.types.pointer(this);
+            let local = self.new_local(self.names.this, pointer, ast.span);
+            self.function.this = Some((local, this));
+            params.push(local);
+        }
+        self.declare_params(id, ast, &mut params);
+        let mut stmts = Vec::new();
+        let is_constructor = matches!(ast.name, FunctionName::Constructor(_));
+        if is_constructor {
+            self.constructor_prologue(ast, &mut stmts);
+        }
+        if let FunctionBody::Block(block) = &ast.body {
+            self.stmts(&block.stmts, &mut stmts);
+        }
+        let ret = match self.function.returns {
+            Returns::Type(ty) => ty,
+            Returns::Auto(ty) => ty.unwrap_or(QualTy::plain(Ty::VOID)),
+        };
+        self.fn_insts[id.0 as usize].ret = Some(ret);
+        hir::Function {
+            name: self.inst(id).name.clone(),
+            params,
+            ret: self.value_repr(ret),
+            locals: std::mem::take(&mut self.function.locals),
+            body: hir::Block { stmts },
+            math_mode: None,
+            span: ast.span,
+        }
+    }
+
+    /// The type that carries a value of this declared type: references are pointers.
+    pub(in crate::sema) fn value_repr(&mut self, ty: QualTy) -> Ty {
+        match self.types.referent(ty.ty) {
+            Some(to) => self.types.pointer(to),
+            None => ty.ty,
+        }
+    }
+
+    fn declare_params(&mut self, id: FuncId, ast: &'a ast::Function, out: &mut Vec<hir::LocalId>) {
+        let types = self.inst(id).params.clone();
+        let mut types = types.iter();
+        for param in &ast.params {
+            let name = param.name.unwrap_or(Name::EMPTY);
+            if let TypeKind::Pack(inner) = &param.ty.kind {
+                let count = self.pack_length_of_type(inner).unwrap_or(0);
+                let mut elements = Vec::new();
+                for &ty in types.by_ref().take(count) {
+                    elements.push(self.param_local(name, ty, param.span, out));
+                }
+                self.declare_local(name, LocalDecl::Pack(elements.into()), param.span);
+                continue;
+            }
+            let Some(&ty) = types.next() else { break };
+            let variable = self.param_local(name, ty, param.span, out);
+            self.declare_local(name, variable, param.span);
+        }
+    }
+
+    fn param_local(&mut self, name: Name, ty: QualTy, span: Span, out: &mut Vec<hir::LocalId>) -> LocalDecl {
+        let repr = self.value_repr(ty);
+        let local = self.new_local(name, repr, span);
+        out.push(local);
+        LocalDecl::Variable { local, ty, function: self.function.serial }
+    }
+}

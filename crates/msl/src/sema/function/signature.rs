@@ -1,0 +1,134 @@
+//! Signatures: parameter and result types, and parameter types as patterns to deduce from.
+
+use super::{Signature, mentions_auto};
+use crate::ast::{self, FunctionName, OperatorName, TypeKind};
+use crate::hir::{QualTy, Ty};
+use crate::sema::checker::{Checker, FnDeclId, ScopeId, TArg, space_of};
+use crate::sema::pattern::Pat;
+use crate::sema::template_args::ExplicitArg;
+use anymetal_diag::Span;
+use anymetal_ir::Space;
+use std::rc::Rc;
+
+impl<'a> Checker<'a> {
+    /// The signature of a function that is no template: it has nothing to do with who asks for it.
+    pub(super) fn plain_signature(
+        &mut self,
+        ast: &'a ast::Function,
+        scope: ScopeId,
+        span: Span,
+    ) -> Option<Signature> {
+        let trace = self.trace.take();
+        let pack = self.pack_index.take();
+        let signature = self.deeper(span, |s| s.in_scope(scope, |s| s.signature(ast)));
+        self.pack_index = pack;
+        self.trace = trace;
+        signature?
+    }
+
+    pub(super) fn this_of(&self, id: FnDeclId) -> Option<QualTy> {
+        let decl = self.decl(id);
+        let owner = decl.owner.filter(|_| !decl.ast.specifiers.is_static)?;
+        let method = decl.ast.method;
+        Some(QualTy {
+            ty: self.record_inst(owner).ty,
+            is_const: method.is_const,
+            is_volatile: method.is_volatile,
+            space: method.space.map_or(Space::Thread, space_of),
+        })
+    }
+
+    /// Parameter types and result type, in the current scope. The result is `None` for `auto`.
+    pub(in crate::sema) fn signature(&mut self, ast: &'a ast::Function) -> Option<Signature> {
+        let params = self.param_types(ast);
+        let ret = match (&ast.name, &ast.ret) {
+            (FunctionName::Operator(OperatorName::Conversion(ty)), _) => Some(self.resolve_type(ty)),
+            (_, Some(ty)) if mentions_auto(ty) => None,
+            (_, Some(ty)) => Some(self.resolve_type(ty)),
+            (_, None) => Some(QualTy::plain(Ty::VOID)),
+        };
+        if ret.is_some_and(|ret| ret.ty.is_error()) {
+            return None;
+        }
+        let ret = ret.map(|ret| self.initialised_type(ret));
+        Some((params?.into(), ret))
+    }
+
+    /// The types of the parameters, packs expanded. `None` after an error.
+    fn param_types(&mut self, ast: &'a ast::Function) -> Option<Vec<QualTy>> {
+        let mut params = Vec::with_capacity(ast.params.len());
+        let mut ok = true;
+        for param in &ast.params {
+            match &param.ty.kind {
+                TypeKind::Pack(inner) => {
+                    let length = self.pack_length_of_type(inner);
+                    if length.is_none() {
+                        let message =
+                            "`...` makes a pack of parameters, but the type names no template's pack";
+                        self.error("not-a-pack", param.span, message);
+                        ok = false;
+                    }
+                    for n in 0..length.unwrap_or(0) {
+                        params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
+                    }
+                }
+                _ => params.push(self.resolve_param_type(&param.ty)),
+            }
+        }
+        for (n, param) in params.iter().enumerate() {
+            ok &= !param.ty.is_error();
+            if param.ty == Ty::VOID {
+                let span = ast.params.get(n).map_or(ast.span, |param| param.span);
+                self.error("void-parameter", span, "a parameter cannot have type `void`");
+                ok = false;
+            }
+        }
+        if ast.is_variadic {
+            self.error("variadic-function", ast.span, "functions with `...` are not supported in Metal");
+            ok = false;
+        }
+        ok.then_some(params)
+    }
+
+    /// The template arguments that explicit ones and the parameter types together give.
+    pub(in crate::sema) fn args_with_deduction(
+        &mut self,
+        decl_id: FnDeclId,
+        explicit: Vec<ExplicitArg<'a>>,
+        types: &[QualTy],
+    ) -> Option<Rc<[TArg]>> {
+        let decl = self.decl(decl_id);
+        let (template, scope, span) = (decl.template?, decl.scope, decl.ast.span);
+        let mut deduced = self.explicit_prefix(decl_id, explicit, span)?;
+        let patterns = self.patterns_of(decl_id);
+        for (pattern, &ty) in patterns.iter().zip(types) {
+            self.deduce(pattern, ty, &mut deduced);
+        }
+        self.finish_deduction(&template.params, deduced, scope, span)
+    }
+
+    /// The parameter patterns of a function template.
+    pub(in crate::sema) fn patterns_of(&mut self, id: FnDeclId) -> Rc<[Pat<'a>]> {
+        if let Some(patterns) = &self.decl(id).patterns {
+            return patterns.clone();
+        }
+        let decl = self.decl(id);
+        let (ast, scope) = (decl.ast, decl.scope);
+        let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
+        let pack = self.pack_index.take();
+        let patterns: Rc<[_]> = self.in_scope(scope, |s| {
+            ast.params.iter().map(|param| decayed(s.pattern(&param.ty, params))).collect()
+        });
+        self.pack_index = pack;
+        self.fn_decls[id.0 as usize].patterns = Some(patterns.clone());
+        patterns
+    }
+}
+
+/// An array parameter is a pointer.
+fn decayed(pat: Pat<'_>) -> Pat<'_> {
+    match pat {
+        Pat::Array(elem, _) => Pat::Pointer(elem),
+        other => other,
+    }
+}
