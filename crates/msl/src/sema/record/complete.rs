@@ -1,0 +1,196 @@
+//! Completing a class: bases, data members, layout, assertions.
+//!
+//! Invariant: a class is completed once; one that needs itself complete for that is reported.
+
+use super::{Member, RecordState};
+use crate::ast::{self, ItemKind, TypeKind};
+use crate::hir::{FieldInfo, Layout, QualTy, RecordId, Ty, TyKind};
+use crate::sema::checker::{Checker, Deferred, FnState, Returns};
+use crate::token::Name;
+use anymetal_diag::Span;
+
+impl<'a> Checker<'a> {
+    /// Types the members and lays the record out. Reports when that is impossible.
+    pub(in crate::sema) fn complete_record(&mut self, id: RecordId, span: Span) -> bool {
+        match self.record_inst(id).state {
+            RecordState::Complete => {
+                self.report_deferred(Deferred::Record(id));
+                return self.types.record(id).is_complete;
+            }
+            RecordState::Completing | RecordState::Declaring => {
+                let name = self.types.record(id).name.clone();
+                self.error("incomplete-type", span, format!("`{name}` is used before it is complete"));
+                return false;
+            }
+            RecordState::Named | RecordState::Declared => {}
+        }
+        self.declare_members(id);
+        self.records[id.0 as usize].state = RecordState::Completing;
+        let ok = self.once(Deferred::Record(id), |s| s.complete_in_trace(id, span));
+        self.types.records[id.0 as usize].is_complete = ok;
+        self.records[id.0 as usize].state = RecordState::Complete;
+        ok
+    }
+
+    fn complete_in_trace(&mut self, id: RecordId, span: Span) -> bool {
+        if self.record_inst(id).template.is_some() {
+            self.instantiating(
+                |s| format!("in instantiation of `{}` requested here", s.types.record(id).name),
+                span,
+                |s| s.complete_members(id, span),
+            )
+            .unwrap_or(false)
+        } else {
+            self.deeper(span, |s| s.complete_members(id, span)).unwrap_or(false)
+        }
+    }
+
+    fn complete_members(&mut self, id: RecordId, span: Span) -> bool {
+        let scope = self.record_inst(id).scope;
+        let Some(ast) = self.record_inst(id).ast else { return true };
+        let Some(items) = &ast.members else {
+            let name = self.types.record(id).name.clone();
+            self.error("incomplete-type", span, format!("`{name}` is declared but not defined"));
+            return false;
+        };
+        let mut fields = Vec::new();
+        let mut ok = true;
+        let function = std::mem::replace(
+            &mut self.function,
+            FnState::new(u32::MAX, Returns::Type(QualTy::plain(Ty::VOID))),
+        );
+        self.in_scope(scope, |s| {
+            for base in &ast.bases {
+                ok &= s.complete_base(id, base, &mut fields);
+            }
+            for item in items {
+                if let ItemKind::Field(field) = &item.kind {
+                    ok &= s.complete_field(id, field, &mut fields);
+                }
+            }
+        });
+        let align = self.in_scope(scope, |s| s.record_align(ast));
+        self.function = function;
+        let is_union = self.types.record(id).is_union;
+        let layout = self.types.lay_out(&mut fields, is_union, align, ast.is_packed);
+        let record = &mut self.types.records[id.0 as usize];
+        record.fields = fields;
+        Layout { size: record.size, align: record.align } = layout;
+        self.in_scope(scope, |s| {
+            for item in items {
+                if let ItemKind::StaticAssert(cond, message) = &item.kind {
+                    s.static_assert(cond, *message, item.span);
+                }
+            }
+        });
+        ok
+    }
+
+    fn complete_base(&mut self, id: RecordId, base: &'a ast::Type, fields: &mut Vec<FieldInfo>) -> bool {
+        let ty = self.resolve_type(base);
+        let Some(base_id) = self.types.as_record(ty.ty) else {
+            if !ty.ty.is_error() {
+                let message = format!("base `{}` is not a class", self.show(ty));
+                self.error("bad-base", base.span, message);
+            }
+            return false;
+        };
+        if !self.complete_record(base_id, base.span) {
+            return false;
+        }
+        let is_empty = self.types.record(base_id).fields.is_empty();
+        let field = (!is_empty).then_some(fields.len() as u32);
+        if !is_empty {
+            fields.push(FieldInfo {
+                name: Name::EMPTY,
+                ty: QualTy::plain(ty.ty),
+                offset: 0,
+                is_reference: false,
+            });
+            self.records[id.0 as usize].field_inits.push(None);
+        }
+        self.records[id.0 as usize].bases.push((base_id, field));
+        true
+    }
+
+    fn complete_field(&mut self, id: RecordId, field: &'a ast::Field, fields: &mut Vec<FieldInfo>) -> bool {
+        let mut ty = self.resolve_type(&field.ty);
+        if ty.ty.is_error() {
+            return false;
+        }
+        let mut is_reference = false;
+        if let Some(to) = self.types.referent(ty.ty) {
+            ty = QualTy::plain(self.types.pointer(to));
+            is_reference = true;
+        }
+        if matches!(self.types.kind(ty.ty), TyKind::Void | TyKind::Function { .. }) {
+            let message = format!("a member cannot have type `{}`", self.show(ty));
+            self.error("bad-member-type", field.span, message);
+            return false;
+        }
+        if !self.complete_type(ty.ty, field.span) {
+            return false;
+        }
+        self.declare_field(id, field, fields.len() as u32, ty.ty);
+        let name = field.name.unwrap_or(Name::EMPTY);
+        fields.push(FieldInfo { name, ty, offset: 0, is_reference });
+        self.records[id.0 as usize].field_inits.push(field.init.as_ref());
+        true
+    }
+
+    /// Enters the name of a data member, or the names of an anonymous one's members.
+    fn declare_field(&mut self, id: RecordId, field: &ast::Field, index: u32, ty: Ty) {
+        match (field.name, &field.ty.kind) {
+            (Some(name), _) => {
+                let is_known =
+                    self.record_inst(id).members.get(&name).is_some_and(|members| !members.is_empty());
+                if is_known {
+                    self.error("redefinition", field.span, format!("member `{name}` is declared twice"));
+                }
+                self.add_member(id, name, Member::Field([index].into()));
+            }
+            (None, TypeKind::Record(_)) => self.lift_anonymous(id, index, ty),
+            (None, _) => {}
+        }
+    }
+
+    /// Makes the members of an anonymous struct or union members of the record around it.
+    fn lift_anonymous(&mut self, id: RecordId, index: u32, ty: Ty) {
+        let Some(inner) = self.types.as_record(ty) else { return };
+        for name in self.record_inst(inner).member_names() {
+            let members = self.record_inst(inner).members[&name].clone();
+            for member in members {
+                if let Member::Field(path) = member {
+                    let path: Vec<u32> = std::iter::once(index).chain(path.iter().copied()).collect();
+                    self.add_member(id, name, Member::Field(path.into()));
+                }
+            }
+        }
+    }
+
+    fn record_align(&mut self, ast: &'a ast::Record) -> u32 {
+        let mut align = 1;
+        for expr in &ast.align {
+            let value = self.expr(expr);
+            if value.ty.ty.is_error() {
+                continue;
+            }
+            match self.constant_integer(value) {
+                Some(n) if n > 0 && n <= 4096 && (n as u32).is_power_of_two() => align = align.max(n as u32),
+                Some(0) | None => {}
+                Some(n) => self.error("bad-alignment", expr.span, format!("{n} is not a possible alignment")),
+            }
+        }
+        align
+    }
+
+    /// Makes sure that a type's size is known; false (reported) if it cannot be.
+    pub(in crate::sema) fn complete_type(&mut self, ty: Ty, span: Span) -> bool {
+        match *self.types.kind(ty) {
+            TyKind::Record(id) => self.complete_record(id, span),
+            TyKind::Array(elem, _) => self.complete_type(elem, span),
+            TyKind::Error => false,
+            _ => true,
+        }
+    }
+}
