@@ -1,0 +1,165 @@
+//! Conversions by constructors and conversion operators.
+//!
+//! Invariant: a conversion has at most one of them: their own arguments and results convert without.
+
+use super::Conversion;
+use crate::ast::{FunctionName, OperatorName};
+use crate::hir::{Expr, ExprKind, FuncId, QualTy, RecordId, Ty};
+use crate::sema::call::Arg;
+use crate::sema::checker::{Checker, FnDeclId};
+use crate::sema::function::FnInst;
+use anymetal_diag::Span;
+use std::rc::Rc;
+
+/// How a class takes part in a conversion.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum UserConversion {
+    Constructor(FuncId),
+    Operator(FuncId),
+}
+
+impl<'a> Checker<'a> {
+    /// The constructor or conversion operator that turns the expression into a `to`.
+    pub(super) fn user_conversion(&mut self, expr: &Expr, to: Ty) -> Option<UserConversion> {
+        if let Some(record) = self.types.as_record(to) {
+            self.declare_members(record);
+            let constructors = self.record_inst(record).constructors.clone();
+            if let Some(found) = self.converting_constructor(&constructors, expr) {
+                return Some(UserConversion::Constructor(found));
+            }
+        }
+        let from = self.types.as_record(expr.ty.ty)?;
+        self.conversion_operator(from, expr, to).map(UserConversion::Operator)
+    }
+
+    fn converting_constructor(&mut self, constructors: &[FnDeclId], expr: &Expr) -> Option<FuncId> {
+        let usable: Vec<FnDeclId> =
+            constructors.iter().copied().filter(|&id| !self.decl(id).ast.specifiers.is_explicit).collect();
+        if usable.is_empty() {
+            return None;
+        }
+        self.single_argument_candidate(&usable, expr)
+    }
+
+    /// The best one-argument constructor without user conversions of the argument.
+    fn single_argument_candidate(&mut self, decls: &[FnDeclId], expr: &Expr) -> Option<FuncId> {
+        let mut best: Option<(Conversion, FuncId)> = None;
+        for &decl in decls {
+            let args = [Arg::Expr(expr.clone())];
+            let Some(func) =
+                self.quietly(|s| s.candidate_function(decl, None, &args, expr.span).ok()).ok().flatten()
+            else {
+                continue;
+            };
+            let inst: &FnInst<'a> = self.inst(func);
+            let Some(&param) = inst.params.first() else { continue };
+            let Some(conversion) = self.conversion_of(expr, param, false) else { continue };
+            if best.is_none_or(|(known, _)| conversion < known) {
+                best = Some((conversion, func));
+            }
+        }
+        best.map(|(_, func)| func)
+    }
+
+    /// The conversion operator of `from` whose result converts to `to`.
+    fn conversion_operator(&mut self, from: RecordId, expr: &Expr, to: Ty) -> Option<FuncId> {
+        self.declare_members(from);
+        let mut operators = self.record_inst(from).conversions.clone();
+        let _ = self.base_path(from, from);
+        for (base, _) in self.record_inst(from).bases.clone() {
+            operators.extend(self.record_inst(base).conversions.iter().copied());
+        }
+        let mut best: Option<(Conversion, Conversion, FuncId)> = None;
+        for decl in operators {
+            if self.decl(decl).ast.specifiers.is_explicit && to != Ty::BOOL {
+                continue;
+            }
+            let Some(func) = self.conversion_candidate(decl, to) else { continue };
+            let Some(object) = self.object_conversion(func, expr) else { continue };
+            let Some(ret) = self.inst(func).ret else { continue };
+            let value = self.stand_in(ret, expr.span);
+            let Some(second) = self.conversion_of(&value, QualTy::plain(to), false) else { continue };
+            if best.is_none_or(|(first, known, _)| (object, second) < (first, known)) {
+                best = Some((object, second, func));
+            }
+        }
+        best.map(|(.., func)| func)
+    }
+
+    /// A conversion operator's instance; for a template, deduced from the wanted type.
+    fn conversion_candidate(&mut self, decl: FnDeclId, to: Ty) -> Option<FuncId> {
+        let data = self.decl(decl);
+        let (ast, template, scope, span) = (data.ast, data.template, data.scope, data.ast.span);
+        let args = match template {
+            None => Rc::from([]),
+            Some(template) => {
+                let FunctionName::Operator(OperatorName::Conversion(ty)) = &ast.name else {
+                    return None;
+                };
+                let pattern = self.in_scope(scope, |s| s.pattern(ty, &template.params));
+                let mut deduced = vec![None; template.params.len()];
+                if !self.deduce(&pattern, QualTy::plain(to), &mut deduced) {
+                    return None;
+                }
+                self.finish_deduction(&template.params, deduced, scope, span)?
+            }
+        };
+        self.quietly(|s| s.instantiate_function(decl, args, span)).ok().flatten()
+    }
+
+    /// An expression of a type, for asking about conversions only.
+    pub(in crate::sema) fn stand_in(&mut self, ty: QualTy, span: Span) -> Expr {
+        match self.types.referent(ty.ty) {
+            Some(to) => Expr::place(ExprKind::Undef, to, span),
+            None => Expr::value(ExprKind::Undef, ty.ty, span),
+        }
+    }
+
+    pub(super) fn perform_user(&mut self, expr: Expr, to: Ty) -> Expr {
+        let span = expr.span;
+        match self.user_conversion(&expr, to) {
+            Some(UserConversion::Constructor(func)) => {
+                let param = self.inst(func).params[0];
+                let mut args = vec![self.perform(expr, param)];
+                self.default_arguments(func, &mut args, span);
+                Expr::value(ExprKind::Construct(func, args), to, span)
+            }
+            Some(UserConversion::Operator(func)) => {
+                let value = self.call_function(func, Some(expr), Vec::new(), span);
+                self.perform_value(value, to)
+            }
+            None => {
+                self.report_no_conversion(&expr, QualTy::plain(to), "");
+                self.poison(span)
+            }
+        }
+    }
+
+    /// Converts a class value to the arithmetic type (or pointer) its only fitting conversion operator
+    /// gives, for the builtin operators; others are left alone.
+    pub(in crate::sema) fn builtin_operand(&mut self, expr: Expr) -> Expr {
+        let Some(record) = self.types.as_record(expr.ty.ty) else { return expr };
+        self.declare_members(record);
+        for decl in self.record_inst(record).conversions.clone() {
+            if self.decl(decl).template.is_some() {
+                continue;
+            }
+            let Some(func) = self.instantiate_function(decl, Rc::from([]), expr.span) else {
+                continue;
+            };
+            if self.object_conversion(func, &expr).is_some() {
+                let span = expr.span;
+                return self.call_function(func, Some(expr), Vec::new(), span);
+            }
+        }
+        for (base, _) in self.record_inst(record).bases.clone() {
+            if !self.record_inst(base).conversions.is_empty() {
+                let ty = self.record_inst(base).ty;
+                let place = if expr.is_place { expr } else { self.materialize(expr) };
+                let place = self.upcast_place(place, ty);
+                return self.builtin_operand(place);
+            }
+        }
+        expr
+    }
+}

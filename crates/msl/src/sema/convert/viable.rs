@@ -1,0 +1,135 @@
+//! Whether there is a conversion, and how good it is.
+//!
+//! Invariant: asking reports nothing.
+
+use super::{Conversion, Rank, is_addressable, is_zero_literal, promote};
+use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
+use crate::sema::checker::Checker;
+use anymetal_ir::Space;
+
+impl Checker<'_> {
+    pub(super) fn reference_binding(
+        &mut self,
+        expr: &Expr,
+        to: QualTy,
+        rvalue: bool,
+        user: bool,
+    ) -> Option<Conversion> {
+        let related = expr.ty.ty == to.ty || self.is_derived(expr.ty.ty, to.ty);
+        if expr.is_place && !rvalue && related && expr.ty.space == to.space && is_addressable(expr) {
+            let adds_const = to.is_const && !expr.ty.is_const;
+            let ok = (to.is_const || !expr.ty.is_const || to.space == Space::Constant)
+                && (to.is_volatile || !expr.ty.is_volatile);
+            if ok {
+                let adds = u8::from(adds_const || (to.is_volatile && !expr.ty.is_volatile));
+                let rank = if expr.ty.ty == to.ty { Rank::Exact } else { Rank::Conversion };
+                return Some(Conversion::new(rank, adds));
+            }
+        }
+        // A temporary lives in thread space and is only seen through `const T&` or `T&&`.
+        if to.space != Space::Thread || !(to.is_const || rvalue) || (rvalue && expr.is_place && related) {
+            return None;
+        }
+        let inner = self.value_conversion(expr, to.ty, user)?;
+        if inner.rank == Rank::Exact {
+            return Some(match (expr.is_place, rvalue) {
+                (true, _) => Conversion::new(Rank::Conversion, 3),
+                (false, true) => Conversion::new(Rank::Exact, 0),
+                (false, false) => Conversion::new(Rank::Exact, 1),
+            });
+        }
+        Some(Conversion { detail: inner.detail.saturating_add(1), ..inner })
+    }
+
+    /// The conversion of an expression's value to an unqualified type.
+    pub(super) fn value_conversion(&mut self, expr: &Expr, to: Ty, user: bool) -> Option<Conversion> {
+        let from = self.decayed_value(expr.ty).ty;
+        if from == to {
+            return Some(Conversion::EXACT);
+        }
+        if let Some(found) = self.builtin_conversion(expr, from, to) {
+            return Some(found);
+        }
+        if let (Some(derived), Some(base)) = (self.types.as_record(from), self.types.as_record(to))
+            && self.base_path(derived, base).is_some()
+        {
+            return Some(Conversion::new(Rank::Conversion, 0));
+        }
+        if user && self.user_conversion(expr, to).is_some() {
+            return Some(Conversion::new(Rank::User, 0));
+        }
+        None
+    }
+
+    fn builtin_conversion(&mut self, expr: &Expr, from: Ty, to: Ty) -> Option<Conversion> {
+        let types = &self.types;
+        match (types.kind(from).clone(), types.kind(to).clone()) {
+            (TyKind::Scalar(a), TyKind::Scalar(b)) => Some(scalar_conversion(a, b)),
+            (TyKind::Enum(id), TyKind::Scalar(b)) if !types.enumeration(id).is_scoped => {
+                let underlying = types.enumeration(id).underlying;
+                let promoted = promote(underlying);
+                Some(if b == promoted || b == underlying {
+                    Conversion::new(Rank::Promotion, 0)
+                } else {
+                    Conversion::new(Rank::Conversion, 0)
+                })
+            }
+            (TyKind::Scalar(a), TyKind::Vector { elem, packed, .. }) => {
+                let inner = scalar_conversion(a, elem);
+                let rank = if inner.rank == Rank::Lenient { Rank::Lenient } else { Rank::Conversion };
+                Some(Conversion::new(rank, 2 + u8::from(packed)))
+            }
+            (TyKind::Enum(id), TyKind::Vector { .. }) if !types.enumeration(id).is_scoped => {
+                Some(Conversion::new(Rank::Conversion, 3))
+            }
+            (TyKind::Vector { elem: a, len: n, .. }, TyKind::Vector { elem: b, len: m, .. })
+                if a == b && n == m =>
+            {
+                Some(Conversion::new(Rank::Promotion, 1))
+            }
+            (TyKind::Pointer(a), TyKind::Pointer(b)) => self.pointer_conversion(a, b),
+            (TyKind::Nullptr, TyKind::Pointer(_)) => Some(Conversion::new(Rank::Conversion, 0)),
+            (TyKind::Scalar(s), TyKind::Pointer(_)) if s.is_int() && is_zero_literal(expr) => {
+                Some(Conversion::new(Rank::Conversion, 1))
+            }
+            (TyKind::Pointer(_) | TyKind::Nullptr, TyKind::Scalar(ScalarTy::Bool)) => {
+                Some(Conversion::new(Rank::Conversion, 4))
+            }
+            _ => None,
+        }
+    }
+
+    fn pointer_conversion(&mut self, from: QualTy, to: QualTy) -> Option<Conversion> {
+        // Constant memory is const, said or not.
+        let drops_const = from.is_const && !to.is_const && to.space != Space::Constant;
+        if from.space != to.space || drops_const || (from.is_volatile && !to.is_volatile) {
+            return None;
+        }
+        let adds = u8::from(from.is_const != to.is_const || from.is_volatile != to.is_volatile);
+        if from.ty == to.ty {
+            Some(Conversion::new(Rank::Exact, adds))
+        } else if to.ty == Ty::VOID {
+            Some(Conversion::new(Rank::Conversion, 1 + adds))
+        } else if self.is_derived(from.ty, to.ty) {
+            Some(Conversion::new(Rank::Conversion, adds))
+        } else {
+            None
+        }
+    }
+}
+
+fn scalar_conversion(from: ScalarTy, to: ScalarTy) -> Conversion {
+    if from == to {
+        return Conversion::EXACT;
+    }
+    if from.is_integral() && promote(from) == to {
+        return Conversion::new(Rank::Promotion, 0);
+    }
+    if from == ScalarTy::Bfloat && to == ScalarTy::Float {
+        // Where the library has no function for bfloat, the one for float is meant, not one for integers.
+        return Conversion::new(Rank::Promotion, 0);
+    }
+    let bfloat =
+        (to == ScalarTy::Bfloat && from.is_float()) || (from == ScalarTy::Bfloat && to == ScalarTy::Half);
+    Conversion::new(if bfloat { Rank::Lenient } else { Rank::Conversion }, 0)
+}
