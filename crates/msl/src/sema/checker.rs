@@ -2,8 +2,12 @@
 //!
 //! One [`Checker`] serves one entry point (or one "check everything"), and is thrown away after. It
 //! borrows the symbol tables and syntax trees, which are immutable and shared, so that several checks
-//! may run at once. Invariant: [`Checker::scope`] is the scope that names are looked up in; whoever
-//! changes it restores it ([`Checker::in_scope`]).
+//! may run at once. What changes the state for a while (`scope`, `limits`, `report`) takes a closure and
+//! restores it.
+
+mod limits;
+mod report;
+mod scope;
 
 use super::function::{FnDecl, FnInst};
 use super::record::RecordInst;
@@ -12,16 +16,10 @@ use super::variable::GlobalVar;
 use crate::ast;
 use crate::hir::{self, ConstValue, FuncId, LocalId, QualTy, RecordId, ThreadgroupVarId, Ty, Types};
 use crate::token::Name;
-use anymetal_diag::{Diagnostic, Severity, Sink, Span};
+use anymetal_diag::{Diagnostic, Sink, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// The deepest nesting of instantiations.
-pub(super) const MAX_INSTANTIATION_DEPTH: usize = 512;
-/// The most functions and records one check instantiates.
-pub(super) const MAX_INSTANTIATIONS: usize = 100_000;
-/// The deepest nesting of expressions and statements, instantiations included.
-pub(super) const MAX_DEPTH: u32 = 6_000;
 /// The most steps that all constant evaluations of one check may take.
 pub(super) const MAX_CONSTANT_STEPS: u64 = 10_000_000;
 
@@ -246,251 +244,6 @@ impl<'a> Checker<'a> {
 
     pub(super) fn entry(&self, id: ItemId) -> &'a Entry {
         self.table.entry(id)
-    }
-
-    // --- scopes
-
-    pub(super) fn add_scope(&mut self, parent: Option<ScopeId>, kind: ScopeKind) -> ScopeId {
-        self.scopes.push(Scope { parent, kind });
-        ScopeId(self.scopes.len() as u32 - 1)
-    }
-
-    pub(super) fn namespace_scope(&mut self, ns: NsId) -> ScopeId {
-        if let Some(&scope) = self.ns_scopes.get(&ns) {
-            return scope;
-        }
-        let parent = self.table.parent(ns).map(|parent| self.namespace_scope(parent));
-        let scope = self.add_scope(parent, ScopeKind::Namespace(ns));
-        self.ns_scopes.insert(ns, scope);
-        scope
-    }
-
-    pub(super) fn scope_of_item(&mut self, id: ItemId) -> ScopeId {
-        let ns = self.entry(id).ns;
-        self.namespace_scope(ns)
-    }
-
-    /// Runs `f` with another current scope.
-    pub(super) fn in_scope<R>(&mut self, scope: ScopeId, f: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = std::mem::replace(&mut self.scope, scope);
-        let result = f(self);
-        self.scope = outer;
-        result
-    }
-
-    /// Runs `f` in a new block scope.
-    pub(super) fn in_block<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let scope = self.add_scope(Some(self.scope), ScopeKind::Block(FxHashMap::default()));
-        self.in_scope(scope, f)
-    }
-
-    /// The namespace that encloses a scope.
-    pub(super) fn enclosing_namespace(&self, mut scope: ScopeId) -> NsId {
-        loop {
-            let data = &self.scopes[scope.0 as usize];
-            match (&data.kind, data.parent) {
-                (ScopeKind::Namespace(ns), _) => return *ns,
-                (_, Some(parent)) => scope = parent,
-                (_, None) => return NsId::GLOBAL,
-            }
-        }
-    }
-
-    /// Declares a name in the innermost block scope.
-    pub(super) fn declare_local(&mut self, name: Name, decl: LocalDecl, span: Span) {
-        if name == Name::EMPTY {
-            return;
-        }
-        let scope = self.scope.0 as usize;
-        if let ScopeKind::Block(names) = &mut self.scopes[scope].kind
-            && names.insert(name, decl).is_some()
-        {
-            self.error("redefinition", span, format!("redefinition of `{name}`"));
-        }
-    }
-
-    /// A new variable of the current function.
-    pub(super) fn new_local(&mut self, name: Name, ty: Ty, span: Span) -> LocalId {
-        self.function.locals.push(hir::Local { name, ty, span });
-        LocalId(self.function.locals.len() as u32 - 1)
-    }
-
-    /// Runs `f` in the body of another function, or in an initialiser outside of functions.
-    pub(super) fn in_function<R>(&mut self, returns: Returns, f: impl FnOnce(&mut Self) -> R) -> R {
-        let state = FnState::new(self.next_serial, returns);
-        self.next_serial += 1;
-        let outer = std::mem::replace(&mut self.function, state);
-        let unevaluated = std::mem::take(&mut self.unevaluated);
-        let result = f(self);
-        self.unevaluated = unevaluated;
-        self.function = outer;
-        result
-    }
-
-    // --- messages
-
-    /// Reports an error with the instantiation trace.
-    pub(super) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
-        self.report(Diagnostic::error(id, span, message));
-    }
-
-    /// Reports a diagnostic; the instantiation trace is added.
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
-        self.report_limit();
-        if self.gave_up && diagnostic.severity == Severity::Error && self.sink.has_errors() {
-            return;
-        }
-        let diagnostic = self.with_trace(diagnostic);
-        self.sink.push(diagnostic);
-    }
-
-    /// Reports the limit that was hit, once somebody listens.
-    pub(super) fn report_limit(&mut self) {
-        if self.quiet == 0
-            && let Some(limit) = self.limit_hit.take()
-        {
-            self.sink.push(limit);
-        }
-    }
-
-    /// Ends the check because of a limit.
-    fn give_up(&mut self, id: &'static str, span: Span, message: String) {
-        if !self.gave_up {
-            self.gave_up = true;
-            self.limit_hit = Some(self.with_trace(Diagnostic::error(id, span, message)));
-        }
-        // Whoever keeps errors back must see that it failed.
-        let quiet = Diagnostic::error(id, span, "a limit was hit");
-        if self.quiet > 0 {
-            self.sink.push(quiet);
-        }
-        self.report_limit();
-    }
-
-    fn with_trace(&self, mut diagnostic: Diagnostic) -> Diagnostic {
-        const SHOWN: usize = 8;
-        let mut at = self.trace.as_ref();
-        for _ in 0..SHOWN {
-            let Some(entry) = at else { break };
-            diagnostic = diagnostic.with_note(entry.span, entry.text.clone());
-            at = entry.outer.as_ref();
-        }
-        if let Some(rest) = at {
-            let more = rest.depth;
-            diagnostic =
-                diagnostic.with_note(Span::NONE, format!("… and {more} more instantiations around it"));
-        }
-        diagnostic
-    }
-
-    /// Runs `f`, keeping its errors back: `None` if there were any (substitution failure).
-    pub(super) fn quietly<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> Result<R, Vec<Diagnostic>> {
-        let outer = std::mem::take(&mut self.sink);
-        self.quiet += 1;
-        let result = f(self);
-        self.quiet -= 1;
-        let inner = std::mem::replace(&mut self.sink, outer);
-        if inner.has_errors() { Err(inner.into_diagnostics()) } else { Ok(result) }
-    }
-
-    /// Goes one level deeper by hand; false at the limit. The caller comes back up.
-    pub(super) fn depth_guard(&mut self, span: Span) -> bool {
-        let entered = self.deeper(span, |_| ()).is_some();
-        self.depth += u32::from(entered);
-        entered
-    }
-
-    /// Runs a check that happens only once. Should errors be kept back just now, they are kept for whoever
-    /// asks again.
-    pub(super) fn once<R>(&mut self, what: Deferred, f: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = std::mem::take(&mut self.sink);
-        let result = f(self);
-        let inner = std::mem::replace(&mut self.sink, outer);
-        if self.quiet > 0 && inner.has_errors() {
-            self.deferred.insert(what, inner.diagnostics().to_vec());
-        }
-        for diagnostic in inner.into_diagnostics() {
-            self.sink.push(diagnostic);
-        }
-        result
-    }
-
-    /// Reports what a check found while nobody listened.
-    pub(super) fn report_deferred(&mut self, what: Deferred) {
-        if self.quiet == 0
-            && let Some(found) = self.deferred.remove(&what)
-        {
-            for diagnostic in found {
-                self.sink.push(diagnostic);
-            }
-        }
-    }
-
-    /// Notes that poison was made.
-    pub(super) fn note_poison(&mut self, span: Span) {
-        if self.quiet == 0 && self.unexplained.is_none() && !self.sink.has_errors() {
-            self.unexplained = Some(span);
-        }
-    }
-
-    /// Reports what could not be checked for no reason given.
-    pub(super) fn report_unexplained(&mut self) {
-        if let Some(span) = self.unexplained.take()
-            && !self.sink.has_errors()
-        {
-            self.error("not-understood", span, "this could not be checked");
-        }
-    }
-
-    /// Runs `f` one level deeper; reports and gives `None` at the limit.
-    pub(super) fn deeper<R>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        if self.depth >= MAX_DEPTH {
-            self.give_up("too-deep", span, "the program nests too deeply to be checked".to_owned());
-            return None;
-        }
-        self.depth += 1;
-        let result = f(self);
-        self.depth -= 1;
-        Some(result)
-    }
-
-    /// The current trace with one more entry.
-    pub(super) fn trace_with(&self, text: String, span: Span) -> Option<Rc<Trace>> {
-        let depth = self.trace.as_ref().map_or(0, |trace| trace.depth) + 1;
-        Some(Rc::new(Trace { text, span, depth, outer: self.trace.clone() }))
-    }
-
-    /// Runs `f` as an instantiation that was caused at `span`; `None` at a limit.
-    pub(super) fn instantiating<R>(
-        &mut self,
-        text: impl FnOnce(&Self) -> String,
-        span: Span,
-        f: impl FnOnce(&mut Self) -> R,
-    ) -> Option<R> {
-        if self.gave_up {
-            return None;
-        }
-        let depth = self.trace.as_ref().map_or(0, |trace| trace.depth);
-        if depth >= MAX_INSTANTIATION_DEPTH || self.instantiations >= MAX_INSTANTIATIONS {
-            let what = if depth >= MAX_INSTANTIATION_DEPTH {
-                format!("templates are instantiated more than {MAX_INSTANTIATION_DEPTH} deep")
-            } else {
-                format!("more than {MAX_INSTANTIATIONS} templates are instantiated")
-            };
-            self.give_up("instantiation-limit", span, what);
-            return None;
-        }
-        self.instantiations += 1;
-        let text = text(self);
-        let outer = self.trace.take();
-        self.trace = Some(Rc::new(Trace { text, span, depth: depth + 1, outer: outer.clone() }));
-        let pack = self.pack_index.take();
-        let auto = self.auto_ty.take();
-        let result = self.deeper(span, f);
-        self.auto_ty = auto;
-        self.pack_index = pack;
-        self.trace = outer;
-        result
     }
 
     /// A type for messages.
