@@ -16,7 +16,9 @@ mod declarator;
 mod enumeration;
 mod expr;
 mod function;
+mod init_declarator;
 mod later;
+mod namespace;
 mod postfix;
 mod record;
 mod scope;
@@ -200,6 +202,19 @@ impl<'t> Parser<'t> {
             format!("expected `{}` {context}, found {found}", punct.as_str()),
         );
         false
+    }
+
+    /// The semicolon that ends what was just parsed; what follows is skipped if there is none.
+    fn end_at_semicolon(&mut self, what: &str) {
+        if self.eat(Punct::Semi) {
+            return;
+        }
+        // The caret belongs behind what came before, not at the next line.
+        let previous = self.previous_span();
+        let after = Span { lo: previous.hi.saturating_sub(1), ..previous };
+        let found = self.peek();
+        self.error("expected-token", after, format!("expected `;` after {what}, found {found}"));
+        self.skip_statement();
     }
 
     /// Closes template arguments or parameters, taking `>>` apart.

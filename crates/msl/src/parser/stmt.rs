@@ -7,7 +7,6 @@ use crate::ast::{
     Block, Expr, ExprKind, ForInit, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable,
 };
 use crate::token::{Kw, Pragma, Punct, TokenKind, UnrollHint};
-use anymetal_diag::Span;
 
 impl Parser<'_> {
     /// `{ … }` in a scope of its own.
@@ -107,7 +106,7 @@ impl Parser<'_> {
                     TokenKind::Punct(Punct::LBrace) => Some(self.init_list()),
                     _ => Some(self.expr()),
                 };
-                self.end_statement();
+                self.end_at_semicolon("this");
                 StmtKind::Return(value)
             }
             Kw::Case | Kw::Default => {
@@ -126,20 +125,8 @@ impl Parser<'_> {
 
     fn word_statement(&mut self, kind: StmtKind) -> StmtKind {
         self.advance();
-        self.end_statement();
+        self.end_at_semicolon("this");
         kind
-    }
-
-    fn end_statement(&mut self) {
-        if self.eat(Punct::Semi) {
-            return;
-        }
-        // The caret belongs behind what came before, not at the next line.
-        let previous = self.previous_span();
-        let after = Span { lo: previous.hi.saturating_sub(1), ..previous };
-        let found = self.peek();
-        self.error("expected-token", after, format!("expected `;` after this, found {found}"));
-        self.skip_statement();
     }
 
     /// Loop pragmas in front of a statement. A hint before something else than a loop is dropped.
@@ -180,7 +167,7 @@ impl Parser<'_> {
         if matches!(expr.kind, ExprKind::Error) {
             self.skip_statement();
         } else {
-            self.end_statement();
+            self.end_at_semicolon("this");
         }
         StmtKind::Expr(expr)
     }
@@ -417,7 +404,7 @@ impl Parser<'_> {
         self.expect(Punct::LParen, "after `while`");
         let cond = self.parenthesised_expr();
         self.expect(Punct::RParen, "to end the condition");
-        self.end_statement();
+        self.end_at_semicolon("this");
         StmtKind::DoWhile { body, cond, hint }
     }
 }

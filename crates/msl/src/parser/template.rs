@@ -1,14 +1,70 @@
-//! `template<…>` heads and explicit instantiations.
+//! `template<…>`: heads, what they stand before, and explicit instantiations.
 
 use super::Parser;
 use super::attribute::Attributes;
 use super::chain::Expected;
 use super::declarator::Place;
-use super::scope::NameKind;
-use crate::ast::{ExplicitInstantiation, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
-use crate::token::{Kw, Punct, TokenKind};
+use super::scope::{Entry, NameKind};
+use crate::ast::{ExplicitInstantiation, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
+use crate::token::{Kw, Name, Punct, TokenKind};
+use anymetal_diag::Span;
 
 impl Parser<'_> {
+    /// A declaration that begins with `template`.
+    pub(super) fn template(&mut self, place: Place) -> Vec<Item> {
+        let start = self.span();
+        self.advance();
+        if !self.is(Punct::Less) {
+            return match self.explicit_instantiation() {
+                Some(kind) => vec![Item { kind, template: None, span: self.since(start) }],
+                None => {
+                    self.skip_statement();
+                    Vec::new()
+                }
+            };
+        }
+        let outer = self.scopes.enter_template();
+        let params = self.template_params();
+        let Some(params) = params else {
+            self.scopes.set_current(outer);
+            self.skip_statement();
+            return Vec::new();
+        };
+        let is_template = u32::from(!params.params.is_empty());
+        self.template_depth += is_template;
+        let items = self.templated_item(place, params, start);
+        self.template_depth -= is_template;
+        self.scopes.set_current(outer);
+        items
+    }
+
+    fn templated_item(&mut self, place: Place, params: TemplateParams, start: Span) -> Vec<Item> {
+        let mut items = match self.peek() {
+            TokenKind::Keyword(Kw::Using) => self.using(),
+            // `template<> template<>` and out-of-class member templates: the inner one counts.
+            TokenKind::Keyword(Kw::Template) => self.nested(|p| p.template(place), |_| Vec::new()),
+            _ => self.declaration(place),
+        };
+        let span = self.since(start);
+        let mut params = Some(params);
+        // The last first, which mostly is the only one.
+        for (left, item) in items.iter_mut().enumerate().rev() {
+            item.span = span;
+            if item.template.is_none() {
+                item.template = if left == 0 { params.take() } else { params.clone() };
+            }
+        }
+        items
+    }
+
+    /// Declares a template's name outside of the scope of its parameters.
+    pub(super) fn declare_outside_template(&mut self, name: Name, entry: Entry) {
+        let current = self.scopes.current();
+        self.scopes.set_current(self.scopes.outside_template());
+        self.scopes.declare_with(name, entry);
+        self.scopes.set_current(current);
+    }
+
     /// `template<…>`, with the parameters declared in the current (fresh) scope.
     pub(super) fn template_params(&mut self) -> Option<TemplateParams> {
         let start = self.span();
