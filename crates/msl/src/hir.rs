@@ -25,9 +25,11 @@
 //! Start with [`Program`], then [`ExprKind`] and [`StmtKind`].
 
 mod constant;
+mod display;
 mod expr;
 mod layout;
 mod program;
+mod scalar;
 mod stmt;
 mod ty;
 
@@ -40,5 +42,6 @@ pub use program::{
     DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, Global, Kernel, KernelParam,
     KernelParamKind, Local, Program, ThreadgroupVar, ThreadgroupVarId,
 };
+pub use scalar::ScalarTy;
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};
-pub use ty::{EnumId, EnumInfo, FieldInfo, QualTy, RecordId, RecordInfo, ScalarTy, Ty, TyKind, Types};
+pub use ty::{EnumId, EnumInfo, FieldInfo, QualTy, RecordId, RecordInfo, Ty, TyKind, Types};

@@ -3,10 +3,10 @@
 //! Invariant: array types have unqualified element types; the qualifiers of an array's elements are
 //! those of the array ([`QualTy`]). [`Types`] also owns the records and enumerations of the program.
 
+use super::scalar::ScalarTy;
 use crate::token::Name;
-use anymetal_ir::{Scalar, Space};
+use anymetal_ir::Space;
 use rustc_hash::FxHashMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// A type without qualifiers.
@@ -20,104 +20,6 @@ pub struct RecordId(pub u32);
 /// An enumeration of the program's [`Types`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EnumId(pub u32);
-
-/// Arithmetic types. `char` and `signed char` are one type here.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs, reason = "the names are the types'")]
-pub enum ScalarTy {
-    Bool,
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
-    Half,
-    Bfloat,
-    Float,
-}
-
-impl ScalarTy {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::Bool,
-        Self::I8,
-        Self::U8,
-        Self::I16,
-        Self::U16,
-        Self::I32,
-        Self::U32,
-        Self::I64,
-        Self::U64,
-        Self::Half,
-        Self::Bfloat,
-        Self::Float,
-    ];
-
-    /// The scalar of the IR that holds it.
-    pub fn ir(self) -> Scalar {
-        match self {
-            Self::Bool => Scalar::Bool,
-            Self::I8 | Self::U8 => Scalar::I8,
-            Self::I16 | Self::U16 => Scalar::I16,
-            Self::I32 | Self::U32 => Scalar::I32,
-            Self::I64 | Self::U64 => Scalar::I64,
-            Self::Half => Scalar::F16,
-            Self::Bfloat => Scalar::Bf16,
-            Self::Float => Scalar::F32,
-        }
-    }
-
-    /// Whether it is a float type.
-    pub fn is_float(self) -> bool {
-        self >= Self::Half
-    }
-
-    /// Whether it is an integer type, `bool` excluded.
-    pub fn is_int(self) -> bool {
-        !self.is_float() && self != Self::Bool
-    }
-
-    /// Whether it is `bool` or an integer type.
-    pub fn is_integral(self) -> bool {
-        !self.is_float()
-    }
-
-    /// Whether it is a signed integer type.
-    pub fn is_signed_int(self) -> bool {
-        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
-    }
-
-    /// Whether it is `bool` or an unsigned integer type.
-    pub fn is_unsigned(self) -> bool {
-        matches!(self, Self::Bool | Self::U8 | Self::U16 | Self::U32 | Self::U64)
-    }
-
-    /// Size in bytes.
-    pub fn size(self) -> u32 {
-        self.ir().size()
-    }
-
-    /// The spelling in MSL.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::I8 => "char",
-            Self::U8 => "uchar",
-            Self::I16 => "short",
-            Self::U16 => "ushort",
-            Self::I32 => "int",
-            Self::U32 => "uint",
-            Self::I64 => "long",
-            Self::U64 => "ulong",
-            Self::Half => "half",
-            Self::Bfloat => "bfloat",
-            Self::Float => "float",
-        }
-    }
-}
 
 /// The shapes of types.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -278,20 +180,28 @@ impl Default for Types {
 impl Ty {
     /// Poison.
     pub const ERROR: Self = Self(0);
+
     /// `void`
     pub const VOID: Self = Self(1);
+
     /// The type of `nullptr`.
     pub const NULLPTR: Self = Self(2);
+
     /// `bool`
     pub const BOOL: Self = Self::scalar(ScalarTy::Bool);
+
     /// `int`
     pub const INT: Self = Self::scalar(ScalarTy::I32);
+
     /// `uint`
     pub const UINT: Self = Self::scalar(ScalarTy::U32);
+
     /// `long`
     pub const LONG: Self = Self::scalar(ScalarTy::I64);
+
     /// `ulong`, `size_t`
     pub const ULONG: Self = Self::scalar(ScalarTy::U64);
+
     /// `float`
     pub const FLOAT: Self = Self::scalar(ScalarTy::Float);
 
@@ -424,72 +334,5 @@ impl Types {
             TyKind::Vector { elem, .. } | TyKind::Matrix { elem, .. } => Some(elem),
             _ => self.scalar_repr(ty),
         }
-    }
-
-    /// The type as a user would write it.
-    pub fn display(&self, ty: Ty) -> String {
-        let mut out = String::new();
-        self.write(&mut out, ty, 0);
-        out
-    }
-
-    /// The qualified type as a user would write it.
-    pub fn display_qual(&self, ty: QualTy) -> String {
-        let mut out = String::new();
-        self.write_qual(&mut out, ty, 0);
-        out
-    }
-
-    fn write_qual(&self, out: &mut String, ty: QualTy, depth: u32) {
-        if ty.space != Space::Thread {
-            let _ = write!(out, "{} ", ty.space.name());
-        }
-        if ty.is_const {
-            out.push_str("const ");
-        }
-        if ty.is_volatile {
-            out.push_str("volatile ");
-        }
-        self.write(out, ty.ty, depth + 1);
-    }
-
-    fn write(&self, out: &mut String, ty: Ty, depth: u32) {
-        if depth > 16 {
-            out.push('…');
-            return;
-        }
-        let _ = match *self.kind(ty) {
-            TyKind::Error => write!(out, "<error>"),
-            TyKind::Void => write!(out, "void"),
-            TyKind::Nullptr => write!(out, "nullptr_t"),
-            TyKind::Scalar(scalar) => write!(out, "{}", scalar.name()),
-            TyKind::Vector { elem, len, packed } => {
-                write!(out, "{}{}{len}", if packed { "packed_" } else { "" }, elem.name())
-            }
-            TyKind::Matrix { elem, cols, rows } => write!(out, "{}{cols}x{rows}", elem.name()),
-            TyKind::Pointer(pointee) => {
-                self.write_qual(out, pointee, depth);
-                write!(out, " *")
-            }
-            TyKind::Reference { to, rvalue } => {
-                self.write_qual(out, to, depth);
-                write!(out, "{}", if rvalue { " &&" } else { " &" })
-            }
-            TyKind::Array(elem, len) => {
-                self.write(out, elem, depth + 1);
-                write!(out, "[{len}]")
-            }
-            TyKind::Record(id) => write!(out, "{}", self.record(id).name),
-            TyKind::Enum(id) => write!(out, "{}", self.enumeration(id).name),
-            TyKind::Function { ret, ref params } => {
-                self.write_qual(out, ret, depth);
-                out.push('(');
-                for (n, &param) in params.iter().enumerate() {
-                    out.push_str(if n > 0 { ", " } else { "" });
-                    self.write_qual(out, param, depth);
-                }
-                write!(out, ")")
-            }
-        };
     }
 }

@@ -1,0 +1,76 @@
+//! Types as a user would write them, for messages.
+//!
+//! Beyond a depth that no reader follows, `…` stands for the rest.
+
+use super::ty::{QualTy, Ty, TyKind, Types};
+use anymetal_ir::Space;
+use std::fmt::Write;
+
+impl Types {
+    /// The type as a user would write it.
+    pub fn display(&self, ty: Ty) -> String {
+        let mut out = String::new();
+        self.write(&mut out, ty, 0);
+        out
+    }
+
+    /// The qualified type as a user would write it.
+    pub fn display_qual(&self, ty: QualTy) -> String {
+        let mut out = String::new();
+        self.write_qual(&mut out, ty, 0);
+        out
+    }
+
+    fn write_qual(&self, out: &mut String, ty: QualTy, depth: u32) {
+        if ty.space != Space::Thread {
+            let _ = write!(out, "{} ", ty.space.name());
+        }
+        if ty.is_const {
+            out.push_str("const ");
+        }
+        if ty.is_volatile {
+            out.push_str("volatile ");
+        }
+        self.write(out, ty.ty, depth + 1);
+    }
+
+    fn write(&self, out: &mut String, ty: Ty, depth: u32) {
+        if depth > 16 {
+            out.push('…');
+            return;
+        }
+        let _ = match *self.kind(ty) {
+            TyKind::Error => write!(out, "<error>"),
+            TyKind::Void => write!(out, "void"),
+            TyKind::Nullptr => write!(out, "nullptr_t"),
+            TyKind::Scalar(scalar) => write!(out, "{}", scalar.name()),
+            TyKind::Vector { elem, len, packed } => {
+                write!(out, "{}{}{len}", if packed { "packed_" } else { "" }, elem.name())
+            }
+            TyKind::Matrix { elem, cols, rows } => write!(out, "{}{cols}x{rows}", elem.name()),
+            TyKind::Pointer(pointee) => {
+                self.write_qual(out, pointee, depth);
+                write!(out, " *")
+            }
+            TyKind::Reference { to, rvalue } => {
+                self.write_qual(out, to, depth);
+                write!(out, "{}", if rvalue { " &&" } else { " &" })
+            }
+            TyKind::Array(elem, len) => {
+                self.write(out, elem, depth + 1);
+                write!(out, "[{len}]")
+            }
+            TyKind::Record(id) => write!(out, "{}", self.record(id).name),
+            TyKind::Enum(id) => write!(out, "{}", self.enumeration(id).name),
+            TyKind::Function { ret, ref params } => {
+                self.write_qual(out, ret, depth);
+                out.push('(');
+                for (n, &param) in params.iter().enumerate() {
+                    out.push_str(if n > 0 { ", " } else { "" });
+                    self.write_qual(out, param, depth);
+                }
+                write!(out, ")")
+            }
+        };
+    }
+}
