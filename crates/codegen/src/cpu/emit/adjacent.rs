@@ -68,12 +68,10 @@ impl Emitter<'_, '_> {
         Side { is_so, start }
     }
 
-    /// Tests whether all lanes read one place, and that is in bounds: where an index was divided, which is where
-    /// neighbours often share the quotient. `None`: nothing suggests it, or nothing says that the place exists.
+    /// Tests whether all lanes read one place, and that exists: where an index was divided, which is where
+    /// neighbours often share the quotient. `None`: nothing suggests it.
     pub(super) fn one_place(&mut self, address: &Address, item: Item) -> Option<Side> {
-        if !self.is_divided(address.value?, DIVISION_DEPTH)
-            || !self.shared.options.checks && self.mask != Mask::All
-        {
+        if !self.is_divided(address.value?, DIVISION_DEPTH) {
             return None;
         }
         let (same, start) = match self.narrow(address, item.bytes()) {
@@ -88,9 +86,10 @@ impl Emitter<'_, '_> {
                 (self.continue_first("i64", &offsets, &start, 0), start)
             }
         };
-        let inside = match self.mask == Mask::All && self.is_inside(address, item.bytes()) {
-            true => Opd::bool(true),
-            false => self.in_bounds(&address.place, &start, item.bytes()),
+        let inside = match self.mask {
+            Mask::All if self.is_inside(address, item.bytes()) => Opd::bool(true),
+            Mask::All => self.in_bounds(&address.place, &start, item.bytes()),
+            Mask::Some(_) => self.exists(&address.place, &start, item.bytes()),
         };
         Some(Side { is_so: self.t.and(&same, &inside), start })
     }

@@ -94,8 +94,7 @@ impl Emitter<'_, '_> {
     /// such elements that way.
     pub(super) fn near(&mut self, address: &Address, item: Item) -> Option<Near> {
         let options = self.shared.options;
-        // Without checks nothing says that the stretch exists.
-        if !options.features.avx512 || !options.checks || !matches!(item.bits(), 16 | 32) || item.count != 1 {
+        if !options.features.avx512 || !matches!(item.bits(), 16 | 32) || item.count != 1 {
             return None;
         }
         let bytes = item.bytes();
@@ -104,7 +103,7 @@ impl Emitter<'_, '_> {
             Some(narrow) => self.near_indices(address, narrow),
             None => self.near_offsets(address, bytes),
         };
-        let inside = self.in_bounds(&address.place, &start, REACH as i64 * bytes);
+        let inside = self.exists(&address.place, &start, REACH as i64 * bytes);
         let is_so = self.t.and(&fits, &inside);
         let is_so = self.t.and(&same, &is_so);
         Some(Near { side: Side { is_so, start }, picks })

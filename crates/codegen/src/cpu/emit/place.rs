@@ -140,11 +140,16 @@ impl Emitter<'_, '_> {
         limit
     }
 
-    /// Whether `bytes` from `start` on are inside, as `i1`.
+    /// Whether `bytes` from `start` on are inside, as `i1`. Without checks an active lane's are taken to be.
     pub(super) fn in_bounds(&mut self, place: &Place, start: &Opd, bytes: i64) -> Opd {
         if !self.shared.options.checks && !matches!(place.root, Root::Null | Root::Unset) {
             return Opd::bool(true);
         }
+        self.exists(place, start, bytes)
+    }
+
+    /// As [`Self::in_bounds`], also without checks: for what no active lane asked for.
+    pub(super) fn exists(&mut self, place: &Place, start: &Opd, bytes: i64) -> Opd {
         if let (Opd::Int(start), Opd::Int(len)) = (start, &place.len) {
             return Opd::bool(*start >= 0 && start.saturating_add(bytes) <= *len);
         }

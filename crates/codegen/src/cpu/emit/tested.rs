@@ -17,8 +17,10 @@ use crate::cpu::llvm_text::Opd;
 /// What was tested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Test {
-    /// All lanes are in bounds, on or off.
+    /// All lanes are in bounds, on or off; without checks, those that are on.
     AllInside,
+    /// Without checks: all lanes are in bounds, on or off.
+    AllLoadable,
     /// The active lanes are in bounds.
     ActiveInside,
     /// The active lanes lie side by side, the others would continue them, and all that is in bounds.

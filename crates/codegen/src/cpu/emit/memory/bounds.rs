@@ -14,13 +14,42 @@ use crate::cpu::shape::Lanes;
 use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
-    /// The scalar condition under which all lanes may be accessed with plain vectors.
+    /// The scalar condition under which all active lanes may be accessed with plain vectors.
     pub(in crate::cpu::emit) fn all_in_bounds(
         &mut self,
         address: &Address,
         shape: &Lanes,
         bases: &[Opd],
         access: i64,
+    ) -> Opd {
+        self.all_places(address, shape, bases, access, self.shared.options.checks)
+    }
+
+    /// The scalar condition under which all lanes, on or off, may be loaded with plain vectors. Without checks those
+    /// that are off are asked for: what exists is loaded faster without a mask.
+    pub(in crate::cpu::emit) fn all_loadable(
+        &mut self,
+        address: &Address,
+        shape: &Lanes,
+        bases: &[Opd],
+        access: i64,
+    ) -> Opd {
+        let asks = self.shared.options.checks || self.asks_for_loads();
+        self.all_places(address, shape, bases, access, asks)
+    }
+
+    /// Whether loads of whole vectors test that they exist though nobody checks bounds.
+    pub(in crate::cpu::emit) fn asks_for_loads(&self) -> bool {
+        !self.shared.options.checks && self.mask != Mask::All
+    }
+
+    fn all_places(
+        &mut self,
+        address: &Address,
+        shape: &Lanes,
+        bases: &[Opd],
+        access: i64,
+        asks: bool,
     ) -> Opd {
         let mut ok = match &address.offset {
             Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
@@ -30,9 +59,7 @@ impl Emitter<'_, '_> {
         if self.is_inside(address, access) {
             return ok;
         }
-        if self.shared.options.checks
-            && let Some((condition, most)) = self.without_wrap(address, shape)
-        {
+        if asks && let Some((condition, most)) = self.without_wrap(address, shape) {
             let (low, bytes) = extent_of_segment(shape, 0, access);
             let less = low.wrapping_add(address.extra);
             if let Some(cap) = most.checked_add(less).filter(|&cap| cap >= 0) {
@@ -45,7 +72,10 @@ impl Emitter<'_, '_> {
         for (segment, base) in bases.iter().enumerate() {
             let (low, bytes) = extent_of_segment(shape, segment, access);
             let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
-            let inside = self.in_bounds(&address.place, &start, bytes);
+            let inside = match asks {
+                true => self.exists(&address.place, &start, bytes),
+                false => self.in_bounds(&address.place, &start, bytes),
+            };
             ok = self.t.and(&ok, &inside);
         }
         ok

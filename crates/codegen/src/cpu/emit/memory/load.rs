@@ -10,7 +10,7 @@ use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::place::Place;
 use crate::cpu::emit::tested::Test;
-use crate::cpu::emit::{Emitter, Mask, zero_of};
+use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Lanes;
@@ -131,15 +131,10 @@ impl Emitter<'_, '_> {
 
     fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
-        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
-            this.all_in_bounds(address, &shape, &bases, item.bytes())
+        let test = if self.asks_for_loads() { Test::AllLoadable } else { Test::AllInside };
+        let mut ok = self.test_once(address, item.bytes(), test, |this| {
+            this.all_loadable(address, &shape, &bases, item.bytes())
         });
-        if !self.shared.options.checks && self.mask != Mask::All {
-            // Unchecked, only the active lanes' places are known to be good.
-            let mask = self.mask.clone();
-            let all = self.all(&mask);
-            ok = self.t.and(&ok, &all);
-        }
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         if fast_only {
             ok = Opd::bool(true);
