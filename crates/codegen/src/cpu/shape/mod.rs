@@ -5,7 +5,7 @@
 //! no pattern. Everything about speed rests on this: a laned address is a plain vector access.
 //!
 //! Invariant: shapes only move up the lattice `Bottom < Lanes < Varying` while the analysis in
-//! `flow.rs` iterates, and the emitter computes values in exactly the form that the analysis found.
+//! `flow` iterates, and the emitter computes values in exactly the form that the analysis found.
 //! `transfer.rs` has one rule per operation, `queries.rs` the thread positions, `range.rs` proves
 //! that sums of a base and a pattern do not wrap.
 

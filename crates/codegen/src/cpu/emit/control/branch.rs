@@ -1,0 +1,166 @@
+//! Branches: on conditions that all lanes agree on, and on those that divide them.
+
+use anymetal_ir::{Block, Inst, Value};
+
+use super::jump::jump_of;
+use super::{Context, MAX_COPY};
+use crate::cpu::emit::{Emitter, Mask};
+use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+use crate::cpu::shape::Lanes;
+
+impl Emitter<'_, '_> {
+    pub(super) fn if_else(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
+        let construct = self.flow.construct(inst);
+        if let Some(known) = self.shape(cond, 0).lanes().and_then(Lanes::constant) {
+            return self.block(if known & 1 == 1 { then } else { otherwise });
+        }
+        if !construct.diverges {
+            return self.uniform_if(cond, then, otherwise);
+        }
+        let condition = self.vector(cond, 0);
+        let before = self.mask.clone();
+        let on = self.both(&before, &condition);
+        // The same register may be the mask of an `if` around this one, whose tests are others.
+        let outer_tests = self.tests_of(&on);
+        self.note_tests(cond, &before, &on);
+        self.divergent_if(inst, &condition, &on, then, otherwise);
+        self.set_tests(&on, outer_tests);
+    }
+
+    fn divergent_if(&mut self, inst: Inst, condition: &Opd, on: &Opd, then: Block, otherwise: Block) {
+        let before = self.mask.clone();
+        let (yes, no) = (self.is_cheap(then), self.is_cheap(otherwise));
+        let escapes = self.plan.escapes(inst);
+        if yes && no && !escapes {
+            self.mask = Mask::Some(on.clone());
+            self.block(then);
+            if !self.facts.function.block(otherwise).is_empty() {
+                self.mask = Mask::Some(self.without(&before, condition));
+                self.block(otherwise);
+            }
+            self.mask = before;
+            return;
+        }
+        let first = self.arm(then, Mask::Some(on.clone()), escapes, true);
+        let second = match self.facts.function.block(otherwise).is_empty() && !escapes {
+            true => before.clone(),
+            false => {
+                let off = self.without(&before, condition);
+                self.note_opposite_tests(on, &off);
+                self.arm(otherwise, Mask::Some(off), escapes, false)
+            }
+        };
+        self.mask = before;
+        if escapes {
+            self.mask = self.either(&first, &second);
+        }
+    }
+
+    pub(super) fn either(&mut self, a: &Mask, b: &Mask) -> Mask {
+        match (a.operand(), b.operand()) {
+            (none, _) if none.is_text("zeroinitializer") => b.clone(),
+            (_, none) if none.is_text("zeroinitializer") => a.clone(),
+            (x, y) => Mask::Some(self.t.value(format_args!("or {MASK} {x}, {y}"))),
+        }
+    }
+
+    /// One arm of a divergent `if`; gives the lanes that come to its end.
+    pub(super) fn arm(&mut self, block: Block, mask: Mask, escapes: bool, may_copy: bool) -> Mask {
+        let function = self.facts.function;
+        let insts = function.block(block);
+        if insts.is_empty() {
+            return mask;
+        }
+        if let [only] = insts
+            && let Some((target, is_continue)) = jump_of(&function.inst(*only).op)
+        {
+            let (_, context) = self.waiting_point(target, is_continue);
+            self.record_jump(context, is_continue, &mask);
+            return Mask::Some(Opd::text("zeroinitializer"));
+        }
+        let slot = escapes.then(|| {
+            let slot = self.t.alloca(MASK, 4);
+            self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
+            slot
+        });
+        let (run, end) = (self.t.block(), self.t.block());
+        self.contexts.push(Context::Arm { end });
+        let copy = may_copy
+            && self.copies_left > 0
+            && self.contexts.len() == 2
+            && self.touches_memory(insts)
+            && self.size(insts) <= MAX_COPY;
+        if copy {
+            let (full, partial) = (self.t.block(), self.t.block());
+            let all = self.all(&mask);
+            self.t.branch_if(&all, full, partial);
+            self.t.label(full);
+            self.copies_left -= 1;
+            self.arm_body(insts, Mask::All, slot.as_ref(), end);
+            self.copies_left += 1;
+            self.t.label(partial);
+        }
+        let any = self.any(&mask);
+        self.t.branch_if(&any, run, end);
+        self.t.label(run);
+        let copies = std::mem::take(&mut self.copies_left);
+        // With all lanes on, this copy is not the one that runs.
+        let windows = self.may_open_windows;
+        self.may_open_windows &= !copy;
+        self.arm_body(insts, mask, slot.as_ref(), end);
+        (self.copies_left, self.may_open_windows) = (copies, windows);
+        self.t.label(end);
+        self.contexts.pop();
+        match slot {
+            Some(slot) => Mask::Some(self.t.load(MASK, &slot, 4)),
+            None => Mask::All,
+        }
+    }
+
+    fn arm_body(&mut self, insts: &[Inst], mask: Mask, slot: Option<&Opd>, end: BlockName) {
+        self.mask = mask;
+        self.instructions(insts);
+        if let Some(slot) = slot {
+            let left = self.mask.operand();
+            self.t.store(MASK, &left, slot, 4);
+        }
+        self.t.branch(end);
+    }
+
+    fn uniform_if(&mut self, cond: Value, then: Block, otherwise: Block) {
+        let condition = self.uniform(cond, 0);
+        let before = self.mask.clone();
+        let slot = self.t.alloca(MASK, 4);
+        let (yes, no, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&condition, yes, no);
+        let mut changed = false;
+        for (label, block) in [(yes, then), (no, otherwise)] {
+            changed |= self.way(label, &before, &slot, join, |this| this.block(block));
+        }
+        self.t.label(join);
+        self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
+    }
+
+    /// Emits one of the ways that part here and meet at `join`, under a mask; what is left of that goes to `slot`.
+    /// Returns whether the way changes it.
+    pub(in crate::cpu::emit) fn way(
+        &mut self,
+        label: BlockName,
+        mask: &Mask,
+        slot: &Opd,
+        join: BlockName,
+        emit: impl FnOnce(&mut Self),
+    ) -> bool {
+        self.t.label(label);
+        self.mask = mask.clone();
+        emit(self);
+        let mut changed = false;
+        if !self.t.is_ended() {
+            changed = self.mask != *mask;
+            let left = self.mask.operand();
+            self.t.store(MASK, &left, slot, 4);
+        }
+        self.t.branch(join);
+        changed
+    }
+}

@@ -1,0 +1,115 @@
+//! Jumps: where lanes wait on the way to a target, who is noted there, and the ways out of the kernel.
+
+use anymetal_ir::{Label, Op};
+
+use super::Context;
+use crate::cpu::emit::{Emitter, Mask};
+use crate::cpu::launch_abi::LAUNCH_STOP;
+use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+
+impl Emitter<'_, '_> {
+    /// Adds the lanes of `mask` to a slot.
+    pub(super) fn collect(&mut self, slot: &Opd, mask: &Mask) {
+        let old = self.t.load(MASK, slot, 4);
+        let new = self.t.value(format_args!("or {MASK} {old}, {}", mask.operand()));
+        self.t.store(MASK, &new, slot, 4);
+    }
+
+    /// Where the nearest lanes wait on the way to a target (`None`: to the end of the region).
+    /// Returns the index of the target's context too.
+    pub(super) fn waiting_point(
+        &self,
+        target: Option<Label>,
+        is_continue: bool,
+    ) -> (BlockName, Option<usize>) {
+        let mut wait: Option<BlockName> = None;
+        for (index, context) in self.contexts.iter().enumerate().rev() {
+            match context {
+                Context::Arm { end } => wait = wait.or(Some(*end)),
+                Context::Construct { inst, label, exit, continuing, .. } => {
+                    let construct = self.flow.construct(*inst);
+                    let body_waits = continuing.filter(|_| construct.continue_waits);
+                    if Some(*label) == target {
+                        let destination = match continuing {
+                            Some(continuing) if is_continue => *continuing,
+                            _ => body_waits.unwrap_or(*exit),
+                        };
+                        return (wait.unwrap_or(destination), Some(index));
+                    }
+                    wait = wait.or(body_waits);
+                    if construct.break_waits {
+                        wait = wait.or(Some(*exit));
+                    }
+                }
+            }
+        }
+        (wait.unwrap_or(self.exit), None)
+    }
+
+    /// Notes the lanes that jump, where anyone wants to know.
+    pub(super) fn record_jump(&mut self, target: Option<usize>, is_continue: bool, mask: &Mask) {
+        let Some(Context::Construct { exit_slot, continue_slot, .. }) =
+            target.map(|index| &self.contexts[index])
+        else {
+            return;
+        };
+        let slot = if is_continue { continue_slot.clone() } else { exit_slot.clone() };
+        if let Some(slot) = slot {
+            self.collect(&slot, mask);
+        }
+    }
+
+    /// All active lanes jump.
+    pub(super) fn jump(&mut self, target: Option<Label>, is_continue: bool) {
+        let (destination, context) = self.waiting_point(target, is_continue);
+        let mask = self.mask.clone();
+        self.record_jump(context, is_continue, &mask);
+        self.t.branch(destination);
+    }
+
+    /// Goes on only if lanes are left.
+    pub(in crate::cpu::emit) fn leave_if_none(&mut self) {
+        let mask = self.mask.clone();
+        let any = self.any(&mask);
+        let (destination, _) = self.waiting_point(None, false);
+        let go = self.t.block();
+        self.t.branch_if(&any, go, destination);
+        self.t.label(go);
+    }
+
+    /// Leaves the kernel soon after the device asks.
+    pub(in crate::cpu::emit) fn poll(&mut self) {
+        let stop = self.stop_flag();
+        let go_on = self.t.icmp("eq", "i32", &stop, &Opd::Int(0));
+        let go = self.t.block();
+        let exit = self.exit;
+        self.t.branch_likely(&go_on, go, exit);
+        self.t.label(go);
+    }
+
+    /// What the device sets when it wants kernels to stop.
+    pub(in crate::cpu::emit) fn stop_flag(&mut self) -> Opd {
+        let slot = self.stop_pointer();
+        self.t.value(format_args!("load volatile i32, ptr {slot}, align 4"))
+    }
+
+    fn stop_pointer(&mut self) -> Opd {
+        if let Some(slot) = &self.stop {
+            return slot.clone();
+        }
+        let launch = self.group.launch.clone();
+        let field = self.t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {LAUNCH_STOP}"));
+        let slot = self.t.entry_value(format_args!("load ptr, ptr {field}, align 8, !invariant.load !1"));
+        self.stop = Some(slot.clone());
+        slot
+    }
+}
+
+pub(super) fn jump_of(op: &Op) -> Option<(Option<Label>, bool)> {
+    match op {
+        Op::Break(label) => Some((Some(*label), false)),
+        Op::Continue(label) => Some((Some(*label), true)),
+        Op::Return(_) => Some((None, false)),
+        _ => None,
+    }
+}

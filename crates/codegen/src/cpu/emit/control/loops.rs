@@ -1,0 +1,81 @@
+//! Loops: the lanes that go on, those that left, and where each wait.
+
+use anymetal_ir::{Block, Inst, Label};
+
+use super::Context;
+use crate::cpu::emit::{Emitter, Mask};
+use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+
+impl Emitter<'_, '_> {
+    pub(super) fn endless(&mut self, inst: Inst, label: Label, body: Block, continuing: Block) {
+        let construct = self.flow.construct(inst);
+        let outer = self.mask.clone();
+        let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
+        let copies = std::mem::take(&mut self.copies_left);
+        let tracked = construct.lanes_leave && construct.is_crossed;
+        let new_slot = |this: &mut Self, wanted: bool, initial: &Opd| {
+            wanted.then(|| {
+                let slot = this.t.alloca(MASK, 4);
+                this.t.store(MASK, initial, &slot, 4);
+                slot
+            })
+        };
+        let none = Opd::text("zeroinitializer");
+        let exit_slot = new_slot(self, tracked, &none);
+        let continue_slot = new_slot(self, construct.lanes_leave, &none);
+        let lanes_slot = new_slot(self, construct.lanes_leave, &outer.operand());
+        let context = |continuing| Context::Construct {
+            inst,
+            label,
+            exit,
+            continuing,
+            exit_slot: exit_slot.clone(),
+            continue_slot: continue_slot.clone(),
+        };
+        self.loop_while_all_stay(inst, (label, body, continuing), (head, exit));
+        self.t.label(head);
+        if let (Some(lanes), Some(waiting)) = (&lanes_slot, &continue_slot) {
+            self.mask = Mask::Some(self.t.load(MASK, lanes, 4));
+            self.t.store(MASK, &none, waiting, 4);
+        }
+        self.contexts.push(context(Some(next)));
+        self.block(body);
+        self.contexts.pop();
+        self.contexts.push(context(None));
+        if let Some(waiting) = &continue_slot {
+            let left = self.mask.clone();
+            self.collect(waiting, &left);
+            self.t.label(next);
+            self.mask = Mask::Some(self.t.load(MASK, waiting, 4));
+            self.leave_loop_if_none(exit);
+        } else {
+            self.t.label(next);
+            self.mask = outer.clone();
+        }
+        self.block(continuing);
+        if !self.is_counted(label, body, continuing) {
+            self.poll();
+        }
+        if let Some(lanes) = &lanes_slot {
+            let left = self.mask.operand();
+            self.t.store(MASK, &left, lanes, 4);
+            self.leave_loop_if_none(exit);
+        }
+        self.t.branch(head);
+        self.contexts.pop();
+        self.t.label(exit);
+        self.copies_left = copies;
+        self.mask = match exit_slot {
+            Some(slot) => Mask::Some(self.t.load(MASK, &slot, 4)),
+            None => outer,
+        };
+    }
+
+    fn leave_loop_if_none(&mut self, exit: BlockName) {
+        let mask = self.mask.clone();
+        let any = self.any(&mask);
+        let go = self.t.block();
+        self.t.branch_if(&any, go, exit);
+        self.t.label(go);
+    }
+}

@@ -1,0 +1,168 @@
+//! Branches and loops inside a region, and the masks that they make.
+//!
+//! Lanes that leave the path being executed *wait*: at the end of their arm, behind a construct, or
+//! at `continuing`. A jump of all lanes that are left goes to the nearest waiting point that it
+//! passes, or to its target. A tracked construct keeps a slot with the lanes that came to its end;
+//! others know that all their lanes do.
+
+mod branch;
+mod cost;
+mod jump;
+mod loops;
+mod switch;
+
+use anymetal_ir::{Block, Inst, Label, Op};
+
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{BlockName, MASK, Opd};
+
+/// Code larger than this (in instructions) is not copied for the case that all lanes are on.
+pub(super) const MAX_COPY: usize = 600;
+
+/// A place where lanes may wait, or a jump target, around the current position.
+#[derive(Clone, Debug)]
+pub(super) enum Context {
+    /// An arm that only some lanes entered, or a region.
+    Arm {
+        /// Its end.
+        end: BlockName,
+    },
+    /// A construct with a label.
+    Construct {
+        inst: Inst,
+        label: Label,
+        exit: BlockName,
+        /// The continuing block, while in the body of a loop.
+        continuing: Option<BlockName>,
+        exit_slot: Option<Opd>,
+        continue_slot: Option<Opd>,
+    },
+}
+
+impl Emitter<'_, '_> {
+    /// Emits the instructions of a block under the current mask.
+    pub(super) fn block(&mut self, block: Block) {
+        let function = self.facts.function;
+        self.instructions(function.block(block));
+    }
+
+    pub(super) fn instructions(&mut self, insts: &[Inst]) {
+        self.aside(|this| this.each_instruction(insts));
+    }
+
+    fn each_instruction(&mut self, insts: &[Inst]) {
+        for (index, &inst) in insts.iter().enumerate() {
+            if self.rest_with_open_windows(&insts[index..]) {
+                return;
+            }
+            let before = self.mask.clone();
+            self.instruction(inst);
+            if self.t.is_ended() {
+                return;
+            }
+            if self.mask != before && index + 1 < insts.len() {
+                let rest = &insts[index + 1..];
+                if self.rest_with_all_on(rest) {
+                    return;
+                }
+                self.leave_if_none();
+            }
+        }
+        self.settle_all_matrices();
+    }
+
+    /// After lanes left at the top of a region: a copy of the rest for the case that none did.
+    fn rest_with_all_on(&mut self, rest: &[Inst]) -> bool {
+        let is_top = self.contexts.len() == 1;
+        if !is_top || self.copies_left == 0 || self.size(rest) > MAX_COPY || !self.touches_memory(rest) {
+            return false;
+        }
+        let mask = self.mask.clone();
+        let slot = self.t.alloca(MASK, 4);
+        self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
+        let (full, partial, done) = (self.t.block(), self.t.block(), self.t.block());
+        let all = self.all(&mask);
+        self.t.branch_if(&all, full, partial);
+        self.t.label(full);
+        self.mask = Mask::All;
+        self.copies_left -= 1;
+        self.instructions(rest);
+        // Lanes may have left in either copy.
+        let left = self.mask.operand();
+        self.t.store(MASK, &left, &slot, 4);
+        self.t.branch(done);
+        self.t.label(partial);
+        self.mask = mask;
+        self.leave_if_none();
+        let windows = std::mem::replace(&mut self.may_open_windows, false);
+        self.instructions(rest);
+        self.may_open_windows = windows;
+        let left = self.mask.operand();
+        self.t.store(MASK, &left, &slot, 4);
+        self.copies_left += 1;
+        self.t.label(done);
+        self.mask = Mask::Some(self.t.load(MASK, &slot, 4));
+        true
+    }
+
+    fn instruction(&mut self, inst: Inst) {
+        let function = self.facts.function;
+        let op = &function.inst(inst).op;
+        let is_store = matches!(op, Op::Store { .. });
+        if has_effects(op) && !is_store {
+            self.bail = None;
+        }
+        if op.is_terminator() || !op.blocks().is_empty() {
+            self.settle_all_matrices();
+        }
+        match op {
+            Op::If { cond, then, otherwise } => self.if_else(inst, *cond, *then, *otherwise),
+            Op::Loop { label, body, continuing } => self.endless(inst, *label, *body, *continuing),
+            Op::Scope { label, body } => self.scope(inst, *label, *body),
+            Op::Switch { label, selector, cases, default } => {
+                self.switch(inst, *label, *selector, cases, *default);
+            }
+            Op::Break(label) => self.jump(Some(*label), false),
+            Op::Continue(label) => self.jump(Some(*label), true),
+            Op::Return(_) => self.jump(None, false),
+            _ => {
+                self.simple(inst);
+                self.save_result(inst);
+            }
+        }
+        // A store checks before it writes.
+        if is_store {
+            self.bail = None;
+        }
+    }
+
+    /// How many instructions, nested ones included.
+    pub(super) fn size(&self, insts: &[Inst]) -> usize {
+        let function = self.facts.function;
+        let nested = |inst: &Inst| {
+            let blocks = function.inst(*inst).op.blocks();
+            1 + blocks.iter().map(|&block| self.size(function.block(block))).sum::<usize>()
+        };
+        insts.iter().map(nested).sum()
+    }
+
+    fn touches_memory(&self, insts: &[Inst]) -> bool {
+        let function = self.facts.function;
+        insts.iter().any(|&inst| {
+            let op = &function.inst(inst).op;
+            match op {
+                Op::Load { ptr, .. } | Op::Store { ptr, .. } => {
+                    self.facts.storage.cells_at(*ptr, 1).is_none()
+                }
+                Op::MemCopy { .. } | Op::MemZero { .. } => true,
+                op => op.blocks().iter().any(|&block| self.touches_memory(function.block(block))),
+            }
+        })
+    }
+}
+
+/// Whether an iteration cannot be repeated once the operation has run.
+fn has_effects(op: &Op) -> bool {
+    !(crate::cpu::emit::group::is_pure(op)
+        || matches!(op, Op::Load { .. } | Op::LocalStart(_) | Op::Simd(..)))
+}

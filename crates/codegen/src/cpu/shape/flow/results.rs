@@ -1,0 +1,184 @@
+//! The shapes of results: what each operation makes of the shapes of its operands.
+
+use anymetal_ir::{BinOp, CastOp, Inst, Op, Scalar, SimdOp, Space, Type, Value};
+
+use super::{Pass, encoded, is_non_negative, ptr_space};
+use crate::cpu::llvm_text::LANES;
+use crate::cpu::shape::queries::query_shape;
+use crate::cpu::shape::range::upper_bound;
+use crate::cpu::shape::transfer::{self, all_uniform};
+use crate::cpu::shape::{Lanes, Shape};
+use crate::cpu::storage::Root;
+
+impl Pass<'_> {
+    pub(super) fn result(&self, inst: Inst, result: Value) -> Vec<Shape> {
+        let function = self.facts.function;
+        let data = function.inst(inst);
+        let ty = function.ty(result);
+        let count = usize::from(ty.lanes());
+        let of = |value: Value| &self.flow.values[value.index()];
+        let scalar = |value: Value| function.ty(value).scalar().unwrap_or(Scalar::I64);
+        let each = |f: &dyn Fn(usize) -> Shape| (0..count).map(f).collect::<Vec<_>>();
+        match &data.op {
+            Op::Const(bits) => match ty.scalar() {
+                Some(scalar) if scalar.is_float() => vec![Shape::uniform(true)],
+                scalar => {
+                    let value = transfer::lane_of(scalar.unwrap_or(Scalar::I64), *bits);
+                    vec![Shape::Lanes(Lanes::known([value; LANES]))]
+                }
+            },
+            Op::Undef => each(&|_| match ty.scalar() {
+                Some(scalar) if scalar.is_float() => Shape::uniform(true),
+                _ => Shape::Lanes(Lanes::known([0; LANES])),
+            }),
+            Op::Unary(op, a) => each(&|k| transfer::unary(*op, scalar(*a), &of(*a)[k])),
+            Op::Binary(op, a, b) => each(&|k| self.binary(*op, *a, *b, k)),
+            Op::Compare(op, a, b) if function.ty(*a).is_ptr() => {
+                let _ = op;
+                vec![all_uniform([&of(*a)[0], &of(*b)[0]])]
+            }
+            Op::Compare(op, a, b) => each(&|k| transfer::compare(*op, scalar(*a), &of(*a)[k], &of(*b)[k])),
+            Op::Select(c, a, b) if ty.is_ptr() => {
+                let many = self.facts.storage.pointer(result).root == Root::Many;
+                let own = |value: Value| match self.facts.storage.pointer(value).root {
+                    Root::Many => of(value)[0].clone(),
+                    _ if many => encoded(&of(value)[0]),
+                    _ => of(value)[0].clone(),
+                };
+                vec![transfer::select(&of(*c)[0], &own(*a), &own(*b))]
+            }
+            Op::Select(c, a, b) => each(&|k| {
+                transfer::select(&of(*c)[if of(*c).len() == 1 { 0 } else { k }], &of(*a)[k], &of(*b)[k])
+            }),
+            Op::Cast(op, a) => self.cast(*op, *a, ty),
+            Op::Math(_, args) => each(&|k| all_uniform(args.iter().map(|&arg| &of(arg)[k]))),
+            Op::Splat(a) => vec![of(*a)[0].clone(); count],
+            Op::Compose(parts) => parts.iter().flat_map(|&part| of(part).clone()).collect(),
+            Op::Extract(a, k) => vec![of(*a)[usize::from(*k)].clone()],
+            Op::Shuffle(a, b, picks) => {
+                let both: Vec<&Shape> = of(*a).iter().chain(of(*b)).collect();
+                picks.iter().map(|&pick| both[usize::from(pick)].clone()).collect()
+            }
+            Op::Insert(a, k, s) => {
+                let mut shapes = of(*a).clone();
+                shapes[usize::from(*k)] = of(*s)[0].clone();
+                shapes
+            }
+            Op::ExtractDynamic(a, index) => vec![all_uniform(of(*a).iter().chain(of(*index)))],
+            Op::InsertDynamic(a, index, s) => {
+                each(&|k| all_uniform([&of(*a)[k], &of(*index)[0], &of(*s)[0]]))
+            }
+            Op::PtrAdd { base, index, scale, offset } => {
+                vec![self.pointer_sum(*base, *index, *scale, *offset)]
+            }
+            Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
+                vec![Shape::Lanes(Lanes::known([0; LANES]))]
+            }
+            Op::Load { ptr, .. } => self.load(*ptr, result),
+            Op::AtomicLoad(ptr) => vec![all_uniform(of(*ptr)).not_group()],
+            Op::Query(query) => vec![query_shape(self.facts.geometry, *query)],
+            Op::Simd(op, args) => self.simd(*op, args, count),
+            _ => vec![Shape::Varying; count],
+        }
+    }
+
+    fn binary(&self, op: BinOp, a: Value, b: Value, component: usize) -> Shape {
+        let function = self.facts.function;
+        let scalar = function.ty(a).scalar().unwrap_or(Scalar::I64);
+        let (x, y) = (&self.flow.values[a.index()][component], &self.flow.values[b.index()][component]);
+        transfer::binary(op, scalar, x, y, is_non_negative(self.facts, a)).1
+    }
+
+    fn cast(&self, op: CastOp, a: Value, to: Type) -> Vec<Shape> {
+        let function = self.facts.function;
+        let shapes = &self.flow.values[a.index()];
+        let many = self.facts.storage.pointer(a).root == Root::Many;
+        match (op, function.ty(a).scalar(), to.scalar()) {
+            (CastOp::PtrToInt, ..) if !many => vec![encoded(&shapes[0])],
+            (CastOp::PtrToInt | CastOp::IntToPtr, ..) => vec![shapes[0].clone()],
+            (CastOp::Bitcast, Some(from), Some(to_scalar)) => {
+                if from == to_scalar || from.is_int() && to_scalar.is_int() && from.size() == to_scalar.size()
+                {
+                    return shapes.clone();
+                }
+                vec![all_uniform(shapes); usize::from(to.lanes())]
+            }
+            (_, Some(from), Some(to)) => {
+                let bound =
+                    if shapes.len() == 1 { upper_bound(function, self.facts.geometry, a) } else { u64::MAX };
+                shapes.iter().map(|shape| transfer::cast(op, from, to, shape, bound)).collect()
+            }
+            _ => vec![Shape::Varying; usize::from(to.lanes())],
+        }
+    }
+
+    fn pointer_sum(&self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Shape {
+        let known = |value: i64| Shape::Lanes(Lanes::known([value; LANES]));
+        let of = |value: Value| self.flow.shape(value);
+        let add = |a: &Shape, b: &Shape| transfer::binary(BinOp::Add, Scalar::I64, a, b, false).1;
+        let mut sum = of(base).clone();
+        if let Some(index) = index {
+            let scaled =
+                transfer::binary(BinOp::Mul, Scalar::I64, of(index), &known(i64::from(scale)), false).1;
+            sum = add(&sum, &scaled);
+        }
+        add(&sum, &known(offset))
+    }
+
+    fn load(&self, ptr: Value, result: Value) -> Vec<Shape> {
+        let ty = self.facts.function.ty(result);
+        let storage = self.facts.storage;
+        if let Some(cells) = storage.cells_at(ptr, i64::from(ty.size())) {
+            let to = self.type_of(result);
+            return cells
+                .map(|cell| Self::reinterpreted(storage.cells[cell].ty, to, &self.flow.cells[cell]))
+                .collect();
+        }
+        let shape = if ptr_space(self.facts.function, ptr) == Space::Thread {
+            Shape::Varying
+        } else {
+            self.loaded(ptr)
+        };
+        vec![shape; usize::from(ty.lanes())]
+    }
+
+    fn simd(&self, op: SimdOp, args: &[Value], count: usize) -> Vec<Shape> {
+        let same = |k: usize| match args.first() {
+            Some(value) => all_uniform([&self.flow.values[value.index()][k]]),
+            None => Shape::Varying,
+        };
+        (0..count)
+            .map(|k| match op {
+                SimdOp::Sum
+                | SimdOp::Product
+                | SimdOp::FMin
+                | SimdOp::FMax
+                | SimdOp::UMin
+                | SimdOp::UMax
+                | SimdOp::SMin
+                | SimdOp::SMax
+                | SimdOp::And
+                | SimdOp::Or
+                | SimdOp::Xor
+                | SimdOp::Broadcast
+                | SimdOp::BroadcastFirst
+                | SimdOp::Any
+                | SimdOp::All
+                | SimdOp::Ballot
+                | SimdOp::ActiveMask => Shape::uniform(false),
+                SimdOp::Shuffle
+                | SimdOp::ShuffleXor
+                | SimdOp::ShuffleUp
+                | SimdOp::ShuffleDown
+                | SimdOp::RotateUp
+                | SimdOp::RotateDown
+                | SimdOp::QuadBroadcast
+                | SimdOp::QuadShuffle
+                | SimdOp::QuadShuffleXor
+                | SimdOp::QuadShuffleUp
+                | SimdOp::QuadShuffleDown => same(k),
+                _ => Shape::Varying,
+            })
+            .collect()
+    }
+}

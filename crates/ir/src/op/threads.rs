@@ -1,0 +1,178 @@
+//! What threads do together, and ask about themselves: atomics, barriers, SIMD-groups, matrices, hints to caches.
+
+/// Read-modify-write operations; the result is the old value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are LLVM's")]
+pub enum AtomicOp {
+    Exchange,
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    UMin,
+    UMax,
+    SMin,
+    SMax,
+    FAdd,
+}
+
+/// The access that a hint to the caches announces.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Awaited {
+    /// A load, soon.
+    Read,
+    /// A load that goes on where this one is: in the next threadgroup's row, or further along a stretch. Processors
+    /// differ in how near the line is to come.
+    OnwardRead,
+    /// One of many loads that follow when all else is done: a core has few places for lines on their way to
+    /// the first level of caches, and would wait for one.
+    LaterRead,
+    /// A store.
+    Write,
+    /// A store in the next threadgroup's row, as [`Self::OnwardRead`].
+    OnwardWrite,
+}
+
+/// What a thread can ask about itself; each gives one `I32`. Components are 0, 1, 2 for x, y, z.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "the names are MSL's attributes, §5.2.3.6")]
+pub enum Query {
+    ThreadPositionInGrid(u8),
+    ThreadPositionInThreadgroup(u8),
+    ThreadgroupPositionInGrid(u8),
+    ThreadsPerGrid(u8),
+    /// Threads of *this* threadgroup (smaller at the grid's edge).
+    ThreadsPerThreadgroup(u8),
+    /// Threads of a full threadgroup, as dispatched.
+    DispatchThreadsPerThreadgroup(u8),
+    ThreadgroupsPerGrid(u8),
+    ThreadIndexInThreadgroup,
+    ThreadIndexInSimdgroup,
+    SimdgroupIndexInThreadgroup,
+    SimdgroupsPerThreadgroup,
+    DispatchSimdgroupsPerThreadgroup,
+    ThreadsPerSimdgroup,
+    ThreadIndexInQuadgroup,
+    QuadgroupIndexInThreadgroup,
+    QuadgroupsPerThreadgroup,
+}
+
+/// Who meets at a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BarrierScope {
+    /// All threads of the threadgroup.
+    Threadgroup,
+    /// All active threads of the SIMD-group.
+    Simdgroup,
+    /// Nobody else: between launches made into one. What the thread wrote before is read from memory behind,
+    /// so that no arithmetic of one launch is contracted or reassociated with the other's.
+    Thread,
+}
+
+/// SIMD-group (and quad-group) operations over the active lanes (MSL specification §6.9). The
+/// first argument is the value; it may be a scalar or a vector of any scalar type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SimdOp {
+    /// Float or integer sum, by the value's type.
+    Sum,
+    /// Product.
+    Product,
+    /// Float minimum and maximum.
+    FMin,
+    /// Float maximum.
+    FMax,
+    /// Unsigned minimum.
+    UMin,
+    /// Unsigned maximum.
+    UMax,
+    /// Signed minimum.
+    SMin,
+    /// Signed maximum.
+    SMax,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Sum of the lower active lanes and this one.
+    PrefixInclusiveSum,
+    /// Sum of the lower active lanes; 0 for the first.
+    PrefixExclusiveSum,
+    /// Product of the lower active lanes and this one.
+    PrefixInclusiveProduct,
+    /// Product of the lower active lanes; 1 for the first.
+    PrefixExclusiveProduct,
+    /// Value of the lane given by the second argument (`I32`, taken modulo 32). An inactive source
+    /// lane gives an arbitrary value, here and in all shuffles.
+    Shuffle,
+    /// Value of lane `lane ^ mask`.
+    ShuffleXor,
+    /// Value of lane `lane - delta`; own value for the first `delta` lanes.
+    ShuffleUp,
+    /// Value of lane `lane + delta`; own value for the last `delta` lanes.
+    ShuffleDown,
+    /// As up, modulo 32.
+    RotateUp,
+    /// As down, modulo 32.
+    RotateDown,
+    /// Arguments: value, fill, delta (`I32`), modulo (`I32`). Within segments of `modulo` lanes:
+    /// lane `l - delta`'s value, or for the first `delta` lanes of the segment, fill of lane
+    /// `l - delta + modulo`.
+    ShuffleAndFillUp,
+    /// Arguments as above; lane `l + delta`'s value, or fill of lane `l + delta - modulo`.
+    ShuffleAndFillDown,
+    /// Value of the lane given by a uniform second argument.
+    Broadcast,
+    /// Value of the first active lane.
+    BroadcastFirst,
+    /// `bool` in; `bool` out: true for any active lane.
+    Any,
+    /// `bool` in; `bool` out: true for all active lanes.
+    All,
+    /// `bool` in; `I64` out: bit per active lane where true.
+    Ballot,
+    /// No argument; `I64`: bit per active lane.
+    ActiveMask,
+    /// No argument; `bool`: the lowest active lane.
+    IsFirst,
+    /// The quad-group forms, over groups of four lanes.
+    QuadSum,
+    /// Quad product.
+    QuadProduct,
+    /// Quad minimum, float.
+    QuadFMin,
+    /// Quad maximum, float.
+    QuadFMax,
+    /// Quad broadcast: the second argument names the lane 0..4.
+    QuadBroadcast,
+    /// Quad shuffle.
+    QuadShuffle,
+    /// Quad shuffle xor.
+    QuadShuffleXor,
+    /// Quad shuffle up.
+    QuadShuffleUp,
+    /// Quad shuffle down.
+    QuadShuffleDown,
+}
+
+/// Operations on 8×8 matrices spread over a SIMD-group, in Metal's lane layout: lane `l` holds the
+/// two elements `(row, col)` and `(row, col + 1)` as a vector of two, with `q = l / 4`,
+/// `row = (q & 4) + (l / 2) % 4`, `col = (q & 2) * 2 + (l % 2) * 2`. All 32 lanes must be active.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MatrixOp {
+    /// Arguments: pointer to element (0, 0) (uniform), elements per row (`I64`, uniform).
+    Load {
+        /// Reads the transpose.
+        transpose: bool,
+    },
+    /// Arguments: pointer, elements per row, fragment. No result.
+    Store {
+        /// Writes the transpose.
+        transpose: bool,
+    },
+    /// Arguments: A, B, C. Result `A × B + C` in C's element type; A and B are converted to the
+    /// result's precision or `F32` before multiplying.
+    MultiplyAccumulate,
+}
