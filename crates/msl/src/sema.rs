@@ -9,8 +9,18 @@
 //! Invariant: whatever the program, checking ends: nesting, instantiations and constant evaluation are
 //! bounded, each with a diagnostic. Checks run with a large stack.
 //!
-//! Where to start reading: `checker` (the state), `lookup` and `path` (names), `deduce` and `overload`
-//! (templates and calls), `expr` and `stmt` (bodies).
+//! Where to find what, each a file, most with a folder of parts:
+//! - the state of a check: `checker`, what it borrows: `table`, `arena`, `names`
+//! - names: `lookup`, `path`, `ast_names`, `outside` (members defined outside of their class)
+//! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
+//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`
+//! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `lambda`
+//! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`
+//! - variables and statements: `variable`, `init`, `stmt`
+//! - constants: `evaluate`
+//! - the whole program: `kernel`, `reach`, `tail_call`, `walk`
+//!
+//! A file's parts see what is private in it; what only one part needs is private there.
 
 mod arena;
 mod assign;

@@ -1,64 +1,78 @@
 //! Walks over finished trees.
+//!
+//! Invariant: what the operands of a node are stands here once, for walks that look and walks that change.
 
 use crate::hir::{Block, Expr, ExprKind, Stmt, StmtKind};
 
+/// Calls `$f` for the operands of a kind of expression, borrowed as the kind is.
+macro_rules! for_operands {
+    ($kind:expr, $iter:ident, $f:expr) => {
+        match $kind {
+            ExprKind::Local(_)
+            | ExprKind::Global(_)
+            | ExprKind::Threadgroup(_)
+            | ExprKind::Const(_)
+            | ExprKind::Zero
+            | ExprKind::Undef
+            | ExprKind::FunctionConstant(_)
+            | ExprKind::FunctionConstantDefined(_)
+            | ExprKind::Error => {}
+            ExprKind::Deref(a)
+            | ExprKind::Field(a, ..)
+            | ExprKind::Swizzle(a, _)
+            | ExprKind::Materialize(a)
+            | ExprKind::Load(a)
+            | ExprKind::AddressOf(a)
+            | ExprKind::ArrayDecay(a)
+            | ExprKind::Unary(_, a)
+            | ExprKind::Cast(_, a)
+            | ExprKind::Union(_, a)
+            | ExprKind::Let(_, None, a) => $f(a),
+            ExprKind::Element(a, b)
+            | ExprKind::Column(a, b)
+            | ExprKind::VectorElement(a, b)
+            | ExprKind::Assign(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::Logical(_, a, b)
+            | ExprKind::PointerAdd(a, b)
+            | ExprKind::PointerDiff(a, b)
+            | ExprKind::Let(_, Some(a), b)
+            | ExprKind::Comma(a, b) => {
+                $f(a);
+                $f(b);
+            }
+            ExprKind::Conditional(a, b, c) | ExprKind::Select(a, b, c) => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
+            ExprKind::Update { rhs, place, value, .. } => {
+                if let Some((_, rhs)) = rhs {
+                    $f(rhs);
+                }
+                $f(place);
+                $f(value);
+            }
+            ExprKind::Vector(parts)
+            | ExprKind::Matrix(parts)
+            | ExprKind::Struct(parts)
+            | ExprKind::Array(parts)
+            | ExprKind::Construct(_, parts)
+            | ExprKind::Call(_, parts)
+            | ExprKind::Builtin(_, parts) => parts.$iter().for_each($f),
+        }
+    };
+}
+
 /// The direct operands of an expression, in order of evaluation (roughly).
 pub(crate) fn operands<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
-    match &expr.kind {
-        ExprKind::Local(_)
-        | ExprKind::Global(_)
-        | ExprKind::Threadgroup(_)
-        | ExprKind::Const(_)
-        | ExprKind::Zero
-        | ExprKind::Undef
-        | ExprKind::FunctionConstant(_)
-        | ExprKind::FunctionConstantDefined(_)
-        | ExprKind::Error => {}
-        ExprKind::Deref(a)
-        | ExprKind::Field(a, ..)
-        | ExprKind::Swizzle(a, _)
-        | ExprKind::Materialize(a)
-        | ExprKind::Load(a)
-        | ExprKind::AddressOf(a)
-        | ExprKind::ArrayDecay(a)
-        | ExprKind::Unary(_, a)
-        | ExprKind::Cast(_, a)
-        | ExprKind::Union(_, a)
-        | ExprKind::Let(_, None, a) => f(a),
-        ExprKind::Element(a, b)
-        | ExprKind::Column(a, b)
-        | ExprKind::VectorElement(a, b)
-        | ExprKind::Assign(a, b)
-        | ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::Logical(_, a, b)
-        | ExprKind::PointerAdd(a, b)
-        | ExprKind::PointerDiff(a, b)
-        | ExprKind::Let(_, Some(a), b)
-        | ExprKind::Comma(a, b) => {
-            f(a);
-            f(b);
-        }
-        ExprKind::Conditional(a, b, c) | ExprKind::Select(a, b, c) => {
-            f(a);
-            f(b);
-            f(c);
-        }
-        ExprKind::Update { rhs, place, value, .. } => {
-            if let Some((_, rhs)) = rhs {
-                f(rhs);
-            }
-            f(place);
-            f(value);
-        }
-        ExprKind::Vector(parts)
-        | ExprKind::Matrix(parts)
-        | ExprKind::Struct(parts)
-        | ExprKind::Array(parts)
-        | ExprKind::Construct(_, parts)
-        | ExprKind::Call(_, parts)
-        | ExprKind::Builtin(_, parts) => parts.iter().for_each(f),
-    }
+    for_operands!(&expr.kind, iter, f);
+}
+
+/// As [`operands`], to be changed in place.
+fn operands_mut<'e>(expr: &'e mut Expr, f: &mut dyn FnMut(&'e mut Expr)) {
+    for_operands!(&mut expr.kind, iter_mut, f);
 }
 
 /// Calls `f` for the expression and everything in it, without recursion.
@@ -102,7 +116,7 @@ fn each_in_stmt<'e>(stmt: &'e Stmt, f: &mut dyn FnMut(&'e Expr)) {
     }
 }
 
-/// Calls `f` for every expression of a block, to be changed in place; inner ones first.
+/// Calls `f` for every expression of a block, to be changed in place; outer ones first.
 pub(super) fn each_in_block_mut(block: &mut Block, f: &mut dyn FnMut(&mut Expr)) {
     for stmt in &mut block.stmts {
         match &mut stmt.kind {
@@ -139,60 +153,6 @@ pub(super) fn each_expr_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     let mut stack = vec![expr];
     while let Some(at) = stack.pop() {
         f(at);
-        match &mut at.kind {
-            ExprKind::Local(_)
-            | ExprKind::Global(_)
-            | ExprKind::Threadgroup(_)
-            | ExprKind::Const(_)
-            | ExprKind::Zero
-            | ExprKind::Undef
-            | ExprKind::FunctionConstant(_)
-            | ExprKind::FunctionConstantDefined(_)
-            | ExprKind::Error => {}
-            ExprKind::Deref(a)
-            | ExprKind::Field(a, ..)
-            | ExprKind::Swizzle(a, _)
-            | ExprKind::Materialize(a)
-            | ExprKind::Load(a)
-            | ExprKind::AddressOf(a)
-            | ExprKind::ArrayDecay(a)
-            | ExprKind::Unary(_, a)
-            | ExprKind::Cast(_, a)
-            | ExprKind::Union(_, a)
-            | ExprKind::Let(_, None, a) => stack.push(a),
-            ExprKind::Element(a, b)
-            | ExprKind::Column(a, b)
-            | ExprKind::VectorElement(a, b)
-            | ExprKind::Assign(a, b)
-            | ExprKind::Binary(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::Logical(_, a, b)
-            | ExprKind::PointerAdd(a, b)
-            | ExprKind::PointerDiff(a, b)
-            | ExprKind::Let(_, Some(a), b)
-            | ExprKind::Comma(a, b) => {
-                stack.push(a);
-                stack.push(b);
-            }
-            ExprKind::Conditional(a, b, c) | ExprKind::Select(a, b, c) => {
-                stack.push(a);
-                stack.push(b);
-                stack.push(c);
-            }
-            ExprKind::Update { rhs, place, value, .. } => {
-                if let Some((_, rhs)) = rhs {
-                    stack.push(rhs);
-                }
-                stack.push(place);
-                stack.push(value);
-            }
-            ExprKind::Vector(parts)
-            | ExprKind::Matrix(parts)
-            | ExprKind::Struct(parts)
-            | ExprKind::Array(parts)
-            | ExprKind::Construct(_, parts)
-            | ExprKind::Call(_, parts)
-            | ExprKind::Builtin(_, parts) => stack.extend(parts.iter_mut()),
-        }
+        operands_mut(at, &mut |operand| stack.push(operand));
     }
 }

@@ -1,0 +1,197 @@
+//! Parameters of kernels: buffers, threadgroup memory, facts about the thread.
+//!
+//! Invariant: no two parameters of a kind share an index, unless function constants say which one exists.
+
+use super::thread_attribute;
+use crate::ast;
+use crate::hir::{Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, TyKind};
+use crate::sema::checker::Checker;
+use crate::sema::function::Origin;
+use crate::token::Name;
+use anymetal_ir::Space;
+
+/// Whether an attribute has to do with data that the host's stage-in descriptor describes.
+fn is_stage_in(attribute: &ast::Attribute) -> bool {
+    matches!(attribute.name.as_str(), "stage_in" | "grid_origin" | "grid_size")
+}
+
+/// A buffer or threadgroup parameter whose index may still have to be assigned.
+struct Slot {
+    param: usize,
+    index: Option<u32>,
+    threadgroup: bool,
+}
+
+impl<'a> Checker<'a> {
+    /// The parameters of a kernel with their indices.
+    pub(in crate::sema) fn kernel_params(&mut self, func: FuncId) -> Option<Vec<KernelParam>> {
+        let Origin::Decl(decl) = self.inst(func).origin else { return None };
+        // A template that is declared first and defined later has its attributes where it is defined.
+        let (ast, scope) = match self.find_definition(func, decl) {
+            Some(definition) => (definition.ast, definition.scope),
+            None => (self.decl(decl).ast, self.inst(func).scope),
+        };
+        let types = self.inst(func).params.clone();
+        let errors = self.sink.error_count();
+        let mut params = Vec::new();
+        let mut slots = Vec::new();
+        for (n, param) in ast.params.iter().enumerate() {
+            let Some(&ty) = types.get(n) else { break };
+            let kind = self.in_scope(scope, |s| s.kernel_param(param, ty, n, &mut slots));
+            let repr = self.value_repr(ty);
+            let name = param.name.unwrap_or(Name::EMPTY);
+            if let Some(kind) = kind {
+                params.push(KernelParam { name, ty: repr, kind, span: param.span });
+            }
+        }
+        if self.sink.error_count() > errors || params.len() != ast.params.len() {
+            return None;
+        }
+        self.assign_indices(&slots, &mut params);
+        (self.sink.error_count() == errors).then_some(params)
+    }
+
+    fn kernel_param(
+        &mut self,
+        param: &'a ast::Param,
+        ty: QualTy,
+        position: usize,
+        slots: &mut Vec<Slot>,
+    ) -> Option<KernelParamKind> {
+        let pointee = match *self.types.kind(ty.ty) {
+            TyKind::Pointer(to) => Some((to, false)),
+            TyKind::Reference { to, .. } => Some((to, true)),
+            _ => None,
+        };
+        let Some((element, is_reference)) = pointee else { return self.thread_param(param, ty) };
+        if !self.complete_type(element.ty, param.span) {
+            return None;
+        }
+        let enabled = self.param_condition(param)?;
+        let threadgroup = element.space == Space::Threadgroup;
+        let attribute = if threadgroup { self.names.threadgroup } else { self.names.buffer };
+        let index = match param.attributes.iter().find(|found| found.name == attribute) {
+            Some(attribute) => Some(self.attribute_index(attribute)?),
+            None => None,
+        };
+        match element.space {
+            Space::Device | Space::Constant => {
+                slots.push(Slot { param: position, index, threadgroup: false });
+                Some(KernelParamKind::Buffer { index: 0, element, is_reference, enabled })
+            }
+            Space::Threadgroup => {
+                slots.push(Slot { param: position, index, threadgroup: true });
+                Some(KernelParamKind::ThreadgroupMemory { index: 0, element, is_reference, enabled })
+            }
+            Space::Thread => {
+                let message = "a kernel's pointer must be to device, constant or threadgroup memory";
+                self.error("kernel-parameter", param.span, message);
+                None
+            }
+        }
+    }
+
+    fn attribute_index(&mut self, attribute: &'a ast::Attribute) -> Option<u32> {
+        let Some(arg) = attribute.args.first() else {
+            self.error("attribute-argument", attribute.span, format!("`{}` takes an index", attribute.name));
+            return None;
+        };
+        let value = self.expr(arg);
+        let index = self.constant_integer(value)?;
+        if !(0..=30).contains(&index) {
+            self.error("attribute-argument", arg.span, format!("{index} is not between 0 and 30"));
+            return None;
+        }
+        Some(index as u32)
+    }
+
+    /// The condition of `[[function_constant(c)]]`: `Some(None)` when there is none.
+    fn param_condition(&mut self, param: &'a ast::Param) -> Option<Option<Expr>> {
+        let found = param.attributes.iter().find(|attribute| attribute.name == self.names.function_constant);
+        let Some(attribute) = found else { return Some(None) };
+        let Some(arg) = attribute.args.first() else {
+            self.error(
+                "attribute-argument",
+                attribute.span,
+                "`function_constant` takes the name of a constant",
+            );
+            return None;
+        };
+        let value = self.expr(arg);
+        let value = self.condition(value);
+        (!value.ty.ty.is_error()).then_some(Some(value))
+    }
+
+    fn thread_param(&mut self, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
+        let known = param.attributes.iter().find_map(|attribute| thread_attribute(attribute.name.as_str()));
+        let Some((attribute, query, components)) = known else {
+            if let Some(stage_in) = param.attributes.iter().find(|attribute| is_stage_in(attribute)) {
+                let message = format!("`{}`: stage-in data of kernels is not supported", stage_in.name);
+                self.error("unsupported-feature", stage_in.span, message);
+                return None;
+            }
+            let name = param.name.map_or_else(String::new, |name| format!(" `{name}`"));
+            let shown = self.show(ty);
+            let message =
+                format!("parameter{name} of type `{shown}` is neither a buffer nor has a thread attribute");
+            self.error("kernel-parameter", param.span, message);
+            return None;
+        };
+        let (elem, len) = match *self.types.kind(ty.ty) {
+            TyKind::Scalar(elem) => (elem, 1),
+            TyKind::Vector { elem, len, .. } => (elem, len),
+            _ => (ScalarTy::Float, 1),
+        };
+        let fits = matches!(elem, ScalarTy::U16 | ScalarTy::U32 | ScalarTy::I16 | ScalarTy::I32)
+            && len <= components;
+        if !fits {
+            let shown = self.show(ty);
+            self.error("kernel-parameter", param.span, format!("`{attribute}` cannot have type `{shown}`"));
+            return None;
+        }
+        Some(KernelParamKind::Thread { query, elem, len, attribute })
+    }
+
+    /// Gives each parameter without an index the lowest that no other one has, in order.
+    fn assign_indices(&mut self, slots: &[Slot], params: &mut [KernelParam]) {
+        for threadgroup in [false, true] {
+            let mut used: Vec<u32> = Vec::new();
+            for slot in slots.iter().filter(|slot| slot.threadgroup == threadgroup) {
+                let Some(index) = slot.index else { continue };
+                // Parameters that exclude each other by function constants may share an index.
+                if used.contains(&index) && !is_conditional(&params[slot.param].kind) {
+                    let span = params[slot.param].span;
+                    self.error("duplicate-index", span, format!("index {index} is given to two parameters"));
+                }
+                used.push(index);
+                set_index(&mut params[slot.param].kind, index);
+            }
+            let mut next = 0;
+            for slot in slots.iter().filter(|slot| slot.threadgroup == threadgroup && slot.index.is_none()) {
+                while used.contains(&next) {
+                    next += 1;
+                }
+                set_index(&mut params[slot.param].kind, next);
+                next += 1;
+            }
+        }
+    }
+}
+
+fn is_conditional(kind: &KernelParamKind) -> bool {
+    match kind {
+        KernelParamKind::Buffer { enabled, .. } | KernelParamKind::ThreadgroupMemory { enabled, .. } => {
+            enabled.is_some()
+        }
+        KernelParamKind::Thread { .. } => true,
+    }
+}
+
+fn set_index(kind: &mut KernelParamKind, value: u32) {
+    match kind {
+        KernelParamKind::Buffer { index, .. } | KernelParamKind::ThreadgroupMemory { index, .. } => {
+            *index = value
+        }
+        KernelParamKind::Thread { .. } => {}
+    }
+}

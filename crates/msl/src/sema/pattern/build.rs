@@ -1,0 +1,285 @@
+//! Patterns from syntax.
+//!
+//! Invariant: this reports nothing; what is in error is opaque, and substitution reports it.
+
+use super::{ArgPat, Pat, ValuePat, add_quals};
+use crate::ast::{self, ExprKind, Qualifiers, TemplateArg, TemplateParam, TypeKind};
+use crate::sema::ast_names;
+use crate::sema::checker::Checker;
+use crate::sema::lookup::{BuiltinTemplate, Found};
+use crate::sema::path::segment_key;
+use crate::sema::table::NsId;
+
+fn param_index(params: &[TemplateParam], path: &ast::Path) -> Option<usize> {
+    match path.segments.as_slice() {
+        [only] if !path.global && only.args.is_none() && only.operator.is_none() => {
+            params.iter().position(|param| param.name == Some(only.name))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a type mentions any of the parameters.
+fn mentions(params: &[TemplateParam], ty: &ast::Type) -> bool {
+    let mut found = false;
+    ast_names::in_type(ty, &mut |name| found |= params.iter().any(|param| param.name == Some(name)));
+    found
+}
+
+fn arg_mentions(params: &[TemplateParam], arg: &TemplateArg) -> bool {
+    let mut found = false;
+    ast_names::in_arg(arg, &mut |name| found |= params.iter().any(|param| param.name == Some(name)));
+    found
+}
+
+fn has_auto(ty: &ast::Type) -> bool {
+    match &ty.kind {
+        TypeKind::Auto => true,
+        TypeKind::Pointer(inner)
+        | TypeKind::Array(inner, _)
+        | TypeKind::Reference { referent: inner, .. } => has_auto(inner),
+        _ => false,
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// The pattern of a type in which `params` are holes; names are looked up in the current scope.
+    /// `auto` counts as hole number `params.len()`.
+    pub(in crate::sema) fn pattern(&mut self, ty: &'a ast::Type, params: &'a [TemplateParam]) -> Pat<'a> {
+        self.deeper(ty.span, |s| s.pattern_inner(ty, params)).unwrap_or(Pat::Opaque)
+    }
+
+    fn pattern_inner(&mut self, ty: &'a ast::Type, params: &'a [TemplateParam]) -> Pat<'a> {
+        if !mentions(params, ty) && !has_auto(ty) {
+            return match self.quietly(|s| s.resolve_type(ty)) {
+                Ok(ty) if !ty.ty.is_error() => Pat::Fixed(ty),
+                _ => Pat::Opaque,
+            };
+        }
+        let pat = match &ty.kind {
+            TypeKind::Path(path) => self.path_pattern(path, params),
+            TypeKind::Auto => Pat::Param(params.len(), Qualifiers::default()),
+            TypeKind::Pointer(inner) => Pat::Pointer(Box::new(self.pattern(inner, params))),
+            TypeKind::Reference { referent, rvalue } => {
+                Pat::Reference { to: Box::new(self.pattern(referent, params)), rvalue: *rvalue }
+            }
+            TypeKind::Array(elem, len) => {
+                let len = len.as_ref().map_or(ValuePat::Opaque, |len| self.value_pattern(len, params));
+                Pat::Array(Box::new(self.pattern(elem, params)), len)
+            }
+            TypeKind::Function { ret, params: inner } => Pat::Function {
+                ret: Box::new(self.pattern(ret, params)),
+                params: inner.iter().map(|param| self.pattern(param, params)).collect(),
+            },
+            TypeKind::Pack(inner) => self.pattern(inner, params),
+            _ => Pat::Opaque,
+        };
+        add_quals(pat, ty.quals)
+    }
+
+    fn value_pattern(&mut self, expr: &'a ast::Expr, params: &'a [TemplateParam]) -> ValuePat {
+        match &expr.kind {
+            ExprKind::Paren(inner) => return self.value_pattern(inner, params),
+            ExprKind::Path(path) => {
+                if let Some(index) = param_index(params, path) {
+                    return ValuePat::Param(index);
+                }
+            }
+            _ => {}
+        }
+        let mut dependent = false;
+        ast_names::in_expr(expr, &mut |name| {
+            dependent |= params.iter().any(|param| param.name == Some(name))
+        });
+        if dependent {
+            return ValuePat::Opaque;
+        }
+        let value = self.quietly(|s| {
+            let value = s.expr(expr);
+            s.constant_integer(value)
+        });
+        value.ok().flatten().map_or(ValuePat::Opaque, ValuePat::Fixed)
+    }
+
+    pub(in crate::sema) fn arg_pattern(
+        &mut self,
+        arg: &'a TemplateArg,
+        params: &'a [TemplateParam],
+    ) -> ArgPat<'a> {
+        match arg {
+            TemplateArg::Type(ty) => match &ty.kind {
+                TypeKind::Pack(inner) => {
+                    let inner = match &inner.kind {
+                        TypeKind::Path(path) => self.path_arg_pattern(path, params),
+                        _ => ArgPat::Type(self.pattern(inner, params)),
+                    };
+                    ArgPat::Pack(Box::new(inner))
+                }
+                TypeKind::Path(path) if ty.quals == Qualifiers::default() => {
+                    self.path_arg_pattern(path, params)
+                }
+                _ => ArgPat::Type(self.pattern(ty, params)),
+            },
+            TemplateArg::Expr(expr) => match &expr.kind {
+                ExprKind::PackExpansion(inner) => match &inner.kind {
+                    ExprKind::Path(path) => ArgPat::Pack(Box::new(self.path_arg_pattern(path, params))),
+                    _ => ArgPat::Pack(Box::new(ArgPat::Value(self.value_pattern(inner, params)))),
+                },
+                ExprKind::Path(path) => self.path_arg_pattern(path, params),
+                _ => {
+                    if arg_mentions(params, arg) {
+                        ArgPat::Value(ValuePat::Opaque)
+                    } else {
+                        ArgPat::Value(self.value_pattern(expr, params))
+                    }
+                }
+            },
+        }
+    }
+
+    /// A path among template arguments may be a type or a value.
+    fn path_arg_pattern(&mut self, path: &'a ast::Path, params: &'a [TemplateParam]) -> ArgPat<'a> {
+        if let Some(index) = param_index(params, path) {
+            return match params[index].kind {
+                ast::TemplateParamKind::Type(_) => ArgPat::Type(Pat::Param(index, Qualifiers::default())),
+                ast::TemplateParamKind::Value(..) => ArgPat::Value(ValuePat::Param(index)),
+            };
+        }
+        let mut dependent = false;
+        for arg in path.segments.iter().flat_map(|segment| segment.args.iter().flatten()) {
+            dependent |= arg_mentions(params, arg);
+        }
+        let first =
+            path.segments.first().is_some_and(|s| params.iter().any(|param| param.name == Some(s.name)));
+        if dependent || first {
+            return ArgPat::Type(self.path_pattern(path, params));
+        }
+        let resolved = self.quietly(|s| {
+            let target = s.resolve_path(path).ok()?;
+            if let Some(ty) = s.type_of_found(&target.found) {
+                return Some(ArgPat::Type(Pat::Fixed(ty)));
+            }
+            let value = s.target_value(target, path);
+            s.constant_integer(value).map(|n| ArgPat::Value(ValuePat::Fixed(n)))
+        });
+        resolved.ok().flatten().unwrap_or(ArgPat::Type(Pat::Opaque))
+    }
+
+    /// What a path means when its last template arguments are left aside.
+    fn template_of_path(&mut self, path: &'a ast::Path, params: &[TemplateParam]) -> Option<Found<'a>> {
+        let (last, front) = path.segments.split_last()?;
+        let Some((first, rest)) = front.split_first() else {
+            let key = segment_key(last);
+            return if path.global { self.lookup_in_namespace(NsId::GLOBAL, key) } else { self.lookup(key) };
+        };
+        if params.iter().any(|param| param.name == Some(first.name)) {
+            return None;
+        }
+        let mut found = if path.global {
+            self.lookup_in_namespace(NsId::GLOBAL, first.name)
+        } else {
+            self.lookup(first.name)
+        }?;
+        for segment in rest.iter().chain(std::iter::once(last)) {
+            found = match found {
+                Found::Namespace(ns) => self.lookup_in_namespace(ns, segment_key(segment))?,
+                ref other => {
+                    let ty = self.type_of_found(other)?;
+                    let record = self.types.as_record(ty.ty)?;
+                    self.lookup_in_record(record, segment_key(segment))?
+                }
+            };
+        }
+        Some(found)
+    }
+
+    fn path_pattern(&mut self, path: &'a ast::Path, params: &'a [TemplateParam]) -> Pat<'a> {
+        if let Some(index) = param_index(params, path) {
+            return Pat::Param(index, Qualifiers::default());
+        }
+        let front_depends = path.segments[..path.segments.len() - 1].iter().any(|segment| {
+            segment.args.is_some() || params.iter().any(|param| param.name == Some(segment.name))
+        });
+        let Some(args) = path.segments.last().and_then(|last| last.args.as_ref()).filter(|_| !front_depends)
+        else {
+            return Pat::Opaque;
+        };
+        let found = self.quietly(|s| s.template_of_path(path, params)).ok().flatten();
+        let Some(found) = found else { return Pat::Opaque };
+        let mut arg_pats: Vec<ArgPat<'a>> = args.iter().map(|arg| self.arg_pattern(arg, params)).collect();
+        let quals = Qualifiers::default();
+        match found {
+            Found::ClassTemplate(template) => Pat::Class { template, args: arg_pats, quals },
+            Found::Injected(record) => match self.record_inst(record).template.clone() {
+                Some(template) => Pat::Class { template, args: arg_pats, quals },
+                None => Pat::Opaque,
+            },
+            Found::BuiltinTemplate(template) => {
+                let Some(ArgPat::Type(elem)) = arg_pats.first().cloned() else { return Pat::Opaque };
+                let mut value = |n: usize| match arg_pats.get_mut(n) {
+                    Some(ArgPat::Value(value)) => std::mem::replace(value, ValuePat::Opaque),
+                    _ => ValuePat::Opaque,
+                };
+                let elem = Box::new(elem);
+                match template {
+                    BuiltinTemplate::Vec => Pat::Vector { elem, len: value(1), packed: false, quals },
+                    BuiltinTemplate::PackedVec => Pat::Vector { elem, len: value(1), packed: true, quals },
+                    BuiltinTemplate::Matrix => Pat::Matrix { elem, cols: value(1), rows: value(2), quals },
+                }
+            }
+            Found::AliasTemplate(alias) => {
+                let inner_params = &alias.params.params;
+                if arg_pats.len() != inner_params.len() || inner_params.iter().any(|param| param.is_pack) {
+                    return Pat::Opaque;
+                }
+                let body = self.in_scope(alias.scope, |s| s.pattern(&alias.alias.ty, inner_params));
+                substitute(&body, &arg_pats)
+            }
+            _ => Pat::Opaque,
+        }
+    }
+}
+
+/// The pattern with its holes filled by other patterns.
+fn substitute<'a>(pat: &Pat<'a>, args: &[ArgPat<'a>]) -> Pat<'a> {
+    let boxed = |pat: &Pat<'a>| Box::new(substitute(pat, args));
+    let value = |value: &ValuePat| match value {
+        ValuePat::Param(n) => match args.get(*n) {
+            Some(ArgPat::Value(value)) => value.clone(),
+            _ => ValuePat::Opaque,
+        },
+        other => other.clone(),
+    };
+    match pat {
+        Pat::Fixed(_) | Pat::Opaque => pat.clone(),
+        Pat::Param(n, quals) => match args.get(*n) {
+            Some(ArgPat::Type(inner)) => add_quals(inner.clone(), *quals),
+            _ => Pat::Opaque,
+        },
+        Pat::Pointer(inner) => Pat::Pointer(boxed(inner)),
+        Pat::Reference { to, rvalue } => Pat::Reference { to: boxed(to), rvalue: *rvalue },
+        Pat::Array(elem, len) => Pat::Array(boxed(elem), value(len)),
+        Pat::Vector { elem, len, packed, quals } => {
+            Pat::Vector { elem: boxed(elem), len: value(len), packed: *packed, quals: *quals }
+        }
+        Pat::Matrix { elem, cols, rows, quals } => {
+            Pat::Matrix { elem: boxed(elem), cols: value(cols), rows: value(rows), quals: *quals }
+        }
+        Pat::Class { template, args: inner, quals } => Pat::Class {
+            template: template.clone(),
+            args: inner
+                .iter()
+                .map(|arg| match arg {
+                    ArgPat::Type(pat) => ArgPat::Type(substitute(pat, args)),
+                    ArgPat::Value(v) => ArgPat::Value(value(v)),
+                    ArgPat::Pack(_) => ArgPat::Type(Pat::Opaque),
+                })
+                .collect(),
+            quals: *quals,
+        },
+        Pat::Function { ret, params } => Pat::Function {
+            ret: boxed(ret),
+            params: params.iter().map(|param| substitute(param, args)).collect(),
+        },
+    }
+}
