@@ -1,45 +1,42 @@
 //! Queues of the CPU device: command buffers in order, run by whoever comes first.
 //!
 //! A queue has no thread of its own. When command buffers are pending, a pool worker is asked to lead the
-//! queue; a thread that waits for one of them, or submits a brief one, may lead instead. The leader runs command buffers until none is
-//! left (a waiting thread only until its own is done).
+//! queue; a thread that waits for one of them, or submits a brief one, may lead instead. The leader runs command
+//! buffers (`running`) until none is left (a waiting thread only until its own is done). How many are in flight is
+//! bounded (`space`).
 //!
 //! Concurrency: `state` guards the pending list and the [`Role`]. Only the leader (the one that set
 //! `Role::Running`) pops and runs. A command buffer that waits for an event is put back and the queue becomes
 //! `Blocked`, without a thread, until the event or its deadline's alarm unblocks it. A leader that is a worker
 //! goes back in line when others of the pool wait and are more urgent or have waited long.
 
+#[cfg(all(test, loom))]
+mod models;
+mod running;
+mod space;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZero;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use anymetal_hal::clock::{AlarmGuard, AlarmId};
-use anymetal_hal::command::{Binding, Command, Deadline, Submission, Timestamps};
-use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Outcome, Timing, WaitAssist};
+use anymetal_hal::command::{Deadline, Submission, Timestamps};
+use anymetal_hal::completion::{Completion, CompletionSource, Outcome, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
-use anymetal_hal::pipeline::Pipeline;
-use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor};
 use anymetal_hal::sync::{Condvar, Mutex, MutexGuard, lock};
-use anymetal_hal::validate;
 
 use crate::affinity;
 use crate::brief::{self, Expected};
-use crate::command_buffer::{LaunchTables, PreparedDispatch, Preparer, Step, each_buffer};
+use crate::command_buffer::{Preparer, each_buffer};
 use crate::device::DeviceShared;
-use crate::execute::{Ended, Executor};
-use crate::indirect::cpu_indirect;
 use crate::memory::CpuBuffer;
-use crate::pipeline::cpu_pipeline;
 use crate::pool::{Place, Runnable};
-use crate::stack;
-
-/// After work that took longer, waking whoever waits for its place costs little in comparison.
-const WORTH_WAKING: Duration = Duration::from_micros(100);
+use running::{CommandBuffer, Progress, StopSignal};
 
 /// A queue's handle. Dropping it lets submitted work finish.
 pub(crate) struct CpuQueue {
@@ -66,17 +63,6 @@ struct State {
     crowding: usize,
 }
 
-impl State {
-    /// Whether submitters that wait for space are to be woken, by work that `took` so long. Waking them for each free
-    /// place would cost more than brief work, for a quarter of the places it is worth it. While the queue waits for an
-    /// event each place counts: the event may be what the submitter would do next.
-    fn frees_enough(&self, limit: usize, took: Duration) -> bool {
-        let each_counts = self.role == Role::Blocked || took > WORTH_WAKING;
-        let enough = if each_counts { limit - 1 } else { limit - limit / 4 };
-        self.crowding > 0 && self.in_flight <= enough
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Nothing is pending.
@@ -87,44 +73,6 @@ enum Role {
     Running,
     /// The first command buffer waits for an event.
     Blocked,
-}
-
-/// A command buffer on its way.
-struct CommandBuffer {
-    submission: Submission,
-    tables: LaunchTables,
-    source: CompletionSource,
-    stop: Arc<StopSignal>,
-    deadline: Option<Duration>,
-    timing: Timing,
-    armed: Option<AlarmId>,
-    /// The next command.
-    position: usize,
-    /// When the command at `position` was first looked at, if that is asked for.
-    command_started_ns: Option<u64>,
-    command_timings: Vec<CommandTiming>,
-}
-
-/// Tells a command buffer's kernels to leave, and wakes its queue if it is blocked.
-struct StopSignal {
-    flag: AtomicU32,
-    queue: Weak<QueueCore>,
-}
-
-/// The deadline has passed.
-impl Wake for StopSignal {
-    fn wake(self: Arc<Self>) {
-        self.flag.store(1, Ordering::SeqCst);
-        if let Some(queue) = self.queue.upgrade() {
-            queue.unblock();
-        }
-    }
-}
-
-/// How far a command buffer got.
-enum Progress {
-    Done,
-    Blocked(Arc<dyn Event>, u64),
 }
 
 impl CpuQueue {
@@ -167,21 +115,9 @@ impl Queue for CpuQueue {
             Deadline::After(after) => Some(after),
             Deadline::Never => None,
         };
-        let stop = Arc::new(StopSignal { flag: AtomicU32::new(0), queue: Arc::downgrade(&self.core) });
-        let timing = Timing { submitted_ns, ..Timing::default() };
         let expected = brief::expect(&submission, &tables);
-        let command_buffer = CommandBuffer {
-            submission,
-            tables,
-            source,
-            stop,
-            deadline,
-            timing,
-            armed: None,
-            position: 0,
-            command_started_ns: None,
-            command_timings: Vec::new(),
-        };
+        let stop = StopSignal { flag: AtomicU32::new(0), queue: Arc::downgrade(&self.core) };
+        let command_buffer = CommandBuffer::new(submission, tables, source, stop, deadline, submitted_ns);
         self.core.enqueue(command_buffer, &completion, expected)?;
         Ok(completion)
     }
@@ -250,35 +186,6 @@ impl QueueCore {
     /// Has a worker lead.
     fn schedule(self: &Arc<Self>, at: Place) {
         self.device.pool.schedule(Arc::<QueueCore>::clone(self), at);
-    }
-
-    fn wait_for_space(self: &Arc<Self>) -> Result<MutexGuard<'_, State>, DeviceError> {
-        let limit = self.limit();
-        let state = self.lock();
-        let until = match self.descriptor.when_full {
-            _ if state.in_flight < limit => return Ok(state),
-            WhenFull::Refuse => return Err(DeviceError::QueueFull { limit }),
-            WhenFull::Wait(longest) => self.device.clock.now().saturating_add(longest),
-        };
-        let clock = self.device.clock.as_ref();
-        let by_alarm = clock.real_time_until(until).is_none();
-        drop(state);
-        let waker = || Waker::from(Arc::new(SpaceAlarm(Arc::clone(self))));
-        let _alarm = by_alarm.then(|| AlarmGuard::set(clock, until, waker()));
-        let mut state = self.lock();
-        state.crowding += 1;
-        while state.in_flight >= limit {
-            if clock.now() >= until {
-                state.crowding -= 1;
-                return Err(DeviceError::QueueFull { limit });
-            }
-            state = match clock.real_time_until(until) {
-                Some(left) => self.space.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.space.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-        state.crowding -= 1;
-        Ok(state)
     }
 
     /// Leads the queue if nobody does: until nothing is pending, or `until` is done.
@@ -362,23 +269,6 @@ impl QueueCore {
         }
     }
 
-    /// The place of what took so long is free.
-    fn give_place_back(&self, took: Duration) {
-        let mut state = self.lock();
-        state.in_flight -= 1;
-        self.device.rhythm.end();
-        let wake = state.frees_enough(self.limit(), took);
-        drop(state);
-        if wake {
-            self.space.notify_all();
-        }
-    }
-
-    /// How many may be in flight.
-    fn limit(&self) -> usize {
-        self.descriptor.max_in_flight.max(1)
-    }
-
     fn cancel(self: &Arc<Self>, completion: &Completion) -> Cancellation {
         if completion.is_done() {
             return Cancellation::Ended;
@@ -452,17 +342,6 @@ impl Wake for QueueCore {
     }
 }
 
-/// Has submitters that wait for space look at a manual clock again.
-struct SpaceAlarm(Arc<QueueCore>);
-
-impl Wake for SpaceAlarm {
-    fn wake(self: Arc<Self>) {
-        // Under the lock, so that a submitter is either before its look at the clock or in its wait.
-        let _state = self.0.lock();
-        self.0.space.notify_all();
-    }
-}
-
 /// Lends a waiting thread to its queue. Gone once the completion it serves has ended.
 struct Assistance(Arc<QueueCore>);
 
@@ -470,159 +349,6 @@ impl WaitAssist for Assistance {
     fn assist(&self, completion: &Completion) -> bool {
         self.0.try_lead(Some(completion));
         affinity::current_processor().is_none_or(|here| here != self.0.leads_on.load(Ordering::Relaxed))
-    }
-}
-
-impl CommandBuffer {
-    /// Whether a leader has looked at it.
-    fn has_started(&self) -> bool {
-        self.timing.started_ns > 0
-    }
-
-    /// Whether a command other than a wait has run.
-    fn has_run(&self) -> bool {
-        let waits = |command: &Command| matches!(command, Command::WaitEvent { .. } | Command::WaitFence(_));
-        !self.submission.commands[..self.position].iter().all(waits)
-    }
-
-    /// Whether the calling thread has stack enough to run it.
-    fn fits_stack(&self) -> bool {
-        self.tables.stack_bytes <= stack::left_here()
-    }
-
-    /// Whether it has little to do behind what it waits for.
-    fn ends_briefly(&self) -> bool {
-        brief::rest_is_brief(&self.submission, &self.tables, self.position)
-    }
-
-    /// Runs commands from `position` on.
-    fn run(&mut self, device: &Arc<DeviceShared>, priority: Priority) -> Result<Progress, DeviceError> {
-        if !self.has_started() {
-            self.timing.started_ns = device.now_ns().max(1);
-            let at = self.deadline.map(|deadline| device.clock.now().saturating_add(deadline));
-            let stop = || Waker::from(Arc::<StopSignal>::clone(&self.stop));
-            self.armed = at.map(|at| device.clock.set_alarm(at, stop()));
-        }
-        let stop = Arc::clone(&self.stop);
-        let executor = Executor { pool: &device.pool, account: &device.account, stop: &stop.flag, priority };
-        let timed = self.submission.timestamps == Timestamps::EachCommand;
-        while self.position < self.submission.commands.len() {
-            if stop.flag.load(Ordering::Relaxed) != 0 {
-                return Err(self.deadline_exceeded(self.current_kernel()));
-            }
-            if timed && self.command_started_ns.is_none() {
-                self.command_started_ns = Some(device.now_ns());
-            }
-            let progress = self.run_command(device, &executor)?;
-            if let Progress::Blocked(..) = progress {
-                return Ok(progress);
-            }
-            if let Some(started_ns) = self.command_started_ns.take() {
-                let (command, ended_ns) = (self.position, device.now_ns());
-                self.command_timings.push(CommandTiming { command, started_ns, ended_ns });
-            }
-            self.position += 1;
-        }
-        Ok(Progress::Done)
-    }
-
-    /// Runs the command at `position`.
-    fn run_command(
-        &self,
-        device: &Arc<DeviceShared>,
-        executor: &Executor<'_>,
-    ) -> Result<Progress, DeviceError> {
-        match &self.submission.commands[self.position] {
-            Command::WaitEvent { event, value } if event.signaled_value() < *value => {
-                return Ok(Progress::Blocked(Arc::clone(event), *value));
-            }
-            Command::ExecuteIndirect(indirect) => {
-                let indirect = cpu_indirect(indirect);
-                let indirect =
-                    indirect.expect("an indirect command buffer that was prepared is of this device");
-                for (command, step) in indirect.steps() {
-                    if executor.stop.load(Ordering::Relaxed) != 0 {
-                        return Err(self.deadline_exceeded(kernel_of(command)));
-                    }
-                    self.run_step(device, executor, command, step, &indirect.tables)?;
-                }
-            }
-            command => {
-                self.run_step(device, executor, command, &self.tables.steps[self.position], &self.tables)?;
-            }
-        }
-        Ok(Progress::Done)
-    }
-
-    /// Runs a command that does not wait.
-    fn run_step(
-        &self,
-        device: &Arc<DeviceShared>,
-        executor: &Executor<'_>,
-        command: &Command,
-        step: &Step,
-        tables: &LaunchTables,
-    ) -> Result<(), DeviceError> {
-        let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
-            let pipeline = cpu_pipeline(pipeline).expect("a prepared dispatch has a pipeline of this device");
-            match executor.dispatch(pipeline, bindings, prepared, tables)? {
-                Ended::Completely => Ok(()),
-                Ended::Stopped => Err(self.deadline_exceeded(Some(&pipeline.kernel().name))),
-            }
-        };
-        match (command, step) {
-            (Command::Dispatch(dispatch), Step::Dispatch(prepared)) => {
-                launch(&dispatch.pipeline, &dispatch.bindings, prepared)
-            }
-            (Command::DispatchIndirect(dispatch), Step::Indirect(prepared)) => {
-                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch));
-                let limits = &device.capabilities;
-                match validate::indirect_shape(kernel, counts, dispatch.group_size, limits)? {
-                    Some(shape) => {
-                        launch(&dispatch.pipeline, &dispatch.bindings, &prepared.with_shape(shape))
-                    }
-                    None => Ok(()),
-                }
-            }
-            (Command::Copy(copy), _) => executor.copy(copy),
-            (Command::Fill(fill), _) => executor.fill(fill),
-            (Command::SignalEvent { event, value }, _) => {
-                event.signal(*value);
-                Ok(())
-            }
-            // Dispatches of nothing; waits that are met; order and visibility within a queue are given; and what
-            // is executed indirectly comes one by one.
-            (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
-            | (Command::WaitEvent { .. } | Command::UpdateFence(_) | Command::WaitFence(_), _)
-            | (Command::ExecuteIndirect(_), _) => Ok(()),
-        }
-    }
-
-    /// The kernel at `position`, if the command there is a dispatch.
-    fn current_kernel(&self) -> Option<&str> {
-        self.submission.commands.get(self.position).and_then(kernel_of)
-    }
-
-    fn deadline_exceeded(&self, kernel: Option<&str>) -> DeviceError {
-        let after = self.deadline.unwrap_or_default();
-        DeviceError::DeadlineExceeded { kernel: kernel.map(str::to_owned), after }
-    }
-
-    fn panicked(&self, panic: &Box<dyn std::any::Any + Send>) -> DeviceError {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        let message = text.unwrap_or_else(|| "no message".to_owned());
-        let kernel = self.current_kernel().map(str::to_owned);
-        DeviceError::WorkerPanicked { kernel, message }
-    }
-}
-
-/// The kernel that a command runs.
-fn kernel_of(command: &Command) -> Option<&str> {
-    match command {
-        Command::Dispatch(dispatch) => Some(&dispatch.pipeline.kernel().name),
-        Command::DispatchIndirect(dispatch) => Some(&dispatch.pipeline.kernel().name),
-        _ => None,
     }
 }
 
@@ -639,6 +365,3 @@ fn note_uses(submission: &Submission, completion: &Completion) {
     buffers.dedup_by(|one, other| std::ptr::eq(*one, *other));
     buffers.into_iter().for_each(|buffer| buffer.note_use(completion));
 }
-
-#[cfg(all(test, loom))]
-mod models;

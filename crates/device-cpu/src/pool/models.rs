@@ -3,6 +3,8 @@
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`. No more than one
 //! publishes, because loom takes an unpark of a thread that waits for a lock for the lock's own.
 
+use anymetal_hal::sync::AtomicU32;
+
 use super::*;
 
 fn pool(threads: usize) -> Pool {

@@ -1,6 +1,9 @@
 //! The pool with real threads: jobs are whole, leaders wait, panics are contained.
 
 use std::sync::Barrier;
+use std::time::Instant;
+
+use anymetal_hal::sync::{AtomicU32, SPIN};
 
 use super::*;
 

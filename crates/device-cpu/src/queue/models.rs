@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::ManualClock;
+use anymetal_hal::command::Command;
 use anymetal_hal::event::{HostEvent, Subscription};
 use anymetal_hal::sync::thread::{self, JoinHandle};
 use anymetal_hal::sync::{AtomicBool, AtomicU64};

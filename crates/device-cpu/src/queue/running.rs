@@ -1,0 +1,243 @@
+//! A command buffer on its way: running its commands one after the other, until it ends or must wait.
+//!
+//! Invariant: `position` is the next command to run; a command buffer that waits for an event goes on there, with
+//! the clock of its deadline running since a leader first looked at it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use anymetal_hal::clock::AlarmId;
+use anymetal_hal::command::{Binding, Command, Submission, Timestamps};
+use anymetal_hal::completion::{CommandTiming, CompletionSource, Timing};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::event::Event;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::Priority;
+use anymetal_hal::validate;
+
+use super::QueueCore;
+use crate::command_buffer::{LaunchTables, PreparedDispatch, Step};
+use crate::device::DeviceShared;
+use crate::execute::{Ended, Executor};
+use crate::indirect::cpu_indirect;
+use crate::pipeline::cpu_pipeline;
+use crate::{brief, stack};
+
+/// A command buffer on its way.
+pub(super) struct CommandBuffer {
+    pub(super) submission: Submission,
+    pub(super) tables: LaunchTables,
+    pub(super) source: CompletionSource,
+    pub(super) stop: Arc<StopSignal>,
+    deadline: Option<Duration>,
+    pub(super) timing: Timing,
+    pub(super) armed: Option<AlarmId>,
+    /// The next command.
+    position: usize,
+    /// When the command at `position` was first looked at, if that is asked for.
+    command_started_ns: Option<u64>,
+    pub(super) command_timings: Vec<CommandTiming>,
+}
+
+/// Tells a command buffer's kernels to leave, and wakes its queue if it is blocked.
+pub(super) struct StopSignal {
+    pub(super) flag: AtomicU32,
+    pub(super) queue: Weak<QueueCore>,
+}
+
+/// The deadline has passed.
+impl Wake for StopSignal {
+    fn wake(self: Arc<Self>) {
+        self.flag.store(1, Ordering::SeqCst);
+        if let Some(queue) = self.queue.upgrade() {
+            queue.unblock();
+        }
+    }
+}
+
+/// How far a command buffer got.
+pub(super) enum Progress {
+    Done,
+    Blocked(Arc<dyn Event>, u64),
+}
+
+impl CommandBuffer {
+    pub(super) fn new(
+        submission: Submission,
+        tables: LaunchTables,
+        source: CompletionSource,
+        stop: StopSignal,
+        deadline: Option<Duration>,
+        submitted_ns: u64,
+    ) -> Self {
+        CommandBuffer {
+            submission,
+            tables,
+            source,
+            stop: Arc::new(stop),
+            deadline,
+            timing: Timing { submitted_ns, ..Timing::default() },
+            armed: None,
+            position: 0,
+            command_started_ns: None,
+            command_timings: Vec::new(),
+        }
+    }
+
+    /// Whether a leader has looked at it.
+    fn has_started(&self) -> bool {
+        self.timing.started_ns > 0
+    }
+
+    /// Whether a command other than a wait has run.
+    pub(super) fn has_run(&self) -> bool {
+        let waits = |command: &Command| matches!(command, Command::WaitEvent { .. } | Command::WaitFence(_));
+        !self.submission.commands[..self.position].iter().all(waits)
+    }
+
+    /// Whether the calling thread has stack enough to run it.
+    pub(super) fn fits_stack(&self) -> bool {
+        self.tables.stack_bytes <= stack::left_here()
+    }
+
+    /// Whether it has little to do behind what it waits for.
+    pub(super) fn ends_briefly(&self) -> bool {
+        brief::rest_is_brief(&self.submission, &self.tables, self.position)
+    }
+
+    /// Runs commands from `position` on.
+    pub(super) fn run(
+        &mut self,
+        device: &Arc<DeviceShared>,
+        priority: Priority,
+    ) -> Result<Progress, DeviceError> {
+        if !self.has_started() {
+            self.timing.started_ns = device.now_ns().max(1);
+            let at = self.deadline.map(|deadline| device.clock.now().saturating_add(deadline));
+            let stop = || Waker::from(Arc::<StopSignal>::clone(&self.stop));
+            self.armed = at.map(|at| device.clock.set_alarm(at, stop()));
+        }
+        let stop = Arc::clone(&self.stop);
+        let executor = Executor { pool: &device.pool, account: &device.account, stop: &stop.flag, priority };
+        let timed = self.submission.timestamps == Timestamps::EachCommand;
+        while self.position < self.submission.commands.len() {
+            if stop.flag.load(Ordering::Relaxed) != 0 {
+                return Err(self.deadline_exceeded(self.current_kernel()));
+            }
+            if timed && self.command_started_ns.is_none() {
+                self.command_started_ns = Some(device.now_ns());
+            }
+            let progress = self.run_command(device, &executor)?;
+            if let Progress::Blocked(..) = progress {
+                return Ok(progress);
+            }
+            if let Some(started_ns) = self.command_started_ns.take() {
+                let (command, ended_ns) = (self.position, device.now_ns());
+                self.command_timings.push(CommandTiming { command, started_ns, ended_ns });
+            }
+            self.position += 1;
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Runs the command at `position`.
+    fn run_command(
+        &self,
+        device: &Arc<DeviceShared>,
+        executor: &Executor<'_>,
+    ) -> Result<Progress, DeviceError> {
+        match &self.submission.commands[self.position] {
+            Command::WaitEvent { event, value } if event.signaled_value() < *value => {
+                return Ok(Progress::Blocked(Arc::clone(event), *value));
+            }
+            Command::ExecuteIndirect(indirect) => {
+                let indirect = cpu_indirect(indirect);
+                let indirect =
+                    indirect.expect("an indirect command buffer that was prepared is of this device");
+                for (command, step) in indirect.steps() {
+                    if executor.stop.load(Ordering::Relaxed) != 0 {
+                        return Err(self.deadline_exceeded(kernel_of(command)));
+                    }
+                    self.run_step(device, executor, command, step, &indirect.tables)?;
+                }
+            }
+            command => {
+                self.run_step(device, executor, command, &self.tables.steps[self.position], &self.tables)?;
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Runs a command that does not wait.
+    fn run_step(
+        &self,
+        device: &Arc<DeviceShared>,
+        executor: &Executor<'_>,
+        command: &Command,
+        step: &Step,
+        tables: &LaunchTables,
+    ) -> Result<(), DeviceError> {
+        let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
+            let pipeline = cpu_pipeline(pipeline).expect("a prepared dispatch has a pipeline of this device");
+            match executor.dispatch(pipeline, bindings, prepared, tables)? {
+                Ended::Completely => Ok(()),
+                Ended::Stopped => Err(self.deadline_exceeded(Some(&pipeline.kernel().name))),
+            }
+        };
+        match (command, step) {
+            (Command::Dispatch(dispatch), Step::Dispatch(prepared)) => {
+                launch(&dispatch.pipeline, &dispatch.bindings, prepared)
+            }
+            (Command::DispatchIndirect(dispatch), Step::Indirect(prepared)) => {
+                let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch));
+                let limits = &device.capabilities;
+                match validate::indirect_shape(kernel, counts, dispatch.group_size, limits)? {
+                    Some(shape) => {
+                        launch(&dispatch.pipeline, &dispatch.bindings, &prepared.with_shape(shape))
+                    }
+                    None => Ok(()),
+                }
+            }
+            (Command::Copy(copy), _) => executor.copy(copy),
+            (Command::Fill(fill), _) => executor.fill(fill),
+            (Command::SignalEvent { event, value }, _) => {
+                event.signal(*value);
+                Ok(())
+            }
+            // Dispatches of nothing; waits that are met; order and visibility within a queue are given; and what
+            // is executed indirectly comes one by one.
+            (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
+            | (Command::WaitEvent { .. } | Command::UpdateFence(_) | Command::WaitFence(_), _)
+            | (Command::ExecuteIndirect(_), _) => Ok(()),
+        }
+    }
+
+    /// The kernel at `position`, if the command there is a dispatch.
+    fn current_kernel(&self) -> Option<&str> {
+        self.submission.commands.get(self.position).and_then(kernel_of)
+    }
+
+    fn deadline_exceeded(&self, kernel: Option<&str>) -> DeviceError {
+        let after = self.deadline.unwrap_or_default();
+        DeviceError::DeadlineExceeded { kernel: kernel.map(str::to_owned), after }
+    }
+
+    pub(super) fn panicked(&self, panic: &Box<dyn std::any::Any + Send>) -> DeviceError {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let message = text.unwrap_or_else(|| "no message".to_owned());
+        let kernel = self.current_kernel().map(str::to_owned);
+        DeviceError::WorkerPanicked { kernel, message }
+    }
+}
+
+/// The kernel that a command runs.
+fn kernel_of(command: &Command) -> Option<&str> {
+    match command {
+        Command::Dispatch(dispatch) => Some(&dispatch.pipeline.kernel().name),
+        Command::DispatchIndirect(dispatch) => Some(&dispatch.pipeline.kernel().name),
+        _ => None,
+    }
+}
