@@ -13,32 +13,31 @@
 //! from, [`group`] spreads work over several, a [`Tenant`] limits several together.
 
 pub mod context;
+mod forward;
 pub mod group;
 pub(crate) mod permit;
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context as TaskContext, Poll, Wake, Waker};
+use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use anymetal_hal::baton::Baton;
 use anymetal_hal::clock::{Clock, wait_for};
-use anymetal_hal::command::{Command, Timestamps};
+use anymetal_hal::command::Command;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::permits::Permits;
 use anymetal_hal::queue::{Priority, Queue, QueueDescriptor, WhenFull};
-use anymetal_hal::record::recorder::EntryId;
 
 use crate::event::Event;
 use crate::stream::context::Context;
 use crate::stream::permit::Permit;
 use crate::submission::command_buffer::CommandBuffer;
-use crate::submission::{ExecError, Outcome, Submission, SubmissionCore, Work};
+use crate::submission::{ExecError, Submission, SubmissionCore};
 use crate::tenant::{Tenant, WorkCharge};
 
 /// How a stream works.
@@ -101,24 +100,6 @@ struct State {
     load: usize,
     paused: bool,
     drainers: Vec<Waker>,
-}
-
-/// What is to be done with the first of the waiting list.
-enum Next {
-    Nothing,
-    Forward(Arc<SubmissionCore>, Work),
-    /// What it depends on failed.
-    Fail(Arc<SubmissionCore>, ExecError),
-    /// It ended while it waited.
-    Gone(Arc<SubmissionCore>),
-}
-
-/// Whether the first of the waiting list can go.
-enum Readiness {
-    Ready,
-    Waits,
-    Failed(ExecError),
-    Gone,
 }
 
 impl Stream {
@@ -304,11 +285,6 @@ impl Future for Drained<'_> {
     }
 }
 
-thread_local! {
-    /// Streams that the pumping loop of this thread still has to look at; `None`: no loop runs.
-    static TO_PUMP: RefCell<Option<VecDeque<Arc<StreamCore>>>> = const { RefCell::new(None) };
-}
-
 impl StreamCore {
     pub(crate) fn clock(&self) -> &dyn Clock {
         self.context.inner.clock.as_ref()
@@ -326,184 +302,6 @@ impl StreamCore {
     /// What a new command buffer takes of its tenant's quota.
     fn charge(&self) -> Result<Option<WorkCharge>, ExecError> {
         Ok(self.options.tenant.as_ref().map(Tenant::charge_work).transpose()?)
-    }
-
-    /// Takes a committed submission over.
-    pub(crate) fn enqueue(self: &Arc<Self>, submission: &Arc<SubmissionCore>) {
-        let mut state = self.lock();
-        state.waiting.push_back(Arc::clone(submission));
-        state.load += 1;
-        drop(state);
-        self.pump_soon();
-    }
-
-    /// A submission that the device had has ended.
-    pub(crate) fn place_free(self: &Arc<Self>) {
-        self.lock().in_flight -= 1;
-        if let Some(tenant) = &self.options.tenant {
-            tenant.leave();
-        }
-    }
-
-    /// A submission has ended, and everybody who asked has been told.
-    pub(crate) fn one_done(self: &Arc<Self>) {
-        let mut state = self.lock();
-        state.load -= 1;
-        let drainers = if state.load == 0 { std::mem::take(&mut state.drainers) } else { Vec::new() };
-        drop(state);
-        drainers.into_iter().for_each(Waker::wake);
-    }
-
-    pub(crate) fn note_end(&self, entry: EntryId, outcome: &Outcome) {
-        if let Some(history) = &self.context.inner.history {
-            history.note_end(entry, outcome);
-        }
-    }
-
-    /// Pumps on this thread, now or in the loop that runs on it.
-    pub(crate) fn pump_soon(self: &Arc<Self>) {
-        let nested = TO_PUMP.with_borrow_mut(|list| match list {
-            Some(list) => {
-                list.push_back(Arc::clone(self));
-                true
-            }
-            None => {
-                *list = Some(VecDeque::new());
-                false
-            }
-        });
-        if nested {
-            return;
-        }
-        let _end = LoopEnd;
-        let mut next = Some(Arc::clone(self));
-        while let Some(stream) = next {
-            stream.pump();
-            next = TO_PUMP.with_borrow_mut(|list| list.as_mut().and_then(VecDeque::pop_front));
-        }
-    }
-
-    /// Hands to the device what can go.
-    fn pump(self: &Arc<Self>) {
-        if !self.baton.take() {
-            return;
-        }
-        loop {
-            loop {
-                match self.next() {
-                    Next::Nothing => break,
-                    Next::Forward(submission, work) => self.forward(&submission, work),
-                    Next::Fail(submission, error) => drop(submission.end(Err(error))),
-                    Next::Gone(submission) => drop(submission),
-                }
-            }
-            if !self.baton.pass() {
-                return;
-            }
-        }
-    }
-
-    /// Takes the first of the waiting list if it can go.
-    fn next(self: &Arc<Self>) -> Next {
-        let mut state = self.lock();
-        let Some(first) = state.waiting.front().cloned() else {
-            return Next::Nothing;
-        };
-        match self.readiness(&first) {
-            Readiness::Waits => return Next::Nothing,
-            Readiness::Ready => {}
-            Readiness::Failed(error) => {
-                state.waiting.pop_front();
-                return Next::Fail(first, error);
-            }
-            Readiness::Gone => {
-                state.waiting.pop_front();
-                return Next::Gone(first);
-            }
-        }
-        if state.paused || state.in_flight >= self.options.max_in_flight.max(1) {
-            return Next::Nothing;
-        }
-        if self.options.tenant.as_ref().is_some_and(|tenant| !tenant.try_enter(self)) {
-            return Next::Nothing;
-        }
-        state.waiting.pop_front();
-        // Counted before it can end.
-        state.in_flight += 1;
-        drop(state);
-        first.with_attached(|attached| attached.counted = true);
-        match first.stages.take_work() {
-            Some(work) => Next::Forward(first, work),
-            None => {
-                // Cancelled in between: its end may or may not have seen that it is counted.
-                let uncounted = first.with_attached(|attached| std::mem::take(&mut attached.counted));
-                if uncounted {
-                    self.lock().in_flight -= 1;
-                    self.options.tenant.iter().for_each(Tenant::leave);
-                }
-                Next::Gone(first)
-            }
-        }
-    }
-
-    /// Whether everything that a submission depends on has ended well.
-    fn readiness(self: &Arc<Self>, submission: &Arc<SubmissionCore>) -> Readiness {
-        let found = submission.stages.with_held(|work| {
-            for dependency in &mut work.dependencies {
-                if !dependency.subscribed {
-                    dependency.subscribed = true;
-                    // Left there until it ends, whatever becomes of this one.
-                    let waker = Waker::from(Arc::clone(self));
-                    let _ended = dependency.on.stages.leave_waker(&mut None, &waker, false);
-                }
-                match dependency.on.outcome() {
-                    None => return Readiness::Waits,
-                    Some(Ok(_)) => {}
-                    Some(Err(error)) => {
-                        let label = &dependency.on.label;
-                        return Readiness::Failed(error.for_dependent(&submission.label, label));
-                    }
-                }
-            }
-            Readiness::Ready
-        });
-        found.unwrap_or(Readiness::Gone)
-    }
-
-    /// Gives a submission to the device.
-    fn forward(self: &Arc<Self>, submission: &Arc<SubmissionCore>, work: Work) {
-        let Work { mut commands, dependencies } = work;
-        // A callback may take a lock that the committing thread holds.
-        commands.may_run_at_once = submission.with_attached(|attached| attached.callbacks.is_empty());
-        if let Some(trace) = self.context.trace() {
-            commands.timestamps = Timestamps::EachCommand;
-            let after = dependencies.iter().map(|dependency| dependency.on.id).collect();
-            submission.with_attached(|attached| {
-                let (stream, names) = ((self.number, self.options.label.as_str()), &attached.names);
-                let traced = trace.begin(submission.id, stream, after, &commands, names);
-                attached.traced = Some(Box::new(traced));
-            });
-        }
-        drop(dependencies);
-        if let Some(history) = &self.context.inner.history {
-            let entry = history.note(self.number, &self.options.label, &commands);
-            submission.with_attached(|attached| attached.entry = Some(entry));
-        }
-        match self.queue.submit(commands) {
-            Ok(completion) => {
-                let wakers = submission.stages.set_forwarded(completion.clone());
-                wakers.into_iter().for_each(Waker::wake);
-                if !completion.subscribe(Waker::from(Arc::clone(submission)))
-                    && let Some(outcome) = completion.outcome()
-                {
-                    submission.settle(&completion, outcome);
-                }
-            }
-            Err(error) => {
-                submission.refused.store(true, Ordering::Release);
-                submission.end(Err(ExecError::Device(error)));
-            }
-        }
     }
 
     fn resume(self: &Arc<Self>) {
@@ -526,22 +324,6 @@ impl StreamCore {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Ends the pumping loop of this thread, even by a panic of a callback.
-struct LoopEnd;
-
-impl Drop for LoopEnd {
-    fn drop(&mut self) {
-        TO_PUMP.with_borrow_mut(|list| *list = None);
-    }
-}
-
-/// Something that the stream waited for has ended.
-impl Wake for StreamCore {
-    fn wake(self: Arc<Self>) {
-        self.pump_soon();
     }
 }
 

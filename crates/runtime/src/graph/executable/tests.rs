@@ -15,11 +15,13 @@ use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptes
 use proptest::test_runner::{Config, TestCaseError};
 
 use super::*;
+use crate::graph::encodings::Way;
 use crate::graph::node::{Branch, Condition, HostNode, KernelNode};
-use crate::graph::resource::ResourceRange;
+use crate::graph::resource::{BytesId, ResourceId, ResourceRange};
 use crate::graph::{GraphBuilder, Hazard};
-use crate::stream::StreamOptions;
+use crate::memory::view::BufferView;
 use crate::stream::context::Context;
+use crate::stream::{Stream, StreamOptions};
 
 const SOURCE: &str = "
 #include <metal_stdlib>

@@ -11,138 +11,39 @@
 //! Concurrency: `state` is behind one lock, held for look-ups only: device memory is made and dropped outside,
 //! so is the budget asked (which may trim this pool). A block that is being made is already in the books.
 
+#[cfg(all(test, loom))]
+mod models;
+mod options;
+mod rented;
 mod state;
 mod stats;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
+use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::clock::Clock;
-use anymetal_hal::command::BoundResource;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 
 use crate::memory::backtrace::Backtrace;
-use crate::memory::budget::{Budget, Trim};
+use crate::memory::budget::Trim;
 use crate::memory::error::MemoryError;
 use crate::memory::registry::{Inventory, LiveResource, ResourceKind};
 use crate::memory::size_class::SizeClasses;
-use crate::memory::view::BufferView;
 use crate::sync::{Condvar, Mutex, lock};
-use crate::tenant::{MemoryCharge, Tenant};
+use crate::tenant::MemoryCharge;
+use state::{Block, Renter, Shelf, Shortage, SlotId, State};
 
-use state::{Block, Label, Renter, Shelf, Shortage, SlotId, State};
+pub use options::{Contents, PoolLimits, PoolOptions, RentRequest};
+pub use rented::PooledBuffer;
 pub use stats::PoolStats;
 
 /// How long a throttled rent waits before it looks again.
 const THROTTLE_STEP: Duration = Duration::from_millis(5);
-
-/// Zeros are written in pieces of this size.
-const ZEROS: &[u8] = &[0; 64 * 1024];
-
-/// What a pool may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolLimits {
-    /// Bytes of all blocks: rented, in flight and idle.
-    pub max_bytes: u64,
-    /// All blocks. Drivers limit how many there may be, however small they are.
-    pub max_buffers: usize,
-    /// Bytes of idle blocks.
-    pub max_idle_bytes: u64,
-}
-
-impl Default for PoolLimits {
-    /// No byte limit but the device's own and the budget's, and 65,536 buffers.
-    fn default() -> Self {
-        PoolLimits { max_bytes: u64::MAX, max_buffers: 1 << 16, max_idle_bytes: u64::MAX }
-    }
-}
-
-/// How a pool works.
-#[derive(Debug, Clone)]
-pub struct PoolOptions {
-    /// What it may hold.
-    pub limits: PoolLimits,
-    /// How many size classes larger a reused block may be; 2 is at most half as much again.
-    pub larger_classes: u32,
-    /// Blocks that have been idle for longer go when a new one is made; `None`: they stay.
-    pub idle_age: Option<Duration>,
-    /// Whether rents keep their backtraces for listings. Slow; for finding leaks.
-    pub backtraces: bool,
-    /// The working set that the pool's bytes count towards.
-    pub budget: Option<Budget>,
-}
-
-impl Default for PoolOptions {
-    fn default() -> Self {
-        PoolOptions {
-            limits: PoolLimits::default(),
-            larger_classes: 2,
-            idle_age: None,
-            backtraces: false,
-            budget: None,
-        }
-    }
-}
-
-/// What a rented buffer holds at first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Contents {
-    /// Whatever the last renter left.
-    #[default]
-    Unspecified,
-    /// Zeros. A private buffer is then always made anew, since only the device could clear it.
-    Zeroed,
-}
-
-/// A wish for a buffer.
-#[derive(Debug, Clone)]
-pub struct RentRequest<'a> {
-    length: u64,
-    mode: StorageMode,
-    label: Label,
-    contents: Contents,
-    tenant: Option<&'a Tenant>,
-}
-
-impl<'a> RentRequest<'a> {
-    /// A shared buffer of that many bytes.
-    pub fn new(length: u64) -> Self {
-        RentRequest {
-            length,
-            mode: StorageMode::Shared,
-            label: Label::Borrowed(""),
-            contents: Contents::default(),
-            tenant: None,
-        }
-    }
-
-    /// With that storage mode.
-    pub fn mode(mut self, mode: StorageMode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    /// With a name for listings; a literal costs nothing.
-    pub fn label(mut self, label: impl Into<Label>) -> Self {
-        self.label = label.into();
-        self
-    }
-
-    /// With zeros in it.
-    pub fn zeroed(mut self) -> Self {
-        self.contents = Contents::Zeroed;
-        self
-    }
-
-    /// On a tenant's account: one buffer, and the bytes of its size class.
-    pub fn tenant(mut self, tenant: &'a Tenant) -> Self {
-        self.tenant = Some(tenant);
-        self
-    }
-}
 
 /// A pool of a device's buffers. Clones are handles to the same pool; rented buffers keep it alive.
 #[derive(Clone)]
@@ -282,7 +183,7 @@ impl Pool {
 
     /// Fails the test if the books do not add up.
     #[cfg(all(test, not(loom)))]
-    pub(crate) fn check(&self) {
+    pub(super) fn check(&self) {
         lock(&self.shared.state).check();
     }
 }
@@ -438,102 +339,9 @@ impl Inventory for Shared {
     }
 }
 
-/// A rented buffer: at least as long as asked, and its renter's alone until it is dropped.
-///
-/// Handles to its memory ([`PooledBuffer::view`], submitted commands) may outlive it; the block is handed out
-/// again only when they are gone and the device is done.
-pub struct PooledBuffer {
-    /// `None` only while it is dropped.
-    block: Option<Block>,
-    slot: SlotId,
-    length: u64,
-    shared: Arc<Shared>,
-    // Given back after the block, so that a tenant is never below its true use.
-    _charge: Option<MemoryCharge>,
-}
-
-impl PooledBuffer {
-    /// The bytes that were asked for.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// The bytes of its block: those asked for, rounded up to a size class.
-    pub fn capacity(&self) -> u64 {
-        self.block().buffer.length()
-    }
-
-    /// Where its memory is.
-    pub fn storage_mode(&self) -> StorageMode {
-        self.block().buffer.storage_mode()
-    }
-
-    /// The whole block, which may be longer than what was asked for.
-    pub fn whole(&self) -> &Arc<dyn Buffer> {
-        &self.block().buffer
-    }
-
-    /// The bytes that were asked for.
-    pub fn view(&self) -> BufferView {
-        BufferView::within(Arc::clone(self.whole()), 0, self.length)
-    }
-
-    /// For binding to a kernel argument: exactly the bytes that were asked for, so that accesses beyond them
-    /// are found.
-    pub fn resource(&self) -> BoundResource {
-        BoundResource::Buffer { buffer: Arc::clone(self.whole()), offset: 0, length: Some(self.length) }
-    }
-
-    fn block(&self) -> &Block {
-        match &self.block {
-            Some(block) => block,
-            None => unreachable!("only drop takes the block"),
-        }
-    }
-
-    fn clear(&self) -> Result<(), DeviceError> {
-        let mut offset = 0;
-        while offset < self.length {
-            let piece = (self.length - offset).min(ZEROS.len() as u64);
-            self.whole().write(offset, &ZEROS[..piece as usize])?;
-            offset += piece;
-        }
-        Ok(())
-    }
-
-    /// Takes the block out of the pool instead of giving it back.
-    fn discard(mut self) {
-        if let Some(block) = self.block.take() {
-            lock(&self.shared.state).unbook(self.slot);
-            drop(block);
-        }
-    }
-}
-
-impl Drop for PooledBuffer {
-    fn drop(&mut self) {
-        if let Some(block) = self.block.take() {
-            self.shared.give_back(self.slot, block);
-        }
-    }
-}
-
-impl fmt::Debug for PooledBuffer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (length, buffer) = (self.length, self.whole());
-        formatter.debug_struct("PooledBuffer").field("length", &length).field("buffer", buffer).finish()
-    }
-}
-
 impl fmt::Debug for Pool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (device, stats) = (self.shared.device.name(), self.stats());
         formatter.debug_struct("Pool").field("device", &device).field("stats", &stats).finish()
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests;
-
-#[cfg(all(test, loom))]
-mod models;

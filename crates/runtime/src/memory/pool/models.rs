@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use anymetal_hal::clock::ManualClock;
 
 use super::*;
+use crate::memory::budget::Budget;
 use crate::memory::test_device::{TestDevice, test_buffer};
 
 fn pool(max_buffers: usize, budget: Option<Budget>) -> (Arc<TestDevice>, Pool) {

@@ -7,9 +7,14 @@ use anymetal_hal::clock::ManualClock;
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::test_runner::TestCaseError;
 
+use anymetal_hal::buffer::Buffer;
+
 use super::*;
+use crate::memory::budget::Budget;
 use crate::memory::registry::Registry;
 use crate::memory::test_device::{TestDevice, test_buffer};
+use crate::memory::view::BufferView;
+use crate::tenant::Tenant;
 use crate::tenant::TenantLimits;
 
 const SECOND: Duration = Duration::from_secs(1);

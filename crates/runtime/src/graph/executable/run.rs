@@ -1,0 +1,256 @@
+//! Running: on a queue, on a stream, over several streams; whole, or in pieces where the host has a part.
+//!
+//! Invariant: a piece begins when all before it has ended.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::completion::Completion;
+use anymetal_hal::queue::Queue;
+
+use super::Executable;
+use crate::graph::encodings::{Prepared, Way};
+use crate::graph::error::GraphError;
+use crate::graph::node::{CheckedCondition, Conditional, HostContext, HostWork, Node, Work};
+use crate::graph::plan::PassKind;
+use crate::graph::spread::{Part, parts};
+use crate::stream::Stream;
+use crate::submission as stream;
+use crate::submission::command_buffer::CommandBuffer;
+
+impl Executable {
+    /// Submits the whole graph to a bare queue as one command buffer and does not wait. Refused for graphs with
+    /// host nodes.
+    pub fn submit(&self, queue: &dyn Queue) -> Result<Completion, GraphError> {
+        let (commands, label) = (self.commands(self.order())?, self.graph.data.name.clone());
+        Ok(queue.submit(Submission { commands, label, ..Submission::default() })?)
+    }
+
+    /// Submits the whole graph to a stream as one command buffer and does not wait. From the second time with the
+    /// same arguments on the device has it in a form that costs no checks and no encoding. Refused for graphs
+    /// with host nodes.
+    pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
+        let prepared = self.prepare(stream, Way::Whole);
+        Ok(self.part(stream, &prepared, 0)?.commit())
+    }
+
+    /// A way of running this graph, with what the stream's device has encoded of it.
+    fn prepare(&self, stream: &Stream, way: Way) -> Prepared {
+        let divide = || match way {
+            Way::Whole => vec![Part::alone(self.order().collect())],
+            Way::Over(lanes) => parts(&self.plan, lanes),
+            Way::BetweenHostNodes => self.device_pieces(),
+        };
+        let commands = |nodes: &[usize]| self.commands(nodes.iter().copied()).ok();
+        self.encodings.prepare(way, stream.context().device(), divide, commands)
+    }
+
+    /// A command buffer with one part of the graph.
+    fn part(&self, stream: &Stream, prepared: &Prepared, number: usize) -> Result<CommandBuffer, GraphError> {
+        // A trace tells the nodes one by one.
+        let encoded = prepared.encoded(number).filter(|_| stream.context().trace().is_none());
+        match encoded {
+            None => self.command_buffer(stream, prepared.parts[number].nodes.iter().copied()),
+            Some(encoded) => {
+                let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
+                command_buffer.set_commands(vec![Command::ExecuteIndirect(encoded)]);
+                Ok(command_buffer)
+            }
+        }
+    }
+
+    /// Submits the whole graph to several streams, of one device, and does not wait: what nothing orders may run
+    /// at the same time, and what crosses from one stream to another waits for what it needs. What it gives
+    /// ends when all of it has. It begins when what it is to run after has ended well. All streams must have
+    /// room, or nothing is submitted. From the second time with the same arguments on the device has each stream's
+    /// pieces in its own form. Refused for graphs with host nodes.
+    pub fn submit_over(
+        &self,
+        streams: &[&Stream],
+        after: &[stream::Submission],
+    ) -> Result<stream::Submission, GraphError> {
+        let Some(&first) = streams.first() else {
+            return Err(GraphError::NoStream { graph: self.graph.data.name.clone() });
+        };
+        let prepared = self.prepare(first, Way::Over(streams.len()));
+        let parts = &prepared.parts;
+        let mut command_buffers = Vec::with_capacity(parts.len());
+        for (number, part) in parts.iter().enumerate() {
+            command_buffers.push(self.part(streams[part.lane], &prepared, number)?);
+        }
+        let mut end = first.command_buffer()?.label(format!("{}: end", self.graph.data.name));
+        let mut submitted: Vec<stream::Submission> = Vec::with_capacity(parts.len());
+        for (part, mut command_buffer) in parts.iter().zip(command_buffers) {
+            let waited = part.after.iter().map(|&waited| &submitted[waited]);
+            for before in waited.chain(after) {
+                command_buffer = command_buffer.after(before);
+            }
+            let submission = command_buffer.commit();
+            end = end.after(&submission);
+            submitted.push(submission);
+        }
+        Ok(end.commit())
+    }
+
+    /// A command buffer with these nodes of the plan.
+    fn command_buffer(
+        &self,
+        stream: &Stream,
+        nodes: impl Iterator<Item = usize> + Clone,
+    ) -> Result<CommandBuffer, GraphError> {
+        let commands = self.commands(nodes.clone())?;
+        let mut command_buffer = stream.command_buffer()?.label(self.graph.data.name.clone());
+        command_buffer.set_commands(commands);
+        if stream.context().trace().is_some() {
+            command_buffer.set_names(nodes.map(|node| self.plan.nodes[node].node.name.clone()).collect());
+        }
+        Ok(command_buffer)
+    }
+
+    /// Runs the whole graph on a bare queue and waits for its end; gives the time that the device was at it.
+    /// After an error nothing further is begun.
+    pub fn run(&self, queue: &dyn Queue) -> Result<Duration, GraphError> {
+        self.run_in(queue, &mut |_stage| {})
+    }
+
+    /// Runs the whole graph on a stream and waits for its end; gives the time that the device was at it. From the
+    /// second time with the same arguments on the device has what lies between host nodes in its own form. After
+    /// an error nothing further is begun.
+    pub fn run_on(&self, stream: &Stream) -> Result<Duration, GraphError> {
+        let prepared = self.prepare(stream, Way::BetweenHostNodes);
+        let (mut device_time, mut next) = (Duration::ZERO, 0);
+        self.each_piece(|piece| {
+            device_time += match piece {
+                Piece::Host(node) => self.on_host(Lane::Stream(stream), node)?,
+                Piece::Device(_) => {
+                    next += 1;
+                    self.part(stream, &prepared, next - 1)?.commit().wait()?.device_time()
+                }
+            };
+            Ok(())
+        })?;
+        Ok(device_time)
+    }
+
+    /// What the device runs between host nodes, in order.
+    fn device_pieces(&self) -> Vec<Part> {
+        let mut pieces = Vec::new();
+        let told = self.each_piece(|piece| {
+            if let Piece::Device(nodes) = piece {
+                pieces.push(Part::alone(nodes));
+            }
+            Ok(())
+        });
+        debug_assert!(told.is_ok(), "nothing here fails");
+        pieces
+    }
+
+    /// The plan cut at its host nodes, piece by piece; an error ends it.
+    fn each_piece(&self, mut take: impl FnMut(Piece) -> Result<(), GraphError>) -> Result<(), GraphError> {
+        let mut waiting = Vec::new();
+        for pass in &self.plan.passes {
+            let nodes = pass.stages.iter().flat_map(|stage| stage.nodes.iter().copied());
+            if pass.kind != PassKind::Host {
+                waiting.extend(nodes);
+                continue;
+            }
+            if !waiting.is_empty() {
+                take(Piece::Device(std::mem::take(&mut waiting)))?;
+            }
+            nodes.map(Piece::Host).try_for_each(&mut take)?;
+        }
+        if waiting.is_empty() { Ok(()) } else { take(Piece::Device(waiting)) }
+    }
+
+    /// Runs on a bare queue, each stage in the order that `arrange` gives it: any order must do, and tests try others.
+    pub(super) fn run_in(
+        &self,
+        queue: &dyn Queue,
+        arrange: &mut dyn FnMut(&mut Vec<usize>),
+    ) -> Result<Duration, GraphError> {
+        let mut device_time = Duration::ZERO;
+        let mut waiting = Vec::new();
+        for pass in &self.plan.passes {
+            let mut nodes = Vec::new();
+            for stage in &pass.stages {
+                let mut stage = stage.nodes.clone();
+                arrange(&mut stage);
+                nodes.append(&mut stage);
+            }
+            if pass.kind != PassKind::Host {
+                waiting.append(&mut nodes);
+                continue;
+            }
+            device_time += self.finish(queue, &mut waiting)?;
+            for node in nodes {
+                device_time += self.on_host(Lane::Queue(queue), node)?;
+            }
+        }
+        Ok(device_time + self.finish(queue, &mut waiting)?)
+    }
+
+    /// Runs these nodes of the plan and waits for their end.
+    fn finish(&self, queue: &dyn Queue, nodes: &mut Vec<usize>) -> Result<Duration, GraphError> {
+        if nodes.is_empty() {
+            return Ok(Duration::ZERO);
+        }
+        let commands = self.commands(std::mem::take(nodes).into_iter())?;
+        let label = self.graph.data.name.clone();
+        let ended = queue.submit(Submission { commands, label, ..Submission::default() })?.wait()?;
+        Ok(ended.device_time())
+    }
+
+    fn on_host(&self, lane: Lane<'_>, number: usize) -> Result<Duration, GraphError> {
+        let planned = &self.plan.nodes[number];
+        match &planned.node.work {
+            Work::Host(work) => self.call(&planned.node, work).map(|()| Duration::ZERO),
+            Work::Conditional(conditional) => {
+                let taken = usize::from(!self.holds(conditional)?);
+                let origin = planned.origin.first().map(|&node| &self.branches[node as usize][taken]);
+                match origin {
+                    Some(Some(branch)) => match lane {
+                        Lane::Queue(queue) => branch.run(queue),
+                        Lane::Stream(stream) => branch.run_on(stream),
+                    },
+                    _ => Ok(Duration::ZERO),
+                }
+            }
+            Work::Kernel(_) | Work::Copy { .. } | Work::Fill { .. } => Ok(Duration::ZERO),
+        }
+    }
+
+    fn call(&self, node: &Node, work: &HostWork) -> Result<(), GraphError> {
+        let context = HostContext { work, node, table: &self.table, misuse: RefCell::new(None) };
+        let outcome = (work.callback)(&context);
+        if let Some(misuse) = context.misuse.into_inner() {
+            return Err(misuse);
+        }
+        outcome.map_err(|message| GraphError::HostFailed { node: node.name.clone(), message })
+    }
+
+    fn holds(&self, conditional: &Conditional) -> Result<bool, GraphError> {
+        match &conditional.condition {
+            CheckedCondition::Host(decide) => Ok(decide()),
+            CheckedCondition::NotZero(bytes) => {
+                let mut number = [0; 4];
+                let (buffer, offset) = self.table.buffer(*bytes).ok_or_else(|| self.unset(*bytes))?;
+                buffer.read(offset, &mut number)?;
+                Ok(number != [0; 4])
+            }
+        }
+    }
+}
+
+/// What runs a graph piece by piece.
+#[derive(Clone, Copy)]
+enum Lane<'a> {
+    Queue(&'a dyn Queue),
+    Stream(&'a Stream),
+}
+
+/// A piece of a plan: nodes that the device runs, or one that the host does.
+enum Piece {
+    Device(Vec<usize>),
+    Host(usize),
+}
