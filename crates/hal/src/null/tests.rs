@@ -1,8 +1,13 @@
 //! The null device keeps order, waits, deadlines and limits.
 
+use std::time::Duration;
+
+use super::queue::DEFAULT_DEADLINE;
 use super::*;
 use crate::clock::ManualClock;
-use crate::command::BufferFill;
+use crate::command::{BufferFill, Command, Submission};
+use crate::completion::Completion;
+use crate::queue::{Cancellation, WhenFull};
 
 fn waits(event: &Arc<dyn Event>, value: u64) -> Submission {
     let commands = vec![Command::WaitEvent { event: Arc::clone(event), value }];

@@ -1,0 +1,216 @@
+//! Queues that pass on to the wrapped device's, and change or delay how what they took ends.
+//!
+//! Invariant: completions end in order, and never before the wrapped device's have.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use super::plan::{Injector, Kind};
+use crate::baton::Baton;
+use crate::command::Submission;
+use crate::completion::{Completion, CompletionSource, Outcome};
+use crate::error::DeviceError;
+use crate::permits::Permits;
+use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
+
+pub(super) struct FaultInjectingQueue(Arc<QueueCore>);
+
+impl FaultInjectingQueue {
+    pub(super) fn new(injector: &Arc<Injector>, inner: Arc<dyn Queue>, descriptor: &QueueDescriptor) -> Self {
+        FaultInjectingQueue(Arc::new(QueueCore {
+            injector: Arc::clone(injector),
+            inner,
+            space: Permits::new(descriptor.max_in_flight),
+            when_full: descriptor.when_full,
+            pending: Mutex::default(),
+            baton: Baton::default(),
+        }))
+    }
+}
+
+struct QueueCore {
+    injector: Arc<Injector>,
+    inner: Arc<dyn Queue>,
+    space: Permits,
+    when_full: WhenFull,
+    pending: Mutex<VecDeque<Pending>>,
+    /// Who passes completions on.
+    baton: Baton,
+}
+
+/// A submission whose completion has not been passed on.
+struct Pending {
+    /// The wrapped device's; `None` while it is being submitted.
+    inner: Option<Completion>,
+    source: CompletionSource,
+    /// When it may end; set once the wrapped device is done with it and it is the first.
+    due: Option<Duration>,
+}
+
+impl QueueCore {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Pending>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes on, in order, the completions that are done and due.
+    fn deliver(self: &Arc<Self>) {
+        if !self.baton.take() {
+            return;
+        }
+        loop {
+            loop {
+                match self.first_due() {
+                    Due::Now(pending, outcome) => {
+                        self.space.release();
+                        pending.source.finish(self.changed(outcome));
+                    }
+                    Due::At(at) => {
+                        self.injector.clock.set_alarm(at, Waker::from(Arc::clone(self)));
+                        break;
+                    }
+                    Due::Later => break,
+                }
+            }
+            if !self.baton.pass() {
+                return;
+            }
+        }
+    }
+
+    fn first_due(&self) -> Due {
+        let mut pending = self.lock();
+        let Some(first) = pending.front_mut() else {
+            return Due::Later;
+        };
+        let Some(outcome) = first.inner.as_ref().and_then(Completion::outcome) else {
+            return Due::Later;
+        };
+        let now = self.injector.clock.now();
+        if first.due.is_none() {
+            let due = now + self.injector.delay();
+            first.due = Some(due);
+            if due > now {
+                return Due::At(due);
+            }
+        }
+        if first.due.is_some_and(|due| due > now) {
+            return Due::Later;
+        }
+        pending.pop_front().map_or(Due::Later, |first| Due::Now(first, outcome))
+    }
+
+    /// The outcome, or the planned failure of one that was good.
+    fn changed(&self, outcome: Outcome) -> Outcome {
+        let timing = outcome?;
+        match self.injector.fault(Kind::Completion, 0) {
+            Some(error) => Err(error),
+            None => Ok(timing),
+        }
+    }
+}
+
+enum Due {
+    Now(Pending, Outcome),
+    /// An alarm is needed.
+    At(Duration),
+    /// Something that was asked for will come back here.
+    Later,
+}
+
+/// The wrapped device is done with something, or something is due.
+impl Wake for QueueCore {
+    fn wake(self: Arc<Self>) {
+        self.deliver();
+    }
+}
+
+impl Queue for FaultInjectingQueue {
+    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+        let core = &self.0;
+        if let Some(error) = core.injector.fault(Kind::Commit, 0) {
+            return Err(error);
+        }
+        let clock = core.injector.clock.as_ref();
+        let free = core.space.try_acquire()
+            || match core.when_full {
+                WhenFull::Refuse => false,
+                WhenFull::Wait(longest) => {
+                    core.space.acquire_until(clock, clock.now().saturating_add(longest))
+                }
+            };
+        if !free {
+            return Err(DeviceError::QueueFull { limit: core.space.capacity() });
+        }
+        let source = CompletionSource::new(None);
+        let completion = source.completion();
+        // Its place first: the wrapped device may run it, and whatever that wakes, before `submit` returns. The
+        // wrapped queue has room, since it has at least as much as this one.
+        core.lock().push_back(Pending { inner: None, source, due: None });
+        let submitted = core.inner.submit(submission);
+        let mut waiting = core.lock();
+        let at = waiting.iter().position(|pending| pending.source.is_for(&completion));
+        let inner = match submitted {
+            Ok(inner) => inner,
+            Err(error) => {
+                let removed = at.and_then(|at| waiting.remove(at));
+                drop(waiting);
+                drop(removed);
+                core.space.release();
+                core.deliver();
+                return Err(error);
+            }
+        };
+        if let Some(pending) = at.and_then(|at| waiting.get_mut(at)) {
+            pending.inner = Some(inner.clone());
+        }
+        drop(waiting);
+        if !inner.subscribe(Waker::from(Arc::clone(core))) {
+            core.deliver();
+        }
+        Ok(completion)
+    }
+
+    fn cancel(&self, completion: &Completion) -> Cancellation {
+        let core = &self.0;
+        let waiting = core.lock();
+        let Some(at) = waiting.iter().position(|pending| pending.source.is_for(completion)) else {
+            return if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate };
+        };
+        let Some(inner) = waiting[at].inner.clone() else {
+            return Cancellation::TooLate;
+        };
+        drop(waiting);
+        match core.inner.cancel(&inner) {
+            Cancellation::Removed => {}
+            // It has ended below, but its end has not been passed on yet.
+            Cancellation::TooLate | Cancellation::Ended => return Cancellation::TooLate,
+        }
+        let mut waiting = core.lock();
+        let at = waiting.iter().position(|pending| pending.source.is_for(completion));
+        let removed = at.and_then(|at| waiting.remove(at));
+        drop(waiting);
+        if let (Some(removed), Some(outcome)) = (removed, inner.outcome()) {
+            core.space.release();
+            removed.source.finish(outcome);
+        }
+        core.deliver();
+        Cancellation::Removed
+    }
+
+    fn in_flight(&self) -> usize {
+        self.0.space.used()
+    }
+
+    fn label(&self) -> &str {
+        self.0.inner.label()
+    }
+}
+
+impl fmt::Debug for FaultInjectingQueue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("FaultInjectingQueue").field("inner", &self.0.inner).finish_non_exhaustive()
+    }
+}

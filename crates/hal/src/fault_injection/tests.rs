@@ -1,0 +1,70 @@
+//! What fails and when, on the null device and by a hand-driven clock.
+
+use std::time::Duration;
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::command::Submission;
+use crate::completion::Completion;
+use crate::error::ErrorClass;
+use crate::null::NullDevice;
+use crate::queue::WhenFull;
+
+fn wrapped(plan: FaultPlan) -> (FaultInjectingDevice, Arc<ManualClock>) {
+    let clock = ManualClock::new();
+    let null = Arc::new(NullDevice::with_clock(clock.clone()));
+    (FaultInjectingDevice::new(null, plan, clock.clone()), clock)
+}
+
+fn outcomes(seed: u64) -> Vec<bool> {
+    let completions = Faults::by_chance(200_000, &[ErrorClass::Transient, ErrorClass::Exhausted]);
+    let (device, _clock) = wrapped(FaultPlan { seed, completions, ..FaultPlan::default() });
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let ends: Vec<bool> =
+        (0..1000).map(|_| queue.submit(Submission::default()).unwrap().wait().is_ok()).collect();
+    let failed = ends.iter().filter(|good| !**good).count() as u64;
+    assert_eq!(device.injected(), Injected { completions: failed, ..Injected::default() });
+    assert!((120..280).contains(&failed), "{failed} of 1000 failed instead of about 200");
+    ends
+}
+
+#[test]
+fn the_seed_decides_what_fails() {
+    assert_eq!(outcomes(1), outcomes(1));
+    assert_ne!(outcomes(1), outcomes(2));
+}
+
+#[test]
+fn a_loss_lasts_until_the_device_is_revived() {
+    let allocations = Faults::at(1, ErrorClass::Lost);
+    let (device, _clock) = wrapped(FaultPlan { allocations, ..FaultPlan::default() });
+    let buffer = || device.buffer(&BufferDescriptor::shared(8)).map(drop);
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    assert_eq!(buffer(), Ok(()));
+    assert_eq!(buffer().unwrap_err().class(), ErrorClass::Lost);
+    assert_eq!(buffer().unwrap_err().class(), ErrorClass::Lost);
+    assert_eq!(queue.submit(Submission::default()).unwrap_err().class(), ErrorClass::Lost);
+    device.revive();
+    assert_eq!(buffer(), Ok(()));
+    queue.submit(Submission::default()).unwrap().wait().unwrap();
+}
+
+#[test]
+fn latencies_pass_by_the_clock_and_keep_the_order() {
+    let latency = Duration::from_millis(10)..Duration::from_millis(30);
+    let (device, clock) = wrapped(FaultPlan { latency, ..FaultPlan::default() });
+    let when_full = WhenFull::Refuse;
+    let descriptor = QueueDescriptor { max_in_flight: 3, when_full, ..QueueDescriptor::default() };
+    let queue = device.queue(&descriptor).unwrap();
+    let ends: Vec<_> = (0..3).map(|_| queue.submit(Submission::default()).unwrap()).collect();
+    assert!(matches!(queue.submit(Submission::default()), Err(DeviceError::QueueFull { limit: 3 })));
+    clock.advance(Duration::from_millis(9));
+    assert!(!ends[0].is_done());
+    for done in 1..=3 {
+        assert!(clock.advance_to_next_alarm());
+        let ended: Vec<bool> = ends.iter().map(Completion::is_done).collect();
+        assert_eq!(ended.iter().filter(|ended| **ended).count(), done);
+        assert!(ended.is_sorted_by(|one, next| one >= next));
+    }
+    assert!(clock.now() >= Duration::from_millis(30) && queue.in_flight() == 0);
+}

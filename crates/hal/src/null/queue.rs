@@ -1,0 +1,322 @@
+//! Queues of the null device: command buffers that do nothing but wait, signal and end.
+//!
+//! Invariant: they end in order, each as soon as its waits are met, on the thread that met them; a thread that is
+//! ending one ends others in a loop, never by recursion.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use super::memory::NullBuffer;
+use super::{NullPipeline, Shared};
+use crate::artifact::KernelInfo;
+use crate::baton::Baton;
+use crate::clock::AlarmId;
+use crate::command::{Command, Deadline, Submission};
+use crate::completion::{Completion, CompletionSource, Timing};
+use crate::error::DeviceError;
+use crate::fence::HostFence;
+use crate::indirect::HostIndirect;
+use crate::permits::Permits;
+use crate::pipeline::Pipeline;
+use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
+use crate::validate;
+
+/// The deadline of submissions that do not give one.
+pub(super) const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A queue's handle. Dropping it lets submitted work end.
+pub(super) struct NullQueue(Arc<QueueCore>);
+
+impl NullQueue {
+    pub(super) fn new(shared: &Arc<Shared>, descriptor: &QueueDescriptor) -> Self {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        NullQueue(Arc::new(QueueCore {
+            shared: Arc::clone(shared),
+            number: NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed)),
+            descriptor: descriptor.clone(),
+            space: Permits::new(descriptor.max_in_flight),
+            pending: Mutex::default(),
+            baton: Baton::default(),
+        }))
+    }
+}
+
+struct QueueCore {
+    shared: Arc<Shared>,
+    number: NonZero<usize>,
+    descriptor: QueueDescriptor,
+    space: Permits,
+    pending: Mutex<VecDeque<Item>>,
+    /// Who ends command buffers.
+    baton: Baton,
+}
+
+/// A command buffer on its way.
+struct Item {
+    submission: Submission,
+    source: CompletionSource,
+    timing: Timing,
+    deadline: Option<(AlarmId, Arc<Expiry>)>,
+    position: usize,
+}
+
+/// Notes that a deadline has passed.
+struct Expiry {
+    passed: AtomicBool,
+    after: Duration,
+    queue: Weak<QueueCore>,
+}
+
+impl Wake for Expiry {
+    fn wake(self: Arc<Self>) {
+        self.passed.store(true, Ordering::SeqCst);
+        if let Some(queue) = self.queue.upgrade() {
+            queue.run_soon();
+        }
+    }
+}
+
+thread_local! {
+    /// Queues that the loop of this thread still has to look at; `None`: no loop runs.
+    static TO_RUN: RefCell<Option<VecDeque<Arc<QueueCore>>>> = const { RefCell::new(None) };
+}
+
+impl QueueCore {
+    pub(super) fn lock(&self) -> MutexGuard<'_, VecDeque<Item>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the queue on this thread, or has the loop that runs on it do so.
+    fn run_soon(self: Arc<Self>) {
+        let nested = TO_RUN.with_borrow_mut(|list| match list {
+            Some(list) => {
+                list.push_back(Arc::clone(&self));
+                true
+            }
+            None => {
+                *list = Some(VecDeque::new());
+                false
+            }
+        });
+        if nested {
+            return;
+        }
+        let mut next = Some(self);
+        while let Some(queue) = next {
+            queue.run();
+            next = TO_RUN.with_borrow_mut(|list| {
+                let next = list.as_mut().and_then(VecDeque::pop_front);
+                if next.is_none() {
+                    *list = None;
+                }
+                next
+            });
+        }
+    }
+
+    /// Ends command buffers until one has to wait.
+    fn run(self: &Arc<Self>) {
+        if !self.baton.take() {
+            return;
+        }
+        loop {
+            while let Some(mut item) = self.pop() {
+                match self.advance(&mut item) {
+                    Some(result) => self.finish(item, result),
+                    None => {
+                        // What it waits for may happen before it is back in its place: then the baton is
+                        // passed on to this loop.
+                        self.lock().push_front(item);
+                        break;
+                    }
+                }
+            }
+            if !self.baton.pass() {
+                return;
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<Item> {
+        self.lock().pop_front()
+    }
+
+    /// Goes on with a command buffer; `None`: it waits.
+    fn advance(self: &Arc<Self>, item: &mut Item) -> Option<Result<(), DeviceError>> {
+        let clock = &self.shared.clock;
+        if item.timing.started_ns == 0 {
+            item.timing.started_ns = self.shared.now_ns().max(1);
+            let after = match item.submission.deadline {
+                Deadline::Default => Some(DEFAULT_DEADLINE),
+                Deadline::After(after) => Some(after),
+                Deadline::Never => None,
+            };
+            let waits =
+                item.submission.commands.iter().any(|command| matches!(command, Command::WaitEvent { .. }));
+            item.deadline = after.filter(|_| waits).map(|after| {
+                let queue = Arc::downgrade(self);
+                let expiry = Arc::new(Expiry { passed: AtomicBool::new(false), after, queue });
+                let alarm =
+                    clock.set_alarm(clock.now().saturating_add(after), Waker::from(Arc::clone(&expiry)));
+                (alarm, expiry)
+            });
+        }
+        while let Some(command) = item.submission.commands.get(item.position) {
+            match command {
+                Command::SignalEvent { event, value } => event.signal(*value),
+                Command::WaitEvent { event, value }
+                    if event.subscribe(*value, Waker::from(Arc::clone(self))).is_some() =>
+                {
+                    let expiry = item.deadline.as_ref().map(|(_, expiry)| expiry);
+                    let passed = expiry.filter(|expiry| expiry.passed.load(Ordering::SeqCst))?;
+                    let after = passed.after;
+                    return Some(Err(DeviceError::DeadlineExceeded { kernel: None, after }));
+                }
+                _ => {}
+            }
+            item.position += 1;
+        }
+        Some(Ok(()))
+    }
+
+    fn finish(&self, item: Item, result: Result<(), DeviceError>) {
+        let Item { submission, source, mut timing, deadline, .. } = item;
+        if let Some((alarm, _)) = deadline {
+            self.shared.clock.clear_alarm(alarm);
+        }
+        drop(submission);
+        timing.ended_ns = self.shared.now_ns();
+        self.space.release();
+        source.finish(result.map(|()| timing));
+    }
+
+    fn validate(&self, submission: &Submission) -> Result<(), DeviceError> {
+        submission.commands.iter().try_for_each(|command| self.validate_command(command))
+    }
+
+    fn validate_command(&self, command: &Command) -> Result<(), DeviceError> {
+        let limits = &self.shared.capabilities;
+        let mut foreign = false;
+        command.each_buffer(&mut |buffer| {
+            let own = buffer.as_any().downcast_ref::<NullBuffer>();
+            foreign |= own.is_none_or(|own| !Arc::ptr_eq(&own.shared, &self.shared));
+        });
+        if foreign {
+            return Err(self.shared.wrong_device("buffer"));
+        }
+        match command {
+            Command::Dispatch(dispatch) => {
+                let kernel = self.kernel(&dispatch.pipeline)?;
+                validate::check_bindings(kernel, &dispatch.bindings, limits)?;
+                validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+                validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
+            }
+            Command::DispatchIndirect(dispatch) => {
+                let kernel = self.kernel(&dispatch.pipeline)?;
+                validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
+                validate::check_bindings(kernel, &dispatch.bindings, limits)?;
+                validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+                validate::indirect_shape(kernel, [1; 3], dispatch.group_size, limits)?;
+            }
+            Command::Copy(copy) => {
+                validate::check_copy(copy, crate::blit::same_buffer(&copy.source, &copy.destination))?;
+            }
+            Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
+            Command::UpdateFence(fence) | Command::WaitFence(fence) => {
+                let own = fence.as_any().downcast_ref::<HostFence>();
+                let own = own.ok_or_else(|| self.shared.wrong_device("fence"))?;
+                if !own.claim(self.number) {
+                    return Err(DeviceError::FenceAcrossQueues);
+                }
+            }
+            Command::ExecuteIndirect(indirect) => {
+                let own = indirect.as_any().downcast_ref::<HostIndirect<Arc<Shared>>>();
+                if own.is_none_or(|own| !Arc::ptr_eq(&own.owner, &self.shared)) {
+                    return Err(self.shared.wrong_device("indirect command buffer"));
+                }
+                indirect.commands().iter().try_for_each(|command| self.validate_command(command))?;
+            }
+            Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn kernel<'a>(&self, pipeline: &'a Arc<dyn Pipeline>) -> Result<&'a KernelInfo, DeviceError> {
+        let own = pipeline.as_any().downcast_ref::<NullPipeline>();
+        own.map(|own| &own.0).ok_or_else(|| self.shared.wrong_device("pipeline"))
+    }
+}
+
+/// An event that the queue waits for has reached its value.
+impl Wake for QueueCore {
+    fn wake(self: Arc<Self>) {
+        self.run_soon();
+    }
+}
+
+impl Queue for NullQueue {
+    fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
+        let core = &self.0;
+        core.validate(&submission)?;
+        let free = core.space.try_acquire()
+            || match core.descriptor.when_full {
+                WhenFull::Refuse => false,
+                WhenFull::Wait(longest) => {
+                    let clock = core.shared.clock.as_ref();
+                    core.space.acquire_until(clock, clock.now().saturating_add(longest))
+                }
+            };
+        if !free {
+            return Err(DeviceError::QueueFull { limit: core.space.capacity() });
+        }
+        let source = CompletionSource::new(None);
+        let completion = source.completion();
+        for command in &submission.commands {
+            command.each_buffer(&mut |buffer| {
+                if let Some(own) = buffer.as_any().downcast_ref::<NullBuffer>() {
+                    own.uses.note(&completion);
+                }
+            });
+        }
+        let timing = Timing { submitted_ns: core.shared.now_ns(), ..Timing::default() };
+        let item = Item { submission, source, timing, deadline: None, position: 0 };
+        core.lock().push_back(item);
+        Arc::clone(core).run_soon();
+        Ok(completion)
+    }
+
+    fn cancel(&self, completion: &Completion) -> Cancellation {
+        let mut pending = self.0.lock();
+        let at = pending.iter().position(|item| item.source.is_for(completion));
+        let removed = at.and_then(|at| pending.remove(at));
+        drop(pending);
+        let Some(item) = removed else {
+            return if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate };
+        };
+        let label = item.submission.label.clone();
+        self.0.finish(item, Err(DeviceError::Cancelled { label }));
+        // It may have been the one that the others waited behind.
+        Arc::clone(&self.0).run_soon();
+        Cancellation::Removed
+    }
+
+    fn in_flight(&self) -> usize {
+        self.0.space.used()
+    }
+
+    fn label(&self) -> &str {
+        &self.0.descriptor.label
+    }
+}
+
+impl fmt::Debug for NullQueue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("NullQueue").field("in_flight", &self.in_flight()).finish_non_exhaustive()
+    }
+}
