@@ -13,9 +13,6 @@ use half::{bf16, f16};
 /// No test needs more steps.
 const MAX_STEPS: u64 = 20_000_000_000;
 
-/// Stack of the thread that compiles; nesting is bounded, but deep.
-const STACK: usize = 256 << 20;
-
 /// The interpreter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interpreter {
@@ -190,13 +187,7 @@ fn complaint(program: &Program, report: &Report) -> Option<String> {
     Some(format!("only a part of the threads reach the barrier of line {}", barrier.loc.line))
 }
 
-/// Runs `work` on a thread with a large stack.
+/// Runs `work` on a thread with the compiler's large stack.
 pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        match thread {
-            Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(error) => panic!("no thread to compile on: {error}"),
-        }
-    })
+    anymetal_msl::on_large_stack(work).unwrap_or_else(|error| panic!("no thread to compile on: {error}"))
 }
