@@ -27,6 +27,7 @@ mod group;
 mod group_loop;
 mod group_marks;
 mod group_span;
+mod held;
 mod lane;
 mod loop_bounds;
 mod matrix;
@@ -182,6 +183,8 @@ pub(super) struct Emitter<'a, 'm> {
     /// The first loads of windows that were tested before, and whether code may be copied for such.
     open_windows: BTreeSet<Inst>,
     may_open_windows: bool,
+    /// Those of which lanes are held back, tested before too.
+    held_windows: BTreeMap<Inst, held::Held>,
     /// Families of values that are each other shifted, where windows are open.
     spans: shifted::Spans,
     /// Loaded vectors, by the register of the first component.

@@ -7,7 +7,7 @@
 //!
 //! Invariant: [`Emitter::open_windows`] holds the first loads of windows whose tests dominate the position.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::Inst;
 
@@ -31,18 +31,33 @@ impl Emitter<'_, '_> {
         let Some((ok, open)) = self.test_windows(together) else { return false };
         let before = self.mask.clone();
         let slot = self.t.alloca(MASK, 4);
-        let (inside, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
-        let mut changed = false;
+        let (inside, edge, done) = (self.t.block(), self.t.block(), self.t.block());
         self.may_open_windows = false;
-        self.t.branch_likely(&ok, inside, otherwise);
-        for (label, mask, open) in [(inside, Mask::All, open), (otherwise, before.clone(), BTreeSet::new())] {
-            changed |= self.way(label, &mask, &slot, done, |this| {
-                this.open_families(rest, &open);
-                this.open_windows = open;
+        self.t.branch_likely(&ok, inside, edge);
+        let mut changed = self.way(inside, &Mask::All, &slot, done, |this| {
+            this.open_families(rest, &open);
+            this.open_windows = open.clone();
+            this.instructions(rest);
+            this.spans = Spans::default();
+            this.open_windows = BTreeSet::new();
+        });
+        self.t.label(edge);
+        self.mask = before.clone();
+        let otherwise = self.t.block();
+        // The other way has computed these for itself.
+        self.compute_ahead(&together.ahead);
+        if let Some((ok, held)) = self.test_held(&open) {
+            let near = self.t.block();
+            self.t.branch_likely(&ok, near, otherwise);
+            changed |= self.way(near, &before, &slot, done, |this| {
+                this.held_windows = held;
                 this.instructions(rest);
-                this.spans = Spans::default();
+                this.held_windows = BTreeMap::new();
             });
+        } else {
+            self.t.branch(otherwise);
         }
+        changed |= self.way(otherwise, &before, &slot, done, |this| this.instructions(rest));
         self.may_open_windows = true;
         self.t.label(done);
         self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };

@@ -24,18 +24,18 @@ use crate::cpu::windows::{LEAST, Together};
 const VECTOR: i64 = 64;
 
 /// A load.
-struct Part {
+pub(super) struct Part {
     inst: Inst,
-    pointer: Value,
+    pub(super) pointer: Value,
     result: Value,
     /// Bytes from the window's first load.
     offset: i64,
 }
 
 /// All loads, the lowest first, and what they have in common.
-struct Loads {
-    parts: Vec<Part>,
-    item: Item,
+pub(super) struct Loads {
+    pub(super) parts: Vec<Part>,
+    pub(super) item: Item,
     shape: Lanes,
     runs: Vec<Run>,
 }
@@ -67,9 +67,13 @@ impl Emitter<'_, '_> {
         let Some(window) = windows.of_first(inst) else { return false };
         self.compute_ahead(&window.ahead);
         let Some(loads) = self.window_loads(inst, &window.members, item) else { return false };
-        let loaded = match self.open_windows.contains(&inst) {
-            true => self.load_members(&loads).into_iter().map(varying).collect(),
-            false => {
+        let held = self.held_windows.get(&inst).cloned();
+        let loaded = match held {
+            Some(held) => self.load_held(&held, &loads).into_iter().map(varying).collect(),
+            None if self.open_windows.contains(&inst) => {
+                self.load_members(&loads).into_iter().map(varying).collect()
+            }
+            None => {
                 let Some(ok) = self.window_test(&loads) else { return false };
                 self.load_tested_window(&loads, &ok)
             }
@@ -118,6 +122,13 @@ impl Emitter<'_, '_> {
         };
         let is_worth_it = parts.len() >= LEAST && parts.iter().any(|part| part.inst == first);
         (is_worth_it && runs.iter().all(|run| !run.same)).then_some(Loads { parts, item, shape, runs })
+    }
+
+    /// The members of the window whose first load this is.
+    pub(super) fn loads_from(&mut self, first: Inst) -> Option<Loads> {
+        let windows = self.windows.clone();
+        let item = Item::of(self.function().ty(self.function().inst(first).result?));
+        self.window_loads(first, &windows.of_first(first)?.members, item)
     }
 
     /// Whether all lanes' places are where the laned forms say, at the distances known, and in bounds.
@@ -175,16 +186,10 @@ impl Emitter<'_, '_> {
 
     /// Under the current mask: whether all lanes are on, and the windows that can be tested here, all of which hold.
     pub(super) fn test_windows(&mut self, together: &Together) -> Option<(Opd, BTreeSet<Inst>)> {
-        let windows = self.windows.clone();
         self.compute_ahead(&together.ahead);
         let (mut all, mut open) = (Conditions::default(), BTreeSet::new());
         for &first in &together.firsts {
-            let (Some(window), Some(result)) = (windows.of_first(first), self.function().inst(first).result)
-            else {
-                continue;
-            };
-            let item = Item::of(self.function().ty(result));
-            if let Some(loads) = self.window_loads(first, &window.members, item)
+            if let Some(loads) = self.loads_from(first)
                 && let Some(conditions) = self.window_conditions(&loads)
             {
                 all.forms.extend(conditions.forms);
@@ -281,13 +286,7 @@ impl Emitter<'_, '_> {
 
     /// Where the members of a window are, if they are cut out of one span.
     pub(super) fn places_in_window(&mut self, first: Inst) -> Vec<(Value, shifted::Place)> {
-        let windows = self.windows.clone();
-        let (Some(window), Some(result)) = (windows.of_first(first), self.function().inst(first).result)
-        else {
-            return Vec::new();
-        };
-        let item = Item::of(self.function().ty(result));
-        let Some(loads) = self.window_loads(first, &window.members, item) else { return Vec::new() };
+        let Some(loads) = self.loads_from(first) else { return Vec::new() };
         if self.span_of(&loads).is_none() {
             return Vec::new();
         }
