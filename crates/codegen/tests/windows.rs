@@ -241,7 +241,9 @@ fn rows_are_tested_together() {
     let text = text(&filter("i32", 1, all_differ), "k", &launch);
     // Where all rows hold, nothing stands between them: their vectors are loaded in one block.
     let blocks = text.split("\nb").map(|block| block.matches("load <16 x i32>").count());
-    assert_eq!(blocks.max(), Some(6));
+    assert_eq!(blocks.clone().max(), Some(6));
+    // Once in the loop for threadgroups that no limit concerns.
+    assert_eq!(blocks.filter(|&loads| loads == 6).count(), 2);
     // Where limits hold lanes back, each half of them has its stretch of each row, and all members are in it.
     let count = |block: &str, what: &str| block.matches(what).count();
     let held = |block: &str| [count(block, "@llvm.masked.load.v32i32"), count(block, "vpermi2var.d.512(<16")];
@@ -262,6 +264,46 @@ fn filters_are_what_single_loads_give() {
                 let buffers = [elements(source, 4), vec![9; 4 * target], size];
                 agree(&module, "k", &launch, &buffers, &what);
             }
+        }
+    }
+}
+
+#[test]
+fn threadgroups_inside_are_what_single_loads_give() {
+    let module = filter("i32", 2, all_differ);
+    for (size, group) in [
+        ([160, 12], [32, 2, 1]),
+        ([130, 13], [32, 4, 1]),
+        ([256, 5], [64, 1, 1]),
+        ([192, 9], [64, 2, 1]),
+        ([64, 24], [16, 8, 1]),
+    ] {
+        let [width, height] = size;
+        let launch = Launch::new([width, height, 1], group);
+        let count = (width * height) as usize;
+        let row = width as usize;
+        for [source, target] in [
+            [count, count],
+            [count - 1, count],
+            [count, count / 2],
+            [count - 3 * row + 7, count],
+            [5 * row, count],
+        ] {
+            let buffers = [elements(source, 4), vec![9; 4 * target], numbers(width, height as i32)];
+            agree(&module, "k", &launch, &buffers, &format!("{size:?} {group:?} {source} {target}"));
+        }
+    }
+}
+
+#[test]
+fn sizes_that_are_not_the_grid_s_are_what_they_are() {
+    let module = filter("i32", 1, all_differ);
+    let launch = Launch::new([128, 12, 1], [32, 2, 1]);
+    let count = 128 * 12;
+    for width in [0, 1, 100, 129, 1 << 28, (1 << 30) + 3, 1 << 31, (1 << 31) + 128, u32::MAX] {
+        for height in [0, 7, 13, -1, i32::MAX, i32::MIN] {
+            let buffers = [elements(count, 4), vec![9; 4 * count], numbers(width, height)];
+            agree(&module, "k", &launch, &buffers, &format!("{width} {height}"));
         }
     }
 }

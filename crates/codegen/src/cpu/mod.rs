@@ -3,18 +3,20 @@
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
 //! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
 //! (loads of a thread that belong together), `shape` (uniform, laned or varying), `windows` (loads around each
-//! thread's place), `shifted` (what is computed from them), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`). Start with [`generate`].
+//! thread's place), `shifted` (what is computed from them), `inside` (what no limit concerns, by `polynomial`), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`). Start with [`generate`].
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
 //! for full threadgroups of a promised size, one for everything else.
 
 mod bundles;
 mod emit;
+mod inside;
 mod launch_abi;
 mod liveness;
 mod llvm_text;
 pub mod math;
 mod options;
+mod polynomial;
 mod regions;
 mod shape;
 mod shifted;

@@ -96,6 +96,11 @@ impl Windows {
         self.together.get(&inst)
     }
 
+    /// The first loads of all windows that are tested together.
+    pub(super) fn tested_together(&self) -> Vec<Inst> {
+        self.together.values().flat_map(|together| together.firsts.clone()).collect()
+    }
+
     /// Keeps the members that can be loaded with the first, which it gives, if they are enough.
     fn keep(
         &mut self,

@@ -260,6 +260,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         open_windows: BTreeSet::new(),
         may_open_windows: true,
         held_windows: BTreeMap::new(),
+        straight: BTreeMap::new(),
         spans: Default::default(),
         together: BTreeMap::new(),
         tile_loops: Vec::new(),

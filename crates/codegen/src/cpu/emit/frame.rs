@@ -345,9 +345,13 @@ impl Emitter<'_, '_> {
         if let Some(span) = self.span_of_region(number) {
             return self.region_in_span(number, &span, !is_edge);
         }
+        let done = self.region_inside(number);
         let simdgroups = self.begin_simdgroups();
         self.simdgroup_of_region(number, !is_edge);
         self.end_simdgroups(simdgroups);
+        if let Some(done) = done {
+            self.t.label(done);
+        }
     }
 
     /// Runs a region for those SIMD-groups that have something to do in it.
@@ -590,7 +594,7 @@ impl Emitter<'_, '_> {
 
     /// Brings the region's cells into variables: from the frame, or as zeros if nobody can have
     /// written them yet, so that no undefined bits reach a branch.
-    fn fetch_cells(&mut self, number: usize) {
+    pub(super) fn fetch_cells(&mut self, number: usize) {
         let cells = self.facts.storage.cells.len();
         let region = self.plan.regions[number].clone();
         let Some(&first) = region.insts.first() else { return };

@@ -28,6 +28,7 @@ mod group_loop;
 mod group_marks;
 mod group_span;
 mod held;
+mod inside;
 mod lane;
 mod loop_bounds;
 mod matrix;
@@ -185,6 +186,8 @@ pub(super) struct Emitter<'a, 'm> {
     may_open_windows: bool,
     /// Those of which lanes are held back, tested before too.
     held_windows: BTreeMap<Inst, held::Held>,
+    /// Pointers in a loop for threadgroups that no limit concerns.
+    straight: BTreeMap<Value, inside::Straight>,
     /// Families of values that are each other shifted, where windows are open.
     spans: shifted::Spans,
     /// Loaded vectors, by the register of the first component.

@@ -167,6 +167,10 @@ impl Emitter<'_, '_> {
     /// Whether that many bytes are inside in every lane, by what is known of the pointer. Says nothing of
     /// laned forms that hold under a condition only.
     pub(super) fn is_inside(&self, address: &Address, bytes: i64) -> bool {
+        let straight = address.value.and_then(|pointer| self.straight.get(&pointer));
+        if straight.is_some_and(|straight| address.extra == 0 && bytes <= straight.bytes) {
+            return true;
+        }
         let (Some(pointer), Opd::Int(len)) = (address.value, &address.place.len) else { return false };
         let known = [address.extra, bytes, *len].map(u64::try_from);
         let [Ok(extra), Ok(bytes), Ok(len)] = known else { return false };

@@ -19,7 +19,10 @@ use crate::cpu::storage::Root;
 impl Emitter<'_, '_> {
     /// Computes the result of an operation without effects.
     pub(super) fn pure(&mut self, inst: Inst, result: Value) {
-        let lanes = self.pure_lanes(inst, result);
+        let lanes = match self.straight_lane(result) {
+            Some(lane) => vec![lane],
+            None => self.pure_lanes(inst, result),
+        };
         self.define(result, lanes);
     }
 

@@ -155,11 +155,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Adds where the threadgroup begins.
-    fn in_grid(&mut self, inside: Lane, axis: usize, result: Value) -> Lane {
+    /// Where the threadgroup begins in the grid.
+    pub(super) fn start_of_group(&mut self, axis: usize) -> Opd {
         let size = self.full_size(axis);
         let position = self.group.position[axis].clone();
-        let start = self.t.mul("i32", &position, &size);
+        self.t.mul("i32", &position, &size)
+    }
+
+    /// Adds where the threadgroup begins.
+    fn in_grid(&mut self, inside: Lane, axis: usize, result: Value) -> Lane {
+        let start = self.start_of_group(axis);
         match (&inside, self.shape(result, 0)) {
             (Lane::Varying(vector), _) => {
                 let start = self.t.splat("i32", &start);

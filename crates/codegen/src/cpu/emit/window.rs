@@ -29,7 +29,7 @@ pub(super) struct Part {
     pub(super) pointer: Value,
     result: Value,
     /// Bytes from the window's first load.
-    offset: i64,
+    pub(super) offset: i64,
 }
 
 /// All loads, the lowest first, and what they have in common.
@@ -253,7 +253,7 @@ impl Emitter<'_, '_> {
     /// How many elements are loaded once, in whole vectors and a rest, to shift the members out of them.
     ///
     /// Of loads one element apart all but one lie across two cache lines, and take twice the time.
-    fn span_of(&self, loads: &Loads) -> Option<usize> {
+    pub(super) fn span_of(&self, loads: &Loads) -> Option<usize> {
         let (low, high) = (loads.parts.first()?, loads.parts.last()?);
         let size = loads.item.bytes();
         let in_vector = VECTOR / size;
@@ -264,6 +264,12 @@ impl Emitter<'_, '_> {
         let reach = (high.offset - low.offset) / size;
         // One element would be no vector.
         (shifts && reach <= in_vector).then(|| LANES + (reach as usize).next_power_of_two().max(2))
+    }
+
+    /// Elements from a member's first lane to its last.
+    pub(super) fn reach_of(&self, loads: &Loads) -> i64 {
+        let (_, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
+        bytes / loads.item.bytes()
     }
 
     /// Loads so many elements and gives each member its own.

@@ -1,0 +1,349 @@
+//! A loop over SIMD-groups for threadgroups that no limit concerns: see `inside`, and
+//! `docs/decisions/threadgroups-inside-run-straight.md`.
+//!
+//! One test for the whole threadgroup says that all positions are within their limits, that no index wraps and that all
+//! accesses are in bounds. Behind it SIMD-groups run straight through: addresses are the first one's and
+//! a step, windows are open, and there is nothing to test. Other threadgroups run the loop that tests everything.
+//!
+//! Invariant: [`Emitter::straight`] holds pointers only while that loop is emitted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value, ValueDef};
+
+use super::control::{Context, MAX_COPY};
+use super::lane::Lane;
+use super::memory::Item;
+use super::shifted::Spans;
+use super::window::Loads;
+use super::{Emitter, Mask};
+use crate::cpu::inside::{Inside, Known, Sum};
+use crate::cpu::llvm_text::{LANES, Opd};
+use crate::cpu::polynomial::{Factor, Polynomial};
+use crate::cpu::storage::Root;
+
+/// A pointer of all SIMD-groups, all accesses through which are in bounds.
+#[derive(Clone, Debug)]
+pub(super) struct Straight {
+    /// The offset of the first SIMD-group's first lane, and what each other one adds.
+    first: Opd,
+    step: Opd,
+    /// Bytes from there that each lane may access.
+    pub(super) bytes: i64,
+}
+
+/// The largest index of an access: that of the last element that an argument has, or the largest that does not wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Room {
+    argument: usize,
+    /// Bytes from the index's place on.
+    bytes: i64,
+    scale: u32,
+    most: i64,
+}
+
+/// What runs where no limit concerns a threadgroup.
+struct Way {
+    insts: Vec<Inst>,
+    demands: Vec<Polynomial>,
+    rooms: Vec<Room>,
+    early: BTreeSet<Value>,
+    /// By pointer: bytes to the first lane, and what may be accessed there.
+    pointers: BTreeMap<Value, (Polynomial, i64)>,
+    open: BTreeSet<Inst>,
+}
+
+/// Numbers that are the same for the threadgroup, computed once.
+type Factors = BTreeMap<Factor, Opd>;
+
+impl Emitter<'_, '_> {
+    /// Emits the loop for a region, and the test that leads to it. What is emitted next is for other threadgroups; gives where
+    /// that ends.
+    pub(super) fn region_inside(&mut self, number: usize) -> Option<u32> {
+        let way = self.way_inside(number)?;
+        let (inside, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
+        self.mask = Mask::All;
+        self.load_early(&way);
+        let mut factors = Factors::new();
+        let mut ok = Opd::bool(true);
+        for demand in &way.demands {
+            let value = self.polynomial(demand, &way.rooms, &mut factors);
+            let holds = self.t.icmp("sge", "i64", &value, &Opd::Int(0));
+            ok = self.t.and(&ok, &holds);
+        }
+        self.t.branch_likely(&ok, inside, otherwise);
+        self.t.label(inside);
+        for (&pointer, (bytes, size)) in &way.pointers {
+            let Some(step) = bytes.step() else { continue };
+            let first = self.polynomial(&bytes.of_first(), &way.rooms, &mut factors);
+            let step = self.polynomial(&step, &way.rooms, &mut factors);
+            self.straight.insert(pointer, Straight { first, step, bytes: *size });
+        }
+        let simdgroups = self.begin_simdgroups();
+        self.turns += 1;
+        self.turn = self.turns;
+        self.untested(|this| this.go_straight(number, &way));
+        self.turn = 0;
+        self.straight.clear();
+        self.end_simdgroups(simdgroups);
+        self.t.branch(done);
+        self.t.label(otherwise);
+        Some(done)
+    }
+
+    /// One SIMD-group's turn.
+    fn go_straight(&mut self, number: usize, way: &Way) {
+        self.fetch_cells(number);
+        self.mask = Mask::All;
+        let end = self.t.block();
+        self.contexts.push(Context::Arm { end });
+        let windows = std::mem::replace(&mut self.may_open_windows, false);
+        self.open_families(&way.insts, &way.open);
+        self.open_windows = way.open.clone();
+        self.instructions(&way.insts);
+        (self.open_windows, self.spans) = (BTreeSet::new(), Spans::default());
+        self.may_open_windows = windows;
+        self.contexts.pop();
+        self.t.label(end);
+    }
+
+    /// A pointer that moves straight on.
+    pub(super) fn straight_lane(&mut self, pointer: Value) -> Option<Lane> {
+        let Straight { first, step, .. } = self.straight.get(&pointer)?.clone();
+        let shape = self.shape(pointer, 0).lanes()?.clone();
+        let simdgroup = match &self.simdgroup {
+            Opd::Int(number) => Opd::Int(*number),
+            number => self.t.value(format_args!("zext i32 {number} to i64")),
+        };
+        let moved = self.t.mul("i64", &simdgroup, &step);
+        let base = self.t.add("i64", &first, &moved);
+        let no_wrap = shape.conditional.then(|| Opd::bool(true));
+        Some(Lane::Laned { bases: vec![base], shape, no_wrap })
+    }
+
+    // --- the way
+
+    /// The way through a region with windows that can be tested together.
+    fn way_inside(&mut self, number: usize) -> Option<Way> {
+        let threads = self.facts.geometry.threads()?;
+        let insts = self.plan.regions[number].insts.clone();
+        let is_only_region = self.plan.regions.len() == 1 && !self.plan.tracks_live;
+        let is_whole = threads.is_multiple_of(LANES as u32) && threads > LANES as u32;
+        if !is_only_region || !is_whole || !self.may_open_windows || self.size(&insts) > MAX_COPY {
+            return None;
+        }
+        let firsts = self.windows.tested_together();
+        if firsts.is_empty() {
+            return None;
+        }
+        let mut inside = Inside::new(self.facts, self.flow, self.known_before())?;
+        inside.follow(&insts)?;
+        let mut rooms = Vec::new();
+        let (mut pointers, mut open, mut covered) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        for first in firsts {
+            let Some(loads) = self.loads_from(first).filter(|_| inside.way.contains(&first)) else {
+                continue;
+            };
+            let claimed = self.claim_window(&mut inside, &mut rooms, &loads)?;
+            pointers.insert(loads.parts[0].pointer, claimed);
+            covered.extend(loads.parts.iter().map(|part| part.pointer));
+            open.insert(first);
+        }
+        for inst in inside.way.clone() {
+            let (pointer, ty) = match self.function().inst(inst).op {
+                Op::Load { ptr, .. } => (ptr, self.function().ty(self.function().inst(inst).result?)),
+                Op::Store { ptr, value, .. } => (ptr, self.function().ty(value)),
+                _ => continue,
+            };
+            if covered.contains(&pointer) || matches!(ty, Type::Ptr(_)) {
+                continue;
+            }
+            let bytes = Item::of(ty).bytes();
+            if let Some(claimed) = self.claim(&mut inside, &mut rooms, (pointer, bytes), None) {
+                pointers.insert(pointer, claimed);
+            }
+        }
+        let Inside { way: insts, demands, early, .. } = inside;
+        (!open.is_empty()).then_some(Way { insts, demands, rooms, early, pointers, open })
+    }
+
+    /// Numbers that need no region to be known.
+    fn known_before(&self) -> Known {
+        let function = self.facts.function;
+        let mut known = Known::default();
+        for index in 0..function.values.len() {
+            let value = Value(index as u32);
+            if function.ty(value) != Type::Scalar(Scalar::I32) {
+                continue;
+            }
+            if self.plan.is_group_value(function, self.flow, value) {
+                known.before.insert(value);
+            } else if self.is_always_there(value) {
+                known.loadable.insert(value);
+            }
+        }
+        known
+    }
+
+    /// Whether a value is a part of a structure that is always there and never changes.
+    fn is_always_there(&self, value: Value) -> bool {
+        let function = self.facts.function;
+        let Some(&Op::Load { ptr, .. }) = function.def(value) else { return false };
+        let (root, offset) = match function.def(ptr) {
+            Some(&Op::PtrAdd { base, index: None, offset, .. }) => (base, offset),
+            _ => (ptr, 0),
+        };
+        let is_param = matches!(function.values[root.index()].def, ValueDef::Param(_));
+        let Root::Argument(index) = self.facts.storage.pointer(ptr).root else { return false };
+        let argument = &self.shared.kernel.args[index];
+        let size = i64::try_from(argument.element_size).unwrap_or(0);
+        is_param
+            && argument.space == Space::Constant
+            && argument.reference
+            && offset >= 0
+            && offset + 4 <= size
+    }
+
+    /// Loads those that the test needs and the region would load later.
+    fn load_early(&mut self, way: &Way) {
+        let function = self.facts.function;
+        for &value in &way.early {
+            let ValueDef::Inst(load) = function.values[value.index()].def else { continue };
+            let Op::Load { ptr, .. } = function.inst(load).op else { continue };
+            if let ValueDef::Inst(pointer) = function.values[ptr.index()].def {
+                self.simple(pointer);
+            }
+            self.simple(load);
+        }
+    }
+
+    // --- accesses
+
+    /// Demands that all lanes' accesses are in bounds, with as many elements behind the first lane's as a span has;
+    /// gives the first lane's offset, and the bytes.
+    fn claim(
+        &mut self,
+        inside: &mut Inside<'_>,
+        rooms: &mut Vec<Room>,
+        (pointer, bytes): (Value, i64),
+        span: Option<i64>,
+    ) -> Option<(Polynomial, i64)> {
+        let function = self.facts.function;
+        let (sum, is_signed, scale, offset) = self.index_sum(inside, pointer)?;
+        let Lane::Laned { shape, .. } = self.lane(pointer, 0) else { return None };
+        let Root::Argument(argument) = self.facts.storage.pointer(pointer).root else { return None };
+        let is_alike =
+            |lane: usize| shape.at(lane) == (sum.pattern[lane] - sum.pattern[0]) * i64::from(scale);
+        let is_simple = shape.segments == 1 && !shape.absolute && (0..LANES).all(is_alike);
+        if !is_simple
+            || !scale.is_power_of_two()
+            || !(0..1 << 20).contains(&offset)
+            || function.ty(pointer) == Type::Ptr(Space::Threadgroup)
+        {
+            return None;
+        }
+        let first = sum.group.plus(&Polynomial::constant(sum.pattern[0]), 1)?;
+        let [low, mut high] = inside.ends(&sum)?;
+        if let Some(elements) = span {
+            let last = Polynomial::constant(elements - 1);
+            high = inside.ends(&Sum { pattern: [sum.pattern[0]; LANES], ..sum })?[1].plus(&last, 1)?;
+        }
+        let most = if is_signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        let room = Room { argument, bytes: offset + bytes, scale, most };
+        let number = rooms.iter().position(|&other| other == room).unwrap_or(rooms.len());
+        if number == rooms.len() {
+            rooms.push(room);
+        }
+        inside.demand(&low, 0)?;
+        inside.demand(&Polynomial::factor(Factor::Room(number)).plus(&high, -1)?, 0)?;
+        let place = Polynomial::constant(offset).plus(&first, i64::from(scale))?;
+        place.step()?;
+        Some((place, bytes))
+    }
+
+    /// The index of a pointer into an argument: its sum, whether it has a sign, bytes of an element, and what is added.
+    fn index_sum(&self, inside: &mut Inside<'_>, pointer: Value) -> Option<(Sum, bool, u32, i64)> {
+        let function = self.facts.function;
+        let &Op::PtrAdd { base, index: Some(index), scale, offset } = function.def(pointer)? else {
+            return None;
+        };
+        let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow) = function.def(index)? else {
+            return None;
+        };
+        matches!(function.values[base.index()].def, ValueDef::Param(_)).then_some(())?;
+        Some((inside.sum(narrow)?, cast == CastOp::SExt, scale, offset))
+    }
+
+    fn claim_window(
+        &mut self,
+        inside: &mut Inside<'_>,
+        rooms: &mut Vec<Room>,
+        loads: &Loads,
+    ) -> Option<(Polynomial, i64)> {
+        let (low, high) = (loads.parts.first()?, loads.parts.last()?);
+        let (lowest, is_signed, scale, offset) = self.index_sum(inside, low.pointer)?;
+        for part in &loads.parts {
+            let (sum, sign, size, start) = self.index_sum(inside, part.pointer)?;
+            let apart = sum.group.plus(&lowest.group, -1)?.as_constant()?;
+            let is_alike = (sum.pattern, sign, size, start) == (lowest.pattern, is_signed, scale, offset);
+            if !is_alike || apart * i64::from(scale) != part.offset - low.offset {
+                return None;
+            }
+        }
+        let bytes = loads.item.bytes();
+        if bytes != i64::from(scale) {
+            return None;
+        }
+        let needed = self.reach_of(loads) + (high.offset - low.offset) / bytes;
+        let elements = self.span_of(loads).map_or(needed, |elements| needed.max(elements as i64));
+        self.claim(inside, rooms, (low.pointer, bytes), Some(elements))
+    }
+
+    // --- numbers
+
+    fn polynomial(&mut self, polynomial: &Polynomial, rooms: &[Room], factors: &mut Factors) -> Opd {
+        let mut sum = Opd::Int(polynomial.constant);
+        for (product, &times) in &polynomial.terms {
+            let mut value = Opd::Int(times);
+            for &factor in product {
+                let factor = self.factor(factor, rooms, factors);
+                value = self.t.mul("i64", &factor, &value);
+            }
+            sum = self.t.add("i64", &value, &sum);
+        }
+        sum
+    }
+
+    fn factor(&mut self, factor: Factor, rooms: &[Room], factors: &mut Factors) -> Opd {
+        if let Some(known) = factors.get(&factor) {
+            return known.clone();
+        }
+        let number = match factor {
+            Factor::Value(value) => self.uniform(value, 0),
+            Factor::Start(axis) => self.start_of_group(usize::from(axis)),
+            Factor::SimdGroup => self.simdgroup.clone(),
+            Factor::Room(number) => {
+                let room = self.room(rooms[number]);
+                factors.insert(factor, room.clone());
+                return room;
+            }
+        };
+        let wide = match number {
+            Opd::Int(number) => Opd::Int(i64::from(number as u32)),
+            number => self.t.value(format_args!("zext i32 {number} to i64")),
+        };
+        factors.insert(factor, wide.clone());
+        wide
+    }
+
+    fn room(&mut self, room: Room) -> Opd {
+        let most = Opd::Int(room.most);
+        if !self.shared.options.checks {
+            return most;
+        }
+        let place = self.place(Root::Argument(room.argument));
+        let left = self.t.sub("i64", &place.len, &Opd::Int(room.bytes));
+        let last = self.t.value(format_args!("ashr i64 {left}, {}", room.scale.trailing_zeros()));
+        self.t.intrinsic("smin", "i64", "", &[&last, &most])
+    }
+}

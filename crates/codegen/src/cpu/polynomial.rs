@@ -1,0 +1,188 @@
+//! Whole numbers of a threadgroup, as polynomials in what is the same for all of it and the SIMD-group's number.
+//!
+//! Unlike an index of 32 bits these do not wrap, so how large one can be is known from its ends. Invariant: no
+//! monomial has more than two factors, and no coefficient is zero.
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::Value;
+
+/// A factor. All but [`Factor::Room`] are at least 0 and less than 2^32.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Factor {
+    /// A value that is the same in the whole threadgroup, read without a sign.
+    Value(Value),
+    /// Where the threadgroup begins in the grid, along an axis.
+    Start(u8),
+    /// The largest index that an access may have, by its number.
+    Room(usize),
+    /// The SIMD-group's number in the threadgroup.
+    SimdGroup,
+}
+
+/// The largest factor.
+const MOST: i128 = u32::MAX as i128;
+/// The largest coefficient.
+const MAX_COEFFICIENT: i64 = 1 << 20;
+/// The most monomials.
+const MAX_TERMS: usize = 12;
+
+/// A sum of products.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Polynomial {
+    /// What is added to the products.
+    pub(super) constant: i64,
+    /// By factors in order.
+    pub(super) terms: BTreeMap<Vec<Factor>, i64>,
+}
+
+impl Polynomial {
+    pub(super) fn constant(constant: i64) -> Self {
+        Self { constant, terms: BTreeMap::new() }
+    }
+
+    pub(super) fn factor(factor: Factor) -> Self {
+        Self { constant: 0, terms: BTreeMap::from([(vec![factor], 1)]) }
+    }
+
+    /// The number, if it is one.
+    pub(super) fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The sum with a multiple of another; `None` if that is too large to be told exactly.
+    pub(super) fn plus(&self, other: &Self, times: i64) -> Option<Self> {
+        let mut sum = self.clone();
+        sum.constant = sum.constant.checked_add(other.constant.checked_mul(times)?)?;
+        for (factors, by) in &other.terms {
+            let by = sum.terms.remove(factors).unwrap_or_default().checked_add(by.checked_mul(times)?)?;
+            if by != 0 {
+                sum.terms.insert(factors.clone(), by);
+            }
+        }
+        sum.checked()
+    }
+
+    /// The product; `None` if that is too large to be told exactly.
+    pub(super) fn times(&self, other: &Self) -> Option<Self> {
+        let mut product = Self::constant(0);
+        let all = |side: &Self| {
+            let one = (Vec::new(), side.constant);
+            side.terms.clone().into_iter().chain((side.constant != 0).then_some(one)).collect::<Vec<_>>()
+        };
+        for (a, by) in all(self) {
+            for (b, times) in all(other) {
+                let mut factors = [a.clone(), b.clone()].concat();
+                factors.sort_unstable();
+                let by = by.checked_mul(times)?;
+                let term = match factors.is_empty() {
+                    true => Self::constant(by),
+                    false => Self { constant: 0, terms: BTreeMap::from([(factors, by)]) },
+                };
+                product = product.plus(&term, 1)?;
+            }
+        }
+        Some(product)
+    }
+
+    fn checked(self) -> Option<Self> {
+        let is_small =
+            |(factors, by): (&Vec<Factor>, &i64)| factors.len() <= 2 && by.abs() <= MAX_COEFFICIENT;
+        let fits = self.terms.len() <= MAX_TERMS && self.terms.iter().all(is_small);
+        (fits && self.constant.abs() <= 1 << 40).then_some(self)
+    }
+
+    /// What the next SIMD-group's is more; `None` if that is not always the same.
+    pub(super) fn step(&self) -> Option<Self> {
+        let mut step = Self::constant(0);
+        for (factors, &by) in &self.terms {
+            let rest: Vec<_> =
+                factors.iter().copied().filter(|&factor| factor != Factor::SimdGroup).collect();
+            let term = match (factors.len() - rest.len(), rest.is_empty()) {
+                (0, _) => continue,
+                (1, true) => Self::constant(by),
+                (1, false) => Self { constant: 0, terms: BTreeMap::from([(rest, by)]) },
+                _ => return None,
+            };
+            step = step.plus(&term, 1)?;
+        }
+        Some(step)
+    }
+
+    /// The first SIMD-group's.
+    pub(super) fn of_first(&self) -> Self {
+        let mut first = self.clone();
+        first.terms.retain(|factors, _| !factors.contains(&Factor::SimdGroup));
+        first
+    }
+
+    /// The smallest and the largest of so many SIMD-groups; `None` if either may be first.
+    pub(super) fn ends(&self, simdgroups: i64) -> Option<[Self; 2]> {
+        let (first, step) = (self.of_first(), self.step()?);
+        let last = first.plus(&step, simdgroups - 1)?;
+        if step.is_never_negative() {
+            return Some([first, last]);
+        }
+        Self::constant(0).plus(&step, -1)?.is_never_negative().then_some([last, first])
+    }
+
+    /// Whether it is at least 0, whatever the factors are.
+    pub(super) fn is_never_negative(&self) -> bool {
+        let mut least = i128::from(self.constant);
+        for (factors, &by) in &self.terms {
+            if factors.iter().any(|factor| matches!(factor, Factor::Room(_))) {
+                return false;
+            }
+            if by < 0 {
+                let most: i128 = factors.iter().map(|_| MOST).product();
+                least = least.saturating_add(i128::from(by).saturating_mul(most));
+            }
+        }
+        least >= 0
+    }
+}
+
+/// Adds a polynomial to those that must not be negative, unless that follows from one of them.
+pub(super) fn demand(demands: &mut Vec<Polynomial>, new: Polynomial) {
+    let follows = |from: &Polynomial, what: &Polynomial| {
+        what.plus(from, -1).is_some_and(|difference| difference.is_never_negative())
+    };
+    if new.is_never_negative() || demands.iter().any(|old| follows(old, &new)) {
+        return;
+    }
+    demands.retain(|old| !follows(&new, old));
+    demands.push(new);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(axis: u8) -> Polynomial {
+        Polynomial::factor(Factor::Start(axis))
+    }
+
+    #[test]
+    fn products_have_ends() {
+        // (y + simdgroup - 2) * width
+        let row = start(1).plus(&Polynomial::factor(Factor::SimdGroup), 1).unwrap();
+        let row = row.plus(&Polynomial::constant(-2), 1).unwrap();
+        let width = start(0);
+        let place = row.times(&width).unwrap();
+        assert_eq!(place.step(), Some(width.clone()));
+        let [low, high] = place.ends(8).unwrap();
+        assert_eq!(high.plus(&low, -1), Polynomial::constant(0).plus(&width, 7));
+        assert!(!low.is_never_negative());
+        assert!(place.times(&width).is_none());
+        assert_eq!(row.times(&row).and_then(|square| square.step()), None);
+    }
+
+    #[test]
+    fn what_follows_is_not_demanded() {
+        let mut demands = Vec::new();
+        for distance in [1, 2, 0, -1] {
+            demand(&mut demands, start(0).plus(&Polynomial::constant(-distance), 1).unwrap());
+        }
+        assert_eq!(demands, [start(0).plus(&Polynomial::constant(-2), 1).unwrap()]);
+    }
+}
