@@ -11,13 +11,14 @@ mod source_tree;
 mod tidy;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
+  corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
 ";
 
 fn main() -> ExitCode {
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report(&tidy::check(&root)),
         ["ci"] => ci::run(&root),
+        ["corpus", ref rest @ ..] => corpus(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
@@ -33,6 +35,19 @@ fn main() -> ExitCode {
         _ => {
             eprint!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// The corpora's program is one of the harness, and wants an optimised compiler.
+fn corpus(root: &Path, arguments: &[&str]) -> ExitCode {
+    let program = ["run", "--release", "--quiet", "-p", "anymetal-harness", "--bin", "corpus", "--"];
+    match Command::new(env!("CARGO")).args(program).args(arguments).current_dir(root).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cargo does not start: {error}");
+            ExitCode::FAILURE
         }
     }
 }

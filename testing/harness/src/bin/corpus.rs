@@ -83,7 +83,7 @@ fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 
 const INTRODUCTION: &str = "# Public kernels that compile\n\n\
     Every entry point of these crates, compiled for the CPU device with default options. Function constants \
-    get `true` and 2. Written by `cargo run --release -p anymetal-harness --bin corpus -- --write \
+    get `true` and 2. Written by `cargo xtask corpus --write \
     docs/corpus.md`, which keeps the lines of files that a run leaves out (`--file`); \
     `testing/harness/corpus-floor.toml` keeps the numbers from falling. Seconds are those of one process on a shared \
     machine, and differ between runs. With these constants the `fa_TYPE` kernels of llama.cpp do nothing (none of \
