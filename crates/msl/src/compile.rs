@@ -10,9 +10,9 @@ use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludeLoader, MacroTable};
 use crate::sema;
 use crate::stack;
-use crate::token::MathMode;
+use crate::token::{MathMode, Token};
 use anymetal_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -66,11 +66,18 @@ pub struct KernelName {
     pub span: Span,
 }
 
-/// What the Metal library left behind.
+/// What the Metal library left behind when it was preprocessed: all that the preprocessor needs for a program.
 #[derive(Debug)]
-struct Prelude {
+struct Headers {
     map: SourceMap,
     macros: MacroTable,
+    /// Until they are parsed.
+    tokens: Mutex<Vec<Token>>,
+}
+
+/// What the Metal library left behind when it was declared.
+#[derive(Debug)]
+struct Prelude {
     scopes: Scopes,
     symbols: Arc<sema::Prelude>,
 }
@@ -101,8 +108,8 @@ impl Library {
         options: &CompileOptions,
         loader: &mut (dyn IncludeLoader + Send),
     ) -> (Option<Self>, Diagnostics) {
-        let prelude = prelude();
-        let mut map = prelude.map.clone();
+        let headers = headers();
+        let mut map = headers.map.clone();
         let mut sink = Sink::new();
         let main = map.add_bytes(name, source);
         let settings = pp::Options {
@@ -111,7 +118,8 @@ impl Library {
             definitions: options.definitions.clone(),
             ..pp::Options::default()
         };
-        let mut output = pp::preprocess(main, &prelude.macros, &settings, loader, &mut map, &mut sink);
+        let preprocess = || pp::preprocess(main, &headers.macros, &settings, loader, &mut map, &mut sink);
+        let (mut output, prelude) = beside_prelude(preprocess);
         if !output.complete {
             output.tokens.drain(..output.tokens.len().saturating_sub(1));
         }
@@ -164,7 +172,7 @@ impl Library {
     /// The sources the program was made of, the library's left out: the user's file first, then its
     /// includes.
     pub fn files(&self) -> Vec<FileId> {
-        let library = prelude().map.files().len();
+        let library = headers().map.files().len();
         (library..self.map.files().len()).map(|n| FileId(n as u32)).collect()
     }
 
@@ -174,28 +182,59 @@ impl Library {
     }
 }
 
-/// The Metal library, parsed when first needed.
+/// The Metal library's text, preprocessed when first needed.
 ///
 /// # Panics
-/// If its text has an error: a bug, which the library's own tests catch.
-fn prelude() -> &'static Prelude {
-    static PRELUDE: OnceLock<Prelude> = OnceLock::new();
-    PRELUDE.get_or_init(|| on_large_stack(load_prelude))
+/// If it has an error: a bug, which the library's own tests catch.
+fn headers() -> &'static Headers {
+    static HEADERS: OnceLock<Headers> = OnceLock::new();
+    HEADERS.get_or_init(|| on_large_stack(load_headers))
 }
 
-fn load_prelude() -> Prelude {
+fn load_headers() -> Headers {
     let mut map = SourceMap::new();
     let mut sink = Sink::new();
     let main = crate::library::add_sources(&mut map);
     let options = pp::Options { library_is_loaded: false, ..pp::Options::default() };
     let mut loader = crate::library::Headers;
     let output = pp::preprocess(main, &MacroTable::default(), &options, &mut loader, &mut map, &mut sink);
-    let parsed = parser::parse_library(output.tokens, &mut sink);
-    let symbols = sema::Prelude::build(parsed.items, &mut sink);
     map.freeze();
-    let rendered = || anymetal_diag::render_text(&map, sink.diagnostics(), false);
+    assert_right(&map, &sink);
+    Headers { map, macros: output.macros, tokens: Mutex::new(output.tokens) }
+}
+
+static PRELUDE: OnceLock<Prelude> = OnceLock::new();
+
+/// The Metal library, parsed when first needed.
+///
+/// # Panics
+/// As [`headers`].
+fn prelude() -> &'static Prelude {
+    PRELUDE.get_or_init(|| on_large_stack(load_prelude))
+}
+
+fn load_prelude() -> Prelude {
+    let headers = headers();
+    let mut sink = Sink::new();
+    let tokens = std::mem::take(&mut *headers.tokens.lock().unwrap_or_else(PoisonError::into_inner));
+    let parsed = parser::parse_library(tokens, &mut sink);
+    let symbols = sema::Prelude::build(parsed.items, &mut sink);
+    assert_right(&headers.map, &sink);
+    Prelude { scopes: parsed.scopes, symbols }
+}
+
+fn assert_right(map: &SourceMap, sink: &Sink) {
+    let rendered = || anymetal_diag::render_text(map, sink.diagnostics(), false);
     assert!(!sink.has_errors(), "the Metal library has errors:\n{}", rendered());
-    Prelude { map, macros: output.macros, scopes: parsed.scopes, symbols }
+}
+
+/// Does some work that needs no declarations while the library is parsed, if it is not yet.
+fn beside_prelude<T: Send>(work: impl FnOnce() -> T + Send) -> (T, &'static Prelude) {
+    if PRELUDE.get().is_some() {
+        return (work(), prelude());
+    }
+    stack::both(work, prelude)
+        .unwrap_or_else(|error| panic!("no thread could be started to parse on: {error}"))
 }
 
 /// Runs `work` with a large stack.

@@ -15,4 +15,4 @@ mod stack;
 pub mod token;
 
 pub use compile::{CompileOptions, Diagnostics, KernelName, Library};
-pub use stack::on_large_stack;
+pub use stack::{both, on_large_stack};

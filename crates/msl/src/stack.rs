@@ -32,6 +32,26 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::Resu
     })
 }
 
+/// Runs `aside` on another thread with a large stack while `here` runs on this one. A panic in either goes on here,
+/// when both have ended.
+///
+/// # Errors
+/// If the system gives no thread; then neither has run.
+pub fn both<A: Send, B>(
+    aside: impl FnOnce() -> A + Send,
+    here: impl FnOnce() -> B,
+) -> std::io::Result<(A, B)> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("anymetal-compiler".into()).stack_size(BYTES);
+        let aside = thread.spawn_scoped(scope, || {
+            IS_LARGE.set(true);
+            aside()
+        })?;
+        let here = here();
+        Ok((aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), here))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +62,18 @@ mod tests {
         let (outer, inner) = on_large_stack(outer).expect("a thread");
         assert_eq!(outer, inner.expect("no new thread is needed"));
         assert_ne!(outer, std::thread::current().id());
+    }
+
+    #[test]
+    fn both_run_and_panics_go_on() {
+        let here = std::thread::current().id();
+        let nested = || on_large_stack(|| std::thread::current().id());
+        let (aside, ours) = both(|| (std::thread::current().id(), nested()), || std::thread::current().id())
+            .expect("a thread");
+        assert_eq!(ours, here);
+        assert_ne!(aside.0, here);
+        assert_eq!(aside.0, aside.1.expect("no new thread is needed"));
+        let panics = std::panic::catch_unwind(|| both(|| panic!("aside"), || 1));
+        assert!(panics.is_err());
     }
 }
