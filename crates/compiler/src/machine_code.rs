@@ -1,11 +1,14 @@
 //! Machine code: the code generator's text through LLVM to an artifact.
 
+use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anymetal_codegen::cpu::{self, AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind, FaultSite, KernelInfo};
 use anymetal_ir::{Kernel, Module};
-use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel};
+use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, heap, join};
+use anymetal_msl::both;
 
 use crate::error::CompileError;
 use crate::library::Specialisation;
@@ -62,14 +65,64 @@ pub(crate) fn through_llvm(
     code: &CpuCode,
     options: &CompileOptions,
 ) -> Result<Vec<u8>, CompileError> {
+    llvm.compile(&code.llvm_ir, &options_for(code, options)).map_err(internal)
+}
+
+fn options_for(code: &CpuCode, options: &CompileOptions) -> CompileOptions {
     let too_many = code.fault_sites.len() > MOST_SITES_TO_OPTIMISE;
     let opt = if too_many { OptLevel::O0 } else { options.opt };
-    let options = &CompileOptions { opt, ..options.clone() };
-    let internal = |error: anymetal_llvm::CompileError| CompileError::Internal {
-        stage: "LLVM",
-        message: error.to_string(),
+    CompileOptions { opt, ..options.clone() }
+}
+
+fn internal(error: anymetal_llvm::CompileError) -> CompileError {
+    CompileError::Internal { stage: "LLVM", message: error.to_string() }
+}
+
+/// The object, made on as many processors as nobody else compiles on.
+fn object(llvm: &Llvm, code: &CpuCode) -> Result<Vec<u8>, CompileError> {
+    let compiling = Compiling::new();
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let parts = code.parts(processors / compiling.all);
+    let options = options_for(code, &CompileOptions::default());
+    let objects = side_by_side(&parts, &|part| llvm.compile(part, &options).map_err(internal))?;
+    join(objects).map_err(internal)
+}
+
+/// Makes something of each part, each on a thread of its own; this thread has the last.
+fn side_by_side(
+    parts: &[String],
+    make: &(impl Fn(&str) -> Result<Vec<u8>, CompileError> + Sync),
+) -> Result<Vec<Vec<u8>>, CompileError> {
+    let [first, rest @ ..] = parts else { return Ok(Vec::new()) };
+    if rest.is_empty() {
+        return Ok(vec![make(first)?]);
+    }
+    let aside = || {
+        heap::reserve();
+        make(first)
     };
-    llvm.compile(&code.llvm_ir, options).map_err(internal)
+    let (first, rest) = both(aside, || side_by_side(rest, make))
+        .map_err(|error| CompileError::NoThread { message: error.to_string() })?;
+    Ok([vec![first?], rest?].concat())
+}
+
+/// One who is compiling now, and how many there were when he began.
+struct Compiling {
+    all: usize,
+}
+
+static COMPILING: AtomicUsize = AtomicUsize::new(0);
+
+impl Compiling {
+    fn new() -> Self {
+        Self { all: COMPILING.fetch_add(1, Ordering::Relaxed) + 1 }
+    }
+}
+
+impl Drop for Compiling {
+    fn drop(&mut self) {
+        COMPILING.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Compiles to an object and describes it. The fingerprint is left to whoever keeps it.
@@ -81,7 +134,7 @@ pub(crate) fn compile(
     specialisation: &Specialisation,
 ) -> Result<Artifact, CompileError> {
     let code = generate(module, kernel, specialisation, false)?;
-    let object = through_llvm(llvm, &code, &CompileOptions::default())?;
+    let object = object(llvm, &code)?;
     complete(&mut info, &code, specialisation);
     Ok(Artifact {
         target: target_of(llvm),

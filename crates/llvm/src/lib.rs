@@ -25,12 +25,14 @@ mod error;
 mod handles;
 pub mod heap;
 mod host;
+mod join;
 mod library;
 mod target;
 
 pub use compile::{CompileOptions, Emit, OptLevel};
 pub use error::{CompileError, LlvmError, Refusal, RefusalReason};
 pub use host::{CpuLevel, CpuLevelError, HostCpu, LEVEL_VARIABLE, VectorFacts};
+pub use join::join;
 pub use library::{Llvm, LlvmInfo, LlvmVersion};
 pub use target::{Architecture, Target};
 

@@ -3,7 +3,7 @@
 //! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
 //! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
 //! (loads of a thread that belong together), `shape` (uniform, laned or varying), `windows` (loads around each
-//! thread's place), `shifted` (what is computed from them), `inside` (what no limit concerns, by `polynomial`), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`). Start with [`generate`].
+//! thread's place), `shifted` (what is computed from them), `inside` (what no limit concerns, by `polynomial`), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`), `parts` (the text taken apart). Start with [`generate`].
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
 //! for full threadgroups of a promised size, one for everything else.
@@ -16,6 +16,7 @@ mod liveness;
 mod llvm_text;
 pub mod math;
 mod options;
+mod parts;
 mod polynomial;
 mod regions;
 mod shape;

@@ -69,6 +69,14 @@ pub struct CpuCode {
     pub fault_sites: Vec<FaultSite>,
 }
 
+impl CpuCode {
+    /// The module as at most `most` modules to be compiled side by side; one if it is small. Their objects joined
+    /// are the code of the whole.
+    pub fn parts(&self, most: usize) -> Vec<String> {
+        super::parts::parts(&self.llvm_ir, most)
+    }
+}
+
 /// What a checked access does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {

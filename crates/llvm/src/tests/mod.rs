@@ -3,6 +3,7 @@
 
 mod damaged;
 mod errors;
+mod joined;
 mod running;
 
 use std::sync::Arc;
