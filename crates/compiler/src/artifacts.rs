@@ -3,7 +3,8 @@
 //! Owns that order, for everything of which artifacts are made ([`Subject`]). Invariant: what is kept is kept under
 //! a key of what was really parsed, which is known only once it is made.
 
-use std::sync::Arc;
+use std::num::NonZero;
+use std::sync::{Arc, Once};
 
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FunctionConstantInfo};
 use anymetal_hal::encoding;
@@ -149,22 +150,32 @@ fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     subject.shared().artifacts.get_or_make(key, |_| true, make)
 }
 
-/// Does some work while libLLVM is loaded, which takes as long as parsing a file. The loading ends with the
-/// call: a process that exits under it would take the library's own data away from it.
+/// Does some work while libLLVM is loaded, which takes as long as parsing a file, or brought into memory. That ends
+/// with the call: a process that exits under it would take the library's own data away from it.
 pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
-    if let Some(loaded) = Llvm::loaded() {
-        return (loaded.map_err(CompileError::from), work());
-    }
+    static WARM: Once = Once::new();
+    let prepare = match Llvm::loaded() {
+        None => || drop(Compiler::llvm()),
+        Some(Ok(_)) if !WARM.is_completed() => || WARM.call_once(warm_up),
+        Some(loaded) => return (loaded.map_err(CompileError::from), work()),
+    };
     std::thread::scope(|scope| {
-        let loader = std::thread::Builder::new().name("anymetal-llvm".to_owned());
-        let loading = loader.spawn_scoped(scope, || drop(Compiler::llvm()));
+        let beside = std::thread::Builder::new().name("anymetal-llvm".to_owned());
+        let preparing = beside.spawn_scoped(scope, prepare);
         let done = work();
-        if let Ok(loading) = loading {
+        if let Ok(preparing) = preparing {
             // What came of it is remembered, a failure too.
-            let _ = loading.join();
+            let _ = preparing.join();
         }
         (Compiler::llvm(), done)
     })
+}
+
+/// Where only one processor is, whoever compiles first may as well pay.
+fn warm_up() {
+    if let (Ok(llvm), Ok(2..)) = (Llvm::load(), std::thread::available_parallelism().map(NonZero::get)) {
+        llvm.warm_up();
+    }
 }
 
 /// The kernel of that name, which must be there.

@@ -28,6 +28,7 @@ mod host;
 mod join;
 mod library;
 mod target;
+mod warm_up;
 
 pub use compile::{CompileOptions, Emit, OptLevel};
 pub use error::{CompileError, LlvmError, Refusal, RefusalReason};
