@@ -103,7 +103,9 @@ fn side_by_side(
     };
     let (first, rest) = both(aside, || side_by_side(rest, make))
         .map_err(|error| CompileError::NoThread { message: error.to_string() })?;
-    Ok([vec![first?], rest?].concat())
+    let mut objects = vec![first?];
+    objects.extend(rest?);
+    Ok(objects)
 }
 
 /// One who is compiling now, and how many there were when he began.

@@ -37,7 +37,7 @@ done:
 ";
 
 impl Llvm {
-    /// Compiles a little, for nobody. Gives what the first compile takes longer than the next.
+    /// Compiles a little, for nobody, so that the first compile takes as long as the next.
     pub fn warm_up(&self) {
         // A real compile will tell what is wrong with this libLLVM.
         let _ = self.compile(LITTLE, &CompileOptions::default());

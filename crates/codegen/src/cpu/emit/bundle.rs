@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
         bytes: i64,
     ) -> Vec<Opd> {
         let Lane::Laned { bases, .. } = address.offset.clone() else { return Vec::new() };
-        let ok = self.all_loadable(address, shape, &bases, bytes);
+        let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         if !fast_only {

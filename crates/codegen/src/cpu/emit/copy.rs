@@ -5,6 +5,7 @@ use anymetal_ir::{Inst, Scalar, Space, Value};
 use super::access::runs;
 use super::lane::Lane;
 use super::memory::{Address, Item};
+use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::options::AccessKind;
@@ -161,7 +162,7 @@ impl Emitter<'_, '_> {
     fn end_in_bounds(&mut self, end: &mut End, size: i64) -> Opd {
         match end.address.offset.clone() {
             Lane::Laned { bases, shape, .. } if !shape.conditional => {
-                self.all_in_bounds(&end.address, &shape, &bases, size)
+                self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInside)
             }
             _ => {
                 let offsets = self.offsets_with_extra(&end.address);

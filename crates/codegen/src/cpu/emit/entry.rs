@@ -209,7 +209,6 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         Some(size) => size.map(|size| Opd::Int(i64::from(size))),
         None => size,
     };
-    let first = t.block();
     let plan = Plan::new(facts, flow);
     let matrices = Matrices::new(Uses::new(facts, flow, &plan));
     let function = facts.function;
@@ -266,12 +265,10 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         tile_loops: Vec::new(),
         streams: Streams::new(facts),
         stream_flags: BTreeMap::new(),
-        lane_loads: (first, 0),
+        lane_loads: (groups.head, 0),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
     emitter.begin_group(&groups);
-    emitter.t.label(first);
-    emitter.t.mark_start();
     emitter.count_threads();
     if emitter.is_edge() {
         emitter.copies_left = 0;

@@ -76,6 +76,7 @@ impl Emitter<'_, '_> {
         for axis in 0..3 {
             phi("i32", &groups.position[axis], &groups.start[axis], &groups.next_position[axis]);
         }
+        self.t.mark_start();
     }
 
     /// Goes on to the next threadgroup of the run, which follows along x, then y, then z, unless the device

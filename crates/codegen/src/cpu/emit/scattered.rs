@@ -286,7 +286,7 @@ impl Emitter<'_, '_> {
             return false;
         };
         let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
-            this.all_in_bounds(address, &shape, &bases, item.bytes())
+            this.all_in_bounds(address, &shape, &bases, item.bytes(), Test::AllInside)
         });
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);

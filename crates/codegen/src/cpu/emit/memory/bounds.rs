@@ -8,49 +8,31 @@ use super::Address;
 use crate::cpu::emit::access::extent_of_segment;
 use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
+use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::Lanes;
 use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
-    /// The scalar condition under which all active lanes may be accessed with plain vectors.
+    /// What loads of whole vectors test. Without checks those of which lanes are off ask as well: what exists is
+    /// loaded faster without a mask.
+    pub(in crate::cpu::emit) fn test_of_loads(&self) -> Test {
+        let asks = !self.shared.options.checks && self.mask != Mask::All;
+        if asks { Test::AllLoadable } else { Test::AllInside }
+    }
+
+    /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInside`], or
+    /// [`Test::AllLoadable`].
     pub(in crate::cpu::emit) fn all_in_bounds(
         &mut self,
         address: &Address,
         shape: &Lanes,
         bases: &[Opd],
         access: i64,
+        test: Test,
     ) -> Opd {
-        self.all_places(address, shape, bases, access, self.shared.options.checks)
-    }
-
-    /// The scalar condition under which all lanes, on or off, may be loaded with plain vectors. Without checks those
-    /// that are off are asked for: what exists is loaded faster without a mask.
-    pub(in crate::cpu::emit) fn all_loadable(
-        &mut self,
-        address: &Address,
-        shape: &Lanes,
-        bases: &[Opd],
-        access: i64,
-    ) -> Opd {
-        let asks = self.shared.options.checks || self.asks_for_loads();
-        self.all_places(address, shape, bases, access, asks)
-    }
-
-    /// Whether loads of whole vectors test that they exist though nobody checks bounds.
-    pub(in crate::cpu::emit) fn asks_for_loads(&self) -> bool {
-        !self.shared.options.checks && self.mask != Mask::All
-    }
-
-    fn all_places(
-        &mut self,
-        address: &Address,
-        shape: &Lanes,
-        bases: &[Opd],
-        access: i64,
-        asks: bool,
-    ) -> Opd {
+        let asks = self.shared.options.checks || test == Test::AllLoadable;
         let mut ok = match &address.offset {
             Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
             _ => Opd::bool(true),

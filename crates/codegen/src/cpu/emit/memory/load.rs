@@ -131,9 +131,9 @@ impl Emitter<'_, '_> {
 
     fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
-        let test = if self.asks_for_loads() { Test::AllLoadable } else { Test::AllInside };
+        let test = self.test_of_loads();
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
-            this.all_loadable(address, &shape, &bases, item.bytes())
+            this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
         });
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         if fast_only {

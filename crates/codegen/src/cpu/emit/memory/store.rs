@@ -147,7 +147,7 @@ impl Emitter<'_, '_> {
     fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
         let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
-            this.all_in_bounds(address, &shape, &bases, item.bytes())
+            this.all_in_bounds(address, &shape, &bases, item.bytes(), Test::AllInside)
         });
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);
