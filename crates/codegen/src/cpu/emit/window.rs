@@ -74,7 +74,8 @@ impl Emitter<'_, '_> {
                 self.load_members(&loads).into_iter().map(varying).collect()
             }
             None => {
-                let Some(ok) = self.window_test(&loads) else { return false };
+                let Some(conditions) = self.window_conditions(&loads) else { return false };
+                let ok = self.all_hold(conditions);
                 self.load_tested_window(&loads, &ok)
             }
         };
@@ -131,18 +132,9 @@ impl Emitter<'_, '_> {
         self.window_loads(first, &windows.of_first(first)?.members, item)
     }
 
-    /// Whether all lanes' places are where the laned forms say, at the distances known, and in bounds.
-    fn window_test(&mut self, loads: &Loads) -> Option<Opd> {
-        let mut conditions = self.window_conditions(loads)?;
-        if let mask @ Mask::Some(_) = self.mask.clone()
-            && !self.shared.options.checks
-        {
-            // Unchecked, only the active lanes' places are known to be good.
-            conditions.inside.push(self.all(&mask));
-        }
-        Some(self.all_hold(conditions))
-    }
-
+    /// Under which all lanes' places are where the laned forms say, at the distances known, and in bounds.
+    ///
+    /// The last is asked without checks as well: places of lanes that are off, and the rest of a span, need not exist.
     fn window_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
         let (low, high) = (loads.parts.first()?, loads.parts.last()?);
         let mut forms = Vec::new();
@@ -163,10 +155,7 @@ impl Emitter<'_, '_> {
             Some(elements) => elements as i64 * loads.item.bytes(),
             None => bytes + (high.offset - low.offset),
         };
-        let limit = match self.shared.options.checks {
-            true => self.limit_up_to(&address.place, bytes, cap),
-            false => Opd::Int(cap.saturating_add(1)),
-        };
+        let limit = self.limit_up_to(&address.place, bytes, cap);
         let inside = self.t.icmp("ult", "i64", &start, &limit);
         Some(Conditions { forms, inside: vec![inside] })
     }
