@@ -17,15 +17,29 @@ pub(crate) struct Limits {
     pub(crate) read: f64,
 }
 
-/// Sixteen vectors' worth of sums: enough to hide the latency of multiply-add.
-const SUMS: usize = 256;
+/// Sums that hide the latency of multiply-add: sixteen vectors of those that have 32 registers for them.
+const MANY_SUMS: usize = 256;
+/// Twelve vectors of 256 bits: more do not fit into 16 registers.
+const FEW_SUMS: usize = 96;
+/// Of a thread, in one run.
+const MULTIPLY_ADDS: usize = 1 << 30;
 /// Of the memory that is copied and read.
 const WORDS: usize = 1 << 24;
 /// What a thread takes of it at a time.
 const CHUNK: usize = 1 << 17;
 
 #[multiversion(targets = "simd")]
-fn multiply_add(rounds: usize, factor: f32) -> f32 {
+fn many_multiply_adds(rounds: usize, factor: f32) -> f32 {
+    multiply_add::<MANY_SUMS>(rounds, factor)
+}
+
+#[multiversion(targets = "simd")]
+fn few_multiply_adds(rounds: usize, factor: f32) -> f32 {
+    multiply_add::<FEW_SUMS>(rounds, factor)
+}
+
+#[inline(always)]
+fn multiply_add<const SUMS: usize>(rounds: usize, factor: f32) -> f32 {
     let mut sums = [1.0f32; SUMS];
     for _ in 0..rounds {
         for sum in &mut sums {
@@ -43,7 +57,7 @@ fn read(values: &[u64]) -> u64 {
 /// Work that a limit is the rate of, to be timed beside what is compared with it: processors run faster in
 /// bursts, and other guests of a host take bandwidth.
 pub(crate) enum Probe {
-    /// Multiply-adds of all threads, that many rounds each.
+    /// Multiply-adds of all threads, to that many sums each.
     MultiplyAdd(usize),
     /// A copy by all threads.
     Copy(Vec<u64>, Vec<u64>),
@@ -52,9 +66,10 @@ pub(crate) enum Probe {
 }
 
 impl Probe {
-    /// Each thread has its part, long enough that waking it takes no time beside.
+    /// The faster number of sums on this processor.
     pub(crate) fn multiply_add() -> Self {
-        Self::MultiplyAdd(4_000_000)
+        let rate = |sums| Self::MultiplyAdd(sums).best_rate();
+        Self::MultiplyAdd(if rate(FEW_SUMS) > rate(MANY_SUMS) { FEW_SUMS } else { MANY_SUMS })
     }
 
     /// More bytes than caches hold.
@@ -69,7 +84,7 @@ impl Probe {
     /// Float operations, or bytes read and written.
     pub(crate) fn amount(&self) -> f64 {
         match self {
-            Self::MultiplyAdd(rounds) => (rayon::current_num_threads() * rounds * SUMS * 2) as f64,
+            Self::MultiplyAdd(sums) => (rayon::current_num_threads() * rounds_of(*sums) * sums * 2) as f64,
             Self::Copy(source, _) => 2.0 * size_of_val(source.as_slice()) as f64,
             Self::Read(source) => size_of_val(source.as_slice()) as f64,
         }
@@ -77,8 +92,9 @@ impl Probe {
 
     pub(crate) fn run(&mut self) {
         match self {
-            Self::MultiplyAdd(rounds) => {
-                black_box(rayon::broadcast(|_| multiply_add(*rounds, black_box(0.999))));
+            Self::MultiplyAdd(sums) => {
+                let chosen = if *sums == FEW_SUMS { few_multiply_adds } else { many_multiply_adds };
+                black_box(rayon::broadcast(|_| chosen(rounds_of(*sums), black_box(0.999))));
             }
             Self::Copy(source, target) => {
                 let parts = target.par_chunks_mut(CHUNK).zip(source.par_chunks(CHUNK));
@@ -102,6 +118,11 @@ impl Probe {
         let best = (0..5).map(|_| time()).min().unwrap_or_default();
         self.amount() / best.as_secs_f64()
     }
+}
+
+/// Each thread has its part, long enough that waking it takes no time beside.
+fn rounds_of(sums: usize) -> usize {
+    MULTIPLY_ADDS / sums
 }
 
 /// Measures the limits; takes about a second.
