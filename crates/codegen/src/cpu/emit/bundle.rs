@@ -276,7 +276,7 @@ impl Emitter<'_, '_> {
             let bytes = if size == 8 { 8 } else { bytes.max(size) };
             let places: Vec<Opd> = lanes.iter().map(|lane| self.t.offset(lane, &Opd::Int(at))).collect();
             let words = if bytes == 16 {
-                self.load_quads(place, &places)
+                self.load_quads(place, &places, 1)
             } else {
                 vec![self.load_words(place, &places, bytes)]
             };
@@ -299,41 +299,6 @@ impl Emitter<'_, '_> {
             all = self.t.value(format_args!("insertelement <32 x i{bits}> {all}, i{bits} {one}, i64 {lane}"));
         }
         all
-    }
-
-    /// Four 32-bit integers per lane, transposed: registers of four lanes each, so that the two steps of
-    /// the transposition stay within quarters of a vector.
-    fn load_quads(&mut self, place: &Place, lanes: &[Opd]) -> Vec<Opd> {
-        const HALF: usize = LANES / 2;
-        self.split_loads();
-        let metadata = self.metadata(place);
-        let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); 4];
-        for first in [0, HALF] {
-            let rows: Vec<Opd> = (0..4)
-                .map(|row| {
-                    let quarters = (0..4)
-                        .map(|quarter| {
-                            let at = &lanes[first + 4 * quarter + row];
-                            self.t.value(format_args!("load <4 x i32>, ptr {at}, align 1{metadata}"))
-                        })
-                        .collect();
-                    self.t.concat("i32", 4, quarters)
-                })
-                .collect();
-            // Of each quarter, elements `low` and `low + 1` of both in turns.
-            let mut weave = |a: &Opd, b: &Opd, picks: [usize; 4]| {
-                let picks: Vec<_> = (0..HALF).map(|i| Some(i / 4 * 4 + picks[i % 4])).collect();
-                self.t.shuffle("i32", HALF, a, b, &picks)
-            };
-            for low in [0, 2] {
-                let singles = [low, HALF + low, low + 1, HALF + low + 1];
-                let ab = weave(&rows[0], &rows[1], singles);
-                let cd = weave(&rows[2], &rows[3], singles);
-                halves[low].push(weave(&ab, &cd, [0, 1, HALF, HALF + 1]));
-                halves[low + 1].push(weave(&ab, &cd, [2, 3, HALF + 2, HALF + 3]));
-            }
-        }
-        halves.into_iter().map(|parts| self.t.concat("i32", HALF, parts)).collect()
     }
 
     /// The elements of a word, the lowest first.

@@ -49,6 +49,7 @@ mod simd;
 mod streams;
 mod tested;
 mod together;
+mod transpose;
 mod window;
 mod wishes;
 

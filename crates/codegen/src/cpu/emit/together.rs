@@ -50,15 +50,11 @@ impl Emitter<'_, '_> {
 
     /// The run's lanes of all components, as they lie in memory.
     pub(super) fn interleaved(&mut self, element: &str, values: &[Opd], run: &Run) -> Opd {
-        let own: Vec<_> = (run.lane..run.lane + run.lanes).map(Some).collect();
+        if let Some(whole) = self.store_by_quarters(element, values, run) {
+            return whole;
+        }
         let poison = Opd::text("poison");
-        let mut parts: Vec<Opd> = values
-            .iter()
-            .map(|value| match run.lanes {
-                LANES => value.clone(),
-                _ => self.t.shuffle(element, LANES, value, &poison, &own),
-            })
-            .collect();
+        let mut parts: Vec<Opd> = values.iter().map(|value| self.lanes_of(element, value, run)).collect();
         let count = parts.len();
         if count == 1 {
             return parts.remove(0);

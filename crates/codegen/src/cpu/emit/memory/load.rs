@@ -263,12 +263,16 @@ impl Emitter<'_, '_> {
                 parts[0].push(all);
                 continue;
             }
+            if is_kept {
+                whole.push(all.clone());
+            }
+            if let Some(elements) = self.load_by_quarters(&address.place, &at, item, run.lanes) {
+                parts.iter_mut().zip(elements).for_each(|(part, elements)| part.push(elements));
+                continue;
+            }
             for (k, part) in parts.iter_mut().enumerate() {
                 let picks: Vec<_> = (0..run.lanes).map(|lane| Some(lane * item.count + k)).collect();
                 part.push(self.t.shuffle(element, total, &all, &Opd::text("poison"), &picks));
-            }
-            if is_kept {
-                whole.push(all);
             }
         }
         self.prefetch_next(address, &pieces);

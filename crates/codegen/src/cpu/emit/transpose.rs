@@ -1,0 +1,170 @@
+//! Items of four elements, from how they lie in memory to one vector per element and back.
+//!
+//! Two steps that stay within quarters, 128 bits each, transpose four vectors. That is what vector instructions up to
+//! AVX2 do best: there LLVM takes three times as many for the same picks. With AVX-512, permutations of two whole
+//! registers are better, and Arm has loads and stores that do it.
+
+use super::Emitter;
+use super::access::Run;
+use super::memory::Item;
+use super::place::Place;
+use crate::cpu::llvm_text::{LANES, Opd};
+
+/// Bytes of a quarter.
+const QUARTER: usize = 16;
+/// Words of a register, at most: wider ones have other ways.
+const REGISTER: usize = 8;
+/// Quarters of a row that is put together at once: a whole register, at most.
+const MOST: usize = 4;
+
+/// Elements `low` and `low + 1` of each quarter of two vectors of `n`, in turns.
+fn singles(low: usize, n: usize) -> [usize; 4] {
+    [low, n + low, low + 1, n + low + 1]
+}
+
+/// The lower or upper pairs of each quarter of two vectors of `n`.
+fn pairs(low: usize, n: usize) -> [usize; 4] {
+    [low, low + 1, n + low, n + low + 1]
+}
+
+impl Emitter<'_, '_> {
+    /// How many quarters these lanes' items are, if they are better transposed by quarters.
+    fn quarters(&self, element: &str, count: usize, lanes: usize) -> Option<usize> {
+        let features = self.shared.options.features;
+        let size = match element {
+            "i8" => 1,
+            "i16" | "half" => 2,
+            "i32" | "float" => 4,
+            _ => return None,
+        };
+        let bytes = lanes * count * size;
+        let is_worth_it = !features.avx512 && !features.neon && count == 4;
+        (is_worth_it && bytes.is_multiple_of(4 * QUARTER)).then_some(bytes / QUARTER)
+    }
+
+    /// Items of so many lanes side by side: one vector per element, if this is the way to load them.
+    pub(super) fn load_by_quarters(
+        &mut self,
+        place: &Place,
+        at: &Opd,
+        item: Item,
+        lanes: usize,
+    ) -> Option<Vec<Opd>> {
+        let element = item.memory_type();
+        // Bytes are mostly widened, and a byte of each lane's word is a shift away.
+        let quarters = self.quarters(element, item.count, lanes).filter(|_| element != "i8")?;
+        let offset = |quarter: usize| Opd::Int((quarter * QUARTER) as i64);
+        let places: Vec<Opd> = (0..quarters).map(|quarter| self.t.offset(at, &offset(quarter))).collect();
+        let words = self.load_quads(place, &places, lanes / quarters);
+        Some(words.iter().map(|words| self.words_as(quarters, words, element, lanes)).collect())
+    }
+
+    /// The reverse: the run's lanes of each element, as they lie in memory.
+    pub(super) fn store_by_quarters(&mut self, element: &str, values: &[Opd], run: &Run) -> Option<Opd> {
+        // One for each word of an element's vector.
+        let n = self.quarters(element, values.len(), run.lanes)?;
+        let columns = [0, 1, 2, 3].map(|k| {
+            let own = self.lanes_of(element, &values[k], run);
+            self.as_words(element, run.lanes, &own, n)
+        });
+        // Registers at a time: LLVM looks through shuffles of vectors that it has to split, and undoes the steps.
+        let register = n.min(REGISTER);
+        let mut registers = Vec::new();
+        for first in (0..n).step_by(register) {
+            let own: Vec<_> = (first..first + register).map(Some).collect();
+            let columns = columns.clone().map(|words| match n == register {
+                true => words,
+                false => self.t.shuffle("i32", n, &words, &Opd::text("poison"), &own),
+            });
+            let [a, b, c, d] = self
+                .transposed(&columns, register)
+                .map(|row| self.turned_in_quarters(&row, register, run.lanes / n, false));
+            for quarter in (0..register).step_by(4) {
+                let picks: Vec<_> = [0, register]
+                    .into_iter()
+                    .flat_map(|row| (0..4).map(move |word| Some(row + quarter + word)))
+                    .collect();
+                registers.push(self.t.shuffle("i32", register, &a, &b, &picks));
+                registers.push(self.t.shuffle("i32", register, &c, &d, &picks));
+            }
+        }
+        let whole = self.t.concat("i32", 8, registers);
+        Some(self.words_as(4 * n, &whole, element, run.lanes * values.len()))
+    }
+
+    /// Four 32-bit words from each place, transposed. Where a place has the items of several lanes, the words are
+    /// their first elements, their second ones and so on.
+    pub(super) fn load_quads(&mut self, place: &Place, places: &[Opd], lanes_in_place: usize) -> Vec<Opd> {
+        let metadata = self.metadata(place);
+        let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4];
+        let step = (4 * MOST).min(places.len());
+        for places in places.chunks(step) {
+            self.split_loads();
+            let rows = [0, 1, 2, 3].map(|row| {
+                let quarters = (0..step / 4)
+                    .map(|quarter| {
+                        let at = &places[4 * quarter + row];
+                        self.t.value(format_args!("load <4 x i32>, ptr {at}, align 1{metadata}"))
+                    })
+                    .collect();
+                let row = self.t.concat("i32", 4, quarters);
+                self.turned_in_quarters(&row, step, lanes_in_place, true)
+            });
+            for (part, words) in parts.iter_mut().zip(self.transposed(&rows, step)) {
+                part.push(words);
+            }
+        }
+        parts.into_iter().map(|parts| self.t.concat("i32", step, parts)).collect()
+    }
+
+    /// Transposes the four by four words that the same quarters of four vectors of `n` words are.
+    fn transposed(&mut self, rows: &[Opd; 4], n: usize) -> [Opd; 4] {
+        let mut weave = |a: &Opd, b: &Opd, picks: [usize; 4]| {
+            let picks: Vec<_> = (0..n).map(|word| Some(word / 4 * 4 + picks[word % 4])).collect();
+            self.t.shuffle("i32", n, a, b, &picks)
+        };
+        let [a, b, c, d] = rows;
+        let [low, high] = [0, 2].map(|half| {
+            let (ab, cd) = (weave(a, b, singles(half, n)), weave(c, d, singles(half, n)));
+            [0, 2].map(|half| weave(&ab, &cd, pairs(half, n)))
+        });
+        let ([x, y], [z, w]) = (low, high);
+        [x, y, z, w]
+    }
+
+    /// Within each quarter of `n` words: from items of four small elements to four words of one element of each item,
+    /// or back.
+    fn turned_in_quarters(&mut self, row: &Opd, n: usize, items: usize, apart: bool) -> Opd {
+        if items == 1 {
+            return row.clone();
+        }
+        let small = format!("i{}", 32 / items);
+        let (rows, columns) = if apart { (4, items) } else { (items, 4) };
+        let in_quarter = 4 * items;
+        let picks: Vec<_> = (0..n * items)
+            .map(|i| (i / in_quarter * in_quarter, i % in_quarter))
+            .map(|(first, i)| Some(first + i % columns * rows + i / columns))
+            .collect();
+        let total = n * items;
+        let elements = self.words_as(n, row, &small, total);
+        let turned = self.t.shuffle(&small, total, &elements, &Opd::text("poison"), &picks);
+        self.as_words(&small, total, &turned, n)
+    }
+
+    fn words_as(&mut self, n: usize, words: &Opd, element: &str, count: usize) -> Opd {
+        self.t.value(format_args!("bitcast <{n} x i32> {words} to <{count} x {element}>"))
+    }
+
+    fn as_words(&mut self, element: &str, count: usize, elements: &Opd, n: usize) -> Opd {
+        self.t.value(format_args!("bitcast <{count} x {element}> {elements} to <{n} x i32>"))
+    }
+
+    /// A run's lanes of a vector of all.
+    pub(super) fn lanes_of(&mut self, element: &str, value: &Opd, run: &Run) -> Opd {
+        if run.lanes == LANES {
+            return value.clone();
+        }
+        let own: Vec<_> = (run.lane..run.lane + run.lanes).map(Some).collect();
+        self.t.shuffle(element, LANES, value, &Opd::text("poison"), &own)
+    }
+}
