@@ -42,6 +42,7 @@ mod prefetch;
 mod private;
 mod pure;
 mod query;
+mod rare;
 mod scalar_tests;
 mod scattered;
 mod shifted;

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use super::near::{RARE_GATHER_DECLARATIONS, rare_gather};
+use super::rare::{self, rare_gather};
 use crate::cpu::options::CpuFeatures;
 
 /// A shared function.
@@ -23,7 +23,7 @@ pub(super) enum Helper {
     Store(u32),
     /// Loads all lanes without any check: a gather.
     Gather(u32),
-    /// The same where it seldom happens: a call, which saves much code.
+    /// The same where it seldom happens, with a check: a call, which saves much code.
     RareGather(u32),
     /// Notes the lanes that are out of bounds.
     Check,
@@ -52,7 +52,7 @@ impl Helper {
     /// Declarations of intrinsics that it calls, beside [`DECLARATIONS`].
     pub(super) fn declarations(self, features: &CpuFeatures) -> &'static [&'static str] {
         match self {
-            Self::RareGather(32) if features.avx512 => &RARE_GATHER_DECLARATIONS,
+            Self::RareGather(bits) => rare::declarations(bits, features),
             _ => &[],
         }
     }
@@ -77,14 +77,7 @@ impl Helper {
             Self::Check => lane_loop("am.check", ""),
             Self::Gather(bits @ (32 | 64)) if features.fast_gather => fast_gather(bits),
             Self::Gather(bits) => gather(bits),
-            Self::RareGather(32) if features.avx512 => rare_gather(),
-            Self::RareGather(bits) => format!(
-                "define internal <32 x i{bits}> @am.rare_gather.{bits}(ptr %base, <32 x i64> %offsets) #1 {{
-  %all = call <32 x i{bits}> @am.gather.{bits}(ptr %base, <32 x i64> %offsets)
-  ret <32 x i{bits}> %all
-}}
-"
-            ),
+            Self::RareGather(bits) => rare_gather(bits, features),
             Self::Places => PLACES.to_owned(),
             Self::LoadRows(bits) => rows_loop(bits, true),
             Self::StoreRows(bits) => rows_loop(bits, false),

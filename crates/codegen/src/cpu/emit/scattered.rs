@@ -25,18 +25,9 @@ const MOST_COMPONENTS: usize = 8;
 
 impl Emitter<'_, '_> {
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        self.load_apart(address, item, false)
-    }
-
-    /// As [`Self::load_gather`], for where lanes side by side have a path of their own.
-    pub(super) fn load_rare_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        self.load_apart(address, item, true)
-    }
-
-    fn load_apart(&mut self, address: &Address, item: Item, rare: bool) -> Vec<Lane> {
         // Lanes that are known to lie in some other pattern need no test whether they lie side by side.
         let may_be_together = !matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
-        if item.count == 1 && !rare && may_be_together {
+        if item.count == 1 && may_be_together {
             return vec![Lane::Varying(self.load_together_or_apart(address, item))];
         }
         let offsets = self.offsets_with_extra(address);
@@ -45,8 +36,7 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
         let safe = self.active_or_zero(&offsets);
-        let loaded: Vec<Opd> =
-            (0..item.count).map(|k| self.gather(&address.place, &safe, item, k, rare)).collect();
+        let loaded: Vec<Opd> = (0..item.count).map(|k| self.gather(&address.place, &safe, item, k)).collect();
         let from = self.t.current();
         if ok.is_text("true") {
             return loaded.into_iter().map(Lane::Varying).collect();
@@ -111,7 +101,7 @@ impl Emitter<'_, '_> {
             self.t.label(fast);
         }
         let safe = self.active_or_zero(&offsets);
-        let gathered = self.gather(&address.place, &safe, item, 0, false);
+        let gathered = self.gather(&address.place, &safe, item, 0);
         values.push((gathered, self.t.current(), true));
         self.t.branch(join);
         if !is_certain {
@@ -165,17 +155,14 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize, rare: bool) -> Opd {
+    fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
         let bits = item.bits();
         let at = self.t.offset(&place.base, &Opd::Int(i64::from(item.scalar.size()) * k as i64));
-        let name = if rare { "rare_gather" } else { "gather" };
-        self.need(if rare { Helper::RareGather(bits) } else { Helper::Gather(bits) });
-        if !rare {
-            self.split_loads();
-        }
+        self.need(Helper::Gather(bits));
+        self.split_loads();
         let raw = self
             .t
-            .value(format_args!("call <32 x i{bits}> @am.{name}.{bits}(ptr {at}, <32 x i64> {offsets})"));
+            .value(format_args!("call <32 x i{bits}> @am.gather.{bits}(ptr {at}, <32 x i64> {offsets})"));
         let raw =
             super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), item.memory_type(), &raw);
         self.from_memory(Width::All, item, raw)
@@ -190,7 +177,7 @@ impl Emitter<'_, '_> {
         {
             let start = self.t.add("i64", base, &Opd::Int(address.extra));
             let place = Place { base: self.t.offset(&address.place.base, &start), ..address.place.clone() };
-            return self.gather(&place, &vector_const("i64", shape.values()), item, 0, false);
+            return self.gather(&place, &vector_const("i64", shape.values()), item, 0);
         }
         self.split_loads();
         let (element, ty) = (item.memory_type(), lanes_type(item.memory_type()));
