@@ -64,6 +64,11 @@ fn floats() {
 }
 
 #[test]
+fn flat_indices() {
+    run(&RandomOptions { flat_indices: true, ..plain() });
+}
+
+#[test]
 fn accesses_out_of_bounds() {
     run(&RandomOptions { out_of_bounds: true, ..plain() });
 }

@@ -3,15 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
+use anymetal_ir::passes::quotients::{Quotients, Threads};
 use anymetal_ir::passes::{self, SpecialiseError, group_size, pair};
-use anymetal_ir::{FunctionConstantId, Module, parse_module, print_module, verify};
+use anymetal_ir::{
+    BinOp, Function, FunctionConstantId, Module, Op, Query, parse_module, print_module, verify,
+};
 
 const MARK: &str = "\n; after\n";
 
 /// Runs a pass; gives the new text, or the error's.
 type Pass = fn(&mut Module, &str) -> Result<(), String>;
 
-fn on_each_function(module: &mut Module, pass: impl Fn(&Module, &mut anymetal_ir::Function) -> bool) {
+fn on_each_function(module: &mut Module, pass: impl Fn(&Module, &mut Function) -> bool) {
     let mut functions = std::mem::take(&mut module.functions);
     for function in &mut functions {
         pass(module, function);
@@ -94,6 +97,14 @@ const PASSES: &[(&str, Pass)] = &[
         on_each_function(module, |_, function| passes::pick::pick(function) | passes::dead::dead(function));
         Ok(())
     }),
+    ("divisions", |module, _| {
+        on_each_function(module, |_, function| passes::divisions::divisions(function));
+        Ok(())
+    }),
+    ("quotients", |module, _| {
+        on_each_function(module, |_, function| quotients(function));
+        Ok(())
+    }),
     ("reuse", |module, _| {
         on_each_function(module, |_, function| passes::reuse::reuse(function));
         Ok(())
@@ -108,6 +119,26 @@ const PASSES: &[(&str, Pass)] = &[
         Ok(())
     }),
 ];
+
+/// Positions rise, and what is loaded is the same for all threads. A remainder rises as they do.
+fn quotients(function: &mut Function) -> bool {
+    let mut quotients = Quotients::default();
+    let mut changed = false;
+    loop {
+        let known = function.clone();
+        let threads = |value| match known.def(value) {
+            Some(Op::Query(Query::ThreadPositionInGrid(0)) | Op::Binary(BinOp::Add, ..)) => {
+                Threads::Rising(1)
+            }
+            Some(Op::Load { .. }) => Threads::Same,
+            _ => Threads::Other,
+        };
+        if !quotients.copy_one(function, &threads) {
+            return changed;
+        }
+        changed = true;
+    }
+}
 
 fn data_files(pass: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir").join(pass);

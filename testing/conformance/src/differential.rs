@@ -51,6 +51,7 @@ pub fn options(seed: u64) -> RandomOptions {
         threadgroup: bit(5),
         atomics: bit(6),
         out_of_bounds: !rare(7),
+        flat_indices: bit(17),
     }
 }
 

@@ -18,6 +18,7 @@ pub mod math;
 mod options;
 mod parts;
 mod polynomial;
+mod quotients;
 mod regions;
 mod shape;
 mod shifted;
@@ -29,7 +30,9 @@ mod windows;
 use std::borrow::Cow;
 
 use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
-use anymetal_ir::passes::{advance, columns, lift, optimise_function, pair, prefetch, rejoin, sums};
+use anymetal_ir::passes::{
+    advance, columns, divisions, lift, optimise_function, pair, prefetch, rejoin, sums,
+};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -60,17 +63,28 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let function = &rejoined(module.function(kernel.function), options);
     let general = Analysed::new(function, kernel)?;
     // Code for whole threadgroups of one size: what depends on the size folds.
-    let sized = options.group_size.filter(|_| asks_for_group_size(function)).map(|size| {
+    let mut sized = options.group_size.filter(|_| asks_for_group_size(function)).map(|size| {
         let mut sized = Function::clone(function);
         set_group_size(&mut sized, size);
         optimise_function(module, &mut sized);
         sized
     });
+    // And most of the work is theirs, so that copies are worth it.
+    if let Some(size) = options.group_size {
+        let geometry = whole_geometry(module.function(kernel.function), size);
+        let copies = quotients::with_copies(module, kernel, sized.as_ref().unwrap_or(function), geometry)?;
+        sized = copies.or(sized);
+    }
     let whole = sized.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
     emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry.size()) {
         (Some(whole), Some(_)) => (1, whole.facts(geometry)),
         _ => (0, general.facts(geometry)),
     })
+}
+
+/// How the threads of whole threadgroups lie in SIMD-groups.
+fn whole_geometry(function: &Function, size: [u32; 3]) -> Geometry {
+    if turned::turns(function, size) { Geometry::Turned(size) } else { Geometry::Full(size) }
 }
 
 /// A function and what is found out about it before its shapes.
@@ -112,6 +126,7 @@ fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Functio
         | pair::pair(&mut rejoined)
         // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
         | ((options.features.avx512 && columns::columns(&mut rejoined)) || sums::sums(&mut rejoined))
+        | divisions::divisions(&mut rejoined)
         | advance::advance(&mut rejoined);
     if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }

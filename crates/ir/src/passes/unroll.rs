@@ -7,12 +7,13 @@
 //! or in the continuing block, that leaves it. The number of iterations is found by trying. A loop
 //! with a barrier of the threadgroup stays as it is.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::copy::Copier;
 use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
-use crate::{BarrierScope, Block, Function, Inst, Label, Local, MatrixOp, Op, Space, Type, Value, ValueDef};
+use crate::{BarrierScope, Block, Function, Inst, Label, Local, MatrixOp, Op, Space, Type, Value};
 
 /// Longer loops stay loops.
 const MAX_TRIPS: usize = 32;
@@ -310,18 +311,16 @@ impl Unroller<'_> {
         let mut copies = Vec::new();
         for _ in 0..plan.trips {
             let one = self.function.add_label();
-            let mut copier = Copier {
-                function: self.function,
-                pointers: &mut self.pointers,
-                array_pointers: &mut self.array_pointers,
-                plan,
-                leave: all,
-                go_on: one,
-                values: FxHashMap::default(),
-                labels: FxHashMap::default(),
-            };
-            let body = copier.copy_block(plan.body);
-            let continuing = copier.copy_block(plan.continuing);
+            let mut copier = Copier::new(self.function);
+            copier.unroll(plan.label, all, one);
+            copier.omit(plan.test);
+            let body = copier.block(plan.body);
+            let continuing = copier.block(plan.continuing);
+            // Kept as long as the value table: a copied pointer points where the original does.
+            for (old, _) in std::mem::take(&mut copier.copied) {
+                self.pointers.push(self.pointers[old.index()]);
+                self.array_pointers.push(self.array_pointers[old.index()]);
+            }
             if plan.continues {
                 copies.push(self.scope(one, body, inst));
             } else {
@@ -394,87 +393,4 @@ struct Facts {
     indexes_table: bool,
     multiplies: bool,
     reads_shared: bool,
-}
-
-/// Copies one iteration.
-struct Copier<'a> {
-    function: &'a mut Function,
-    /// Kept as long as the value table: a copied pointer points where the original does.
-    pointers: &'a mut LocalPointers,
-    array_pointers: &'a mut Vec<bool>,
-    plan: &'a Plan,
-    /// Stands for the loop where it is left.
-    leave: Label,
-    /// Stands for the loop where it is continued.
-    go_on: Label,
-    values: FxHashMap<Value, Value>,
-    labels: FxHashMap<Label, Label>,
-}
-
-impl Copier<'_> {
-    fn copy_block(&mut self, block: Block) -> Block {
-        let copy = self.function.add_block();
-        for inst in self.function.block(block).to_vec() {
-            if inst != self.plan.test {
-                let inst = self.copy_inst(inst);
-                self.function.blocks[copy.index()].insts.push(inst);
-            }
-        }
-        copy
-    }
-
-    fn copy_inst(&mut self, inst: Inst) -> Inst {
-        let mut data = self.function.inst(inst).clone();
-        data.op.for_each_operand_mut(|value| *value = self.values.get(value).copied().unwrap_or(*value));
-        match &mut data.op {
-            Op::Break(label) | Op::Continue(label) => {
-                let own = *label == self.plan.label;
-                let continues = matches!(self.function.inst(inst).op, Op::Continue(_));
-                match (own, continues) {
-                    (true, false) => *label = self.leave,
-                    (true, true) => data.op = Op::Break(self.go_on),
-                    (false, _) => *label = self.labels.get(label).copied().unwrap_or(*label),
-                }
-            }
-            Op::If { then, otherwise, .. } => {
-                *then = self.copy_block(*then);
-                *otherwise = self.copy_block(*otherwise);
-            }
-            Op::Loop { label, body, continuing } => {
-                *label = self.fresh(*label);
-                *body = self.copy_block(*body);
-                *continuing = self.copy_block(*continuing);
-            }
-            Op::Switch { label, cases, default, .. } => {
-                *label = self.fresh(*label);
-                for case in cases {
-                    case.body = self.copy_block(case.body);
-                }
-                *default = self.copy_block(*default);
-            }
-            Op::Scope { label, body } => {
-                *label = self.fresh(*label);
-                *body = self.copy_block(*body);
-            }
-            _ => {}
-        }
-        let new = Inst(self.function.insts.len() as u32);
-        if let Some(old) = data.result {
-            let ty = self.function.ty(old);
-            let value = Value(self.function.values.len() as u32);
-            self.function.values.push(crate::ValueData { ty, def: ValueDef::Inst(new) });
-            self.pointers.push(self.pointers[old.index()]);
-            self.array_pointers.push(self.array_pointers[old.index()]);
-            self.values.insert(old, value);
-            data.result = Some(value);
-        }
-        self.function.insts.push(data);
-        new
-    }
-
-    fn fresh(&mut self, label: Label) -> Label {
-        let new = self.function.add_label();
-        self.labels.insert(label, new);
-        new
-    }
 }

@@ -39,6 +39,7 @@ impl Generator {
         b.loc = crate::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
         let nests = place.depth < self.options.depth;
         match self.rng.below(37) {
+            _ if self.options.flat_indices && self.rng.one_in(4) => self.flat_index(b),
             0..10 => self.pure_statement(b),
             10..15 => self.local_statement(b),
             15 => self.declare(b),

@@ -18,6 +18,7 @@
 
 mod control;
 mod functions;
+mod indices;
 mod memory;
 mod pure;
 mod rng;
@@ -71,6 +72,8 @@ pub struct RandomOptions {
     pub atomics: bool,
     /// Some accesses outside of buffers and locals.
     pub out_of_bounds: bool,
+    /// Many flat indices that are taken apart.
+    pub flat_indices: bool,
 }
 
 impl Default for RandomOptions {
@@ -86,6 +89,7 @@ impl Default for RandomOptions {
             threadgroup: true,
             atomics: true,
             out_of_bounds: false,
+            flat_indices: false,
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
-use crate::cpu::turned::turns;
+use crate::cpu::whole_geometry;
 use crate::cpu::windows::Windows;
 
 /// The most threadgroup memory that static variables may take.
@@ -81,7 +81,7 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
     });
     match options.group_size {
         Some(size) => {
-            let whole = if turns(function, size) { Geometry::Turned(size) } else { Geometry::Full(size) };
+            let whole = whole_geometry(function, size);
             if options.whole_threadgroups_only {
                 return vec![whole];
             }
@@ -252,6 +252,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         group_labels: Vec::new(),
         tested: Default::default(),
         mask_tests: BTreeMap::new(),
+        active_masks: BTreeMap::new(),
         slow: None,
         matrices,
         bundled: BTreeSet::new(),

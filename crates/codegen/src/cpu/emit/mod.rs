@@ -178,6 +178,8 @@ pub(super) struct Emitter<'a, 'm> {
     tested: tested::Tested,
     /// Scalar tests of masks: whether any, and whether all lanes are on.
     mask_tests: BTreeMap<u32, (Opd, Opd)>,
+    /// Values that tell which lanes were on, and the mask that says so.
+    active_masks: BTreeMap<Value, Mask>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
     /// Values that were loaded with the first load of their bundle or window.

@@ -88,14 +88,37 @@ impl Emitter<'_, '_> {
         if !comparison.may_wrap {
             return Some((any, all));
         }
-        let element = scalar_type(self.scalar(comparison.laned));
-        let (least, most) = self.least_and_most(&comparison);
-        let ordered = if comparison.is_signed() { "sle" } else { "ule" };
-        let fits = self.t.icmp(ordered, element, &least, &most);
+        let fits = self.fits_all(&comparison);
         let wraps = self.negated(&fits);
         let all = self.t.and(&fits, &all);
         let any = self.t.value(format_args!("or i1 {any}, {wraps}"));
         Some((any, all))
+    }
+
+    /// Whether the comparison holds in all lanes, if all are on.
+    pub(super) fn holds_for_all(&mut self, condition: Value) -> Option<Opd> {
+        if self.mask != Mask::All {
+            return None;
+        }
+        let comparison = self.lane_comparison(condition)?;
+        let (_, all) = self.tests_without_wrap(&comparison)?;
+        if !comparison.may_wrap {
+            return Some(all);
+        }
+        let fits = self.fits_all(&comparison);
+        // Rare enough, and often known not to be.
+        let lanes = self.vector(condition, 0);
+        let bits = self.mask_bits(&Mask::Some(lanes));
+        let each = self.t.icmp("eq", "i32", &bits, &Opd::Int(-1));
+        Some(self.t.select("i1", &fits, "i1", &all, &each))
+    }
+
+    /// Whether no lane's value wraps.
+    fn fits_all(&mut self, comparison: &Comparison) -> Opd {
+        let element = scalar_type(self.scalar(comparison.laned));
+        let (least, most) = self.least_and_most(comparison);
+        let ordered = if comparison.is_signed() { "sle" } else { "ule" };
+        self.t.icmp(ordered, element, &least, &most)
     }
 
     /// The comparison of a thread position with a uniform value, if the condition is one.

@@ -73,6 +73,9 @@ impl Combine {
 
 impl Emitter<'_, '_> {
     pub(super) fn simd(&mut self, op: SimdOp, args: &[Value], result: Value, fp: FpMode) {
+        if op == SimdOp::ActiveMask {
+            self.active_masks.insert(result, self.mask.clone());
+        }
         let count = usize::from(self.facts.function.ty(result).lanes());
         let lanes = (0..count).map(|k| self.simd_component(op, args, k, fp)).collect();
         self.define(result, lanes);
@@ -284,6 +287,14 @@ impl Emitter<'_, '_> {
     }
 
     fn vote(&mut self, op: SimdOp, value: Value) -> Lane {
+        if op != SimdOp::Ballot && self.shape(value, 0).is_uniform() {
+            return Lane::uniform(self.uniform(value, 0));
+        }
+        if op == SimdOp::All
+            && let Some(all) = self.holds_for_all(value)
+        {
+            return Lane::uniform(all);
+        }
         let vector = self.vector(value, 0);
         let mask = self.mask.clone();
         match op {

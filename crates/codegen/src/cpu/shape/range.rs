@@ -4,7 +4,7 @@
 //! Invariant: a bound holds in every lane of every SIMD-group of the version, also in lanes of the last one
 //! that do not exist.
 
-use anymetal_ir::{BinOp, CastOp, Function, Op, Query, Scalar, Type, Value};
+use anymetal_ir::{BinOp, CastOp, Function, Op, Query, Scalar, SimdOp, Type, Value};
 
 use super::queries::{Geometry, Position, linear};
 use crate::cpu::llvm_text::LANES;
@@ -62,6 +62,7 @@ fn bound(known: Known<'_>, value: Value, depth: u32) -> u64 {
         Op::Query(query) => query_bound(geometry, *query),
         Op::Binary(op, a, b) => return binary_bound(known, *op, *a, *b, depth, limit),
         Op::Select(_, a, b) => of(*a).max(of(*b)),
+        Op::Simd(SimdOp::BroadcastFirst, values) => values.first().map_or(limit, |&value| of(value)),
         Op::Cast(CastOp::ZExt | CastOp::Trunc, a) if function.ty(*a).lanes() == 1 => of(*a),
         Op::Cast(CastOp::SExt, a) if function.ty(*a).lanes() == 1 => {
             let from = function.ty(*a).scalar().unwrap_or(Scalar::I64);

@@ -57,7 +57,10 @@ impl Folder<'_> {
     /// Folds an instruction that is no construct and appends what is left of it.
     fn simple(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         match self.simplified(inst) {
-            Folded::Keep if self.narrow_division(inst, out) || self.narrow_rest(inst, out) => {}
+            Folded::Keep
+                if self.narrow_division(inst, out)
+                    || self.narrow_rest(inst, out)
+                    || self.narrow_half(inst, out) => {}
             Folded::Keep => out.push(inst),
             Folded::Value(value) => {
                 let result = self.function.inst(inst).result.expect("only results are replaced");

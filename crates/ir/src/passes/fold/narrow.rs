@@ -1,6 +1,6 @@
 //! Divisions of 64 bits whose dividend has 32: done in 32, for which processors and code generators have
 //! more. Indices of tensors are such: `uint` divided by sizes that are `size_t`. So is what a division leaves,
-//! written as `x - x / y * y`.
+//! written as `x - x / y * y`, and sums and products of which only the lower half is wanted.
 
 use super::Folder;
 use crate::{BinOp, CastOp, CmpOp, Inst, Op, Scalar, Type, Value};
@@ -59,6 +59,51 @@ impl Folder<'_> {
         let rest = self.put(inst, Op::Binary(BinOp::Sub, whole, product), INT, out);
         self.become_op(inst, Op::Cast(CastOp::ZExt, rest), out);
         true
+    }
+
+    /// Puts in place of the lower half of a sum or product that of its operands, where one of them is widened: an
+    /// index is added up in `size_t`, and kept in an `uint`.
+    pub(super) fn narrow_half(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
+        let data = self.function.inst(inst);
+        let (Op::Cast(CastOp::Trunc, wide), Some(result)) = (&data.op, data.result) else { return false };
+        let (wide, is_half) = (*wide, self.function.ty(result) == INT && self.function.ty(*wide) == LONG);
+        if !is_half || !self.has_half(wide, DEPTH) {
+            return false;
+        }
+        let half = self.half(inst, wide, DEPTH, out);
+        self.substitution.replace(result, half);
+        self.changed = true;
+        true
+    }
+
+    /// Whether the lower half of a value is there or made of ones that are.
+    fn has_half(&self, value: Value, depth: u32) -> bool {
+        let function = &*self.function;
+        match function.def(value) {
+            Some(&Op::Cast(CastOp::ZExt | CastOp::SExt, inner)) => function.ty(inner) == INT,
+            Some(&Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul, a, b)) if depth > 0 => {
+                self.has_half(a, depth - 1) || self.has_half(b, depth - 1)
+            }
+            Some(&Op::Select(_, a, b)) if depth > 0 => {
+                self.has_half(a, depth - 1) && self.has_half(b, depth - 1)
+            }
+            _ => false,
+        }
+    }
+
+    fn half(&mut self, like: Inst, value: Value, depth: u32, out: &mut Vec<Inst>) -> Value {
+        match self.function.def(value) {
+            Some(&Op::Cast(CastOp::ZExt | CastOp::SExt, inner)) if self.function.ty(inner) == INT => inner,
+            Some(&Op::Binary(op, a, b)) if self.has_half(value, depth) => {
+                let (a, b) = (self.half(like, a, depth - 1, out), self.half(like, b, depth - 1, out));
+                self.put(like, Op::Binary(op, a, b), INT, out)
+            }
+            Some(&Op::Select(condition, a, b)) if self.has_half(value, depth) => {
+                let (a, b) = (self.half(like, a, depth - 1, out), self.half(like, b, depth - 1, out));
+                self.put(like, Op::Select(condition, a, b), INT, out)
+            }
+            _ => self.put(like, Op::Cast(CastOp::Trunc, value), INT, out),
+        }
     }
 
     /// Whether a value is what [`Self::narrow_division`] made of `whole / divisor`.

@@ -1,6 +1,6 @@
 //! Branches: on conditions that all lanes agree on, and on those that divide them.
 
-use anymetal_ir::{Block, Inst, Value};
+use anymetal_ir::{Block, CmpOp, Inst, Op, Value};
 
 use super::jump::jump_of;
 use super::{Context, MAX_COPY};
@@ -127,15 +127,30 @@ impl Emitter<'_, '_> {
         self.t.branch(end);
     }
 
+    /// Whether a condition says that all lanes are on that the current mask may have on.
+    fn asks_for_all_lanes(&self, cond: Value) -> bool {
+        let function = self.facts.function;
+        let Some(&Op::Compare(CmpOp::Eq, active, all)) = function.def(cond) else { return false };
+        function.as_const(all) == Some(u64::from(u32::MAX))
+            && self.active_masks.get(&active) == Some(&self.mask)
+    }
+
     fn uniform_if(&mut self, cond: Value, then: Block, otherwise: Block) {
-        let condition = self.uniform(cond, 0);
         let before = self.mask.clone();
+        let asks_for_all = self.asks_for_all_lanes(cond);
+        if asks_for_all && before == Mask::All {
+            return self.block(then);
+        }
+        let (condition, with) = match asks_for_all {
+            true => (self.all(&before), Mask::All),
+            false => (self.uniform(cond, 0), before.clone()),
+        };
         let slot = self.t.alloca(MASK, 4);
         let (yes, no, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_if(&condition, yes, no);
         let mut changed = false;
-        for (label, block) in [(yes, then), (no, otherwise)] {
-            changed |= self.way(label, &before, &slot, join, |this| this.block(block));
+        for (label, block, mask) in [(yes, then, &with), (no, otherwise, &before)] {
+            changed |= self.way(label, mask, &slot, join, |this| this.block(block));
         }
         self.t.label(join);
         self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };

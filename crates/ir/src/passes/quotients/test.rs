@@ -1,0 +1,118 @@
+//! The tests, and what they tell.
+
+use super::place::is_of_remainder;
+use super::{Writer, each};
+use crate::{BinOp, CastOp, CmpOp, Inst, Op, Query, Scalar, SimdOp, Type, Value};
+
+/// A condition, and what is known where it holds: each first value is the second one.
+pub(super) struct Test {
+    pub(super) holds: Value,
+    pub(super) known: Vec<(Value, Value)>,
+}
+
+const BOOL: Type = Type::Scalar(Scalar::Bool);
+
+impl Writer<'_> {
+    fn binary(&mut self, to: &mut Vec<Inst>, op: BinOp, a: Value, b: Value) -> Value {
+        let ty = self.function.ty(a);
+        self.value(to, Op::Binary(op, a, b), ty)
+    }
+
+    fn first(&mut self, to: &mut Vec<Inst>, value: Value) -> Value {
+        let ty = self.function.ty(value);
+        self.value(to, Op::Simd(SimdOp::BroadcastFirst, vec![value]), ty)
+    }
+
+    fn constant(&mut self, to: &mut Vec<Inst>, bits: u64, ty: Type) -> Value {
+        self.value(to, Op::Const(bits), ty)
+    }
+
+    /// Whether a comparison holds for all threads.
+    fn for_all(&mut self, to: &mut Vec<Inst>, op: CmpOp, a: Value, b: Value) -> Value {
+        let each = self.value(to, Op::Compare(op, a, b), BOOL);
+        self.value(to, Op::Simd(SimdOp::All, vec![each]), BOOL)
+    }
+
+    fn both(&mut self, to: &mut Vec<Inst>, a: Value, b: Value) -> Value {
+        self.value(to, Op::Binary(BinOp::And, a, b), BOOL)
+    }
+
+    /// Whether all threads of a SIMD-group are there.
+    pub(super) fn is_whole(&mut self, to: &mut Vec<Inst>) -> Value {
+        let ty = Type::Scalar(Scalar::I64);
+        let active = self.value(to, Op::Simd(SimdOp::ActiveMask, Vec::new()), ty);
+        let all = self.constant(to, u64::from(u32::MAX), ty);
+        self.value(to, Op::Compare(CmpOp::Eq, active, all), BOOL)
+    }
+
+    /// Of each thread's value from the first one's.
+    fn distance(&mut self, to: &mut Vec<Inst>, ty: Type, step: u32) -> Value {
+        let narrow = Type::Scalar(Scalar::I32);
+        let mut lane = self.value(to, Op::Query(Query::ThreadIndexInSimdgroup), narrow);
+        if ty != narrow {
+            lane = self.value(to, Op::Cast(CastOp::ZExt, lane), ty);
+        }
+        if step == 1 {
+            return lane;
+        }
+        let step = self.constant(to, step.into(), ty);
+        self.binary(to, BinOp::Mul, lane, step)
+    }
+
+    /// Whether the factor that is the same for all threads is 1.
+    pub(super) fn has_unit_factor(&mut self, to: &mut Vec<Inst>, a: Value, b: Value) -> Test {
+        let first = is_of_remainder(self.function, &self.quotients.remainders, a);
+        let (laned, factor) = if first { (a, b) } else { (b, a) };
+        let one = self.constant(to, 1, self.function.ty(factor));
+        let holds = self.for_all(to, CmpOp::Eq, factor, one);
+        let product = self.function.inst(self.like).result;
+        Test { holds, known: product.map(|product| (product, laned)).into_iter().collect() }
+    }
+
+    /// Whether `x / y` is the same for all threads. `old` are the operands in `insts`, and `new` the same where the
+    /// test stands. A divisor of zero passes no test, nor does what is negative, nor what wraps between threads: that
+    /// would be a step down.
+    pub(super) fn has_one_quotient(
+        &mut self,
+        to: &mut Vec<Inst>,
+        insts: &[Inst],
+        old: (Value, Value),
+        (x, y): (Value, Value),
+        step: u32,
+    ) -> Test {
+        let Op::Binary(op, ..) = self.function.inst(self.like).op else { unreachable!("a division") };
+        let signed = matches!(op, BinOp::SDiv | BinOp::SRem);
+        let (divide, modulo) = if signed { (BinOp::SDiv, BinOp::SRem) } else { (BinOp::UDiv, BinOp::URem) };
+        let (first, divisor) = (self.first(to, x), self.first(to, y));
+        let quotient = self.binary(to, divide, first, divisor);
+        let rest = self.binary(to, modulo, first, divisor);
+        let distance = self.distance(to, self.function.ty(x), step);
+        let room = self.binary(to, BinOp::Sub, divisor, rest);
+        let is_near = self.for_all(to, CmpOp::ULt, distance, room);
+        let order = if signed { CmpOp::SGe } else { CmpOp::UGe };
+        let is_behind = self.for_all(to, order, x, first);
+        let is_same = self.for_all(to, CmpOp::Eq, y, divisor);
+        let mut holds = self.both(to, is_near, is_behind);
+        holds = self.both(to, holds, is_same);
+        if signed {
+            let zero = self.constant(to, 0, self.function.ty(x));
+            let is_positive = self.value(to, Op::Compare(CmpOp::SGt, divisor, zero), BOOL);
+            let starts_there = self.value(to, Op::Compare(CmpOp::SGe, first, zero), BOOL);
+            holds = self.both(to, holds, is_positive);
+            holds = self.both(to, holds, starts_there);
+        }
+        let remainder = self.binary(to, BinOp::Add, rest, distance);
+        self.quotients.remainders.insert(remainder);
+        let mut known = Vec::new();
+        each(self.function, insts, &mut |inst| {
+            let data = self.function.inst(inst);
+            if let (&Op::Binary(op, a, b), Some(result)) = (&data.op, data.result)
+                && (a, b) == old
+            {
+                let new = [(divide, quotient), (modulo, remainder)];
+                known.extend(new.iter().filter(|new| new.0 == op).map(|new| (result, new.1)));
+            }
+        });
+        Test { holds, known }
+    }
+}
