@@ -315,7 +315,7 @@ fn factors_in_tiles() {
     let launch = Launch::new([64, 1, 1], [64, 1, 1]);
     let in_place = Program { rows: 4, layout: Layout::Tiles, between: Between::Chained, ..BASE };
     let text = support::text(&in_place.module(), "k", &launch);
-    assert_eq!(text.contains("@am.panel.0"), support::options(&launch).features.avx512);
+    assert_eq!(text.contains("@am.panel.0"), support::has_panels(&launch));
     for layout in [Layout::Scattered, Layout::Tiles, Layout::MovingTiles] {
         let base = Program { layout, between: Between::Chained, ..BASE };
         for factors in [Factors::Loaded, Factors::Transposed, Factors::Joined, Factors::JoinedTransposed] {

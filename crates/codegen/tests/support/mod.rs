@@ -85,6 +85,12 @@ pub(crate) fn options(launch: &Launch) -> CpuOptions {
     options_for(launch, launch.level.map_or(here, CpuLevel::vector))
 }
 
+/// Whether products of matrices are multiplied in panels.
+pub(crate) fn has_panels(launch: &Launch) -> bool {
+    let features = options(launch).features;
+    features.avx512 || features.avx2 && features.fma
+}
+
 /// Options for any processor.
 pub(crate) fn options_for(launch: &Launch, vector: VectorFacts) -> CpuOptions {
     CpuOptions {

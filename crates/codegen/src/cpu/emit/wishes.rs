@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use anymetal_ir::{Awaited, Block, Inst, MatrixOp, Op, Value};
 
 use super::Emitter;
+use super::matrix::Fit;
 use super::memory::Address;
 use super::prefetch::LINE;
 use crate::cpu::llvm_text::Opd;
@@ -68,7 +69,7 @@ impl Emitter<'_, '_> {
         for block in blocks {
             self.find_repeats(block, (None, 1), &mut repeats, &mut products);
         }
-        if !products || !self.shared.options.features.avx512 {
+        if !products || Fit::of(&self.shared.options.features).is_none() {
             return None;
         }
         let simdgroups = i64::from(threads.div_ceil(32));

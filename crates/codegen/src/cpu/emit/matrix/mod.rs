@@ -28,7 +28,7 @@ use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use factors::Factor;
-pub(super) use panel::Panel;
+pub(super) use panel::{Fit, Panel};
 use pending::Product;
 pub(super) use uses::Uses;
 

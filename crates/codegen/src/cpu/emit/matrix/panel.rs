@@ -15,19 +15,45 @@ use super::SIDE;
 use crate::cpu::emit::prefetch::{LINE, ask_for_line};
 use crate::cpu::emit::wishes::Walk;
 use crate::cpu::llvm_text::{Opd, Text};
+use crate::cpu::options::CpuFeatures;
 
-/// Steps of depth that are multiplied together.
-const TOGETHER: usize = 4;
-/// The vector registers of the processor.
-const REGISTERS: usize = 32;
 /// Bytes of a row of 16 columns.
 pub(super) const ROW: i64 = 64;
 /// Columns of a block.
 const COLUMNS: usize = 16;
 
+/// What the processor has registers for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::cpu::emit) struct Fit {
+    /// Steps of depth that are multiplied together.
+    together: usize,
+    /// Rows of 16 columns in all registers.
+    rows: usize,
+    /// Of these, for elements of the left factor.
+    spare: usize,
+}
+
+impl Fit {
+    /// `None`: panels are not worth it.
+    pub(in crate::cpu::emit) fn of(features: &CpuFeatures) -> Option<Self> {
+        match features {
+            CpuFeatures { avx512: true, .. } => Some(Self { together: 4, rows: 32, spare: 2 }),
+            // Two registers to a row.
+            CpuFeatures { avx2: true, fma: true, .. } => Some(Self { together: 2, rows: 8, spare: 1 }),
+            _ => None,
+        }
+    }
+
+    /// How many times steps of depth, eight for each product, are multiplied together.
+    pub(super) fn groups(self, products: usize) -> usize {
+        products * SIDE / self.together
+    }
+}
+
 /// Where the operands lie, in bytes from the first of their kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::cpu::emit) struct Panel {
+    pub(super) fit: Fit,
     /// Products for each sum: eight steps of depth each.
     pub(super) steps: usize,
     /// Sums by row of fragments and block; `ROW` from row to row.
@@ -81,11 +107,6 @@ impl Panel {
         (t.finish(&header, first), declares)
     }
 
-    /// How many times steps are multiplied together.
-    pub(super) fn groups(steps: usize) -> usize {
-        steps * SIDE / TOGETHER
-    }
-
     fn blocks(&self) -> usize {
         self.right.starts.len()
     }
@@ -95,7 +116,7 @@ impl Panel {
         let rows = self.left.starts.len() * SIDE;
         let blocks = self.blocks();
         // Besides the sums: the rows of the right factor, and an element of the left one or two.
-        let most = (REGISTERS - TOGETHER * blocks - 2) / blocks;
+        let most = (self.fit.rows - self.fit.together * blocks - self.fit.spare) / blocks;
         let passes = rows.div_ceil(most);
         (0..passes)
             .map(|pass| (rows * (pass + 1)).div_ceil(passes) - (rows * pass).div_ceil(passes))
@@ -151,7 +172,7 @@ impl Writer<'_> {
 
     /// One pass over all steps: a loop, and the last steps with the sums' change.
     fn write_pass(&mut self, pass: Pass, next: Option<Pass>, walks: &[Walk]) {
-        let groups = Panel::groups(self.panel.steps) as i64;
+        let groups = self.panel.fit.groups(self.panel.steps) as i64;
         let asks: Vec<Ask> = walks.iter().map(|walk| self.start_walk(walk)).collect();
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
@@ -170,7 +191,7 @@ impl Writer<'_> {
     /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next pass.
     fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>, asks: &[Ask]) {
         let (left, right) = (&self.panel.left, &self.panel.right);
-        let together = TOGETHER as i64;
+        let together = self.panel.fit.together as i64;
         let bytes = self.t.mul("i64", group, &Opd::Int(together * left.deeper()));
         let left_start = self.t.offset(&self.pointers[1], &bytes);
         let bytes = self.t.mul("i64", group, &Opd::Int(together * right.step));
@@ -189,7 +210,7 @@ impl Writer<'_> {
             }
             let line = pass.from + row;
             let start = left.starts[line / SIDE] + left.down() * (line % SIDE) as i64;
-            for k in 0..TOGETHER {
+            for k in 0..self.panel.fit.together {
                 let at = self.t.offset(&left_start, &Opd::Int(start + left.deeper() * k as i64));
                 let element = self.t.load("float", &at, 4);
                 let element = self.t.splat_to(COLUMNS, "float", &element);

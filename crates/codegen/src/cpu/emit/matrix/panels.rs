@@ -8,7 +8,7 @@
 use anymetal_ir::{MatrixOp, Op, Scalar, Value};
 
 use super::factors::Factor;
-use super::panel::{Panel, ROW, Side};
+use super::panel::{Fit, Panel, ROW, Side};
 use super::pending::{Chain, Product, Row, Unit};
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
@@ -32,7 +32,7 @@ impl Emitter<'_, '_> {
         units: &[Unit],
     ) -> Option<Vec<[Value; 2]>> {
         let rounds = matches!(row.rounding, Scalar::F16 | Scalar::Bf16);
-        if rounds || !self.shared.options.features.avx512 {
+        if rounds || Fit::of(&self.shared.options.features).is_none() {
             return None;
         }
         let mut key = Vec::new();
@@ -57,6 +57,7 @@ impl Emitter<'_, '_> {
         rows: &[(&Row, &[Unit])],
     ) -> bool {
         let Some((_, units)) = rows.first() else { return true };
+        let Some(fit) = Fit::of(&self.shared.options.features) else { return false };
         let blocks = super::kernel::blocks_at_once(&self.shared.options.features);
         let mut calls = Vec::new();
         for first in (0..units.len()).step_by(blocks) {
@@ -80,9 +81,9 @@ impl Emitter<'_, '_> {
                 })
                 .collect();
             let (right_start, right) = self.place_right(&right);
-            let wishes = self.take_wishes(Panel::groups(steps) as i64);
+            let wishes = self.take_wishes(fit.groups(steps) as i64);
             let (notes, walks) = wishes.unwrap_or((Opd::text("null"), Vec::new()));
-            let panel = Panel { steps, sums, left: left.clone(), right, walks };
+            let panel = Panel { fit, steps, sums, left: left.clone(), right, walks };
             let name = self.panel_function(panel);
             let sums = &units[range.start].rows.start;
             self.t.line(format_args!(
