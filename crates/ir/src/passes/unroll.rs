@@ -1,11 +1,11 @@
 //! Unrolls short loops of a known number of iterations completely, where that makes indices into
 //! local arrays or constant tables constant, where it brings matrix products or loads of shared memory together, or
-//! where the loop is tiny.
+//! where the loop is tiny; and where it has a barrier, if those are the steps of a tree: each is of half as many
+//! threads as the one before, and code for threads that are known is much better.
 //!
 //! The loop must count with one variable (as [`super::forward`] knows them): a constant stored
 //! before it, one store directly in its continuing block, and one test, either first in the body
-//! or in the continuing block, that leaves it. The number of iterations is found by trying. A loop
-//! with a barrier of the threadgroup stays as it is.
+//! or in the continuing block, that leaves it. The number of iterations is found by trying.
 
 use rustc_hash::FxHashSet;
 
@@ -13,7 +13,7 @@ use super::copy::Copier;
 use super::forward::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
-use crate::{BarrierScope, Block, Function, Inst, Label, Local, MatrixOp, Op, Space, Type, Value};
+use crate::{BarrierScope, BinOp, Block, Function, Inst, Label, Local, MatrixOp, Op, Space, Type, Value};
 
 /// Longer loops stay loops.
 const MAX_TRIPS: usize = 32;
@@ -35,6 +35,11 @@ const MAX_TABLE: usize = 256;
 /// then loaded together.
 const MAX_BESIDE: usize = 384;
 const MAX_BESIDE_TRIPS: usize = 8;
+
+/// A loop with a barrier is unrolled below this, if it is short, the counter doubles or halves, and a condition in it depends on that.
+const MAX_STEPS: usize = 384;
+/// As many as halve the largest threadgroup.
+const MAX_STEPS_TRIPS: usize = 10;
 
 /// Instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
@@ -136,9 +141,17 @@ impl Unroller<'_> {
                 break;
             }
         }
-        let facts = self.facts(label, &expression.current, [body, continuing])?;
+        let facts = self.facts(label, test, &expression.current, [body, continuing]);
         let size = facts.size * trips;
-        let worthwhile = size <= MAX_SIZE && facts.indexes_array
+        if facts.has_barrier {
+            let is_simple = facts.breaks <= 1 && facts.continues == 0;
+            let is_tree = facts.parts_threads && self.is_multiple(next);
+            if !is_simple || !is_tree || size > MAX_STEPS || trips > MAX_STEPS_TRIPS {
+                return None;
+            }
+        }
+        let worthwhile = facts.has_barrier
+            || size <= MAX_SIZE && facts.indexes_array
             || size <= MAX_PRODUCTS && facts.multiplies
             || size <= MAX_TABLE && facts.indexes_table
             || size <= MAX_BESIDE && trips <= MAX_BESIDE_TRIPS && facts.reads_shared
@@ -152,6 +165,12 @@ impl Unroller<'_> {
             breaks: facts.breaks > 1,
             continues: facts.continues > 0,
         })
+    }
+
+    /// Whether a counter whose next value this is doubles or halves, or the like.
+    fn is_multiple(&self, next: Value) -> bool {
+        use BinOp::{AShr, LShr, Mul, SDiv, Shl, UDiv};
+        matches!(self.function.def(next), Some(Op::Binary(Mul | UDiv | SDiv | Shl | LShr | AShr, ..)))
     }
 
     /// The `if` that leaves the loop, and whether it comes first.
@@ -270,10 +289,9 @@ impl Unroller<'_> {
         None
     }
 
-    /// `None` if the loop holds a barrier of the threadgroup. `current`: the loads of the counter.
-    fn facts(&self, label: Label, current: &FxHashSet<Value>, blocks: [Block; 2]) -> Option<Facts> {
+    /// `test` leaves the loop; `current`: the loads of the counter.
+    fn facts(&self, label: Label, test: Inst, current: &FxHashSet<Value>, blocks: [Block; 2]) -> Facts {
         let mut facts = Facts::default();
-        let mut barrier = false;
         let mut counted = current.clone();
         for block in blocks {
             walk_insts(self.function, block, &mut |inst| {
@@ -291,7 +309,8 @@ impl Unroller<'_> {
                     }
                     Op::Break(l) if l == label => facts.breaks += 1,
                     Op::Continue(l) if l == label => facts.continues += 1,
-                    Op::Barrier(BarrierScope::Threadgroup) => barrier = true,
+                    Op::If { .. } if inst != test => facts.parts_threads |= counts,
+                    Op::Barrier(BarrierScope::Threadgroup) => facts.has_barrier = true,
                     Op::Matrix(MatrixOp::MultiplyAccumulate, _) => facts.multiplies = true,
                     Op::PtrAdd { base, index: Some(_), .. } => {
                         facts.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
@@ -302,7 +321,7 @@ impl Unroller<'_> {
                 }
             });
         }
-        (!barrier).then_some(facts)
+        facts
     }
 
     fn expand(&mut self, inst: Inst, plan: &Plan, out: &mut Vec<Inst>) {
@@ -393,4 +412,7 @@ struct Facts {
     indexes_table: bool,
     multiplies: bool,
     reads_shared: bool,
+    has_barrier: bool,
+    /// The counter is in a condition, beside that of the test.
+    parts_threads: bool,
 }

@@ -8,7 +8,7 @@ use anymetal_ir::{BinOp, CastOp, Op, Scalar, Type, Value};
 use super::memory::{Address, Item};
 use super::tested::Test;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, wrap_int};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, wrap_int};
 use crate::cpu::shape::Shape;
 use crate::cpu::storage::Root;
 
@@ -158,7 +158,11 @@ impl Emitter<'_, '_> {
         if self.mask == Mask::All && self.is_inside(address, bytes) {
             return Opd::bool(true);
         }
-        self.in_bounds(&address.place, start, bytes * LANES as i64)
+        let bytes = bytes * LANES as i64;
+        match self.test_of_stores(&address.place) {
+            Test::AllLoadable => self.exists(&address.place, start, bytes),
+            _ => self.in_bounds(&address.place, start, bytes),
+        }
     }
 
     /// The first lane's; any value if that is off, but always the same.
@@ -230,40 +234,6 @@ impl Emitter<'_, '_> {
             let narrow = Narrow { base, index, is_signed, scale: i64::from(scale), offset: sum };
             return is_usable.then_some(narrow);
         }
-    }
-
-    // --- vectors under a mask
-
-    /// Whether the processor stores and loads vectors of such elements under a mask.
-    pub(super) fn has_masked_access(&self, item: Item) -> bool {
-        let features = &self.shared.options.features;
-        features.avx512 || features.avx2 && item.bits() >= 32
-    }
-
-    /// Loads a vector's active lanes; the others are zero.
-    pub(super) fn masked_load(&mut self, ty: &str, at: &Opd, lanes: (usize, &Opd)) -> Opd {
-        let ((count, mask), suffix) = (lanes, mangle(ty));
-        self.t.declare(format!("declare {ty} @llvm.masked.load.{suffix}.p0(ptr, i32, <{count} x i1>, {ty})"));
-        self.t.value(format_args!(
-            "call {ty} @llvm.masked.load.{suffix}.p0(ptr {at}, i32 1, <{count} x i1> {mask}, {ty} zeroinitializer)"
-        ))
-    }
-
-    /// Stores a vector's active lanes.
-    pub(super) fn masked_store(
-        &mut self,
-        ty: &str,
-        value: &Opd,
-        at: &Opd,
-        lanes: (usize, &Opd),
-        metadata: &str,
-    ) {
-        let ((count, mask), suffix) = (lanes, mangle(ty));
-        self.t
-            .declare(format!("declare void @llvm.masked.store.{suffix}.p0({ty}, ptr, i32, <{count} x i1>)"));
-        self.t.line(format_args!(
-            "call void @llvm.masked.store.{suffix}.p0({ty} {value}, ptr {at}, i32 1, <{count} x i1> {mask}){metadata}"
-        ));
     }
 
     /// Whether all lanes are on and each accesses the place right behind the lane before.

@@ -3,7 +3,7 @@
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
 //! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `window`,
 //! `open_windows`, `shifted`,
-//! `near`, `private` (loads and stores), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
+//! `near`, `private` (loads and stores), `under_mask` (vectors of which lanes are off), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
 //! (functions written once per module), `control` (branches, loops and masks), `group` (regions between
 //! barriers), `entry`.
 //!
@@ -51,6 +51,7 @@ mod streams;
 mod tested;
 mod together;
 mod transpose;
+mod under_mask;
 mod window;
 mod wishes;
 
@@ -176,10 +177,10 @@ pub(super) struct Emitter<'a, 'm> {
     slow: Option<memory::SlowBuffers>,
     /// Tests of bounds that need not be made again.
     tested: tested::Tested,
-    /// Scalar tests of masks: whether any, and whether all lanes are on.
-    mask_tests: BTreeMap<u32, (Opd, Opd)>,
     /// Values that tell which lanes were on, and the mask that says so.
     active_masks: BTreeMap<Value, Mask>,
+    /// What is known of masks, by their registers.
+    mask_tests: BTreeMap<u32, scalar_tests::MaskTests>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
     /// Values that were loaded with the first load of their bundle or window.
@@ -301,23 +302,20 @@ impl Emitter<'_, '_> {
     }
 
     fn any(&mut self, mask: &Mask) -> Opd {
-        if let Some((any, _)) = self.known_tests(mask) {
-            return any;
+        if let Some(tests) = self.known_tests(mask) {
+            return tests.any;
         }
         let bits = self.mask_bits(mask);
         self.t.icmp("ne", "i32", &bits, &Opd::Int(0))
     }
 
-    fn known_tests(&self, mask: &Mask) -> Option<(Opd, Opd)> {
-        match mask {
-            Mask::Some(Opd::Reg(register)) => self.mask_tests.get(register).cloned(),
-            _ => None,
-        }
+    fn known_tests(&self, mask: &Mask) -> Option<scalar_tests::MaskTests> {
+        if let Mask::Some(mask) = mask { self.tests_of(mask) } else { None }
     }
 
     fn all(&mut self, mask: &Mask) -> Opd {
-        if let Some((_, all)) = self.known_tests(mask) {
-            return all;
+        if let Some(tests) = self.known_tests(mask) {
+            return tests.all;
         }
         let bits = self.mask_bits(mask);
         self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))

@@ -7,10 +7,21 @@
 use anymetal_ir::{CastOp, CmpOp, Op, Value};
 
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{Opd, scalar_type, wrap_int};
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
 use crate::cpu::shape::Lanes;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::may_wrap;
+
+/// What is known of a mask.
+#[derive(Clone, Debug)]
+pub(super) struct MaskTests {
+    /// Whether any lane is on.
+    pub(super) any: Opd,
+    /// Whether all are.
+    pub(super) all: Opd,
+    /// So many are, the first ones, if that is known now.
+    pub(super) leading: Option<usize>,
+}
 
 impl Emitter<'_, '_> {
     /// Notes the scalar tests of `on`, the lanes of `before` for which the condition holds.
@@ -19,18 +30,22 @@ impl Emitter<'_, '_> {
         if *before != Mask::All {
             return;
         }
-        if let Some(tests) = self.comparison_tests(condition) {
-            self.mask_tests.insert(*register, tests);
+        let Some(comparison) = self.lane_comparison(condition).filter(|found| !found.may_wrap) else {
+            return;
+        };
+        if let Some((any, all)) = self.tests_without_wrap(&comparison) {
+            let leading = self.leading_lanes(&comparison);
+            self.mask_tests.insert(*register, MaskTests { any, all, leading });
         }
     }
 
     /// The tests noted for a mask.
-    pub(super) fn tests_of(&self, mask: &Opd) -> Option<(Opd, Opd)> {
+    pub(super) fn tests_of(&self, mask: &Opd) -> Option<MaskTests> {
         if let Opd::Reg(register) = mask { self.mask_tests.get(register).cloned() } else { None }
     }
 
     /// Notes or forgets the tests of a mask.
-    pub(super) fn set_tests(&mut self, mask: &Opd, tests: Option<(Opd, Opd)>) {
+    pub(super) fn set_tests(&mut self, mask: &Opd, tests: Option<MaskTests>) {
         let Opd::Reg(register) = mask else { return };
         match tests {
             Some(tests) => self.mask_tests.insert(*register, tests),
@@ -41,10 +56,9 @@ impl Emitter<'_, '_> {
     /// Notes those of the other lanes.
     pub(super) fn note_opposite_tests(&mut self, on: &Opd, off: &Opd) {
         let (Opd::Reg(on), Opd::Reg(off)) = (on, off) else { return };
-        let Some((any, all)) = self.mask_tests.get(on).cloned() else { return };
-        let none = self.negated(&any);
-        let some = self.negated(&all);
-        self.mask_tests.insert(*off, (some, none));
+        let Some(tests) = self.mask_tests.get(on).cloned() else { return };
+        let (any, all) = (self.negated(&tests.all), self.negated(&tests.any));
+        self.mask_tests.insert(*off, MaskTests { any, all, leading: None });
     }
 
     pub(super) fn negated(&mut self, test: &Opd) -> Opd {
@@ -55,10 +69,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether the comparison holds in any and in all lanes.
-    fn comparison_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
-        let comparison = self.lane_comparison(condition)?;
-        if comparison.may_wrap { None } else { self.tests_without_wrap(&comparison) }
+    /// How many lanes are below a limit, where both that and the first lane's value are known.
+    fn leading_lanes(&mut self, comparison: &Comparison) -> Option<usize> {
+        if comparison.op != CmpOp::ULt || !is_consecutive(&comparison.shape) {
+            return None;
+        }
+        let first = self.at(comparison.laned, 0, 0);
+        let (Opd::Int(first), Opd::Int(limit)) = (first, self.uniform(comparison.other, 0)) else {
+            return None;
+        };
+        usize::try_from(limit.checked_sub(first)?).ok().filter(|_| first >= 0).map(|count| count.min(LANES))
     }
 
     /// Whether [`Self::lane_tests`] has an answer.
@@ -80,7 +100,7 @@ impl Emitter<'_, '_> {
         Some(Below { counter: comparison.laned, limit: comparison.other, is_inclusive })
     }
 
-    /// As [`Self::comparison_tests`]; where lanes may wrap, a test finds out. "Any" may then be said of
+    /// Whether the comparison holds in any and in all lanes; where lanes may wrap, a test finds out. "Any" may then be said of
     /// none, and "not all" of all.
     pub(super) fn lane_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
         let comparison = self.lane_comparison(condition)?;

@@ -216,16 +216,20 @@ impl Emitter<'_, '_> {
         if is_known {
             return self.store_apart(address, item, &values);
         }
-        let side = self.side(address, item, !self.has_masked_access(item));
+        let side = self.side(address, item, !self.may_store_active(address, item));
         let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_if(&side.is_so, together, apart);
         self.t.label(together);
         let at = self.t.offset(&address.place.base, &side.start);
-        let metadata = self.store_metadata(&address.place);
-        let ty = lanes_type(item.memory_type());
         match self.mask.clone() {
-            Mask::All => self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}")),
-            Mask::Some(mask) => self.masked_store(&ty, value, &at, (LANES, &mask), metadata),
+            Mask::All => {
+                let (ty, metadata) = (lanes_type(item.memory_type()), self.store_metadata(&address.place));
+                self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}"));
+            }
+            Mask::Some(mask) => {
+                let lanes: Vec<usize> = (0..LANES).collect();
+                self.store_active(&address.place, item, value, &at, &mask, &lanes);
+            }
         }
         self.t.branch(join);
         self.t.label(apart);
@@ -272,13 +276,14 @@ impl Emitter<'_, '_> {
         let Some(pieces) = pieces.filter(|_| !shape.conditional && item.count <= MOST_COMPONENTS) else {
             return false;
         };
-        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
-            this.all_in_bounds(address, &shape, &bases, item.bytes(), Test::AllInside)
+        let test = self.test_of_stores(&address.place);
+        let mut ok = self.test_once(address, item.bytes(), test, |this| {
+            this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
         });
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);
         }
-        if self.mask != Mask::All {
+        if self.mask != Mask::All && !self.writes_back(&address.place) {
             let mask = self.mask.clone();
             let all = self.all(&mask);
             ok = self.t.and(&ok, &all);
@@ -315,8 +320,15 @@ impl Emitter<'_, '_> {
             let start = self.t.add("i64", &bases[*segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);
             let piece = self.t.shuffle(element, LANES * count, &whole, &poison, &picks);
-            let n = picks.len();
-            self.t.line(format_args!("store <{n} x {element}> {piece}, ptr {at}, align 1{metadata}"));
+            match self.mask.clone() {
+                Mask::Some(mask) if self.writes_back(&address.place) => {
+                    self.store_active(&address.place, item, &piece, &at, &mask, lanes);
+                }
+                _ => {
+                    let n = picks.len();
+                    self.t.line(format_args!("store <{n} x {element}> {piece}, ptr {at}, align 1{metadata}"));
+                }
+            }
         }
     }
 

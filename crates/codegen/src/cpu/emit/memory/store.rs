@@ -9,7 +9,7 @@ use crate::cpu::emit::access::{Plan, Run, plan};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Lanes;
 use crate::cpu::shape::flow::ptr_space;
@@ -146,8 +146,9 @@ impl Emitter<'_, '_> {
 
     fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
-        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
-            this.all_in_bounds(address, &shape, &bases, item.bytes(), Test::AllInside)
+        let test = self.test_of_stores(&address.place);
+        let mut ok = self.test_once(address, item.bytes(), test, |this| {
+            this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
         });
         if self.bail_unless(&ok) {
             ok = Opd::bool(true);
@@ -204,10 +205,8 @@ impl Emitter<'_, '_> {
                 Some(whole) => whole,
                 None => self.interleaved(element, values, run),
             };
-            let total = run.lanes * item.count;
-            let ty = format!("<{total} x {element}>");
             let Some(mask) = mask else {
-                let store = format!("store {ty} {whole}");
+                let store = format!("store <{} x {element}> {whole}", run.lanes * item.count);
                 let bytes = item.bytes() * run.lanes as i64;
                 match &kept {
                     Some(kept) => self.store_stream(kept, &store, &at, bytes, metadata),
@@ -215,13 +214,8 @@ impl Emitter<'_, '_> {
                 }
                 continue;
             };
-            let mask = if total == LANES {
-                mask.clone()
-            } else {
-                let picks: Vec<_> = (0..total).map(|n| Some(run.lane + n / item.count)).collect();
-                self.t.shuffle("i1", LANES, mask, &Opd::text("poison"), &picks)
-            };
-            self.masked_store(&ty, &whole, &at, (total, &mask), metadata);
+            let lanes: Vec<usize> = (run.lane..run.lane + run.lanes).collect();
+            self.store_active(&address.place, item, &whole, &at, mask, &lanes);
         }
     }
 }
