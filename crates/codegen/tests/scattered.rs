@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::error::DeviceError;
 use anymetal_ir::Module;
+use anymetal_llvm::CpuLevel;
 use support::{Launch, parsed};
 
 fn module(body: &str) -> Module {
@@ -51,7 +52,7 @@ fn words(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
     values.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A kernel compiled in all four ways.
+/// A kernel compiled in all four ways, and in two for a lower level.
 struct Compiled {
     module: Module,
     ways: Vec<(Launch, Arc<Artifact>)>,
@@ -62,8 +63,14 @@ impl Compiled {
     fn new(module: Module) -> Self {
         let mut ways = Vec::new();
         if let Some(llvm) = support::llvm() {
-            for (specialise, checks) in [(true, true), (true, false), (false, true), (false, false)] {
-                let launch = Launch { specialise, checks, ..Launch::new([32, 1, 1], [32, 1, 1]) };
+            // Processors with AVX2 alone go ways of their own.
+            let avx2 = Some(CpuLevel::X86_64V3).filter(|level| level.is_available());
+            let here = [(true, true), (true, false), (false, true), (false, false)].map(|way| (way, None));
+            let lower = [(true, true), (false, false)].map(|way| (way, avx2));
+            for ((specialise, checks), level) in
+                here.into_iter().chain(lower.into_iter().filter(|(_, level)| level.is_some()))
+            {
+                let launch = Launch { specialise, checks, level, ..Launch::new([32, 1, 1], [32, 1, 1]) };
                 let artifact = support::compile(&llvm, &module, "k", &launch);
                 ways.push((launch, artifact));
             }

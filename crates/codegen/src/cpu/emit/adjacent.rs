@@ -42,6 +42,18 @@ impl Narrow {
     pub(super) fn scale(self) -> i64 {
         self.scale
     }
+
+    pub(super) fn base(self) -> Value {
+        self.base
+    }
+
+    pub(super) fn offset(self) -> i64 {
+        self.offset
+    }
+
+    pub(super) fn is_signed(self) -> bool {
+        self.is_signed
+    }
 }
 
 impl Emitter<'_, '_> {
@@ -193,8 +205,21 @@ impl Emitter<'_, '_> {
 
     /// The address with offsets computed here: vectors of them are of use only where lanes lie apart.
     pub(super) fn apart(&mut self, address: &Address, bytes: i64) -> Address {
+        self.apart_from(address, bytes, false)
+    }
+
+    /// As [`Self::apart`], on a path that hardly ever runs.
+    pub(super) fn rarely_apart(&mut self, address: &Address, bytes: i64) -> Address {
+        self.apart_from(address, bytes, true)
+    }
+
+    fn apart_from(&mut self, address: &Address, bytes: i64, rarely: bool) -> Address {
         let Some(narrow) = self.narrow(address, bytes) else { return address.clone() };
-        let indices = self.vector(narrow.index, 0);
+        let mut indices = self.vector(narrow.index, 0);
+        if rarely {
+            // LLVM would take the offsets from where the program computes them, and that from the usual path.
+            indices = self.t.value(format_args!("freeze <32 x i32> {indices}"));
+        }
         let cast = if narrow.is_signed { "sext" } else { "zext" };
         let wide = self.t.value(format_args!("{cast} <32 x i32> {indices} to <32 x i64>"));
         let scaled = self.t.value(format_args!("mul <32 x i64> {wide}, splat (i64 {})", narrow.scale));

@@ -28,6 +28,7 @@ mod group_loop;
 mod group_marks;
 mod group_span;
 mod held;
+mod indexed;
 mod inside;
 mod lane;
 mod loop_bounds;

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use super::indexed::{gather_indexed, scatter_indexed};
 use super::rare::{self, rare_gather};
 use crate::cpu::options::CpuFeatures;
 
@@ -25,6 +26,10 @@ pub(super) enum Helper {
     Gather(u32),
     /// The same where it seldom happens, with a check: a call, which saves much code.
     RareGather(u32),
+    /// Loads all lanes by indices of 32 bits: bits, the index's scale, whether it is signed.
+    GatherIndexed(u32, i64, bool),
+    /// Stores lanes by such indices.
+    ScatterIndexed(u32, i64, bool),
     /// Notes the lanes that are out of bounds.
     Check,
     /// Writes out offsets in equal steps.
@@ -45,7 +50,19 @@ impl Helper {
                 Some(Self::Note)
             }
             Self::RareGather(bits) => Some(Self::Gather(bits)),
+            Self::GatherIndexed(..) | Self::ScatterIndexed(..) => None,
             Self::Note | Self::Report | Self::Gather(_) | Self::Places | Self::CopyRows => None,
+        }
+    }
+
+    /// The name of a function that takes indices.
+    pub(super) fn indexed_name(self) -> String {
+        match self {
+            Self::GatherIndexed(bits, scale, is_signed) => format!("am.gather.{bits}.by.{scale}.{is_signed}"),
+            Self::ScatterIndexed(bits, scale, is_signed) => {
+                format!("am.scatter.{bits}.by.{scale}.{is_signed}")
+            }
+            _ => String::new(),
         }
     }
 
@@ -78,6 +95,12 @@ impl Helper {
             Self::Gather(bits @ (32 | 64)) if features.fast_gather => fast_gather(bits),
             Self::Gather(bits) => gather(bits),
             Self::RareGather(bits) => rare_gather(bits, features),
+            Self::GatherIndexed(bits, scale, is_signed) => {
+                gather_indexed(&self.indexed_name(), bits, scale, is_signed)
+            }
+            Self::ScatterIndexed(bits, scale, is_signed) => {
+                scatter_indexed(&self.indexed_name(), bits, scale, is_signed)
+            }
             Self::Places => PLACES.to_owned(),
             Self::LoadRows(bits) => rows_loop(bits, true),
             Self::StoreRows(bits) => rows_loop(bits, false),

@@ -6,6 +6,7 @@
 //! registers, where all read a short stretch (`near`).
 
 use super::access::{Piece, Run, pieces};
+use super::indexed::Indexed;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::out_of_line::Helper;
@@ -22,6 +23,13 @@ const MOST_TOGETHER: u32 = 4;
 const MOST_PIECES: usize = 8;
 /// Lanes with more components are not taken apart.
 const MOST_COMPONENTS: usize = 8;
+
+/// The places of lanes that lie apart.
+enum Apart {
+    Indexed(Indexed),
+    /// By offsets of 64 bits.
+    Wide(Address, Opd),
+}
 
 impl Emitter<'_, '_> {
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
@@ -87,12 +95,12 @@ impl Emitter<'_, '_> {
             self.t.branch(join);
             self.t.label(far);
         }
-        let address = &self.apart(address, item.bytes());
         let known = self.known_test(address, item.bytes(), Test::ActiveInside);
-        let offsets = self.offsets_with_extra(address);
-        let ok = match &known {
-            Some(known) => known.clone(),
-            None => self.lanes_in_bounds(address, &offsets, item.bytes()).0,
+        let apart = self.places_apart(address, item);
+        let ok = match (&known, &apart) {
+            (Some(known), _) => known.clone(),
+            (None, Apart::Indexed(indexed)) => self.indices_inside(address, indexed, item.bytes()),
+            (None, Apart::Wide(address, offsets)) => self.lanes_in_bounds(address, offsets, item.bytes()).0,
         };
         let is_certain = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow) = (self.t.block(), self.t.block());
@@ -100,13 +108,22 @@ impl Emitter<'_, '_> {
             self.t.branch_likely(&ok, fast, slow);
             self.t.label(fast);
         }
-        let safe = self.active_or_zero(&offsets);
-        let gathered = self.gather(&address.place, &safe, item, 0);
+        let gathered = match &apart {
+            Apart::Indexed(indexed) => self.gather_indexed(address, indexed, item),
+            Apart::Wide(address, offsets) => {
+                let safe = self.active_or_zero(offsets);
+                self.gather(&address.place, &safe, item, 0)
+            }
+        };
         values.push((gathered, self.t.current(), true));
         self.t.branch(join);
         if !is_certain {
             self.t.label(slow);
-            let careful = self.load_slowly(address, item).remove(0);
+            let apart = match apart {
+                Apart::Indexed(_) => self.rarely_apart(address, item.bytes()),
+                Apart::Wide(address, _) => address,
+            };
+            let careful = self.load_slowly(&apart, item).remove(0);
             values.push((careful, self.t.current(), false));
         }
         self.t.label(join);
@@ -120,6 +137,15 @@ impl Emitter<'_, '_> {
             self.note_test(address, item.bytes(), Test::ActiveInside, &ok);
         }
         loaded
+    }
+
+    fn places_apart(&mut self, address: &Address, item: Item) -> Apart {
+        if let Some(indexed) = self.indexed(address, item) {
+            return Apart::Indexed(indexed);
+        }
+        let address = self.apart(address, item.bytes());
+        let offsets = self.offsets_with_extra(&address);
+        Apart::Wide(address, offsets)
     }
 
     /// One load whose value all lanes get.
@@ -233,9 +259,36 @@ impl Emitter<'_, '_> {
         }
         self.t.branch(join);
         self.t.label(apart);
-        let address = self.apart(address, item.bytes());
-        self.store_apart(&address, item, &values);
+        match self.indexed(address, item) {
+            Some(indexed) => self.store_indexed(address, &indexed, item, value),
+            None => {
+                let address = self.apart(address, item.bytes());
+                self.store_apart(&address, item, &values);
+            }
+        }
         self.t.label(join);
+    }
+
+    /// Lane by lane, without a check each where all active ones are in bounds.
+    fn store_indexed(&mut self, address: &Address, indexed: &Indexed, item: Item, value: &Opd) {
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+            Some(known) => known,
+            None => self.indices_inside(address, indexed, item.bytes()),
+        };
+        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        if !is_certain {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+        }
+        self.scatter_indexed(address, indexed, item, value);
+        if !is_certain {
+            self.t.branch(join);
+            self.t.label(slow);
+            let apart = self.rarely_apart(address, item.bytes());
+            self.store_slowly(&apart, item, std::slice::from_ref(value));
+            self.t.label(join);
+        }
     }
 
     /// Lane by lane, if the processor cannot scatter.

@@ -12,7 +12,7 @@ use crate::cpu::llvm_text::{LANES, Opd, lanes_type};
 #[derive(Clone, Debug)]
 pub(in crate::cpu::emit) struct SlowBuffers {
     /// The lanes' offsets.
-    offsets: Opd,
+    pub(in crate::cpu::emit) offsets: Opd,
     /// The lanes' values.
     pub(in crate::cpu::emit) values: Opd,
     /// The first fault.
