@@ -140,7 +140,10 @@ pub(super) fn scatter_indexed(name: &str, bits: u32, scale: i64, is_signed: bool
 entry:
   br label %loop
 loop:
-  %left = phi i32 [ %mask, %entry ], [ %next, %loop ]
+  %left = phi i32 [ %mask, %entry ], [ %next, %lane.on ]
+  %done = icmp eq i32 %left, 0
+  br i1 %done, label %exit, label %lane.on
+lane.on:
   %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)
   %less = sub i32 %left, 1
   %next = and i32 %left, %less
@@ -153,8 +156,7 @@ loop:
   %item = getelementptr i{bits}, ptr %values, i64 %lane64
   %value = load i{bits}, ptr %item, align 1
   store i{bits} %value, ptr %place, align 1
-  %done = icmp eq i32 %next, 0
-  br i1 %done, label %exit, label %loop
+  br label %loop
 exit:
   ret void
 }}
