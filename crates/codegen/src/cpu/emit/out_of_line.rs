@@ -50,8 +50,13 @@ impl Helper {
                 Some(Self::Note)
             }
             Self::RareGather(bits) => Some(Self::Gather(bits)),
-            Self::GatherIndexed(..) | Self::ScatterIndexed(..) => None,
-            Self::Note | Self::Report | Self::Gather(_) | Self::Places | Self::CopyRows => None,
+            Self::GatherIndexed(..)
+            | Self::ScatterIndexed(..)
+            | Self::Note
+            | Self::Report
+            | Self::Gather(_)
+            | Self::Places
+            | Self::CopyRows => None,
         }
     }
 

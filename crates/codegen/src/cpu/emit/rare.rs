@@ -148,12 +148,6 @@ impl Emitter<'_, '_> {
         let (slow, join) = (self.t.block(), self.t.block());
         let ok = self.t.icmp("eq", "i32", &bad, &Opd::Int(0));
         self.t.branch_likely(&ok, join, slow);
-        self.t.label(slow);
-        let careful = self.load_slowly(address, item);
-        let slow_from = self.t.current();
-        self.t.label(join);
-        let ty = Width::All.ty(item.scalar);
-        let merge = |(x, y): (&Opd, &Opd)| Lane::Varying(self.t.phi(&ty, &[(x, from), (y, slow_from)]));
-        loaded.iter().zip(&careful).map(merge).collect()
+        self.or_slowly(address, item, (&loaded, from), (slow, join))
     }
 }

@@ -13,7 +13,7 @@ use super::out_of_line::Helper;
 use super::place::Place;
 use super::tested::Test;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle, scalar_type, vector_const};
+use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, mangle, scalar_type, vector_const};
 use crate::cpu::shape::Lanes;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
@@ -50,6 +50,17 @@ impl Emitter<'_, '_> {
             return loaded.into_iter().map(Lane::Varying).collect();
         }
         self.t.branch(join);
+        self.or_slowly(address, item, (&loaded, from), (slow, join))
+    }
+
+    /// Loads lane by lane with checks in one block, and joins that with what another block has loaded.
+    pub(super) fn or_slowly(
+        &mut self,
+        address: &Address,
+        item: Item,
+        (loaded, from): (&[Opd], BlockName),
+        (slow, join): (BlockName, BlockName),
+    ) -> Vec<Lane> {
         self.t.label(slow);
         let careful = self.load_slowly(address, item);
         let slow_from = self.t.current();
