@@ -4,6 +4,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 use std::hint::black_box;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Measured limits of all cores together.
@@ -68,8 +69,10 @@ pub(crate) enum Probe {
 impl Probe {
     /// The faster number of sums on this processor.
     pub(crate) fn multiply_add() -> Self {
+        static FASTER: OnceLock<usize> = OnceLock::new();
         let rate = |sums| Self::MultiplyAdd(sums).best_rate();
-        Self::MultiplyAdd(if rate(FEW_SUMS) > rate(MANY_SUMS) { FEW_SUMS } else { MANY_SUMS })
+        let faster = || if rate(FEW_SUMS) > rate(MANY_SUMS) { FEW_SUMS } else { MANY_SUMS };
+        Self::MultiplyAdd(*FASTER.get_or_init(faster))
     }
 
     /// More bytes than caches hold.
