@@ -107,5 +107,5 @@ fn lines_for_later_wait_behind_the_first_level() {
     assert!(soon > 0 && later == 0 && write == 0);
     assert_eq!(hints("prefetch_later"), [soon / 2, soon / 2, 0]);
     assert_eq!(hints("prefetch_write"), [soon / 2, 0, soon / 2]);
-    assert_eq!(hints("prefetch_onward_write"), [soon / 2, 0, soon / 2]);
+    assert_eq!(hints("prefetch_later_write"), [soon / 2, soon / 2, 0]);
 }

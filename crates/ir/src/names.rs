@@ -180,7 +180,7 @@ names!(Awaited {
     OnwardRead = "prefetch_onward",
     LaterRead = "prefetch_later",
     Write = "prefetch_write",
-    OnwardWrite = "prefetch_onward_write",
+    LaterWrite = "prefetch_later_write",
 });
 
 names!(BarrierScope {

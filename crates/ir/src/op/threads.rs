@@ -30,8 +30,9 @@ pub enum Awaited {
     LaterRead,
     /// A store.
     Write,
-    /// A store in the next threadgroup's row, as [`Self::OnwardRead`].
-    OnwardWrite,
+    /// A store in a later threadgroup's row. What comes to the second level is free to write too, if nobody else
+    /// has it.
+    LaterWrite,
 }
 
 /// What a thread can ask about itself; each gives one `I32`. Components are 0, 1, 2 for x, y, z.

@@ -127,13 +127,6 @@ struct Walk {
     cost: usize,
 }
 
-impl Walk {
-    /// Whether a loop asks for the next threadgroup's row.
-    fn is_row(&self) -> bool {
-        matches!(self.awaited, Awaited::OnwardRead | Awaited::OnwardWrite)
-    }
-}
-
 /// `for (counter = start; counter < bound; …)`, or `if (thread × times < bound)`.
 struct Counted {
     /// `None`: the thread's position.
@@ -224,7 +217,7 @@ impl Finder<'_> {
         // Without a loop all of the row is asked for at once, and a core has few places for lines that come to
         // the first level.
         let (read, write) = match counted.counter {
-            Some(_) => (Awaited::OnwardRead, Awaited::OnwardWrite),
+            Some(_) => (Awaited::OnwardRead, Awaited::LaterWrite),
             None => (Awaited::LaterRead, Awaited::Write),
         };
         for &inst in function.block(body) {
@@ -404,7 +397,7 @@ fn insert(function: &mut Function, walk: &Walk) {
         Some(value) => hints.product(value, walk.gain.times),
         None => hints.constant(walk.gain.times.cast_unsigned()),
     };
-    let gain = if walk.is_row() { hints.rows_ahead(gain) } else { gain };
+    let gain = if walk.awaited == Awaited::LaterWrite { hints.rows_ahead(gain) } else { gain };
     let address = Op::PtrAdd { base: walk.pointer, index: Some(gain), scale: 1, offset: 0 };
     hints.finish(walk.pointer, address, (walk.bytes, walk.awaited), walk.block, walk.access);
 }

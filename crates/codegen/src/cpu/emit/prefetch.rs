@@ -31,7 +31,7 @@ impl Emitter<'_, '_> {
         let start = self.t.add("i64", &bases[0], &Opd::Int(low));
         let start = self.t.offset(&place.base, &start);
         let kept = match root {
-            Root::Argument(index) if matches!(access, Awaited::Write | Awaited::OnwardWrite) => {
+            Root::Argument(index) if matches!(access, Awaited::Write | Awaited::LaterWrite) => {
                 self.argument_kept(index)
             }
             _ => None,
@@ -50,8 +50,7 @@ impl Emitter<'_, '_> {
     pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: Awaited) {
         let access = match (access, self.shared.options.features.streams_in_second_level) {
             // A line that nobody else has may be written as it is.
-            (Awaited::OnwardRead | Awaited::OnwardWrite, true) => Awaited::LaterRead,
-            (Awaited::OnwardWrite, false) => Awaited::Write,
+            (Awaited::LaterWrite, _) | (Awaited::OnwardRead, true) => Awaited::LaterRead,
             (access, _) => access,
         };
         for line in (0..bytes).step_by(LINE as usize) {
