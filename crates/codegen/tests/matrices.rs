@@ -19,6 +19,19 @@ enum Factors {
     Joined,
     /// The same, columns for rows.
     JoinedTransposed,
+    /// The same two, and each element is converted to `float` before.
+    Widened,
+    WidenedTransposed,
+}
+
+impl Factors {
+    fn is_transposed(self) -> bool {
+        matches!(self, Self::Transposed | Self::JoinedTransposed | Self::WidenedTransposed)
+    }
+
+    fn is_widened(self) -> bool {
+        matches!(self, Self::Widened | Self::WidenedTransposed)
+    }
 }
 
 /// Where the factors lie.
@@ -188,7 +201,7 @@ kernel \"k\" f0 {{
         if self.layout == Layout::Scattered {
             return 8 * n + 200 * step + if is_right { 64 } else { 0 };
         }
-        let is_transposed = matches!(self.factors, Factors::Transposed | Factors::JoinedTransposed);
+        let is_transposed = self.factors.is_transposed();
         let (down, across) = if is_right { (step, n) } else { (n, step) };
         let (down, across) = if is_transposed { (across, down) } else { (down, across) };
         8 * (STRIDE * down + across) + if is_right { 24 } else { 0 }
@@ -228,7 +241,7 @@ kernel \"k\" f0 {{
         let odd = op(w, "and", &lane, &one);
         let odd = op(w, "mul", &odd, &two);
         let column = op(w, "add", &right, &odd);
-        let is_transposed = self.factors == Factors::JoinedTransposed;
+        let is_transposed = self.factors.is_transposed();
         let (down, across) = if is_transposed { (1, STRIDE as i32) } else { (STRIDE as i32, 1) };
         let (down_by, across_by) = (constant(w, down), constant(w, across));
         let y = op(w, "mul", &row, &down_by);
@@ -239,9 +252,14 @@ kernel \"k\" f0 {{
             .map(|n| {
                 let more = n * across as usize * size;
                 let at = w.value(&format!("ptr_add {start} + {place} * {size} + {more} : ptr.device"));
-                w.value(&format!("load {at}, align {size} : {ty}"))
+                let element = w.value(&format!("load {at}, align {size} : {ty}"));
+                match self.factors.is_widened() {
+                    true => w.value(&format!("fcast {element} : f32")),
+                    false => element,
+                }
             })
             .collect();
+        let ty = if self.factors.is_widened() { "f32" } else { ty };
         w.value(&format!("compose {} : {ty}x2", elements.join(", ")))
     }
 
@@ -308,6 +326,22 @@ fn factors_from_everywhere() {
         }
     }
     Program { factors: Factors::Joined, types: ["bf16", "f32"], ..BASE }.check();
+    for factors in [Factors::Widened, Factors::WidenedTransposed] {
+        for types in [["f16", "f32"], ["bf16", "f32"], ["f16", "f16"]] {
+            Program { factors, types, ..BASE }.check();
+        }
+    }
+}
+
+#[test]
+fn widened_factors_are_loaded_in_rows() {
+    for factors in [Factors::Widened, Factors::WidenedTransposed] {
+        let program = Program { factors, types: ["f16", "f32"], ..BASE };
+        let text = support::text(&program.module(), "k", &Launch::new([64, 1, 1], [64, 1, 1]));
+        assert!(text.contains("load <8 x half>") && !text.contains("load <32 x half>"), "{factors:?}");
+        // Lane by lane only where some are out of bounds.
+        assert!(!text.contains("load half,"), "{factors:?}");
+    }
 }
 
 #[test]
@@ -321,6 +355,7 @@ fn factors_in_tiles() {
         for factors in [Factors::Loaded, Factors::Transposed, Factors::Joined, Factors::JoinedTransposed] {
             Program { factors, ..base }.check();
         }
+        Program { factors: Factors::Widened, types: ["f16", "f32"], ..base }.check();
         Program { types: ["f16", "f32"], ..base }.check();
     }
 }

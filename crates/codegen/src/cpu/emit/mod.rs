@@ -421,6 +421,8 @@ impl Emitter<'_, '_> {
             }
             Op::Matrix(op, args) => self.matrix(inst, *op, args, data.result),
             Op::Compose(_) if data.result.is_some_and(|result| self.join_fragment(result)) => {}
+            Op::Cast(_, narrow)
+                if data.result.is_some_and(|result| self.omit_conversion(*narrow, result)) => {}
             _ => {
                 if let Some(result) = data.result
                     && !self.member(inst, result)

@@ -352,12 +352,13 @@ pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, boun
 }
 
 /// Whether widening the sum of base and pattern could differ from the sum of the widened. When no
-/// lane exceeds `bound` and there is room for the pattern above it, base and sum are both exact.
+/// lane exceeds `bound` and there is room for the pattern above it, base and sum are both exact; so they are where
+/// each lane has its segment's base.
 pub(in crate::cpu) fn may_wrap(op: CastOp, from: Scalar, lanes: &Lanes, bound: u64) -> bool {
     let (low, high) = lanes.extent();
     let room = low.unsigned_abs().max(high.unsigned_abs());
     let limit = if op == CastOp::SExt { eval::mask(from) >> 1 } else { eval::mask(from) };
-    bound.checked_add(room).is_none_or(|sum| sum > limit)
+    room != 0 && bound.checked_add(room).is_none_or(|sum| sum > limit)
 }
 
 #[cfg(test)]
@@ -431,6 +432,13 @@ mod tests {
         let lanes = |align| Shape::Lanes(Lanes::based(std::array::from_fn(|lane| 4 * lane as i64), align));
         assert!(compare(CmpOp::SLt, Scalar::I8, &lanes(20), &constant(-128)).is_uniform());
         assert!(!compare(CmpOp::SLt, Scalar::I8, &lanes(6), &constant(-128)).is_uniform());
+    }
+
+    #[test]
+    fn widening_segments_of_equal_lanes_is_exact() {
+        let rows = Shape::Lanes(Lanes { segments: 8, ..Lanes::uniform(false) });
+        let wide = cast(CastOp::SExt, Scalar::I32, Scalar::I64, &rows, u64::MAX);
+        assert_eq!(wide, rows);
     }
 
     #[test]

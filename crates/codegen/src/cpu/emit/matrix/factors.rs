@@ -46,6 +46,17 @@ impl Emitter<'_, '_> {
         omit
     }
 
+    /// Puts off the conversion of such a load; `false` if it must be done.
+    pub(in crate::cpu::emit) fn omit_conversion(&mut self, narrow: Value, result: Value) -> bool {
+        let omit = self.matrices.omitted.contains(&narrow) && self.matrices.uses.parts.contains(&result);
+        if omit {
+            self.matrices.omitted.insert(result);
+        } else {
+            self.matrices.omitted.remove(&result);
+        }
+        omit
+    }
+
     /// Whether the load is part of a fragment, and may be put off.
     pub(in crate::cpu::emit) fn is_part_of_fragment(&self, result: Value) -> bool {
         self.matrices.uses.parts.contains(&result)
@@ -61,13 +72,14 @@ impl Emitter<'_, '_> {
         if !joined.loads.iter().all(is_omitted) {
             return false;
         }
-        let factor = self.factor_of_loads(&joined, self.scalar(result));
+        let factor = self.factor_of_loads(&joined);
         self.matrices.factors.insert(result, (factor, uses));
         true
     }
 
-    fn factor_of_loads(&mut self, joined: &Joined, scalar: Scalar) -> Factor {
+    fn factor_of_loads(&mut self, joined: &Joined) -> Factor {
         let function = self.facts.function;
+        let scalar = joined.scalar;
         let size = scalar.size();
         let sites = joined.loads.map(|load| match function.inst(load).op {
             Op::Load { ptr, .. } => self.site(load, ptr, AccessKind::Load, size),
@@ -112,9 +124,12 @@ impl Emitter<'_, '_> {
 
     /// The lanes of a factor.
     pub(super) fn lanes_of_factor(&mut self, value: Value, factor: &Factor) -> Vec<Lane> {
-        let element = scalar_type(self.scalar(value));
-        let dense = self.load_dense(element, &factor.rows);
-        let lanes = self.fragment(element, &dense, factor.transpose);
+        let mut dense = self.load_dense(scalar_type(factor.scalar), &factor.rows);
+        let scalar = self.scalar(value);
+        if scalar != factor.scalar {
+            dense = to_f32(&mut self.t, Width::Few(SIDE * SIDE), factor.scalar, &dense);
+        }
+        let lanes = self.fragment(scalar_type(scalar), &dense, factor.transpose);
         Self::varying(lanes)
     }
 
@@ -125,11 +140,12 @@ impl Emitter<'_, '_> {
 
     /// Rows of `float`s, from wherever the fragment is.
     pub(super) fn float_rows(&mut self, value: Value) -> Vec<Opd> {
-        let scalar = self.scalar(value);
+        let factor = self.matrices.factors.get(&value).map(|(factor, _)| factor.clone());
+        let scalar = factor.as_ref().map_or(self.scalar(value), |factor| factor.scalar);
         let element = scalar_type(scalar);
-        let rows = match self.matrices.factors.get(&value).cloned() {
-            Some((Factor { rows, transpose: false, .. }, _)) => self.load_rows(element, &rows),
-            Some((Factor { rows, .. }, _)) => {
+        let rows = match factor {
+            Some(Factor { rows, transpose: false, .. }) => self.load_rows(element, &rows),
+            Some(Factor { rows, .. }) => {
                 let dense = self.load_dense(element, &rows);
                 let picks: Vec<_> = (0..SIDE * SIDE).map(|n| Some(n % SIDE * SIDE + n / SIDE)).collect();
                 let dense = self.t.shuffle(element, SIDE * SIDE, &dense, &Opd::text("poison"), &picks);

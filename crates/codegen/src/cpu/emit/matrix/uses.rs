@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use anymetal_ir::{Block, Inst, MatrixOp, Op, Scalar, Space, Type, Value, ValueDef};
+use anymetal_ir::{Block, CastOp, Inst, MatrixOp, Op, Scalar, Space, Type, Value, ValueDef};
 
 use super::homes::{Home, Slot};
 use super::{SIDE, place_of};
@@ -21,6 +21,8 @@ pub(super) struct Joined {
     pub(super) loads: [Inst; 2],
     /// The first element's pointer.
     pub(super) pointer: Value,
+    /// The type of elements in memory.
+    pub(super) scalar: Scalar,
     /// Bytes from row to row in memory, or from column to column.
     pub(super) step: i64,
     /// Rows in memory are columns.
@@ -42,7 +44,7 @@ pub(in crate::cpu::emit) struct Uses {
     pub(super) factors: BTreeMap<Value, usize>,
     /// The same, for fragments made of loads of elements.
     pub(super) joined: BTreeMap<Value, (Joined, usize)>,
-    /// The loads that are part of these and of nothing else.
+    /// The loads that are part of these and of nothing else, and their conversions.
     pub(super) parts: BTreeSet<Value>,
     /// By result of a product.
     pub(super) results: BTreeMap<Value, ResultUses>,
@@ -69,6 +71,8 @@ enum Kind {
     Kept(Value),
     /// Part of a vector of two.
     Part(Value),
+    /// Converted to this number.
+    Converted(Value),
     Other,
 }
 
@@ -78,6 +82,9 @@ struct Use {
     at: usize,
     kind: Kind,
 }
+
+/// Of a value that another region takes.
+const ELSEWHERE: Use = Use { block: Block(0), at: 0, kind: Kind::Other };
 
 struct Finder<'a> {
     facts: Facts<'a>,
@@ -169,6 +176,9 @@ impl Finder<'_> {
                     for &part in parts {
                         note(part, whole.map_or(Kind::Other, Kind::Part));
                     }
+                }
+                Op::Cast(CastOp::FCast, narrow) => {
+                    note(*narrow, data.result.map_or(Kind::Other, Kind::Converted));
                 }
                 op => op.for_each_operand(|operand| note(operand, Kind::Other)),
             }
@@ -367,19 +377,27 @@ impl Finder<'_> {
         loop {
             let known: BTreeSet<Value> = all.keys().copied().collect();
             let is_part = |usage: &Use| matches!(usage.kind, Kind::Part(whole) if known.contains(&whole));
+            let uses_of = |value: Value| {
+                let uses = self.uses[value.index()].iter();
+                uses.chain(self.saved.contains(&value).then_some(&ELSEWHERE))
+            };
+            let is_wide_part = |usage: &Use| match usage.kind {
+                Kind::Converted(wide) => uses_of(wide).all(is_part),
+                _ => is_part(usage),
+            };
             let left_out = |&load: &Inst| {
-                let result = function.inst(load).result;
-                result.is_some_and(|value| {
-                    !self.saved.contains(&value) && self.uses[value.index()].iter().all(is_part)
-                })
+                function.inst(load).result.is_some_and(|value| uses_of(value).all(is_wide_part))
             };
             all.retain(|_, (joined, _)| joined.loads.iter().all(left_out));
             if all.len() == known.len() {
                 break;
             }
         }
-        for (joined, _) in all.values() {
+        for (&whole, (joined, _)) in &all {
             self.found.parts.extend(joined.loads.iter().filter_map(|&load| function.inst(load).result));
+            if let Some(Op::Compose(parts)) = function.def(whole) {
+                self.found.parts.extend(parts);
+            }
         }
         self.found.joined = all;
     }
@@ -387,6 +405,10 @@ impl Finder<'_> {
     /// The fragment of which these are the elements, if they are loaded in Metal's layout.
     fn joined(&self, parts: [Value; 2], (block, at): (Block, usize)) -> Option<Joined> {
         let function = self.facts.function;
+        if function.ty(parts[1]) != function.ty(parts[0]) {
+            return None;
+        }
+        let parts = parts.map(|part| self.before_widening(part));
         let scalar = function.ty(parts[0]).scalar()?;
         if !matches!(scalar, Scalar::F32 | Scalar::F16 | Scalar::Bf16)
             || function.ty(parts[1]) != function.ty(parts[0])
@@ -421,7 +443,21 @@ impl Finder<'_> {
         let [Shape::Lanes(shape)] = self.flow.values[pointers[0].index()].as_slice() else { return None };
         let apart = self.bytes_between(pointers[0], pointers[1])?;
         let (step, transpose) = layout(shape, apart, i64::from(scalar.size()))?;
-        Some(Joined { loads, pointer: pointers[0], step, transpose })
+        Some(Joined { loads, pointer: pointers[0], scalar, step, transpose })
+    }
+
+    /// The narrower number that a `float` was converted from, or the value itself.
+    fn before_widening(&self, value: Value) -> Value {
+        let function = self.facts.function;
+        match function.def(value) {
+            Some(&Op::Cast(CastOp::FCast, narrow))
+                if function.ty(value) == Type::Scalar(Scalar::F32)
+                    && matches!(function.ty(narrow), Type::Scalar(Scalar::F16 | Scalar::Bf16)) =>
+            {
+                narrow
+            }
+            _ => value,
+        }
     }
 
     /// How far the second pointer is behind the first, if that is plain.
