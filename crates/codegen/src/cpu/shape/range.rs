@@ -4,13 +4,15 @@
 //! Invariant: a bound holds in every lane of every SIMD-group of the version, also in lanes of the last one
 //! that do not exist.
 
+use std::cell::Cell;
+
 use anymetal_ir::{BinOp, CastOp, Function, Op, Query, Scalar, SimdOp, Type, Value};
 
 use super::queries::{Geometry, Position, linear};
 use crate::cpu::llvm_text::LANES;
 
-/// How far definitions are followed.
-const DEPTH: u32 = 12;
+/// How many definitions are looked at for one bound. Values that many share are looked at again each time.
+const STEPS: u32 = 256;
 /// Threads of any threadgroup, and the lanes of a last SIMD-group that do not exist.
 const MAX_INDEX: u64 = 1024 + 31;
 /// Positions in a grid keep this distance from 2^32.
@@ -18,7 +20,7 @@ const MAX_GRID: u64 = u32::MAX as u64 - 64;
 
 /// The largest value that any lane, existing or not, can have, read as unsigned.
 pub(in crate::cpu) fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
-    bound((function, geometry), value, DEPTH)
+    Finder { function, geometry, steps: Cell::new(STEPS) }.bound(value)
 }
 
 /// The largest offset in its variable that a pointer can have in any lane, existing or not, and no smaller
@@ -46,59 +48,68 @@ pub(in crate::cpu) fn offset_bound(function: &Function, geometry: Geometry, poin
 }
 
 /// Where values are defined, and the threadgroups that are known.
-type Known<'a> = (&'a Function, Geometry);
-
-fn bound(known: Known<'_>, value: Value, depth: u32) -> u64 {
-    let (function, geometry) = known;
-    let Some(scalar) = function.ty(value).scalar() else { return u64::MAX };
-    let limit = anymetal_ir::eval::mask(scalar);
-    let Some(op) = function.def(value) else { return limit };
-    if depth == 0 || scalar.is_float() {
-        return limit;
-    }
-    let of = |v: Value| bound(known, v, depth - 1);
-    let found = match op {
-        Op::Const(bits) => *bits,
-        Op::Query(query) => query_bound(geometry, *query),
-        Op::Binary(op, a, b) => return binary_bound(known, *op, *a, *b, depth, limit),
-        Op::Select(_, a, b) => of(*a).max(of(*b)),
-        Op::Simd(SimdOp::BroadcastFirst, values) => values.first().map_or(limit, |&value| of(value)),
-        Op::Cast(CastOp::ZExt | CastOp::Trunc, a) if function.ty(*a).lanes() == 1 => of(*a),
-        Op::Cast(CastOp::SExt, a) if function.ty(*a).lanes() == 1 => {
-            let from = function.ty(*a).scalar().unwrap_or(Scalar::I64);
-            let bound = of(*a);
-            if bound > anymetal_ir::eval::mask(from) >> 1 { limit } else { bound }
-        }
-        _ => limit,
-    };
-    found.min(limit)
+struct Finder<'a> {
+    function: &'a Function,
+    geometry: Geometry,
+    /// Definitions that may still be looked at.
+    steps: Cell<u32>,
 }
 
-fn binary_bound(known: Known<'_>, op: BinOp, a: Value, b: Value, depth: u32, limit: u64) -> u64 {
-    let of = |v: Value| bound(known, v, depth - 1);
-    let constant = known.0.as_const(b);
-    let fits = |found: Option<u64>| found.filter(|&found| found <= limit).unwrap_or(limit);
-    match op {
-        BinOp::Add => fits(of(a).checked_add(of(b))),
-        BinOp::Mul => fits(of(a).checked_mul(of(b))),
-        BinOp::Or | BinOp::Xor => {
-            let both = of(a) | of(b);
-            fits(Some(u64::MAX.checked_shr(both.leading_zeros()).unwrap_or(0)))
+impl Finder<'_> {
+    fn bound(&self, value: Value) -> u64 {
+        let function = self.function;
+        let Some(scalar) = function.ty(value).scalar() else { return u64::MAX };
+        let limit = anymetal_ir::eval::mask(scalar);
+        let Some(op) = function.def(value) else { return limit };
+        let Some(steps) = self.steps.get().checked_sub(1).filter(|_| !scalar.is_float()) else {
+            return limit;
+        };
+        self.steps.set(steps);
+        let of = |v: Value| self.bound(v);
+        let found = match op {
+            Op::Const(bits) => *bits,
+            Op::Query(query) => query_bound(self.geometry, *query),
+            Op::Binary(op, a, b) => return self.binary_bound(*op, *a, *b, limit),
+            Op::Select(_, a, b) => of(*a).max(of(*b)),
+            Op::Simd(SimdOp::BroadcastFirst, values) => values.first().map_or(limit, |&value| of(value)),
+            Op::Cast(CastOp::ZExt | CastOp::Trunc, a) if function.ty(*a).lanes() == 1 => of(*a),
+            Op::Cast(CastOp::SExt, a) if function.ty(*a).lanes() == 1 => {
+                let from = function.ty(*a).scalar().unwrap_or(Scalar::I64);
+                let bound = of(*a);
+                if bound > anymetal_ir::eval::mask(from) >> 1 { limit } else { bound }
+            }
+            _ => limit,
+        };
+        found.min(limit)
+    }
+
+    fn binary_bound(&self, op: BinOp, a: Value, b: Value, limit: u64) -> u64 {
+        let constant = self.function.as_const(b);
+        let fits = |found: Option<u64>| found.filter(|&found| found <= limit).unwrap_or(limit);
+        let first = self.bound(a);
+        let second = || self.bound(b);
+        match op {
+            BinOp::Add => fits(first.checked_add(second())),
+            BinOp::Mul => fits(first.checked_mul(second())),
+            BinOp::Or | BinOp::Xor => {
+                let both = first | second();
+                fits(Some(u64::MAX.checked_shr(both.leading_zeros()).unwrap_or(0)))
+            }
+            BinOp::And | BinOp::UMin => first.min(second()),
+            BinOp::UMax => first.max(second()),
+            BinOp::UDiv => constant.filter(|&c| c > 0).map_or(first, |c| first / c),
+            BinOp::URem => constant.filter(|&c| c > 0).map_or(first, |c| (c - 1).min(first)),
+            BinOp::LShr => constant.filter(|&c| c < 64).map_or(first, |c| first >> c),
+            BinOp::Shl => fits(constant.filter(|&c| c < 32).and_then(|c| first.checked_mul(1 << c))),
+            // Signed division of values that are not negative is unsigned division.
+            BinOp::SDiv if first <= limit >> 1 => {
+                constant.filter(|&c| c > 0 && c <= limit >> 1).map_or(limit, |c| first / c)
+            }
+            BinOp::SRem if first <= limit >> 1 => {
+                constant.filter(|&c| c > 0 && c <= limit >> 1).map_or(limit, |c| (c - 1).min(first))
+            }
+            _ => limit,
         }
-        BinOp::And | BinOp::UMin => of(a).min(of(b)),
-        BinOp::UMax => of(a).max(of(b)),
-        BinOp::UDiv => constant.filter(|&c| c > 0).map_or(of(a), |c| of(a) / c),
-        BinOp::URem => constant.filter(|&c| c > 0).map_or(of(a), |c| (c - 1).min(of(a))),
-        BinOp::LShr => constant.filter(|&c| c < 64).map_or(of(a), |c| of(a) >> c),
-        BinOp::Shl => fits(constant.filter(|&c| c < 32).and_then(|c| of(a).checked_mul(1 << c))),
-        // Signed division of values that are not negative is unsigned division.
-        BinOp::SDiv if of(a) <= limit >> 1 => {
-            constant.filter(|&c| c > 0 && c <= limit >> 1).map_or(limit, |c| of(a) / c)
-        }
-        BinOp::SRem if of(a) <= limit >> 1 => {
-            constant.filter(|&c| c > 0 && c <= limit >> 1).map_or(limit, |c| (c - 1).min(of(a)))
-        }
-        _ => limit,
     }
 }
 
@@ -150,6 +161,8 @@ fn position_bound(geometry: Geometry, position: &Position) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     /// The bounds of the last value of the only function, and of the offset of the last pointer.
@@ -222,6 +235,26 @@ mod tests {
         assert_eq!(offset(4, -32, Geometry::Full([128, 1, 1])), None);
         // Nor is anything known of a parameter.
         assert_eq!(bounds("  v1 = const 1 : i32", Geometry::Any).1, None);
+    }
+
+    #[test]
+    fn definitions_are_followed_far_but_not_forever() {
+        // Each value takes the one before twice.
+        let doubled = |times: u32| {
+            let mut body = "  v1 = query.thread_index_in_simdgroup : i32".to_owned();
+            for n in 1..=times {
+                let _ = write!(body, "\n  v{} = add v{n}, v{n} : i32", n + 1);
+            }
+            bounds(&body, Geometry::Full([32, 1, 1])).0
+        };
+        assert_eq!(doubled(6), 31 << 6);
+        assert_eq!(doubled(60), u64::from(u32::MAX));
+        let mut body = "  v1 = query.thread_index_in_simdgroup : i32\n  v2 = const 1 : i32".to_owned();
+        for n in 2..42 {
+            let before = if n == 2 { 1 } else { n };
+            let _ = write!(body, "\n  v{} = add v{before}, v2 : i32", n + 1);
+        }
+        assert_eq!(bounds(&body, Geometry::Full([32, 1, 1])).0, 31 + 40);
     }
 
     #[test]
