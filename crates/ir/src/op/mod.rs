@@ -282,6 +282,35 @@ impl Op {
             _ => Vec::new(),
         }
     }
+
+    /// Calls `f` for every nested block, in the order of [`Self::blocks`], to be replaced in place.
+    pub fn for_each_block_mut(&mut self, mut f: impl FnMut(&mut Block)) {
+        match self {
+            Self::If { then: first, otherwise: second, .. }
+            | Self::Loop { body: first, continuing: second, .. } => {
+                f(first);
+                f(second);
+            }
+            Self::Switch { cases, default, .. } => {
+                cases.iter_mut().for_each(|case| f(&mut case.body));
+                f(default);
+            }
+            Self::Scope { body, .. } => f(body),
+            _ => {}
+        }
+    }
+
+    /// The label of a construct, or the one that a jump goes to.
+    pub fn label_mut(&mut self) -> Option<&mut Label> {
+        match self {
+            Self::Loop { label, .. }
+            | Self::Switch { label, .. }
+            | Self::Scope { label, .. }
+            | Self::Break(label)
+            | Self::Continue(label) => Some(label),
+            _ => None,
+        }
+    }
 }
 
 impl Op {
@@ -316,5 +345,30 @@ impl Op {
             Self::Matrix(MatrixOp::MultiplyAccumulate, args) => type_of(*args.get(2)?),
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_replaced_in_the_order_in_which_they_are_listed() {
+        let label = Label(0);
+        let case = |block| SwitchCase { values: vec![i64::from(block)], body: Block(block) };
+        let constructs = [
+            Op::If { cond: Value(0), then: Block(1), otherwise: Block(2) },
+            Op::Loop { label, body: Block(1), continuing: Block(2) },
+            Op::Switch { label, selector: Value(0), cases: vec![case(1), case(2)], default: Block(3) },
+            Op::Scope { label, body: Block(1) },
+            Op::Fence,
+        ];
+        for mut op in constructs {
+            let (listed, mut visited) = (op.blocks(), Vec::new());
+            op.for_each_block_mut(|block| visited.push(std::mem::replace(block, Block(block.0 + 10))));
+            assert_eq!(visited, listed);
+            let replaced: Vec<Block> = listed.iter().map(|block| Block(block.0 + 10)).collect();
+            assert_eq!(op.blocks(), replaced);
+        }
     }
 }

@@ -102,31 +102,13 @@ impl Renumbering {
 
     fn operation(&mut self, op: &mut Op) {
         op.for_each_operand_mut(|value| *value = Value(self.values[value.index()]));
-        match op {
-            Op::LocalAddr(local) | Op::LocalStart(local) => *local = Local(self.locals[local.index()]),
-            Op::Break(label) | Op::Continue(label) => *label = self.label(*label),
-            Op::If { then, otherwise, .. } => {
-                *then = self.block(*then);
-                *otherwise = self.block(*otherwise);
-            }
-            Op::Loop { label, body, continuing } => {
-                *label = self.label(*label);
-                *body = self.block(*body);
-                *continuing = self.block(*continuing);
-            }
-            Op::Switch { label, cases, default, .. } => {
-                *label = self.label(*label);
-                for case in cases {
-                    case.body = self.block(case.body);
-                }
-                *default = self.block(*default);
-            }
-            Op::Scope { label, body } => {
-                *label = self.label(*label);
-                *body = self.block(*body);
-            }
-            _ => {}
+        if let Op::LocalAddr(local) | Op::LocalStart(local) = op {
+            *local = Local(self.locals[local.index()]);
         }
+        if let Some(label) = op.label_mut() {
+            *label = self.label(*label);
+        }
+        op.for_each_block_mut(|block| *block = self.block(*block));
     }
 
     fn block(&self, block: Block) -> Block {

@@ -93,27 +93,12 @@ impl<'f> Copier<'f> {
         match &mut data.op {
             Op::LocalAddr(of) | Op::LocalStart(of) => *of = local(*of),
             Op::Break(_) | Op::Continue(_) => data.op = self.jump(&data.op),
-            Op::If { then, otherwise, .. } => {
-                *then = self.block(*then);
-                *otherwise = self.block(*otherwise);
-            }
-            Op::Loop { label, body, continuing } => {
-                *label = self.fresh(*label);
-                *body = self.block(*body);
-                *continuing = self.block(*continuing);
-            }
-            Op::Switch { label, cases, default, .. } => {
-                *label = self.fresh(*label);
-                for case in cases {
-                    case.body = self.block(case.body);
+            construct => {
+                if let Some(label) = construct.label_mut() {
+                    *label = self.fresh(*label);
                 }
-                *default = self.block(*default);
+                construct.for_each_block_mut(|block| *block = self.block(*block));
             }
-            Op::Scope { label, body } => {
-                *label = self.fresh(*label);
-                *body = self.block(*body);
-            }
-            _ => {}
         }
         let new = Inst(self.function.insts.len() as u32);
         if let Some(old) = data.result {

@@ -286,27 +286,14 @@ impl Copier<'_> {
             Op::Break(label) | Op::Continue(label) => {
                 *label = self.labels.get(label).copied().unwrap_or(*label)
             }
-            Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => {
-                let new = self.function.add_label();
-                self.labels.insert(*label, new);
-                *label = new;
-            }
-            _ => {}
-        }
-        match &mut data.op {
-            Op::If { then: first, otherwise: second, .. }
-            | Op::Loop { body: first, continuing: second, .. } => {
-                *first = self.block(*first);
-                *second = self.block(*second);
-            }
-            Op::Switch { cases, default, .. } => {
-                for case in cases {
-                    case.body = self.block(case.body);
+            construct => {
+                if let Some(label) = construct.label_mut() {
+                    let new = self.function.add_label();
+                    self.labels.insert(*label, new);
+                    *label = new;
                 }
-                *default = self.block(*default);
+                construct.for_each_block_mut(|block| *block = self.block(*block));
             }
-            Op::Scope { body, .. } => *body = self.block(*body),
-            _ => {}
         }
         let ty = data.result.map(|value| self.function.ty(value));
         let copy = self.function.add_inst(data.op, ty, data.fp, data.loc);
