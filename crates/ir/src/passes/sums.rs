@@ -6,6 +6,7 @@
 //!
 //! For code generators, after all other passes.
 
+use crate::analysis::use_counts;
 use crate::op::FpMode;
 use crate::{BinOp, Block, Function, Inst, Op, Value, ValueDef};
 
@@ -27,10 +28,7 @@ struct Addition {
 
 /// Takes the long sums of one function apart; returns whether there were any.
 pub fn sums(function: &mut Function) -> bool {
-    let mut uses = vec![0_u32; function.values.len()];
-    for inst in &function.insts {
-        inst.op.for_each_operand(|operand| uses[operand.index()] += 1);
-    }
+    let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
         let block = Block(block as u32);
