@@ -12,6 +12,13 @@ use crate::cpu::shape::Shape;
 use crate::cpu::storage::{CellType, Root};
 
 impl Emitter<'_, '_> {
+    pub(super) fn cell_scalar(&self, cell: usize) -> Scalar {
+        match self.facts.storage.cells[cell].ty {
+            CellType::Scalar(scalar) => scalar,
+            CellType::Pointer(_) => Scalar::I64,
+        }
+    }
+
     /// The variables of a cell: one per base, or one of vectors.
     fn cell_slots(&mut self, cell: usize) -> Vec<Opd> {
         if let Some(slots) = self.cell_slots.get(&cell) {

@@ -1,0 +1,157 @@
+//! Group-level code: what runs once per threadgroup, and the branches and loops around regions.
+//!
+//! Invariant: conditions and selectors here are the same for all threads that have not returned, so one branch
+//! of the worker stands for all of theirs.
+
+use anymetal_ir::{Block, Inst, Label, Op, Value};
+
+use super::group::{GroupLabel, Step};
+use super::lane::Lane;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+
+impl Emitter<'_, '_> {
+    /// Emits the whole body.
+    pub(super) fn body(&mut self) {
+        if self.plan.tracks_live {
+            self.initialise_live();
+        }
+        let body = self.facts.function.body;
+        self.group_block(body);
+    }
+
+    fn group_block(&mut self, block: Block) {
+        self.aside(|this| this.group_steps(block));
+    }
+
+    fn group_steps(&mut self, block: Block) {
+        for step in self.plan.steps(block).to_vec() {
+            if self.t.is_ended() {
+                return;
+            }
+            match step {
+                Step::Group(inst) => {
+                    self.mask = Mask::All;
+                    self.at_group_level();
+                    match self.facts.function.inst(inst).op {
+                        Op::If { .. } => self.instructions(&[inst]),
+                        _ => self.simple(inst),
+                    }
+                }
+                Step::Region(number) => self.region(number),
+                Step::Construct(inst) => self.group_construct(inst),
+                Step::Jump(inst) => self.group_jump(inst),
+            }
+        }
+    }
+
+    pub(super) fn at_group_level(&mut self) {
+        self.simdgroup = Opd::Int(0);
+        self.first = Opd::Int(0);
+    }
+
+    fn group_jump(&mut self, inst: Inst) {
+        let find =
+            |this: &Self, label: Label| this.group_labels.iter().rev().find(|l| l.label == label).copied();
+        let destination = match self.facts.function.inst(inst).op {
+            Op::Break(label) => find(self, label).map(|found| found.exit),
+            Op::Continue(label) => find(self, label).map(|found| found.continuing),
+            _ => None,
+        };
+        self.t.branch(destination.unwrap_or(self.exit));
+    }
+
+    fn group_construct(&mut self, inst: Inst) {
+        let function = self.facts.function;
+        match &function.inst(inst).op {
+            Op::If { cond, then, otherwise } => {
+                let condition = self.group_value(inst, *cond);
+                let (yes, no, join) = (self.t.block(), self.t.block(), self.t.block());
+                self.t.branch_if(&condition, yes, no);
+                for (label, block) in [(yes, *then), (no, *otherwise)] {
+                    self.t.label(label);
+                    self.group_block(block);
+                    self.t.branch(join);
+                }
+                self.t.label(join);
+            }
+            Op::Loop { label, body, continuing } => {
+                let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
+                self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
+                let mut tile_loop = self.tile_loop([*body, *continuing]);
+                tile_loop.wishes = self.start_wishes([*body, *continuing]);
+                self.tile_loops.push(tile_loop);
+                self.t.label(head);
+                self.group_block(*body);
+                self.t.label(next);
+                self.end_wishes();
+                self.group_block(*continuing);
+                self.tile_loops.pop();
+                self.poll();
+                self.t.branch(head);
+                self.group_labels.pop();
+                self.t.label(exit);
+            }
+            Op::Scope { label, body } => {
+                let exit = self.t.block();
+                self.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
+                self.group_block(*body);
+                self.group_labels.pop();
+                self.t.label(exit);
+            }
+            Op::Switch { label, selector, cases, default } => {
+                let exit = self.t.block();
+                self.group_labels.push(GroupLabel { label: *label, exit, continuing: exit });
+                let value = self.group_value(inst, *selector);
+                let labels = self.branch_to_cases_on(&value, *selector, cases);
+                let bodies = cases.iter().map(|case| case.body).chain([*default]);
+                for (body, label) in bodies.zip(labels) {
+                    self.t.label(label);
+                    self.group_block(body);
+                    self.t.branch(exit);
+                }
+                self.group_labels.pop();
+                self.t.label(exit);
+            }
+            _ => {}
+        }
+    }
+
+    /// A condition or selector of group-level code: known once for the group, or taken from a lane
+    /// that has not returned, because all of those agree.
+    fn group_value(&mut self, inst: Inst, value: Value) -> Opd {
+        let Some(&number) = self.plan.samples.get(&inst) else { return self.uniform(value, 0) };
+        let element = scalar_type(self.scalar(value));
+        let slot = self.t.alloca(element, 8);
+        let done = self.t.block();
+        let next_simdgroup = self.begin_simdgroups();
+        self.fetch_values(number);
+        let end = self.t.block();
+        self.mask = Mask::All;
+        if self.plan.tracks_live {
+            let live = self.live_bits();
+            let some = self.t.icmp("ne", "i32", &live, &Opd::Int(0));
+            let go = self.t.block();
+            self.t.branch_if(&some, go, end);
+            self.t.label(go);
+            self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
+        }
+        let one = match self.lane(value, 0) {
+            Lane::Laned { shape, .. } if shape.is_uniform() => self.uniform(value, 0),
+            _ => {
+                let all = self.vector(value, 0);
+                let lane = self.first_lane();
+                self.t.value(format_args!("extractelement {} {all}, i32 {lane}", lanes_type(element)))
+            }
+        };
+        self.t.store(element, &one, &slot, 8);
+        self.t.branch(done);
+        self.t.label(end);
+        self.end_simdgroups(next_simdgroup);
+        // Nobody is left.
+        let exit = self.exit;
+        self.t.branch(exit);
+        self.t.label(done);
+        self.t.load(element, &slot, 8)
+    }
+}

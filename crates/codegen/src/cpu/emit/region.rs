@@ -1,0 +1,176 @@
+//! Runs a region: which SIMD-groups come to it, and under which mask.
+//!
+//! A region's code may be written several times: for full SIMD-groups and the partial one behind them, or for
+//! SIMD-groups of which no lane has returned and others. Invariant: between fetching and keeping its variables
+//! each copy finds them as the regions before left them.
+
+use super::control::Context;
+use super::group_span::Span;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{MASK, Opd};
+
+/// Regions larger than this (in instructions) have no copy for the case that no lane returned yet.
+const MAX_LIVE_COPY: usize = 400;
+
+impl Emitter<'_, '_> {
+    pub(super) fn region(&mut self, number: usize) {
+        if self.plan.regions[number].insts.is_empty() {
+            return;
+        }
+        let no_barriers = self.plan.regions.len() == 1 && !self.plan.tracks_live;
+        let is_edge = self.is_edge();
+        let may_be_partial = self.facts.geometry.threads().is_none_or(|threads| !threads.is_multiple_of(32));
+        let single = self.facts.geometry.threads().is_some_and(|threads| threads < 32);
+        if no_barriers && may_be_partial && !is_edge && !single {
+            return self.region_with_tail(number);
+        }
+        if let Some(span) = self.span_of_region(number) {
+            return self.region_in_span(number, &span, !is_edge);
+        }
+        let done = self.region_inside(number);
+        let simdgroups = self.begin_simdgroups();
+        self.simdgroup_of_region(number, !is_edge);
+        self.end_simdgroups(simdgroups);
+        if let Some(done) = done {
+            self.t.label(done);
+        }
+    }
+
+    /// Runs a region for those SIMD-groups that have something to do in it.
+    fn region_in_span(&mut self, number: usize, span: &Span, may_copy: bool) {
+        let (enter, done) = (self.t.block(), self.t.block());
+        let some = self.t.icmp("ult", "i32", &span.start, &span.end);
+        self.t.branch_if(&some, enter, done);
+        self.t.label(enter);
+        if span.is_single() {
+            self.enter_simdgroup(span.start.clone());
+            self.simdgroup_of_region(number, may_copy);
+        } else {
+            let simdgroups = self.begin_simdgroups_at(&span.start);
+            self.simdgroup_of_region(number, may_copy);
+            self.end_simdgroups_at(simdgroups, &span.end);
+        }
+        self.t.label(done);
+        self.at_group_level();
+    }
+
+    /// Full SIMD-groups in a loop, then the partial one.
+    fn region_with_tail(&mut self, number: usize) {
+        let threads = self.group.threads.clone();
+        let full = match &threads {
+            Opd::Int(threads) => Opd::Int(threads / 32),
+            threads => self.t.value(format_args!("lshr i32 {threads}, 5")),
+        };
+        let rest = match &threads {
+            Opd::Int(threads) => Opd::Int(threads % 32),
+            threads => self.t.value(format_args!("and i32 {threads}, 31")),
+        };
+        let (enter, tail, done) = (self.t.block(), self.t.block(), self.t.block());
+        let any_full = self.t.icmp("ne", "i32", &full, &Opd::Int(0));
+        self.t.branch_if(&any_full, enter, tail);
+        self.t.label(enter);
+        let slot = self.t.alloca("i32", 4);
+        self.t.store("i32", &Opd::Int(0), &slot, 4);
+        let head = self.t.block();
+        self.t.label(head);
+        let simdgroup = self.t.load("i32", &slot, 4);
+        self.enter_simdgroup(simdgroup);
+        self.lanes_of_region(number, Mask::All);
+        let current = self.t.load("i32", &slot, 4);
+        let next = self.t.value(format_args!("add nuw nsw i32 {current}, 1"));
+        self.t.store("i32", &next, &slot, 4);
+        let more = self.t.icmp("ult", "i32", &next, &full);
+        self.t.branch_if(&more, head, tail);
+        self.t.label(tail);
+        let any_rest = self.t.icmp("ne", "i32", &rest, &Opd::Int(0));
+        let partial = self.t.block();
+        self.t.branch_if(&any_rest, partial, done);
+        self.t.label(partial);
+        self.enter_simdgroup(full);
+        let mask = self.existing_lanes();
+        let copies = std::mem::take(&mut self.copies_left);
+        self.lanes_of_region(number, mask);
+        self.copies_left = copies;
+        self.t.label(done);
+        self.at_group_level();
+    }
+
+    /// One SIMD-group's turn in a region.
+    fn simdgroup_of_region(&mut self, number: usize, may_copy: bool) {
+        let end = self.t.block();
+        let mut mask = self.existing_lanes();
+        let mut copy = false;
+        if self.plan.tracks_live {
+            let live = self.live_bits();
+            let some = self.t.icmp("ne", "i32", &live, &Opd::Int(0));
+            let go = self.t.block();
+            self.t.branch_if(&some, go, end);
+            self.t.label(go);
+            let insts = self.plan.regions[number].insts.clone();
+            if may_copy && self.size(&insts) <= MAX_LIVE_COPY {
+                let (full, partial) = (self.t.block(), self.t.block());
+                let all = self.t.icmp("eq", "i32", &live, &Opd::Int(-1));
+                self.t.branch_if(&all, full, partial);
+                self.t.label(full);
+                self.lanes_of_region(number, Mask::All);
+                self.t.branch(end);
+                self.t.label(partial);
+                copy = true;
+            }
+            mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
+        }
+        let copies = self.copies_left;
+        if copy || !may_copy || mask != Mask::All {
+            self.copies_left = 0;
+        }
+        self.lanes_of_region(number, mask);
+        self.copies_left = copies;
+        self.t.label(end);
+    }
+
+    /// The region's code under a mask, between fetching and keeping its variables.
+    fn lanes_of_region(&mut self, number: usize, mask: Mask) {
+        self.turns += 1;
+        self.turn = self.turns;
+        self.untested(|this| this.region_under(number, mask));
+        self.turn = 0;
+    }
+
+    fn region_under(&mut self, number: usize, mask: Mask) {
+        self.fetch_values(number);
+        self.fetch_cells(number);
+        let end = self.t.block();
+        self.region_slot = self.plan.tracks_live.then(|| {
+            let slot = self.t.alloca(MASK, 4);
+            self.t.store(MASK, &Opd::text("zeroinitializer"), &slot, 4);
+            slot
+        });
+        self.mask = mask.clone();
+        self.contexts.push(Context::Arm { end });
+        let insts = self.plan.regions[number].insts.clone();
+        self.instructions(&insts);
+        self.end_of_region_part();
+        self.t.label(end);
+        self.contexts.pop();
+        self.keep_cells(number);
+        if let Some(slot) = self.region_slot.take() {
+            let left = self.t.load(MASK, &slot, 4);
+            let live = self.t.value(format_args!("bitcast {MASK} {left} to i32"));
+            let at = self.frame.clone();
+            self.t.store("i32", &live, &at, 4);
+        }
+    }
+
+    /// Notes which lanes came to the end of the region's code.
+    fn end_of_region_part(&mut self) {
+        if let Some(slot) = self.region_slot.clone() {
+            let left = self.mask.operand();
+            self.t.store(MASK, &left, &slot, 4);
+        }
+    }
+
+    /// Whether the version runs only threadgroups cut off at the grid's edge.
+    pub(super) fn is_edge(&self) -> bool {
+        self.facts.geometry.size().is_none() && self.shared.options.group_size.is_some()
+    }
+}

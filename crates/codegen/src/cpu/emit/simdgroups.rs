@@ -1,0 +1,87 @@
+//! Loops over SIMD-groups, and which lanes of one there are.
+//!
+//! Invariant: between the beginning and the end of a loop the emitter's SIMD-group, first thread, frame and arrays
+//! are those of the SIMD-group whose turn it is.
+
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{Opd, vector_const};
+
+impl Emitter<'_, '_> {
+    /// Opens a loop over the SIMD-groups; gives what [`Self::end_simdgroups`] needs.
+    pub(super) fn begin_simdgroups(&mut self) -> (u32, Opd) {
+        self.begin_simdgroups_at(&Opd::Int(0))
+    }
+
+    pub(super) fn begin_simdgroups_at(&mut self, start: &Opd) -> (u32, Opd) {
+        let slot = self.t.alloca("i32", 4);
+        self.t.store("i32", start, &slot, 4);
+        let head = self.t.block();
+        self.t.label(head);
+        let simdgroup = self.t.load("i32", &slot, 4);
+        self.enter_simdgroup(simdgroup);
+        (head, slot)
+    }
+
+    pub(super) fn enter_simdgroup(&mut self, simdgroup: Opd) {
+        self.first = match &simdgroup {
+            Opd::Int(number) => Opd::Int(number * 32),
+            number => self.t.value(format_args!("shl nuw nsw i32 {number}, 5")),
+        };
+        self.simdgroup = simdgroup;
+        if self.shared.frame_bytes > 0 {
+            let scratch = self.group.scratch.clone();
+            let wide = match &self.simdgroup {
+                Opd::Int(number) => Opd::Int(*number),
+                number => self.t.value(format_args!("zext i32 {number} to i64")),
+            };
+            let offset = self.t.mul("i64", &wide, &Opd::Int(self.shared.frame_bytes as i64));
+            let offset = self.t.add("i64", &offset, &Opd::Int(self.shared.scratch_bytes as i64));
+            self.frame = self.t.offset(&scratch, &offset);
+        }
+        self.find_arrays();
+    }
+
+    pub(super) fn end_simdgroups(&mut self, simdgroups: (u32, Opd)) {
+        let count = self.group.simdgroups.clone();
+        self.end_simdgroups_at(simdgroups, &count);
+    }
+
+    pub(super) fn end_simdgroups_at(&mut self, (head, slot): (u32, Opd), end: &Opd) {
+        let current = self.t.load("i32", &slot, 4);
+        let next = self.t.value(format_args!("add nuw nsw i32 {current}, 1"));
+        self.t.store("i32", &next, &slot, 4);
+        let more = self.t.icmp("ult", "i32", &next, end);
+        let done = self.t.block();
+        self.t.branch_if(&more, head, done);
+        self.t.label(done);
+        self.at_group_level();
+    }
+
+    /// The lanes that exist in the current SIMD-group.
+    pub(super) fn existing_lanes(&mut self) -> Mask {
+        match self.facts.geometry.threads() {
+            Some(threads) if threads.is_multiple_of(32) => return Mask::All,
+            Some(threads) if threads < 32 => {
+                return Mask::Some(vector_const(
+                    "i1",
+                    (0..32).map(|lane| i64::from(lane < i64::from(threads))),
+                ));
+            }
+            _ => {}
+        }
+        let (threads, first) = (self.group.threads.clone(), self.first.clone());
+        let left = self.t.sub("i32", &threads, &first);
+        let left = self.t.splat("i32", &left);
+        let lanes = vector_const("i32", 0..32);
+        Mask::Some(self.t.value(format_args!("icmp ult <32 x i32> {lanes}, {left}")))
+    }
+
+    pub(super) fn initialise_live(&mut self) {
+        let simdgroups = self.begin_simdgroups();
+        let mask = self.existing_lanes();
+        let bits = self.mask_bits(&mask);
+        let at = self.frame.clone();
+        self.t.store("i32", &bits, &at, 4);
+        self.end_simdgroups(simdgroups);
+    }
+}
