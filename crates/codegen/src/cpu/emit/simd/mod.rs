@@ -1,0 +1,141 @@
+//! SIMD-group and quad-group operations: masks, votes and broadcasts here, `reduce` (reductions and prefixes),
+//! `shuffle`.
+//!
+//! Invariant: lanes that are off take no part, and what they hold afterwards is arbitrary.
+
+mod reduce;
+mod shuffle;
+
+use anymetal_ir::{FpMode, SimdOp, Value};
+
+use super::lane::Lane;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type, vector_const};
+use reduce::Combine;
+
+impl Emitter<'_, '_> {
+    pub(super) fn simd(&mut self, op: SimdOp, args: &[Value], result: Value, fp: FpMode) {
+        if op == SimdOp::ActiveMask {
+            self.active_masks.insert(result, self.mask.clone());
+        }
+        let count = usize::from(self.facts.function.ty(result).lanes());
+        let lanes = (0..count).map(|k| self.simd_component(op, args, k, fp)).collect();
+        self.define(result, lanes);
+    }
+
+    fn simd_component(&mut self, op: SimdOp, args: &[Value], k: usize, fp: FpMode) -> Lane {
+        let mask = self.mask.clone();
+        match op {
+            SimdOp::ActiveMask => {
+                let bits = self.mask_bits(&mask);
+                return Lane::uniform(self.wide(&bits));
+            }
+            SimdOp::IsFirst => {
+                let first = self.first_lane();
+                let first = self.t.splat("i32", &first);
+                let lanes = vector_const("i32", 0..32);
+                return Lane::Varying(self.t.value(format_args!("icmp eq <32 x i32> {lanes}, {first}")));
+            }
+            _ => {}
+        }
+        let value = args[0];
+        let scalar = self.scalar(value);
+        let is_reduction = matches!(
+            op,
+            SimdOp::Sum
+                | SimdOp::Product
+                | SimdOp::FMin
+                | SimdOp::FMax
+                | SimdOp::UMin
+                | SimdOp::UMax
+                | SimdOp::SMin
+                | SimdOp::SMax
+                | SimdOp::And
+                | SimdOp::Or
+                | SimdOp::Xor
+        );
+        match (op, Combine::of(op, scalar)) {
+            (_, Some(combine)) if is_reduction => {
+                let vector = self.vector(value, k);
+                Lane::uniform(self.reduce(combine, scalar, fp, &vector))
+            }
+            (SimdOp::QuadSum | SimdOp::QuadProduct | SimdOp::QuadFMin | SimdOp::QuadFMax, Some(combine)) => {
+                let vector = self.vector(value, k);
+                Lane::Varying(self.quad_reduce(combine, scalar, fp, &vector))
+            }
+            (_, Some(combine)) => {
+                let exclusive = matches!(op, SimdOp::PrefixExclusiveSum | SimdOp::PrefixExclusiveProduct);
+                let vector = self.vector(value, k);
+                Lane::Varying(self.prefix(combine, scalar, fp, &vector, exclusive))
+            }
+            (SimdOp::Any | SimdOp::All | SimdOp::Ballot, None) => self.vote(op, value),
+            (SimdOp::BroadcastFirst | SimdOp::Broadcast, None) => self.broadcast(op, args, k),
+            (SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown, None) => {
+                self.shuffle_and_fill(op, args, k)
+            }
+            _ => self.shuffle_lanes(op, args, k),
+        }
+    }
+
+    fn wide(&mut self, bits: &Opd) -> Opd {
+        match bits {
+            Opd::Int(bits) => Opd::Int(i64::from(*bits as u32)),
+            bits => self.t.value(format_args!("zext i32 {bits} to i64")),
+        }
+    }
+
+    fn vote(&mut self, op: SimdOp, value: Value) -> Lane {
+        if op != SimdOp::Ballot && self.shape(value, 0).is_uniform() {
+            return Lane::uniform(self.uniform(value, 0));
+        }
+        if op == SimdOp::All
+            && let Some(all) = self.holds_for_all(value)
+        {
+            return Lane::uniform(all);
+        }
+        let vector = self.vector(value, 0);
+        let mask = self.mask.clone();
+        match op {
+            SimdOp::Any => {
+                let votes = self.both(&mask, &vector);
+                Lane::uniform(self.any(&Mask::Some(votes)))
+            }
+            SimdOp::All => {
+                let against = self.without(&mask, &vector);
+                let any = self.any(&Mask::Some(against));
+                Lane::uniform(self.t.value(format_args!("xor i1 {any}, true")))
+            }
+            _ => {
+                let votes = self.both(&mask, &vector);
+                let bits = self.mask_bits(&Mask::Some(votes));
+                Lane::uniform(self.wide(&bits))
+            }
+        }
+    }
+
+    fn broadcast(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {
+        let value = args[0];
+        let element = scalar_type(self.scalar(value));
+        if self.shape(value, k).is_uniform() {
+            return Lane::uniform(self.uniform(value, k));
+        }
+        let vector = self.vector(value, k);
+        let lane = if op == SimdOp::BroadcastFirst {
+            self.first_lane()
+        } else {
+            let lane = if self.shape(args[1], 0).is_uniform() {
+                self.uniform(args[1], 0)
+            } else {
+                let lanes = self.vector(args[1], 0);
+                let first = self.first_lane();
+                self.t.value(format_args!("extractelement <32 x i32> {lanes}, i32 {first}"))
+            };
+            match lane {
+                Opd::Int(lane) => Opd::Int(lane & 31),
+                lane => self.t.value(format_args!("and i32 {lane}, 31")),
+            }
+        };
+        let ty = lanes_type(element);
+        Lane::uniform(self.t.value(format_args!("extractelement {ty} {vector}, i32 {lane}")))
+    }
+}
