@@ -1,11 +1,12 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
 //! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
-//! value), `arith`, `cast`, `pure` (operations without effects), `cells`, `memory`, `access`, `bundle`, `window`,
-//! `open_windows`, `shifted`,
-//! `near`, `private` (loads and stores), `under_mask` (vectors of which lanes are off), `streams` (stores past the caches), `matrix` (8×8 matrices), `helpers`
-//! (functions written once per module), `control` (branches, loops and masks), `group` (regions between
-//! barriers), `entry`.
+//! value), `arith`, `cast`, `pure`, `pointers` (operations without effects), `conditional` (patterns of lanes that
+//! hold under a condition), `simd` (operations across lanes), `cells`, `memory`, `access`, `bundle`, `window`,
+//! `open_windows`, `shifted`, `near`, `private` (loads and stores), `under_mask` (vectors of which lanes are off),
+//! `streams` (stores past the caches), `matrix` (8×8 matrices), `out_of_line` (functions written once per module),
+//! `control` (branches, loops and masks), `group` (regions between barriers), `group_code`, `region`, `simdgroups`
+//! (what runs them), `frame` (what crosses from one to another), `entry`.
 //!
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
@@ -17,6 +18,7 @@ mod atomic;
 mod bundle;
 mod cast;
 mod cells;
+mod conditional;
 mod control;
 mod copy;
 mod counted;
@@ -40,6 +42,7 @@ mod next_tile;
 mod open_windows;
 mod out_of_line;
 mod place;
+mod pointers;
 mod prefetch;
 mod private;
 mod pure;

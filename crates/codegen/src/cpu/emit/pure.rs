@@ -1,4 +1,4 @@
-//! Operations without effects: arithmetic, conversions, selections, vectors, addresses.
+//! Operations without effects: arithmetic, conversions, selections, vectors.
 //!
 //! Every component is computed in the form that its shape says. For laned results the rule is
 //! always the same: a base is the operation applied to the operands' values in the first lane of
@@ -11,10 +11,7 @@ use super::cast;
 use super::lane::{Lane, Width};
 use super::{Emitter, zero_lane, zero_of};
 use crate::cpu::llvm_text::{MASK, Opd, scalar_type, wrap_int};
-use crate::cpu::shape::range::upper_bound;
-use crate::cpu::shape::transfer;
-use crate::cpu::shape::{Lanes, Shape};
-use crate::cpu::storage::Root;
+use crate::cpu::shape::{Lanes, Shape, transfer};
 
 impl Emitter<'_, '_> {
     /// Computes the result of an operation without effects.
@@ -111,7 +108,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The operation on one lane's scalars, or on the vectors.
-    fn elementwise(&mut self, inst: Inst, k: usize, width: Width, lane: Option<usize>) -> Opd {
+    pub(super) fn elementwise(&mut self, inst: Inst, k: usize, width: Width, lane: Option<usize>) -> Opd {
         let function = self.facts.function;
         let data = function.inst(inst);
         let get = |this: &mut Self, value: Value, k: usize| match lane {
@@ -183,106 +180,6 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("urem {ints} {index}, {n}"))
     }
 
-    /// The condition under which a conditional shape holds.
-    fn condition(&mut self, inst: Inst, k: usize, shape: &Lanes) -> Option<Opd> {
-        if !shape.conditional {
-            return None;
-        }
-        let function = self.facts.function;
-        let op = &function.inst(inst).op;
-        let mut all = Opd::bool(true);
-        let mut operands = Vec::new();
-        op.for_each_operand(|operand| operands.push(operand));
-        for operand in operands {
-            let component = if self.flow.values[operand.index()].len() > k { k } else { 0 };
-            if let Lane::Laned { no_wrap: Some(condition), .. } = self.lane(operand, component) {
-                all = self.t.and(&all, &condition);
-            }
-        }
-        if let Op::Binary(op @ (BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax), a, b) = op {
-            let fits = self.is_unclamped(*op, *a, *b, k);
-            all = self.t.and(&all, &fits);
-        }
-        if let Op::Binary(BinOp::Mul, a, b) = op {
-            let is_one = self.is_unit_factor(*a, *b, k);
-            all = self.t.and(&all, &is_one);
-        }
-        if let Op::Cast(op @ (CastOp::ZExt | CastOp::SExt), a) = op {
-            let fits = self.fits(*op, *a, k);
-            all = self.t.and(&all, &fits);
-        }
-        Some(all)
-    }
-
-    /// Whether a minimum or maximum with a uniform value leaves every lane as it is.
-    fn is_unclamped(&mut self, op: BinOp, a: Value, b: Value, k: usize) -> Opd {
-        let (laned, limit) = if self.shape(b, k).is_uniform() { (a, b) } else { (b, a) };
-        let element = scalar_type(self.scalar(laned));
-        let Lane::Laned { shape, .. } = self.lane(laned, k) else { return Opd::bool(false) };
-        let signed = matches!(op, BinOp::SMin | BinOp::SMax);
-        let fits = self.fits(if signed { CastOp::SExt } else { CastOp::ZExt }, laned, k);
-        let (low, high) = shape.extent();
-        let first = self.at(laned, k, 0);
-        let start = shape.at(0);
-        let (distance, test) = match op {
-            BinOp::SMin => (high - start, "sle"),
-            BinOp::UMin => (high - start, "ule"),
-            BinOp::SMax => (low - start, "sge"),
-            _ => (low - start, "uge"),
-        };
-        let extreme = self.t.add(element, &first, &Opd::Int(wrap_int(element, distance)));
-        let limit = self.uniform(limit, k);
-        let test = self.t.icmp(test, element, &extreme, &limit);
-        self.t.and(&fits, &test)
-    }
-
-    /// Whether the uniform factor of a product is 1, unless it is a constant and the product always laned.
-    fn is_unit_factor(&mut self, a: Value, b: Value, k: usize) -> Opd {
-        let constant = |this: &Self, v: Value| this.shape(v, k).lanes().and_then(Lanes::constant).is_some();
-        if constant(self, a) || constant(self, b) {
-            return Opd::bool(true);
-        }
-        let factor = if self.shape(b, k).is_uniform() { b } else { a };
-        let element = scalar_type(self.scalar(factor));
-        let factor = self.uniform(factor, k);
-        self.t.icmp("eq", element, &factor, &Opd::Int(1))
-    }
-
-    /// Whether no lane's sum of base and pattern wraps, so that widening commutes with it.
-    fn fits(&mut self, op: CastOp, a: Value, k: usize) -> Opd {
-        let from = self.scalar(a);
-        let element = scalar_type(from);
-        let Lane::Laned { bases, shape, .. } = self.lane(a, k) else { return Opd::bool(false) };
-        let bound = if self.function().ty(a).lanes() == 1 {
-            upper_bound(self.facts.function, self.facts.geometry, a)
-        } else {
-            u64::MAX
-        };
-        if !transfer::may_wrap(op, from, &shape, bound) {
-            return Opd::bool(true);
-        }
-        let (low, high) = shape.extent();
-        let bits = from.bits();
-        let signed = op == CastOp::SExt;
-        let (less, least) = if signed { ("sle", i64::MIN >> (64 - bits)) } else { ("ule", 0) };
-        let most = if signed { i64::MAX >> (64 - bits) } else { (anymetal_ir::eval::mask(from)) as i64 };
-        let greater = if signed { "sge" } else { "uge" };
-        let mut all = Opd::bool(true);
-        for base in bases {
-            if high > 0 {
-                let limit = Opd::Int(wrap_int(element, most - high));
-                let ok = self.t.value(format_args!("icmp {less} {element} {base}, {limit}"));
-                all = self.t.and(&all, &ok);
-            }
-            if low < 0 {
-                let limit = Opd::Int(wrap_int(element, least - low));
-                let ok = self.t.value(format_args!("icmp {greater} {element} {base}, {limit}"));
-                all = self.t.and(&all, &ok);
-            }
-        }
-        all
-    }
-
     pub(super) fn math(&mut self, inst: Inst, function: MathFn, width: Width, args: &[Opd]) -> Opd {
         let data = self.facts.function.inst(inst);
         let Op::Math(_, values) = &data.op else { return Opd::Int(0) };
@@ -342,128 +239,5 @@ impl Emitter<'_, '_> {
                 self.t.value(format_args!("select {} {here}, {ty} {other}, {ty} {chosen}", width.of("i1")));
         }
         self.wrap(width, chosen)
-    }
-
-    fn pointer_sum(&mut self, inst: Inst, result: Value) -> Lane {
-        let Op::PtrAdd { base, index, scale, offset } = self.facts.function.inst(inst).op.clone() else {
-            return zero_lane(Scalar::I64);
-        };
-        match self.shape(result, 0) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
-                let step = shape.segment_len();
-                let mut bases = Vec::new();
-                for lane in (0..shape.segments).map(|s| s * step) {
-                    let mut sum = self.at(base, 0, lane);
-                    if let Some(index) = index {
-                        let index = self.at(index, 0, lane);
-                        let scaled = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
-                        sum = self.t.add("i64", &sum, &scaled);
-                    }
-                    bases.push(self.t.add("i64", &sum, &Opd::Int(offset)));
-                }
-                let no_wrap = self.condition(inst, 0, &shape);
-                Lane::Laned { bases, shape, no_wrap }
-            }
-            _ => Lane::Varying(self.pointer_sum_vector(base, index, scale, offset)),
-        }
-    }
-
-    fn pointer_sum_vector(&mut self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Opd {
-        let ty = Width::All.of("i64");
-        let mut sum = self.vector(base, 0);
-        if let Some(index) = index {
-            let index = self.vector(index, 0);
-            let scaled = match scale {
-                1 => index,
-                _ => self.t.value(format_args!("mul {ty} {index}, splat (i64 {scale})")),
-            };
-            sum = match sum.is_text("zeroinitializer") {
-                true => scaled,
-                false => self.t.value(format_args!("add {ty} {sum}, {scaled}")),
-            };
-        }
-        if offset == 0 { sum } else { self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})")) }
-    }
-
-    fn select_pointer(&mut self, c: Value, a: Value, b: Value, result: Value) -> Lane {
-        let many = self.facts.storage.pointer(result).root == Root::Many;
-        let own =
-            |this: &mut Self, value: Value| if many { this.encoded(value) } else { this.lane(value, 0) };
-        let (x, y) = (own(self, a), own(self, b));
-        match self.shape(result, 0) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
-                let c = self.uniform(c, 0);
-                let step = shape.segment_len();
-                let bases = (0..shape.segments)
-                    .map(|s| {
-                        let (p, q) = (x.at(&mut self.t, "i64", s * step), y.at(&mut self.t, "i64", s * step));
-                        self.t.select("i1", &c, "i64", &p, &q)
-                    })
-                    .collect();
-                Lane::Laned { bases, shape, no_wrap: None }
-            }
-            _ => {
-                let p = if many { self.encoded_vector(a) } else { self.vector(a, 0) };
-                let q = if many { self.encoded_vector(b) } else { self.vector(b, 0) };
-                let ty = Width::All.of("i64");
-                let chosen = if self.shape(c, 0).is_uniform() {
-                    let c = self.uniform(c, 0);
-                    self.t.select("i1", &c, &ty, &p, &q)
-                } else {
-                    let c = self.vector(c, 0);
-                    self.t.select(MASK, &c, &ty, &p, &q)
-                };
-                Lane::Varying(chosen)
-            }
-        }
-    }
-
-    /// The vector of a conditional component, from the operands' vectors.
-    pub(super) fn recompute(&mut self, value: Value, k: usize) -> Opd {
-        let function = self.facts.function;
-        let zero = Opd::text("zeroinitializer");
-        let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return zero };
-        match &function.inst(inst).op {
-            Op::Binary(..) | Op::Cast(CastOp::ZExt | CastOp::SExt, _) => {
-                self.elementwise(inst, k, Width::All, None)
-            }
-            Op::Cast(CastOp::IntToPtr | CastOp::Bitcast, a) => self.vector(*a, k),
-            Op::Cast(CastOp::PtrToInt, a) => self.encoded_vector(*a),
-            Op::PtrAdd { base, index, scale, offset } => {
-                self.pointer_sum_vector(*base, *index, *scale, *offset)
-            }
-            Op::Splat(a) => self.vector(*a, 0),
-            Op::Select(c, a, b) => {
-                let yes = self.shape(*c, 0).lanes().and_then(Lanes::constant) == Some(1);
-                self.vector(if yes { *a } else { *b }, k)
-            }
-            Op::Extract(a, c) => self.vector(*a, usize::from(*c)),
-            Op::Insert(a, c, s) => {
-                if usize::from(*c) == k {
-                    self.vector(*s, 0)
-                } else {
-                    self.vector(*a, k)
-                }
-            }
-            Op::Shuffle(a, b, picks) => {
-                let n = usize::from(function.ty(*a).lanes());
-                let pick = usize::from(picks[k]);
-                if pick < n { self.vector(*a, pick) } else { self.vector(*b, pick - n) }
-            }
-            Op::Compose(parts) => {
-                let mut left = k;
-                for &part in parts {
-                    let n = usize::from(function.ty(part).lanes());
-                    if left < n {
-                        return self.vector(part, left);
-                    }
-                    left -= n;
-                }
-                zero
-            }
-            _ => zero,
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! One rule per operation: the result's shape from the operands' shapes.
 //!
 //! Invariant: the rules are monotone, and for every laned result the emitter can compute the bases
-//! from the operands' bases (`emit/laned.rs` mirrors [`binary`] and [`cast`] case by case).
+//! from the operands' bases (`emit/pure.rs` and `emit/conditional.rs` mirror [`binary`] and [`cast`] case by case).
 
 use anymetal_ir::{BinOp, CastOp, CmpOp, Scalar, UnOp, eval};
 

@@ -1,0 +1,93 @@
+//! Pointers that are computed: sums with indices, and choices between two.
+
+use anymetal_ir::{Inst, Op, Scalar, Value};
+
+use super::lane::{Lane, Width};
+use super::{Emitter, zero_lane};
+use crate::cpu::llvm_text::{MASK, Opd};
+use crate::cpu::shape::Shape;
+use crate::cpu::storage::Root;
+
+impl Emitter<'_, '_> {
+    pub(super) fn pointer_sum(&mut self, inst: Inst, result: Value) -> Lane {
+        let Op::PtrAdd { base, index, scale, offset } = self.facts.function.inst(inst).op.clone() else {
+            return zero_lane(Scalar::I64);
+        };
+        match self.shape(result, 0) {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => {
+                let step = shape.segment_len();
+                let mut bases = Vec::new();
+                for lane in (0..shape.segments).map(|s| s * step) {
+                    let mut sum = self.at(base, 0, lane);
+                    if let Some(index) = index {
+                        let index = self.at(index, 0, lane);
+                        let scaled = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
+                        sum = self.t.add("i64", &sum, &scaled);
+                    }
+                    bases.push(self.t.add("i64", &sum, &Opd::Int(offset)));
+                }
+                let no_wrap = self.condition(inst, 0, &shape);
+                Lane::Laned { bases, shape, no_wrap }
+            }
+            _ => Lane::Varying(self.pointer_sum_vector(base, index, scale, offset)),
+        }
+    }
+
+    pub(super) fn pointer_sum_vector(
+        &mut self,
+        base: Value,
+        index: Option<Value>,
+        scale: u32,
+        offset: i64,
+    ) -> Opd {
+        let ty = Width::All.of("i64");
+        let mut sum = self.vector(base, 0);
+        if let Some(index) = index {
+            let index = self.vector(index, 0);
+            let scaled = match scale {
+                1 => index,
+                _ => self.t.value(format_args!("mul {ty} {index}, splat (i64 {scale})")),
+            };
+            sum = match sum.is_text("zeroinitializer") {
+                true => scaled,
+                false => self.t.value(format_args!("add {ty} {sum}, {scaled}")),
+            };
+        }
+        if offset == 0 { sum } else { self.t.value(format_args!("add {ty} {sum}, splat (i64 {offset})")) }
+    }
+
+    pub(super) fn select_pointer(&mut self, c: Value, a: Value, b: Value, result: Value) -> Lane {
+        let many = self.facts.storage.pointer(result).root == Root::Many;
+        let own =
+            |this: &mut Self, value: Value| if many { this.encoded(value) } else { this.lane(value, 0) };
+        let (x, y) = (own(self, a), own(self, b));
+        match self.shape(result, 0) {
+            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
+            Shape::Lanes(shape) => {
+                let c = self.uniform(c, 0);
+                let step = shape.segment_len();
+                let bases = (0..shape.segments)
+                    .map(|s| {
+                        let (p, q) = (x.at(&mut self.t, "i64", s * step), y.at(&mut self.t, "i64", s * step));
+                        self.t.select("i1", &c, "i64", &p, &q)
+                    })
+                    .collect();
+                Lane::Laned { bases, shape, no_wrap: None }
+            }
+            _ => {
+                let p = if many { self.encoded_vector(a) } else { self.vector(a, 0) };
+                let q = if many { self.encoded_vector(b) } else { self.vector(b, 0) };
+                let ty = Width::All.of("i64");
+                let chosen = if self.shape(c, 0).is_uniform() {
+                    let c = self.uniform(c, 0);
+                    self.t.select("i1", &c, &ty, &p, &q)
+                } else {
+                    let c = self.vector(c, 0);
+                    self.t.select(MASK, &c, &ty, &p, &q)
+                };
+                Lane::Varying(chosen)
+            }
+        }
+    }
+}
