@@ -44,5 +44,6 @@ pub use constants::{ConstantKey, ConstantValue};
 pub use error::CompileError;
 pub use fusion::{FusedArgument, Fusion, FusionPart};
 pub use library::{Emit, Library, Specialisation, Target};
+pub use machine_code::cpu_features;
 pub use note::Note;
 pub use source::{Source, SourceOptions};

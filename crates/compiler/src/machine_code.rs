@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anymetal_codegen::cpu::{self, AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind, FaultSite, KernelInfo};
 use anymetal_ir::{Kernel, Module};
-use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, heap, join};
+use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
 use anymetal_msl::both;
 
 use crate::error::CompileError;
@@ -18,6 +18,20 @@ use crate::reflection::{ENTRY_SYMBOL, address_space};
 /// Checked accesses above which LLVM gets no time to optimise: its passes take time quadratic in them (13 s for
 /// 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
 const MOST_SITES_TO_OPTIMISE: usize = 1500;
+
+/// What the code generator may take from a processor with these vector instructions. Neither it nor LLVM's side
+/// knows the other's words for them.
+pub fn cpu_features(vector: VectorFacts) -> CpuFeatures {
+    CpuFeatures {
+        avx512: vector.avx512f,
+        avx2: vector.avx2,
+        fma: vector.fma,
+        f16c: vector.f16c,
+        neon: vector.neon,
+        fast_gather: vector.has_fast_gather(),
+        streams_in_second_level: vector.wants_streams_in_second_level(),
+    }
+}
 
 /// LLVM text for the prepared module's kernel.
 pub(crate) fn generate(
@@ -32,15 +46,7 @@ pub(crate) fn generate(
         checks: specialisation.checks,
         group_size: specialisation.group_size,
         whole_threadgroups_only: specialisation.whole_threadgroups_only,
-        features: CpuFeatures {
-            avx512: vector.avx512f,
-            avx2: vector.avx2,
-            fma: vector.fma,
-            f16c: vector.f16c,
-            neon: vector.neon,
-            fast_gather: vector.has_fast_gather(),
-            streams_in_second_level: vector.wants_streams_in_second_level(),
-        },
+        features: cpu_features(vector),
         symbol: ENTRY_SYMBOL.to_owned(),
         comments,
     };

@@ -1,7 +1,8 @@
 //! Modules as machine code on the CPU device, below the compiler: for modules that no source made.
 
 use anymetal::{Artifact, Device, Error, KernelInfo};
-use anymetal_codegen::cpu::{AccessKind, CpuCode, CpuFeatures, CpuOptions, argument_slots, generate};
+use anymetal_codegen::cpu::{AccessKind, CpuCode, CpuOptions, argument_slots, generate};
+use anymetal_compiler::cpu_features;
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ArtifactCode, ArtifactTarget, ElementType, FaultKind,
     FaultSite,
@@ -45,15 +46,7 @@ impl Machine {
         let cpu_options = CpuOptions {
             checks: options.checks,
             group_size: options.fixed_group,
-            features: CpuFeatures {
-                avx512: vector.avx512f,
-                avx2: vector.avx2,
-                fma: vector.fma,
-                f16c: vector.f16c,
-                neon: vector.neon,
-                fast_gather: vector.has_fast_gather(),
-                streams_in_second_level: vector.wants_streams_in_second_level(),
-            },
+            features: cpu_features(vector),
             ..CpuOptions::default()
         };
         let code =

@@ -4,7 +4,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use anymetal_codegen::cpu::{AccessKind, CpuFeatures, CpuOptions, argument_slots, generate};
+use anymetal_codegen::cpu::{AccessKind, CpuOptions, argument_slots, generate};
+use anymetal_compiler::cpu_features;
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
@@ -97,15 +98,7 @@ pub(crate) fn options_for(launch: &Launch, vector: VectorFacts) -> CpuOptions {
         checks: launch.checks,
         group_size: launch.specialise.then_some(launch.group),
         whole_threadgroups_only: launch.is_whole(),
-        features: CpuFeatures {
-            avx512: vector.avx512f,
-            avx2: vector.avx2,
-            fma: vector.fma,
-            f16c: vector.f16c,
-            neon: vector.neon,
-            fast_gather: vector.has_fast_gather(),
-            streams_in_second_level: vector.wants_streams_in_second_level(),
-        },
+        features: cpu_features(vector),
         ..CpuOptions::default()
     }
 }
