@@ -2,7 +2,8 @@
 //!
 //! Owns [`AlignedMemory`], zeroed at first. Large blocks come straight from the operating system, page-aligned
 //! and filled with zeros as they are touched; small ones from the allocator at 64 bytes. Invariant: the address
-//! is valid for `len` bytes and aligned to at least 64 until the value is dropped.
+//! is valid for `len` bytes and aligned to at least 64 (guarded blocks: as [`Guard`] says) until the value is
+//! dropped.
 //!
 //! Large blocks begin at different places of their first page. Processors tell a load from the stores before it by
 //! the low 12 bits of their addresses first; where all blocks begin with a page, what a kernel loads next to what
@@ -11,6 +12,8 @@
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::guarded::{Guard, GuardedPages};
 
 /// The least alignment: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
@@ -30,6 +33,8 @@ const STARTS: usize = 8;
 pub(crate) struct AlignedMemory {
     start: NonNull<u8>,
     len: usize,
+    /// What holds the block if it has a guard; it gives the pages back itself.
+    guarded: Option<GuardedPages>,
 }
 
 // SAFETY: the block is owned by this value alone, as a `Box<[u8]>` would be; all access to its bytes goes
@@ -50,7 +55,15 @@ impl AlignedMemory {
                 NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(len)?) })?
             }
         };
-        Some(AlignedMemory { start, len })
+        Some(AlignedMemory { start, len, guarded: None })
+    }
+
+    /// A zeroed block, directly beside an inaccessible page if there is a guard; `None` if there is no memory
+    /// for it.
+    pub(crate) fn zeroed_beside(len: usize, guard: Option<Guard>) -> Option<Self> {
+        let Some(guard) = guard else { return Self::zeroed(len) };
+        let pages = GuardedPages::zeroed(len, guard)?;
+        Some(AlignedMemory { start: pages.start(), len, guarded: Some(pages) })
     }
 
     /// The first byte.
@@ -62,11 +75,17 @@ impl AlignedMemory {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
+
+    /// On which side an inaccessible page lies directly.
+    pub(crate) fn guard(&self) -> Option<Guard> {
+        self.guarded.as_ref().map(GuardedPages::guard)
+    }
 }
 
 impl Drop for AlignedMemory {
     fn drop(&mut self) {
         match self.len {
+            _ if self.guarded.is_some() => {}
             0 => {}
             MAPPED_FROM.. => {
                 let before = self.start.as_ptr() as usize % PAGE;

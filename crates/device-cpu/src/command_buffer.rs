@@ -20,6 +20,7 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
 use crate::aligned::AlignedMemory;
+use crate::guarded::Guard;
 use crate::indirect::{CpuIndirect, cpu_indirect};
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{CpuPipeline, cpu_pipeline};
@@ -121,7 +122,10 @@ pub(crate) struct Preparer<'a> {
 impl Preparer<'_> {
     /// Validates a submission and lays out its tables.
     pub(crate) fn prepare(&self, submission: &Submission) -> Result<LaunchTables, DeviceError> {
-        let mut tables = LaunchTables { inline: inline_memory(submission)?, ..LaunchTables::default() };
+        let mut tables = LaunchTables {
+            inline: inline_memory(submission, self.account.guard)?,
+            ..LaunchTables::default()
+        };
         tables.steps.reserve(submission.commands.len());
         let mut inline = InlineCursor { memory: tables.inline.as_ref().map(AlignedMemory::start), used: 0 };
         for command in &submission.commands {
@@ -269,7 +273,10 @@ pub(crate) fn each_buffer<'a>(submission: &'a Submission, visit: &mut dyn FnMut(
 }
 
 /// One block for all inline bytes of the submission.
-fn inline_memory(submission: &Submission) -> Result<Option<AlignedMemory>, DeviceError> {
+fn inline_memory(
+    submission: &Submission,
+    guard: Option<Guard>,
+) -> Result<Option<AlignedMemory>, DeviceError> {
     let mut total = 0usize;
     for command in &submission.commands {
         let bindings = match command {
@@ -286,8 +293,8 @@ fn inline_memory(submission: &Submission) -> Result<Option<AlignedMemory>, Devic
     if total == 0 {
         return Ok(None);
     }
-    let memory = AlignedMemory::zeroed(total).ok_or(DeviceError::OutOfMemory { requested: total as u64 })?;
-    Ok(Some(memory))
+    let memory = AlignedMemory::zeroed_beside(total, guard);
+    memory.map(Some).ok_or(DeviceError::OutOfMemory { requested: total as u64 })
 }
 
 /// Where the next inline bytes go.

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use anymetal_hal::error::DeviceError;
 
+use crate::guarded::Guard;
+
 /// The most threads that may be asked for.
 const MOST_THREADS: usize = 1024;
 
@@ -26,6 +28,11 @@ pub struct CpuDeviceOptions {
     pub default_deadline: Duration,
     /// Whether a thread that waits for a completion runs the queue meanwhile.
     pub lend_waiting_threads: bool,
+    /// Whether an inaccessible page lies directly beside each buffer and heap, each submission's inline bytes
+    /// and each worker's memory (these two as near as the alignment to 64 bytes allows), and on which side.
+    /// Code that reaches outside then ends the process, with checks of its own or without. For finding such
+    /// code; every block takes pages of its own.
+    pub guard: Option<Guard>,
 }
 
 impl Default for CpuDeviceOptions {
@@ -36,12 +43,14 @@ impl Default for CpuDeviceOptions {
             vector_extension: None,
             default_deadline: Duration::from_secs(60),
             lend_waiting_threads: true,
+            guard: None,
         }
     }
 }
 
 impl CpuDeviceOptions {
-    /// The defaults, changed by `ANYMETAL_CPU_THREADS` (a number) and `ANYMETAL_CPU_PIN` (`0` or `1`).
+    /// The defaults, changed by `ANYMETAL_CPU_THREADS` (a number), `ANYMETAL_CPU_PIN` (`0` or `1`) and
+    /// `ANYMETAL_CPU_GUARD` (`behind` or `before`).
     pub fn from_environment() -> Result<Self, DeviceError> {
         Self::from_variables(|name| std::env::var(name).ok())
     }
@@ -61,6 +70,16 @@ impl CpuDeviceOptions {
                 "1" => Some(true),
                 _ => {
                     let (setting, expected) = ("ANYMETAL_CPU_PIN", "0 or 1");
+                    return Err(DeviceError::InvalidSetting { setting, value, expected });
+                }
+            };
+        }
+        if let Some(value) = variable("ANYMETAL_CPU_GUARD") {
+            options.guard = match value.trim() {
+                "behind" => Some(Guard::Behind),
+                "before" => Some(Guard::Before),
+                _ => {
+                    let (setting, expected) = ("ANYMETAL_CPU_GUARD", "`behind` or `before`");
                     return Err(DeviceError::InvalidSetting { setting, value, expected });
                 }
             };
@@ -90,6 +109,8 @@ mod tests {
         assert_eq!(from(&[]).unwrap(), CpuDeviceOptions::default());
         assert_eq!(from(&[("ANYMETAL_CPU_THREADS", " 3 ")]).unwrap().threads, Some(3));
         assert_eq!(from(&[("ANYMETAL_CPU_PIN", "0")]).unwrap().pin_workers, Some(false));
+        assert_eq!(from(&[("ANYMETAL_CPU_GUARD", "before")]).unwrap().guard, Some(Guard::Before));
+        assert!(from(&[("ANYMETAL_CPU_GUARD", "1")]).is_err());
         for value in ["0", "-1", "many", "", "1025"] {
             let error = from(&[("ANYMETAL_CPU_THREADS", value)]).unwrap_err();
             assert!(matches!(error, DeviceError::InvalidSetting { setting: "ANYMETAL_CPU_THREADS", .. }));

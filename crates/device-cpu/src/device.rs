@@ -64,7 +64,7 @@ impl DeviceShared {
         DeviceShared {
             name: "cpu".to_owned(),
             capabilities,
-            account: Arc::default(),
+            account: Arc::new(MemoryAccount::guarded(options.guard)),
             default_deadline: options.default_deadline,
             lend_waiting_threads: options.lend_waiting_threads,
             pool,

@@ -110,7 +110,7 @@ impl Executor<'_> {
         let launch = SharedLaunch(&launch);
         let out_of_memory = AtomicBool::new(false);
         let body = |worker: u32, first: u64, end: u64| {
-            let ran = with_worker(worker, prepared.needs, |worker| {
+            let ran = with_worker(worker, prepared.needs, self.account.guard, |worker| {
                 // SAFETY: the entry belongs to the pipeline's loaded object; the tables follow the launch ABI
                 // (validated lengths, memory held by the command buffer and this thread) and outlive the call;
                 // the pool hands out each threadgroup once.

@@ -19,6 +19,7 @@ mod config;
 mod device;
 mod execute;
 mod fault;
+mod guarded;
 mod heap;
 mod indirect;
 pub mod loader;
@@ -31,3 +32,4 @@ mod worker_memory;
 
 pub use config::CpuDeviceOptions;
 pub use device::CpuDevice;
+pub use guarded::Guard;

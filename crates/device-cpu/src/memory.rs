@@ -19,6 +19,7 @@ use anymetal_hal::host_pages::HostPages;
 use anymetal_hal::validate::check_range;
 
 use crate::aligned::AlignedMemory;
+use crate::guarded::Guard;
 use crate::heap::Range;
 
 /// Who may touch buffer contents how. Machine code and host copies use raw pointers and share the gate; the
@@ -50,9 +51,16 @@ pub(crate) struct MemoryAccount {
     pub(crate) gate: MemoryGate,
     /// Bytes of live buffers.
     pub(crate) allocated: AtomicU64,
+    /// On which side of its memory an inaccessible page lies directly.
+    pub(crate) guard: Option<Guard>,
 }
 
 impl MemoryAccount {
+    /// Of a device with that guard.
+    pub(crate) fn guarded(guard: Option<Guard>) -> Self {
+        MemoryAccount { guard, ..MemoryAccount::default() }
+    }
+
     /// Zeroed memory, counted as allocated; its owner takes it off the count when it goes.
     pub(crate) fn allocate(
         &self,
@@ -62,7 +70,8 @@ impl MemoryAccount {
         if requested > limits.max_buffer_bytes {
             return Err(DeviceError::BufferTooLarge { requested, limit: limits.max_buffer_bytes });
         }
-        let memory = usize::try_from(requested).ok().and_then(AlignedMemory::zeroed);
+        let memory =
+            usize::try_from(requested).ok().and_then(|bytes| AlignedMemory::zeroed_beside(bytes, self.guard));
         let memory = memory.ok_or(DeviceError::OutOfMemory { requested })?;
         self.allocated.fetch_add(requested, Ordering::Relaxed);
         Ok(memory)

@@ -5,9 +5,10 @@
 
 use std::cell::RefCell;
 
-use anymetal_hal::launch::CpuWorker;
+use anymetal_hal::launch::{CpuWorker, WORKER_ALIGNMENT};
 
 use crate::aligned::AlignedMemory;
+use crate::guarded::Guard;
 
 thread_local! {
     static MEMORY: RefCell<WorkerMemory> = const { RefCell::new(WorkerMemory { threadgroup: None, scratch: None }) };
@@ -35,26 +36,37 @@ pub(crate) struct OutOfWorkerMemory;
 pub(crate) fn with_worker<R>(
     worker_index: u32,
     needs: WorkerNeeds,
+    guard: Option<Guard>,
     run: impl FnOnce(&CpuWorker) -> R,
 ) -> Result<R, OutOfWorkerMemory> {
     MEMORY.with(|memory| {
         let memory = &mut *memory.borrow_mut();
-        let threadgroup_memory = grown(&mut memory.threadgroup, needs.threadgroup_bytes)?;
-        let scratch = grown(&mut memory.scratch, needs.scratch_bytes)?;
+        let threadgroup_memory = grown(&mut memory.threadgroup, needs.threadgroup_bytes, guard)?;
+        let scratch = grown(&mut memory.scratch, needs.scratch_bytes, guard)?;
         Ok(run(&CpuWorker { threadgroup_memory, scratch, worker_index, reserved: 0 }))
     })
 }
 
-fn grown(block: &mut Option<AlignedMemory>, bytes: u64) -> Result<*mut u8, OutOfWorkerMemory> {
+fn grown(
+    block: &mut Option<AlignedMemory>,
+    bytes: u64,
+    guard: Option<Guard>,
+) -> Result<*mut u8, OutOfWorkerMemory> {
     if bytes == 0 {
         return Ok(std::ptr::null_mut());
     }
-    let enough = block.as_ref().is_some_and(|block| block.len() as u64 >= bytes);
-    if !enough {
+    // A guard stands as near to the end as alignment allows, so a longer block is no good with one.
+    let step = if guard.is_some() { WORKER_ALIGNMENT } else { 4096 };
+    let wanted = bytes.checked_next_multiple_of(step).ok_or(OutOfWorkerMemory)?;
+    let fits = block.as_ref().is_some_and(|block| {
+        let len = block.len() as u64;
+        block.guard() == guard && if guard.is_some() { len == wanted } else { len >= bytes }
+    });
+    if !fits {
         // Give the old block back first: both at once may be too much.
         *block = None;
-        let bytes = usize::try_from(bytes).ok().and_then(|bytes| bytes.checked_next_multiple_of(4096));
-        *block = bytes.and_then(AlignedMemory::zeroed);
+        let wanted = usize::try_from(wanted).ok();
+        *block = wanted.and_then(|wanted| AlignedMemory::zeroed_beside(wanted, guard));
     }
     block.as_ref().map(|block| block.start().as_ptr()).ok_or(OutOfWorkerMemory)
 }

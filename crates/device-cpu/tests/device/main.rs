@@ -3,6 +3,7 @@
 mod brief;
 mod commands;
 mod faults;
+mod guards;
 mod indirect;
 mod interpreter;
 mod kernels;
