@@ -3,7 +3,8 @@
 mod cpu;
 mod interpreter;
 
-pub use cpu::Cpu;
+pub(crate) use cpu::guarded;
+pub use cpu::{Cpu, UncheckedCpu};
 pub use interpreter::{Interpreter, on_large_stack};
 
 use crate::case::{Constant, Launch};
@@ -67,6 +68,11 @@ pub type Buffers = Vec<Vec<u8>>;
 pub trait Executor: Sync {
     /// Its name in expectations and messages.
     fn name(&self) -> &'static str;
+
+    /// Whether it notices accesses out of bounds; otherwise it runs only what has none.
+    fn checks(&self) -> bool {
+        true
+    }
 
     /// Parses a source.
     fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError>;

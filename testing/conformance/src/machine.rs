@@ -1,5 +1,6 @@
 //! Modules as machine code on the CPU device, below the compiler: for modules that no source made.
 
+use crate::execute::guarded;
 use anymetal::{Artifact, Device, Error, KernelInfo};
 use anymetal_codegen::cpu::{AccessKind, CpuCode, CpuOptions, argument_slots, generate};
 use anymetal_compiler::cpu_features;
@@ -31,7 +32,7 @@ impl Machine {
     /// This machine, if it has an LLVM.
     pub fn of_process() -> Result<Self, String> {
         let llvm = Llvm::load().map_err(|error| error.to_string())?;
-        let device = Device::by_name("cpu").map_err(|error| error.to_string())?;
+        let device = guarded().map_err(|error| error.to_string())?;
         Ok(Self { llvm, device })
     }
 

@@ -2,7 +2,7 @@
 
 use anymetal_conformance::candle::{self, family};
 use anymetal_conformance::case::Case;
-use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Math, Source};
+use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Math, Source, UncheckedCpu};
 use anymetal_conformance::expectation::Expectations;
 use anymetal_conformance::suite::{CasesOf, Level, Oracle, Outcome, run_family, run_kernels};
 use anymetal_conformance::{llama, metal_examples};
@@ -18,7 +18,21 @@ fn check(executor: &dyn Executor, name: &str) {
     let is_called = |kernel: &str| name != "quantized" || candle::quantized::is_called(kernel);
     let wanted = |kernel: &str| is_called(kernel) && is_sampled(executor, name, kernel);
     let source = family.source();
-    run_kernels(&source, family.cases_of, executor, oracle_of(executor), &wanted).assert_good(name);
+    let outcome = run_kernels(&source, family.cases_of, executor, oracle_of(executor), &wanted);
+    expect_good(executor, &outcome, name);
+}
+
+/// A device's sample may have none of a small family.
+fn expect_good(executor: &dyn Executor, outcome: &Outcome, name: &str) {
+    let may_be_none = executor.name() != "interpreter" && Level::of_environment() == Level::Sample;
+    if outcome.subjects > 0 || !may_be_none {
+        outcome.assert_good(name);
+    }
+}
+
+/// One of how many of a device's kernels is run, if it is one of so many with checks.
+fn one_of(executor: &dyn Executor, every: usize) -> usize {
+    if executor.checks() { every } else { 6 * every }
 }
 
 /// In safe math mode, device and interpreter agree bit for bit.
@@ -59,17 +73,19 @@ fn is_sampled(executor: &dyn Executor, family: &str, kernel: &str) -> bool {
         &["reduce", "gemv", "mlx_gemm", "mlx_sort", "scaled_dot_product_attention", "quantized"];
     let is_device = executor.name() != "interpreter";
     let every = match (is_device, LARGE_FAMILIES.contains(&family)) {
-        (true, true) => 80,
-        (true, false) => 12,
+        (true, true) => one_of(executor, 80),
+        (true, false) => one_of(executor, 12),
         (false, true) => 8,
         (false, false) => 1,
     };
     let hash = hash(kernel);
+    let is_of_interest = (kernel.starts_with("where_") || kernel.starts_with("asort_"))
+        && hash.is_multiple_of(3)
+        || SMALL_FAMILIES.iter().any(|family| kernel.starts_with(family));
     Level::of_environment() != Level::Sample
         || hash.is_multiple_of(every)
-        || (kernel.starts_with("where_") || kernel.starts_with("asort_")) && hash.is_multiple_of(3)
         || ALWAYS.contains(&kernel)
-        || SMALL_FAMILIES.iter().any(|family| kernel.starts_with(family))
+        || executor.checks() && is_of_interest
 }
 
 /// The cases of 2^20 + 7 elements of a family.
@@ -168,6 +184,7 @@ macro_rules! suite {
 
 suite!(interpreter, Interpreter::default());
 suite!(cpu, Cpu);
+suite!(unchecked_cpu, UncheckedCpu);
 
 /// One test per family, in safe math mode.
 macro_rules! bit_for_bit {
@@ -211,22 +228,19 @@ fn check_llama(executor: &dyn Executor, name: &str) {
     let is_small = !LARGE.iter().any(|large| name.starts_with(large));
     let every = match (is_small, is_device) {
         (true, false) => 1,
-        (true, true) => 6,
+        (true, true) => one_of(executor, 6),
         (false, false) if name.starts_with("fa_vec") => 60,
         (false, false) if name.starts_with("fa_") => 16,
         (false, false) => 8,
-        (false, true) if name.starts_with("fa_") => 200,
-        (false, true) => 60,
+        (false, true) if name.starts_with("fa_") => one_of(executor, 200),
+        (false, true) => one_of(executor, 60),
     };
     let wanted = |kernel: &str| {
         let is_sampled = all || ALWAYS.contains(&kernel) || hash(kernel).is_multiple_of(every);
         (family.covers)(kernel) && is_sampled
     };
     let outcome = run_kernels(&family.source(), family.cases_of, executor, oracle_of(executor), &wanted);
-    // A device's sample may have none of a small family.
-    if outcome.subjects > 0 || all || !is_device {
-        outcome.assert_good(name);
-    }
+    expect_good(executor, &outcome, name);
 }
 
 /// One test per family of llama.cpp's, per executor.
@@ -254,6 +268,7 @@ macro_rules! llama_suite {
 
 llama_suite!(llama_interpreter, Interpreter::default());
 llama_suite!(llama_cpu, Cpu);
+llama_suite!(llama_unchecked_cpu, UncheckedCpu);
 
 /// As [`check_bits`], over all of llama.cpp's kernels.
 fn check_llama_bits(name: &str) {

@@ -2,11 +2,14 @@
 //! one say so and pass.
 #![allow(dead_code, reason = "each program uses a part of this module")]
 
-use std::sync::{Arc, OnceLock};
+mod extents;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_codegen::cpu::{AccessKind, CpuOptions, argument_slots, generate};
 use anymetal_compiler::cpu_features;
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
     FaultKind, FaultSite, KernelInfo,
@@ -16,9 +19,10 @@ use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Sub
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::QueueDescriptor;
-use anymetal_interp::{Limits, Memory, NoObserver, Program, Report};
+use anymetal_interp::{Limits, Memory, NoObserver, Observer, Program, Report};
 use anymetal_ir::{ArgKind, Module, parse_module, verify};
 use anymetal_llvm::{CompileOptions, CpuLevel, HostCpu, Llvm, LlvmError, VectorFacts};
+use extents::Extents;
 
 /// The module that a text in the IR's language says, which must be valid.
 pub(crate) fn parsed(text: &str) -> Module {
@@ -67,11 +71,18 @@ pub(crate) fn llvm() -> Option<Arc<Llvm>> {
         .clone()
 }
 
-fn device() -> &'static CpuDevice {
-    static DEVICE: OnceLock<CpuDevice> = OnceLock::new();
-    DEVICE.get_or_init(|| {
-        CpuDevice::new(&CpuDeviceOptions { threads: Some(1), ..CpuDeviceOptions::default() })
-            .expect("a CPU device")
+/// A device whose buffers lie beside pages that may not be accessed.
+fn device(guard: Guard) -> &'static CpuDevice {
+    static BEHIND: OnceLock<CpuDevice> = OnceLock::new();
+    static BEFORE: OnceLock<CpuDevice> = OnceLock::new();
+    let device = match guard {
+        Guard::Behind => &BEHIND,
+        Guard::Before => &BEFORE,
+    };
+    device.get_or_init(|| {
+        let options =
+            CpuDeviceOptions { threads: Some(1), guard: Some(guard), ..CpuDeviceOptions::default() };
+        CpuDevice::new(&options).expect("a CPU device")
     })
 }
 
@@ -103,20 +114,33 @@ pub(crate) fn options_for(launch: &Launch, vector: VectorFacts) -> CpuOptions {
     }
 }
 
+/// The object code of a text, which many launches of one kernel share.
+fn object(llvm: &Llvm, text: String, level: Option<CpuLevel>, options: &CompileOptions) -> Arc<[u8]> {
+    type Objects = HashMap<(String, Option<&'static str>), Arc<[u8]>>;
+    static OBJECTS: OnceLock<Mutex<Objects>> = OnceLock::new();
+    let objects = || OBJECTS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (text, level.map(CpuLevel::name));
+    if let Some(object) = objects().get(&key) {
+        return Arc::clone(object);
+    }
+    let object: Arc<[u8]> = match llvm.compile(&key.0, options) {
+        Ok(object) => Arc::from(object),
+        Err(error) => {
+            let path = std::env::temp_dir().join("anymetal-codegen-failed.ll");
+            let _ = std::fs::write(&path, &key.0);
+            panic!("LLVM refuses {}: {error}", path.display());
+        }
+    };
+    objects().insert(key, Arc::clone(&object));
+    object
+}
+
 /// Compiles for this machine.
 pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launch) -> Arc<Artifact> {
     let code = generate(module, kernel, &options(launch)).expect("code");
     let target = launch.level.map(|level| llvm.host_target().x86_64_level(level));
     let target = target.as_ref().unwrap_or(llvm.host_target());
     let compile_options = CompileOptions { target: Some(target.clone()), ..CompileOptions::default() };
-    let object = match llvm.compile(&code.llvm_ir, &compile_options) {
-        Ok(object) => object,
-        Err(error) => {
-            let path = std::env::temp_dir().join("anymetal-codegen-failed.ll");
-            let _ = std::fs::write(&path, &code.llvm_ir);
-            panic!("LLVM refuses {}: {error}", path.display());
-        }
-    };
     let description = module.kernel(kernel).expect("the kernel");
     let slots = argument_slots(description);
     let mut info = KernelInfo::new(kernel, code.symbol.clone());
@@ -167,7 +191,7 @@ pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launc
             cpu: target.cpu.clone(),
             features: target.features.clone(),
         },
-        code: ArtifactCode::Object(Arc::from(object)),
+        code: ArtifactCode::Object(object(llvm, code.llvm_ir, launch.level, &compile_options)),
         kernels: vec![info],
         fault_sites: sites.collect(),
         fingerprint: String::new(),
@@ -182,7 +206,17 @@ pub(crate) fn execute(
     buffers: &mut [Vec<u8>],
     repeat: usize,
 ) -> Result<u64, DeviceError> {
-    let device = device();
+    execute_beside(Guard::Behind, artifact, launch, buffers, repeat)
+}
+
+fn execute_beside(
+    guard: Guard,
+    artifact: &Arc<Artifact>,
+    launch: &Launch,
+    buffers: &mut [Vec<u8>],
+    repeat: usize,
+) -> Result<u64, DeviceError> {
+    let device = device(guard);
     let info = &artifact.kernels[0];
     let pipeline = device.pipeline(artifact, &info.name)?;
     let queue = device.queue(&QueueDescriptor::default())?;
@@ -236,6 +270,16 @@ pub(crate) fn interpret(module: &Module, kernel: &str, launch: &Launch, buffers:
 
 /// Runs a kernel in the interpreter.
 pub(crate) fn interpreted(module: &Module, kernel: &str, launch: &Launch, buffers: &mut [Vec<u8>]) -> Report {
+    observed(module, kernel, launch, buffers, &mut NoObserver)
+}
+
+fn observed(
+    module: &Module,
+    kernel: &str,
+    launch: &Launch,
+    buffers: &mut [Vec<u8>],
+    observer: &mut dyn Observer,
+) -> Report {
     let program = Program::new(module, kernel).expect("a program");
     let mut memory = Memory::new();
     let mut bytes = buffers.iter_mut();
@@ -247,25 +291,48 @@ pub(crate) fn interpreted(module: &Module, kernel: &str, launch: &Launch, buffer
         };
     }
     let dispatch = anymetal_interp::Dispatch::threads(launch.threads, launch.group);
-    anymetal_interp::run(&program, &dispatch, &mut memory, Limits::default(), &mut NoObserver)
+    anymetal_interp::run(&program, &dispatch, &mut memory, Limits::default(), observer)
         .expect("the interpreter runs it")
 }
 
-/// Runs on both and panics at the first byte that differs.
+/// Runs on both and panics at the first byte that differs. All buffers lie beside pages that may not be accessed.
+/// What is in bounds is run without checks, too, with buffers of which it needs every byte.
+#[expect(clippy::print_stdout, reason = "an access to a guard ends the process: the last line tells where")]
 pub(crate) fn agree(module: &Module, kernel: &str, launch: &Launch, buffers: &[Vec<u8>], what: &str) {
     let Some(llvm) = llvm() else { return };
     let mut expected = buffers.to_vec();
-    let clean = interpret(module, kernel, launch, &mut expected);
-    let mut got = buffers.to_vec();
-    let artifact = compile(&llvm, module, kernel, launch);
-    let outcome = execute(&artifact, launch, &mut got, 1);
-    assert_eq!(outcome.is_ok(), clean, "{what}: {outcome:?}");
-    for (index, (expected, got)) in expected.iter().zip(&got).enumerate() {
-        if let Some(at) = (0..expected.len()).find(|&at| expected[at] != got[at]) {
+    let mut extents = Extents::new(module, kernel);
+    let report = observed(module, kernel, launch, &mut expected, &mut extents);
+    let clean = report.fault_count == 0;
+    let run = |launch: &Launch, buffers: &[Vec<u8>], guard: Guard| {
+        let what = format!("{what}, checked: {}, a guard {guard:?}", launch.checks);
+        println!("{what}");
+        let artifact = compile(&llvm, module, kernel, launch);
+        let mut got = buffers.to_vec();
+        let outcome = execute_beside(guard, &artifact, launch, &mut got, 1);
+        assert_eq!(outcome.is_ok(), clean, "{what}: {outcome:?}");
+        expect_same(&expected, &got, &what);
+    };
+    run(launch, buffers, Guard::Behind);
+    if clean {
+        let cut = extents.cut(buffers);
+        for checks in [true, false] {
+            let launch = Launch { checks, ..launch.clone() };
+            run(&launch, &cut, Guard::Behind);
+            run(&launch, &cut, Guard::Before);
+        }
+    }
+}
+
+/// Compares buffers, as far as they reach.
+fn expect_same(expected: &[Vec<u8>], got: &[Vec<u8>], what: &str) {
+    for (index, (expected, got)) in expected.iter().zip(got).enumerate() {
+        if let Some(at) = (0..got.len()).find(|&at| expected[at] != got[at]) {
+            let word = at / 4 * 4..(at / 4 * 4 + 4).min(got.len());
             panic!(
                 "{what}: buffer {index} differs first at byte {at}: {:?} instead of {:?}",
-                &got[at / 4 * 4..(at / 4 * 4 + 4).min(got.len())],
-                &expected[at / 4 * 4..(at / 4 * 4 + 4).min(got.len())]
+                &got[word.clone()],
+                &expected[word]
             );
         }
     }

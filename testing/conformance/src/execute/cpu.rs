@@ -1,16 +1,37 @@
-//! The CPU device through the public crate, with default options.
+//! The CPU device through the public crate, with default options but for one: all memory that kernels are given
+//! lies directly beside pages that may not be accessed, so code that reaches outside ends the process.
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
 use anymetal::{
-    Buffer, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode, Pipeline,
-    Queue, Unbound,
+    Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode,
+    Pipeline, Queue, Unbound,
 };
+use anymetal_compiler::Compiler;
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_hal::artifact::ArgumentKind;
+use anymetal_llvm::CpuLevel;
+use std::sync::{Arc, OnceLock};
 
 /// The CPU device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
+
+/// The CPU device, and code without bounds checks: for launches that stay in bounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UncheckedCpu;
+
+/// The one device of the process. `ANYMETAL_CPU_GUARD=before` has the pages before the memory, not behind it.
+pub(crate) fn guarded() -> Result<Device, Error> {
+    static DEVICE: OnceLock<Result<Arc<CpuDevice>, Error>> = OnceLock::new();
+    let make = || {
+        let options = CpuDeviceOptions::from_environment()?;
+        let vector_extension = Compiler::cpu_level()?.map(CpuLevel::vector_extension);
+        let guard = Some(options.guard.unwrap_or(Guard::Behind));
+        Ok(Arc::new(CpuDevice::new(&CpuDeviceOptions { vector_extension, guard, ..options })?))
+    };
+    DEVICE.get_or_init(make).clone().map(|device| Device::from_hal(device))
+}
 
 impl Executor for Cpu {
     fn name(&self) -> &'static str {
@@ -18,22 +39,41 @@ impl Executor for Cpu {
     }
 
     fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
-        let device = Device::by_name("cpu").map_err(failed)?;
-        let options = CompileOptions {
-            file_name: source.name.clone(),
-            include_folders: source.include_dirs.clone(),
-            defines: source.defines.iter().map(|name| ((*name).to_owned(), None)).collect(),
-            math_mode: match source.math {
-                Math::Safe => MathMode::Safe,
-                Math::Fast => MathMode::Fast,
-            },
-            ..CompileOptions::default()
-        };
-        let library = device
-            .library_from_source_with(&source.text, &options)
-            .map_err(|error| ExecError::Compile(error.to_string()))?;
-        Ok(Box::new(OpenedLibrary { library }))
+        opened(source, CheckMode::Bounds)
     }
+}
+
+impl Executor for UncheckedCpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn checks(&self) -> bool {
+        false
+    }
+
+    fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
+        opened(source, CheckMode::Off)
+    }
+}
+
+fn opened(source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, ExecError> {
+    let device = guarded().map_err(failed)?;
+    let options = CompileOptions {
+        file_name: source.name.clone(),
+        include_folders: source.include_dirs.clone(),
+        defines: source.defines.iter().map(|name| ((*name).to_owned(), None)).collect(),
+        math_mode: match source.math {
+            Math::Safe => MathMode::Safe,
+            Math::Fast => MathMode::Fast,
+        },
+        check_mode,
+        ..CompileOptions::default()
+    };
+    let library = device
+        .library_from_source_with(&source.text, &options)
+        .map_err(|error| ExecError::Compile(error.to_string()))?;
+    Ok(Box::new(OpenedLibrary { library }))
 }
 
 struct OpenedLibrary {
