@@ -43,6 +43,8 @@ enum Layout {
     Tiles,
     /// The same tiles, and a variable that is part of their addresses changes from factor to factor.
     MovingTiles,
+    /// The same tiles, at places known now: the same for all SIMD-groups and iterations.
+    FixedTiles,
 }
 
 /// Elements from row to row.
@@ -58,6 +60,8 @@ enum Between {
     Scaled,
     /// The first product's result is stored, too.
     Stored,
+    /// Every lane scales the results behind a barrier, and keeps them then.
+    Later,
 }
 
 /// A program of `rows` × `columns` sums, in a loop of three iterations of two steps each.
@@ -147,6 +151,12 @@ kernel \"k\" f0 {{
             results = self.step(w, [&both, &moved], step, (&sums, &results));
         }
         w.line("barrier.threadgroup");
+        if self.between == Between::Later {
+            for (at, result) in sums.iter().zip(&results) {
+                let halved = self.halved(w, result);
+                w.line(&format!("store {at}, {halved}, align 4"));
+            }
+        }
         w.line("} continuing {");
         let old = w.value(&format!("load {k}, align 4 : i32"));
         let one = w.value("const 1 : i32");
@@ -154,6 +164,14 @@ kernel \"k\" f0 {{
         w.line(&format!("store {k}, {new}, align 4"));
         w.line("}");
         self.epilogue(w, &first, &sums);
+    }
+
+    /// Each element halved.
+    fn halved(&self, w: &mut Writer, fragment: &str) -> String {
+        let ty = self.types[1];
+        let half = w.value(&format!("const 0.5 : {ty}"));
+        let halves = w.value(&format!("splat {half} : {ty}x2"));
+        w.value(&format!("fmul {fragment}, {halves} : {ty}x2"))
     }
 
     /// The products of one step; gives their results.
@@ -172,19 +190,17 @@ kernel \"k\" f0 {{
         let mut results = Vec::new();
         for (number, at) in sums.iter().enumerate() {
             let (row, column) = (number / self.columns, number % self.columns);
-            let is_chained = self.between == Between::Chained;
+            let is_chained = matches!(self.between, Between::Chained | Between::Later);
             let mut sum = match before.get(number).filter(|_| is_chained) {
                 Some(result) => result.clone(),
                 None => w.value(&format!("load {at}, align 4 : {sum_type}")),
             };
             if self.between == Between::Scaled {
-                let half = w.value(&format!("const 0.5 : {}", self.types[1]));
-                let halves = w.value(&format!("splat {half} : {sum_type}"));
-                sum = w.value(&format!("fmul {sum}, {halves} : {sum_type}"));
+                sum = self.halved(w, &sum);
             }
             let product = format!("matrix.multiply_accumulate {}, {}", left[row], right[column]);
             let result = w.value(&format!("{product}, {sum} : {sum_type}"));
-            if !is_chained || step == 1 {
+            if !is_chained || step == 1 && self.between != Between::Later {
                 w.line(&format!("store {at}, {result}, align 4"));
             }
             if self.between == Between::Stored && number == 0 {
@@ -210,8 +226,8 @@ kernel \"k\" f0 {{
     /// The factor at that place, which moves on with the loop and the SIMD-group.
     fn factor(&self, w: &mut Writer, [both, moved]: [&str; 2], place: usize) -> String {
         let ([ty, _], [size, _]) = (self.types, self.sizes());
-        let offset = w.value("const 5 : i32");
-        let mut offset = w.value(&format!("mul {both}, {offset} : i32"));
+        let rate = w.value("const 5 : i32");
+        let mut offset = w.value(&format!("mul {both}, {rate} : i32"));
         if self.layout == Layout::MovingTiles {
             let by = w.value(&format!("load {moved}, align 4 : i32"));
             offset = w.value(&format!("add {offset}, {by} : i32"));
@@ -221,7 +237,11 @@ kernel \"k\" f0 {{
         }
         let offset = w.value(&format!("zext {offset} : i64"));
         let bytes = place * size;
-        let start = w.value(&format!("ptr_add v0 + {offset} * {size} + {bytes} : ptr.device"));
+        let start = match self.layout {
+            Layout::FixedTiles => format!("ptr_add v0 + {bytes} : ptr.device"),
+            _ => format!("ptr_add v0 + {offset} * {size} + {bytes} : ptr.device"),
+        };
+        let start = w.value(&start);
         if matches!(self.factors, Factors::Loaded | Factors::Transposed) {
             let transposed = if self.factors == Factors::Transposed { "_transposed" } else { "" };
             let stride = w.value(&format!("const {STRIDE} : i64"));
@@ -345,12 +365,23 @@ fn widened_factors_are_loaded_in_rows() {
 }
 
 #[test]
+fn scaled_sums_are_multiplied_together() {
+    let launch = Launch::new([64, 1, 1], [64, 1, 1]);
+    let tiles = Program { columns: 4, layout: Layout::FixedTiles, between: Between::Scaled, ..BASE };
+    for factors in [Factors::Loaded, Factors::Joined] {
+        let text = support::text(&Program { factors, ..tiles }.module(), "k", &launch);
+        assert_eq!(text.contains("call void @am.panel.0"), support::has_panels(&launch), "{factors:?}");
+        assert!(!text.contains("call void @am.products"), "{factors:?}");
+    }
+}
+
+#[test]
 fn factors_in_tiles() {
     let launch = Launch::new([64, 1, 1], [64, 1, 1]);
     let in_place = Program { rows: 4, layout: Layout::Tiles, between: Between::Chained, ..BASE };
     let text = support::text(&in_place.module(), "k", &launch);
     assert_eq!(text.contains("@am.panel.0"), support::has_panels(&launch));
-    for layout in [Layout::Scattered, Layout::Tiles, Layout::MovingTiles] {
+    for layout in [Layout::Scattered, Layout::Tiles, Layout::MovingTiles, Layout::FixedTiles] {
         let base = Program { layout, between: Between::Chained, ..BASE };
         for factors in [Factors::Loaded, Factors::Transposed, Factors::Joined, Factors::JoinedTransposed] {
             Program { factors, ..base }.check();
@@ -378,8 +409,11 @@ fn sums_of_narrow_types_are_rounded_after_each_product() {
 
 #[test]
 fn sums_that_lanes_take_part_in() {
-    for between in [Between::Scaled, Between::Stored] {
+    for between in [Between::Scaled, Between::Stored, Between::Later] {
         Program { columns: 3, between, ..BASE }.check();
+        let tiles = Program { columns: 4, between, layout: Layout::FixedTiles, ..BASE };
+        tiles.check();
+        Program { factors: Factors::Joined, ..tiles }.check();
         Program { types: ["f16", "f16"], between, ..BASE }.check();
     }
 }

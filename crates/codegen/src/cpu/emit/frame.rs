@@ -134,9 +134,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Keeps the result of an instruction if another region wants it.
+    /// Keeps the result of an instruction if another region wants it. A product that waits is kept when it is written.
     pub(super) fn save_result(&mut self, inst: Inst) {
         let Some(value) = self.facts.function.inst(inst).result else { return };
+        if !self.is_pending(value) {
+            self.save_value(value);
+        }
+    }
+
+    /// Keeps a value if another region wants it.
+    pub(super) fn save_value(&mut self, value: Value) {
         let Some(&start) = self.layout.values.get(&value) else { return };
         let scalar = self.scalar(value);
         let mut offset = start;

@@ -131,10 +131,17 @@ impl Emitter<'_, '_> {
             return true;
         }
         self.matrices.lazy.remove(&result);
-        self.write_products();
+        self.write_result_of(home);
         let lanes = self.home_lanes(home);
         self.define(result, Self::varying(lanes));
         true
+    }
+
+    /// Before lanes of a home are loaded: writes the products if one's result is to be there.
+    fn write_result_of(&mut self, home: usize) {
+        if self.matrices.assigned.contains_key(&home) {
+            self.write_products();
+        }
     }
 
     /// Stores a value as a whole home; `false` if the cells are none, or lanes must be kept.
@@ -185,7 +192,7 @@ impl Emitter<'_, '_> {
     /// One cell of a home.
     pub(in crate::cpu::emit) fn load_home_cell(&mut self, cell: usize) -> Option<Lane> {
         let &(home, element) = self.matrices.uses.home_of_cell.get(&cell)?;
-        self.write_products();
+        self.write_result_of(home);
         let [even, odd] = self.home_lanes(home);
         Some(Lane::Varying(if element == 0 { even } else { odd }))
     }

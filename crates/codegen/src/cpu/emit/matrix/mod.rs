@@ -147,7 +147,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn is_pending(&self, value: Value) -> bool {
+    /// Whether the value is the result of a product that waits.
+    pub(in crate::cpu::emit) fn is_pending(&self, value: Value) -> bool {
         self.matrices.pending.iter().any(|product| product.result == value)
     }
 

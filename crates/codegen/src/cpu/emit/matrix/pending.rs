@@ -90,8 +90,7 @@ impl Emitter<'_, '_> {
         }
         let sum = self.sum_of(args[2]);
         self.matrices.pending.push(Product { left: args[0], right: args[1], sum, result, kept: 0 });
-        // Another region gets the lanes.
-        if self.layout.keeps(result) || self.matrices.pending.len() >= MAX_PENDING {
+        if self.matrices.pending.len() >= MAX_PENDING {
             self.write_products();
         }
     }
@@ -172,7 +171,8 @@ impl Emitter<'_, '_> {
         let units: Vec<Vec<Unit>> = rows.iter().map(|row| self.units_of(row, &mut chains)).collect();
         // Sums that are computed elsewhere are copied before any home changes.
         for chain in &chains {
-            if !matches!(chain.sum, Sum::Product(_)) && chain.in_place.is_none() {
+            let is_there = matches!(chain.sum, Sum::Home(_)) && chain.in_place.is_some();
+            if !matches!(chain.sum, Sum::Product(_)) && !is_there {
                 self.copy_sum(&products, &chains, chain);
             }
         }
@@ -249,6 +249,8 @@ impl Emitter<'_, '_> {
             .iter()
             .map(|chain| match chain.sum {
                 Sum::Home(home) if chain.homes.contains(&home) && readers(home) == 1 => Some(home),
+                // What a program made of a sum by itself is brought to where the result is kept.
+                Sum::Value(_) => chain.homes.iter().copied().find(|&home| readers(home) == 0),
                 _ => None,
             })
             .collect();
@@ -479,6 +481,7 @@ impl Emitter<'_, '_> {
         if uses.others > 0 || uses.sums > 0 || uses.kept > product.kept || self.layout.keeps(product.result) {
             let lanes = self.lanes_of_sum(product.result, rows);
             self.define(product.result, lanes);
+            self.save_value(product.result);
             self.matrices.results.insert(product.result, rows.clone());
         }
     }

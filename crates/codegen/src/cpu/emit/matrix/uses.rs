@@ -220,27 +220,22 @@ impl Finder<'_> {
         .then_some(cells)
     }
 
-    /// A sum has a home if a product is added to what is loaded from it, and one's result is kept in it.
+    /// A sum that is kept has a home: so several are computed before one is stored.
     fn find_homes(&mut self, group_cells: &[bool]) {
         let function = self.facts.function;
-        let mut kept = BTreeSet::new();
         for &product in &self.products {
             let Some(result) = function.inst(product).result else { continue };
             for usage in &self.uses[result.index()] {
-                if let Kind::Kept(pointer) = usage.kind {
-                    kept.extend(self.sum_cells(pointer, result, group_cells).map(|cells| cells.start));
+                let Kind::Kept(pointer) = usage.kind else { continue };
+                let Some(cells) = self.sum_cells(pointer, result, group_cells) else { continue };
+                let known = &mut self.found.home_of_cell;
+                if cells.clone().any(|cell| known.contains_key(&cell)) {
+                    continue;
                 }
-            }
-        }
-        for &product in &self.products {
-            let Op::Matrix(_, args) = &function.inst(product).op else { continue };
-            let Some(&Op::Load { ptr, .. }) = self.op_of(args[2]) else { continue };
-            let Some(cells) = self.sum_cells(ptr, args[2], group_cells) else { continue };
-            if kept.remove(&cells.start) {
                 let home = self.found.homes.len();
                 self.found.homes.push(Home { cell: cells.start, slot: usize::MAX, side: 0 });
                 for (element, cell) in cells.enumerate() {
-                    self.found.home_of_cell.insert(cell, (home, element));
+                    known.insert(cell, (home, element));
                 }
             }
         }
@@ -259,11 +254,12 @@ impl Finder<'_> {
             let mut rows: BTreeMap<[Value; 2], Vec<(usize, usize)>> = BTreeMap::new();
             let mut columns: Vec<[Value; 2]> = Vec::new();
             for &inst in function.block(block) {
-                let Op::Matrix(MatrixOp::MultiplyAccumulate, args) = &function.inst(inst).op else {
+                let data = function.inst(inst);
+                let (Op::Matrix(MatrixOp::MultiplyAccumulate, args), Some(result)) = (&data.op, data.result)
+                else {
                     continue;
                 };
-                let Some(&Op::Load { ptr, .. }) = self.op_of(args[2]) else { continue };
-                let Some(home) = self.home_at(ptr, args[2]) else { continue };
+                let Some(home) = self.home_of_sum(args[2], result) else { continue };
                 let key = same_fragment(function, args[1]);
                 let column = columns.iter().position(|&known| known == key).unwrap_or_else(|| {
                     columns.push(key);
@@ -283,6 +279,19 @@ impl Finder<'_> {
         for home in 0..self.found.homes.len() {
             self.place_homes(&[home]);
         }
+    }
+
+    /// The home that a sum is loaded from, or else the one that its result is kept in.
+    fn home_of_sum(&self, sum: Value, result: Value) -> Option<usize> {
+        if let Some(&Op::Load { ptr, .. }) = self.op_of(sum)
+            && let Some(home) = self.home_at(ptr, sum)
+        {
+            return Some(home);
+        }
+        self.uses[result.index()].iter().find_map(|usage| match usage.kind {
+            Kind::Kept(pointer) => self.home_at(pointer, result),
+            _ => None,
+        })
     }
 
     fn place_homes(&mut self, homes: &[usize]) {
@@ -511,7 +520,7 @@ pub(super) fn same_fragment(function: &anymetal_ir::Function, value: Value) -> [
 /// The bytes from row to row (or column to column: transposed) if the lanes' first elements lie as a
 /// matrix in Metal's layout, and the second ones `apart` behind them.
 fn layout(shape: &Lanes, apart: i64, size: i64) -> Option<(i64, bool)> {
-    if shape.segments != 1 || shape.conditional || shape.absolute {
+    if shape.segments != 1 || shape.conditional {
         return None;
     }
     let first = shape.at(0);
