@@ -4,12 +4,14 @@
 //! part in them lies in memory as eight rows, and one function multiplies whole blocks of such fragments.
 //! The folder: `uses` (what is found out before emission), `homes` (sums that lie in memory in rows for
 //! good), `factors` (where the other fragments are read), `pending` (products are gathered, and emitted
-//! together when somebody asks), `kernel` (the function that multiplies some rows, wherever they lie), `panel`
-//! (the one for all rows of a SIMD-group at once), `panels` (where it is called), `distance` (how far apart
-//! fragments seem to lie), `transfer` (loads and stores).
+//! together when somebody asks), `chains` (which of them are added up together, and where), `kernel` (the
+//! function that multiplies some rows, wherever they lie), `panel` (the one for all rows of a SIMD-group at
+//! once), `panels` (where it is called), `distance` (how far apart fragments seem to lie), `transfer` (loads and
+//! stores).
 //!
 //! Invariant: whatever does not know of rows finds a fragment's lanes defined as any other value's.
 
+mod chains;
 mod distance;
 mod factors;
 mod homes;

@@ -7,9 +7,10 @@
 
 use anymetal_ir::{MatrixOp, Op, Scalar, Value};
 
+use super::chains::{Chain, Row, Unit};
 use super::factors::Factor;
 use super::panel::{Fit, Panel, ROW, Side};
-use super::pending::{Chain, Product, Row, Unit};
+use super::pending::Product;
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::emit::out_of_line::Helper;

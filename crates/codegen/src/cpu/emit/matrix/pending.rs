@@ -2,14 +2,14 @@
 //!
 //! A program multiplies fragment by fragment. One alone cannot be fast: each element of the left factor is
 //! spread for eight columns only, and the sum is brought in and out for eight multiply-adds. So products
-//! wait until somebody needs a result, memory changes, or control flow goes elsewhere. Then those added up
-//! one after the other become chains over several steps, chains with the same left factors share them, and
-//! two or four of these are computed at once by the function in `kernel`.
+//! wait until somebody needs a result, memory changes, or control flow goes elsewhere. Then they become chains
+//! (`chains`), and two or four of these are computed at once by the function in `kernel`.
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::{Scalar, Value};
+use anymetal_ir::Value;
 
+use super::chains::{Chain, Row, Unit};
 use super::factors::Prepared;
 use super::kernel::{ENTRY, Variant, blocks_at_once};
 use super::uses::ResultUses;
@@ -21,7 +21,7 @@ use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 
 /// To what a product is added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sum {
+pub(super) enum Sum {
     /// A value's lanes.
     Value(Value),
     /// What lies in a home.
@@ -35,49 +35,10 @@ enum Sum {
 pub(super) struct Product {
     pub(super) left: Value,
     pub(super) right: Value,
-    sum: Sum,
+    pub(super) sum: Sum,
     pub(super) result: Value,
     /// Stores to homes that took the result.
-    kept: usize,
-}
-
-/// Products that are added up one after the other.
-#[derive(Clone, Debug)]
-pub(super) struct Chain {
-    /// In order.
-    pub(super) products: Vec<usize>,
-    sum: Sum,
-    /// Homes that get the result.
-    homes: Vec<usize>,
-    /// After which others it can run.
-    wave: usize,
-    /// The home in which it is computed.
-    pub(super) in_place: Option<usize>,
-    /// Where it is computed.
-    rows: Option<Rows>,
-}
-
-/// One or two chains that are computed side by side.
-#[derive(Clone, Debug)]
-pub(super) struct Unit {
-    pub(super) chains: Vec<usize>,
-    pub(super) rows: Rows,
-}
-
-impl Unit {
-    /// Whether the sums lie side by side.
-    pub(super) fn is_pair(&self) -> bool {
-        self.chains.len() == 2
-    }
-}
-
-/// Chains with the same left factors.
-pub(super) struct Row {
-    wave: usize,
-    left: Vec<[Value; 2]>,
-    pub(super) rounding: Scalar,
-    /// By place of the right factors among all.
-    chains: Vec<(usize, usize)>,
+    pub(super) kept: usize,
 }
 
 impl Emitter<'_, '_> {
@@ -153,6 +114,10 @@ impl Emitter<'_, '_> {
         Self::varying(lanes)
     }
 
+    pub(super) fn result_uses(&self, product: &Product) -> ResultUses {
+        self.matrices.uses.results.get(&product.result).copied().unwrap_or_default()
+    }
+
     // --- writing
 
     /// Writes all products that wait.
@@ -210,135 +175,6 @@ impl Emitter<'_, '_> {
         }
         self.forget_factors(&products);
         self.mask = mask;
-    }
-
-    /// Joins products into chains.
-    fn chains(&self, products: &[Product], assigned: &BTreeMap<usize, usize>) -> Vec<Chain> {
-        let mut chains: Vec<Chain> = Vec::new();
-        // By product: the chain that it ends.
-        let mut ends: Vec<usize> = Vec::new();
-        for (number, product) in products.iter().enumerate() {
-            if let Sum::Product(before) = product.sum
-                && self.is_only_continued(&products[before])
-                && !assigned.values().any(|&kept| kept == before)
-            {
-                let chain = ends[before];
-                chains[chain].products.push(number);
-                ends.push(chain);
-                continue;
-            }
-            let wave = match product.sum {
-                Sum::Product(before) => chains[ends[before]].wave + 1,
-                _ => 0,
-            };
-            ends.push(chains.len());
-            chains.push(Chain {
-                products: vec![number],
-                sum: product.sum,
-                homes: Vec::new(),
-                wave,
-                in_place: None,
-                rows: None,
-            });
-        }
-        for (&home, &product) in assigned {
-            chains[ends[product]].homes.push(home);
-        }
-        let readers = |home: usize| chains.iter().filter(|chain| chain.sum == Sum::Home(home)).count();
-        let in_place: Vec<Option<usize>> = chains
-            .iter()
-            .map(|chain| match chain.sum {
-                Sum::Home(home) if chain.homes.contains(&home) && readers(home) == 1 => Some(home),
-                // What a program made of a sum by itself is brought to where the result is kept.
-                Sum::Value(_) => chain.homes.iter().copied().find(|&home| readers(home) == 0),
-                _ => None,
-            })
-            .collect();
-        for (chain, in_place) in chains.iter_mut().zip(in_place) {
-            chain.in_place = in_place;
-        }
-        chains
-    }
-
-    /// Whether nobody but the one product added to it needs the result.
-    fn is_only_continued(&self, product: &Product) -> bool {
-        let uses = self.result_uses(product);
-        uses.sums == 1 && uses.others == 0 && uses.kept == product.kept && !self.layout.keeps(product.result)
-    }
-
-    fn result_uses(&self, product: &Product) -> ResultUses {
-        self.matrices.uses.results.get(&product.result).copied().unwrap_or_default()
-    }
-
-    /// Groups chains by their left factors.
-    fn rows_of(&self, products: &[Product], chains: &[Chain]) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::new();
-        let mut columns: Vec<Vec<[Value; 2]>> = Vec::new();
-        for (number, chain) in chains.iter().enumerate() {
-            let keys = |pick: fn(&Product) -> Value| -> Vec<[Value; 2]> {
-                chain.products.iter().map(|&p| self.factor_key(pick(&products[p]))).collect()
-            };
-            let (left, right) = (keys(|product| product.left), keys(|product| product.right));
-            let column = columns.iter().position(|known| *known == right).unwrap_or_else(|| {
-                columns.push(right);
-                columns.len() - 1
-            });
-            let rounding = self.scalar(products[chain.products[0]].result);
-            let fits = |row: &Row| row.wave == chain.wave && row.rounding == rounding && row.left == left;
-            match rows.iter_mut().find(|row| fits(row)) {
-                Some(row) => row.chains.push((column, number)),
-                None => {
-                    rows.push(Row { wave: chain.wave, left, rounding, chains: vec![(column, number)] });
-                }
-            }
-        }
-        for row in &mut rows {
-            row.chains.sort_unstable();
-        }
-        rows
-    }
-
-    /// Decides where the chains of a row are computed: pairs of homes where they lie, the others in pairs
-    /// in memory of their own.
-    fn units_of(&mut self, row: &Row, chains: &mut [Chain]) -> Vec<Unit> {
-        let mut units = Vec::new();
-        let mut elsewhere = Vec::new();
-        let mut taken = Vec::new();
-        for &(_, chain) in &row.chains {
-            let Some(home) = chains[chain].in_place else {
-                elsewhere.push(chain);
-                continue;
-            };
-            if taken.contains(&chain) {
-                continue;
-            }
-            let slot = self.matrices.uses.homes[home].slot;
-            let beside = row.chains.iter().map(|&(_, other)| other).find(|&other| {
-                let is_same = |home: usize| self.matrices.uses.homes[home].slot == slot;
-                other != chain && chains[other].in_place.is_some_and(is_same)
-            });
-            let mut own = vec![chain];
-            own.extend(beside);
-            own.sort_by_key(|&chain| chains[chain].in_place.map(|home| self.matrices.uses.homes[home].side));
-            taken.extend(&own);
-            for &chain in &own {
-                if let Some(home) = chains[chain].in_place {
-                    chains[chain].rows = Some(self.home_rows(home));
-                }
-            }
-            let rows = chains[own[0]].rows.clone();
-            units.extend(rows.map(|rows| Unit { chains: own, rows }));
-        }
-        for pair in elsewhere.chunks(2) {
-            let start = self.scratch();
-            let step = Opd::Int(8 * SIDE as i64);
-            for (side, &chain) in pair.iter().enumerate() {
-                let start = self.t.offset(&start, &Opd::Int(4 * SIDE as i64 * side as i64));
-                chains[chain].rows = Some(Rows { start, step: step.clone() });
-            }
-            units.push(Unit { chains: pair.to_vec(), rows: Rows { start, step } });
-        }
-        units
     }
 
     /// Brings the sum to where the chain is computed.

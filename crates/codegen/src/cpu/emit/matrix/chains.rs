@@ -1,0 +1,181 @@
+//! Chains of products, and where they are computed.
+//!
+//! Products added up one after the other become a chain over several steps. Chains with the same left factors are
+//! a row and share them; chains of a row whose sums lie side by side are a unit.
+//!
+//! Invariant: a product whose result anybody but the next of its chain takes ends the chain.
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::{Scalar, Value};
+
+use super::pending::{Product, Sum};
+use super::{Rows, SIDE};
+use crate::cpu::emit::Emitter;
+use crate::cpu::llvm_text::Opd;
+
+/// Products that are added up one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    /// In order.
+    pub(super) products: Vec<usize>,
+    pub(super) sum: Sum,
+    /// Homes that get the result.
+    pub(super) homes: Vec<usize>,
+    /// After which others it can run.
+    pub(super) wave: usize,
+    /// The home in which it is computed.
+    pub(super) in_place: Option<usize>,
+    /// Where it is computed.
+    pub(super) rows: Option<Rows>,
+}
+
+/// One or two chains that are computed side by side.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    pub(super) chains: Vec<usize>,
+    pub(super) rows: Rows,
+}
+
+impl Unit {
+    /// Whether the sums lie side by side.
+    pub(super) fn is_pair(&self) -> bool {
+        self.chains.len() == 2
+    }
+}
+
+/// Chains with the same left factors.
+pub(super) struct Row {
+    pub(super) wave: usize,
+    left: Vec<[Value; 2]>,
+    pub(super) rounding: Scalar,
+    /// By place of the right factors among all.
+    pub(super) chains: Vec<(usize, usize)>,
+}
+
+impl Emitter<'_, '_> {
+    /// Joins products into chains.
+    pub(super) fn chains(&self, products: &[Product], assigned: &BTreeMap<usize, usize>) -> Vec<Chain> {
+        let mut chains: Vec<Chain> = Vec::new();
+        // By product: the chain that it ends.
+        let mut ends: Vec<usize> = Vec::new();
+        for (number, product) in products.iter().enumerate() {
+            if let Sum::Product(before) = product.sum
+                && self.is_only_continued(&products[before])
+                && !assigned.values().any(|&kept| kept == before)
+            {
+                let chain = ends[before];
+                chains[chain].products.push(number);
+                ends.push(chain);
+                continue;
+            }
+            let wave = match product.sum {
+                Sum::Product(before) => chains[ends[before]].wave + 1,
+                _ => 0,
+            };
+            ends.push(chains.len());
+            chains.push(Chain {
+                products: vec![number],
+                sum: product.sum,
+                homes: Vec::new(),
+                wave,
+                in_place: None,
+                rows: None,
+            });
+        }
+        for (&home, &product) in assigned {
+            chains[ends[product]].homes.push(home);
+        }
+        let readers = |home: usize| chains.iter().filter(|chain| chain.sum == Sum::Home(home)).count();
+        let in_place: Vec<Option<usize>> = chains
+            .iter()
+            .map(|chain| match chain.sum {
+                Sum::Home(home) if chain.homes.contains(&home) && readers(home) == 1 => Some(home),
+                // What a program made of a sum by itself is brought to where the result is kept.
+                Sum::Value(_) => chain.homes.iter().copied().find(|&home| readers(home) == 0),
+                _ => None,
+            })
+            .collect();
+        for (chain, in_place) in chains.iter_mut().zip(in_place) {
+            chain.in_place = in_place;
+        }
+        chains
+    }
+
+    /// Whether nobody but the one product added to it needs the result.
+    fn is_only_continued(&self, product: &Product) -> bool {
+        let uses = self.result_uses(product);
+        uses.sums == 1 && uses.others == 0 && uses.kept == product.kept && !self.layout.keeps(product.result)
+    }
+
+    /// Groups chains by their left factors.
+    pub(super) fn rows_of(&self, products: &[Product], chains: &[Chain]) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut columns: Vec<Vec<[Value; 2]>> = Vec::new();
+        for (number, chain) in chains.iter().enumerate() {
+            let keys = |pick: fn(&Product) -> Value| -> Vec<[Value; 2]> {
+                chain.products.iter().map(|&p| self.factor_key(pick(&products[p]))).collect()
+            };
+            let (left, right) = (keys(|product| product.left), keys(|product| product.right));
+            let column = columns.iter().position(|known| *known == right).unwrap_or_else(|| {
+                columns.push(right);
+                columns.len() - 1
+            });
+            let rounding = self.scalar(products[chain.products[0]].result);
+            let fits = |row: &Row| row.wave == chain.wave && row.rounding == rounding && row.left == left;
+            match rows.iter_mut().find(|row| fits(row)) {
+                Some(row) => row.chains.push((column, number)),
+                None => {
+                    rows.push(Row { wave: chain.wave, left, rounding, chains: vec![(column, number)] });
+                }
+            }
+        }
+        for row in &mut rows {
+            row.chains.sort_unstable();
+        }
+        rows
+    }
+
+    /// Decides where the chains of a row are computed: pairs of homes where they lie, the others in pairs
+    /// in memory of their own.
+    pub(super) fn units_of(&mut self, row: &Row, chains: &mut [Chain]) -> Vec<Unit> {
+        let mut units = Vec::new();
+        let mut elsewhere = Vec::new();
+        let mut taken = Vec::new();
+        for &(_, chain) in &row.chains {
+            let Some(home) = chains[chain].in_place else {
+                elsewhere.push(chain);
+                continue;
+            };
+            if taken.contains(&chain) {
+                continue;
+            }
+            let slot = self.matrices.uses.homes[home].slot;
+            let beside = row.chains.iter().map(|&(_, other)| other).find(|&other| {
+                let is_same = |home: usize| self.matrices.uses.homes[home].slot == slot;
+                other != chain && chains[other].in_place.is_some_and(is_same)
+            });
+            let mut own = vec![chain];
+            own.extend(beside);
+            own.sort_by_key(|&chain| chains[chain].in_place.map(|home| self.matrices.uses.homes[home].side));
+            taken.extend(&own);
+            for &chain in &own {
+                if let Some(home) = chains[chain].in_place {
+                    chains[chain].rows = Some(self.home_rows(home));
+                }
+            }
+            let rows = chains[own[0]].rows.clone();
+            units.extend(rows.map(|rows| Unit { chains: own, rows }));
+        }
+        for pair in elsewhere.chunks(2) {
+            let start = self.scratch();
+            let step = Opd::Int(8 * SIDE as i64);
+            for (side, &chain) in pair.iter().enumerate() {
+                let start = self.t.offset(&start, &Opd::Int(4 * SIDE as i64 * side as i64));
+                chains[chain].rows = Some(Rows { start, step: step.clone() });
+            }
+            units.push(Unit { chains: pair.to_vec(), rows: Rows { start, step } });
+        }
+        units
+    }
+}

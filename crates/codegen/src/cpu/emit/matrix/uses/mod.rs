@@ -1,0 +1,236 @@
+//! What is found out about fragments before emission: `homes` (which sums get a home), `factors` (which factors
+//! can be read where they lie when the products are written), and here how often results are taken.
+//!
+//! Invariant: what is found holds wherever the program goes; a fragment of which it is not certain is as any
+//! other value.
+
+mod factors;
+mod homes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value, ValueDef};
+
+use super::homes::{Home, Slot};
+use crate::cpu::emit::group::Plan;
+use crate::cpu::shape::flow::{Facts, Flow};
+
+/// A fragment whose two elements the program loads by itself, in Metal's layout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Joined {
+    /// The loads of the elements.
+    pub(super) loads: [Inst; 2],
+    /// The first element's pointer.
+    pub(super) pointer: Value,
+    /// The type of elements in memory.
+    pub(super) scalar: Scalar,
+    /// Bytes from row to row in memory, or from column to column.
+    pub(super) step: i64,
+    /// Rows in memory are columns.
+    pub(super) transpose: bool,
+}
+
+/// The results.
+#[derive(Debug, Default)]
+pub(in crate::cpu::emit) struct Uses {
+    /// Sums that lie in memory in rows.
+    pub(super) homes: Vec<Home>,
+    /// The memory they lie in.
+    pub(super) slots: Vec<Slot>,
+    /// By cell: its home, and which element of the fragment it is.
+    pub(super) home_of_cell: BTreeMap<usize, (usize, usize)>,
+    /// Loads of homes that are read before the home changes, by operations that know rows.
+    pub(super) lazy: BTreeSet<Value>,
+    /// Loaded matrices that only products of the same block take as factors, and how many.
+    pub(super) factors: BTreeMap<Value, usize>,
+    /// The same, for fragments made of loads of elements.
+    pub(super) joined: BTreeMap<Value, (Joined, usize)>,
+    /// The loads that are part of these and of nothing else, and their conversions.
+    pub(super) parts: BTreeSet<Value>,
+    /// By result of a product.
+    pub(super) results: BTreeMap<Value, ResultUses>,
+}
+
+/// How the result of a product is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct ResultUses {
+    /// As the sum to which another product is added.
+    pub(super) sums: usize,
+    /// Stores to a home.
+    pub(super) kept: usize,
+    /// Otherwise.
+    pub(super) others: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Factor,
+    Sum,
+    /// Stored by a matrix store.
+    Rows,
+    /// Stored through this pointer.
+    Kept(Value),
+    /// Part of a vector of two.
+    Part(Value),
+    /// Converted to this number.
+    Converted(Value),
+    Other,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    block: Block,
+    at: usize,
+    kind: Kind,
+}
+
+/// Of a value that another region takes.
+const ELSEWHERE: Use = Use { block: Block(0), at: 0, kind: Kind::Other };
+
+struct Finder<'a> {
+    facts: Facts<'a>,
+    flow: &'a Flow,
+    /// Where each instruction stands.
+    places: Vec<(Block, usize)>,
+    uses: Vec<Vec<Use>>,
+    products: Vec<Inst>,
+    blocks: Vec<Block>,
+    /// Values that other regions take.
+    saved: &'a BTreeSet<Value>,
+    found: Uses,
+}
+
+impl Uses {
+    /// Looks through a function.
+    pub(in crate::cpu::emit) fn new(facts: Facts<'_>, flow: &Flow, plan: &Plan) -> Self {
+        let function = facts.function;
+        let is_product = |op: &Op| matches!(op, Op::Matrix(MatrixOp::MultiplyAccumulate, _));
+        if !function.insts.iter().any(|inst| is_product(&inst.op)) {
+            return Self::default();
+        }
+        let mut finder = Finder {
+            facts,
+            flow,
+            places: vec![(function.body, usize::MAX); function.insts.len()],
+            uses: vec![Vec::new(); function.values.len()],
+            products: Vec::new(),
+            blocks: Vec::new(),
+            saved: &plan.saved,
+            found: Self::default(),
+        };
+        finder.walk(function.body);
+        finder.find_homes(&plan.group_cells);
+        finder.pair_homes();
+        finder.find_lazy_loads();
+        finder.find_factors();
+        finder.find_joined();
+        finder.count_results();
+        finder.found
+    }
+}
+
+/// Whether it may change memory that fragments are read from.
+pub(super) fn writes_memory(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Store { .. }
+            | Op::MemCopy { .. }
+            | Op::MemZero { .. }
+            | Op::AtomicLoad(_)
+            | Op::AtomicStore(..)
+            | Op::AtomicRmw(..)
+            | Op::AtomicCas(..)
+            | Op::Fence
+            | Op::Call(..)
+            | Op::Matrix(MatrixOp::Store { .. }, _)
+    )
+}
+
+impl Finder<'_> {
+    fn walk(&mut self, block: Block) {
+        let function = self.facts.function;
+        self.blocks.push(block);
+        for (at, &inst) in function.block(block).iter().enumerate() {
+            self.places[inst.index()] = (block, at);
+            let data = function.inst(inst);
+            if matches!(data.op, Op::Matrix(MatrixOp::MultiplyAccumulate, _)) {
+                self.products.push(inst);
+            }
+            let mut note = |value: Value, kind: Kind| self.uses[value.index()].push(Use { block, at, kind });
+            match &data.op {
+                Op::Matrix(MatrixOp::MultiplyAccumulate, args) => {
+                    note(args[0], Kind::Factor);
+                    note(args[1], Kind::Factor);
+                    note(args[2], Kind::Sum);
+                }
+                Op::Matrix(MatrixOp::Store { .. }, args) => {
+                    note(args[0], Kind::Other);
+                    note(args[1], Kind::Other);
+                    note(args[2], Kind::Rows);
+                }
+                Op::Store { ptr, value, .. } => {
+                    note(*ptr, Kind::Other);
+                    note(*value, Kind::Kept(*ptr));
+                }
+                Op::Compose(parts) => {
+                    let whole = data.result.filter(|_| parts.len() == 2);
+                    for &part in parts {
+                        note(part, whole.map_or(Kind::Other, Kind::Part));
+                    }
+                }
+                Op::Cast(CastOp::FCast, narrow) => {
+                    note(*narrow, data.result.map_or(Kind::Other, Kind::Converted));
+                }
+                op => op.for_each_operand(|operand| note(operand, Kind::Other)),
+            }
+            for nested in data.op.blocks() {
+                self.walk(nested);
+            }
+        }
+    }
+
+    fn def(&self, value: Value) -> Option<Inst> {
+        match self.facts.function.values[value.index()].def {
+            ValueDef::Inst(inst) => Some(inst),
+            ValueDef::Param(_) => None,
+        }
+    }
+
+    fn op_of(&self, value: Value) -> Option<&Op> {
+        self.facts.function.def(value)
+    }
+
+    fn cells(&self, pointer: Value, value: Value) -> Option<Range<usize>> {
+        self.facts.storage.cells_at(pointer, i64::from(self.facts.function.ty(value).size()))
+    }
+
+    fn count_results(&mut self) {
+        let function = self.facts.function;
+        for &product in &self.products {
+            let Some(result) = function.inst(product).result else { continue };
+            let block = self.places[product.index()].0;
+            let mut counts = ResultUses::default();
+            for usage in &self.uses[result.index()] {
+                match usage.kind {
+                    Kind::Sum if usage.block == block => counts.sums += 1,
+                    Kind::Kept(pointer)
+                        if usage.block == block && self.home_at(pointer, result).is_some() =>
+                    {
+                        counts.kept += 1;
+                    }
+                    _ => counts.others += 1,
+                }
+            }
+            self.found.results.insert(result, counts);
+        }
+    }
+}
+
+/// What tells two operands apart: the same elements put together twice are the same fragment.
+pub(super) fn same_fragment(function: &Function, value: Value) -> [Value; 2] {
+    match function.def(value) {
+        Some(Op::Compose(parts)) if parts.len() == 2 => [parts[0], parts[1]],
+        _ => [value, value],
+    }
+}
