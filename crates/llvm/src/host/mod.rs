@@ -77,7 +77,8 @@ impl VectorFacts {
     }
 
     /// Whether lines of streams, which the hardware follows too, are better asked for in the second level of caches
-    /// than in the first. On AMD's Zen 4 they are: saxpy 10.1 and 9.2 ms, softmax 6.9 and 5.9. On Intel's servers the first level is better by 3 to 13 %.
+    /// than in the first. On AMD's Zen 4 they are: saxpy 10.1 and 9.2 ms, softmax 6.9 and 5.9. On Intel's
+    /// servers the first level is better by 3 to 13 %.
     pub fn wants_streams_in_second_level(self) -> bool {
         self.amd
     }

@@ -12,7 +12,7 @@ use anymetal_ir::{Inst, Scalar, Value};
 use super::Emitter;
 use super::group::Fetch;
 use super::lane::Lane;
-use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{BlockName, MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::shape::Shape;
 
 /// Where things lie in a frame.
@@ -110,6 +110,16 @@ impl Emitter<'_, '_> {
     pub(super) fn live_bits(&mut self) -> Opd {
         let at = self.frame.clone();
         self.t.load("i32", &at, 4)
+    }
+
+    /// Goes to `end` if all lanes have returned; gives those that have not.
+    pub(super) fn leave_without_live(&mut self, end: BlockName) -> Opd {
+        let live = self.live_bits();
+        let some = self.t.icmp("ne", "i32", &live, &Opd::Int(0));
+        let go = self.t.block();
+        self.t.branch_if(&some, go, end);
+        self.t.label(go);
+        live
     }
 
     pub(super) fn fetch_values(&mut self, number: usize) {

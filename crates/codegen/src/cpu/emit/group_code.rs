@@ -129,11 +129,7 @@ impl Emitter<'_, '_> {
         let end = self.t.block();
         self.mask = Mask::All;
         if self.plan.tracks_live {
-            let live = self.live_bits();
-            let some = self.t.icmp("ne", "i32", &live, &Opd::Int(0));
-            let go = self.t.block();
-            self.t.branch_if(&some, go, end);
-            self.t.label(go);
+            let live = self.leave_without_live(end);
             self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
         }
         let one = match self.lane(value, 0) {

@@ -101,11 +101,7 @@ impl Emitter<'_, '_> {
         let mut mask = self.existing_lanes();
         let mut copy = false;
         if self.plan.tracks_live {
-            let live = self.live_bits();
-            let some = self.t.icmp("ne", "i32", &live, &Opd::Int(0));
-            let go = self.t.block();
-            self.t.branch_if(&some, go, end);
-            self.t.label(go);
+            let live = self.leave_without_live(end);
             let insts = self.plan.regions[number].insts.clone();
             if may_copy && self.size(&insts) <= MAX_LIVE_COPY {
                 let (full, partial) = (self.t.block(), self.t.block());

@@ -37,18 +37,18 @@ pub(super) struct Prepared {
 impl Emitter<'_, '_> {
     /// Puts off a scalar load that is part of a fragment; `false` if it must be done.
     pub(in crate::cpu::emit) fn omit_load(&mut self, result: Value) -> bool {
-        let omit = self.gathers_products() && self.matrices.uses.parts.contains(&result);
-        if omit {
-            self.matrices.omitted.insert(result);
-        } else {
-            self.matrices.omitted.remove(&result);
-        }
-        omit
+        let may_omit = self.gathers_products();
+        self.omit_part(result, may_omit)
     }
 
     /// Puts off the conversion of such a load; `false` if it must be done.
     pub(in crate::cpu::emit) fn omit_conversion(&mut self, narrow: Value, result: Value) -> bool {
-        let omit = self.matrices.omitted.contains(&narrow) && self.matrices.uses.parts.contains(&result);
+        let may_omit = self.matrices.omitted.contains(&narrow);
+        self.omit_part(result, may_omit)
+    }
+
+    fn omit_part(&mut self, result: Value, may_omit: bool) -> bool {
+        let omit = may_omit && self.is_part_of_fragment(result);
         if omit {
             self.matrices.omitted.insert(result);
         } else {

@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
         for chain in &chains {
             let is_there = matches!(chain.sum, Sum::Home(_)) && chain.in_place.is_some();
             if !matches!(chain.sum, Sum::Product(_)) && !is_there {
-                self.copy_sum(&products, &chains, chain);
+                self.copy_sum(&chains, chain);
             }
         }
         let waves = chains.iter().map(|chain| chain.wave).max().unwrap_or(0);
@@ -147,7 +147,7 @@ impl Emitter<'_, '_> {
         for wave in 0..=waves {
             for chain in chains.iter().filter(|chain| chain.wave == wave) {
                 if matches!(chain.sum, Sum::Product(_)) {
-                    self.copy_sum(&products, &chains, chain);
+                    self.copy_sum(&chains, chain);
                 }
             }
             let now: Vec<(&Row, &[Unit])> = rows
@@ -178,7 +178,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Brings the sum to where the chain is computed.
-    fn copy_sum(&mut self, products: &[Product], chains: &[Chain], chain: &Chain) {
+    fn copy_sum(&mut self, chains: &[Chain], chain: &Chain) {
         let Some(to) = &chain.rows else { return };
         let from = match chain.sum {
             Sum::Value(value) => {
@@ -194,7 +194,6 @@ impl Emitter<'_, '_> {
                 }
             }
         };
-        debug_assert!(!products.is_empty());
         let values = self.load_rows("float", &from);
         self.store_rows("float", &values, to);
     }
