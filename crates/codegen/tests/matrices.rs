@@ -64,6 +64,23 @@ enum Between {
     Later,
 }
 
+/// How the sums are stored in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Results {
+    /// As fragments: as matrices, and as vectors of two for each lane, by turns.
+    Whole,
+    /// Element by element, in Metal's layout.
+    Elements { down: Step, across: Step, is_rounded: bool },
+}
+
+/// The elements from row to row, or from column to column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Known(i32),
+    /// The number that [`Program::check`] passes: 10.
+    Passed,
+}
+
 /// A program of `rows` × `columns` sums, in a loop of three iterations of two steps each.
 #[derive(Clone, Copy, Debug)]
 struct Program {
@@ -72,6 +89,7 @@ struct Program {
     factors: Factors,
     layout: Layout,
     between: Between,
+    results: Results,
     /// The types of factors and sums.
     types: [&'static str; 2],
 }
@@ -100,7 +118,7 @@ impl Program {
     }
 
     fn module(&self) -> Module {
-        let mut writer = Writer { text: String::new(), next: 2 };
+        let mut writer = Writer { text: String::new(), next: 3 };
         let [_, sum_size] = self.sizes();
         for sum in 0..self.rows * self.columns {
             writer.line(&format!("local l{sum} \"sum\" size {} align {}", 2 * sum_size, 2 * sum_size));
@@ -111,10 +129,11 @@ impl Program {
         let [factor, sum] = self.types;
         let [factor_size, sum_size] = self.sizes();
         let text = format!(
-            "func f0 \"k\" (v0: ptr.device, v1: ptr.device) {{\n{}}}\n\
+            "func f0 \"k\" (v0: ptr.device, v1: ptr.device, v2: ptr.constant) {{\n{}}}\n\
 kernel \"k\" f0 {{
   arg \"a\" buffer 0 device \"T\" scalar {factor} size {factor_size} align {factor_size} read_write
   arg \"b\" buffer 1 device \"U\" scalar {sum} size {sum_size} align {sum_size} read_write
+  arg \"stride\" buffer 2 constant \"int\" scalar i32 signed size 4 align 4 read
 }}\n",
             writer.text
         );
@@ -247,26 +266,13 @@ kernel \"k\" f0 {{
             let stride = w.value(&format!("const {STRIDE} : i64"));
             return w.value(&format!("matrix.load{transposed} {start}, {stride} : {ty}x2"));
         }
-        let lane = w.value("query.thread_index_in_simdgroup : i32");
-        let constant = |w: &mut Writer, n: i32| w.value(&format!("const {n} : i32"));
-        let op = |w: &mut Writer, op: &str, a: &str, b: &str| w.value(&format!("{op} {a}, {b} : i32"));
-        let (one, two, three, four) = (constant(w, 1), constant(w, 2), constant(w, 3), constant(w, 4));
-        let quad = op(w, "lshr", &lane, &two);
-        let high = op(w, "and", &quad, &four);
-        let low = op(w, "lshr", &lane, &one);
-        let low = op(w, "and", &low, &three);
-        let row = op(w, "add", &high, &low);
-        let right = op(w, "and", &quad, &two);
-        let right = op(w, "mul", &right, &two);
-        let odd = op(w, "and", &lane, &one);
-        let odd = op(w, "mul", &odd, &two);
-        let column = op(w, "add", &right, &odd);
+        let [row, column] = Self::lane_place(w);
         let is_transposed = self.factors.is_transposed();
         let (down, across) = if is_transposed { (1, STRIDE as i32) } else { (STRIDE as i32, 1) };
-        let (down_by, across_by) = (constant(w, down), constant(w, across));
-        let y = op(w, "mul", &row, &down_by);
-        let x = op(w, "mul", &column, &across_by);
-        let place = op(w, "add", &y, &x);
+        let [down_by, across_by] = [down, across].map(|step| w.value(&format!("const {step} : i32")));
+        let y = w.value(&format!("mul {row}, {down_by} : i32"));
+        let x = w.value(&format!("mul {column}, {across_by} : i32"));
+        let place = w.value(&format!("add {y}, {x} : i32"));
         let place = w.value(&format!("zext {place} : i64"));
         let elements: Vec<String> = (0..2)
             .map(|n| {
@@ -283,8 +289,78 @@ kernel \"k\" f0 {{
         w.value(&format!("compose {} : {ty}x2", elements.join(", ")))
     }
 
-    /// Even sums as matrices, odd ones element by element.
+    /// Row and first column of a lane in Metal's layout.
+    fn lane_place(w: &mut Writer) -> [String; 2] {
+        let lane = w.value("query.thread_index_in_simdgroup : i32");
+        let constant = |w: &mut Writer, n: i32| w.value(&format!("const {n} : i32"));
+        let op = |w: &mut Writer, op: &str, a: &str, b: &str| w.value(&format!("{op} {a}, {b} : i32"));
+        let (one, two, three, four) = (constant(w, 1), constant(w, 2), constant(w, 3), constant(w, 4));
+        let quad = op(w, "lshr", &lane, &two);
+        let high = op(w, "and", &quad, &four);
+        let low = op(w, "lshr", &lane, &one);
+        let low = op(w, "and", &low, &three);
+        let row = op(w, "add", &high, &low);
+        let right = op(w, "and", &quad, &two);
+        let right = op(w, "mul", &right, &two);
+        let odd = op(w, "and", &lane, &one);
+        let odd = op(w, "mul", &odd, &two);
+        [row, op(w, "add", &right, &odd)]
+    }
+
+    /// Each lane stores its two elements of each sum, as MLX does.
+    fn store_elements(
+        &self,
+        w: &mut Writer,
+        (first, sums): (&str, &[String]),
+        steps: [Step; 2],
+        is_rounded: bool,
+    ) {
+        let [_, sum_size] = self.sizes();
+        let sum_type = self.types[1];
+        let size = if is_rounded { 2 } else { sum_size };
+        let [row, column] = Self::lane_place(w);
+        let [down, across] = steps.map(|step| match step {
+            Step::Known(step) => w.value(&format!("const {step} : i32")),
+            Step::Passed => w.value("load v2, align 4 : i32"),
+        });
+        let y = w.value(&format!("mul {row}, {down} : i32"));
+        let x = w.value(&format!("mul {column}, {across} : i32"));
+        let place = w.value(&format!("add {y}, {x} : i32"));
+        let place = w.value(&format!("sext {place} : i64"));
+        let start = w.value(&format!("ptr_add v1 + {place} * {size} : ptr.device"));
+        let group = w.value("const 200 : i32");
+        let group = w.value(&format!("mul {first}, {group} : i32"));
+        for (number, at) in sums.iter().enumerate() {
+            let sum = w.value(&format!("load {at}, align 4 : {sum_type}x2"));
+            for element in 0..2 {
+                let mut value = w.value(&format!("extract {sum}, {element} : {sum_type}"));
+                if is_rounded {
+                    value = w.value(&format!("fcast {value} : f16"));
+                }
+                // Nothing says that the second element's index does not wrap around.
+                let mut index = group.clone();
+                if element == 1 {
+                    index = w.value(&format!("add {index}, {across} : i32"));
+                }
+                let index = w.value(&format!("sext {index} : i64"));
+                let base = (100 + number * 400) * size;
+                let to = w.value(&format!("ptr_add {start} + {index} * {size} + {base} : ptr.device"));
+                w.line(&format!("store {to}, {value}, align {size}"));
+            }
+        }
+    }
+
     fn epilogue(&self, w: &mut Writer, first: &str, sums: &[String]) {
+        match self.results {
+            Results::Whole => self.store_fragments(w, first, sums),
+            Results::Elements { down, across, is_rounded } => {
+                self.store_elements(w, (first, sums), [down, across], is_rounded);
+            }
+        }
+    }
+
+    /// Even sums as matrices, odd ones element by element.
+    fn store_fragments(&self, w: &mut Writer, first: &str, sums: &[String]) {
         let [_, size] = self.sizes();
         let ty = self.types[1];
         let lane = w.value("query.thread_index_in_threadgroup : i32");
@@ -318,13 +394,15 @@ kernel \"k\" f0 {{
                 })
                 .collect()
         };
-        let out = vec![0; (100 + 160 * self.rows * self.columns + 80) * sum_size];
+        let stride = 10_i32.to_le_bytes().to_vec();
+        let out = vec![0; (100 + 400 * self.rows * self.columns + 80) * sum_size];
         for (threads, specialise, checks) in [(64, true, true), (64, true, false), (40, false, true)] {
             let launch = Launch { specialise, checks, ..Launch::new([threads, 1, 1], [threads, 1, 1]) };
-            agree(&module, "k", &launch, &[numbers(5000), out.clone()], &format!("{self:?}, {launch:?}"));
+            let buffers = [numbers(5000), out.clone(), stride.clone()];
+            agree(&module, "k", &launch, &buffers, &format!("{self:?}, {launch:?}"));
         }
         let launch = Launch::new([64, 1, 1], [64, 1, 1]);
-        let short = [numbers(700), out[..200 * factor_size.min(sum_size)].to_vec()];
+        let short = [numbers(700), out[..200 * factor_size.min(sum_size)].to_vec(), stride];
         agree(&module, "k", &launch, &short, &format!("{self:?}, out of bounds"));
     }
 }
@@ -335,6 +413,7 @@ const BASE: Program = Program {
     factors: Factors::Loaded,
     layout: Layout::Scattered,
     between: Between::Nothing,
+    results: Results::Whole,
     types: ["f32", "f32"],
 };
 
@@ -415,5 +494,39 @@ fn sums_that_lanes_take_part_in() {
         tiles.check();
         Program { factors: Factors::Joined, ..tiles }.check();
         Program { types: ["f16", "f16"], between, ..BASE }.check();
+    }
+}
+
+#[test]
+fn elements_are_stored_in_rows() {
+    let launch = Launch::new([64, 1, 1], [64, 1, 1]);
+    let has_rows = |down, across| {
+        let results = Results::Elements { down, across, is_rounded: true };
+        support::text(&Program { results, ..BASE }.module(), "k", &launch).contains("store <8 x half>")
+    };
+    assert!(has_rows(Step::Known(9), Step::Known(1)));
+    assert!(has_rows(Step::Passed, Step::Known(1)));
+    assert!(!has_rows(Step::Known(2), Step::Known(16)));
+}
+
+#[test]
+fn elements_stored_one_by_one() {
+    let (one, nine) = (Step::Known(1), Step::Known(9));
+    let steps = [
+        [nine, one],
+        [Step::Passed, one],
+        [one, nine],
+        [one, Step::Passed],
+        [Step::Known(2), Step::Known(16)],
+    ];
+    for [down, across] in steps {
+        for is_rounded in [false, true] {
+            let results = Results::Elements { down, across, is_rounded };
+            Program { results, ..BASE }.check();
+            Program { results, between: Between::Scaled, layout: Layout::FixedTiles, ..BASE }.check();
+        }
+        let results = Results::Elements { down, across, is_rounded: false };
+        Program { results, types: ["f16", "f16"], ..BASE }.check();
+        Program { results, types: ["bf16", "f32"], between: Between::Later, ..BASE }.check();
     }
 }

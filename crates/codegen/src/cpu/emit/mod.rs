@@ -402,6 +402,9 @@ impl Emitter<'_, '_> {
             let result = data.result.map_or(String::new(), |value| format!(" {value}"));
             self.t.comment(format_args!("{inst}{result}"));
         }
+        if self.is_put_off(inst) {
+            return;
+        }
         self.settle_matrices(inst);
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
@@ -411,6 +414,7 @@ impl Emitter<'_, '_> {
                 let result = data.result.expect("a load has a result");
                 self.load(inst, *ptr, result, *align);
             }
+            Op::Store { .. } if self.store_fragment(inst) => {}
             Op::Store { ptr, value, align, .. } => self.store(inst, *ptr, *value, *align),
             Op::MemCopy { dst, src, size, align } => {
                 self.untested(|this| this.copy(inst, *dst, *src, *size, *align));

@@ -27,10 +27,15 @@ pub(super) enum Test {
     Together,
     /// No test, but the first lane's offset where [`Self::Together`] holds.
     FirstPlace,
+    /// The lanes lie in rows, as a matrix in Metal's layout. The numbers of its key say how
+    /// the value becomes bytes, and the units from column to column.
+    InRows,
+    /// No test, but the units from row to row where [`Self::InRows`] holds.
+    RowStep,
 }
 
 /// The pointer, the bytes added to it, the bytes accessed, and the test.
-type Key = (Value, i64, i64, Test);
+pub(super) type Key = (Value, i64, i64, Test);
 
 /// The outcomes, as `i1`.
 #[derive(Debug, Default)]
@@ -102,15 +107,22 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn known_test(&self, address: &Address, bytes: i64, test: Test) -> Option<Opd> {
-        let key = (address.value?, address.extra, bytes, test);
+        self.known_of((address.value?, address.extra, bytes, test))
+    }
+
+    pub(super) fn known_of(&self, key: Key) -> Option<Opd> {
         self.tested.known.get(&key).cloned()
     }
 
     /// Notes an outcome that holds from here on, without code that tests it.
     pub(super) fn note_test(&mut self, address: &Address, bytes: i64, test: Test, outcome: &Opd) {
         if let Some(pointer) = address.value {
-            self.tested.insert((pointer, address.extra, bytes, test), outcome.clone());
+            self.note_of((pointer, address.extra, bytes, test), outcome);
         }
+    }
+
+    pub(super) fn note_of(&mut self, key: Key, outcome: &Opd) {
+        self.tested.insert(key, outcome.clone());
     }
 
     /// Notes that all lanes are in bounds.

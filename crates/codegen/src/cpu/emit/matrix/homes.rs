@@ -137,6 +137,14 @@ impl Emitter<'_, '_> {
         true
     }
 
+    /// Gives a value that is the contents of a home its lanes.
+    pub(super) fn define_lazy(&mut self, value: Value) {
+        if let Some(&home) = self.matrices.lazy.get(&value) {
+            let lanes = self.home_lanes(home);
+            self.define(value, Self::varying(lanes));
+        }
+    }
+
     /// Before lanes of a home are loaded: writes the products if one's result is to be there.
     fn write_result_of(&mut self, home: usize) {
         if self.matrices.assigned.contains_key(&home) {

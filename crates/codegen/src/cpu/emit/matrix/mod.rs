@@ -7,7 +7,7 @@
 //! together when somebody asks), `chains` (which of them are added up together, and where), `kernel` (the
 //! function that multiplies some rows, wherever they lie), `panel` (the one for all rows of a SIMD-group at
 //! once), `panels` (where it is called), `distance` (how far apart fragments seem to lie), `transfer` (loads and
-//! stores).
+//! stores), `stored` (stores of single elements).
 //!
 //! Invariant: whatever does not know of rows finds a fragment's lanes defined as any other value's.
 
@@ -19,6 +19,7 @@ mod kernel;
 mod panel;
 mod panels;
 mod pending;
+mod stored;
 mod transfer;
 mod uses;
 

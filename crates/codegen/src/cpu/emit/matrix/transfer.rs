@@ -168,7 +168,7 @@ i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, 
         let stride = self.promised_uniform(*stride);
         let (address, start) = self.matrix_address(*pointer, site);
         let step = self.t.mul("i64", &stride, &Opd::Int(size));
-        let values = self.rows_to_store(*fragment, transpose);
+        let values = self.rows_to_store(*fragment, scalar, transpose);
         let element = scalar_type(scalar);
         let ok = self.rows_in_bounds(&address, &start, &step, size);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -198,10 +198,8 @@ i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, 
         self.t.label(join);
     }
 
-    /// The fragment's rows, or columns.
-    fn rows_to_store(&mut self, fragment: Value, transpose: bool) -> Vec<Opd> {
-        let scalar = self.scalar(fragment);
-        let element = scalar_type(scalar);
+    /// The fragment's rows, or columns, as this type.
+    pub(super) fn rows_to_store(&mut self, fragment: Value, to: Scalar, transpose: bool) -> Vec<Opd> {
         let rows = match (self.matrices.lazy.get(&fragment), self.matrices.results.get(&fragment)) {
             (Some(&home), _) => Some(self.home_rows(home)),
             (None, Some(rows)) => Some(rows.clone()),
@@ -209,17 +207,21 @@ i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, 
         };
         if let (Some(rows), false) = (&rows, transpose) {
             let rows = self.load_rows("float", rows);
-            return rows.iter().map(|row| from_f32(&mut self.t, Width::Few(SIDE), scalar, row)).collect();
+            return rows.iter().map(|row| from_f32(&mut self.t, Width::Few(SIDE), to, row)).collect();
         }
         let dense = match rows {
             Some(rows) => {
                 let dense = self.load_dense("float", &rows);
                 let picks: Vec<_> = (0..SIDE * SIDE).map(|n| Some(n % SIDE * SIDE + n / SIDE)).collect();
                 let dense = self.t.shuffle("float", SIDE * SIDE, &dense, &Opd::text("poison"), &picks);
-                from_f32(&mut self.t, Width::Few(SIDE * SIDE), scalar, &dense)
+                from_f32(&mut self.t, Width::Few(SIDE * SIDE), to, &dense)
             }
-            None => self.dense(fragment, transpose),
+            None => {
+                let from = self.scalar(fragment);
+                let dense = self.dense(fragment, transpose);
+                if from == to { dense } else { from_f32(&mut self.t, Width::Few(SIDE * SIDE), to, &dense) }
+            }
         };
-        (0..SIDE).map(|row| self.row_of(element, &dense, row)).collect()
+        (0..SIDE).map(|row| self.row_of(scalar_type(to), &dense, row)).collect()
     }
 }

@@ -138,7 +138,7 @@ impl Finder<'_> {
     }
 
     /// How far the second pointer is behind the first, if that is plain.
-    fn bytes_between(&self, a: Value, b: Value) -> Option<i64> {
+    pub(super) fn bytes_between(&self, a: Value, b: Value) -> Option<i64> {
         let function = self.facts.function;
         let parts = |value: Value| match function.def(value) {
             Some(&Op::PtrAdd { base, index, scale, offset }) => {
@@ -158,7 +158,7 @@ impl Finder<'_> {
 
 /// The bytes from row to row (or column to column: transposed) if the lanes' first elements lie as a
 /// matrix in Metal's layout, and the second ones `apart` behind them.
-fn layout(shape: &Lanes, apart: i64, size: i64) -> Option<(i64, bool)> {
+pub(super) fn layout(shape: &Lanes, apart: i64, size: i64) -> Option<(i64, bool)> {
     if shape.segments != 1 || shape.conditional {
         return None;
     }

@@ -120,15 +120,25 @@ impl Finder<'_> {
             let Some(home) = self.home_at(*ptr, result) else { continue };
             let (block, at) = self.places[index];
             let uses = &self.uses[result.index()];
-            let known = |usage: &Use| matches!(usage.kind, Kind::Sum | Kind::Rows) && usage.block == block;
-            if at == usize::MAX || self.saved.contains(&result) || !uses.iter().all(known) {
+            let taken = |usage: &Use| (usage.block == block).then(|| self.taken_at(usage)).flatten();
+            let taken: Option<Vec<usize>> = uses.iter().map(taken).collect();
+            let Some(taken) = taken.filter(|_| at != usize::MAX && !self.saved.contains(&result)) else {
                 continue;
-            }
-            let last = uses.iter().map(|usage| usage.at).max().unwrap_or(at);
+            };
+            let last = taken.into_iter().max().unwrap_or(at);
             let between = function.block(block).get(at + 1..last).unwrap_or(&[]);
             if between.iter().all(|&inst| self.leaves_home(inst, home)) {
                 self.found.lazy.insert(result);
             }
+        }
+    }
+
+    /// Where in its block an operation that knows rows reads the value.
+    fn taken_at(&self, usage: &Use) -> Option<usize> {
+        let by = self.facts.function.block(usage.block)[usage.at];
+        match usage.kind {
+            Kind::Sum | Kind::Rows => Some(usage.at),
+            _ => self.found.put_off.get(&by).map(|store| self.places[store.index()].1),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod factors;
 mod homes;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,6 +16,7 @@ use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value, Va
 use super::homes::{Home, Slot};
 use crate::cpu::emit::group::Plan;
 use crate::cpu::shape::flow::{Facts, Flow};
+pub(super) use stored::Stored;
 
 /// A fragment whose two elements the program loads by itself, in Metal's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +50,10 @@ pub(in crate::cpu::emit) struct Uses {
     pub(super) joined: BTreeMap<Value, (Joined, usize)>,
     /// The loads that are part of these and of nothing else, and their conversions.
     pub(super) parts: BTreeSet<Value>,
+    /// By the store of their second element: fragments stored element by element.
+    pub(super) stored: BTreeMap<Inst, Stored>,
+    /// What is done with that store, and which it is.
+    pub(super) put_off: BTreeMap<Inst, Inst>,
     /// By result of a product.
     pub(super) results: BTreeMap<Value, ResultUses>,
 }
@@ -122,6 +128,7 @@ impl Uses {
         finder.walk(function.body);
         finder.find_homes(&plan.group_cells);
         finder.pair_homes();
+        finder.find_stored(plan);
         finder.find_lazy_loads();
         finder.find_factors();
         finder.find_joined();
