@@ -182,7 +182,7 @@ impl Pool {
     }
 
     /// Fails the test if the books do not add up.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(test)]
     pub(super) fn check(&self) {
         lock(&self.shared.state).check();
     }

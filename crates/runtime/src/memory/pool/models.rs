@@ -40,6 +40,7 @@ fn renters_never_share_and_limits_hold() {
         assert!(device.live_buffers() <= 1);
         let stats = pool.stats();
         assert_eq!((stats.rented_buffers, stats.rented_bytes, stats.busy_bytes), (0, 0, 0));
+        pool.check();
     });
 }
 
@@ -57,6 +58,7 @@ fn trimming_never_takes_a_rented_block() {
         assert_eq!(pool.stats().buffers, device.live_buffers());
         pool.trim_all();
         assert_eq!(device.allocated_bytes(), 0);
+        pool.check();
     });
 }
 
@@ -75,5 +77,7 @@ fn pools_under_one_budget_trim_each_other_without_deadlock() {
         assert!(first || second);
         assert_eq!(budget.stats().reserved, device.allocated_bytes() + other_device.allocated_bytes());
         assert!(budget.stats().peak <= 256);
+        one.check();
+        two.check();
     });
 }
