@@ -23,6 +23,13 @@ pub(super) struct Layout {
     bytes: i64,
 }
 
+/// What vectors in a frame are aligned to.
+const VECTOR_ALIGN: i64 = 64;
+
+fn round_up(bytes: i64, align: i64) -> i64 {
+    (bytes + align - 1) / align * align
+}
+
 /// Bytes that a component takes in a frame.
 fn component_bytes(shape: &Shape, scalar: Scalar) -> i64 {
     match shape {
@@ -33,6 +40,11 @@ fn component_bytes(shape: &Shape, scalar: Scalar) -> i64 {
     }
 }
 
+/// Bytes from a component of a kept value to the next one.
+fn component_step(shape: &Shape, scalar: Scalar) -> i64 {
+    round_up(component_bytes(shape, scalar), VECTOR_ALIGN)
+}
+
 impl Layout {
     /// Whether the value has a place, because another region takes it.
     pub(super) fn keeps(&self, value: Value) -> bool {
@@ -40,9 +52,9 @@ impl Layout {
     }
 
     fn take(&mut self, bytes: i64) -> i64 {
-        // The smallest vector, of bytes, takes 32; vectors are accessed as aligned to 64.
-        let align = if bytes >= 32 { 64 } else { 8 };
-        let offset = (self.bytes + align - 1) / align * align;
+        // The smallest vector, of bytes, takes 32.
+        let align = if bytes >= 32 { VECTOR_ALIGN } else { 8 };
+        let offset = round_up(self.bytes, align);
         self.bytes = offset + bytes;
         offset
     }
@@ -54,10 +66,8 @@ impl Emitter<'_, '_> {
         let mut layout = Layout { bytes: 8, ..Layout::default() };
         for value in self.plan.saved.clone() {
             let scalar = self.scalar(value);
-            let bytes: i64 = self.flow.values[value.index()]
-                .iter()
-                .map(|shape| (component_bytes(shape, scalar) + 63) / 64 * 64)
-                .sum();
+            let bytes =
+                self.flow.values[value.index()].iter().map(|shape| component_step(shape, scalar)).sum();
             let offset = layout.take(bytes);
             layout.values.insert(value, offset);
         }
@@ -90,7 +100,7 @@ impl Emitter<'_, '_> {
             }
         }
         let needed = self.plan.tracks_live || layout.bytes > 8;
-        let bytes = if needed { (layout.bytes + 63) / 64 * 64 } else { 0 };
+        let bytes = if needed { round_up(layout.bytes, VECTOR_ALIGN) } else { 0 };
         self.layout = layout;
         bytes as u64
     }
@@ -136,7 +146,7 @@ impl Emitter<'_, '_> {
                     let mut lanes = Vec::new();
                     for shape in self.flow.values[value.index()].clone() {
                         lanes.push(self.load_component(offset, &shape, scalar));
-                        offset += (component_bytes(&shape, scalar) + 63) / 64 * 64;
+                        offset += component_step(&shape, scalar);
                     }
                     self.define(value, lanes);
                 }
@@ -160,7 +170,7 @@ impl Emitter<'_, '_> {
         for (k, shape) in self.flow.values[value.index()].clone().iter().enumerate() {
             let lane = self.lane(value, k);
             self.store_component(offset, &lane, scalar);
-            offset += (component_bytes(shape, scalar) + 63) / 64 * 64;
+            offset += component_step(shape, scalar);
         }
     }
 
