@@ -8,9 +8,9 @@ use super::Emitter;
 use super::adjacent::Narrow;
 use super::lane::Width;
 use super::memory::{Address, Item};
-use super::out_of_line::Helper;
+use super::out_of_line::{Helper, gather_by_lanes};
 use super::{Mask, cast};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type};
+use crate::cpu::llvm_text::{MASK, Opd, lanes_type};
 
 /// Places of lanes.
 #[derive(Clone, Debug)]
@@ -111,25 +111,15 @@ impl Emitter<'_, '_> {
 
 /// The text of [`Helper::GatherIndexed`].
 pub(super) fn gather_indexed(name: &str, bits: u32, scale: i64, is_signed: bool) -> String {
-    let ty = format!("<{LANES} x i{bits}>");
     let cast = if is_signed { "sext" } else { "zext" };
-    let mut text =
-        format!("define internal {ty} @{name}(ptr %base, <32 x i32> %indices) alwaysinline nounwind {{\n");
-    let mut vector = "poison".to_owned();
-    for lane in 0..LANES {
-        text.push_str(&format!(
+    gather_by_lanes(name, bits, "<32 x i32> %indices", |lane| {
+        format!(
             "  %i{lane} = extractelement <32 x i32> %indices, i64 {lane}
   %w{lane} = {cast} i32 %i{lane} to i64
   %o{lane} = mul i64 %w{lane}, {scale}
-  %p{lane} = getelementptr i8, ptr %base, i64 %o{lane}
-  %l{lane} = load i{bits}, ptr %p{lane}, align 1
-  %v{lane} = insertelement {ty} {vector}, i{bits} %l{lane}, i64 {lane}
 "
-        ));
-        vector = format!("%v{lane}");
-    }
-    text.push_str(&format!("  ret {ty} {vector}\n}}\n"));
-    text
+        )
+    })
 }
 
 /// The text of [`Helper::ScatterIndexed`]: the lanes of the mask in order, so that the last one's value remains.

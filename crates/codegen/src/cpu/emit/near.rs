@@ -51,10 +51,7 @@ impl Emitter<'_, '_> {
         let first = self.t.value(format_args!("and i32 {first}, {}", -(LANES as i64)));
         let fits = self.steps_fit(narrow, &first, REACH as i64);
         let start = self.narrow_start(address, narrow, &first);
-        let splat = self.t.splat("i32", &first);
-        let picks = self.t.value(format_args!("sub <32 x i32> {indices}, {splat}"));
-        let beyond = self.t.value(format_args!("and <32 x i32> {picks}, splat (i32 {})", -(REACH as i64)));
-        let same = self.all_zero("i32", &beyond);
+        let (picks, same) = self.behind("i32", &indices, &first, -(REACH as i64));
         (fits, start, picks, same)
     }
 
@@ -63,16 +60,22 @@ impl Emitter<'_, '_> {
         let offsets = self.offsets_with_extra(address);
         let first = self.first_frozen("i64", &offsets);
         let start = self.t.value(format_args!("and i64 {first}, {}", !((LANES as i64 - 1) * bytes)));
-        let splat = self.t.splat("i64", &start);
-        let behind = self.t.value(format_args!("sub <32 x i64> {offsets}, {splat}"));
         // Neither beyond the stretch nor between its elements.
         let others = !((REACH as i64 - 1) * bytes);
-        let beyond = self.t.value(format_args!("and <32 x i64> {behind}, splat (i64 {others})"));
-        let same = self.all_zero("i64", &beyond);
+        let (behind, same) = self.behind("i64", &offsets, &start, others);
         let short = self.t.value(format_args!("trunc <32 x i64> {behind} to <32 x i32>"));
         let shift = bytes.ilog2();
         let picks = self.t.value(format_args!("lshr <32 x i32> {short}, splat (i32 {shift})"));
         (Opd::bool(true), start, picks, same)
+    }
+
+    /// How far the lanes lie behind a start, and whether none of these bits is set in that of an active one.
+    fn behind(&mut self, element: &str, lanes: &Opd, start: &Opd, others: i64) -> (Opd, Opd) {
+        let splat = self.t.splat(element, start);
+        let behind = self.t.value(format_args!("sub <32 x {element}> {lanes}, {splat}"));
+        let set = self.t.value(format_args!("and <32 x {element}> {behind}, splat ({element} {others})"));
+        let none = self.all_zero(element, &set);
+        (behind, none)
     }
 
     /// Whether the active lanes' elements are zero.

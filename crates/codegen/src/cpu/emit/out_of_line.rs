@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use super::indexed::{gather_indexed, scatter_indexed};
 use super::rare::{self, rare_gather};
+use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
 
 /// A shared function.
@@ -252,20 +253,29 @@ define internal {ty} @am.gather.{bits}(ptr %base, <32 x i64> %offsets) alwaysinl
 
 /// Elsewhere loads and inserts lane by lane beat the processors' gather instructions.
 fn gather(bits: u32) -> String {
+    let offset = |lane| format!("  %o{lane} = extractelement <32 x i64> %offsets, i64 {lane}\n");
+    gather_by_lanes(&format!("am.gather.{bits}"), bits, "<32 x i64> %offsets", offset)
+}
+
+/// Loads and inserts lane by lane; `offset` gives the lines that compute a lane's `%o` from the places.
+pub(super) fn gather_by_lanes(
+    name: &str,
+    bits: u32,
+    places: &str,
+    offset: impl Fn(usize) -> String,
+) -> String {
     let ty = format!("<32 x i{bits}>");
-    let mut text = format!(
-        "define internal {ty} @am.gather.{bits}(ptr %base, <32 x i64> %offsets) alwaysinline nounwind {{\n"
-    );
+    let mut text = format!("define internal {ty} @{name}(ptr %base, {places}) alwaysinline nounwind {{\n");
     let mut vector = "poison".to_owned();
-    for lane in 0..32 {
+    for lane in 0..LANES {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "  %o{lane} = extractelement <32 x i64> %offsets, i64 {lane}
-  %p{lane} = getelementptr i8, ptr %base, i64 %o{lane}
+            "{}  %p{lane} = getelementptr i8, ptr %base, i64 %o{lane}
   %l{lane} = load i{bits}, ptr %p{lane}, align 1
   %v{lane} = insertelement {ty} {vector}, i{bits} %l{lane}, i64 {lane}
-"
+",
+            offset(lane)
         );
         vector = format!("%v{lane}");
     }
