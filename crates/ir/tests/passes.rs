@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anymetal_ir::passes::quotients::{Quotients, Threads};
-use anymetal_ir::passes::{self, SpecialiseError, group_size, pair};
+use anymetal_ir::passes::{self, SpecialiseError, group_size, moves, pair};
 use anymetal_ir::{
     BinOp, Function, FunctionConstantId, Module, Op, Query, parse_module, print_module, verify,
 };
@@ -87,6 +87,10 @@ const PASSES: &[(&str, Pass)] = &[
     ("optimise", |module, _| {
         passes::inline(module).map_err(|error| error.to_string())?;
         passes::optimise(module);
+        Ok(())
+    }),
+    ("moves", |module, _| {
+        on_each_function(module, |_, function| moves::moves(function));
         Ok(())
     }),
     ("pair", |module, _| {

@@ -53,9 +53,17 @@ impl Bundles {
     /// Looks through a function.
     pub(super) fn new(function: &Function) -> Self {
         let mut found = Self::default();
-        for_each_run(function, function.body, &mut |run| {
+        for memory in [Memory::Threadgroup, Memory::Elsewhere] {
+            found.find_in(function, memory);
+        }
+        found
+    }
+
+    fn find_in(&mut self, function: &Function, memory: Memory) {
+        for_each_run(function, function.body, memory, &mut |run| {
             let mut groups: BTreeMap<Vec<(Term, i64)>, Vec<Member>> = BTreeMap::new();
-            for (at, inst, pointer) in loads(function, run) {
+            let own = loads(function, run).filter(|&(.., pointer)| memory.has(function, pointer));
+            for (at, inst, pointer) in own {
                 let address = Linear::of(function, pointer, &Opaque(function));
                 let Some(address) = address.filter(|address| address.terms.len() <= MAX_TERMS) else {
                     continue;
@@ -64,10 +72,9 @@ impl Bundles {
                 groups.entry(address.terms.into_iter().collect()).or_default().push(member);
             }
             for members in groups.into_values().flat_map(near_each_other) {
-                found.keep(&members);
+                self.keep(&members);
             }
         });
-        found
     }
 
     /// The bundle whose first load this is.
@@ -82,19 +89,42 @@ impl Bundles {
     }
 }
 
-/// Calls `each` for the stretches of a block, and of those nested in it, in which memory does not change.
-pub(super) fn for_each_run(function: &Function, block: Block, each: &mut impl FnMut(&[Inst])) {
+/// Memory that threads share. Stores to the threadgroup's leave the other as it is, and the other way round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Memory {
+    Threadgroup,
+    Elsewhere,
+    Any,
+}
+
+impl Memory {
+    fn has(self, function: &Function, pointer: Value) -> bool {
+        match ptr_space(function, pointer) {
+            Space::Thread => false,
+            Space::Threadgroup => self != Self::Elsewhere,
+            _ => self != Self::Threadgroup,
+        }
+    }
+}
+
+/// Calls `each` for the stretches of a block, and of those nested in it, in which the memory does not change.
+pub(super) fn for_each_run(
+    function: &Function,
+    block: Block,
+    memory: Memory,
+    each: &mut impl FnMut(&[Inst]),
+) {
     let insts = function.block(block);
     let mut start = 0;
     for (at, &inst) in insts.iter().enumerate() {
         let op = &function.inst(inst).op;
         let nested = op.blocks();
-        if ends_bundles(function, op) || !nested.is_empty() {
+        if ends_bundles(function, op, memory) || !nested.is_empty() {
             each(&insts[start..at]);
             start = at + 1;
         }
         for block in nested {
-            for_each_run(function, block, each);
+            for_each_run(function, block, memory, each);
         }
     }
     each(&insts[start..]);
@@ -143,12 +173,12 @@ pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
     members.iter().map(from).collect()
 }
 
-/// Whether loads behind the operation may find other memory than those before it.
-fn ends_bundles(function: &Function, op: &Op) -> bool {
+/// Whether loads behind the operation may find the memory other than those before it.
+fn ends_bundles(function: &Function, op: &Op, memory: Memory) -> bool {
     match op {
         // Nobody else sees a thread's own memory.
         Op::Store { ptr, .. } | Op::MemCopy { dst: ptr, .. } | Op::MemZero { dst: ptr, .. } => {
-            ptr_space(function, *ptr) != Space::Thread
+            memory.has(function, *ptr)
         }
         Op::AtomicLoad(_)
         | Op::AtomicStore(..)

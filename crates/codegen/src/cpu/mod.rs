@@ -31,7 +31,7 @@ use std::borrow::Cow;
 
 use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
 use anymetal_ir::passes::{
-    advance, columns, divisions, lift, optimise_function, pair, prefetch, rejoin, sums,
+    advance, columns, divisions, lift, moves, optimise_function, pair, prefetch, rejoin, sums,
 };
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
@@ -116,13 +116,14 @@ impl<'a> Analysed<'a> {
 }
 
 /// The function in the form that regions need: threads part only where no barrier is, and
-/// none follows. And with what the next threadgroup will want asked for, and stores side by side joined, sums
+/// none follows. And with what the next threadgroup will want asked for, and elements moved and stores side by side joined, sums
 /// in order of columns or taken apart, and long computations in order of what they wait for.
 fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Function> {
     let mut rejoined = function.clone();
     let changed = lift::lift(&mut rejoined)
         | rejoin::rejoin(&mut rejoined)
         | prefetch::prefetch(&mut rejoined)
+        | moves::moves(&mut rejoined)
         | pair::pair(&mut rejoined)
         // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
         | ((options.features.avx512 && columns::columns(&mut rejoined)) || sums::sums(&mut rejoined))

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use anymetal_ir::analysis::{Found, Linear, Terms};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
-use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
+use super::bundles::{Member, Memory, first_of, for_each_run, from_first, loads, near_each_other};
 use super::shape::Lanes;
 use super::shape::flow::Flow;
 
@@ -67,7 +67,7 @@ impl Windows {
     /// Looks through a function.
     pub(super) fn new(function: &Function, flow: &Flow) -> Self {
         let mut found = Self::default();
-        for_each_run(function, function.body, &mut |run| {
+        for_each_run(function, function.body, Memory::Any, &mut |run| {
             let mut groups: BTreeMap<Key, Vec<Member>> = BTreeMap::new();
             for (at, inst, pointer) in loads(function, run) {
                 if let Some((key, offset)) = key_of(function, flow, inst, pointer) {

@@ -4,9 +4,10 @@
 //! generators take: kernels without calls and function constants; [`mod@group_size`] fixes one more thing. [`mod@fold`], [`mod@split`], [`mod@pick`],
 //! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 //! [`mod@fuse`] makes one kernel of several. [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers, [`mod@prefetch`] for
-//! those that run one threadgroup after the other, [`mod@pair`], [`mod@columns`], [`mod@sums`] and [`mod@advance`] for those that run
+//! those that run one threadgroup after the other, [`mod@moves`], [`mod@pair`], [`mod@columns`], [`mod@sums`] and [`mod@advance`] for those that run
 //! many threads at once.
 
+mod address;
 pub mod advance;
 pub mod choose;
 pub mod columns;
@@ -22,6 +23,7 @@ pub mod group_size;
 pub mod hoist;
 pub mod inline;
 pub mod lift;
+pub mod moves;
 pub mod pair;
 pub mod pick;
 pub mod prefetch;
@@ -29,6 +31,7 @@ pub mod quotients;
 pub mod rejoin;
 mod returns;
 pub mod reuse;
+mod slope;
 pub mod specialise;
 pub mod split;
 mod substitution;

@@ -7,15 +7,13 @@
 //!
 //! For code generators, after all other passes: what is stored as one could not be forwarded in parts.
 
+use super::address::Address;
 use super::reuse::is_pure;
 use crate::op::CastOp;
 use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// Elements of the longest vector.
 const MAX_LANES: u8 = 4;
-/// How far the parts of an address are followed.
-const DEPTH: u32 = 16;
-
 /// Joins stores of one function; returns whether there were any.
 pub fn pair(function: &mut Function) -> bool {
     let mut changed = false;
@@ -26,14 +24,6 @@ pub fn pair(function: &mut Function) -> bool {
         }
     }
     changed
-}
-
-/// An address: a pointer, a scaled index and a constant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Address {
-    base: Value,
-    index: Option<(Value, u32)>,
-    offset: i64,
 }
 
 /// A store that another one may join.
@@ -65,7 +55,7 @@ fn pair_block(function: &mut Function, block: usize) -> bool {
                 }
             },
             None => {
-                if !keeps_threadgroup_memory(function, inst) {
+                if !leaves_shared_memory(function, inst) {
                     open = None;
                 }
                 out.push(inst);
@@ -76,9 +66,9 @@ fn pair_block(function: &mut Function, block: usize) -> bool {
     changed
 }
 
-/// Whether an instruction neither touches threadgroup memory nor stops the thread: it computes, or accesses the
+/// Whether an instruction neither touches memory that threads share nor stops the thread: it computes, or accesses the
 /// thread's own memory.
-fn keeps_threadgroup_memory(function: &Function, inst: Inst) -> bool {
+pub(super) fn leaves_shared_memory(function: &Function, inst: Inst) -> bool {
     match function.inst(inst).op {
         Op::Load { ptr, volatile: false, .. } | Op::Store { ptr, volatile: false, .. } => {
             function.ty(ptr) == Type::Ptr(Space::Thread)
@@ -94,26 +84,7 @@ fn open_store(function: &Function, inst: Inst, at: usize) -> Option<Open> {
     let ty = function.ty(value);
     let fits = ty.lanes() < MAX_LANES && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
     let fits = fits && function.ty(ptr) == Type::Ptr(Space::Threadgroup);
-    fits.then(|| Open { at, ptr, address: address(function, ptr, DEPTH), value, align })
-}
-
-fn address(function: &Function, ptr: Value, depth: u32) -> Address {
-    let plain = Address { base: ptr, index: None, offset: 0 };
-    let (Some(Op::PtrAdd { base, index, scale, offset }), Some(depth)) =
-        (function.def(ptr), depth.checked_sub(1))
-    else {
-        return plain;
-    };
-    let inner = address(function, *base, depth);
-    match index {
-        None => Address { offset: inner.offset.wrapping_add(*offset), ..inner },
-        Some(index) if inner.index.is_none() => Address {
-            base: inner.base,
-            index: Some((*index, *scale)),
-            offset: inner.offset.wrapping_add(*offset),
-        },
-        Some(_) => plain,
-    }
+    fits.then(|| Open { at, ptr, address: Address::of(function, ptr), value, align })
 }
 
 /// Turns the second store into one of both, if they lie side by side. Returns the place of the first, which is
@@ -123,11 +94,10 @@ fn join(function: &mut Function, inst: Inst, first: &Open, second: &Open) -> Opt
     let scalar = if other.scalar()?.size() > ty.scalar()?.size() { other.scalar()? } else { ty.scalar()? };
     let (part, other_part) = (in_elements(ty, scalar)?, in_elements(other, scalar)?);
     let lanes = part.lanes() + other_part.lanes();
-    let same_place = first.address.base == second.address.base && first.address.index == second.address.index;
-    if lanes > MAX_LANES || !same_place {
+    if lanes > MAX_LANES {
         return None;
     }
-    let second_is_high = match second.address.offset.wrapping_sub(first.address.offset) {
+    let second_is_high = match first.address.distance(&second.address)? {
         distance if distance == i64::from(ty.size()) => true,
         distance if distance == -i64::from(other.size()) => false,
         _ => return None,

@@ -1,5 +1,5 @@
 //! Unrolls short loops of a known number of iterations completely, where that makes indices into
-//! local arrays or constant tables constant, where it brings matrix products or loads of shared memory together, or
+//! local arrays or constant tables constant, where it brings matrix products, or loads or moves of shared memory together, or
 //! where the loop is tiny; and where it has a barrier, if those are the steps of a tree: each is of half as many
 //! threads as the one before, and code for threads that are known is much better.
 //!
@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::copy::Copier;
 use super::forward::variables;
+use super::slope::slope;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
 use crate::{BarrierScope, BinOp, Block, Function, Inst, Label, Local, MatrixOp, Op, Space, Type, Value};
@@ -35,6 +36,9 @@ const MAX_TABLE: usize = 256;
 /// then loaded together.
 const MAX_BESIDE: usize = 384;
 const MAX_BESIDE_TRIPS: usize = 8;
+
+/// A loop that moves a few elements side by side to other memory is unrolled below this: they are then moved as one.
+const MAX_MOVES: usize = 384;
 
 /// A loop with a barrier is unrolled below this, if it is short, the counter doubles or halves, and a condition in it depends on that.
 const MAX_STEPS: usize = 384;
@@ -154,6 +158,7 @@ impl Unroller<'_> {
             || size <= MAX_SIZE && facts.indexes_array
             || size <= MAX_PRODUCTS && facts.multiplies
             || size <= MAX_TABLE && facts.indexes_table
+            || size <= MAX_MOVES && facts.moves_beside()
             || size <= MAX_BESIDE && trips <= MAX_BESIDE_TRIPS && facts.reads_shared
             || size <= TINY;
         (worthwhile && self.added + size <= MAX_GROWTH).then_some(Plan {
@@ -306,6 +311,14 @@ impl Unroller<'_> {
                     Op::Load { ptr, volatile: false, .. } => {
                         let shared = self.function.ty(ptr) != Type::Ptr(Space::Thread);
                         facts.reads_shared |= shared && counts;
+                        if let Some(result) = data.result.filter(|_| shared) {
+                            facts.loads += 1;
+                            let size = i64::from(self.function.ty(result).size());
+                            facts.loads_beside |= slope(self.function, ptr, current, &counted) == Some(size);
+                        }
+                    }
+                    Op::Store { ptr, .. } => {
+                        facts.stores += usize::from(self.function.ty(ptr) != Type::Ptr(Space::Thread));
                     }
                     Op::Break(l) if l == label => facts.breaks += 1,
                     Op::Continue(l) if l == label => facts.continues += 1,
@@ -415,4 +428,15 @@ struct Facts {
     has_barrier: bool,
     /// The counter is in a condition, beside that of the test.
     parts_threads: bool,
+    /// Loads and stores of shared memory.
+    loads: usize,
+    stores: usize,
+    /// A load of an iteration is of what lies behind that of the iteration before.
+    loads_beside: bool,
+}
+
+impl Facts {
+    fn moves_beside(&self) -> bool {
+        self.loads_beside && [self.loads, self.stores] == [1, 1]
+    }
 }
