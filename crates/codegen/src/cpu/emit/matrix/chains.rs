@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::{Scalar, Value};
 
+use super::panels::RoomFor;
 use super::pending::{Product, Sum};
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
@@ -35,7 +36,29 @@ pub(super) struct Chain {
 pub(super) struct Unit {
     pub(super) chains: Vec<usize>,
     pub(super) rows: Rows,
+    /// In which memory, and where there.
+    pub(super) place: (Memory, i64),
 }
+
+/// Where sums are while they are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Memory {
+    Frame,
+    /// The homes that are not in the frame.
+    Homes,
+    /// For sums without a home.
+    Sums,
+}
+
+/// Memory for the sums without a home of products that are written together, pair by pair.
+#[derive(Clone, Debug)]
+pub(super) struct SumRoom {
+    start: Opd,
+    taken: i64,
+}
+
+/// Bytes of two fragments side by side.
+const PAIR: i64 = 8 * (SIDE * SIDE) as i64;
 
 impl Unit {
     /// Whether the sums lie side by side.
@@ -136,9 +159,21 @@ impl Emitter<'_, '_> {
         rows
     }
 
-    /// Decides where the chains of a row are computed: pairs of homes where they lie, the others in pairs
-    /// in memory of their own.
-    pub(super) fn units_of(&mut self, row: &Row, chains: &mut [Chain]) -> Vec<Unit> {
+    /// Decides where the chains are computed, by row.
+    pub(super) fn units(&mut self, rows: &[Row], chains: &mut [Chain]) -> Vec<Vec<Unit>> {
+        let elsewhere = |row: &Row| row.chains.iter().filter(|&&(_, c)| chains[c].in_place.is_none()).count();
+        let pairs: usize = rows.iter().map(|row| elsewhere(row).div_ceil(2)).sum();
+        let start = if pairs == 0 {
+            Opd::text("null")
+        } else {
+            self.products_room((RoomFor::Sums, PAIR * pairs as i64))
+        };
+        let mut room = SumRoom { start, taken: 0 };
+        rows.iter().map(|row| self.units_of(row, chains, &mut room)).collect()
+    }
+
+    /// Pairs of homes are computed where they lie, the other chains in pairs in memory of their own.
+    fn units_of(&mut self, row: &Row, chains: &mut [Chain], room: &mut SumRoom) -> Vec<Unit> {
         let mut units = Vec::new();
         let mut elsewhere = Vec::new();
         let mut taken = Vec::new();
@@ -164,17 +199,23 @@ impl Emitter<'_, '_> {
                     chains[chain].rows = Some(self.home_rows(home));
                 }
             }
+            let place = chains[own[0]].in_place.map(|home| self.home_place(home));
             let rows = chains[own[0]].rows.clone();
-            units.extend(rows.map(|rows| Unit { chains: own, rows }));
+            units.extend(rows.zip(place).map(|(rows, (in_frame, offset))| {
+                let memory = if in_frame { Memory::Frame } else { Memory::Homes };
+                Unit { chains: own, rows, place: (memory, offset) }
+            }));
         }
         for pair in elsewhere.chunks(2) {
-            let start = self.scratch();
+            let place = (Memory::Sums, room.taken);
+            let start = self.t.offset(&room.start, &Opd::Int(room.taken));
+            room.taken += PAIR;
             let step = Opd::Int(8 * SIDE as i64);
             for (side, &chain) in pair.iter().enumerate() {
                 let start = self.t.offset(&start, &Opd::Int(4 * SIDE as i64 * side as i64));
                 chains[chain].rows = Some(Rows { start, step: step.clone() });
             }
-            units.push(Unit { chains: pair.to_vec(), rows: Rows { start, step } });
+            units.push(Unit { chains: pair.to_vec(), rows: Rows { start, step }, place });
         }
         units
     }

@@ -216,6 +216,62 @@ impl Emitter<'_, '_> {
         rows
     }
 
+    /// Copies pairs of fragments to rows of 16. Where all seem to lie side by side in memory, too, it is tested
+    /// whether they do: then rows of 16 are loaded and converted.
+    pub(super) fn copy_pairs(&mut self, pairs: &[([Value; 2], Rows)]) {
+        let beside = self.are_beside(pairs);
+        let (whole, halves, join) = (self.t.block(), self.t.block(), self.t.block());
+        if let Some(beside) = &beside {
+            self.t.branch_likely(beside, whole, halves);
+            self.t.label(whole);
+            for (pair, rows) in pairs {
+                self.copy_beside(pair[0], rows);
+            }
+            self.t.branch(join);
+            self.t.label(halves);
+        }
+        for (pair, rows) in pairs {
+            self.copy_pair(*pair, rows);
+        }
+        if beside.is_some() {
+            self.t.label(join);
+        }
+    }
+
+    /// Whether each pair lies side by side. `None`: some certainly do not, or nothing says that they do.
+    fn are_beside(&mut self, pairs: &[([Value; 2], Rows)]) -> Option<Opd> {
+        let mut places = Vec::new();
+        for ([left, right], _) in pairs {
+            let [(a, _), (b, _)] = [self.matrices.factors.get(left)?, self.matrices.factors.get(right)?];
+            let row = i64::from(a.scalar.size()) * SIDE as i64;
+            let is_alike = a.scalar == b.scalar && a.rows.step == b.rows.step && !a.transpose && !b.transpose;
+            if !is_alike || self.factor_distance(*left, *right) != Some(row) {
+                return None;
+            }
+            places.push((a.rows.start.clone(), b.rows.start.clone(), row));
+        }
+        let mut all = Opd::bool(true);
+        for (left, right, row) in places {
+            let beside = self.t.offset(&left, &Opd::Int(row));
+            let same = self.t.value(format_args!("icmp eq ptr {beside}, {right}"));
+            all = self.t.and(&all, &same);
+        }
+        Some(all)
+    }
+
+    /// Copies rows of 16 that begin with a factor's.
+    fn copy_beside(&mut self, left: Value, to: &Rows) {
+        let Some((factor, _)) = self.matrices.factors.get(&left).cloned() else { return };
+        let element = scalar_type(factor.scalar);
+        for row in 0..SIDE {
+            let from = self.row_at(&factor.rows, row);
+            let whole = self.t.value(format_args!("load <16 x {element}>, ptr {from}, align 1"));
+            let whole = to_f32(&mut self.t, Width::Few(2 * SIDE), factor.scalar, &whole);
+            let at = self.row_at(to, row);
+            self.t.line(format_args!("store <16 x float> {whole}, ptr {at}, align 64"));
+        }
+    }
+
     /// Copies two fragments to rows of 16.
     pub(super) fn copy_pair(&mut self, pair: [Value; 2], rows: &Rows) {
         let [left, right] = pair.map(|value| self.float_rows(value));

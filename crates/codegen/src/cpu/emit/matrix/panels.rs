@@ -20,8 +20,18 @@ use crate::cpu::llvm_text::Opd;
 const FRAGMENT_ROW: i64 = 4 * SIDE as i64;
 /// Factors that lie further apart are copied.
 const MAX_EXTENT: i64 = 1 << 14;
-/// Memory that a panel's factors are copied to: which of the two, and its bytes.
-pub(super) type Room = (usize, i64);
+/// Memory for products that are written together: what for, and its bytes.
+pub(super) type Room = (RoomFor, i64);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum RoomFor {
+    /// Left factors of a panel that are copied.
+    Left,
+    /// Right ones.
+    Right,
+    /// Sums that have no home.
+    Sums,
+}
 
 impl Emitter<'_, '_> {
     /// Of which products a row's panel consists on the right: by unit. `None` if it is none.
@@ -38,8 +48,7 @@ impl Emitter<'_, '_> {
         }
         let mut key = Vec::new();
         for unit in units {
-            let in_place = unit.chains.iter().all(|&chain| chains[chain].in_place.is_some());
-            if !unit.is_pair() || !in_place {
+            if !unit.is_pair() || unit.rows.step != Opd::Int(ROW) {
                 return None;
             }
             for &chain in &unit.chains {
@@ -63,7 +72,7 @@ impl Emitter<'_, '_> {
         let mut calls = Vec::new();
         for first in (0..units.len()).step_by(blocks) {
             let last = units.len().min(first + blocks);
-            let Some(sums) = self.sums_of(chains, rows, first..last) else { return false };
+            let Some(sums) = sums_of(rows, first..last) else { return false };
             calls.push((first..last, sums));
         }
         let products_of = |chain: usize| &chains[chain].products;
@@ -94,29 +103,6 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// Where the sums lie from the first one on, by row and block.
-    fn sums_of(
-        &self,
-        chains: &[Chain],
-        rows: &[(&Row, &[Unit])],
-        units: std::ops::Range<usize>,
-    ) -> Option<Vec<Vec<i64>>> {
-        let place = |unit: &Unit| {
-            let home = chains[unit.chains[0]].in_place?;
-            (unit.rows.step == Opd::Int(ROW)).then(|| self.home_place(home))
-        };
-        let (in_frame, first) = place(&rows[0].1[units.start])?;
-        rows.iter()
-            .map(|(_, of_row)| {
-                let offset = |unit: &Unit| {
-                    let (same, offset) = place(unit)?;
-                    (same == in_frame).then_some(offset - first)
-                };
-                of_row[units.clone()].iter().map(offset).collect()
-            })
-            .collect()
-    }
-
     /// The name of the function for a panel.
     fn panel_function(&mut self, panel: Panel) -> String {
         let known = self.shared.panels.iter().position(|other| *other == panel);
@@ -136,12 +122,12 @@ impl Emitter<'_, '_> {
         let deeper = |n: usize, step: i64, transpose: bool| {
             n as i64 * if transpose { SIDE as i64 * step } else { FRAGMENT_ROW }
         };
-        if let Some(found) = self.place_where_it_lies(0, values, deeper) {
+        if let Some(found) = self.place_where_it_lies(RoomFor::Left, values, deeper) {
             return found;
         }
         let step = FRAGMENT_ROW * values[0].len() as i64;
         let starts: Vec<i64> = (0..values.len()).map(|row| row as i64 * step * SIDE as i64).collect();
-        let start = self.panel_room((0, step * (values.len() * SIDE) as i64));
+        let start = self.products_room((RoomFor::Left, step * (values.len() * SIDE) as i64));
         for (values, &line) in values.iter().zip(&starts) {
             for (n, &value) in values.iter().enumerate() {
                 let rows = self.float_rows(value);
@@ -159,20 +145,22 @@ impl Emitter<'_, '_> {
         let is_upright =
             |value: &Value| self.matrices.factors.get(value).is_some_and(|(factor, _)| !factor.transpose);
         if values.iter().flatten().all(is_upright)
-            && let Some(found) = self.place_where_it_lies(1, values, deeper)
+            && let Some(found) = self.place_where_it_lies(RoomFor::Right, values, deeper)
         {
             return found;
         }
         let step = ROW * values.len() as i64;
         let starts: Vec<i64> = (0..values.len()).map(|block| ROW * block as i64).collect();
         let steps = values[0].len() / 2;
-        let start = self.panel_room((1, step * (steps * SIDE) as i64));
+        let start = self.products_room((RoomFor::Right, step * (steps * SIDE) as i64));
+        let mut pairs = Vec::new();
         for (values, &column) in values.iter().zip(&starts) {
             for (n, pair) in values.chunks_exact(2).enumerate() {
                 let at = self.t.offset(&start, &Opd::Int(column + step * (n * SIDE) as i64));
-                self.copy_pair([pair[0], pair[1]], &Rows { start: at, step: Opd::Int(step) });
+                pairs.push(([pair[0], pair[1]], Rows { start: at, step: Opd::Int(step) }));
             }
         }
+        self.copy_pairs(&pairs);
         (start, Side { starts, step, transpose: false })
     }
 
@@ -180,7 +168,7 @@ impl Emitter<'_, '_> {
     /// first one of their line.
     fn place_where_it_lies(
         &mut self,
-        side: usize,
+        side: RoomFor,
         values: &[Vec<Value>],
         deeper: impl Fn(usize, i64, bool) -> i64,
     ) -> Option<(Opd, Side)> {
@@ -240,7 +228,7 @@ impl Emitter<'_, '_> {
         let (copy, join) = (self.t.block(), self.t.block());
         self.t.branch_likely(&ok, join, copy);
         self.t.label(copy);
-        let memory = self.panel_room(room);
+        let memory = self.products_room(room);
         let copied = self.t.offset(&memory, &Opd::Int(-low));
         self.need(Helper::CopyRows);
         for &(value, at) in places {
@@ -257,7 +245,7 @@ impl Emitter<'_, '_> {
     }
 
     /// How far a fragment lies behind another, if the program's address computations say so.
-    fn factor_distance(&self, from: Value, to: Value) -> Option<i64> {
+    pub(super) fn factor_distance(&self, from: Value, to: Value) -> Option<i64> {
         let pointer = |value: Value| match self.facts.function.def(value) {
             Some(Op::Matrix(MatrixOp::Load { .. }, args)) => args.first().copied(),
             _ => self.matrices.uses.joined.get(&value).map(|(joined, _)| joined.pointer),
@@ -265,8 +253,8 @@ impl Emitter<'_, '_> {
         self.distance(pointer(from)?, pointer(to)?)
     }
 
-    /// Memory good until the next panel.
-    fn panel_room(&mut self, room: Room) -> Opd {
+    /// Memory good until the next products.
+    pub(super) fn products_room(&mut self, room: Room) -> Opd {
         if let Some(known) = self.matrices.rooms.get(&room) {
             return known.clone();
         }
@@ -274,6 +262,13 @@ impl Emitter<'_, '_> {
         self.matrices.rooms.insert(room, memory.clone());
         memory
     }
+}
+
+/// Where the sums lie from the first one on, by row and block.
+fn sums_of(rows: &[(&Row, &[Unit])], units: std::ops::Range<usize>) -> Option<Vec<Vec<i64>>> {
+    let (memory, first) = rows[0].1[units.start].place;
+    let offset = |unit: &Unit| (unit.place.0 == memory).then_some(unit.place.1 - first);
+    rows.iter().map(|(_, of_row)| of_row[units.clone()].iter().map(offset).collect()).collect()
 }
 
 /// Whether no two of the fragments overlap: so each can be copied without harm to the others.

@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
         self.matrices.scratch_used = 0;
         let mut chains = self.chains(&products, &assigned);
         let rows = self.rows_of(&products, &chains);
-        let units: Vec<Vec<Unit>> = rows.iter().map(|row| self.units_of(row, &mut chains)).collect();
+        let units = self.units(&rows, &mut chains);
         // Sums that are computed elsewhere are copied before any home changes.
         for chain in &chains {
             let is_there = matches!(chain.sum, Sum::Home(_)) && chain.in_place.is_some();
