@@ -28,7 +28,6 @@ mod full_loop;
 mod group;
 mod group_code;
 mod group_loop;
-mod group_marks;
 mod group_span;
 mod held;
 mod indexed;

@@ -10,7 +10,7 @@
 
 use anymetal_ir::{BarrierScope, Block, Inst, Op, Space, Type, Value};
 
-use super::group::{Planner, contains_return, for_each_inst, is_pure};
+use super::{Planner, contains_return, for_each_inst, is_pure};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::storage::Root;
 

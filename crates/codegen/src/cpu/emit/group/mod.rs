@@ -1,0 +1,228 @@
+//! Regions: what runs once per threadgroup, and what once per SIMD-group between barriers.
+//!
+//! The blocks of the function body and of group-level constructs are cut into [`Step`]s. A *group*
+//! step is a computation whose operands and result are the same for the whole threadgroup; it runs
+//! once. The other instructions between two barriers form a *region*, a loop over the SIMD-groups.
+//! Without barriers there is one region. Values and variables that cross from one region to
+//! another are recomputed if that is cheap, or kept in the SIMD-group's frame (`frame.rs`).
+//!
+//! Here are the division ([`Plan`]) and what the [`Planner`] is; `marks` decides which instructions are group steps,
+//! `cut` cuts blocks into steps, `crossing` finds what regions take from each other.
+
+mod crossing;
+mod cut;
+mod marks;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anymetal_ir::{Block, Function, Inst, Label, Op, Value, ValueDef};
+
+use crate::cpu::llvm_text::BlockName;
+use crate::cpu::shape::Shape;
+use crate::cpu::shape::flow::{Facts, Flow};
+
+/// A jump target at group level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupLabel {
+    pub(super) label: Label,
+    pub(super) exit: BlockName,
+    pub(super) continuing: BlockName,
+}
+
+/// A step of a group-level block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// An instruction that runs once.
+    Group(Inst),
+    /// A loop over the SIMD-groups.
+    Region(usize),
+    /// A group-level construct.
+    Construct(Inst),
+    /// A jump of all threads.
+    Jump(Inst),
+}
+
+/// How a region gets a value from another region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fetch {
+    /// Computes it again.
+    Repeat(Value),
+    /// From the frame.
+    Load(Value),
+}
+
+/// A region.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Region {
+    /// Its instructions, those of one block.
+    pub(super) insts: Vec<Inst>,
+    /// What it fetches first, in order.
+    pub(super) fetches: Vec<Fetch>,
+    /// Variables (cells, then arrays) that it accesses.
+    pub(super) accesses: BTreeSet<usize>,
+}
+
+/// The division of a function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    escapes: Vec<bool>,
+    pub(super) group_insts: Vec<bool>,
+    /// By cell.
+    pub(super) group_cells: Vec<bool>,
+    steps: BTreeMap<u32, Vec<Step>>,
+    /// All regions.
+    pub(super) regions: Vec<Region>,
+    /// By instruction; `usize::MAX`: none.
+    region_of: Vec<usize>,
+    /// The empty region in which a group-level construct samples its condition.
+    pub(super) samples: BTreeMap<Inst, usize>,
+    /// Values that are kept in frames.
+    pub(super) saved: BTreeSet<Value>,
+    used: Vec<bool>,
+    /// Lanes may return while others go on to a later region.
+    pub(super) tracks_live: bool,
+}
+
+impl Plan {
+    /// Divides a function.
+    pub(super) fn new(facts: Facts<'_>, flow: &Flow) -> Self {
+        let function = facts.function;
+        let mut planner = Planner { facts, flow, plan: Self::default(), returned: false };
+        planner.plan.escapes = vec![false; function.insts.len()];
+        planner.plan.group_insts = vec![false; function.insts.len()];
+        planner.plan.region_of = vec![usize::MAX; function.insts.len()];
+        planner.plan.used = vec![false; function.values.len()];
+        for inst in &function.insts {
+            inst.op.for_each_operand(|operand| planner.plan.used[operand.index()] = true);
+        }
+        planner.mark_escapes(function.body);
+        planner.choose_group_cells();
+        planner.cut(function.body);
+        planner.find_fetches();
+        let plan = &mut planner.plan;
+        plan.tracks_live = plan.regions.len() > 1
+            && plan
+                .regions
+                .iter()
+                .any(|region| region.insts.iter().any(|&inst| contains_return(function, inst)));
+        planner.plan
+    }
+
+    /// Whether a jump inside the construct leads out of it.
+    pub(super) fn escapes(&self, inst: Inst) -> bool {
+        self.escapes[inst.index()]
+    }
+
+    /// Whether any instruction uses the value.
+    pub(super) fn is_used(&self, value: Value) -> bool {
+        self.used[value.index()]
+    }
+
+    /// The steps of a group-level block.
+    pub(super) fn steps(&self, block: Block) -> &[Step] {
+        self.steps.get(&block.0).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether both instructions run in one loop over the SIMD-groups.
+    pub(super) fn is_same_region(&self, a: Inst, b: Inst) -> bool {
+        self.region_of[a.index()] == self.region_of[b.index()]
+    }
+
+    /// Whether the value is known at group level.
+    pub(super) fn is_group_value(&self, function: &Function, flow: &Flow, value: Value) -> bool {
+        let shapes = &flow.values[value.index()];
+        let known = |shape: &Shape| shape.lanes().is_some_and(|lanes| lanes.absolute);
+        if shapes.iter().all(known) {
+            return true;
+        }
+        match function.values[value.index()].def {
+            ValueDef::Param(_) => true,
+            ValueDef::Inst(inst) => self.group_insts[inst.index()],
+        }
+    }
+}
+
+fn contains_return(function: &Function, inst: Inst) -> bool {
+    let op = &function.inst(inst).op;
+    matches!(op, Op::Return(_))
+        || op
+            .blocks()
+            .iter()
+            .any(|&block| function.block(block).iter().any(|&inst| contains_return(function, inst)))
+}
+
+/// Divides a function.
+struct Planner<'a> {
+    facts: Facts<'a>,
+    flow: &'a Flow,
+    plan: Plan,
+    /// A thread may have returned before the current position.
+    returned: bool,
+}
+
+impl Planner<'_> {
+    /// Marks the constructs that jumps leave; gives the labels jumped to and not defined inside.
+    fn mark_escapes(&mut self, block: Block) -> BTreeSet<Option<Label>> {
+        let function = self.facts.function;
+        let mut all = BTreeSet::new();
+        for &inst in function.block(block) {
+            let op = &function.inst(inst).op;
+            match op {
+                Op::Break(label) | Op::Continue(label) => {
+                    all.insert(Some(*label));
+                }
+                Op::Return(_) => {
+                    all.insert(None);
+                }
+                _ => {}
+            }
+            let mut inside = BTreeSet::new();
+            for nested in op.blocks() {
+                inside.extend(self.mark_escapes(nested));
+            }
+            if let Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } = op {
+                inside.remove(&Some(*label));
+            }
+            self.plan.escapes[inst.index()] = !inside.is_empty();
+            all.extend(inside);
+        }
+        all
+    }
+}
+
+/// Visits an instruction and those inside it.
+pub(super) fn for_each_inst(function: &Function, inst: Inst, visit: &mut impl FnMut(Inst)) {
+    visit(inst);
+    for nested in function.inst(inst).op.blocks() {
+        for &inner in function.block(nested) {
+            for_each_inst(function, inner, visit);
+        }
+    }
+}
+
+/// Whether the operation only computes.
+pub(super) fn is_pure(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Const(_)
+            | Op::Undef
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Compare(..)
+            | Op::Select(..)
+            | Op::Cast(..)
+            | Op::Math(..)
+            | Op::Splat(_)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::ExtractDynamic(..)
+            | Op::Insert(..)
+            | Op::InsertDynamic(..)
+            | Op::Shuffle(..)
+            | Op::LocalAddr(_)
+            | Op::ThreadgroupAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::PtrAdd { .. }
+            | Op::Query(_)
+    )
+}
