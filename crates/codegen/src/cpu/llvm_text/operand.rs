@@ -1,0 +1,71 @@
+//! Operands of instructions: registers and constants.
+
+use std::fmt;
+use std::rc::Rc;
+
+/// An operand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::cpu) enum Opd {
+    /// An integer constant (of any integer type but `i1`).
+    Int(i64),
+    /// A register.
+    Reg(u32),
+    /// Another constant, as text.
+    Text(Rc<str>),
+}
+
+impl Opd {
+    /// A constant as text.
+    pub(in crate::cpu) fn text(text: impl Into<Rc<str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// `true` or `false`.
+    pub(in crate::cpu) fn bool(value: bool) -> Self {
+        Self::text(if value { "true" } else { "false" })
+    }
+
+    /// Whether it is this text.
+    pub(in crate::cpu) fn is_text(&self, text: &str) -> bool {
+        matches!(self, Self::Text(t) if &**t == text)
+    }
+
+    /// Whether it is a constant.
+    pub(in crate::cpu) fn is_const(&self) -> bool {
+        !matches!(self, Self::Reg(_))
+    }
+}
+
+impl fmt::Display for Opd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(n) => write!(f, "{n}"),
+            Self::Reg(n) => write!(f, "%r{n}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The text of a vector constant.
+pub(in crate::cpu) fn vector_const(element: &str, values: impl IntoIterator<Item = i64>) -> Opd {
+    let values: Vec<i64> = values.into_iter().collect();
+    let show = |v: i64| match element {
+        "i1" => if v & 1 == 1 { "true" } else { "false" }.to_owned(),
+        _ => wrap_int(element, v).to_string(),
+    };
+    if values.iter().all(|&v| v == 0) {
+        return Opd::text("zeroinitializer");
+    }
+    let items: Vec<String> = values.iter().map(|&v| format!("{element} {}", show(v))).collect();
+    Opd::text(format!("<{}>", items.join(", ")))
+}
+
+/// The integer as a value of that type, sign-extended.
+pub(in crate::cpu) fn wrap_int(ty: &str, value: i64) -> i64 {
+    match ty {
+        "i8" => i64::from(value as i8),
+        "i16" => i64::from(value as i16),
+        "i32" => i64::from(value as i32),
+        _ => value,
+    }
+}

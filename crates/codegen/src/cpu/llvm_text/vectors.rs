@@ -1,0 +1,81 @@
+//! Instructions that put vectors together, take them apart and choose between them.
+
+use super::{LANES, Opd, Text};
+
+impl Text {
+    /// Every lane the same.
+    pub(in crate::cpu) fn splat(&mut self, element: &str, value: &Opd) -> Opd {
+        self.splat_to(LANES, element, value)
+    }
+
+    /// A vector of `n` copies.
+    pub(in crate::cpu) fn splat_to(&mut self, n: usize, element: &str, value: &Opd) -> Opd {
+        match value {
+            Opd::Int(0) => Opd::text("zeroinitializer"),
+            Opd::Text(t) if matches!(&**t, "false" | "zeroinitializer") => Opd::text("zeroinitializer"),
+            Opd::Text(t) if &**t == "poison" => Opd::text("poison"),
+            c if c.is_const() => Opd::text(format!("splat ({element} {c})")),
+            _ => {
+                let one = self
+                    .value(format_args!("insertelement <{n} x {element}> poison, {element} {value}, i64 0"));
+                self.value(format_args!(
+                    "shufflevector <{n} x {element}> {one}, <{n} x {element}> poison, <{n} x i32> zeroinitializer"
+                ))
+            }
+        }
+    }
+
+    /// Elements of the concatenation of two vectors of `n` elements; `None` is any.
+    pub(in crate::cpu) fn shuffle(
+        &mut self,
+        element: &str,
+        n: usize,
+        a: &Opd,
+        b: &Opd,
+        picks: &[Option<usize>],
+    ) -> Opd {
+        let list: Vec<String> = picks
+            .iter()
+            .map(|pick| pick.map_or("i32 poison".to_owned(), |index| format!("i32 {index}")))
+            .collect();
+        self.value(format_args!(
+            "shufflevector <{n} x {element}> {a}, <{n} x {element}> {b}, <{} x i32> <{}>",
+            picks.len(),
+            list.join(", ")
+        ))
+    }
+
+    /// The parts, one after the other; their number is a power of two.
+    pub(in crate::cpu) fn concat(&mut self, element: &str, mut length: usize, mut parts: Vec<Opd>) -> Opd {
+        while parts.len() > 1 {
+            let picks: Vec<_> = (0..2 * length).map(Some).collect();
+            parts = parts
+                .chunks(2)
+                .map(|pair| match pair {
+                    [a, b] => self.shuffle(element, length, a, b, &picks),
+                    _ => pair[0].clone(),
+                })
+                .collect();
+            length *= 2;
+        }
+        parts.pop().expect("at least one part")
+    }
+
+    /// `select` of whole vectors or scalars by one `i1` or a mask; `ty` is the values' type.
+    pub(in crate::cpu) fn select(
+        &mut self,
+        condition_type: &str,
+        condition: &Opd,
+        ty: &str,
+        a: &Opd,
+        b: &Opd,
+    ) -> Opd {
+        if a == b || condition.is_text("true") {
+            return a.clone();
+        }
+        if condition.is_text("false") {
+            return b.clone();
+        }
+        self.value(format_args!("select {condition_type} {condition}, {ty} {a}, {ty} {b}"))
+    }
+}
