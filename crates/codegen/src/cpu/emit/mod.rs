@@ -1,12 +1,19 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
-//! The [`Emitter`] holds the state of one version. The folder by topic: `lane` (a component of a
-//! value), `arith`, `cast`, `pure`, `pointers` (operations without effects), `conditional` (patterns of lanes that
-//! hold under a condition), `simd` (operations across lanes), `cells`, `memory`, `access`, `bundle`, `window`,
-//! `open_windows`, `shifted`, `near`, `private` (loads and stores), `under_mask` (vectors of which lanes are off),
-//! `streams` (stores past the caches), `matrix` (8×8 matrices), `out_of_line` (functions written once per module),
-//! `control` (branches, loops and masks), `group` (regions between barriers), `group_code`, `region`, `simdgroups`
-//! (what runs them), `frame` (what crosses from one to another), `entry`.
+//! The [`Emitter`] holds the state of one version; here are values, fault sites and the dispatch of instructions. The
+//! folder by topic:
+//!
+//! - Values and what is computed of them: `lane` (a component), `mask` (which lanes are on), `arith`, `cast`, `pure`,
+//!   `pointers`, `query`, `conditional` (patterns of lanes that hold under a condition), `shifted` (families), `simd`
+//!   (operations across lanes), `matrix` (8×8 matrices).
+//! - Loads and stores: `memory` (shared memory), `cells`, `private` (arrays of one thread), `place`, `access`, `copy`,
+//!   `atomic`; places that only the run shows: `adjacent`, `near`, `gather`, `scatter`, `indexed`, `rare`; several
+//!   at once: `bundle`, `window`, `open_windows`, `held`, `together`, `transpose`; `under_mask` (vectors of which lanes
+//!   are off); tests of bounds: `tested`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `wishes`, `streams`.
+//! - Control: `control` (branches and loops), `scalar_tests` (cheap tests of masks), `full_loop`, `counted`.
+//! - What runs how often: `group` (division into regions), `group_code`, `group_span`, `region`, `simdgroups` (what runs
+//!   them), `frame` (what crosses from one to another), `group_loop` (threadgroups).
+//! - Around the versions: `entry`, `out_of_line` (functions written once per module).
 //!
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
@@ -25,6 +32,7 @@ mod counted;
 mod entry;
 mod frame;
 mod full_loop;
+mod gather;
 mod group;
 mod group_code;
 mod group_loop;
@@ -34,6 +42,7 @@ mod indexed;
 mod inside;
 mod lane;
 mod loop_bounds;
+mod mask;
 mod matrix;
 mod memory;
 mod near;
@@ -49,7 +58,7 @@ mod query;
 mod rare;
 mod region;
 mod scalar_tests;
-mod scattered;
+mod scatter;
 mod shifted;
 mod simd;
 mod simdgroups;
@@ -68,8 +77,9 @@ use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
+use mask::Mask;
 
-use super::llvm_text::{BlockName, MASK, Opd, Text, scalar_type};
+use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
@@ -103,24 +113,6 @@ pub(super) struct Shared<'a> {
     /// Scratch bytes of arrays too large for the stack.
     scratch_bytes: u64,
     frame_bytes: u64,
-}
-
-/// The active lanes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Mask {
-    /// All 32.
-    All,
-    /// Those of a `<32 x i1>`; at least one.
-    Some(Opd),
-}
-
-impl Mask {
-    fn operand(&self) -> Opd {
-        match self {
-            Self::All => Opd::text("splat (i1 true)"),
-            Self::Some(mask) => mask.clone(),
-        }
-    }
 }
 
 /// The scalars that describe the threadgroup, as operands.
@@ -295,76 +287,6 @@ impl Emitter<'_, '_> {
                 Lane::Laned { bases, shape: shape.clone(), no_wrap: None }
             }
             _ => Lane::Varying(lane.vector(&mut self.t, element)),
-        }
-    }
-
-    // --- masks
-
-    fn mask_bits(&mut self, mask: &Mask) -> Opd {
-        match mask {
-            Mask::All => Opd::Int(-1),
-            Mask::Some(mask) => self.t.value(format_args!("bitcast {MASK} {mask} to i32")),
-        }
-    }
-
-    fn any(&mut self, mask: &Mask) -> Opd {
-        if let Some(tests) = self.known_tests(mask) {
-            return tests.any;
-        }
-        let bits = self.mask_bits(mask);
-        self.t.icmp("ne", "i32", &bits, &Opd::Int(0))
-    }
-
-    fn known_tests(&self, mask: &Mask) -> Option<scalar_tests::MaskTests> {
-        if let Mask::Some(mask) = mask { self.tests_of(mask) } else { None }
-    }
-
-    fn all(&mut self, mask: &Mask) -> Opd {
-        if let Some(tests) = self.known_tests(mask) {
-            return tests.all;
-        }
-        let bits = self.mask_bits(mask);
-        self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
-    }
-
-    /// The lanes of both.
-    fn both(&mut self, mask: &Mask, lanes: &Opd) -> Opd {
-        match mask {
-            Mask::All => lanes.clone(),
-            // Not `and`: a lane that is off may hold poison in `lanes`.
-            Mask::Some(mask) => {
-                self.t.value(format_args!("select {MASK} {mask}, {MASK} {lanes}, {MASK} zeroinitializer"))
-            }
-        }
-    }
-
-    fn without(&mut self, mask: &Mask, lanes: &Opd) -> Opd {
-        let rest = self.t.value(format_args!("xor {MASK} {lanes}, splat (i1 true)"));
-        self.both(mask, &rest)
-    }
-
-    /// The number of the first active lane, as `i32`.
-    fn first_lane(&mut self) -> Opd {
-        match self.mask.clone() {
-            Mask::All => Opd::Int(0),
-            mask => {
-                let bits = self.mask_bits(&mask);
-                self.t.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-                self.t.value(format_args!("call i32 @llvm.cttz.i32(i32 {bits}, i1 false)"))
-            }
-        }
-    }
-
-    /// The number of the last active lane, as `i32`.
-    fn last_lane(&mut self) -> Opd {
-        match self.mask.clone() {
-            Mask::All => Opd::Int(31),
-            mask => {
-                let bits = self.mask_bits(&mask);
-                self.t.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
-                let zeros = self.t.value(format_args!("call i32 @llvm.ctlz.i32(i32 {bits}, i1 false)"));
-                self.t.sub("i32", &Opd::Int(31), &zeros)
-            }
         }
     }
 

@@ -1,0 +1,188 @@
+//! Stores to places that only the run shows, or that are known to lie apart.
+//!
+//! As for loads (`gather`), a run-time test comes first: lanes side by side are one vector store. Places known from
+//! a base on are stored in pieces, one for what lies side by side. Invariant: memory that only lanes that are off
+//! would write to keeps what it holds.
+
+use super::access::{Piece, Run, pieces};
+use super::indexed::Indexed;
+use super::lane::Lane;
+use super::memory::{Address, Item};
+use super::tested::Test;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
+use crate::cpu::shape::Lanes;
+
+/// With more stores than these, a processor's own scatter is as fast.
+const MOST_PIECES: usize = 8;
+/// Lanes with more components are not taken apart.
+const MOST_COMPONENTS: usize = 8;
+
+impl Emitter<'_, '_> {
+    pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
+        let values = self.stored_vectors(item, lanes);
+        let [value] = values.as_slice() else { return self.store_apart(address, item, &values) };
+        let is_known = matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
+        if is_known {
+            return self.store_apart(address, item, &values);
+        }
+        let side = self.side(address, item, !self.may_store_active(address, item));
+        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&side.is_so, together, apart);
+        self.t.label(together);
+        let at = self.t.offset(&address.place.base, &side.start);
+        match self.mask.clone() {
+            Mask::All => {
+                let (ty, metadata) = (lanes_type(item.memory_type()), self.store_metadata(&address.place));
+                self.t.line(format_args!("store {ty} {value}, ptr {at}, align 1{metadata}"));
+            }
+            Mask::Some(mask) => {
+                let lanes: Vec<usize> = (0..LANES).collect();
+                self.store_active(&address.place, item, value, &at, &mask, &lanes);
+            }
+        }
+        self.t.branch(join);
+        self.t.label(apart);
+        match self.indexed(address, item) {
+            Some(indexed) => self.store_indexed(address, &indexed, item, value),
+            None => {
+                let address = self.apart(address, item.bytes());
+                self.store_apart(&address, item, &values);
+            }
+        }
+        self.t.label(join);
+    }
+
+    /// Lane by lane, without a check each where all active ones are in bounds.
+    fn store_indexed(&mut self, address: &Address, indexed: &Indexed, item: Item, value: &Opd) {
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+            Some(known) => known,
+            None => self.indices_inside(address, indexed, item.bytes()),
+        };
+        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        if !is_certain {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+        }
+        self.scatter_indexed(address, indexed, item, value);
+        if !is_certain {
+            self.t.branch(join);
+            self.t.label(slow);
+            let apart = self.rarely_apart(address, item.bytes());
+            self.store_slowly(&apart, item, std::slice::from_ref(value));
+            self.t.label(join);
+        }
+    }
+
+    /// Lane by lane, if the processor cannot scatter.
+    fn store_apart(&mut self, address: &Address, item: Item, values: &[Opd]) {
+        if self.store_pieces(address, item, values) {
+            return;
+        }
+        if !self.shared.options.features.avx512 || item.bits() < 32 {
+            return self.store_slowly(address, item, values);
+        }
+        let offsets = self.offsets_with_extra(address);
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+            Some(known) => known,
+            None => self.lanes_in_bounds(address, &offsets, item.bytes()).0,
+        };
+        let is_certain = ok.is_text("true") || self.bail_unless(&ok);
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        if !is_certain {
+            self.t.branch_likely(&ok, fast, slow);
+            self.t.label(fast);
+        }
+        self.scatter(address, item, values, &offsets);
+        if !is_certain {
+            self.t.branch(join);
+            self.t.label(slow);
+            self.store_slowly(address, item, values);
+        }
+        self.t.label(join);
+    }
+
+    /// Lanes whose places are known from a base on: whatever lies side by side is one store. `false` if they
+    /// are not known, or the processor scatters faster.
+    fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
+        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return false };
+        let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
+        let most = if scatters { MOST_PIECES } else { LANES };
+        let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= most);
+        let Some(pieces) = pieces.filter(|_| !shape.conditional && item.count <= MOST_COMPONENTS) else {
+            return false;
+        };
+        let test = self.test_of_stores(&address.place);
+        let mut ok = self.test_once(address, item.bytes(), test, |this| {
+            this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
+        });
+        if self.bail_unless(&ok) {
+            ok = Opd::bool(true);
+        }
+        if self.mask != Mask::All && !self.writes_back(&address.place) {
+            let mask = self.mask.clone();
+            let all = self.all(&mask);
+            ok = self.t.and(&ok, &all);
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, fast, slow);
+        self.t.label(fast);
+        self.write_pieces(address, item, values, (&bases, &shape, &pieces));
+        if !ok.is_text("true") {
+            self.t.branch(join);
+            self.t.label(slow);
+            self.store_slowly(address, item, values);
+        }
+        self.t.label(join);
+        true
+    }
+
+    fn write_pieces(
+        &mut self,
+        address: &Address,
+        item: Item,
+        values: &[Opd],
+        (bases, shape, pieces): (&[Opd], &Lanes, &[Piece]),
+    ) {
+        let element = item.memory_type();
+        let metadata = self.store_metadata(&address.place);
+        let all = Run { segment: 0, lane: 0, lanes: LANES, same: false };
+        let whole = self.interleaved(element, values, &all);
+        let (count, poison) = (item.count, Opd::text("poison"));
+        for Piece { segment, lanes } in pieces {
+            let elements = |&lane: &usize| (0..count).map(move |k| Some(lane * count + k));
+            let picks: Vec<_> = lanes.iter().flat_map(elements).collect();
+            let offset = shape.at(lanes[0]).wrapping_add(address.extra);
+            let start = self.t.add("i64", &bases[*segment], &Opd::Int(offset));
+            let at = self.t.offset(&address.place.base, &start);
+            let piece = self.t.shuffle(element, LANES * count, &whole, &poison, &picks);
+            match self.mask.clone() {
+                Mask::Some(mask) if self.writes_back(&address.place) => {
+                    self.store_active(&address.place, item, &piece, &at, &mask, lanes);
+                }
+                _ => {
+                    let n = picks.len();
+                    self.t.line(format_args!("store <{n} x {element}> {piece}, ptr {at}, align 1{metadata}"));
+                }
+            }
+        }
+    }
+
+    fn scatter(&mut self, address: &Address, item: Item, values: &[Opd], offsets: &Opd) {
+        let mask = self.mask.operand();
+        let ty = lanes_type(item.memory_type());
+        let suffix = mangle(&ty);
+        self.t.declare(format!(
+            "declare void @llvm.masked.scatter.{suffix}.v32p0({ty}, <32 x ptr>, i32, {MASK})"
+        ));
+        for (k, value) in values.iter().enumerate() {
+            let element = Opd::Int(i64::from(item.scalar.size()) * k as i64);
+            let base = self.t.offset(&address.place.base, &element);
+            let places = self.t.value(format_args!("getelementptr i8, ptr {base}, <32 x i64> {offsets}"));
+            self.t.line(format_args!(
+                "call void @llvm.masked.scatter.{suffix}.v32p0({ty} {value}, <32 x ptr> {places}, i32 1, {MASK} {mask})"
+            ));
+        }
+    }
+}
