@@ -9,6 +9,7 @@
 //! by [`MAX_HEIGHT`], both with a diagnostic. Errors are reported once and parsing goes on.
 //! Start with [`parse`], then `decl.rs`.
 
+mod ambiguity;
 mod attribute;
 mod chain;
 mod decl;
@@ -20,6 +21,7 @@ mod init_declarator;
 mod init_list;
 mod lambda;
 mod later;
+mod loops;
 mod namespace;
 mod operator_name;
 mod postfix;

@@ -1,12 +1,9 @@
-//! Statements.
+//! Statements, save loops (`loops`). What may be a declaration or an expression `ambiguity` tells.
 
 use super::Parser;
 use super::declarator::Place;
-use super::scope::NameKind;
-use crate::ast::{
-    Block, Expr, ExprKind, ForInit, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable,
-};
-use crate::token::{Kw, Pragma, Punct, TokenKind, UnrollHint};
+use crate::ast::{Block, Expr, ExprKind, Item, ItemKind, LoopHint, Stmt, StmtKind, SwitchLabel, Variable};
+use crate::token::{Kw, Pragma, Punct, TokenKind};
 
 impl Parser<'_> {
     /// `{ … }` in a scope of its own.
@@ -129,35 +126,6 @@ impl Parser<'_> {
         kind
     }
 
-    /// Loop pragmas in front of a statement. A hint before something else than a loop is dropped.
-    fn loop_hint(&mut self) -> Option<LoopHint> {
-        let mut hint = None;
-        loop {
-            match self.peek() {
-                TokenKind::Pragma(Pragma::Unroll(kind)) => {
-                    self.advance();
-                    hint = Some(match kind {
-                        UnrollHint::Enable => LoopHint::Enable,
-                        UnrollHint::Full => LoopHint::Full,
-                        UnrollHint::Disable => LoopHint::Disable,
-                    });
-                }
-                TokenKind::Pragma(Pragma::UnrollCountBegin) => {
-                    self.advance();
-                    hint = Some(LoopHint::Count(self.expr()));
-                    while !matches!(self.peek(), TokenKind::Pragma(Pragma::End) | TokenKind::Eof) {
-                        self.advance();
-                    }
-                    self.advance();
-                }
-                TokenKind::Pragma(Pragma::Contract(_)) => {
-                    self.advance();
-                }
-                _ => return hint,
-            }
-        }
-    }
-
     /// A declaration or an expression.
     fn simple_statement(&mut self) -> StmtKind {
         if let Some(kind) = self.declaration_statement() {
@@ -187,82 +155,6 @@ impl Parser<'_> {
             return None;
         }
         Some(items_statement(self.item_at(Place::Block)))
-    }
-
-    /// Does a declaration begin here (and not an expression)?
-    pub(super) fn may_start_declaration(&mut self) -> bool {
-        if self.at_attribute() {
-            return true;
-        }
-        match self.peek() {
-            TokenKind::Keyword(
-                Kw::Static
-                | Kw::Constexpr
-                | Kw::Const
-                | Kw::Volatile
-                | Kw::Extern
-                | Kw::Inline
-                | Kw::Device
-                | Kw::Constant
-                | Kw::Threadgroup
-                | Kw::Thread
-                | Kw::Auto
-                | Kw::Register,
-            ) => true,
-            TokenKind::Keyword(_) | TokenKind::Ident(_) | TokenKind::Punct(Punct::ColonColon) => {
-                self.may_start_type() && self.type_then_name()
-            }
-            _ => false,
-        }
-    }
-
-    /// A type followed by something that can only be a declarator.
-    fn type_then_name(&mut self) -> bool {
-        let unknown =
-            matches!(self.peek(), TokenKind::Ident(name) if self.classify(name) == NameKind::Unknown);
-        let start = self.checkpoint();
-        let found = self.attempt(|p| {
-            let specs = p.specifiers(false)?;
-            specs.ty?;
-            p.at_declarator(unknown).then_some(())
-        });
-        self.rewind(start);
-        found.is_some()
-    }
-
-    /// Behind a type: a name, or `*name`, `&name`, `(&name)[…]`.
-    fn at_declarator(&self, unknown_type: bool) -> bool {
-        let mut ahead = 0;
-        let nested = self.next_is(0, Punct::LParen);
-        if nested {
-            ahead = 1;
-        }
-        let mut operators = 0;
-        loop {
-            match self.peek_at(ahead) {
-                TokenKind::Punct(Punct::Star | Punct::Amp | Punct::AndAnd) => operators += 1,
-                TokenKind::Keyword(
-                    Kw::Device
-                    | Kw::Constant
-                    | Kw::Threadgroup
-                    | Kw::Thread
-                    | Kw::Const
-                    | Kw::Volatile
-                    | Kw::Restrict,
-                ) => {}
-                TokenKind::Ident(_) => break,
-                _ => return false,
-            }
-            ahead += 1;
-        }
-        if nested {
-            return operators > 0 && self.next_is(ahead + 1, Punct::RParen);
-        }
-        // `a * b;` with an unknown `a` is a product, `Unknown x` a declaration.
-        if unknown_type && operators > 0 {
-            return matches!(self.peek_at(ahead + 1), TokenKind::Punct(Punct::Assign));
-        }
-        true
     }
 
     fn condition(&mut self) -> (Expr, Option<Box<Variable>>) {
@@ -324,88 +216,6 @@ impl Parser<'_> {
         let selector = self.parenthesised_expr();
         self.expect(Punct::RParen, "to end the selector");
         StmtKind::Switch { selector, body: Box::new(self.statement()) }
-    }
-
-    fn for_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
-        self.advance();
-        self.expect(Punct::LParen, "after `for`");
-        let entered = self.enter();
-        let kind = match self.range_for_header() {
-            Some((ty, variable, range)) => {
-                let body = Box::new(self.statement());
-                StmtKind::RangeFor { ty: Box::new(ty), variable: Box::new(variable), range, body, hint }
-            }
-            None => self.for_rest(hint),
-        };
-        self.leave(entered);
-        kind
-    }
-
-    fn for_rest(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
-        let init = if self.eat(Punct::Semi) {
-            ForInit::Empty
-        } else if self.may_start_declaration() {
-            let items = self.item_at(Place::Block);
-            let variables = items.into_iter().filter_map(|item| match item.kind {
-                ItemKind::Variable(variable) => Some(*variable),
-                _ => None,
-            });
-            ForInit::Declaration(variables.collect())
-        } else {
-            let expr = self.expr();
-            self.expect(Punct::Semi, "after the loop's first clause");
-            ForInit::Expr(expr)
-        };
-        let cond = if self.is(Punct::Semi) { None } else { Some(Box::new(self.expr())) };
-        self.expect(Punct::Semi, "after the loop's condition");
-        let step = if self.is(Punct::RParen) { None } else { Some(Box::new(self.parenthesised_expr())) };
-        self.expect(Punct::RParen, "to end the loop's head");
-        let body = Box::new(self.statement());
-        StmtKind::For { init: Box::new(init), cond, step, body, hint }
-    }
-
-    /// `T x : range)`, or nothing happened.
-    fn range_for_header(&mut self) -> Option<(crate::ast::Type, Variable, Expr)> {
-        if !self.may_start_declaration() {
-            return None;
-        }
-        self.attempt(|p| {
-            let specs = p.specifiers(true)?;
-            let base = specs.ty?;
-            let declarator = p.declarator(base, Place::Block, true)?;
-            p.is(Punct::Colon).then_some(())?;
-            let ty = declarator.ty.clone();
-            let variable = p.variable_rest(declarator, &specs.function, specs.attributes.list, false);
-            p.advance();
-            let range = if p.is(Punct::LBrace) { p.init_list() } else { p.expr() };
-            p.eat(Punct::RParen).then_some((ty, variable, range))
-        })
-    }
-
-    fn while_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
-        self.advance();
-        self.expect(Punct::LParen, "after `while`");
-        let cond = self.parenthesised_expr();
-        self.expect(Punct::RParen, "to end the condition");
-        StmtKind::While { cond, body: Box::new(self.statement()), hint }
-    }
-
-    fn do_statement(&mut self, hint: Option<Box<LoopHint>>) -> StmtKind {
-        self.advance();
-        let body = Box::new(self.statement());
-        if !self.eat_kw(Kw::While) {
-            let found = self.peek();
-            self.error(
-                "expected-token",
-                self.span(),
-                format!("expected `while` after the loop's body, found {found}"),
-            );
-        }
-        self.expect(Punct::LParen, "after `while`");
-        let cond = self.parenthesised_expr();
-        self.expect(Punct::RParen, "to end the condition");
-        self.end_at_semicolon("this");
-        StmtKind::DoWhile { body, cond, hint }
     }
 }
 
