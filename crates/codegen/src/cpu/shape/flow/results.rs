@@ -86,7 +86,7 @@ impl Pass<'_> {
         let function = self.facts.function;
         let scalar = function.ty(a).scalar().unwrap_or(Scalar::I64);
         let (x, y) = (&self.flow.values[a.index()][component], &self.flow.values[b.index()][component]);
-        transfer::binary(op, scalar, x, y, is_non_negative(self.facts, a)).1
+        transfer::binary(op, scalar, x, y, is_non_negative(self.facts, a))
     }
 
     fn cast(&self, op: CastOp, a: Value, to: Type) -> Vec<Shape> {
@@ -115,11 +115,11 @@ impl Pass<'_> {
     fn pointer_sum(&self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Shape {
         let known = |value: i64| Shape::Lanes(Lanes::known([value; LANES]));
         let of = |value: Value| self.flow.shape(value);
-        let add = |a: &Shape, b: &Shape| transfer::binary(BinOp::Add, Scalar::I64, a, b, false).1;
+        let add = |a: &Shape, b: &Shape| transfer::binary(BinOp::Add, Scalar::I64, a, b, false);
         let mut sum = of(base).clone();
         if let Some(index) = index {
             let scaled =
-                transfer::binary(BinOp::Mul, Scalar::I64, of(index), &known(i64::from(scale)), false).1;
+                transfer::binary(BinOp::Mul, Scalar::I64, of(index), &known(i64::from(scale)), false);
             sum = add(&sum, &scaled);
         }
         add(&sum, &known(offset))

@@ -1,6 +1,7 @@
 //! Arithmetic on two operands: how the lanes of the result follow from the operands' lanes.
 //!
-//! Invariant: a [`Rule`] and a shape belong together; whoever follows the rule on the bases gets the bases of the shape.
+//! Bases are added, multiplied by constants or, segment by segment, by uniform values, shifted and masked; a conditional
+//! shape is that of one operand, as long as the other is no limit, or the factor 1.
 
 use anymetal_ir::{BinOp, Scalar, eval};
 
@@ -8,74 +9,32 @@ use super::{bits, lane_of, wrapped};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::shape::{Lanes, Shape, trailing_zeros};
 
-/// How a laned result of a binary operation is computed.
-#[derive(Clone, PartialEq, Debug)]
-pub(in crate::cpu) enum Rule {
-    /// Known now.
-    Known,
-    /// On the single bases, as scalars.
-    Scalar,
-    /// Sum or difference of bases and patterns.
-    Sum,
-    /// Bases and pattern times a constant.
-    Scale(i64),
-    /// Each segment's value times the uniform second operand (the first, if `swapped`).
-    SegmentProduct {
-        /// The uniform operand is the first.
-        swapped: bool,
-    },
-    /// Bases and pattern shifted right.
-    ShiftRight(u32),
-    /// Bases and pattern masked.
-    Mask(i64),
-    /// Pattern only, or-ed.
-    Insert(i64),
-    /// One operand, as long as the other, uniform one does not limit any lane: conditional.
-    Unclamped,
-    /// One operand, as long as the other, uniform one is 1: conditional.
-    UnitFactor,
-    /// Lane by lane.
-    None,
-}
-
 fn uniform_of(a: &Lanes, b: &Lanes, align: u32) -> Lanes {
     Lanes { align: align.min(31), ..Lanes::uniform(a.group && b.group) }
 }
 
-/// The rule and the shape of `op` on operands of type `scalar`. `bounded` tells whether the first
+/// The shape of `op` on operands of type `scalar`. `bounded` tells whether the first
 /// operand is known not to be negative as a signed number.
-pub(in crate::cpu) fn binary(
-    op: BinOp,
-    scalar: Scalar,
-    a: &Shape,
-    b: &Shape,
-    bounded: bool,
-) -> (Rule, Shape) {
+pub(in crate::cpu) fn binary(op: BinOp, scalar: Scalar, a: &Shape, b: &Shape, bounded: bool) -> Shape {
     let (Shape::Lanes(a), Shape::Lanes(b)) = (a, b) else {
         let bottom = *a == Shape::Bottom || *b == Shape::Bottom;
-        return (Rule::None, if bottom { Shape::Bottom } else { Shape::Varying });
+        return if bottom { Shape::Bottom } else { Shape::Varying };
     };
     if !scalar.is_int() {
         let both = a.is_uniform() && b.is_uniform();
-        return if both {
-            (Rule::Scalar, Shape::Lanes(uniform_of(a, b, 0)))
-        } else {
-            (Rule::None, Shape::Varying)
-        };
+        return if both { Shape::Lanes(uniform_of(a, b, 0)) } else { Shape::Varying };
     }
     if a.absolute && b.absolute {
         let value = |lane| eval::eval_binary(op, scalar, bits(scalar, a.at(lane)), bits(scalar, b.at(lane)));
         let values = std::array::from_fn(|lane| lane_of(scalar, value(lane)));
-        return (Rule::Known, Shape::Lanes(Lanes::known(values)));
+        return Shape::Lanes(Lanes::known(values));
     }
     let conditional = a.conditional || b.conditional;
     if a.is_uniform() && b.is_uniform() && !conditional {
-        return (Rule::Scalar, Shape::Lanes(uniform_of(a, b, uniform_align(op, a, b))));
+        return Shape::Lanes(uniform_of(a, b, uniform_align(op, a, b)));
     }
-    match linear(op, scalar, a, b, bounded && !conditional, conditional) {
-        (rule, Some(lanes)) => (rule, Shape::Lanes(lanes.kept())),
-        (_, None) => (Rule::None, Shape::Varying),
-    }
+    let lanes = linear(op, scalar, a, b, bounded && !conditional, conditional);
+    lanes.map_or(Shape::Varying, |lanes| Shape::Lanes(lanes.kept()))
 }
 
 /// How often two divides a uniform result, from what is known of the operands.
@@ -97,17 +56,17 @@ fn linear(
     b: &Lanes,
     bounded: bool,
     conditional: bool,
-) -> (Rule, Option<Lanes>) {
+) -> Option<Lanes> {
     match op {
         BinOp::Add | BinOp::Sub => sum(op, scalar, a, b),
         BinOp::Mul => product(scalar, a, b),
         BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax => unclamped(a, b),
-        _ if conditional => (Rule::None, None),
+        _ if conditional => None,
         BinOp::Shl => match b.constant() {
             Some(c) if (0..i64::from(scalar.bits().min(32))).contains(&c) => {
                 product(scalar, a, &Lanes::known([1 << c; LANES]))
             }
-            _ => (Rule::None, None),
+            _ => None,
         },
         BinOp::LShr | BinOp::UDiv => shift_right(op, scalar, a, b),
         BinOp::AShr if bounded => shift_right(BinOp::LShr, scalar, a, b),
@@ -117,32 +76,32 @@ fn linear(
         BinOp::And => match (a.constant(), b.constant()) {
             (None, Some(c)) => mask(a, c),
             (Some(c), None) => mask(b, c),
-            _ => (Rule::None, None),
+            _ => None,
         },
         BinOp::Or | BinOp::Xor => match b.constant() {
             Some(c) if a.is_disjoint() && c >= 0 && c < 1 << a.align => {
                 let values = a.values().map(|value| if op == BinOp::Or { value | c } else { value ^ c });
-                (Rule::Insert(c), Some(a.with_values(values)))
+                Some(a.with_values(values))
             }
-            _ => (Rule::None, None),
+            _ => None,
         },
-        _ => (Rule::None, None),
+        _ => None,
     }
 }
 
 /// A minimum or maximum usually limits no lane of a SIMD-group in the middle of the data.
-fn unclamped(a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
+fn unclamped(a: &Lanes, b: &Lanes) -> Option<Lanes> {
     let (laned, limit) = if b.is_uniform() { (a, b) } else { (b, a) };
     if laned.segments != 1 || !limit.is_uniform() || limit.conditional {
-        return (Rule::None, None);
+        return None;
     }
     let lanes = laned.kept();
     let shape =
         Lanes { absolute: false, group: a.group && b.group, conditional: true, align: 0, ..lanes.normal() };
-    (Rule::Unclamped, Some(shape))
+    Some(shape)
 }
 
-fn sum(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
+fn sum(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> Option<Lanes> {
     let segments = a.segments.max(b.segments);
     let values = std::array::from_fn(|lane| {
         let (x, y) = (a.at(lane), b.at(lane));
@@ -156,20 +115,20 @@ fn sum(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>)
         group: a.group && b.group,
         conditional: a.conditional || b.conditional,
     };
-    (Rule::Sum, Some(shape.with_values(values)))
+    Some(shape.with_values(values))
 }
 
-fn product(scalar: Scalar, a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
+fn product(scalar: Scalar, a: &Lanes, b: &Lanes) -> Option<Lanes> {
     if let Some(c) = b.constant() {
-        return (Rule::Scale(c), Some(scaled(scalar, a, c)));
+        return Some(scaled(scalar, a, c));
     }
     if let Some(c) = a.constant() {
-        return (Rule::Scale(c), Some(scaled(scalar, b, c)));
+        return Some(scaled(scalar, b, c));
     }
-    let (laned, uniform, swapped) = match (a.is_uniform(), b.is_uniform()) {
-        (_, true) => (a, b, false),
-        (true, _) => (b, a, true),
-        _ => return (Rule::None, None),
+    let (laned, uniform) = match (a.is_uniform(), b.is_uniform()) {
+        (_, true) => (a, b),
+        (true, _) => (b, a),
+        _ => return None,
     };
     let Some(segments) = laned.constant_segments().filter(|_| !laned.conditional && !uniform.conditional)
     else {
@@ -178,17 +137,17 @@ fn product(scalar: Scalar, a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
     let align = laned.values().iter().map(|&value| trailing_zeros(value)).fold(laned.align, u32::min);
     let align = (align + uniform.align).min(31);
     let shape = Lanes { segments, align, ..Lanes::uniform(a.group && b.group) };
-    (Rule::SegmentProduct { swapped }, Some(shape))
+    Some(shape)
 }
 
 /// A stride that the program is given is 1 more often than not.
-fn unit_factor(laned: &Lanes, factor: &Lanes) -> (Rule, Option<Lanes>) {
+fn unit_factor(laned: &Lanes, factor: &Lanes) -> Option<Lanes> {
     if laned.is_uniform() || factor.conditional {
-        return (Rule::None, None);
+        return None;
     }
     let group = laned.group && factor.group;
     let shape = Lanes { absolute: false, group, conditional: true, align: 0, ..laned.normal() };
-    (Rule::UnitFactor, Some(shape))
+    Some(shape)
 }
 
 fn scaled(scalar: Scalar, lanes: &Lanes, c: i64) -> Lanes {
@@ -197,37 +156,37 @@ fn scaled(scalar: Scalar, lanes: &Lanes, c: i64) -> Lanes {
     Lanes { align, ..lanes.with_values(values) }
 }
 
-fn shift_right(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
-    let Some(c) = b.constant() else { return (Rule::None, None) };
+fn shift_right(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> Option<Lanes> {
+    let c = b.constant()?;
     let shift = match op {
         BinOp::LShr if (0..i64::from(scalar.bits())).contains(&c) => c as u32,
         BinOp::UDiv if c > 0 && (c as u64).is_power_of_two() => c.trailing_zeros(),
-        _ => return (Rule::None, None),
+        _ => return None,
     };
     if !a.is_disjoint() || shift > a.align {
-        return (Rule::None, None);
+        return None;
     }
     let shape = a.with_values(a.values().map(|value| value >> shift));
-    (Rule::ShiftRight(shift), Some(Lanes { align: a.align - shift, ..shape }))
+    Some(Lanes { align: a.align - shift, ..shape })
 }
 
-fn remainder(a: &Lanes, b: &Lanes) -> (Rule, Option<Lanes>) {
+fn remainder(a: &Lanes, b: &Lanes) -> Option<Lanes> {
     match b.constant() {
         Some(c) if c > 0 && (c as u64).is_power_of_two() => mask(a, c - 1),
-        _ => (Rule::None, None),
+        _ => None,
     }
 }
 
-fn mask(a: &Lanes, c: i64) -> (Rule, Option<Lanes>) {
+fn mask(a: &Lanes, c: i64) -> Option<Lanes> {
     if !a.is_disjoint() {
-        return (Rule::None, None);
+        return None;
     }
     let values = a.values().map(|value| value & c);
     if c >= 0 && c < 1 << a.align {
-        return (Rule::Mask(c), Some(Lanes::known(values)));
+        return Some(Lanes::known(values));
     }
     let align = a.align.max(trailing_zeros(c));
-    (Rule::Mask(c), Some(Lanes { align, ..a.with_values(values) }))
+    Some(Lanes { align, ..a.with_values(values) })
 }
 
 #[cfg(test)]
@@ -237,30 +196,27 @@ mod tests {
 
     #[test]
     fn known_lanes_fold() {
-        let (rule, shape) = binary(BinOp::URem, Scalar::I32, &ids(), &constant(8), false);
-        assert_eq!(rule, Rule::Known);
+        let shape = binary(BinOp::URem, Scalar::I32, &ids(), &constant(8), false);
         assert_eq!(shape.lanes().unwrap().at(9), 1);
     }
 
     #[test]
     fn aligned_bases_divide() {
-        let (_, row) = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(16), false);
+        let row = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(16), false);
         let row = row.lanes().unwrap().clone();
         assert_eq!((row.at(15), row.at(16), row.align), (0, 1, 1));
-        let (_, column) = binary(BinOp::URem, Scalar::I32, &thread_index(), &constant(16), false);
+        let column = binary(BinOp::URem, Scalar::I32, &thread_index(), &constant(16), false);
         assert!(column.lanes().unwrap().absolute);
-        let (_, odd) = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(64), false);
+        let odd = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(64), false);
         assert_eq!(odd, Shape::Varying);
     }
 
     #[test]
     fn products_with_uniform_values_need_segments() {
-        let (_, row) = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(16), false);
-        let (rule, shape) = binary(BinOp::Mul, Scalar::I32, &row, &Shape::uniform(true), false);
-        assert_eq!(rule, Rule::SegmentProduct { swapped: false });
+        let row = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(16), false);
+        let shape = binary(BinOp::Mul, Scalar::I32, &row, &Shape::uniform(true), false);
         assert_eq!(shape.lanes().unwrap().segments, 2);
-        let (rule, shape) = binary(BinOp::Mul, Scalar::I32, &thread_index(), &Shape::uniform(true), false);
-        assert_eq!(rule, Rule::UnitFactor);
+        let shape = binary(BinOp::Mul, Scalar::I32, &thread_index(), &Shape::uniform(true), false);
         assert!(shape.lanes().unwrap().conditional);
     }
 }
