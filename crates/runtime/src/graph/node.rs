@@ -1,10 +1,11 @@
 //! Nodes: what a graph does.
 //!
-//! Owns [`KernelNode`], [`HostNode`] with its [`HostContext`], [`Condition`], and the checked form of all work.
-//! Invariant: the accesses of a node are all it can do to the graph's resources: kernels reach only what is
+//! Owns [`KernelNode`], [`HostNode`], [`Condition`], and the checked form of all work; [`HostContext`] has a file of its
+//! own. Invariant: the accesses of a node are all it can do to the graph's resources: kernels reach only what is
 //! bound, and a host callback only what it declares.
 
-use std::cell::RefCell;
+mod host_context;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,11 +16,11 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::bound_length;
 
 use crate::graph::builder::Graph;
-use crate::graph::error::GraphError;
 use crate::graph::fuse::Fuser;
-use crate::graph::resource::{Bytes, BytesId, ResourceId, ResourceRange, Table};
+use crate::graph::resource::{Bytes, BytesId, ResourceId, ResourceRange};
 use crate::memory::view::BufferView;
 use crate::submission::argument::{Argument, ArgumentTarget};
+pub use host_context::HostContext;
 
 /// Names a node of one graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -330,79 +331,5 @@ impl KernelWork {
             Bound::Bytes(_) | Bound::Parameter(_) | Bound::Unbound => None,
         };
         self.bindings.iter().filter_map(of_binding).collect()
-    }
-}
-
-/// What a host callback may touch: what its node declares.
-pub struct HostContext<'a> {
-    pub(crate) work: &'a HostWork,
-    pub(crate) node: &'a Node,
-    pub(crate) table: &'a Table,
-    /// The first misuse; it fails the run even if the callback goes on.
-    pub(crate) misuse: RefCell<Option<GraphError>>,
-}
-
-impl HostContext<'_> {
-    /// Copies bytes of a resource out. Refused bytes leave the destination as it is, and fail the run.
-    pub fn read(&self, resource: ResourceId, offset: u64, destination: &mut [u8]) -> HostResult {
-        let length = destination.len() as u64;
-        self.access(resource, offset, length, false, |view| view.read(offset, destination))
-    }
-
-    /// Copies bytes into a resource. Refused bytes are not written, and fail the run.
-    pub fn write(&self, resource: ResourceId, offset: u64, source: &[u8]) -> HostResult {
-        self.access(resource, offset, source.len() as u64, true, |view| view.write(offset, source))
-    }
-
-    fn access(
-        &self,
-        resource: ResourceId,
-        offset: u64,
-        length: u64,
-        writes: bool,
-        act: impl FnOnce(&BufferView) -> Result<(), crate::memory::MemoryError>,
-    ) -> HostResult {
-        let resource = self.find(resource).ok_or("the resource is of another graph")?;
-        let known = self.table.resource(resource);
-        let end = offset.checked_add(length).filter(|end| *end <= resource.length);
-        let start = resource.offset + offset;
-        let declared = |access: &Access| {
-            let bytes = access.bytes;
-            let within = bytes.offset <= start && end.is_some_and(|end| resource.offset + end <= bytes.end());
-            bytes.resource == resource.resource && within && access.writes == writes
-        };
-        if !self.node.accesses.iter().any(declared) {
-            let error = GraphError::Undeclared {
-                node: self.node.name.clone(),
-                resource: known.name.clone(),
-                verb: if writes { "writes" } else { "reads" },
-            };
-            let message = error.to_string();
-            self.misuse.borrow_mut().get_or_insert(error);
-            return Err(message);
-        }
-        let view = known.view.as_ref().ok_or("the parameter has no buffer")?;
-        let view = view.slice(resource.offset..resource.offset + resource.length);
-        view.and_then(|view| act(&view)).map_err(|error| error.to_string())
-    }
-
-    /// Where a resource of the callback's own graph is in this one.
-    fn find(&self, resource: ResourceId) -> Option<Bytes> {
-        if resource.graph != self.work.home {
-            return None;
-        }
-        match &self.work.moved {
-            Some(moved) => moved.get(resource.index as usize).copied(),
-            None => {
-                let known = self.table.resources.get(resource.index as usize)?;
-                Some(Bytes { resource: resource.index, offset: 0, length: known.length })
-            }
-        }
-    }
-}
-
-impl fmt::Debug for HostContext<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("HostContext").field("node", &self.node.name).finish_non_exhaustive()
     }
 }
