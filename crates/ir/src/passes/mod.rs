@@ -31,7 +31,6 @@ pub mod quotients;
 pub mod rejoin;
 mod returns;
 pub mod reuse;
-mod slope;
 pub mod specialise;
 pub mod split;
 mod substitution;
