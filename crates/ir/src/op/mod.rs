@@ -255,6 +255,34 @@ impl Op {
         matches!(self, Self::Break(_) | Self::Continue(_) | Self::Return(_))
     }
 
+    /// Whether it is a constant, arithmetic or an address.
+    pub fn is_pure(&self) -> bool {
+        matches!(
+            self,
+            Self::Const(_)
+                | Self::FunctionConstant(_)
+                | Self::FunctionConstantDefined(_)
+                | Self::Unary(..)
+                | Self::Binary(..)
+                | Self::Compare(..)
+                | Self::Select(..)
+                | Self::Cast(..)
+                | Self::Math(..)
+                | Self::Splat(_)
+                | Self::Compose(_)
+                | Self::Extract(..)
+                | Self::ExtractDynamic(..)
+                | Self::Insert(..)
+                | Self::InsertDynamic(..)
+                | Self::Shuffle(..)
+                | Self::LocalAddr(_)
+                | Self::ThreadgroupAddr(_)
+                | Self::GlobalAddr(_)
+                | Self::PtrAdd { .. }
+                | Self::Query(_)
+        )
+    }
+
     /// A scalar constant's bits for a boolean.
     pub fn bool_const(value: bool) -> Self {
         Self::Const(u64::from(value))

@@ -12,7 +12,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::reuse::is_pure;
 use crate::{Function, Inst, MathFn, Op, Value, ValueDef};
 
 /// The most functions brought forward in a row of computations.
@@ -37,7 +36,7 @@ pub fn advance(function: &mut Function) -> bool {
 /// Whether nobody waits for others, stops or goes elsewhere there.
 fn is_computing(function: &Function, inst: Inst) -> bool {
     let op = &function.inst(inst).op;
-    is_pure(op) || matches!(op, Op::Load { .. } | Op::Store { .. } | Op::Prefetch { .. })
+    op.is_pure() || matches!(op, Op::Load { .. } | Op::Store { .. } | Op::Prefetch { .. })
 }
 
 /// Whether it becomes a long chain of instructions.
@@ -101,7 +100,7 @@ fn taken_along(
         done += 1;
         function.inst(row[next]).op.for_each_operand(|operand| match place(operand) {
             Some(from) if from < behind || moved.contains(&from) => {}
-            Some(from) if is_pure(&function.inst(row[from]).op) => moved.push(from),
+            Some(from) if function.inst(row[from]).op.is_pure() => moved.push(from),
             Some(from) => to = to.max(from + 1),
             None => {}
         });

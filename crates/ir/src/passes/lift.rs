@@ -10,7 +10,6 @@
 //! Only barriers directly in the branches are lifted, inner branches first; a branch that still contains one,
 //! in a loop say, stays as it is.
 
-use super::reuse::is_pure;
 use crate::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value};
 
 /// How far a condition's definition is followed.
@@ -42,7 +41,7 @@ fn differs(function: &Function, value: Value, depth: u32) -> bool {
         return !query.is_group_uniform();
     }
     let mut found = false;
-    if depth > 0 && is_pure(op) {
+    if depth > 0 && op.is_pure() {
         op.for_each_operand(|operand| found = found || differs(function, operand, depth - 1));
     }
     found
@@ -127,7 +126,7 @@ impl Lifter<'_> {
             let data = self.function.inst(inst);
             let mut outside = true;
             data.op.for_each_operand(|operand| outside = outside && !inside.contains(&operand));
-            if outside && is_pure(&data.op) {
+            if outside && data.op.is_pure() {
                 out.push(inst);
             } else {
                 inside.extend(data.result);

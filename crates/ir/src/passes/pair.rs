@@ -8,7 +8,6 @@
 //! For code generators, after all other passes: what is stored as one could not be forwarded in parts.
 
 use super::address::Address;
-use super::reuse::is_pure;
 use crate::op::CastOp;
 use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 
@@ -74,7 +73,7 @@ pub(super) fn leaves_shared_memory(function: &Function, inst: Inst) -> bool {
             function.ty(ptr) == Type::Ptr(Space::Thread)
         }
         Op::LocalStart(_) => true,
-        ref op => is_pure(op),
+        ref op => op.is_pure(),
     }
 }
 

@@ -348,7 +348,7 @@ impl Finder<'_> {
             }
             Op::Query(_) | Op::Const(_) => Some(Gain::NONE),
             op => {
-                let mut none = super::reuse::is_pure(op);
+                let mut none = op.is_pure();
                 op.for_each_operand(|operand| none = none && of(operand) == Some(Gain::NONE));
                 none.then_some(Gain::NONE)
             }

@@ -77,34 +77,6 @@ impl Reuser<'_> {
 pub(super) fn is_reusable(function: &Function, op: &Op) -> bool {
     match op {
         Op::Load { ptr, volatile: false, .. } => function.ty(*ptr) == Type::Ptr(Space::Constant),
-        _ => is_pure(op),
+        _ => op.is_pure(),
     }
-}
-
-/// Whether it is arithmetic or an address.
-pub(super) fn is_pure(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Const(_)
-            | Op::FunctionConstant(_)
-            | Op::FunctionConstantDefined(_)
-            | Op::Unary(..)
-            | Op::Binary(..)
-            | Op::Compare(..)
-            | Op::Select(..)
-            | Op::Cast(..)
-            | Op::Math(..)
-            | Op::Splat(_)
-            | Op::Compose(_)
-            | Op::Extract(..)
-            | Op::ExtractDynamic(..)
-            | Op::Insert(..)
-            | Op::InsertDynamic(..)
-            | Op::Shuffle(..)
-            | Op::LocalAddr(_)
-            | Op::ThreadgroupAddr(_)
-            | Op::GlobalAddr(_)
-            | Op::PtrAdd { .. }
-            | Op::Query(_)
-    )
 }

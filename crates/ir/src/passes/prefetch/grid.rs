@@ -205,7 +205,7 @@ impl Finder<'_> {
             }
             Op::Query(_) | Op::Const(_) => Some(Rate::ZERO),
             op => {
-                let mut none = super::super::reuse::is_pure(op);
+                let mut none = op.is_pure();
                 op.for_each_operand(|operand| none = none && of(operand) == Some(Rate::ZERO));
                 none.then_some(Rate::ZERO)
             }

@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 
 use super::{Finder, Hints};
 use crate::analysis::{Found, Linear, Terms, walk_insts};
-use crate::passes::reuse::is_pure;
 use crate::{Awaited, BinOp, Block, CastOp, CmpOp, Function, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
 
 /// Rows of a fragment.
@@ -248,7 +247,7 @@ impl Copies<'_> {
             return Some(known);
         }
         *left = left.checked_sub(1)?;
-        let mut op = hints.function.def(value).filter(|op| is_pure(op))?.clone();
+        let mut op = hints.function.def(value).filter(|op| op.is_pure())?.clone();
         let mut complete = true;
         op.for_each_operand_mut(|operand| match self.copy(hints, *operand, left) {
             Some(copied) => *operand = copied,

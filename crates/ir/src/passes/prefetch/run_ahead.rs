@@ -16,7 +16,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Finder, Hints};
 use crate::analysis::walk_insts;
-use crate::passes::reuse::is_pure;
 use crate::{
     Awaited, BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, Query, Scalar, Space, Type, Value,
     ValueDef,
@@ -119,7 +118,7 @@ impl SliceFinder<'_, '_> {
             }
             Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {}
             Op::Break(_) | Op::Continue(_) | Op::LocalStart(_) => {}
-            op if is_pure(op) => {}
+            op if op.is_pure() => {}
             _ => return None,
         }
         let mut inside = Some(());

@@ -202,27 +202,5 @@ pub(super) fn for_each_inst(function: &Function, inst: Inst, visit: &mut impl Fn
 
 /// Whether the operation only computes.
 pub(super) fn is_pure(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Const(_)
-            | Op::Undef
-            | Op::Unary(..)
-            | Op::Binary(..)
-            | Op::Compare(..)
-            | Op::Select(..)
-            | Op::Cast(..)
-            | Op::Math(..)
-            | Op::Splat(_)
-            | Op::Compose(_)
-            | Op::Extract(..)
-            | Op::ExtractDynamic(..)
-            | Op::Insert(..)
-            | Op::InsertDynamic(..)
-            | Op::Shuffle(..)
-            | Op::LocalAddr(_)
-            | Op::ThreadgroupAddr(_)
-            | Op::GlobalAddr(_)
-            | Op::PtrAdd { .. }
-            | Op::Query(_)
-    )
+    op.is_pure() || *op == Op::Undef
 }
