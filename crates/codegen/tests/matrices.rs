@@ -455,6 +455,23 @@ fn scaled_sums_are_multiplied_together() {
 }
 
 #[test]
+fn sums_that_no_variable_keeps_are_multiplied_in_panels() {
+    let launch = Launch::new([64, 1, 1], [64, 1, 1]);
+    let program = Program { columns: 4, layout: Layout::FixedTiles, between: Between::Later, ..BASE };
+    let text = support::text(&program.module(), "k", &launch);
+    assert_eq!(text.contains("call void @am.panel.0"), support::has_panels(&launch));
+    assert_eq!(text.contains("call void @am.products"), !support::has_panels(&launch));
+}
+
+#[test]
+fn narrow_factors_side_by_side_are_converted_together() {
+    let launch = Launch::new([64, 1, 1], [64, 1, 1]);
+    let program = Program { layout: Layout::Tiles, types: ["f16", "f32"], ..BASE };
+    let text = support::text(&program.module(), "k", &launch);
+    assert_eq!(text.contains("load <16 x half>"), support::has_panels(&launch));
+}
+
+#[test]
 fn factors_in_tiles() {
     let launch = Launch::new([64, 1, 1], [64, 1, 1]);
     let in_place = Program { rows: 4, layout: Layout::Tiles, between: Between::Chained, ..BASE };

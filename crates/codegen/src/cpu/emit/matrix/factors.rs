@@ -244,17 +244,21 @@ impl Emitter<'_, '_> {
         for ([left, right], _) in pairs {
             let [(a, _), (b, _)] = [self.matrices.factors.get(left)?, self.matrices.factors.get(right)?];
             let row = i64::from(a.scalar.size()) * SIDE as i64;
-            let is_alike = a.scalar == b.scalar && a.rows.step == b.rows.step && !a.transpose && !b.transpose;
+            let is_alike = a.scalar == b.scalar && a.expected == b.expected && !a.transpose && !b.transpose;
             if !is_alike || self.factor_distance(*left, *right) != Some(row) {
                 return None;
             }
-            places.push((a.rows.start.clone(), b.rows.start.clone(), row));
+            places.push((a.rows.clone(), b.rows.clone(), row));
         }
         let mut all = Opd::bool(true);
         for (left, right, row) in places {
-            let beside = self.t.offset(&left, &Opd::Int(row));
-            let same = self.t.value(format_args!("icmp eq ptr {beside}, {right}"));
+            let beside = self.t.offset(&left.start, &Opd::Int(row));
+            let same = self.t.value(format_args!("icmp eq ptr {beside}, {}", right.start));
             all = self.t.and(&all, &same);
+            if left.step != right.step {
+                let same = self.t.icmp("eq", "i64", &left.step, &right.step);
+                all = self.t.and(&all, &same);
+            }
         }
         Some(all)
     }
