@@ -7,10 +7,13 @@
 //!
 //! For code generators, after the passes that forward what was stored, and before stores are paired.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use super::address::Address;
 use super::pair::leaves_shared_memory;
+use crate::analysis::use_counts;
 use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// Bytes of a copy, the largest first: what code generators move by one access.
@@ -18,10 +21,7 @@ const SIZES: [u64; 4] = [64, 32, 16, 8];
 
 /// Joins moves of one function; returns whether there were any.
 pub fn moves(function: &mut Function) -> bool {
-    let mut uses: FxHashMap<Value, u32> = FxHashMap::default();
-    for data in &function.insts {
-        data.op.for_each_operand(|operand| *uses.entry(operand).or_default() += 1);
-    }
+    let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
         changed |= moves_in(function, block, &uses);
@@ -97,7 +97,7 @@ fn is_elsewhere(function: &Function, a: Value, b: Value) -> bool {
     is_threadgroup(a) != is_threadgroup(b)
 }
 
-fn moves_in(function: &mut Function, block: usize, uses: &FxHashMap<Value, u32>) -> bool {
+fn moves_in(function: &mut Function, block: usize, uses: &[u32]) -> bool {
     let mut rows: Vec<Row> = Vec::new();
     let mut open: Option<Row> = None;
     for &inst in &function.blocks[block].insts {
@@ -105,7 +105,7 @@ fn moves_in(function: &mut Function, block: usize, uses: &FxHashMap<Value, u32>)
         let end = |ptr: Value| End { inst, ptr, address: Address::of(function, ptr) };
         match (&data.op, data.result) {
             (&Op::Load { ptr, align, volatile: false }, Some(value))
-                if may_move(function, ptr, value, align) && uses.get(&value) == Some(&1) =>
+                if may_move(function, ptr, value, align) && uses[value.index()] == 1 =>
             {
                 let load = end(ptr);
                 if !open.as_mut().is_some_and(|row| row.takes_load(function, load, value)) {
@@ -124,14 +124,19 @@ fn moves_in(function: &mut Function, block: usize, uses: &FxHashMap<Value, u32>)
         }
     }
     rows.extend(open);
-    let mut changed = false;
+    let mut replaced = FxHashMap::default();
     for row in rows {
         for (first, count) in row.copies() {
-            copy(function, block, &row, first, count);
-            changed = true;
+            copy(function, &row, first..first + count, &mut replaced);
         }
     }
-    changed
+    if replaced.is_empty() {
+        return false;
+    }
+    let insts = std::mem::take(&mut function.blocks[block].insts);
+    let kept = insts.into_iter().filter_map(|inst| replaced.get(&inst).map_or(Some(inst), |&copy| copy));
+    function.blocks[block].insts = kept.collect();
+    true
 }
 
 /// Whether the value is a number, and the memory one that threads share. Where a copy is partly out of bounds it goes
@@ -143,23 +148,21 @@ fn may_move(function: &Function, ptr: Value, value: Value, align: u32) -> bool {
     is_number && is_piece && function.ty(ptr) != Type::Ptr(Space::Thread)
 }
 
-/// Puts a copy in the place of its last store.
-fn copy(function: &mut Function, block: usize, row: &Row, first: usize, count: usize) {
-    let range = first..first + count;
-    let (loads, stores) = (&row.loads[range.clone()], &row.stores[range]);
+/// Makes a copy in the place of its last store; notes what stands where its parts stood.
+fn copy(
+    function: &mut Function,
+    row: &Row,
+    parts: Range<usize>,
+    replaced: &mut FxHashMap<Inst, Option<Inst>>,
+) {
+    let (loads, stores) = (&row.loads[parts.clone()], &row.stores[parts]);
     let align = row.ty.size();
-    let size = u64::from(align) * count as u64;
+    let size = u64::from(align) * stores.len() as u64;
     let like = function.inst(stores[0].inst);
     let (fp, loc) = (like.fp, like.loc);
     let op = Op::MemCopy { dst: stores[0].ptr, src: loads[0].0.ptr, size, align };
     let whole = function.add_inst(op, None, fp, loc);
-    let last = stores[count - 1].inst;
-    let is_part = |inst: Inst| {
-        loads.iter().any(|(load, _)| load.inst == inst) || stores.iter().any(|store| store.inst == inst)
-    };
-    let insts = &mut function.blocks[block].insts;
-    for inst in insts.iter_mut().filter(|inst| **inst == last) {
-        *inst = whole;
-    }
-    insts.retain(|&inst| !is_part(inst));
+    replaced.extend(loads.iter().map(|(load, _)| (load.inst, None)));
+    replaced.extend(stores.iter().map(|store| (store.inst, None)));
+    replaced.insert(stores[stores.len() - 1].inst, Some(whole));
 }

@@ -193,8 +193,7 @@ impl Emitter<'_, '_> {
         if let Mask::Some(mask) = self.mask.clone() {
             same = self.t.select(MASK, &mask, MASK, &same, &Opd::text("splat (i1 true)"));
         }
-        let bits = self.mask_bits(&Mask::Some(same));
-        self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
+        self.all(&Mask::Some(same))
     }
 
     fn ramp(&mut self, element: &str, first: &Opd, step: i64) -> Opd {
@@ -250,7 +249,7 @@ impl Emitter<'_, '_> {
             };
             let is_usable = function.ty(index) == Type::Scalar(Scalar::I32)
                 && self.shape(index, 0) == Shape::Varying
-                && self.shape(base, 0).lanes().is_some_and(|lanes| lanes.is_uniform() && !lanes.conditional)
+                && self.shape(base, 0).is_uniform()
                 && self.is_here(index)
                 && self.is_here(base)
                 && scale > 0

@@ -63,10 +63,8 @@ impl Emitter<'_, '_> {
         result: Option<Value>,
         fp: FpMode,
     ) -> Vec<Lane> {
-        let is_uniform =
-            matches!(&address.offset, Lane::Laned { shape, .. } if shape.is_uniform() && !shape.conditional);
         let is_used = result.is_some_and(|result| self.plan.is_used(result));
-        if !is_uniform {
+        if !address.offset.is_uniform() {
             return match operation.op {
                 Op::AtomicRmw(op, _, operand) if !operation.shared && !is_used && self.mask == Mask::All => {
                     self.atomic_all_lanes(operation, *op, address, *operand)

@@ -81,6 +81,11 @@ impl Lane {
         Self::Laned { bases: vec![Opd::Int(0)], shape, no_wrap: None }
     }
 
+    /// Whether all lanes have one value, for sure.
+    pub(super) fn is_uniform(&self) -> bool {
+        matches!(self, Self::Laned { shape, .. } if shape.is_uniform() && !shape.conditional)
+    }
+
     /// The scalar in a lane; only of laned components.
     pub(super) fn at(&self, t: &mut Text, element: &str, lane: usize) -> Opd {
         match self {

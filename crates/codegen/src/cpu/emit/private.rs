@@ -112,10 +112,6 @@ impl Emitter<'_, '_> {
         self.store_spot(&spot, item, lanes);
     }
 
-    fn is_uniform_spot(spot: &Spot) -> bool {
-        matches!(&spot.address.offset, Lane::Laned { shape, .. } if shape.is_uniform() && !shape.conditional)
-    }
-
     /// The offset for all lanes, made harmless, and whether it was good (`None`: known to be).
     fn uniform_offset(&mut self, spot: &Spot, item: Item) -> (Opd, Option<Opd>) {
         let offset = spot.address.offset.at(&mut self.t, "i64", 0);
@@ -165,7 +161,7 @@ impl Emitter<'_, '_> {
     }
 
     fn load_spot(&mut self, spot: &Spot, item: Item) -> Vec<Lane> {
-        let is_uniform = Self::is_uniform_spot(spot);
+        let is_uniform = spot.address.offset.is_uniform();
         if matches!(spot.address.place.len, Opd::Int(len) if len < item.bytes()) {
             let start = spot.address.offset.at(&mut self.t, "i64", 0);
             self.report(&spot.address, &start);
@@ -243,7 +239,7 @@ impl Emitter<'_, '_> {
     }
 
     fn store_spot(&mut self, spot: &Spot, item: Item, lanes: &[Lane]) {
-        let is_uniform = Self::is_uniform_spot(spot);
+        let is_uniform = spot.address.offset.is_uniform();
         let base = spot.address.place.base.clone();
         let size = i64::from(item.scalar.size());
         let join = self.t.block();

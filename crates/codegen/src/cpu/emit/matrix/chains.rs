@@ -37,12 +37,12 @@ pub(super) struct Unit {
     pub(super) chains: Vec<usize>,
     pub(super) rows: Rows,
     /// In which memory, and where there.
-    pub(super) place: (Memory, i64),
+    pub(super) place: (SumMemory, i64),
 }
 
 /// Where sums are while they are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Memory {
+pub(super) enum SumMemory {
     Frame,
     /// The homes that are not in the frame.
     Homes,
@@ -202,12 +202,12 @@ impl Emitter<'_, '_> {
             let place = chains[own[0]].in_place.map(|home| self.home_place(home));
             let rows = chains[own[0]].rows.clone();
             units.extend(rows.zip(place).map(|(rows, (in_frame, offset))| {
-                let memory = if in_frame { Memory::Frame } else { Memory::Homes };
+                let memory = if in_frame { SumMemory::Frame } else { SumMemory::Homes };
                 Unit { chains: own, rows, place: (memory, offset) }
             }));
         }
         for pair in elsewhere.chunks(2) {
-            let place = (Memory::Sums, room.taken);
+            let place = (SumMemory::Sums, room.taken);
             let start = self.t.offset(&room.start, &Opd::Int(room.taken));
             room.taken += PAIR;
             let step = Opd::Int(8 * SIDE as i64);

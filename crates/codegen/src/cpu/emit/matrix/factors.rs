@@ -191,13 +191,7 @@ impl Emitter<'_, '_> {
     pub(super) fn prepare_pair(&mut self, [left, right]: [Value; 2]) -> Rows {
         let in_place = [left, right].map(|value| self.float_factor(value).filter(|f| !f.transpose).cloned());
         let [Some(a), Some(b)] = in_place else { return self.pair_in_scratch([left, right]) };
-        let beside = self.t.offset(&a.rows.start, &Opd::Int(4 * SIDE as i64));
-        let adjacent = self.t.value(format_args!("icmp eq ptr {beside}, {}", b.rows.start));
-        let same = match a.rows.step == b.rows.step {
-            true => Opd::bool(true),
-            false => self.t.icmp("eq", "i64", &a.rows.step, &b.rows.step),
-        };
-        let adjacent = self.t.and(&adjacent, &same);
+        let adjacent = self.is_beside(&a.rows, &b.rows, 4 * SIDE as i64);
         let from = self.t.current();
         let (copy, join) = (self.t.block(), self.t.block());
         self.t.branch_if(&adjacent, join, copy);
@@ -252,15 +246,21 @@ impl Emitter<'_, '_> {
         }
         let mut all = Opd::bool(true);
         for (left, right, row) in places {
-            let beside = self.t.offset(&left.start, &Opd::Int(row));
-            let same = self.t.value(format_args!("icmp eq ptr {beside}, {}", right.start));
-            all = self.t.and(&all, &same);
-            if left.step != right.step {
-                let same = self.t.icmp("eq", "i64", &left.step, &right.step);
-                all = self.t.and(&all, &same);
-            }
+            let beside = self.is_beside(&left, &right, row);
+            all = self.t.and(&all, &beside);
         }
         Some(all)
+    }
+
+    /// Whether the right one's rows go on where the left one's, of so many bytes, end.
+    fn is_beside(&mut self, left: &Rows, right: &Rows, row: i64) -> Opd {
+        let end = self.t.offset(&left.start, &Opd::Int(row));
+        let follows = self.t.value(format_args!("icmp eq ptr {end}, {}", right.start));
+        if left.step == right.step {
+            return follows;
+        }
+        let same = self.t.icmp("eq", "i64", &left.step, &right.step);
+        self.t.and(&follows, &same)
     }
 
     /// Copies rows of 16 that begin with a factor's.

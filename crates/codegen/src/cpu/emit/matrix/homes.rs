@@ -172,8 +172,7 @@ impl Emitter<'_, '_> {
         self.matrices.results.clear();
         let rows = self.home_rows(home);
         let lanes = [self.lane(value, 0), self.lane(value, 1)];
-        let is_uniform = |lane: &Lane| matches!(lane, Lane::Laned { shape, .. } if shape.is_uniform() && !shape.conditional);
-        if lanes.iter().all(is_uniform) {
+        if lanes.iter().all(Lane::is_uniform) {
             let row = self.alternating(&lanes);
             self.store_rows("float", &vec![row; SIDE], &rows);
         } else {

@@ -11,7 +11,7 @@ use super::{Rows, SIDE, place_of};
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 
 /// How far a pointer is followed.
@@ -117,7 +117,7 @@ impl Emitter<'_, '_> {
             return own();
         };
         let depth = depth.checked_sub(1)?;
-        let is_same = |value: Value| self.is_here(value) && self.is_same_for_all(value);
+        let is_same = |value: Value| self.is_here(value) && self.shape(value, 0).is_uniform();
         match index {
             Some(index) if is_same(base) && scale > 0 => match self.facts.function.def(index) {
                 Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow))
@@ -131,10 +131,6 @@ impl Emitter<'_, '_> {
             Some(index) if !is_same(index) => own(),
             _ => self.spread(base, depth),
         }
-    }
-
-    fn is_same_for_all(&self, value: Value) -> bool {
-        self.shape(value, 0).lanes().is_some_and(|lanes| lanes.is_uniform() && !lanes.conditional)
     }
 
     /// The first lane's offset of a pointer that is followed as in `spread`.
@@ -156,7 +152,7 @@ impl Emitter<'_, '_> {
 
     /// The first lane's value; of a widened number, widened from the first lane's.
     fn first_of(&mut self, value: Value) -> Opd {
-        if self.is_same_for_all(value) {
+        if self.shape(value, 0).is_uniform() {
             return self.uniform(value, 0);
         }
         let function = self.facts.function;
@@ -203,8 +199,7 @@ impl Emitter<'_, '_> {
         let place = self.t.value(format_args!("add <32 x i64> {start}, {down}"));
         let place = self.t.value(format_args!("add <32 x i64> {place}, <{}>", columns.join(", ")));
         let same = self.t.value(format_args!("icmp eq <32 x i64> {vector}, {place}"));
-        let same = self.t.value(format_args!("bitcast {MASK} {same} to i32"));
-        let same = self.t.icmp("eq", "i32", &same, &Opd::Int(-1));
+        let same = self.all(&Mask::Some(same));
         let apart = self.t.icmp("sge", "i64", &step, &Opd::Int(unit * SIDE as i64));
         let is_so = self.t.and(&same, &apart);
         self.note_of(key(Test::InRows), &is_so);
