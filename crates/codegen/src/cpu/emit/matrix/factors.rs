@@ -278,13 +278,31 @@ impl Emitter<'_, '_> {
 
     /// Copies two fragments to rows of 16.
     pub(super) fn copy_pair(&mut self, pair: [Value; 2], rows: &Rows) {
-        let [left, right] = pair.map(|value| self.float_rows(value));
-        for (row, (left, right)) in left.into_iter().zip(right).enumerate() {
-            // Stored whole: a load does not find what two stores wrote before those are in the cache.
-            let whole = self.t.concat("float", SIDE, vec![left, right]);
+        for (row, whole) in self.wide_rows(pair).into_iter().enumerate() {
             let at = self.row_at(rows, row);
+            // Stored whole: a load does not find what two stores wrote before those are in the cache.
             self.t.line(format_args!("store <16 x float> {whole}, ptr {at}, align 64"));
         }
+    }
+
+    /// The rows of two fragments side by side, as `float`s. Narrow ones become 16 numbers before they are converted.
+    fn wide_rows(&mut self, pair: [Value; 2]) -> Vec<Opd> {
+        let narrow = pair.map(|value| match self.matrices.factors.get(&value) {
+            Some((factor, _)) if !factor.transpose && factor.scalar != Scalar::F32 => Some(factor.clone()),
+            _ => None,
+        });
+        let (scalar, [left, right]) = match narrow {
+            [Some(a), Some(b)] if a.scalar == b.scalar => {
+                (a.scalar, [a, b].map(|factor| self.load_rows(scalar_type(factor.scalar), &factor.rows)))
+            }
+            _ => (Scalar::F32, pair.map(|value| self.float_rows(value))),
+        };
+        let both = left.into_iter().zip(right);
+        both.map(|(left, right)| {
+            let whole = self.t.concat(scalar_type(scalar), SIDE, vec![left, right]);
+            to_f32(&mut self.t, Width::Few(2 * SIDE), scalar, &whole)
+        })
+        .collect()
     }
 
     /// Memory for two fragments side by side, good until the next products are written.

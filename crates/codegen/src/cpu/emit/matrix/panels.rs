@@ -128,11 +128,18 @@ impl Emitter<'_, '_> {
         let step = FRAGMENT_ROW * values[0].len() as i64;
         let starts: Vec<i64> = (0..values.len()).map(|row| row as i64 * step * SIDE as i64).collect();
         let start = self.products_room((RoomFor::Left, step * (values.len() * SIDE) as i64));
+        // Rows of two begin at multiples of 64 bytes if there is no odd one.
+        let at_once = if values[0].len() % 2 == 0 { 2 } else { 1 };
         for (values, &line) in values.iter().zip(&starts) {
-            for (n, &value) in values.iter().enumerate() {
-                let rows = self.float_rows(value);
-                let at = self.t.offset(&start, &Opd::Int(line + FRAGMENT_ROW * n as i64));
-                self.store_rows("float", &rows, &Rows { start: at, step: Opd::Int(step) });
+            for (n, some) in values.chunks(at_once).enumerate() {
+                let at = self.t.offset(&start, &Opd::Int(line + FRAGMENT_ROW * (n * at_once) as i64));
+                let to = Rows { start: at, step: Opd::Int(step) };
+                if let [left, right] = *some {
+                    self.copy_pair([left, right], &to);
+                } else {
+                    let rows = self.float_rows(some[0]);
+                    self.store_rows("float", &rows, &to);
+                }
             }
         }
         (start, Side { starts, step, transpose: false })
