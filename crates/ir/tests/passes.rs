@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anymetal_ir::passes::quotients::{Quotients, Threads};
 use anymetal_ir::passes::{self, SpecialiseError, group_size, moves, pair};
 use anymetal_ir::{
-    BinOp, Function, FunctionConstantId, Module, Op, Query, parse_module, print_module, verify,
+    BinOp, Function, FunctionConstantId, Module, Op, Query, Value, parse_module, print_module, verify,
 };
 
 const MARK: &str = "\n; after\n";
@@ -90,11 +90,11 @@ const PASSES: &[(&str, Pass)] = &[
         Ok(())
     }),
     ("moves", |module, _| {
-        on_each_function(module, |_, function| moves::moves(function));
+        on_each_function(module, |_, function| moves::moves(function, &small_queries));
         Ok(())
     }),
     ("pair", |module, _| {
-        on_each_function(module, |_, function| pair::pair(function));
+        on_each_function(module, |_, function| pair::pair(function, &small_queries));
         Ok(())
     }),
     ("pick", |module, _| {
@@ -123,6 +123,14 @@ const PASSES: &[(&str, Pass)] = &[
         Ok(())
     }),
 ];
+
+/// All that is known is that no threadgroup has more than 1024 threads.
+fn small_queries(function: &Function, value: Value) -> u64 {
+    match function.def(value) {
+        Some(Op::Query(Query::ThreadIndexInThreadgroup)) => 1023,
+        _ => u64::MAX,
+    }
+}
 
 /// Positions rise, and what is loaded is the same for all threads. A remainder rises as they do.
 fn quotients(function: &mut Function) -> bool {

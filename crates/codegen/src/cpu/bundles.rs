@@ -9,12 +9,11 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{Found, Linear, Terms};
+use anymetal_ir::analysis::{Found, Linear, Terms, constants_taken_out};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
 
 use super::shape::flow::ptr_space;
-use super::shape::queries::Geometry;
-use super::shape::range::upper_bound;
+use super::shape::range::bound_anywhere;
 
 /// The most terms of an address.
 const MAX_TERMS: usize = 6;
@@ -177,9 +176,10 @@ pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
 fn ends_bundles(function: &Function, op: &Op, memory: Memory) -> bool {
     match op {
         // Nobody else sees a thread's own memory.
-        Op::Store { ptr, .. } | Op::MemCopy { dst: ptr, .. } | Op::MemZero { dst: ptr, .. } => {
-            memory.has(function, *ptr)
-        }
+        Op::Store { ptr, .. }
+        | Op::MemCopy { dst: ptr, .. }
+        | Op::MemConvert { dst: ptr, .. }
+        | Op::MemZero { dst: ptr, .. } => memory.has(function, *ptr),
         Op::AtomicLoad(_)
         | Op::AtomicStore(..)
         | Op::AtomicRmw(..)
@@ -201,14 +201,10 @@ impl Terms for Opaque<'_> {
     fn find(&self, value: Value) -> Option<Found<Term>> {
         let Opaque(function) = *self;
         Some(match function.def(value) {
-            Some(&Op::Cast(CastOp::ZExt, a)) => {
-                let (a, constant) = taken_out(function, a, anymetal_ir::eval::mask);
-                Found::Sum(plus(Term::ZExt(a), constant))
-            }
-            Some(&Op::Cast(CastOp::SExt, a)) => {
-                let limit = |scalar| anymetal_ir::eval::mask(scalar) >> 1;
-                let (a, constant) = taken_out(function, a, limit);
-                Found::Sum(plus(Term::SExt(a), constant))
+            Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), a)) => {
+                let (rest, constant) = constants_taken_out(function, cast, a, &bound_anywhere);
+                let term = if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
+                Found::Sum(plus(term, constant))
             }
             // Products of two values and shifts are terms as they are.
             Some(&Op::Binary(BinOp::Mul, _, b)) if function.as_const(b).is_none() => {
@@ -226,21 +222,6 @@ impl Terms for Opaque<'_> {
 
 fn plus(term: Term, constant: i64) -> Linear<Term> {
     Linear { constant, ..Linear::term(term) }
-}
-
-/// A narrow sum that stays below its limit without its constants, and those.
-fn taken_out(function: &Function, mut value: Value, limit: impl Fn(Scalar) -> u64) -> (Value, i64) {
-    let mut constants = 0i64;
-    while let Some(&Op::Binary(BinOp::Add, a, b)) = function.def(value)
-        && let (Some(constant), Some(scalar)) = (function.as_const(b), function.ty(a).scalar())
-        && upper_bound(function, Geometry::Any, a)
-            .checked_add(constant)
-            .is_some_and(|sum| sum <= limit(scalar))
-    {
-        constants = constants.wrapping_add(constant as i64);
-        value = a;
-    }
-    (value, constants)
 }
 
 #[cfg(test)]

@@ -104,7 +104,12 @@ impl<'a> Inside<'a> {
                 }
                 Op::Store { ptr, value, .. } => self.stored(*ptr, *value),
                 op if op.is_terminator() || !op.blocks().is_empty() => return None,
-                Op::Barrier(_) | Op::MemCopy { .. } | Op::MemZero { .. } | Op::Simd(..) | Op::Matrix(..) => {
+                Op::Barrier(_)
+                | Op::MemCopy { .. }
+                | Op::MemConvert { .. }
+                | Op::MemZero { .. }
+                | Op::Simd(..)
+                | Op::Matrix(..) => {
                     return None;
                 }
                 _ => {}

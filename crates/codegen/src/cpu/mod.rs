@@ -42,6 +42,7 @@ use liveness::Liveness;
 use regions::GroupLevel;
 use shape::flow::Facts;
 use shape::queries::Geometry;
+use shape::range::bound_anywhere;
 use storage::Storage;
 
 /// The most bytes that one thread's variables may take.
@@ -123,8 +124,8 @@ fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Functio
     let changed = lift::lift(&mut rejoined)
         | rejoin::rejoin(&mut rejoined)
         | prefetch::prefetch(&mut rejoined)
-        | moves::moves(&mut rejoined)
-        | pair::pair(&mut rejoined)
+        | moves::moves(&mut rejoined, &bound_anywhere)
+        | pair::pair(&mut rejoined, &bound_anywhere)
         // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
         | ((options.features.avx512 && columns::columns(&mut rejoined)) || sums::sums(&mut rejoined))
         | divisions::divisions(&mut rejoined)

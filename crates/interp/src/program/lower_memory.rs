@@ -1,6 +1,6 @@
 //! Lowers operations on memory, on SIMD-groups and barriers.
 
-use anymetal_ir::{AtomicOp, BarrierScope, Local, MatrixOp, Op, SimdOp, Type, Value};
+use anymetal_ir::{AtomicOp, BarrierScope, CastOp, Local, MatrixOp, Op, Scalar, SimdOp, Type, Value};
 
 use super::Persistent;
 use super::lower::{Components, Lowering};
@@ -76,6 +76,24 @@ impl Lowering<'_> {
         })
     }
 
+    /// One load, conversion and store of a row of them.
+    fn convert_at(&mut self, (dst, to): (Value, Type), (src, from): (Value, Type), number: u32) {
+        let place = |this: &mut Self, ptr: Value, ty: Type| {
+            let base = this.pointer(ptr);
+            this.pointer_add(base, None, 1, i64::from(number) * i64::from(ty.size())).pointer()
+        };
+        let align = |ty: Type| ty.scalar().map_or(1, Scalar::size);
+        let loaded = self.fresh(from);
+        let dst_range = self.tables.range(loaded.all());
+        let ptr = place(self, src, from);
+        self.emit(Step::Load { dst: dst_range, ptr, element: element_of(from), align: align(from) });
+        let numbers = (from.scalar().unwrap_or(Scalar::F32), to.scalar().unwrap_or(Scalar::F32));
+        let converted = self.converted(CastOp::FCast, loaded, numbers, to);
+        let src_range = self.tables.range(converted.all());
+        let ptr = place(self, dst, to);
+        self.emit(Step::Store { src: src_range, ptr, element: element_of(to), align: align(to) });
+    }
+
     /// An operation without a result.
     pub(super) fn effect(&mut self, op: &Op) -> Result<(), InterpError> {
         match op {
@@ -91,6 +109,11 @@ impl Lowering<'_> {
             Op::MemCopy { dst, src, size, align } => {
                 let (dst, src) = (self.pointer(*dst), self.pointer(*src));
                 self.emit(Step::MemCopy { dst, src, size: *size, align: *align });
+            }
+            Op::MemConvert { dst, src, from, to, count } => {
+                for number in 0..*count {
+                    self.convert_at((*dst, *to), (*src, *from), number);
+                }
             }
             Op::MemZero { dst, size, align } => {
                 let dst = self.pointer(*dst);

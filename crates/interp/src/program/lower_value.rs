@@ -152,7 +152,21 @@ impl Lowering<'_> {
             return self.repack(source, from, ty, to);
         }
         // Zero-extended bits already are the wider integer, and the other type of the same size.
-        if matches!(op, CastOp::ZExt | CastOp::Bitcast) || (op == CastOp::FCast && from == to) {
+        if matches!(op, CastOp::ZExt | CastOp::Bitcast) {
+            return source;
+        }
+        self.converted(op, source, (from, to), ty)
+    }
+
+    /// Each component by itself.
+    pub(super) fn converted(
+        &mut self,
+        op: CastOp,
+        source: Components,
+        (from, to): (Scalar, Scalar),
+        ty: Type,
+    ) -> Components {
+        if op == CastOp::FCast && from == to {
             return source;
         }
         let result = self.fresh(ty);

@@ -4,10 +4,12 @@
 
 mod linear;
 mod locals;
+mod narrow;
 mod uses;
 mod walk;
 
 pub use linear::{Found, Linear, Terms};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
+pub use narrow::{Bounds, constants_taken_out};
 pub use uses::{use_counts, used_functions};
 pub use walk::{nesting, walk_insts};

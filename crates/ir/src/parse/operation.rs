@@ -6,7 +6,7 @@ use super::{Parsed, Parser};
 use crate::op::{CastOp, CmpOp};
 use crate::{
     AtomicOp, Awaited, BarrierScope, BinOp, FpMode, FuncId, FunctionConstantId, GlobalId, Local, MathFn,
-    MatrixOp, Op, Query, SimdOp, ThreadgroupId, UnOp,
+    MatrixOp, Op, Query, SimdOp, ThreadgroupId, UnOp, Value,
 };
 
 /// An operation, its float mode, and for `const` the spelling, to be read with the result's type.
@@ -248,6 +248,7 @@ impl Parser<'_> {
                 let src = self.value(body)?;
                 Ok(Op::MemCopy { dst: ptr, src, size: self.size()?, align: self.align()? })
             }
+            "mem_convert" => self.mem_convert(ptr, body),
             "mem_zero" => Ok(Op::MemZero { dst: ptr, size: self.size()?, align: self.align()? }),
             name => {
                 let Some(access) = Awaited::from_name(name) else { return self.expected("an access") };
@@ -256,6 +257,19 @@ impl Parser<'_> {
                 Ok(Op::Prefetch { ptr, bytes, access })
             }
         }
+    }
+
+    /// `, v1, f32x4 to f16x4, count 2`
+    fn mem_convert(&mut self, dst: Value, body: &Body) -> Parsed<Op> {
+        self.expect(',')?;
+        let src = self.value(body)?;
+        self.expect(',')?;
+        let from = self.ty()?;
+        self.expect_word("to")?;
+        let to = self.ty()?;
+        self.expect(',')?;
+        self.expect_word("count")?;
+        Ok(Op::MemConvert { dst, src, from, to, count: self.number()? })
     }
 
     /// `, size 16`

@@ -139,6 +139,7 @@ pub(super) fn has_effect(op: &Op) -> bool {
             | Op::Store { .. }
             | Op::Prefetch { .. }
             | Op::MemCopy { .. }
+            | Op::MemConvert { .. }
             | Op::MemZero { .. }
             | Op::AtomicLoad(_)
             | Op::AtomicStore(..)

@@ -8,17 +8,18 @@
 //! For code generators, after all other passes: what is stored as one could not be forwarded in parts.
 
 use super::address::Address;
+use crate::analysis::Bounds;
 use crate::op::CastOp;
 use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// Elements of the longest vector.
 const MAX_LANES: u8 = 4;
 /// Joins stores of one function; returns whether there were any.
-pub fn pair(function: &mut Function) -> bool {
+pub fn pair(function: &mut Function, bounds: Bounds<'_>) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
         // What was joined may be joined again.
-        while pair_block(function, block) {
+        while pair_block(function, block, bounds) {
             changed = true;
         }
     }
@@ -36,12 +37,12 @@ struct Open {
     align: u32,
 }
 
-fn pair_block(function: &mut Function, block: usize) -> bool {
+fn pair_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> bool {
     let insts = std::mem::take(&mut function.blocks[block].insts);
     let mut out = Vec::with_capacity(insts.len());
     let (mut open, mut changed): (Option<Open>, bool) = (None, false);
     for inst in insts {
-        match open_store(function, inst, out.len()) {
+        match open_store(function, inst, out.len(), bounds) {
             Some(second) => match open.take().and_then(|first| join(function, inst, &first, &second)) {
                 Some((first, added)) => {
                     out.remove(first);
@@ -78,12 +79,12 @@ pub(super) fn leaves_shared_memory(function: &Function, inst: Inst) -> bool {
 }
 
 /// The store, if it is one that may be joined.
-fn open_store(function: &Function, inst: Inst, at: usize) -> Option<Open> {
+fn open_store(function: &Function, inst: Inst, at: usize, bounds: Bounds<'_>) -> Option<Open> {
     let Op::Store { ptr, value, align, volatile: false } = function.inst(inst).op else { return None };
     let ty = function.ty(value);
     let fits = ty.lanes() < MAX_LANES && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
     let fits = fits && function.ty(ptr) == Type::Ptr(Space::Threadgroup);
-    fits.then(|| Open { at, ptr, address: Address::of(function, ptr), value, align })
+    fits.then(|| Open { at, ptr, address: Address::of(function, ptr, bounds), value, align })
 }
 
 /// Turns the second store into one of both, if they lie side by side. Returns the place of the first, which is

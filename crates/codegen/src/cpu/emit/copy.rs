@@ -1,13 +1,14 @@
 //! Copying and clearing bytes, as loads and stores of the largest pieces that fit.
 
-use anymetal_ir::{Inst, Scalar, Space, Value};
+use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value};
 
 use super::access::runs;
-use super::lane::Lane;
+use super::cast::cast;
+use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::tested::Test;
 use super::{Emitter, Mask};
-use crate::cpu::llvm_text::{LANES, Opd};
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::shape::{Lanes, Shape};
@@ -21,6 +22,16 @@ struct End {
     address: Address,
     /// All lanes' offsets, where they do not follow from few bases.
     offsets: Option<Opd>,
+}
+
+/// What each lane moves at once: from where and to where, and how many bytes there.
+struct Whole {
+    places: [Value; 2],
+    sizes: [i64; 2],
+    /// Bytes of an access of the program's.
+    access: [u32; 2],
+    /// What the numbers are, and what they become.
+    convert: Option<(Scalar, Scalar)>,
 }
 
 impl Emitter<'_, '_> {
@@ -127,31 +138,71 @@ impl Emitter<'_, '_> {
     }
 
     fn copy_memory(&mut self, inst: Inst, dst: Value, src: Value, size: i64, align: u32) {
-        if !self.may_copy_whole(dst, size) || !self.may_copy_whole(src, size) {
-            return self.copy_pieces(inst, dst, src, size, align);
-        }
         let bytes = self.piece(size, align, &[dst, src]).size();
-        let mut ends = [(src, AccessKind::Load), (dst, AccessKind::Store)].map(|(pointer, kind)| {
-            let site = self.site(inst, pointer, kind, bytes);
-            let address = self.address(pointer, site);
+        let whole = Whole { places: [src, dst], sizes: [size; 2], access: [bytes; 2], convert: None };
+        self.move_whole(inst, &whole, |this| this.copy_pieces(inst, dst, src, size, align));
+    }
+
+    /// Copies numbers and converts them on the way.
+    pub(super) fn convert_memory(&mut self, inst: Inst) {
+        let Op::MemConvert { dst, src, from, to, count } = self.facts.function.inst(inst).op else { return };
+        let sizes = [from, to].map(|ty| i64::from(count) * i64::from(ty.size()));
+        let convert = from.scalar().zip(to.scalar());
+        let whole = Whole { places: [src, dst], sizes, access: [from.size(), to.size()], convert };
+        self.move_whole(inst, &whole, |this| {
+            for number in 0..i64::from(count) {
+                this.convert_piece(inst, (dst, to), (src, from), number);
+            }
+        });
+    }
+
+    fn convert_piece(
+        &mut self,
+        inst: Inst,
+        (dst, to): (Value, Type),
+        (src, from): (Value, Type),
+        number: i64,
+    ) {
+        let (from, to) = (Item::of(from), Item::of(to));
+        let lanes = self.load_shared(inst, src, number * from.bytes(), from);
+        let convert = |lane: &Lane| {
+            let vector = lane.vector(&mut self.t, scalar_type(from.scalar));
+            let how = (Width::All, false);
+            Lane::Varying(cast(&mut self.t, how, CastOp::FCast, from.scalar, to.scalar, &vector))
+        };
+        let lanes: Vec<Lane> = lanes.iter().map(convert).collect();
+        self.store_shared(inst, dst, number * to.bytes(), to, &lanes);
+    }
+
+    /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`.
+    fn move_whole(&mut self, inst: Inst, whole: &Whole, in_pieces: impl FnOnce(&mut Self)) {
+        let [src, dst] = whole.places;
+        if !self.may_move_whole(src, whole.sizes[0]) || !self.may_move_whole(dst, whole.sizes[1]) {
+            return in_pieces(self);
+        }
+        let mut ends = [(0, AccessKind::Load), (1, AccessKind::Store)].map(|(end, kind)| {
+            let site = self.site(inst, whole.places[end], kind, whole.access[end]);
+            let address = self.address(whole.places[end], site);
             End { address, offsets: None }
         });
-        let ok = ends.each_mut().map(|end| self.end_in_bounds(end, size));
-        let ok = self.t.and(&ok[0], &ok[1]);
+        let [from, to] = &mut ends;
+        let from_ok = self.end_in_bounds(from, whole.sizes[0]);
+        let to_ok = self.end_in_bounds(to, whole.sizes[1]);
+        let ok = self.t.and(&from_ok, &to_ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
-        self.copy_whole(&ends, size);
+        self.move_lanes(&ends, whole);
         self.t.branch(join);
         if !ok.is_text("true") {
             self.t.label(slow);
-            self.copy_pieces(inst, dst, src, size, align);
+            in_pieces(self);
         }
         self.t.label(join);
     }
 
     /// Whether each lane's bytes can be moved by one vector access.
-    fn may_copy_whole(&self, pointer: Value, size: i64) -> bool {
+    fn may_move_whole(&self, pointer: Value, size: i64) -> bool {
         self.mask == Mask::All
             && matches!(size, 8 | 16 | 32 | 64)
             && ptr_space(self.facts.function, pointer) != Space::Thread
@@ -174,39 +225,50 @@ impl Emitter<'_, '_> {
     }
 
     /// Moves neighbouring lanes' bytes together where they lie together at both ends.
-    fn copy_whole(&mut self, ends: &[End; 2], size: i64) {
-        let together = |end: &End, pieces: usize| match (&end.address.offset, &end.offsets) {
+    fn move_lanes(&mut self, ends: &[End; 2], whole: &Whole) {
+        let together = |end: &End, size: i64, pieces: usize| match (&end.address.offset, &end.offsets) {
             (Lane::Laned { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
                 .is_some_and(|runs| runs.iter().all(|run| !run.same || pieces == LANES)),
             _ => pieces == LANES,
         };
         let counts = [1, 2, 4, 8, 16, LANES];
-        let pieces = counts.into_iter().find(|&pieces| ends.iter().all(|end| together(end, pieces)));
+        let pieces = counts
+            .into_iter()
+            .find(|&pieces| ends.iter().zip(whole.sizes).all(|(end, size)| together(end, size, pieces)));
         let lanes = LANES / pieces.unwrap_or(LANES);
-        let ty = format!("<{} x i8>", size * lanes as i64);
-        let mut pieces = Vec::new();
+        let (load, store) =
+            (self.metadata(&ends[0].address.place), self.store_metadata(&ends[1].address.place));
+        let mut asked = Vec::new();
         for first in (0..LANES).step_by(lanes) {
-            let [from, to] = [&ends[0], &ends[1]].map(|end| {
-                let offset = match &end.offsets {
-                    Some(offsets) => {
-                        self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {first}"))
-                    }
-                    None => end.address.offset.at(&mut self.t, "i64", first),
-                };
-                let at = self.t.offset(&end.address.place.base, &offset);
-                (offset, at)
-            });
-            let ((offset, from), (_, to)) = (from, to);
+            let (offset, from) = self.end_at(&ends[0], first);
+            let (_, to) = self.end_at(&ends[1], first);
+            let size = whole.sizes[0] * lanes as i64;
             // Neighbours usually share a line.
-            if first as i64 * size % 64 == 0 {
-                pieces.push((offset, size * lanes as i64));
+            if first as i64 * whole.sizes[0] % 64 == 0 {
+                asked.push((offset, size));
             }
-            let (load, store) =
-                (self.metadata(&ends[0].address.place), self.store_metadata(&ends[1].address.place));
-            let bytes = self.t.value(format_args!("load {ty}, ptr {from}, align 1{load}"));
-            self.t.line(format_args!("store {ty} {bytes}, ptr {to}, align 1{store}"));
+            let width = |size: i64| Width::Few((whole.sizes[0] * lanes as i64 / size) as usize);
+            let (ty, stored) = match whole.convert {
+                Some((a, b)) => (width(a.size().into()).ty(a), width(a.size().into()).ty(b)),
+                None => (width(1).ty(Scalar::I8), width(1).ty(Scalar::I8)),
+            };
+            let mut value = self.t.value(format_args!("load {ty}, ptr {from}, align 1{load}"));
+            if let Some((a, b)) = whole.convert {
+                value = cast(&mut self.t, (width(a.size().into()), false), CastOp::FCast, a, b, &value);
+            }
+            self.t.line(format_args!("store {stored} {value}, ptr {to}, align 1{store}"));
         }
-        self.prefetch_next(&ends[0].address, &pieces);
+        self.prefetch_next(&ends[0].address, &asked);
+    }
+
+    /// A lane's offset at an end, and where that is.
+    fn end_at(&mut self, end: &End, lane: usize) -> (Opd, Opd) {
+        let offset = match &end.offsets {
+            Some(offsets) => self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {lane}")),
+            None => end.address.offset.at(&mut self.t, "i64", lane),
+        };
+        let at = self.t.offset(&end.address.place.base, &offset);
+        (offset, at)
     }
 
     fn copy_pieces(&mut self, inst: Inst, dst: Value, src: Value, size: i64, align: u32) {

@@ -340,6 +340,7 @@ impl Emitter<'_, '_> {
             Op::MemCopy { dst, src, size, align } => {
                 self.untested(|this| this.copy(inst, *dst, *src, *size, *align));
             }
+            Op::MemConvert { .. } => self.untested(|this| this.convert_memory(inst)),
             Op::MemZero { dst, size, align } => self.untested(|this| this.clear(inst, *dst, *size, *align)),
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst)

@@ -150,9 +150,21 @@ impl Emitter<'_, '_> {
         let all = Run { segment: 0, lane: 0, lanes: LANES, same: false };
         let whole = self.interleaved(element, values, &all);
         let (count, poison) = (item.count, Opd::text("poison"));
+        let elements = |&lane: &usize| (0..count).map(move |k| lane * count + k);
+        // All in the order of the pieces: then each is part of a vector, which costs less than permuting for it.
+        let order: Vec<_> =
+            pieces.iter().flat_map(|piece| &piece.lanes).flat_map(elements).map(Some).collect();
+        let whole = match pieces.len() < LANES {
+            true => self.t.shuffle(element, LANES * count, &whole, &poison, &order),
+            false => whole,
+        };
+        let mut next = 0;
         for Piece { segment, lanes } in pieces {
-            let elements = |&lane: &usize| (0..count).map(move |k| Some(lane * count + k));
-            let picks: Vec<_> = lanes.iter().flat_map(elements).collect();
+            let picks: Vec<_> = match pieces.len() < LANES {
+                true => (next..next + lanes.len() * count).map(Some).collect(),
+                false => lanes.iter().flat_map(elements).map(Some).collect(),
+            };
+            next += picks.len();
             let offset = shape.at(lanes[0]).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[*segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);

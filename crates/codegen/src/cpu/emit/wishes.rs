@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
         for &inst in function.block(block) {
             let op = &function.inst(inst).op;
             match *op {
-                Op::Load { ptr, .. } | Op::MemCopy { src: ptr, .. } => {
+                Op::Load { ptr, .. } | Op::MemCopy { src: ptr, .. } | Op::MemConvert { src: ptr, .. } => {
                     repeats.insert(ptr, around);
                 }
                 Op::Matrix(MatrixOp::MultiplyAccumulate, _) => *products = true,

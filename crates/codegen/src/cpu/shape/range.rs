@@ -23,6 +23,11 @@ pub(in crate::cpu) fn upper_bound(function: &Function, geometry: Geometry, value
     Finder { function, geometry, steps: Cell::new(STEPS) }.bound(value)
 }
 
+/// The same, in threadgroups of any size.
+pub(in crate::cpu) fn bound_anywhere(function: &Function, value: Value) -> u64 {
+    upper_bound(function, Geometry::Any, value)
+}
+
 /// The largest offset in its variable that a pointer can have in any lane, existing or not, and no smaller
 /// one is negative; `None` if it is not known, or not known which variable.
 pub(in crate::cpu) fn offset_bound(function: &Function, geometry: Geometry, pointer: Value) -> Option<u64> {

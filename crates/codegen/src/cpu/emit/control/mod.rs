@@ -154,7 +154,7 @@ impl Emitter<'_, '_> {
                 Op::Load { ptr, .. } | Op::Store { ptr, .. } => {
                     self.facts.storage.cells_at(*ptr, 1).is_none()
                 }
-                Op::MemCopy { .. } | Op::MemZero { .. } => true,
+                Op::MemCopy { .. } | Op::MemConvert { .. } | Op::MemZero { .. } => true,
                 op => op.blocks().iter().any(|&block| self.touches_memory(function.block(block))),
             }
         })

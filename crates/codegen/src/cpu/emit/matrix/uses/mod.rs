@@ -143,6 +143,7 @@ pub(super) fn writes_memory(op: &Op) -> bool {
         op,
         Op::Store { .. }
             | Op::MemCopy { .. }
+            | Op::MemConvert { .. }
             | Op::MemZero { .. }
             | Op::AtomicLoad(_)
             | Op::AtomicStore(..)

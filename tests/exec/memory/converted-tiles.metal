@@ -1,0 +1,74 @@
+// Rows that threads convert on their way to threadgroup memory and back: as vectors and element by element. Some threads' rows,
+// or some vectors of one thread's, may be out of bounds, or some threads take no part.
+//! group: 32
+//! groups: 1
+//! kernel: vectors
+//! arg 0: f32 0..256
+//! arg 1: f16 0*256
+//! expect 1: f16 0..256
+//! kernel: elements
+//! arg 0: f16 0..256
+//! arg 1: f32 0*256
+//! expect 1: f32 0..256
+//! kernel: few
+//! arg 0: f32 0..256
+//! arg 1: f16 0*256
+//! expect 1: f16 0..168 0*88
+//! kernel: vectors
+//! arg 0: f32 0..206
+//! arg 1: f16 0*256
+//! faults: yes
+//! expect 1: f16 0..204 0*52
+//! kernel: elements
+//! arg 0: f16 0..206
+//! arg 1: f32 0*256
+//! faults: yes
+//! expect 1: f32 0..206 0*50
+//! kernel: elements
+//! arg 0: f16 0..256
+//! arg 1: f32 0*206
+//! faults: yes
+//! expect 1: f32 0..206
+
+#include <metal_stdlib>
+using namespace metal;
+
+constant constexpr ushort PER_THREAD = 8;
+constant constexpr ushort THREADS = 32;
+
+kernel void vectors(device const float4* in, device half* out, ushort tid [[thread_position_in_threadgroup]]) {
+    threadgroup half tile[2 * PER_THREAD * THREADS];
+    threadgroup half4* to = (threadgroup half4*)(tile + 2 * tid * PER_THREAD);
+    float4 low = in[2 * tid], high = in[2 * tid + 1];
+    to[0] = half4(low);
+    to[1] = half4(high);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (ushort i = 0; i < PER_THREAD; i++) {
+        ushort n = i * THREADS + tid;
+        out[n] = tile[n / PER_THREAD * 2 * PER_THREAD + n % PER_THREAD];
+    }
+}
+
+kernel void elements(device const half* in, device float* out, ushort tid [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[PER_THREAD * THREADS];
+    for (ushort i = 0; i < PER_THREAD; i++) {
+        tile[tid * PER_THREAD + i] = float(in[tid * PER_THREAD + i]);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (ushort i = 0; i < PER_THREAD; i++) {
+        out[i * THREADS + tid] = tile[i * THREADS + tid];
+    }
+}
+
+kernel void few(device const float4* in, device half4* out, ushort tid [[thread_position_in_threadgroup]]) {
+    threadgroup half4 tile[2 * THREADS];
+    tile[2 * tid] = half4(0.0h);
+    tile[2 * tid + 1] = half4(0.0h);
+    if (tid < 21) {
+        tile[2 * tid] = half4(in[2 * tid]);
+        tile[2 * tid + 1] = half4(in[2 * tid + 1]);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[tid] = tile[tid];
+    out[THREADS + tid] = tile[THREADS + tid];
+}
