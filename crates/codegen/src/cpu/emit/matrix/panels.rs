@@ -129,7 +129,7 @@ impl Emitter<'_, '_> {
         let starts: Vec<i64> = (0..values.len()).map(|row| row as i64 * step * SIDE as i64).collect();
         let start = self.products_room((RoomFor::Left, step * (values.len() * SIDE) as i64));
         // Rows of two begin at multiples of 64 bytes if there is no odd one.
-        let at_once = if values[0].len() % 2 == 0 { 2 } else { 1 };
+        let at_once = if values[0].len().is_multiple_of(2) { 2 } else { 1 };
         for (values, &line) in values.iter().zip(&starts) {
             for (n, some) in values.chunks(at_once).enumerate() {
                 let at = self.t.offset(&start, &Opd::Int(line + FRAGMENT_ROW * (n * at_once) as i64));
