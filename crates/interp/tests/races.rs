@@ -3,7 +3,7 @@
 mod support;
 
 use anymetal_interp::{Memory, Race, RaceKind};
-use anymetal_ir::{AtomicOp, BarrierScope, BinOp, Builder, Module, Op, Space, Value};
+use anymetal_ir::{AtomicOp, BarrierScope, BinOp, Builder, CastOp, Module, Op, Scalar, Space, Type, Value};
 use support::*;
 
 /// Each thread writes its element of threadgroup memory and reads its neighbour's, with or without a
@@ -111,4 +111,21 @@ fn neighbouring_bytes_do_not_race() {
         b.store(ptr, flag, 1);
     });
     assert_eq!(races(&module, Race::new()), []);
+}
+
+#[test]
+fn halves_of_a_word_are_remembered_apart() {
+    // The first threadgroup writes both halves of a word in turn, the second one the lower half again.
+    let module = kernel(&[Space::Device], |b, p| {
+        let t = thread_x(b);
+        let low = b.cast(CastOp::Trunc, t, Type::Scalar(Scalar::I16));
+        b.loc = line(1);
+        b.store(p[0], low, 2);
+        b.loc = line(2);
+        let upper = b.ptr_offset(p[0], 2);
+        let first = less(b, t, 64);
+        b.if_else(first, |b| b.store(upper, low, 2), |_| {});
+    });
+    let expected = ("a".to_owned(), RaceKind::Write, 1, RaceKind::Write, 1);
+    assert_eq!(races(&module, Race::new())[0], expected);
 }

@@ -6,8 +6,8 @@
 //! lock-step on every device this project has, and much code relies on it; they are compared only if asked
 //! for ([`Race::within_simdgroups`]), and then a SIMD-group barrier orders them too.
 //!
-//! Shadow memory has a cell per four bytes with the latest plain write, the latest atomic, and two reads
-//! from different SIMD-groups, so not every pair is found. Order that a program makes itself, with atomic
+//! Shadow memory has a cell per four bytes with the latest plain write of each byte, the latest atomic, and two
+//! reads from different SIMD-groups, so not every pair is found. Order that a program makes itself, with atomic
 //! flags and fences, is not followed: such code is reported, and can be marked ([`Race::ignoring`]). Each pair
 //! of instructions is reported once per variable.
 
@@ -77,7 +77,8 @@ struct Record {
 /// What happened to four bytes.
 #[derive(Clone, Copy, Default)]
 struct Cell {
-    write: Option<Record>,
+    /// By byte: the latest write of a word may be of half of it.
+    writes: [Option<Record>; 4],
     atomic: Option<Record>,
     reads: [Option<Record>; 2],
 }
@@ -184,13 +185,10 @@ impl Race {
 
     fn compare(&mut self, access: &Access, cell: &Cell, new: &Record, kind: RaceKind) {
         let atomic = if kind == RaceKind::Atomic { None } else { cell.atomic };
-        let others = [
-            (cell.write, RaceKind::Write),
-            (atomic, RaceKind::Atomic),
-            (cell.reads[0], RaceKind::Read),
-            (cell.reads[1], RaceKind::Read),
-        ];
-        for (old, old_kind) in others {
+        let writes = cell.writes.into_iter().map(|write| (write, RaceKind::Write));
+        let others =
+            [(atomic, RaceKind::Atomic), (cell.reads[0], RaceKind::Read), (cell.reads[1], RaceKind::Read)];
+        for (old, old_kind) in writes.chain(others) {
             let Some(old) = old else { continue };
             if (old.writes || new.writes) && old.bytes & new.bytes != 0 && self.is_concurrent(&old, new) {
                 self.report(access, (&old, old_kind), (new, kind));
@@ -224,7 +222,10 @@ impl Race {
 impl Cell {
     fn note(&mut self, record: Record, kind: RaceKind) {
         match kind {
-            RaceKind::Write => self.write = Some(record),
+            RaceKind::Write => {
+                let written = self.writes.iter_mut().enumerate().filter(|(n, _)| record.bytes >> n & 1 == 1);
+                written.for_each(|(_, write)| *write = Some(record));
+            }
             RaceKind::Atomic => self.atomic = Some(record),
             RaceKind::Read => {
                 // Two reads from different SIMD-groups: a later write conflicts with one at least.
