@@ -5,6 +5,7 @@
 //! [`Library::module`] return; the work is done on a thread with a large stack, because programs nest.
 //! Start with [`Library::parse`].
 
+use crate::hir;
 use crate::lower;
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludeLoader, MacroTable};
@@ -147,13 +148,22 @@ impl Library {
     /// Checks one entry point and all it reaches, and lowers it. Function constants stay open.
     pub fn module(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
         on_large_stack(|| {
-            let mut sink = Sink::new();
-            let program = self.unit.check_kernel(kernel, &mut sink);
-            match program {
-                Some(program) if !sink.has_errors() => Ok(lower::lower(&program, self.options, &self.map)),
-                _ => Err(self.diagnostics(sink)),
-            }
+            let program = self.check_kernel(kernel)?;
+            Ok(lower::lower(&program, self.options, &self.map))
         })
+    }
+
+    /// Checks one entry point and all it reaches: for those who want the types that lowering leaves behind.
+    pub fn program(&self, kernel: &str) -> Result<hir::Program, Diagnostics> {
+        on_large_stack(|| self.check_kernel(kernel))
+    }
+
+    fn check_kernel(&self, kernel: &str) -> Result<hir::Program, Diagnostics> {
+        let mut sink = Sink::new();
+        match self.unit.check_kernel(kernel, &mut sink) {
+            Some(program) if !sink.has_errors() => Ok(program),
+            _ => Err(self.diagnostics(sink)),
+        }
     }
 
     /// Checks every function of the program that is no template, and every entry point.

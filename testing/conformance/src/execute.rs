@@ -6,6 +6,7 @@ mod interpreter;
 pub(crate) use cpu::guarded;
 pub use cpu::{Cpu, UncheckedCpu};
 pub use interpreter::{Interpreter, on_large_stack};
+pub(crate) use interpreter::{interpret, module_of};
 
 use crate::case::{Constant, Launch};
 use std::path::PathBuf;

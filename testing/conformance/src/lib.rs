@@ -18,6 +18,7 @@ pub mod differential;
 pub mod exec_file;
 pub mod execute;
 pub mod expectation;
+pub mod foreign;
 pub mod llama;
 pub mod machine;
 pub mod metal_examples;

@@ -3,7 +3,9 @@
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
 use anymetal_harness::disk_includes::DiskIncludes;
-use anymetal_interp::{Argument, Dispatch, Limits, Memory, NoObserver, Program, Report, run};
+use anymetal_interp::{
+    Argument, Dispatch, InterpError, Limits, Memory, NoObserver, Observer, Program, Report, run,
+};
 use anymetal_ir::{ArgKind, FunctionConstantId, Module, Scalar, passes, verify};
 use anymetal_msl::pp::Definition;
 use anymetal_msl::token::MathMode;
@@ -60,13 +62,27 @@ impl Opened for OpenedLibrary {
 }
 
 /// The program of a kernel with its constants.
-fn program_of(
+pub(crate) fn program_of(
     module: &Module,
     kernel: &str,
     constants: &[(u32, Constant)],
     unoptimised: bool,
 ) -> Result<Program, ExecError> {
-    let internal = |what: &str, error: &dyn std::fmt::Display| ExecError::Compile(format!("{what}: {error}"));
+    let module = module_of(module, kernel, constants, unoptimised)?;
+    Program::new(&module, kernel).map_err(|error| internal("interpreter", &error))
+}
+
+fn internal(what: &str, error: &dyn std::fmt::Display) -> ExecError {
+    ExecError::Compile(format!("{what}: {error}"))
+}
+
+/// The module of a kernel with its constants, inlined and optimised unless `unoptimised`.
+pub(crate) fn module_of(
+    module: &Module,
+    kernel: &str,
+    constants: &[(u32, Constant)],
+    unoptimised: bool,
+) -> Result<Module, ExecError> {
     check(module, "the front end's module")?;
     let mut module = passes::extract_kernel(module, kernel)
         .ok_or_else(|| ExecError::Compile(format!("the module has no kernel `{kernel}`")))?;
@@ -77,7 +93,7 @@ fn program_of(
         passes::optimise(&mut module);
         check(&module, "the optimised module")?;
     }
-    Program::new(&module, kernel).map_err(|error| internal("interpreter", &error))
+    Ok(module)
 }
 
 fn check(module: &Module, what: &str) -> Result<(), ExecError> {
@@ -123,27 +139,7 @@ struct PreparedProgram {
 
 impl Prepared for PreparedProgram {
     fn run(&self, launch: &Launch) -> Result<Buffers, ExecError> {
-        let mut buffers: Buffers = launch.args.iter().map(contents).collect();
-        let arguments = self.program.arguments().iter().map(|argument| {
-            let position = launch.args.iter().position(|arg| {
-                arg.index == argument.index
-                    && matches!(arg.binding, Binding::Threadgroup(_))
-                        == (argument.kind == ArgKind::ThreadgroupMemory)
-            });
-            position.map_or(Argument::Unbound, |position| {
-                let buffer = launch.buffer_of(position);
-                bound(&launch.args[buffer], buffer)
-            })
-        });
-        let arguments = arguments.collect();
-        let dispatch = match launch.grid {
-            Grid::Threads(threads) => Dispatch::threads(threads, launch.group),
-            Grid::Groups(groups) => Dispatch::groups(groups, launch.group),
-        };
-        let slices = buffers.iter_mut().map(Vec::as_mut_slice).collect();
-        let mut memory = Memory { buffers: slices, arguments };
-        let limits = Limits { max_steps: MAX_STEPS, ..Limits::default() };
-        let report = run(&self.program, &dispatch, &mut memory, limits, &mut NoObserver)
+        let (buffers, report) = interpret(&self.program, launch, MAX_STEPS, &mut NoObserver)
             .map_err(|error| ExecError::Failed(error.to_string()))?;
         match complaint(&self.program, &report) {
             None => Ok(buffers),
@@ -154,6 +150,37 @@ impl Prepared for PreparedProgram {
             Some(message) => Err(ExecError::DivergentBarrier(message, buffers)),
         }
     }
+}
+
+/// What a launch leaves in the buffers, watched by an observer.
+pub(crate) fn interpret(
+    program: &Program,
+    launch: &Launch,
+    max_steps: u64,
+    observer: &mut dyn Observer,
+) -> Result<(Buffers, Report), InterpError> {
+    let mut buffers: Buffers = launch.args.iter().map(contents).collect();
+    let arguments = program.arguments().iter().map(|argument| {
+        let position = launch.args.iter().position(|arg| {
+            arg.index == argument.index
+                && matches!(arg.binding, Binding::Threadgroup(_))
+                    == (argument.kind == ArgKind::ThreadgroupMemory)
+        });
+        position.map_or(Argument::Unbound, |position| {
+            let buffer = launch.buffer_of(position);
+            bound(&launch.args[buffer], buffer)
+        })
+    });
+    let arguments = arguments.collect();
+    let dispatch = match launch.grid {
+        Grid::Threads(threads) => Dispatch::threads(threads, launch.group),
+        Grid::Groups(groups) => Dispatch::groups(groups, launch.group),
+    };
+    let slices = buffers.iter_mut().map(Vec::as_mut_slice).collect();
+    let mut memory = Memory { buffers: slices, arguments };
+    let limits = Limits { max_steps, ..Limits::default() };
+    let report = run(program, &dispatch, &mut memory, limits, observer)?;
+    Ok((buffers, report))
 }
 
 fn contents(arg: &Arg) -> Vec<u8> {
