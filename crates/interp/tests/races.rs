@@ -3,7 +3,9 @@
 mod support;
 
 use anymetal_interp::{Memory, Race, RaceKind};
-use anymetal_ir::{AtomicOp, BarrierScope, BinOp, Builder, CastOp, Module, Op, Scalar, Space, Type, Value};
+use anymetal_ir::{
+    AtomicOp, BarrierScope, BinOp, Builder, CastOp, CmpOp, Module, Op, Scalar, Space, Type, Value,
+};
 use support::*;
 
 /// Each thread writes its element of threadgroup memory and reads its neighbour's, with or without a
@@ -115,17 +117,26 @@ fn neighbouring_bytes_do_not_race() {
 
 #[test]
 fn halves_of_a_word_are_remembered_apart() {
-    // The first threadgroup writes both halves of a word in turn, the second one the lower half again.
+    // One thread of the first threadgroup writes both halves of a word in turn, one of the second the lower half.
     let module = kernel(&[Space::Device], |b, p| {
         let t = thread_x(b);
+        let (mask, zero) = (b.i32(63), b.i32(0));
+        let place = b.binary(BinOp::And, t, mask);
+        let is_first = b.compare(CmpOp::Eq, place, zero);
         let low = b.cast(CastOp::Trunc, t, Type::Scalar(Scalar::I16));
-        b.loc = line(1);
-        b.store(p[0], low, 2);
-        b.loc = line(2);
         let upper = b.ptr_offset(p[0], 2);
-        let first = less(b, t, 64);
-        b.if_else(first, |b| b.store(upper, low, 2), |_| {});
+        let in_first_group = less(b, t, 64);
+        b.if_else(
+            is_first,
+            |b| {
+                b.loc = line(1);
+                b.store(p[0], low, 2);
+                b.loc = line(2);
+                b.if_else(in_first_group, |b| b.store(upper, low, 2), |_| {});
+            },
+            |_| {},
+        );
     });
     let expected = ("a".to_owned(), RaceKind::Write, 1, RaceKind::Write, 1);
-    assert_eq!(races(&module, Race::new())[0], expected);
+    assert_eq!(races(&module, Race::new()), [expected]);
 }
