@@ -1,5 +1,5 @@
 // Rows that threads convert on their way to threadgroup memory and back: as vectors and element by element. Some threads' rows,
-// or some vectors of one thread's, may be out of bounds, or some threads take no part.
+// or some vectors of one thread's, may be out of bounds, or some threads take no part; lanes that lie side by side may wrap or reach a limit.
 //! group: 32
 //! groups: 1
 //! kernel: vectors
@@ -29,6 +29,28 @@
 //! arg 1: f32 0*206
 //! faults: yes
 //! expect 1: f32 0..206
+//! kernel: shifted
+//! arg 0: f16 0..256
+//! arg 1: f32 0*128
+//! arg 2: u32 11
+//! expect 1: f32 44..172
+//! kernel: shifted
+//! arg 0: f16 0..128
+//! arg 1: f32 0*128
+//! arg 2: u32 4294967280
+//! faults: yes
+//! expect 1: f32 0*64 0..64
+//! kernel: clamped
+//! arg 0: f16 0..84
+//! arg 1: f32 0*128
+//! arg 2: u32 0
+//! expect 1: f32 0..84 80..84 80..84 80..84 80..84 80..84 80..84 80..84 80..84 80..84 80..84 80..84
+//! kernel: clamped
+//! arg 0: f16 0..82
+//! arg 1: f32 0*128
+//! arg 2: u32 4294967280
+//! faults: yes
+//! expect 1: f32 0*64 0..64
 
 #include <metal_stdlib>
 using namespace metal;
@@ -71,4 +93,18 @@ kernel void few(device const float4* in, device half4* out, ushort tid [[thread_
     threadgroup_barrier(mem_flags::mem_threadgroup);
     out[tid] = tile[tid];
     out[THREADS + tid] = tile[THREADS + tid];
+}
+
+kernel void shifted(device const half4* in, device float4* out, constant uint& first, uint tid [[thread_position_in_threadgroup]]) {
+    threadgroup float4 tile[THREADS];
+    tile[tid] = float4(in[first + tid]);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[tid] = tile[tid];
+}
+
+kernel void clamped(device const half4* in, device float4* out, constant uint& first, uint tid [[thread_position_in_threadgroup]]) {
+    threadgroup float4 tile[THREADS];
+    tile[tid] = float4(in[min(first + tid, 20u)]);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[tid] = tile[tid];
 }

@@ -174,31 +174,51 @@ impl Emitter<'_, '_> {
         self.store_shared(inst, dst, number * to.bytes(), to, &lanes);
     }
 
-    /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`.
+    /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`. Where the lanes'
+    /// pattern holds under a condition only, both kinds of code are there.
     fn move_whole(&mut self, inst: Inst, whole: &Whole, in_pieces: impl FnOnce(&mut Self)) {
         let [src, dst] = whole.places;
         if !self.may_move_whole(src, whole.sizes[0]) || !self.may_move_whole(dst, whole.sizes[1]) {
             return in_pieces(self);
         }
+        let join = self.t.block();
+        let mut is_certain = false;
+        if whole.places.iter().any(|&place| self.is_conditional(place)) {
+            is_certain = self.move_if_inside(inst, whole, true, join);
+        }
+        if !is_certain && !self.move_if_inside(inst, whole, false, join) {
+            in_pieces(self);
+            self.t.branch(join);
+        }
+        self.t.label(join);
+    }
+
+    fn is_conditional(&self, pointer: Value) -> bool {
+        self.shape(pointer, 0).lanes().is_some_and(|lanes| lanes.conditional)
+    }
+
+    /// Moves where all lanes are in bounds, and goes on to `join`; returns whether they always are. `may_assume` that
+    /// patterns hold: where they do not, nothing is moved.
+    fn move_if_inside(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
         let mut ends = [(0, AccessKind::Load), (1, AccessKind::Store)].map(|(end, kind)| {
             let site = self.site(inst, whole.places[end], kind, whole.access[end]);
             let address = self.address(whole.places[end], site);
             End { address, offsets: None }
         });
         let [from, to] = &mut ends;
-        let from_ok = self.end_in_bounds(from, whole.sizes[0]);
-        let to_ok = self.end_in_bounds(to, whole.sizes[1]);
+        let from_ok = self.end_in_bounds(from, whole.sizes[0], may_assume);
+        let to_ok = self.end_in_bounds(to, whole.sizes[1], may_assume);
         let ok = self.t.and(&from_ok, &to_ok);
-        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_likely(&ok, fast, slow);
-        self.t.label(fast);
+        let (inside, otherwise) = (self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, inside, otherwise);
+        self.t.label(inside);
         self.move_lanes(&ends, whole);
         self.t.branch(join);
-        if !ok.is_text("true") {
-            self.t.label(slow);
-            in_pieces(self);
+        let is_certain = ok.is_text("true");
+        if !is_certain {
+            self.t.label(otherwise);
         }
-        self.t.label(join);
+        is_certain
     }
 
     /// Whether each lane's bytes can be moved by one vector access.
@@ -210,9 +230,9 @@ impl Emitter<'_, '_> {
             && !self.shape(pointer, 0).is_uniform()
     }
 
-    fn end_in_bounds(&mut self, end: &mut End, size: i64) -> Opd {
+    fn end_in_bounds(&mut self, end: &mut End, size: i64, may_assume: bool) -> Opd {
         match end.address.offset.clone() {
-            Lane::Laned { bases, shape, .. } if !shape.conditional => {
+            Lane::Laned { bases, shape, .. } if may_assume || !shape.conditional => {
                 self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInside)
             }
             _ => {
