@@ -41,6 +41,10 @@ const PASSES: &[(&str, Pass)] = &[
         on_each_function(module, |_, function| passes::advance::advance(function));
         Ok(())
     }),
+    ("alike", |module, _| {
+        on_each_function(module, |_, function| passes::alike::alike(function));
+        Ok(())
+    }),
     ("choose", |module, _| {
         on_each_function(module, |_, function| passes::choose::choose(function));
         Ok(())

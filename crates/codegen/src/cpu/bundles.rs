@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{Found, Linear, Terms, constants_taken_out};
-use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
+use anymetal_ir::analysis::{Found, Linear, Memory, Terms, constants_taken_out, may_change};
+use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 use super::shape::flow::ptr_space;
 use super::shape::range::bound_anywhere;
@@ -88,24 +88,6 @@ impl Bundles {
     }
 }
 
-/// Memory that threads share. Stores to the threadgroup's leave the other as it is, and the other way round.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Memory {
-    Threadgroup,
-    Elsewhere,
-    Any,
-}
-
-impl Memory {
-    fn has(self, function: &Function, pointer: Value) -> bool {
-        match ptr_space(function, pointer) {
-            Space::Thread => false,
-            Space::Threadgroup => self != Self::Elsewhere,
-            _ => self != Self::Threadgroup,
-        }
-    }
-}
-
 /// Calls `each` for the stretches of a block, and of those nested in it, in which the memory does not change.
 pub(super) fn for_each_run(
     function: &Function,
@@ -118,7 +100,7 @@ pub(super) fn for_each_run(
     for (at, &inst) in insts.iter().enumerate() {
         let op = &function.inst(inst).op;
         let nested = op.blocks();
-        if ends_bundles(function, op, memory) || !nested.is_empty() {
+        if may_change(function, op, memory) || op.is_terminator() || !nested.is_empty() {
             each(&insts[start..at]);
             start = at + 1;
         }
@@ -170,26 +152,6 @@ pub(super) fn first_of(members: &[Member]) -> Option<Member> {
 pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
     let from = |member: &Member| Member { offset: member.offset.wrapping_sub(first.offset), ..*member };
     members.iter().map(from).collect()
-}
-
-/// Whether loads behind the operation may find the memory other than those before it.
-fn ends_bundles(function: &Function, op: &Op, memory: Memory) -> bool {
-    match op {
-        // Nobody else sees a thread's own memory.
-        Op::Store { ptr, .. }
-        | Op::MemCopy { dst: ptr, .. }
-        | Op::MemConvert { dst: ptr, .. }
-        | Op::MemZero { dst: ptr, .. } => memory.has(function, *ptr),
-        Op::AtomicLoad(_)
-        | Op::AtomicStore(..)
-        | Op::AtomicRmw(..)
-        | Op::AtomicCas(..)
-        | Op::Fence
-        | Op::Barrier(_)
-        | Op::Call(..)
-        | Op::Matrix(MatrixOp::Store { .. }, _) => true,
-        op => op.is_terminator(),
-    }
 }
 
 /// Everything that cannot be taken apart is a term.

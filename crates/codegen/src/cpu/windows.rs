@@ -10,10 +10,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{Found, Linear, Terms};
+use anymetal_ir::analysis::{Found, Linear, Memory, Terms};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
-use super::bundles::{Member, Memory, first_of, for_each_run, from_first, loads, near_each_other};
+use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
 use super::shape::Lanes;
 use super::shape::flow::Flow;
 

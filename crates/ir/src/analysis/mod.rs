@@ -4,12 +4,14 @@
 
 mod linear;
 mod locals;
+mod memory;
 mod narrow;
 mod uses;
 mod walk;
 
 pub use linear::{Found, Linear, Terms};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
+pub use memory::{Memory, may_change};
 pub use narrow::{Bounds, constants_taken_out};
 pub use uses::{use_counts, used_functions};
 pub use walk::{nesting, walk_insts};

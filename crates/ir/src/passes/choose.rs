@@ -88,7 +88,7 @@ impl Chooser<'_> {
                     operations += 1;
                 }
                 Op::Const(_) | Op::Undef | Op::LocalAddr(_) => {}
-                op if is_cheap(op) => operations += 1,
+                op if is_cheap(self.function, op) => operations += 1,
                 _ => return None,
             }
         }
@@ -169,8 +169,10 @@ impl Chooser<'_> {
 }
 
 /// Whether doing it in vain costs little.
-fn is_cheap(op: &Op) -> bool {
+fn is_cheap(function: &Function, op: &Op) -> bool {
     match op {
+        // Mostly done as a multiplication.
+        Op::Binary(BinOp::FDiv, _, divisor) => function.as_const(*divisor).is_some(),
         Op::Binary(op, ..) => {
             !matches!(op, BinOp::FDiv | BinOp::FRem | BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem)
         }

@@ -2,13 +2,14 @@
 //!
 //! [`extract_kernel`], [`specialise()`] and [`inline()`] bring a module to the form that code
 //! generators take: kernels without calls and function constants; [`mod@group_size`] fixes one more thing. [`mod@fold`], [`mod@split`], [`mod@pick`],
-//! [`mod@forward`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
+//! [`mod@forward`], [`mod@alike`], [`mod@choose`], [`mod@reuse`], [`mod@hoist`] and [`mod@dead`] make it small, [`mod@unroll`] turns small arrays into values; [`optimise`] runs them until nothing changes.
 //! [`mod@fuse`] makes one kernel of several. [`mod@lift`] and [`mod@rejoin`] prepare for code generators that cut functions at barriers, [`mod@prefetch`] for
 //! those that run one threadgroup after the other, [`mod@moves`], [`mod@pair`], [`mod@columns`], [`mod@sums`] and [`mod@advance`] for those that run
 //! many threads at once.
 
 mod address;
 pub mod advance;
+pub mod alike;
 pub mod choose;
 pub mod columns;
 pub mod compact;
@@ -67,6 +68,7 @@ pub fn optimise_function(module: &Module, function: &mut Function) {
         changed |= split::split(function);
         changed |= pick::pick(function);
         changed |= forward::forward(function);
+        changed |= alike::alike(function);
         changed |= choose::choose(function);
         changed |= reuse::reuse(function);
         changed |= hoist::hoist(function);

@@ -1,13 +1,18 @@
-//! Computes the same pure value once: an instruction whose operation, type and float mode equal
+//! Computes the same value once: an instruction whose operation, type and float mode equal
 //! those of one before it, in the same block or around it, becomes that one's value.
 //!
-//! Loads from memory other than constant, atomics and SIMD-group operations are not pure in this
-//! sense: memory changes, and the set of active lanes does.
+//! Atomics and SIMD-group operations are not alike in this sense: memory changes, and the set of active lanes does. A load from
+//! memory that threads share is alike as long as nothing between may change that memory: this thread's stores, and what
+//! orders its accesses and other threads'. A loop's iterations go before what stands above in it.
 
 use rustc_hash::FxHashMap;
 
 use super::substitution::Substitution;
+use crate::analysis::{Memory, may_change, walk_insts};
 use crate::{Block, FpMode, Function, Inst, Op, Space, Type, Value};
+
+/// Memories that change apart from each other.
+const MEMORIES: [Memory; 2] = [Memory::Threadgroup, Memory::Elsewhere];
 
 /// Reuses values within one function; returns whether anything changed.
 pub fn reuse(function: &mut Function) -> bool {
@@ -15,6 +20,7 @@ pub fn reuse(function: &mut Function) -> bool {
         function,
         known: FxHashMap::default(),
         log: Vec::new(),
+        changes: [0; MEMORIES.len()],
         substitution: Substitution::default(),
         changed: false,
     };
@@ -23,15 +29,17 @@ pub fn reuse(function: &mut Function) -> bool {
     reuser.changed
 }
 
-/// What makes two instructions equal.
-type Key = (Op, Type, FpMode);
+/// What makes two instructions equal: for loads, also how often their memory has changed.
+type Key = (Op, Type, FpMode, u32);
 
 struct Reuser<'a> {
     function: &'a mut Function,
-    /// The pure instructions of the blocks around here. Never iterated.
+    /// The reusable instructions of the blocks around here. Never iterated.
     known: FxHashMap<Key, Value>,
     /// The keys added, to be taken back at the end of their block.
     log: Vec<Key>,
+    /// How often each of the memories may have changed so far.
+    changes: [u32; MEMORIES.len()],
     substitution: Substitution,
     changed: bool,
 }
@@ -45,6 +53,7 @@ impl Reuser<'_> {
             self.substitution.apply(&mut self.function.insts[inst.index()].op);
             if !self.replaced(inst) {
                 kept.push(inst);
+                self.note_changes(inst);
                 for nested in self.function.inst(inst).op.blocks() {
                     self.block(nested);
                 }
@@ -56,11 +65,42 @@ impl Reuser<'_> {
         }
     }
 
+    /// Notes which memory the instruction may change, at a loop's start also what its iterations change.
+    fn note_changes(&mut self, inst: Inst) {
+        let function = &*self.function;
+        for (memory, count) in MEMORIES.into_iter().zip(&mut self.changes) {
+            let op = &function.inst(inst).op;
+            let mut changes = may_change(function, op, memory);
+            if let Op::Loop { body, continuing, .. } = *op {
+                for block in [body, continuing] {
+                    walk_insts(function, block, &mut |inst| {
+                        changes |= may_change(function, &function.inst(inst).op, memory);
+                    });
+                }
+            }
+            *count += u32::from(changes);
+        }
+    }
+
+    /// How often the memory that it reads has changed; `None` if there is no telling which value it gives.
+    fn changes_before(&self, op: &Op) -> Option<u32> {
+        match *op {
+            _ if is_reusable(self.function, op) => Some(0),
+            Op::Load { ptr, volatile: false, .. } => {
+                let own = MEMORIES.into_iter().position(|memory| memory.has(self.function, ptr));
+                own.map(|memory| self.changes[memory])
+            }
+            _ => None,
+        }
+    }
+
     fn replaced(&mut self, inst: Inst) -> bool {
         let data = self.function.inst(inst);
-        let Some(result) = data.result.filter(|_| is_reusable(self.function, &data.op)) else { return false };
+        let (Some(result), Some(changes)) = (data.result, self.changes_before(&data.op)) else {
+            return false;
+        };
         let fp = if data.op.has_fp_mode() { data.fp } else { FpMode::default() };
-        let key = (data.op.clone(), self.function.ty(result), fp);
+        let key = (data.op.clone(), self.function.ty(result), fp, changes);
         if let Some(&value) = self.known.get(&key) {
             self.substitution.replace(result, value);
             self.changed = true;

@@ -44,10 +44,11 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         let mut functions = std::mem::take(&mut module.functions);
         for round in 0..4 {
             type Step = fn(&Module, &mut crate::Function) -> bool;
-            let steps: [(&str, Step); 10] = [
+            let steps: [(&str, Step); 11] = [
                 ("fold", passes::fold::fold),
                 ("split", |_, function| passes::split::split(function)),
                 ("forward", |_, function| passes::forward::forward(function)),
+                ("alike", |_, function| passes::alike::alike(function)),
                 ("choose", |_, function| passes::choose::choose(function)),
                 ("unroll", |_, function| passes::unroll::unroll(function)),
                 ("reuse", |_, function| passes::reuse::reuse(function)),

@@ -1,0 +1,46 @@
+//! Which operations may change memory that threads share.
+
+use crate::{Function, MatrixOp, Op, Space, Type, Value};
+
+/// Memory that threads share. Stores to the threadgroup's leave the other as it is, and the other way round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Memory {
+    /// The threadgroup's.
+    Threadgroup,
+    /// Device and constant memory.
+    Elsewhere,
+    /// Both.
+    Any,
+}
+
+impl Memory {
+    /// Whether the pointer is to such memory; none of them is the thread's own.
+    pub fn has(self, function: &Function, pointer: Value) -> bool {
+        match function.ty(pointer) {
+            Type::Ptr(Space::Threadgroup) => self != Self::Elsewhere,
+            Type::Ptr(Space::Device | Space::Constant) => self != Self::Threadgroup,
+            _ => false,
+        }
+    }
+}
+
+/// Whether loads of this thread behind the operation may find the memory other than those before it: it stores there, or
+/// orders what other threads do. Nested operations are not looked at.
+pub fn may_change(function: &Function, op: &Op, memory: Memory) -> bool {
+    match op {
+        // Nobody else sees a thread's own memory.
+        Op::Store { ptr, .. }
+        | Op::MemCopy { dst: ptr, .. }
+        | Op::MemConvert { dst: ptr, .. }
+        | Op::MemZero { dst: ptr, .. } => memory.has(function, *ptr),
+        Op::AtomicLoad(_)
+        | Op::AtomicStore(..)
+        | Op::AtomicRmw(..)
+        | Op::AtomicCas(..)
+        | Op::Fence
+        | Op::Barrier(_)
+        | Op::Call(..)
+        | Op::Matrix(MatrixOp::Store { .. }, _) => true,
+        _ => false,
+    }
+}
