@@ -210,12 +210,7 @@ impl Emitter<'_, '_> {
         let plain_end = self.t.current();
         self.t.branch(join);
         self.t.label(apart);
-        let lanes: Vec<Opd> = (0..LANES)
-            .map(|lane| {
-                let one = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {lane}"));
-                self.t.offset(&address.place.base, &one)
-            })
-            .collect();
+        let lanes = self.places_of_lanes(&address.place, offsets);
         let mut wide = Vec::new();
         for chunk in chunks {
             let bytes = Opd::Int(chunk.start() - address.extra);
@@ -265,7 +260,7 @@ impl Emitter<'_, '_> {
     // --- wide loads
 
     /// Loads an item for each lane from its place; gives one vector per element.
-    fn load_wide(&mut self, place: &Place, lanes: &[Opd], item: Item) -> Vec<Opd> {
+    pub(super) fn load_wide(&mut self, place: &Place, lanes: &[Opd], item: Item) -> Vec<Opd> {
         let size = i64::from(item.scalar.size());
         let mut elements = Vec::new();
         let mut at = 0;

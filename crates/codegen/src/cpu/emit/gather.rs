@@ -5,6 +5,8 @@
 //! on and side by side, one vector load does; one load of a scalar, where all read one place; and permutations of
 //! registers, where all read a short stretch (`near`). `scatter` has the stores.
 
+use anymetal_ir::Scalar;
+
 use super::indexed::Indexed;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
@@ -38,7 +40,7 @@ impl Emitter<'_, '_> {
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
         let safe = self.active_or_zero(&offsets);
-        let loaded: Vec<Opd> = (0..item.count).map(|k| self.gather(&address.place, &safe, item, k)).collect();
+        let loaded = self.gather_vectors(&address.place, &safe, item);
         let from = self.t.current();
         if ok.is_text("true") {
             return loaded.into_iter().map(Lane::Varying).collect();
@@ -184,6 +186,24 @@ impl Emitter<'_, '_> {
                 "select {MASK} {mask}, <32 x i64> {offsets}, <32 x i64> zeroinitializer"
             )),
         }
+    }
+
+    /// Each lane's vector by wide loads.
+    fn gather_vectors(&mut self, place: &Place, offsets: &Opd, item: Item) -> Vec<Opd> {
+        if item.count == 1 || item.scalar == Scalar::Bool {
+            return (0..item.count).map(|k| self.gather(place, offsets, item, k)).collect();
+        }
+        let lanes = self.places_of_lanes(place, offsets);
+        self.load_wide(place, &lanes, item)
+    }
+
+    /// Where each lane's bytes are.
+    pub(super) fn places_of_lanes(&mut self, place: &Place, offsets: &Opd) -> Vec<Opd> {
+        let place_of = |lane| {
+            let one = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 {lane}"));
+            self.t.offset(&place.base, &one)
+        };
+        (0..LANES).map(place_of).collect()
     }
 
     fn gather(&mut self, place: &Place, offsets: &Opd, item: Item, k: usize) -> Opd {
