@@ -97,13 +97,20 @@ fn describe_allocation(argument: &ArgumentInfo) -> impl Fn(anymetal::Error) -> F
     }
 }
 
-/// Elements must have the declared type. Structures, matrices and arrays take any: their layout is the caller's.
+/// The type of an argument's elements. `None` if it takes any: structures, matrices and arrays, whose layout is the caller's, and
+/// pointers to bytes, which is how programs declare memory whose type they choose themselves.
+pub(super) fn declared_type(argument: &ArgumentInfo) -> Option<ScalarType> {
+    match argument.element {
+        ElementType::Scalar(ScalarType::I8 | ScalarType::U8) if !argument.is_reference => None,
+        ElementType::Scalar(declared) | ElementType::Vector(declared, _) => Some(declared),
+        ElementType::Struct(_) | ElementType::Other => None,
+    }
+}
+
+/// Elements must have the declared type.
 fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Result<(), String> {
     let Some(given) = contents.scalar() else { return check_bytes(argument, spec, contents) };
-    let declared = match &argument.element {
-        ElementType::Scalar(declared) | ElementType::Vector(declared, _) => *declared,
-        ElementType::Struct(_) | ElementType::Other => return Ok(()),
-    };
+    let Some(declared) = declared_type(argument) else { return Ok(()) };
     if given != declared {
         // NumPy's own 16-bit integers may hold bfloat16 bits; NumPy has no other way.
         let raw_bfloat =

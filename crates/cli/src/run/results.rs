@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anymetal::{ArgumentInfo, ArgumentKind, Buffer, ElementType, KernelInfo, ScalarType};
 use serde_json::{Value, json};
 
-use super::arguments::Bound;
+use super::arguments::{Bound, declared_type};
 use super::which::Which;
 use crate::failure::Failure;
 use crate::npy;
@@ -74,12 +74,11 @@ impl<'a> Output<'a> {
             Failure::Input(format!("nothing is bound to argument {} `{}`", argument.index, argument.name))
         })?;
         let contents = bound.map(|bound| &bound.contents);
-        let scalar = match &argument.element {
-            ElementType::Scalar(scalar) | ElementType::Vector(scalar, _) => *scalar,
-            ElementType::Struct(_) | ElementType::Other => {
-                contents.and_then(|contents| contents.scalar()).unwrap_or(ScalarType::U8)
-            }
-        };
+        let given = || contents.and_then(|contents| contents.scalar());
+        let scalar = declared_type(argument).or_else(given).unwrap_or(match argument.element {
+            ElementType::Scalar(byte) => byte,
+            _ => ScalarType::U8,
+        });
         let shape = match contents.and_then(|contents| contents.shape()) {
             Some(shape) => shape.to_vec(),
             None => shape_of(argument, scalar, buffer.len() as u64),

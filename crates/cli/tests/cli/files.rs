@@ -82,6 +82,21 @@ fn every_integer_type_goes_through() {
 }
 
 #[test]
+fn pointers_to_bytes_take_any_type_and_references_their_own() {
+    let bench = Bench::new();
+    let text = "kernel void halve(device char* data [[buffer(0)]], constant char& by [[buffer(1)]],
+                                  uint i [[thread_position_in_grid]]) { ((device float*)data)[i] /= by; }";
+    bench.write("halve.metal", text);
+    let halve = |by| {
+        let arguments = ["--arg", "data=iota:f32:4", "--arg", by, "--print", "data:4"];
+        bench.run(&[&["run", "halve.metal", "-k", "halve", "--threads", "4"][..], &arguments].concat())
+    };
+    let ran = halve("by=i8:2").expect(0);
+    assert!(ran.stdout.contains("data (4 f32): 0 0.5 1 1.5"), "{}", ran.stdout);
+    halve("by=f32:2").expect(1).says(&["argument 1 `by`", "f32 was given"]);
+}
+
+#[test]
 fn wrong_files_are_told_by_name_and_reason() {
     let bench = Bench::new();
     let good = npy("<f4", "(12,)", &f32s((0..12).map(|i| i as f32)));
