@@ -16,7 +16,7 @@ use super::shape::flow::ptr_space;
 use super::shape::range::bound_anywhere;
 
 /// The most terms of an address.
-const MAX_TERMS: usize = 6;
+const MAX_TERMS: usize = 12;
 /// The farthest that loads of a bundle are apart.
 const MAX_REACH: i64 = 1024;
 
