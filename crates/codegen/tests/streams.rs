@@ -105,7 +105,7 @@ fn lines_for_later_wait_behind_the_first_level() {
     // The pass asks for a stretch ahead by itself.
     let [soon, later, write] = hints("prefetch");
     assert!(soon > 0 && later == 0 && write == 0);
-    assert_eq!(hints("prefetch_later"), [soon / 2, soon / 2, 0]);
+    assert_eq!(hints("prefetch_l2"), [soon / 2, soon / 2, 0]);
     assert_eq!(hints("prefetch_write"), [soon / 2, 0, soon / 2]);
-    assert_eq!(hints("prefetch_later_write"), [soon / 2, soon / 2, 0]);
+    assert_eq!(hints("prefetch_write_l2"), [soon / 2, soon / 2, 0]);
 }

@@ -17,7 +17,7 @@ use crate::reflection::{ENTRY_SYMBOL, address_space};
 
 /// Checked accesses above which LLVM gets no time to optimise: its passes take time quadratic in them (13 s for
 /// 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
-const MOST_SITES_TO_OPTIMISE: usize = 1500;
+const MAX_SITES_TO_OPTIMISE: usize = 1500;
 
 /// What the code generator may take from a processor with these vector instructions. Neither it nor LLVM's side
 /// knows the other's words for them.
@@ -75,7 +75,7 @@ pub(crate) fn through_llvm(
 }
 
 fn options_for(code: &CpuCode, options: &CompileOptions) -> CompileOptions {
-    let too_many = code.fault_sites.len() > MOST_SITES_TO_OPTIMISE;
+    let too_many = code.fault_sites.len() > MAX_SITES_TO_OPTIMISE;
     let opt = if too_many { OptLevel::O0 } else { options.opt };
     CompileOptions { opt, ..options.clone() }
 }

@@ -12,9 +12,9 @@ use crate::library::Specialisation;
 
 /// Instructions that a kernel may have before its calls are inlined. Real kernels have thousands; macros and
 /// unrolled sources make any number, and memory and time grow with it.
-const MOST_INSTRUCTIONS: usize = 500_000;
+const MAX_INSTRUCTIONS: usize = 500_000;
 /// Instructions that code is generated for. LLVM takes seconds well below that.
-const MOST_INSTRUCTIONS_TO_COMPILE: usize = 40_000;
+const MAX_INSTRUCTIONS_TO_COMPILE: usize = 40_000;
 
 /// Specialises, inlines and optimises one kernel of a module that the front end just made.
 pub(crate) fn prepare(
@@ -27,7 +27,7 @@ pub(crate) fn prepare(
         stage: "front end",
         message: format!("the module for kernel `{kernel}` has no such kernel"),
     })?;
-    refuse_more_than(MOST_INSTRUCTIONS, &module, kernel)?;
+    refuse_more_than(MAX_INSTRUCTIONS, &module, kernel)?;
     let values = constants::resolve(
         &specialisation.constants,
         &module,
@@ -47,7 +47,7 @@ pub(crate) fn prepare(
 
 /// Refuses a prepared module that would occupy LLVM for minutes.
 pub(crate) fn check_size_for_machine_code(module: &Module, kernel: &str) -> Result<(), CompileError> {
-    refuse_more_than(MOST_INSTRUCTIONS_TO_COMPILE, module, kernel)
+    refuse_more_than(MAX_INSTRUCTIONS_TO_COMPILE, module, kernel)
 }
 
 fn refuse_more_than(most: usize, module: &Module, kernel: &str) -> Result<(), CompileError> {

@@ -88,7 +88,7 @@ pub use module::{
     Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, ThreadgroupVar,
 };
 pub use op::{
-    AtomicOp, Awaited, BarrierScope, BinOp, CastOp, CmpOp, FpMode, MathFn, MatrixOp, Op, Query, SimdOp,
+    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, FpMode, MathFn, MatrixOp, Op, PrefetchHint, Query, SimdOp,
     SwitchCase, UnOp,
 };
 pub use parse::{ParseError, parse_module};

@@ -2,8 +2,8 @@
 
 use crate::op::{CastOp, CmpOp};
 use crate::{
-    Access, ArgKind, AtomicOp, Awaited, BarrierScope, BinOp, FpMode, MathFn, MatrixOp, Op, Query, Scalar,
-    SimdOp, Space, UnOp,
+    Access, ArgKind, AtomicOp, BarrierScope, BinOp, FpMode, MathFn, MatrixOp, Op, PrefetchHint, Query,
+    Scalar, SimdOp, Space, UnOp,
 };
 
 macro_rules! names {
@@ -175,12 +175,12 @@ names!(AtomicOp {
     FAdd = "fadd",
 });
 
-names!(Awaited {
+names!(PrefetchHint {
     Read = "prefetch",
-    OnwardRead = "prefetch_onward",
-    LaterRead = "prefetch_later",
+    StreamRead = "prefetch_stream",
+    ReadL2 = "prefetch_l2",
     Write = "prefetch_write",
-    LaterWrite = "prefetch_later_write",
+    WriteL2 = "prefetch_write_l2",
 });
 
 names!(BarrierScope {

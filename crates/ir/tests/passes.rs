@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_ir::passes::quotients::{Quotients, Threads};
-use anymetal_ir::passes::{self, SpecialiseError, group_size, moves, pair};
+use anymetal_ir::passes::uniform_div_versioning::{Quotients, Threads};
+use anymetal_ir::passes::{self, SpecialiseError, group_size, memcpy_idiom, merge_stores};
 use anymetal_ir::{
     BinOp, Function, FunctionConstantId, Module, Op, Query, Value, parse_module, print_module, verify,
 };
@@ -37,33 +37,35 @@ fn specialise(module: &mut Module, text: &str) -> Result<(), String> {
 }
 
 const PASSES: &[(&str, Pass)] = &[
-    ("advance", |module, _| {
-        on_each_function(module, |_, function| passes::advance::advance(function));
+    ("schedule-long-latency", |module, _| {
+        on_each_function(module, |_, function| {
+            passes::schedule_long_latency::schedule_long_latency(function)
+        });
         Ok(())
     }),
-    ("alike", |module, _| {
-        on_each_function(module, |_, function| passes::alike::alike(function));
+    ("hoist-common-code", |module, _| {
+        on_each_function(module, |_, function| passes::hoist_common_code::hoist_common_code(function));
         Ok(())
     }),
-    ("choose", |module, _| {
-        on_each_function(module, |_, function| passes::choose::choose(function));
+    ("if-convert", |module, _| {
+        on_each_function(module, |_, function| passes::if_convert::if_convert(function));
         Ok(())
     }),
-    ("columns", |module, _| {
-        on_each_function(module, |_, function| passes::columns::columns(function));
+    ("separable-filter", |module, _| {
+        on_each_function(module, |_, function| passes::separable_filter::separable_filter(function));
         Ok(())
     }),
-    ("dead", |module, _| {
-        on_each_function(module, |_, function| passes::dead::dead(function));
+    ("dce", |module, _| {
+        on_each_function(module, |_, function| passes::dce::dce(function));
         Ok(())
     }),
     ("fold", |module, _| {
         on_each_function(module, passes::fold::fold);
         Ok(())
     }),
-    ("forward", |module, _| {
+    ("mem2reg", |module, _| {
         on_each_function(module, |_, function| {
-            passes::forward::forward(function) | passes::dead::dead(function)
+            passes::mem2reg::mem2reg(function) | passes::dce::dce(function)
         });
         Ok(())
     }),
@@ -71,8 +73,8 @@ const PASSES: &[(&str, Pass)] = &[
         group_size::choose_by_group_size(module, [64, 1, 1]).map_err(|error| error.to_string())?;
         passes::inline(module).map_err(|error| error.to_string())
     }),
-    ("hoist", |module, _| {
-        on_each_function(module, |_, function| passes::hoist::hoist(function));
+    ("licm", |module, _| {
+        on_each_function(module, |_, function| passes::licm::licm(function));
         Ok(())
     }),
     ("inline", |module, _| passes::inline(module).map_err(|error| error.to_string())),
@@ -80,12 +82,16 @@ const PASSES: &[(&str, Pass)] = &[
         on_each_function(module, |_, function| passes::prefetch::prefetch(function));
         Ok(())
     }),
-    ("lift", |module, _| {
-        on_each_function(module, |_, function| passes::lift::lift(function));
+    ("hoist-divergent-barriers", |module, _| {
+        on_each_function(module, |_, function| {
+            passes::hoist_divergent_barriers::hoist_divergent_barriers(function)
+        });
         Ok(())
     }),
-    ("rejoin", |module, _| {
-        on_each_function(module, |_, function| passes::rejoin::rejoin(function));
+    ("localize-divergent-exits", |module, _| {
+        on_each_function(module, |_, function| {
+            passes::localize_divergent_exits::localize_divergent_exits(function)
+        });
         Ok(())
     }),
     ("optimise", |module, _| {
@@ -93,33 +99,35 @@ const PASSES: &[(&str, Pass)] = &[
         passes::optimise(module);
         Ok(())
     }),
-    ("moves", |module, _| {
-        on_each_function(module, |_, function| moves::moves(function, &small_queries));
+    ("memcpy-idiom", |module, _| {
+        on_each_function(module, |_, function| memcpy_idiom::memcpy_idiom(function, &small_queries));
         Ok(())
     }),
-    ("pair", |module, _| {
-        on_each_function(module, |_, function| pair::pair(function, &small_queries));
+    ("merge-stores", |module, _| {
+        on_each_function(module, |_, function| merge_stores::merge_stores(function, &small_queries));
         Ok(())
     }),
-    ("pick", |module, _| {
-        on_each_function(module, |_, function| passes::pick::pick(function) | passes::dead::dead(function));
+    ("speculate-select-loads", |module, _| {
+        on_each_function(module, |_, function| {
+            passes::speculate_select_loads::speculate_select_loads(function) | passes::dce::dce(function)
+        });
         Ok(())
     }),
-    ("divisions", |module, _| {
-        on_each_function(module, |_, function| passes::divisions::divisions(function));
+    ("div-rem-pairs", |module, _| {
+        on_each_function(module, |_, function| passes::div_rem_pairs::div_rem_pairs(function));
         Ok(())
     }),
-    ("quotients", |module, _| {
+    ("uniform-div-versioning", |module, _| {
         on_each_function(module, |_, function| quotients(function));
         Ok(())
     }),
-    ("reuse", |module, _| {
-        on_each_function(module, |_, function| passes::reuse::reuse(function));
+    ("early-cse", |module, _| {
+        on_each_function(module, |_, function| passes::early_cse::early_cse(function));
         Ok(())
     }),
     ("specialise", specialise),
-    ("split", |module, _| {
-        on_each_function(module, |_, function| passes::split::split(function) | passes::dead::dead(function));
+    ("sroa", |module, _| {
+        on_each_function(module, |_, function| passes::sroa::sroa(function) | passes::dce::dce(function));
         Ok(())
     }),
     ("unroll", |module, _| {

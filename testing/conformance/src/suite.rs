@@ -53,7 +53,7 @@ pub enum Oracle {
 
 /// Launches of more threads are not repeated on the interpreter to compare with it: it takes minutes for a
 /// million, and they are compared with their references like all others.
-const MOST_ORACLE_THREADS: u64 = 1 << 17;
+const MAX_ORACLE_THREADS: u64 = 1 << 17;
 
 /// What came of a suite.
 #[derive(Clone, Debug, Default)]
@@ -230,7 +230,7 @@ impl Pair {
                 .map_err(|message| format!("argument {}: {message}", expected.index))?;
         }
         let Some((prepared, oracle)) = &self.oracle else { return Ok(()) };
-        if case.launch.threads() > MOST_ORACLE_THREADS {
+        if case.launch.threads() > MAX_ORACLE_THREADS {
             return Ok(());
         }
         let reference = finish(prepared.run(&case.launch), case)?;

@@ -31,7 +31,8 @@ use std::borrow::Cow;
 
 use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
 use anymetal_ir::passes::{
-    advance, columns, divisions, lift, moves, optimise_function, pair, prefetch, rejoin, sums,
+    div_rem_pairs, hoist_divergent_barriers, localize_divergent_exits, memcpy_idiom, merge_stores,
+    optimise_function, prefetch, schedule_long_latency, separable_filter, split_accumulators,
 };
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
@@ -121,15 +122,15 @@ impl<'a> Analysed<'a> {
 /// in order of columns or taken apart, and long computations in order of what they wait for.
 fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Function> {
     let mut rejoined = function.clone();
-    let changed = lift::lift(&mut rejoined)
-        | rejoin::rejoin(&mut rejoined)
+    let changed = hoist_divergent_barriers::hoist_divergent_barriers(&mut rejoined)
+        | localize_divergent_exits::localize_divergent_exits(&mut rejoined)
         | prefetch::prefetch(&mut rejoined)
-        | moves::moves(&mut rejoined, &bound_anywhere)
-        | pair::pair(&mut rejoined, &bound_anywhere)
+        | memcpy_idiom::memcpy_idiom(&mut rejoined, &bound_anywhere)
+        | merge_stores::merge_stores(&mut rejoined, &bound_anywhere)
         // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
-        | ((options.features.avx512 && columns::columns(&mut rejoined)) || sums::sums(&mut rejoined))
-        | divisions::divisions(&mut rejoined)
-        | advance::advance(&mut rejoined);
+        | ((options.features.avx512 && separable_filter::separable_filter(&mut rejoined)) || split_accumulators::split_accumulators(&mut rejoined))
+        | div_rem_pairs::div_rem_pairs(&mut rejoined)
+        | schedule_long_latency::schedule_long_latency(&mut rejoined);
     if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Text of a part below which a part of its own costs more than it saves: a millisecond goes into the world that
 /// LLVM builds around a module.
-const LEAST_BYTES: usize = 6 << 10;
+const MIN_BYTES: usize = 6 << 10;
 
 /// The module as at most `most` modules of about the same size; one if it is small.
 pub(super) fn parts(text: &str, most: usize) -> Vec<String> {
@@ -75,7 +75,7 @@ impl<'a> Pieces<'a> {
             functions.map(|(name, piece)| (self.bytes(piece), *name)).collect();
         functions.sort_unstable_by(|a, b| b.cmp(a));
         let total: usize = functions.iter().map(|(bytes, _)| bytes).sum();
-        let count = most.min(functions.len()).min(total / LEAST_BYTES).max(1);
+        let count = most.min(functions.len()).min(total / MIN_BYTES).max(1);
         let mut bins = vec![(0, BTreeSet::new()); count];
         for (bytes, name) in functions {
             if let Some(bin) = bins.iter_mut().min_by_key(|(filled, _)| *filled) {

@@ -3,8 +3,8 @@
 //!
 //! Invariant: what shapes say of values holds under the geometry that they are of, and copies are made for that one.
 
-use anymetal_ir::passes::quotients::{Quotients, Threads};
-use anymetal_ir::passes::{dead, divisions, forward, optimise_function};
+use anymetal_ir::passes::uniform_div_versioning::{Quotients, Threads};
+use anymetal_ir::passes::{dce, div_rem_pairs, mem2reg, optimise_function};
 use anymetal_ir::{BinOp, Function, Kernel, Module, Op, Value};
 
 use super::llvm_text::LANES;
@@ -14,10 +14,10 @@ use super::shape::queries::Geometry;
 use super::{Analysed, CodegenError};
 
 /// More tests than these one kernel does not get.
-const MOST_TESTS: usize = 6;
+const MAX_TESTS: usize = 6;
 
 /// Threads further apart do not share quotients.
-const MOST_STEP: u32 = 1 << 16;
+const MAX_STEP: u32 = 1 << 16;
 
 /// The function with copies for threadgroups of this geometry; `None` without any.
 pub(super) fn with_copies(
@@ -32,19 +32,19 @@ pub(super) fn with_copies(
     let mut function = function.clone();
     let mut quotients = Quotients::default();
     let mut has_copies = false;
-    for _ in 0..MOST_TESTS {
+    for _ in 0..MAX_TESTS {
         let flow = Flow::new(Analysed::new(&function, kernel)?.facts(geometry));
         if !quotients.copy_one(&mut function, &|value| threads(&flow, value)) {
             break;
         }
         has_copies = true;
         // What a copy's variables hold where it begins is to be seen as what it is.
-        forward::forward(&mut function);
-        dead::dead(&mut function);
+        mem2reg::mem2reg(&mut function);
+        dce::dce(&mut function);
     }
     if has_copies {
         optimise_function(module, &mut function);
-        divisions::divisions(&mut function);
+        div_rem_pairs::div_rem_pairs(&mut function);
     }
     Ok(has_copies.then_some(function))
 }
@@ -66,7 +66,7 @@ fn threads(flow: &Flow, value: Value) -> Threads {
             let step = lanes.at(1).wrapping_sub(lanes.at(0));
             let rises = (0..LANES).all(|lane| lanes.at(lane) == lanes.at(0).wrapping_add(step * lane as i64));
             match u32::try_from(step) {
-                Ok(step @ 1..=MOST_STEP) if rises => Threads::Rising(step),
+                Ok(step @ 1..=MAX_STEP) if rises => Threads::Rising(step),
                 _ => Threads::Other,
             }
         }

@@ -18,7 +18,7 @@ const APART: u64 = 16;
 /// How much more often what stands in a loop is taken to run than what is around it.
 const ROUNDS: u64 = 8;
 /// Loops around an access that count.
-const MOST_LOOPS: u32 = 3;
+const MAX_LOOPS: u32 = 3;
 /// Times that the function is gone through: values come to loops' variables in the first.
 const PASSES: usize = 2;
 
@@ -97,7 +97,7 @@ impl<'a> Costs<'a> {
             let op = &self.function.inst(inst).op;
             let inner = loops + u32::from(matches!(op, Op::Loop { .. }));
             for nested in op.blocks() {
-                self.block(nested, inner.min(MOST_LOOPS));
+                self.block(nested, inner.min(MAX_LOOPS));
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::{BinOp, Function, Op, Value};
 /// How far definitions are followed.
 const DEPTH: u32 = 16;
 /// The most terms of a sum.
-const MOST_TERMS: usize = 8;
+const MAX_TERMS: usize = 8;
 
 /// `Σ coefficient × term + constant`, modulo 2^64; no coefficient is zero.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -130,7 +130,7 @@ impl<T: Ord + Clone> Linear<T> {
                 _ => self.add(&terms.opaque(value)?, times),
             }
         }
-        (self.terms.len() <= MOST_TERMS).then_some(())
+        (self.terms.len() <= MAX_TERMS).then_some(())
     }
 
     /// A sum, a difference, or a product with a number.

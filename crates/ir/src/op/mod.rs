@@ -8,7 +8,7 @@ use crate::{Block, FuncId, FunctionConstantId, GlobalId, Label, Local, Threadgro
 
 pub use arithmetic::{BinOp, CastOp, CmpOp, FpMode, UnOp};
 pub use math::MathFn;
-pub use threads::{AtomicOp, Awaited, BarrierScope, MatrixOp, Query, SimdOp};
+pub use threads::{AtomicOp, BarrierScope, MatrixOp, PrefetchHint, Query, SimdOp};
 
 /// One case of a switch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -144,7 +144,7 @@ pub enum Op {
         /// Bytes of the access.
         bytes: u32,
         /// What the access does, and when.
-        access: Awaited,
+        access: PrefetchHint,
     },
 
     // --- atomics (device or threadgroup memory; `I32`, `I64` or `F32`; relaxed)

@@ -19,20 +19,20 @@ pub enum AtomicOp {
 
 /// The access that a hint to the caches announces.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Awaited {
+pub enum PrefetchHint {
     /// A load, soon.
     Read,
     /// A load that goes on where this one is: in the next threadgroup's row, or further along a stretch. Processors
     /// differ in how near the line is to come.
-    OnwardRead,
+    StreamRead,
     /// One of many loads that follow when all else is done: a core has few places for lines on their way to
     /// the first level of caches, and would wait for one.
-    LaterRead,
+    ReadL2,
     /// A store.
     Write,
     /// A store in a later threadgroup's row. What comes to the second level is free to write too, if nobody else
     /// has it.
-    LaterWrite,
+    WriteL2,
 }
 
 /// What a thread can ask about itself; each gives one `I32`. Components are 0, 1, 2 for x, y, z.

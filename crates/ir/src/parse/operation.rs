@@ -5,8 +5,8 @@ use super::lexer::Token;
 use super::{Parsed, Parser};
 use crate::op::{CastOp, CmpOp};
 use crate::{
-    AtomicOp, Awaited, BarrierScope, BinOp, FpMode, FuncId, FunctionConstantId, GlobalId, Local, MathFn,
-    MatrixOp, Op, Query, SimdOp, ThreadgroupId, UnOp, Value,
+    AtomicOp, BarrierScope, BinOp, FpMode, FuncId, FunctionConstantId, GlobalId, Local, MathFn, MatrixOp, Op,
+    PrefetchHint, Query, SimdOp, ThreadgroupId, UnOp, Value,
 };
 
 /// An operation, its float mode, and for `const` the spelling, to be read with the result's type.
@@ -109,7 +109,7 @@ impl Parser<'_> {
                 self.vector(name, body)
             }
             "load" | "store" | "mem_copy" | "mem_zero" => self.access(name, body),
-            name if Awaited::from_name(name).is_some() => self.access(name, body),
+            name if PrefetchHint::from_name(name).is_some() => self.access(name, body),
             "ptr_add" => self.ptr_add(body),
             "local_start"
             | "local_addr"
@@ -251,7 +251,7 @@ impl Parser<'_> {
             "mem_convert" => self.mem_convert(ptr, body),
             "mem_zero" => Ok(Op::MemZero { dst: ptr, size: self.size()?, align: self.align()? }),
             name => {
-                let Some(access) = Awaited::from_name(name) else { return self.expected("an access") };
+                let Some(access) = PrefetchHint::from_name(name) else { return self.expected("an access") };
                 let bytes =
                     u32::try_from(self.size()?).or_else(|_| self.error("the size must be below 2^32"))?;
                 Ok(Op::Prefetch { ptr, bytes, access })

@@ -34,10 +34,10 @@ func f1 "k" (v0: ptr.device, v1: ptr.threadgroup) {
   v2 = local_addr l0 : ptr.thread
   mem_zero v2, size 16, align 16
   prefetch v2, size 4
-  prefetch_onward v2, size 12
-  prefetch_later v2, size 8
+  prefetch_stream v2, size 12
+  prefetch_l2 v2, size 8
   prefetch_write v2, size 16
-  prefetch_later_write v2, size 20
+  prefetch_write_l2 v2, size 20
   v3 = query.thread_position_in_grid.x : i32
   v4 = zext v3 : i64
   v5 = ptr_add v0 + v4 * 16 + -8 : ptr.device @0:1:2

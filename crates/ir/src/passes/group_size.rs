@@ -9,7 +9,7 @@ use super::optimise_function;
 use crate::{FuncId, Function, Module, Op, Query};
 
 /// Instructions of a function that a kernel may use to choose its code by the size.
-const MOST_TO_CHOOSE_BY: usize = 32;
+const MAX_TO_CHOOSE_BY: usize = 32;
 
 /// Puts the size in everywhere, and takes the choices in the kernels' own functions that depend on it. For a
 /// module whose calls are there still: of all instances of a template one is inlined then.
@@ -25,7 +25,7 @@ pub fn choose_by_group_size(module: &mut Module, size: [u32; 3]) -> Result<(), I
     for kernel in kernels.into_iter().filter(|_| changed) {
         inline_only_call(module, kernel)?;
         // What is chosen by is often not the size itself but a small function of it.
-        inline_small(module, kernel, MOST_TO_CHOOSE_BY)?;
+        inline_small(module, kernel, MAX_TO_CHOOSE_BY)?;
         let nothing = Function::new(String::new(), &[], None);
         let mut function = std::mem::replace(&mut module.functions[kernel.index()], nothing);
         optimise_function(module, &mut function);

@@ -24,10 +24,10 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashSet;
 
 use self::hints::Hints;
-use super::forward::variables;
+use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::{
-    Awaited, BinOp, Block, CastOp, Function, Inst, Label, Local, Op, Query, Space, Type, Value, ValueDef,
+    BinOp, Block, CastOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef,
 };
 
 /// How far a definition is followed.
@@ -120,7 +120,7 @@ struct Walk {
     access: Inst,
     pointer: Value,
     bytes: u32,
-    awaited: Awaited,
+    hint: PrefetchHint,
     /// From a threadgroup's byte to the next threadgroup's.
     gain: Gain,
     /// Of the loop's body.
@@ -217,12 +217,12 @@ impl Finder<'_> {
         // Without a loop all of the row is asked for at once, and a core has few places for lines that come to
         // the first level.
         let (read, write) = match counted.counter {
-            Some(_) => (Awaited::OnwardRead, Awaited::LaterWrite),
-            None => (Awaited::LaterRead, Awaited::Write),
+            Some(_) => (PrefetchHint::StreamRead, PrefetchHint::WriteL2),
+            None => (PrefetchHint::ReadL2, PrefetchHint::Write),
         };
         for &inst in function.block(body) {
             let data = function.inst(inst);
-            let (pointer, ty, awaited) = match data.op {
+            let (pointer, ty, hint) = match data.op {
                 Op::Load { ptr, .. } => (ptr, data.result.map(|value| function.ty(value)), read),
                 Op::Store { ptr, value, .. } => (ptr, Some(function.ty(value)), write),
                 _ => continue,
@@ -239,11 +239,11 @@ impl Finder<'_> {
             let Some(gain) = gain.filter(is_row) else { continue };
             if seen.insert(root) {
                 let (block, access, bytes) = (body, inst, ty.size());
-                found.push(Walk { root, block, access, pointer, bytes, awaited, gain, cost });
-            } else if awaited == write
+                found.push(Walk { root, block, access, pointer, bytes, hint, gain, cost });
+            } else if hint == write
                 && let Some(known) = found.iter_mut().rev().find(|walk| walk.root == root)
             {
-                known.awaited = write;
+                known.hint = write;
             }
         }
     }
@@ -397,7 +397,7 @@ fn insert(function: &mut Function, walk: &Walk) {
         Some(value) => hints.product(value, walk.gain.times),
         None => hints.constant(walk.gain.times.cast_unsigned()),
     };
-    let gain = if walk.awaited == Awaited::LaterWrite { hints.rows_ahead(gain) } else { gain };
+    let gain = if walk.hint == PrefetchHint::WriteL2 { hints.rows_ahead(gain) } else { gain };
     let address = Op::PtrAdd { base: walk.pointer, index: Some(gain), scale: 1, offset: 0 };
-    hints.finish(walk.pointer, address, (walk.bytes, walk.awaited), walk.block, walk.access);
+    hints.finish(walk.pointer, address, (walk.bytes, walk.hint), walk.block, walk.access);
 }

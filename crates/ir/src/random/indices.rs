@@ -4,7 +4,7 @@ use super::{Generator, PARAMS_BYTES};
 use crate::{BinOp, Builder, CmpOp, Op, Query, Type, Value};
 
 /// Extents that one index is divided by in a loop, all ones in binary.
-const MOST_EXTENTS: i32 = 3;
+const MAX_EXTENTS: i32 = 3;
 
 impl Generator {
     /// A number that all threads share: any, or one below 128.
@@ -56,7 +56,7 @@ impl Generator {
 
     fn in_a_loop(&mut self, b: &mut Builder<'_>, flat: Value, (divide, modulo): (BinOp, BinOp)) {
         let (zero, one) = (b.i32(0), b.i32(1));
-        let (given, mask) = (self.extent(b), b.i32(MOST_EXTENTS));
+        let (given, mask) = (self.extent(b), b.i32(MAX_EXTENTS));
         let most = b.binary(BinOp::And, given, mask);
         let start = |b: &mut Builder<'_>, name: &str, value: Value| {
             let local = b.func.add_local(name, 4, 4);

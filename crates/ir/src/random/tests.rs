@@ -46,16 +46,18 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
             type Step = fn(&Module, &mut crate::Function) -> bool;
             let steps: [(&str, Step); 11] = [
                 ("fold", passes::fold::fold),
-                ("split", |_, function| passes::split::split(function)),
-                ("forward", |_, function| passes::forward::forward(function)),
-                ("alike", |_, function| passes::alike::alike(function)),
-                ("choose", |_, function| passes::choose::choose(function)),
+                ("sroa", |_, function| passes::sroa::sroa(function)),
+                ("mem2reg", |_, function| passes::mem2reg::mem2reg(function)),
+                ("hoist_common_code", |_, function| passes::hoist_common_code::hoist_common_code(function)),
+                ("if_convert", |_, function| passes::if_convert::if_convert(function)),
                 ("unroll", |_, function| passes::unroll::unroll(function)),
-                ("reuse", |_, function| passes::reuse::reuse(function)),
-                ("hoist", |_, function| passes::hoist::hoist(function)),
-                ("columns", |_, function| passes::columns::columns(function)),
-                ("dead", |_, function| passes::dead::dead(function)),
-                ("advance", |_, function| passes::advance::advance(function)),
+                ("early_cse", |_, function| passes::early_cse::early_cse(function)),
+                ("licm", |_, function| passes::licm::licm(function)),
+                ("separable_filter", |_, function| passes::separable_filter::separable_filter(function)),
+                ("dce", |_, function| passes::dce::dce(function)),
+                ("schedule_long_latency", |_, function| {
+                    passes::schedule_long_latency::schedule_long_latency(function)
+                }),
             ];
             for (name, step) in steps {
                 for function in &mut functions {

@@ -5,7 +5,7 @@ use anymetal_msl::hir::{ScalarTy, Ty, TyKind, Types};
 use std::collections::BTreeSet;
 
 /// Elements larger than this are not taken apart.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// A scalar of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ impl Layout {
     /// Of a type; an error says what cannot be made up, such as a pointer.
     pub(super) fn of(types: &Types, ty: Ty) -> Result<Self, String> {
         let size = types.layout(ty).size;
-        if size > MOST_BYTES {
+        if size > MAX_BYTES {
             return Err("large element".to_owned());
         }
         let mut leaves = Vec::new();

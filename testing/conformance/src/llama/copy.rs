@@ -2,7 +2,7 @@
 //! where numbers say; two tensors after each other.
 
 use super::kargs::Kargs;
-use super::launch::{MOST_THREADS, dispatch, doubled, ends_with};
+use super::launch::{MAX_THREADS, dispatch, doubled, ends_with};
 use super::tensor::{Order, Tensor};
 use crate::candle::input::Inputs;
 use crate::case::Case;
@@ -211,7 +211,7 @@ fn stored(kernel: &str, from: Dtype, ids: Dtype, to: Kind, ne: [usize; 4], repea
     if threads > pieces {
         rows = threads.div_ceil(pieces);
         threads = pieces;
-        rows -= usize::from(rows * threads > MOST_THREADS);
+        rows -= usize::from(rows * threads > MAX_THREADS);
     }
     let launch = dispatch(kernel, [ne[1].div_ceil(rows), ne[2], ne[3]], [threads, rows, 1], &kargs);
     into(format!("{ne:?}, lists {lists:?}"), launch.scalar(&input.bytes).scalar(&chosen.bytes), &out)

@@ -1,7 +1,7 @@
 //! `unary.metal`: gated units, of two tensors or of the halves of one, and the derivative of SiLU.
 
 use super::kargs::Kargs;
-use super::launch::{MOST_THREADS, dispatch, ends_with, per_element};
+use super::launch::{MAX_THREADS, dispatch, ends_with, per_element};
 use super::tensor::{Order, Tensor};
 use crate::candle::unary::erf;
 use crate::case::Case;
@@ -75,7 +75,7 @@ fn gated(kernel: &str, columns: usize, swapped: Option<bool>) -> Option<Case> {
     let kargs =
         Kargs::new("glu").tensor("0", &left).tensor("1", second).tensor("", &Tensor::shape(ne, dtype.size()));
     let kargs = kargs.set("i00", offsets[0]).set("i10", offsets[1]).set("alpha", ALPHA).set("limit", LIMIT);
-    let threads = (width / 2).clamp(1, MOST_THREADS);
+    let threads = (width / 2).clamp(1, MAX_THREADS);
     let launch = dispatch(kernel, [rows, 1, 1], [threads, 1, 1], &kargs).scalar(&left.bytes);
     let launch = if swapped.is_some() { launch.alias(1) } else { launch.scalar(&right.bytes) };
     let single = f64::from(f32::EPSILON) * epsilons;

@@ -7,7 +7,7 @@ use crate::compare::Tolerance;
 use crate::data::Data;
 
 /// Threads of a threadgroup at most, as on Apple's GPUs.
-pub const MOST_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 
 /// So many threadgroups of so many threads, with the parameters bound.
 pub fn dispatch(kernel: &str, groups: [usize; 3], threads: [usize; 3], kargs: &Kargs) -> Launch {
@@ -22,13 +22,13 @@ pub fn per_row(kernel: &str, ne: [usize; 4], threads: usize, kargs: &Kargs) -> L
 
 /// A thread for each of so many elements.
 pub fn per_element(kernel: &str, count: usize, kargs: &Kargs) -> Launch {
-    let threads = count.min(MOST_THREADS);
+    let threads = count.min(MAX_THREADS);
     dispatch(kernel, [count.div_ceil(threads), 1, 1], [threads, 1, 1], kargs)
 }
 
 /// SIMD-groups that are doubled until there is a thread for each of so many elements.
 pub fn doubled(work: usize) -> usize {
-    work.next_power_of_two().clamp(32, MOST_THREADS)
+    work.next_power_of_two().clamp(32, MAX_THREADS)
 }
 
 /// Binds an output at the next index; the case that it ends with the expected elements, and nothing behind them.

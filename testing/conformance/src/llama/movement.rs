@@ -2,7 +2,7 @@
 //! `binbcast.metal`'s repetition and sums with chosen rows, `quantize.metal`'s concatenation.
 
 use super::kargs::Kargs;
-use super::launch::{MOST_THREADS, dispatch, doubled, ends_with, per_row};
+use super::launch::{MAX_THREADS, dispatch, doubled, ends_with, per_row};
 use super::tensor::{Order, Tensor};
 use crate::candle::input::Inputs;
 use crate::case::{Case, Constant};
@@ -70,7 +70,7 @@ fn roll(kernel: &str, ne: [usize; 4], shifts: [i64; 4]) -> Case {
     let expected = Data::from_numbers(F32, Tensor::places(ne).map(|place| input.at(from(place))));
     let kargs = Kargs::new("roll").tensor("0", &input).tensor("", &Tensor::shape(ne, 4));
     let kargs = (0..4).fold(kargs, |kargs, d| kargs.set(&format!("s{d}"), shifts[d]));
-    let launch = per_row(kernel, ne, ne[0].min(MOST_THREADS), &kargs).scalar(&input.bytes);
+    let launch = per_row(kernel, ne, ne[0].min(MAX_THREADS), &kargs).scalar(&input.bytes);
     ends_with(format!("{ne:?} by {shifts:?}"), launch, expected, Tolerance::Exact)
 }
 
@@ -116,7 +116,7 @@ fn reflect(kernel: &str, columns: usize, edges: [usize; 2]) -> Case {
     let expected = Data::from_numbers(F32, numbers);
     let kargs = Kargs::new("pad_reflect_1d").tensor("0", &input).tensor("", &Tensor::shape(ne, 4));
     let kargs = kargs.set("p0", edges[0]).set("p1", edges[1]);
-    let launch = per_row(kernel, ne, ne[0].min(MOST_THREADS), &kargs).scalar(&input.bytes);
+    let launch = per_row(kernel, ne, ne[0].min(MAX_THREADS), &kargs).scalar(&input.bytes);
     ends_with(format!("{columns} columns and {edges:?}"), launch, expected, Tolerance::Exact)
 }
 
@@ -140,7 +140,7 @@ fn repeat(kernel: &str, dtype: Dtype, order: Order) -> Case {
     let ne = [70, 9, 2, 3];
     let expected = Data::from_numbers(dtype, Tensor::places(ne).map(|place| input.at(place)));
     let kargs = Kargs::new("repeat").tensor("0", &input).tensor("", &Tensor::shape(ne, dtype.size()));
-    let launch = per_row(kernel, ne, ne[0].min(MOST_THREADS), &kargs).scalar(&input.bytes);
+    let launch = per_row(kernel, ne, ne[0].min(MAX_THREADS), &kargs).scalar(&input.bytes);
     ends_with(format!("{order:?}"), launch, expected, Tolerance::Exact)
 }
 
@@ -158,7 +158,7 @@ fn add_rows(kernel: &str, columns: usize) -> Case {
     let expected = Data::from_numbers(F32, numbers);
     let kargs = Kargs::new("add_id").tensor("0", &input).tensor("1", &added).tensor("2", &ids);
     let kargs = kargs.set("ne0", ne[0]).set("ne1", ne[1]);
-    let threads = columns.min(MOST_THREADS);
+    let threads = columns.min(MAX_THREADS);
     let launch = dispatch(kernel, [ne[1], ne[2], 1], [threads, 1, 1], &kargs).scalar(&input.bytes);
     let launch = launch.scalar(&added.bytes).scalar(&ids.bytes);
     ends_with(format!("{columns} columns"), launch, expected, Tolerance::Exact)

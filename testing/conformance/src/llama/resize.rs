@@ -1,7 +1,7 @@
 //! `pool.metal`: maxima and means of windows, along one dimension or two. `upscale.metal`: images of another size.
 
 use super::kargs::Kargs;
-use super::launch::{MOST_THREADS, ends_with, per_element, per_row};
+use super::launch::{MAX_THREADS, ends_with, per_element, per_row};
 use super::tensor::{Order, Tensor};
 use crate::case::{Case, Constant};
 use crate::compare::Tolerance;
@@ -183,7 +183,7 @@ fn upscale(kernel: &str, kind: Kind, scaling: Scaling) -> Case {
     let kargs =
         Kargs::new("upscale").tensor("0", &input).tensor("", &Tensor::shape(to, 4)).set("poffs", offset);
     let kargs = (0..4).fold(kargs, |kargs, d| kargs.set(&format!("sf{d}"), scale[d]));
-    let launch = per_row(kernel, to, to[0].min(MOST_THREADS), &kargs).scalar(&input.bytes);
+    let launch = per_row(kernel, to, to[0].min(MAX_THREADS), &kargs).scalar(&input.bytes);
     let launch = launch.constant(1500, Constant::Bool(smooth));
     ends_with(format!("{scaling:?}"), launch, expected, Tolerance::Near { relative: 0.0, absolute: 1e-5 })
 }

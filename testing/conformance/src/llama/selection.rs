@@ -4,7 +4,7 @@
 //! No two numbers of a row are equal, since the order of equal ones is open.
 
 use super::kargs::Kargs;
-use super::launch::{MOST_THREADS, dispatch, ends_with, output, per_row};
+use super::launch::{MAX_THREADS, dispatch, ends_with, output, per_row};
 use super::tensor::{Order, Tensor};
 use crate::candle::input::Inputs;
 use crate::candle::untouched;
@@ -177,7 +177,7 @@ fn top(kernel: &str, columns: usize, kept: usize) -> Case {
             ordered(&input, row, 0..columns, false).into_iter().take(kept).collect::<Vec<_>>()
         }));
     let kargs = Kargs::new("top_k").tensor("0", &input).set("top_k", kept);
-    let launch = per_row(kernel, ne, MOST_THREADS, &kargs).scalar(&input.bytes);
+    let launch = per_row(kernel, ne, MAX_THREADS, &kargs).scalar(&input.bytes);
     let case = ends_with(format!("{kept} of {columns}"), launch, expected, Tolerance::Unordered(kept));
     let memory = [1024, 16, 16, 16].into_iter().zip(0..);
     let launch = memory.fold(case.launch.clone(), |launch, (bytes, index)| launch.threadgroup(index, bytes));

@@ -2,7 +2,7 @@
 //! steps of optimisers.
 
 use super::kargs::Kargs;
-use super::launch::{MOST_THREADS, dispatch, ends_with, output, per_element};
+use super::launch::{MAX_THREADS, dispatch, ends_with, output, per_element};
 use super::tensor::{Order, Tensor};
 use crate::candle::guarded;
 use crate::case::Case;
@@ -40,7 +40,7 @@ fn range(kernel: &str, count: usize) -> Case {
     let numbers = (0..count).map(|i| f64::from(START) + f64::from(STEP) * i as f64);
     let expected = Data::from_numbers(F32, numbers);
     let kargs = Kargs::new("arange").set("ne0", count).set("start", START).set("step", STEP);
-    let launch = dispatch(kernel, [1, 1, 1], [count.min(MOST_THREADS), 1, 1], &kargs);
+    let launch = dispatch(kernel, [1, 1, 1], [count.min(MAX_THREADS), 1, 1], &kargs);
     ends_with(format!("{count} numbers"), launch, expected, Tolerance::Exact)
 }
 
@@ -67,7 +67,7 @@ fn time_steps(kernel: &str, size: usize) -> Case {
     let expected = Data::from_numbers(F32, Tensor::places([size, steps.len(), 1, 1]).map(number));
     let kargs =
         Kargs::new("timestep_embedding").set("nb1", 4 * size).set("dim", size).set("max_period", LONGEST);
-    let threads = half.clamp(1, MOST_THREADS);
+    let threads = half.clamp(1, MAX_THREADS);
     let launch = dispatch(kernel, [steps.len(), 1, 1], [threads, 1, 1], &kargs).data(&steps);
     // The frequency comes from an exponential function, which is off by a few units; the angle is below 80.
     let tolerance = Tolerance::Near { relative: 0.0, absolute: 1e-4 };

@@ -1,7 +1,7 @@
 //! `reduce.metal`: the sum of a tensor, and running sums of rows, in blocks, whose sums are added in a second step.
 
 use super::kargs::Kargs;
-use super::launch::{MOST_THREADS, dispatch, doubled, output};
+use super::launch::{MAX_THREADS, dispatch, doubled, output};
 use super::tensor::{Order, Tensor};
 use crate::candle::{guarded, untouched};
 use crate::case::Case;
@@ -38,7 +38,7 @@ fn sum(kernel: &str, count: usize) -> Case {
 
 /// Threads of a threadgroup, and blocks of a row.
 fn blocks(columns: usize, most: usize) -> [usize; 2] {
-    let threads = columns.next_power_of_two().min(most).min(MOST_THREADS);
+    let threads = columns.next_power_of_two().min(most).min(MAX_THREADS);
     [threads, columns.div_ceil(threads)]
 }
 

@@ -18,7 +18,7 @@ use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type
 use crate::cpu::shape::Lanes;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
-const MOST_TOGETHER: u32 = 4;
+const MAX_TOGETHER: u32 = 4;
 
 /// The places of lanes that lie apart.
 enum Apart {
@@ -253,7 +253,7 @@ impl Emitter<'_, '_> {
         let block = self.t.current();
         let before = if self.lane_loads.0 == block { self.lane_loads.1 } else { 0 };
         self.lane_loads = (block, before + 1);
-        if before > 0 && before.is_multiple_of(MOST_TOGETHER) {
+        if before > 0 && before.is_multiple_of(MAX_TOGETHER) {
             self.t.line(format_args!(
                 "call void asm sideeffect \"\", \"\"() memory(inaccessiblemem: readwrite) nounwind willreturn"
             ));

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::{Awaited, BinOp, Block, CastOp, Inst, Op, Scalar, Space, Value};
+use anymetal_ir::{BinOp, Block, CastOp, Inst, Op, PrefetchHint, Scalar, Space, Value};
 
 use super::Emitter;
 use super::group::for_each_inst;
@@ -125,7 +125,7 @@ impl Emitter<'_, '_> {
             let next = self.t.add("i64", offset, &step);
             let at = self.t.offset(&address.place.base, &next);
             // To the second level: rows of a matrix often share the few places of the first.
-            self.ask_for(&at, *bytes, Awaited::LaterRead);
+            self.ask_for(&at, *bytes, PrefetchHint::ReadL2);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Hints to the caches.
 
-use anymetal_ir::{Awaited, Space, Value};
+use anymetal_ir::{PrefetchHint, Space, Value};
 
 use super::Emitter;
 use super::lane::Lane;
@@ -15,7 +15,7 @@ const MAX_STRETCH: i64 = 1024;
 
 impl Emitter<'_, '_> {
     /// Asks for the lines of a SIMD-group's access, if they lie side by side.
-    pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, access: Awaited) {
+    pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, access: PrefetchHint) {
         let root = self.facts.storage.pointer(pointer).root;
         let space = ptr_space(self.facts.function, pointer);
         if root == Root::Many || !matches!(space, Space::Device | Space::Constant) {
@@ -31,7 +31,7 @@ impl Emitter<'_, '_> {
         let start = self.t.add("i64", &bases[0], &Opd::Int(low));
         let start = self.t.offset(&place.base, &start);
         let kept = match root {
-            Root::Argument(index) if matches!(access, Awaited::Write | Awaited::LaterWrite) => {
+            Root::Argument(index) if matches!(access, PrefetchHint::Write | PrefetchHint::WriteL2) => {
                 self.argument_kept(index)
             }
             _ => None,
@@ -47,10 +47,10 @@ impl Emitter<'_, '_> {
     }
 
     /// Asks for the lines of so many bytes.
-    pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: Awaited) {
+    pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
         let access = match (access, self.shared.options.features.streams_in_second_level) {
             // A line that nobody else has may be written as it is.
-            (Awaited::LaterWrite, _) | (Awaited::OnwardRead, true) => Awaited::LaterRead,
+            (PrefetchHint::WriteL2, _) | (PrefetchHint::StreamRead, true) => PrefetchHint::ReadL2,
             (access, _) => access,
         };
         for line in (0..bytes).step_by(LINE as usize) {
@@ -61,10 +61,10 @@ impl Emitter<'_, '_> {
 }
 
 /// Asks for the line at an address.
-pub(super) fn ask_for_line(t: &mut Text, at: &Opd, access: Awaited) {
-    let write = i32::from(access == Awaited::Write);
+pub(super) fn ask_for_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
+    let write = i32::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.
-    let locality = if access == Awaited::LaterRead { 2 } else { 3 };
+    let locality = if access == PrefetchHint::ReadL2 { 2 } else { 3 };
     t.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
     t.line(format_args!("call void @llvm.prefetch.p0(ptr {at}, i32 {write}, i32 {locality}, i32 1)"));
 }

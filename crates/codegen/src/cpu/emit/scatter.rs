@@ -14,9 +14,9 @@ use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
 use crate::cpu::shape::Lanes;
 
 /// With more stores than these, a processor's own scatter is as fast.
-const MOST_PIECES: usize = 8;
+const MAX_PIECES: usize = 8;
 /// Lanes with more components are not taken apart.
-const MOST_COMPONENTS: usize = 8;
+const MAX_COMPONENTS: usize = 8;
 
 impl Emitter<'_, '_> {
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
@@ -108,9 +108,9 @@ impl Emitter<'_, '_> {
     fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
         let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return false };
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
-        let most = if scatters { MOST_PIECES } else { LANES };
+        let most = if scatters { MAX_PIECES } else { LANES };
         let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= most);
-        let Some(pieces) = pieces.filter(|_| !shape.conditional && item.count <= MOST_COMPONENTS) else {
+        let Some(pieces) = pieces.filter(|_| !shape.conditional && item.count <= MAX_COMPONENTS) else {
             return false;
         };
         let test = self.test_of_stores(&address.place);

@@ -20,9 +20,9 @@ use crate::cpu::shape::flow::Facts;
 use crate::cpu::storage::Root;
 
 /// Buffers shorter than this are written through the caches.
-const LEAST_BUFFER_BYTES: i64 = 32 << 20;
+const MIN_BUFFER_BYTES: i64 = 32 << 20;
 /// So are those of which all threads together write less than this with one store each.
-const LEAST_WRITTEN_BYTES: i64 = 8 << 20;
+const MIN_WRITTEN_BYTES: i64 = 8 << 20;
 /// Bytes of a line, the least that such a store is good for.
 const LINE: i64 = 64;
 
@@ -164,8 +164,8 @@ impl Emitter<'_, '_> {
             let size = t.entry_value(format_args!("zext i32 {size} to i64"));
             threads = t.entry_value(format_args!("mul i64 {threads}, {size}"));
         }
-        let enough = LEAST_WRITTEN_BYTES / thread_bytes;
-        let short = t.entry_value(format_args!("icmp ult i64 {len}, {LEAST_BUFFER_BYTES}"));
+        let enough = MIN_WRITTEN_BYTES / thread_bytes;
+        let short = t.entry_value(format_args!("icmp ult i64 {len}, {MIN_BUFFER_BYTES}"));
         let little = t.entry_value(format_args!("icmp ult i64 {threads}, {enough}"));
         let kept = t.entry_value(format_args!("or i1 {short}, {little}"));
         let flag = t.entry_value(format_args!("zext i1 {kept} to i64"));

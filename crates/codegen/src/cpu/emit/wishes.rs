@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::{Awaited, Block, Inst, MatrixOp, Op, Value};
+use anymetal_ir::{Block, Inst, MatrixOp, Op, PrefetchHint, Value};
 
 use super::Emitter;
 use super::matrix::Fit;
@@ -131,7 +131,7 @@ impl Emitter<'_, '_> {
                 let apart = self.t.offset(&note, &Opd::Int(8));
                 let apart = self.t.load("i64", &apart, 8);
                 for _ in 0..noted.rows {
-                    self.ask_for(&at, noted.bytes, Awaited::LaterRead);
+                    self.ask_for(&at, noted.bytes, PrefetchHint::ReadL2);
                     at = self.t.offset(&at, &apart);
                 }
             }

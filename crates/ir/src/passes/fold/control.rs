@@ -5,7 +5,7 @@
 
 use super::Folder;
 use crate::analysis::walk_insts;
-use crate::passes::dead::has_effect;
+use crate::passes::dce::has_effect;
 use crate::{Block, Inst, Label, Op, SwitchCase};
 
 /// Deeper than this no rest of a block is moved into a branch.

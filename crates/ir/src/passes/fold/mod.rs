@@ -2,7 +2,7 @@
 //!
 //! One walk in textual order: operands are constants before their users are looked at. Folding
 //! uses [`crate::eval`], so it gives what the interpreter would; identities hold for every input
-//! in every float mode. Instructions that become unused are left to [`super::dead`].
+//! in every float mode. Instructions that become unused are left to [`super::dce`].
 
 mod constants;
 mod control;

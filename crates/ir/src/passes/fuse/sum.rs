@@ -13,9 +13,9 @@ use crate::analysis::{Found, Linear, Terms};
 use crate::{CastOp, Function, Op, Query, Type, Value};
 
 /// The most definitions that are looked at for one address: sums can be made of sums again and again.
-const MOST_DEFINITIONS: u32 = 1 << 10;
+const MAX_DEFINITIONS: u32 = 1 << 10;
 /// How deep arithmetic with vectors is followed.
-const MOST_VECTORS: u32 = 4;
+const MAX_VECTORS: u32 = 4;
 
 /// What a sum is made of.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -196,7 +196,7 @@ pub(super) struct Addresses<'a> {
 impl Addresses<'_> {
     /// Of a parameter's pointer: from the parameter on.
     pub(super) fn of_pointer(&self, pointer: Value) -> Option<Sum> {
-        self.budget.set(MOST_DEFINITIONS);
+        self.budget.set(MAX_DEFINITIONS);
         Linear::of(self.function, pointer, self).map(|sum| sum.regrouped(self.launched))
     }
 
@@ -259,7 +259,7 @@ impl Terms for Addresses<'_> {
         let sum = match *op {
             Op::PtrAdd { .. } => return Some(Found::Arithmetic),
             _ if ty != Type::I64 && ty != Type::I32 => return None,
-            Op::Extract(vector, element) => self.of_element(vector, element, MOST_VECTORS),
+            Op::Extract(vector, element) => self.of_element(vector, element, MAX_VECTORS),
             Op::Query(query) => self.launched.answer(query),
             Op::Load { ptr, volatile: false, .. } => self.loaded(ptr, ty == Type::I64),
             Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), narrow)

@@ -9,14 +9,16 @@ use super::hints::Hints;
 use super::run_ahead::Slice;
 use super::{Counted, DEPTH, Finder};
 use crate::analysis::walk_insts;
-use crate::{Awaited, BinOp, Block, CastOp, CmpOp, Function, Inst, Op, Query, Scalar, Space, Type, Value};
+use crate::{
+    BinOp, Block, CastOp, CmpOp, Function, Inst, Op, PrefetchHint, Query, Scalar, Space, Type, Value,
+};
 
 /// Bytes ahead in a stretch. Measured: 1 KiB is 1.15 times as fast as none on streams from memory.
 const STRETCH: i64 = 1024;
 /// Loads of one argument. More of them look around in a neighbourhood, which is in the caches.
-const MOST_LOADS: usize = 2;
+const MAX_LOADS: usize = 2;
 /// Operations in all rates of one access.
-const MOST_OPERATIONS: u32 = 200;
+const MAX_OPERATIONS: u32 = 200;
 
 /// What a value gains by a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,7 +72,7 @@ pub(super) fn loads_ahead(
     let mut found: Vec<Ahead> = Vec::new();
     for &(block, access, root, pointer) in &loads.single {
         let asked = found.iter().any(|ahead| ahead.root == root);
-        if asked || is_known(root) || loads.repeated.contains(&root) || loads.of(root) > MOST_LOADS {
+        if asked || is_known(root) || loads.repeated.contains(&root) || loads.of(root) > MAX_LOADS {
             continue;
         }
         let Some(result) = finder.function.inst(access).result else { continue };
@@ -164,7 +166,7 @@ impl Finder<'_> {
     }
 
     pub(super) fn rate(&self, value: Value, known: &dyn Fn(&Op) -> Option<Rate>) -> Option<Rate> {
-        self.rate_within(value, known, DEPTH, &mut { MOST_OPERATIONS })
+        self.rate_within(value, known, DEPTH, &mut { MAX_OPERATIONS })
     }
 
     /// What the value gains when that for which `known` gives a rate does.
@@ -235,10 +237,10 @@ impl Ahead {
             return slice.insert(function, self.block, self.access, self.pointer, self.bytes);
         }
         let mut hints = Hints::new(function);
-        let (address, awaited) = match &self.step {
+        let (address, hint) = match &self.step {
             Step::Slice(_) | Step::Stretch => {
                 let ahead = Op::PtrAdd { base: self.pointer, index: None, scale: 1, offset: STRETCH };
-                (ahead, Awaited::OnwardRead)
+                (ahead, PrefetchHint::StreamRead)
             }
             Step::Threadgroup(first, second) => {
                 let mut step = write(&mut hints, first);
@@ -252,10 +254,10 @@ impl Ahead {
                 }
                 let step = hints.threadgroups_ahead(step, self.bytes);
                 let next = Op::PtrAdd { base: self.pointer, index: Some(step), scale: 1, offset: 0 };
-                (next, Awaited::LaterRead)
+                (next, PrefetchHint::ReadL2)
             }
         };
-        hints.finish(self.pointer, address, (self.bytes, awaited), self.block, self.access);
+        hints.finish(self.pointer, address, (self.bytes, hint), self.block, self.access);
     }
 }
 

@@ -4,7 +4,7 @@
 //! skipped. Nothing else of the function changes.
 
 use crate::{
-    Awaited, BinOp, Block, CastOp, CmpOp, FpMode, Function, Inst, Loc, Op, Query, Scalar, Type, Value,
+    BinOp, Block, CastOp, CmpOp, FpMode, Function, Inst, Loc, Op, PrefetchHint, Query, Scalar, Type, Value,
 };
 
 /// Bytes that a threadgroup takes about as long for as memory does.
@@ -86,13 +86,13 @@ impl<'f> Hints<'f> {
         mut self,
         pointer: Value,
         address: Op,
-        (bytes, awaited): (u32, Awaited),
+        (bytes, hint): (u32, PrefetchHint),
         block: Block,
         access: Inst,
     ) {
         let ty = self.function.ty(pointer);
         let ptr = self.value(address, ty);
-        self.effect(Op::Prefetch { ptr, bytes, access: awaited });
+        self.effect(Op::Prefetch { ptr, bytes, access: hint });
         self.put_behind(block, access);
     }
 

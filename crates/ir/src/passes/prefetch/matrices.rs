@@ -11,7 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::{Finder, Hints};
 use crate::analysis::{Found, Linear, Terms, walk_insts};
-use crate::{Awaited, BinOp, Block, CastOp, CmpOp, Function, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
+use crate::{
+    BinOp, Block, CastOp, CmpOp, Function, Inst, MatrixOp, Op, PrefetchHint, Scalar, Space, Type, Value,
+};
 
 /// Rows of a fragment.
 const ROWS: u64 = 8;
@@ -20,7 +22,7 @@ const LINE: i64 = 64;
 /// Lines that one iteration asks for.
 const AT_ONCE: usize = 4;
 /// The most operations that one address takes.
-const MOST_OPERATIONS: usize = 24;
+const MAX_OPERATIONS: usize = 24;
 
 /// A loop of products, and the stores behind it.
 pub(super) struct Tiles {
@@ -211,7 +213,7 @@ impl Tiles {
         let mut copies = Copies { visible: &self.visible, copied: FxHashMap::default() };
         let mut addresses = Vec::new();
         for store in &self.stores {
-            let mut left = MOST_OPERATIONS;
+            let mut left = MAX_OPERATIONS;
             let mut copy = |value| copies.copy(hints, value, &mut left);
             if let (Some(pointer), Some(stride)) = (copy(store.pointer), copy(store.stride)) {
                 addresses.push(TileStore { pointer, stride, size: store.size });
@@ -228,7 +230,7 @@ fn ask(hints: &mut Hints<'_>, tiles: &[TileStore], row: Value) {
         let behind = hints.value(Op::Binary(BinOp::Mul, row, stride), Type::Scalar(Scalar::I64));
         let at = Op::PtrAdd { base: pointer, index: Some(behind), scale: size, offset: 0 };
         let ptr = hints.value(at, ty);
-        hints.effect(Op::Prefetch { ptr, bytes: ROWS as u32 * size, access: Awaited::Write });
+        hints.effect(Op::Prefetch { ptr, bytes: ROWS as u32 * size, access: PrefetchHint::Write });
     }
 }
 

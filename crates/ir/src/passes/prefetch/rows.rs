@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use super::matrices::Widened;
 use super::{Counted, DEPTH, Finder, Gain, Walk};
 use crate::analysis::Linear;
-use crate::{Awaited, Block, Inst, Op, Query, Space, Type, Value};
+use crate::{Block, Inst, Op, PrefetchHint, Query, Space, Type, Value};
 
 /// What runs between the request and the load, in instructions: memory takes as long as some hundred.
-const LEAST_BETWEEN: usize = 256;
+const MIN_BETWEEN: usize = 256;
 /// The most iterations ahead.
-const MOST_AHEAD: i64 = 8;
+const MAX_AHEAD: i64 = 8;
 /// More rows than these would fill the places that a core has for lines on their way.
-const MOST_ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 /// The walks over rows of arguments that are not `is_known` to be asked for otherwise.
 pub(super) fn rows_together(finder: &Finder<'_>, is_known: &dyn Fn(Value) -> bool) -> Vec<Walk> {
@@ -78,9 +78,9 @@ impl Finder<'_> {
         };
         let cost = self.cost(inst);
         let ahead =
-            i64::try_from(LEAST_BETWEEN.div_ceil(cost.max(1))).map_or(1, |ahead| ahead.clamp(1, MOST_AHEAD));
+            i64::try_from(MIN_BETWEEN.div_ceil(cost.max(1))).map_or(1, |ahead| ahead.clamp(1, MAX_AHEAD));
         for (root, rows) in self.rows_of_body(body, counted, step) {
-            if is_known(root) || !(2..=MOST_ROWS).contains(&rows.len()) {
+            if is_known(root) || !(2..=MAX_ROWS).contains(&rows.len()) {
                 continue;
             }
             for row in rows.into_values() {
@@ -95,7 +95,7 @@ impl Finder<'_> {
                     access,
                     pointer,
                     bytes,
-                    awaited: Awaited::Read,
+                    hint: PrefetchHint::Read,
                     gain,
                     cost,
                 });

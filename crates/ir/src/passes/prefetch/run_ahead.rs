@@ -17,20 +17,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Finder, Hints};
 use crate::analysis::walk_insts;
 use crate::{
-    Awaited, BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, Query, Scalar, Space, Type, Value,
+    BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Scalar, Space, Type, Value,
     ValueDef,
 };
 
 /// Threads ahead. Eight SIMD-groups take about as long as memory does.
 const DISTANCE: u64 = 256;
 /// Threads of a grid below which nothing is asked for.
-const LEAST_THREADS: u64 = 1 << 20;
+const MIN_THREADS: u64 = 1 << 20;
 /// How far definitions are followed.
 const DEPTH_OF_SLICE: u32 = 64;
 /// The most instructions to repeat.
-const MOST_INSTRUCTIONS: usize = 64;
+const MAX_INSTRUCTIONS: usize = 64;
 /// The most bytes asked for: a few lines from the first thread's on.
-const MOST_BYTES: u32 = 256;
+const MAX_BYTES: u32 = 256;
 /// Threads of a SIMD-group.
 const SIMD_GROUP: u32 = 32;
 
@@ -68,7 +68,7 @@ impl Finder<'_> {
             }
         }
         let slice = Slice { insts, locals };
-        (follows && count <= MOST_INSTRUCTIONS && Dependence::allows(self, &slice)).then_some(slice)
+        (follows && count <= MAX_INSTRUCTIONS && Dependence::allows(self, &slice)).then_some(slice)
     }
 }
 
@@ -105,7 +105,7 @@ impl SliceFinder<'_, '_> {
     /// What an instruction takes, which must be of a kind that may be repeated.
     fn need_inst(&mut self, inst: Inst, depth: u32) -> Option<()> {
         let function = self.finder.function;
-        if self.needed.len() > MOST_INSTRUCTIONS {
+        if self.needed.len() > MAX_INSTRUCTIONS {
             return None;
         }
         self.needed.insert(inst);
@@ -222,7 +222,7 @@ impl Slice {
         let int = Type::Scalar(Scalar::I32);
         let mut hints = Hints::new(function);
         let threads = hints.value(Op::Query(Query::ThreadsPerGrid(0)), int);
-        let least = hints.value(Op::Const(LEAST_THREADS), int);
+        let least = hints.value(Op::Const(MIN_THREADS), int);
         let many = hints.value(Op::Compare(CmpOp::UGe, threads, least), Type::Scalar(Scalar::Bool));
         let (then, otherwise) = (hints.function.add_block(), hints.function.add_block());
         let outside = std::mem::take(&mut hints.insts);
@@ -252,9 +252,9 @@ impl Slice {
         }
         insts.extend(self.insts.iter().filter_map(|&inst| copier.inst(inst)));
         let ptr = copier.values.get(&pointer).copied().unwrap_or(pointer);
-        let bytes = bytes.saturating_mul(SIMD_GROUP).min(MOST_BYTES);
+        let bytes = bytes.saturating_mul(SIMD_GROUP).min(MAX_BYTES);
         hints.insts = insts;
-        hints.effect(Op::Prefetch { ptr, bytes, access: Awaited::Read });
+        hints.effect(Op::Prefetch { ptr, bytes, access: PrefetchHint::Read });
         hints.function.blocks[then.index()].insts = std::mem::replace(&mut hints.insts, outside);
         hints.effect(Op::If { cond: many, then, otherwise });
         hints.put_behind(block, access);

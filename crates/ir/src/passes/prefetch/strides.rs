@@ -5,7 +5,7 @@
 
 use super::{Counted, DEPTH, Finder, Gain, Walk};
 use crate::analysis::walk_insts;
-use crate::{Awaited, BinOp, Block, Inst, Local, Op, Query, Space, Type, Value, ValueDef};
+use crate::{BinOp, Block, Inst, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef};
 
 /// Iterations ahead. Memory takes as long as a few hundred instructions, an iteration has tens.
 const AHEAD: i64 = 8;
@@ -45,7 +45,7 @@ impl Finder<'_> {
                     access,
                     pointer: *pointer,
                     bytes,
-                    awaited: Awaited::Read,
+                    hint: PrefetchHint::Read,
                     gain,
                     cost,
                 });

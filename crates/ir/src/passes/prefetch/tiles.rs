@@ -9,9 +9,9 @@ use super::{Counted, Finder};
 use crate::{Block, Inst, Op, Space, Type, Value};
 
 /// The most rows of a tile.
-const MOST_ROWS: u64 = 64;
+const MAX_ROWS: u64 = 64;
 /// Rows that lie closer together are one stretch, which the hardware follows.
-const LEAST_APART: u64 = 256;
+const MIN_APART: u64 = 256;
 
 /// The loads of tiles, but of arguments that `is_known`.
 pub(super) fn loads_of_tiles(
@@ -45,7 +45,7 @@ impl Finder<'_> {
     fn is_short(&self, inst: Inst, counted: &Counted) -> bool {
         let end = self.function.as_const(counted.bound);
         let step = counted.counter.and_then(|counter| self.step(inst, counter));
-        end.is_some_and(|end| end <= MOST_ROWS) && step.is_some()
+        end.is_some_and(|end| end <= MAX_ROWS) && step.is_some()
     }
 
     /// The loads in a loop's body, or where a test of its allows them.
@@ -71,6 +71,6 @@ impl Finder<'_> {
     /// Whether the pointer goes far with each iteration.
     fn is_far(&self, pointer: Value, counted: &Counted) -> bool {
         let rate = self.rate(pointer, &|op| self.is_index(op, counted.counter).map(|_| Rate::Known(1)));
-        rate.is_some_and(|rate| !matches!(rate, Rate::Known(known) if known.unsigned_abs() < LEAST_APART))
+        rate.is_some_and(|rate| !matches!(rate, Rate::Known(known) if known.unsigned_abs() < MIN_APART))
     }
 }

@@ -3,16 +3,16 @@
 //! where the loop is tiny; and where it has a barrier, if those are the steps of a tree: each is of half as many
 //! threads as the one before, and code for threads that are known is much better.
 //!
-//! The loop must count with one variable (as [`super::forward`] knows them): a constant stored
+//! The loop must count with one variable (as [`super::mem2reg`] knows them): a constant stored
 //! before it, one store directly in its continuing block, and one test, either first in the body
 //! or in the continuing block, that leaves it (`trips`). What there is in it says whether it is worth it (`worth`).
 
-mod slope;
-mod trips;
-mod worth;
+mod cost_model;
+mod stride;
+mod trip_count;
 
 use super::copy::Copier;
-use super::forward::variables;
+use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::{Block, Function, Inst, Label, Local, Op, Value};
 

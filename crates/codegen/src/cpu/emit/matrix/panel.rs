@@ -9,7 +9,7 @@
 //! else keeps its pace costs as much as forty cycles of multiply-adds. So a row's multiply-adds of four steps
 //! stand together, and behind its last ones the row's sums are stored and the next block's are loaded.
 
-use anymetal_ir::Awaited;
+use anymetal_ir::PrefetchHint;
 
 use super::SIDE;
 use crate::cpu::emit::prefetch::{LINE, ask_for_line};
@@ -141,7 +141,7 @@ struct Writer<'a> {
 struct Ask {
     place: Opd,
     step: Opd,
-    level: Awaited,
+    level: PrefetchHint,
 }
 
 /// Rows that are in registers at the same time.
@@ -246,7 +246,7 @@ impl Writer<'_> {
         self.t.store("ptr", &start, &place, 8);
         // Rows of one line each are columns of a matrix: many of its rows share the few places of the first level.
         let (step, level) =
-            if walk.down { (apart, Awaited::LaterRead) } else { (Opd::Int(LINE), Awaited::Read) };
+            if walk.down { (apart, PrefetchHint::ReadL2) } else { (Opd::Int(LINE), PrefetchHint::Read) };
         Ask { place, step, level }
     }
 

@@ -6,12 +6,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::forward::variables;
+use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers, local_uses, use_counts};
 use crate::{Block, Function, Inst, Local, MatrixOp, Op, Value};
 
 /// Cleans one function; returns whether anything went.
-pub fn dead(function: &mut Function) -> bool {
+pub fn dce(function: &mut Function) -> bool {
     let unread: Vec<bool> = local_uses(function).iter().map(|local| !local.read && !local.escapes).collect();
     let pointers = local_pointers(function);
     let mut cleaner = Cleaner {

@@ -13,7 +13,7 @@
 use crate::{BarrierScope, Block, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Space, Type};
 
 /// Rejoins within one function; returns whether anything changed.
-pub fn rejoin(function: &mut Function) -> bool {
+pub fn localize_divergent_exits(function: &mut Function) -> bool {
     let mut waits = vec![false; function.blocks.len()];
     let body = function.body;
     if !find_barriers(function, body, &mut waits) {

@@ -7,11 +7,11 @@
 //! without a cell get integer ones. Each copy then becomes loads and stores of the cells in its
 //! range. What does not fit this picture stays as it is.
 
-mod cells;
 mod rewrite;
+mod slices;
 
 use crate::Function;
-use cells::partition;
+use slices::partition;
 
 /// Longer copies and zero fills stay as they are, and so do the locals they touch.
 const MAX_COPY: u64 = 256;
@@ -20,7 +20,7 @@ const MAX_COPY: u64 = 256;
 const MAX_CELLS: usize = 64;
 
 /// Splits the locals of one function; returns whether anything changed.
-pub fn split(function: &mut Function) -> bool {
+pub fn sroa(function: &mut Function) -> bool {
     let Some(partition) = partition(function) else { return false };
     rewrite::rewrite(function, &partition);
     true

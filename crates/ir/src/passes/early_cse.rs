@@ -15,7 +15,7 @@ use crate::{Block, FpMode, Function, Inst, Op, Space, Type, Value};
 const MEMORIES: [Memory; 2] = [Memory::Threadgroup, Memory::Elsewhere];
 
 /// Reuses values within one function; returns whether anything changed.
-pub fn reuse(function: &mut Function) -> bool {
+pub fn early_cse(function: &mut Function) -> bool {
     let mut reuser = Reuser {
         function,
         known: FxHashMap::default(),

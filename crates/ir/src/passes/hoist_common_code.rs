@@ -10,7 +10,7 @@ use crate::analysis::{Memory, may_change};
 use crate::{Block, FpMode, Function, Inst, Op, Type, Value};
 
 /// Moves within one function; returns whether anything changed.
-pub fn alike(function: &mut Function) -> bool {
+pub fn hoist_common_code(function: &mut Function) -> bool {
     let mut mover = Mover { function, substitution: Substitution::default(), changed: false };
     let body = mover.function.body;
     mover.block(body);

@@ -4,8 +4,8 @@ use rustc_hash::FxHashSet;
 
 use super::{Threads, each};
 use crate::analysis::{LocalPointers, local_pointers};
-use crate::passes::dead::has_effect;
-use crate::passes::forward::variables;
+use crate::passes::dce::has_effect;
+use crate::passes::mem2reg::variables;
 use crate::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Label, Local, Op, Scalar, Type, Value};
 
 /// An operation and where it is.

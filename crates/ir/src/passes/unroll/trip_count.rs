@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::Unroller;
 use crate::analysis::walk_insts;
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
-use crate::passes::dead;
+use crate::passes::dce;
 use crate::{Block, Inst, Label, Local, Op, Type, Value};
 
 /// Longer loops stay loops.
@@ -76,7 +76,7 @@ impl Unroller<'_> {
 
     /// Whether it has no effect and cannot leave the block.
     fn is_quiet(&self, inst: Inst) -> bool {
-        !dead::has_effect(&self.function.inst(inst).op)
+        !dce::has_effect(&self.function.inst(inst).op)
     }
 
     /// The one variable that a condition reads.

@@ -15,7 +15,7 @@ use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 /// Elements of the longest vector.
 const MAX_LANES: u8 = 4;
 /// Joins stores of one function; returns whether there were any.
-pub fn pair(function: &mut Function, bounds: Bounds<'_>) -> bool {
+pub fn merge_stores(function: &mut Function, bounds: Bounds<'_>) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
         // What was joined may be joined again.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::{BinOp, Function, Inst, Op, Value};
 
 /// Moves each division of a block behind the first one of the same numbers; returns whether anything moved.
-pub fn divisions(function: &mut Function) -> bool {
+pub fn div_rem_pairs(function: &mut Function) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
         let insts = &function.blocks[block].insts;

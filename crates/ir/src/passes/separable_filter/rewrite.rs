@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Columns;
-use super::taps::Term;
+use super::addends::Term;
 use crate::{BinOp, Function, Inst, Op, Scalar, Type, Value};
 
 struct Writer<'a> {

@@ -7,7 +7,7 @@
 use super::{Writer, each};
 use crate::analysis::local_pointers;
 use crate::passes::copy::Copier;
-use crate::passes::forward::variables;
+use crate::passes::mem2reg::variables;
 use crate::{Block, Function, Inst, Local, Op, Type, Value};
 
 /// Which variables a copy gets for its own.

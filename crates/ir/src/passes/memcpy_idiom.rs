@@ -12,7 +12,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::address::Address;
-use super::pair::leaves_shared_memory;
+use super::merge_stores::leaves_shared_memory;
 use crate::analysis::{Bounds, use_counts};
 use crate::{CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
@@ -22,7 +22,7 @@ const SIZES: [u64; 4] = [64, 32, 16, 8];
 const LEAST: u64 = 8;
 
 /// Joins moves of one function; returns whether there were any.
-pub fn moves(function: &mut Function, bounds: Bounds<'_>) -> bool {
+pub fn memcpy_idiom(function: &mut Function, bounds: Bounds<'_>) -> bool {
     let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {

@@ -15,17 +15,17 @@ use rustc_hash::FxHashMap;
 use crate::{Function, Inst, MathFn, Op, Value, ValueDef};
 
 /// The most functions brought forward in a row of computations.
-const MOST_MOVED: usize = 4;
+const MAX_MOVED: usize = 4;
 /// The most operations that a function takes with it.
-const MOST_OPERANDS: usize = 8;
+const MAX_OPERANDS: usize = 8;
 
 /// Brings functions of the library forward in one function; returns whether there were any.
-pub fn advance(function: &mut Function) -> bool {
+pub fn schedule_long_latency(function: &mut Function) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
         let mut insts = std::mem::take(&mut function.blocks[block].insts);
         for row in insts.chunk_by_mut(|&a, &b| is_computing(function, a) && is_computing(function, b)) {
-            let moves = std::iter::from_fn(|| advance_one(function, row)).take(MOST_MOVED);
+            let moves = std::iter::from_fn(|| advance_one(function, row)).take(MAX_MOVED);
             changed |= moves.count() > 0;
         }
         function.blocks[block].insts = insts;
@@ -104,7 +104,7 @@ fn taken_along(
             Some(from) => to = to.max(from + 1),
             None => {}
         });
-        if moved.len() > MOST_OPERANDS + 1 {
+        if moved.len() > MAX_OPERANDS + 1 {
             return None;
         }
     }

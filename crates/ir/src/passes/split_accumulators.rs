@@ -13,7 +13,7 @@ use crate::{BinOp, Block, Function, Inst, Op, Value, ValueDef};
 /// The fewest additions of a sum that is taken apart.
 const LEAST: usize = 8;
 /// The most such sums of a block.
-const MOST_SUMS: usize = 2;
+const MAX_SUMS: usize = 2;
 
 /// A sum: its additions in order. Each but the first adds to the one before.
 type Sum = Vec<Addition>;
@@ -27,13 +27,13 @@ struct Addition {
 }
 
 /// Takes the long sums of one function apart; returns whether there were any.
-pub fn sums(function: &mut Function) -> bool {
+pub fn split_accumulators(function: &mut Function) -> bool {
     let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
         let block = Block(block as u32);
         let found = sums_of(function, &uses, block);
-        if found.len() <= MOST_SUMS {
+        if found.len() <= MAX_SUMS {
             found.iter().for_each(|sum| take_apart(function, block, sum));
             changed |= !found.is_empty();
         }
@@ -117,7 +117,7 @@ mod tests {
         }
         let mut module = parse_module(&(text + "}\n")).expect("the text is well formed");
         let before = depth(&module.functions[0]);
-        let changed = sums(&mut module.functions[0]);
+        let changed = split_accumulators(&mut module.functions[0]);
         verify(&module).expect("the module is still well formed");
         let function = &module.functions[0];
         assert_eq!(changed, before != depth(function));

@@ -1,10 +1,10 @@
 //! Turns small branches into choices: `if (c) x = a; else x = b;` becomes `x = c ? a : b`.
 //!
 //! Both branches may hold only cheap operations without effect, and stores to variables (as
-//! [`super::forward`] knows them) of anything but pointers. Afterwards lanes do not diverge there,
+//! [`super::mem2reg`] knows them) of anything but pointers. Afterwards lanes do not diverge there,
 //! and the value is known to what follows.
 
-use super::forward::variables;
+use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers};
 use crate::{BinOp, Block, Function, Inst, Local, MathFn, Op, Type, Value};
 
@@ -15,7 +15,7 @@ const MAX_OPERATIONS: usize = 10;
 const MAX_STORES: usize = 4;
 
 /// Rewrites one function; returns whether anything changed.
-pub fn choose(function: &mut Function) -> bool {
+pub fn if_convert(function: &mut Function) -> bool {
     let pointers = local_pointers(function);
     let variables = variables(function, &pointers);
     let mut chooser = Chooser { function, pointers, variables, changed: false };

@@ -1,6 +1,6 @@
 //! Replaces accesses of split locals by accesses of their parts.
 
-use super::cells::{Cell, Partition};
+use super::slices::{Cell, Partition};
 use crate::op::{CastOp, CmpOp};
 use crate::{Block, FpMode, Function, Inst, Loc, Local, Op, Scalar, Space, Type, Value};
 

@@ -13,7 +13,7 @@ use crate::{BinOp, CastOp, Function, Inst, MathFn, Op, Scalar, Type, UnOp, Value
 /// The most bytes from a row's first element to its last.
 const REACH: i64 = 64;
 /// The most limits that are looked through in one index.
-const MOST_LIMITS: u32 = 8;
+const MAX_LIMITS: u32 = 8;
 
 /// A value and what it is multiplied by.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -189,7 +189,7 @@ fn near_each_other(mut row: Vec<(i64, Term)>) -> Grid {
 /// The row of an element, and its place in it.
 fn place_of(function: &Function, value: Value) -> Option<(Row, i64)> {
     let &Op::Load { ptr, volatile: false, .. } = function.def(value)? else { return None };
-    let place = Linear::of(function, ptr, &Unlimited { function, left: Cell::new(MOST_LIMITS) })?;
+    let place = Linear::of(function, ptr, &Unlimited { function, left: Cell::new(MAX_LIMITS) })?;
     Some((Row(place.terms.into_iter().collect()), place.constant))
 }
 

@@ -10,7 +10,7 @@ use crate::{Block, Function, Inst, Op, Type, Value};
 const MAX_DEPTH: u32 = 4;
 
 /// Rewrites one function; returns whether anything changed.
-pub fn pick(function: &mut Function) -> bool {
+pub fn speculate_select_loads(function: &mut Function) -> bool {
     let pointers = local_pointers(function);
     let mut picker = Picker { function, pointers, changed: false };
     let body = picker.function.body;

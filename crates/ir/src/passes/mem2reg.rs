@@ -6,7 +6,7 @@
 //! variable becomes that value. There are no merges of values: after an `if` whose branches
 //! disagree, and after any construct that can be left in several ways and writes the variable, its
 //! contents are unknown until the next store or load. At a loop's entry everything written in the
-//! loop is unknown. Stores that no load reads any more are left to [`super::dead`].
+//! loop is unknown. Stores that no load reads any more are left to [`super::dce`].
 
 use super::substitution::Substitution;
 use crate::analysis::{LocalPointers, local_pointers, local_uses};
@@ -14,7 +14,7 @@ use crate::op::CastOp;
 use crate::{Block, Function, Inst, Local, Op, Scalar, Type, Value};
 
 /// Forwards within one function; returns whether anything changed.
-pub fn forward(function: &mut Function) -> bool {
+pub fn mem2reg(function: &mut Function) -> bool {
     let pointers = local_pointers(function);
     let variables = variables(function, &pointers);
     let order = Order::new(function, &pointers, &variables);

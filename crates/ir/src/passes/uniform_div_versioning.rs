@@ -11,17 +11,17 @@
 //!
 //! What is the same for all threads, and what rises from thread to thread, [`Threads`] says.
 
-mod own;
-mod place;
-mod test;
+mod candidates;
+mod guards;
+mod private_copies;
 
 use rustc_hash::FxHashSet;
 
 use super::copy::Copier;
 use crate::analysis::walk_insts;
 use crate::{BinOp, Block, Function, Inst, Label, Op, Type, Value};
-use own::{Own, Wanted};
-use place::{Found, Looped, Place, Search};
+use candidates::{Found, Looped, Place, Search};
+use private_copies::{Own, Wanted};
 
 /// What is copied at once must be shorter.
 const MAX_COPY: usize = 160;

@@ -5,11 +5,11 @@
 //! that would not have happened anyway. A loop's bound, read from an argument in its condition, is
 //! the case that matters.
 
-use super::reuse::is_reusable;
+use super::early_cse::is_reusable;
 use crate::{Block, Function, Inst, Op};
 
 /// Hoists within one function; returns whether anything changed.
-pub fn hoist(function: &mut Function) -> bool {
+pub fn licm(function: &mut Function) -> bool {
     let mut visible = vec![false; function.values.len()];
     for param in &function.params {
         visible[param.index()] = true;

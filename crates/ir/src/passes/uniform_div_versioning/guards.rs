@@ -1,6 +1,6 @@
 //! The tests, and what they tell.
 
-use super::place::is_of_remainder;
+use super::candidates::is_of_remainder;
 use super::{Writer, each};
 use crate::{BinOp, CastOp, CmpOp, Inst, Op, Query, Scalar, SimdOp, Type, Value};
 

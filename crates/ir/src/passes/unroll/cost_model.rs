@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Unroller;
-use super::slope::slope;
+use super::stride::slope;
 use crate::analysis::walk_insts;
 use crate::{BarrierScope, BinOp, Block, Inst, Label, MatrixOp, Op, Space, Type, Value};
 

@@ -10,12 +10,12 @@
 //! For code generators, before sums are taken apart. Weights may change by a rounding in fast mode, as if the program had
 //! computed them in another order; in relaxed mode they are multiples exactly.
 
+mod addends;
 mod rewrite;
-mod taps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::taps::{Grid, Sum, Term, rows_of};
+use self::addends::{Grid, Sum, Term, rows_of};
 use crate::analysis::use_counts;
 use crate::op::FpMode;
 use crate::{Block, Function, Inst, Value};
@@ -23,7 +23,7 @@ use crate::{Block, Function, Inst, Value};
 /// Fewer elements in columns that belong together are not worth it.
 const LEAST: usize = 6;
 /// A column's sum is multiplied by no more than this, and no less than the reciprocal.
-const MOST_FACTOR: f64 = 65536.0;
+const MAX_FACTOR: f64 = 65536.0;
 
 /// Columns that are multiples of each other.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Columns {
 }
 
 /// Reorders the sums of one function; returns whether there were any.
-pub fn columns(function: &mut Function) -> bool {
+pub fn separable_filter(function: &mut Function) -> bool {
     let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
@@ -120,7 +120,7 @@ fn factor(first: &BTreeMap<usize, Term>, column: &BTreeMap<usize, Term>, toleran
         || first.values().zip(column.values()).map(|(a, b)| (f64::from(a.weight), f64::from(b.weight)));
     let (most, its) = weights().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
     let factor = (its / most) as f32;
-    let is_sane = f64::from(factor).abs() <= MOST_FACTOR && f64::from(factor).abs() >= 1.0 / MOST_FACTOR;
+    let is_sane = f64::from(factor).abs() <= MAX_FACTOR && f64::from(factor).abs() >= 1.0 / MAX_FACTOR;
     let fits = |(a, b): (f64, f64)| (a * f64::from(factor) - b).abs() <= b.abs() * f64::from(tolerance);
     (is_sane && weights().all(fits)).then_some(factor)
 }

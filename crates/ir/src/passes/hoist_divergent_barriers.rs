@@ -16,7 +16,7 @@ use crate::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, 
 const DEPTH: u32 = 16;
 
 /// Lifts within one function; returns whether anything changed.
-pub fn lift(function: &mut Function) -> bool {
+pub fn hoist_divergent_barriers(function: &mut Function) -> bool {
     let mut has_barrier = false;
     crate::analysis::walk_insts(function, function.body, &mut |inst| {
         has_barrier |= is_barrier(&function.inst(inst).op);
