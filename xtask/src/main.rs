@@ -7,6 +7,7 @@
 
 mod arrows;
 mod ci;
+mod documents;
 mod source_tree;
 mod tidy;
 
