@@ -28,10 +28,13 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {
 /// Files and folders: a part of the path after the scope, without its ending.
 fn file_name(file: &SourceFile, findings: &mut Vec<String>) {
     for Retired { scope, word, instead } in FILES {
-        let parts = file.path.split_once(scope).map(|(_, rest)| rest.split('/'));
-        let mut names =
-            parts.into_iter().flatten().map(|part| part.split_once('.').map_or(part, |(name, _)| name));
-        if names.any(|name| name == *word) {
+        let Some((_, rest)) = file.path.split_once(scope) else { continue };
+        let mut names = rest.split('/').map(|part| part.split_once('.').map_or(part, |(name, _)| name));
+        let found = match word.strip_prefix('/') {
+            Some(word) => names.next() == Some(word),
+            None => names.any(|name| name == *word),
+        };
+        if found {
             findings.push(format!("{}: the name `{word}` is retired: use `{instead}`", file.path));
         }
     }
@@ -87,6 +90,8 @@ mod tests {
         assert_passes("crates/msl/src/ast/pair.rs", "");
         assert_passes("crates/ir/src/passes/early_cse.rs", "");
         assert_passes("crates/ir/src/passes/pairwise.rs", "");
+        assert_found("crates/ir/src/passes/sums.rs", "", "use `split_accumulators`");
+        assert_passes("crates/ir/src/passes/fuse/tests/sums.rs", "");
     }
 
     #[test]

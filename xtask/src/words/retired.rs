@@ -5,7 +5,8 @@
 pub(super) struct Retired {
     /// The word counts in files whose path contains this; of [`FILES`], in what follows it.
     pub(super) scope: &'static str,
-    /// A file or folder name without its ending, or an identifier; `*` at its end makes it a prefix.
+    /// A file or folder name without its ending, directly in the scope if it begins with `/`; or an identifier,
+    /// a prefix of one if it ends in `*`.
     pub(super) word: &'static str,
     /// The term that replaces it.
     pub(super) instead: &'static str,
@@ -45,7 +46,7 @@ pub(super) const FILES: &[Retired] = &[
     row(PASSES, "pair", "merge_stores"),
     row(PASSES, "columns", "separable_filter"),
     row(PASSES, "taps", "separable_filter"),
-    row(PASSES, "sums", "split_accumulators"),
+    row(PASSES, "/sums", "split_accumulators"),
     row(PASSES, "advance", "schedule_long_latency"),
     row(PASSES, "divisions", "div_rem_pairs"),
     row(PASSES, "quotients", "uniform_div_versioning"),
@@ -138,7 +139,6 @@ pub(super) const IDENTIFIERS: &[Retired] = &[
     row(CODEGEN, "Held", "ClampedRows"),
     row(CODEGEN, "Inside", "Interior"),
     row(CODEGEN, "Way", "InteriorPath"),
-    row(CODEGEN, "Room", "max_index"),
     row(CODEGEN, "demands", "preconditions"),
     row(CODEGEN, "open_windows", "guard_versioning"),
     row(CODEGEN, "full_loop", "unmasked_loop"),
@@ -162,7 +162,6 @@ pub(super) const IDENTIFIERS: &[Retired] = &[
     row(IR, "Reuser", "early_cse"),
     row(IR, "Picker", "speculate_select_loads"),
     row(IR, "Chooser", "if_convert"),
-    row(IR, "Mover", "memcpy_idiom"),
     row(IR, "Forwarder", "mem2reg"),
     row(IR, "Hoister", "licm"),
     row(RUNTIME, "spread", "partition"),
