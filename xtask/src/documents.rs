@@ -1,6 +1,7 @@
 //! Rules on the documents: decisions are numbered, dated and listed; links and mentioned documents exist.
 //!
-//! [`check`] runs them all on the files that [`crate::tidy`] has read. A finding reads `path:line: what is wrong`.
+//! [`check`] runs them all on the files that [`crate::tidy`] has read. A finding reads
+//! `path:line: what is wrong`.
 
 mod decisions;
 mod links;

@@ -1,7 +1,7 @@
-//! Retired words: names of files and identifiers that were replaced by the field's terms, and must not come back.
+//! Retired words: names of files and identifiers that the field's terms have replaced; they must not return.
 //!
-//! Most of these words are ordinary English, so each row of the tables has a scope: a part of the path in which
-//! the word had its old meaning. Comments and strings are not looked at. A finding names the term to use.
+//! Most of these words are ordinary English, so each row of the tables has a scope: a part of the path in
+//! which the word had its old meaning. Comments and strings are ignored. A finding names the term to use.
 
 mod identifiers;
 mod retired;

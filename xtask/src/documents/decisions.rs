@@ -17,7 +17,8 @@ struct Header<'a> {
     status: &'a str,
 }
 
-/// Checks every file of the folder. `files` are sorted by path, so decisions come in the order of their numbers.
+/// Checks every file of the folder. `files` are sorted by path, so decisions come in the order of their
+/// numbers.
 pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {
     let index = files.iter().find(|file| file.path == INDEX).map_or("", |file| file.text.as_str());
     let decisions = files.iter().filter(|file| file.path.starts_with(FOLDER) && file.path != INDEX);

@@ -5,8 +5,8 @@
 pub(super) struct Retired {
     /// The word counts in files whose path contains this; of [`FILES`], in what follows it.
     pub(super) scope: &'static str,
-    /// A file or folder name without its ending, directly in the scope if it begins with `/`; or an identifier,
-    /// a prefix of one if it ends in `*`.
+    /// A file or folder name without its ending, directly in the scope if it begins with `/`; or an
+    /// identifier, a prefix of one if it ends in `*`.
     pub(super) word: &'static str,
     /// The term that replaces it.
     pub(super) instead: &'static str,
