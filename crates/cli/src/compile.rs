@@ -4,7 +4,7 @@ mod all;
 mod reflect;
 mod stand_in;
 
-use anymetal_compiler::{Emit, Library, Specialisation};
+use anymetal_compiler::{CompileError, Emit, Library, PrintAfter, Specialisation, Target};
 use clap::{Args, ValueEnum};
 
 use crate::device_choice;
@@ -48,6 +48,9 @@ pub(crate) struct CompileArgs {
     /// Show a stage instead of compiling down to device code
     #[arg(long, value_enum, value_name = "STAGE")]
     emit: Option<Stage>,
+    /// Print the intermediate representation after this pass, or after `all`, instead of compiling
+    #[arg(long, value_name = "PASS|all", value_parser = PrintAfter::parse, conflicts_with = "emit")]
+    print_after: Option<PrintAfter>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -58,7 +61,7 @@ pub(crate) struct CompileArgs {
 enum Stage {
     /// What the kernels take: arguments, function constants, limits
     Reflect,
-    /// The intermediate representation, specialised, inlined and optimised
+    /// The intermediate representation after all passes, as the device's code generator takes it
     Ir,
     /// LLVM's language, as handed to LLVM
     Llvm,
@@ -82,15 +85,20 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
         return Err(Failure::Usage("there is no device for PTX yet; use --emit llvm or asm".to_owned()));
     }
     let target = device_choice::choose(args.device.as_deref())?.target;
-    let makes_code = matches!(args.emit, None | Some(Stage::Asm));
+    let makes_code = matches!(args.emit, None | Some(Stage::Asm)) && args.print_after.is_none();
     let library = match args.source.library(makes_code.then_some(target)) {
         Err(failure) if args.json => return all::report_no_library(failure),
         other => other?,
     };
     let kernels = chosen_kernels(args, &library)?;
     let outcome = match args.emit {
+        None if let Some(passes) = &args.print_after => {
+            texts(args, &library, &kernels, ';', |library, kernel, given| {
+                library.print_after(kernel, given, target, passes)
+            })
+        }
         Some(Stage::Reflect) => reflect::reflect(args, &library, &kernels),
-        Some(stage) => emit(args, &library, &kernels, stage),
+        Some(stage) => emit(args, &library, &kernels, stage, target),
         None => all::compile(args, &library, &kernels, target),
     };
     report_notes();
@@ -111,17 +119,36 @@ fn chosen_kernels(args: &CompileArgs, library: &Library) -> Result<Vec<String>, 
     }
 }
 
-fn emit(args: &CompileArgs, library: &Library, kernels: &[String], stage: Stage) -> Result<(), Failure> {
+fn emit(
+    args: &CompileArgs,
+    library: &Library,
+    kernels: &[String],
+    stage: Stage,
+    target: Target,
+) -> Result<(), Failure> {
     let (emit, comment) = match stage {
         Stage::Llvm => (Emit::Llvm, ';'),
         Stage::Asm => (Emit::Assembly, '#'),
+        // The interpreter has no passes of its own.
+        Stage::Ir | Stage::Reflect | Stage::Ptx if target == Target::Interpreter => (Emit::PreparedIr, ';'),
         Stage::Ir | Stage::Reflect | Stage::Ptx => (Emit::Ir, ';'),
     };
+    texts(args, library, kernels, comment, |library, kernel, given| library.emit(kernel, given, emit))
+}
+
+/// Prints a text of each kernel.
+fn texts(
+    args: &CompileArgs,
+    library: &Library,
+    kernels: &[String],
+    comment: char,
+    make: impl Fn(&Library, &str, &Specialisation) -> Result<String, CompileError>,
+) -> Result<(), Failure> {
     let specialisation = args.specialisation();
     let stand_ins = StandIns::default();
     let mut texts = Vec::new();
     for kernel in kernels {
-        let text = stand_ins.fill(&specialisation, |given| library.emit(kernel, given, emit))?;
+        let text = stand_ins.fill(&specialisation, |given| make(library, kernel, given))?;
         if args.json {
             texts.push(serde_json::json!({ "name": kernel, "text": text }));
             continue;

@@ -43,7 +43,7 @@ pub use config::CacheConfig;
 pub use constants::{ConstantKey, ConstantValue};
 pub use error::CompileError;
 pub use fusion::{FusedArgument, Fusion, FusionPart};
-pub use library::{Emit, Library, Specialisation, Target};
+pub use library::{Emit, Library, PrintAfter, Specialisation, Target};
 pub use machine_code::cpu_features;
 pub use note::Note;
 pub use source::{Source, SourceOptions};

@@ -5,12 +5,15 @@
 //! under a key of what was really parsed.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_diag::suggest;
 use anymetal_hal::artifact::{Artifact, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::launch::ABI_VERSION;
-use anymetal_ir::{Module, print_module};
+use anymetal_ir::passes::PassManager;
+use anymetal_ir::passes::pipeline::pass_names;
+use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
 
 use crate::artifacts::{self, Subject, kernel_of, with_llvm};
@@ -89,15 +92,77 @@ pub enum Target {
 
 /// What to print of a kernel on its way to machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Emit {
     /// The IR as the front end made it; function constants stay open.
     FrontEndIr,
-    /// The IR as the code generator takes it: specialised, inlined, optimised.
+    /// The IR after the passes that all targets share, as the interpreter runs it: specialised, inlined, simplified.
+    PreparedIr,
+    /// The IR after all passes, the CPU's included, as its code generator takes it. With a threadgroup size, the version
+    /// for whole threadgroups follows after a line of comment.
     Ir,
     /// The code generator's LLVM text.
     Llvm,
     /// The processor's assembly.
     Assembly,
+}
+
+/// After which passes the IR is printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PrintAfter {
+    /// Every one that changes something.
+    All,
+    /// The one of that name.
+    Pass(String),
+}
+
+impl PrintAfter {
+    /// `all`, or a pass's name.
+    ///
+    /// # Errors
+    /// The name of no pass: a message with those that there are.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        if pass_names().any(|name| name == text) {
+            return Ok(Self::Pass(text.to_owned()));
+        }
+        let hint = suggest(text, pass_names()).map(|name| format!(", did you mean `{name}`?"));
+        let known: Vec<&str> = pass_names().collect();
+        Err(format!(
+            "there is no pass `{text}`{}; passes: all, {}",
+            hint.unwrap_or_default(),
+            known.join(", ")
+        ))
+    }
+
+    fn includes(&self, pass: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Pass(name) => name == pass,
+        }
+    }
+}
+
+/// The module's text with the kernel's function as the code generator takes it, and again with that for whole
+/// threadgroups.
+fn print_lowered(
+    mut module: Module,
+    kernel: &str,
+    specialisation: &Specialisation,
+) -> Result<String, CompileError> {
+    let found = kernel_of(&module, kernel)?;
+    let function = found.function.index();
+    let lowered = machine_code::lower(&module, found, specialisation, &mut PassManager::default())?;
+    module.functions[function] = lowered.general;
+    let mut text = print_module(&module);
+    if let (Some(whole), Some([x, y, z])) = (lowered.whole, specialisation.group_size) {
+        module.functions[function] = whole;
+        let _ =
+            write!(text, "\n; for whole threadgroups of {x}, {y}, {z} threads\n{}", print_module(&module));
+    }
+    Ok(text)
 }
 
 /// A source from which kernels are compiled. Clones are the same library.
@@ -315,7 +380,8 @@ impl Library {
         }
         let (module, _) = self.prepared(kernel, specialisation)?;
         big_stack::run("printing", || match emit {
-            Emit::FrontEndIr | Emit::Ir => Ok(print_module(&module)),
+            Emit::FrontEndIr | Emit::PreparedIr => Ok(print_module(&module)),
+            Emit::Ir => print_lowered(module, kernel, specialisation),
             Emit::Llvm => {
                 let code =
                     machine_code::generate(&module, kernel_of(&module, kernel)?, specialisation, true)?;
@@ -329,6 +395,33 @@ impl Library {
                 let bytes = machine_code::through_llvm(&llvm, &code, &options)?;
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             }
+        })
+    }
+
+    /// The kernel's IR after passes, in the order in which they run: one section for each function that a pass changed,
+    /// headed by a line of comment. Of the target's pipeline; the interpreter has none of its own.
+    pub fn print_after(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        target: Target,
+        passes: &PrintAfter,
+    ) -> Result<String, CompileError> {
+        self.check_name(kernel)?;
+        let module = self.state.module(kernel)?;
+        big_stack::run("printing", || {
+            let mut text = String::new();
+            let mut after = |pass: &str, _: &Module, function: &Function| {
+                if passes.includes(pass) {
+                    let _ = writeln!(text, "; after {pass}: {}\n{}", function.name, print_function(function));
+                }
+            };
+            let mut manager = PassManager::watched(&mut after);
+            let module = prepare(&module, kernel, specialisation, &mut manager)?;
+            if target != Target::Interpreter {
+                machine_code::lower(&module, kernel_of(&module, kernel)?, specialisation, &mut manager)?;
+            }
+            Ok(text)
         })
     }
 
@@ -359,7 +452,8 @@ impl Library {
         let module = self.state.module(kernel)?;
         big_stack::run("middle end", || {
             let constants = reflection::function_constants(&module, kernel);
-            Ok((prepare(&module, kernel, specialisation)?, constants))
+            let manager = &mut PassManager::default();
+            Ok((prepare(&module, kernel, specialisation, manager)?, constants))
         })
     }
 

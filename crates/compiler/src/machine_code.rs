@@ -4,8 +4,9 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anymetal_codegen::cpu::{self, AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions};
+use anymetal_codegen::cpu::{self, AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind, FaultSite, KernelInfo};
+use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
 use anymetal_msl::both;
@@ -33,6 +34,29 @@ pub fn cpu_features(vector: VectorFacts) -> CpuFeatures {
     }
 }
 
+/// How this processor's code is generated.
+fn cpu_options(specialisation: &Specialisation, comments: bool) -> Result<CpuOptions, CompileError> {
+    let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
+    Ok(CpuOptions {
+        checks: specialisation.checks,
+        group_size: specialisation.group_size,
+        whole_threadgroups_only: specialisation.whole_threadgroups_only,
+        features: cpu_features(vector),
+        symbol: ENTRY_SYMBOL.to_owned(),
+        comments,
+    })
+}
+
+/// The prepared module's kernel after the target's passes, as the code generator takes it.
+pub(crate) fn lower(
+    module: &Module,
+    kernel: &Kernel,
+    specialisation: &Specialisation,
+    manager: &mut PassManager<'_>,
+) -> Result<Lowered, CompileError> {
+    Ok(cpu::lower(module, kernel, &cpu_options(specialisation, false)?, manager))
+}
+
 /// LLVM text for the prepared module's kernel.
 pub(crate) fn generate(
     module: &Module,
@@ -41,15 +65,7 @@ pub(crate) fn generate(
     comments: bool,
 ) -> Result<CpuCode, CompileError> {
     check_size_for_machine_code(module, &kernel.name)?;
-    let vector = HostCpu::detect().map_err(CompileError::CpuLevel)?.vector;
-    let options = CpuOptions {
-        checks: specialisation.checks,
-        group_size: specialisation.group_size,
-        whole_threadgroups_only: specialisation.whole_threadgroups_only,
-        features: cpu_features(vector),
-        symbol: ENTRY_SYMBOL.to_owned(),
-        comments,
-    };
+    let options = cpu_options(specialisation, comments)?;
     cpu::generate(module, &kernel.name, &options).map_err(|error| match error {
         CodegenError::TooMuchMemory { .. } | CodegenError::TooDeep { .. } => {
             CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }

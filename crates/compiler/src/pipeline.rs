@@ -2,8 +2,7 @@
 //!
 //! Invariant: what [`prepare`] returns is verified, holds one kernel, has no calls and no function constants.
 
-use anymetal_ir::passes::group_size::choose_by_group_size;
-use anymetal_ir::passes::{SpecialiseError, extract_kernel, inline, optimise, specialise};
+use anymetal_ir::passes::{self, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel};
 use anymetal_ir::{Module, VerifyError, verify};
 
 use crate::constants::{self, describe};
@@ -21,6 +20,7 @@ pub(crate) fn prepare(
     module: &Module,
     kernel: &str,
     specialisation: &Specialisation,
+    manager: &mut PassManager<'_>,
 ) -> Result<Module, CompileError> {
     check(module, "front end")?;
     let mut module = extract_kernel(module, kernel).ok_or_else(|| CompileError::Internal {
@@ -34,13 +34,9 @@ pub(crate) fn prepare(
         kernel,
         specialisation.ignore_unknown_constants,
     )?;
-    specialise(&mut module, &values).map_err(|error| specialise_error(&module, kernel, error))?;
-    if let Some(size) = specialisation.group_size.filter(|_| specialisation.whole_threadgroups_only) {
-        // Before inlining: of kernels that are a switch over instances of a template one remains.
-        choose_by_group_size(&mut module, size).map_err(|error| too_large(kernel, &error))?;
-    }
-    inline(&mut module).map_err(|error| too_large(kernel, &error))?;
-    optimise(&mut module);
+    let whole_group_size = specialisation.group_size.filter(|_| specialisation.whole_threadgroups_only);
+    let options = PrepareOptions { constants: &values, whole_group_size };
+    passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "optimiser")?;
     Ok(module)
 }
@@ -67,19 +63,19 @@ pub(crate) fn check(module: &Module, stage: &'static str) -> Result<(), CompileE
     })
 }
 
-fn specialise_error(module: &Module, kernel: &str, error: SpecialiseError) -> CompileError {
+fn prepare_error(module: &Module, kernel: &str, error: PrepareError) -> CompileError {
     match error {
-        SpecialiseError::MissingConstants(missing) => {
+        PrepareError::Specialise(SpecialiseError::MissingConstants(missing)) => {
             let is_missing =
                 |name: &str, index: u32| missing.iter().any(|m| m.name == name && m.index == index);
             let constants = module.function_constants.iter();
             let missing = constants.filter(|c| is_missing(&c.name, c.index)).map(|c| describe(c, true));
             CompileError::MissingConstants { kernel: kernel.to_owned(), missing: missing.collect() }
         }
-        SpecialiseError::ConditionNotConstant { .. } => {
+        PrepareError::Specialise(error @ SpecialiseError::ConditionNotConstant { .. }) => {
             CompileError::ArgumentCondition { message: error.to_string() }
         }
-        SpecialiseError::Inline(error) => too_large(kernel, &error),
+        error => too_large(kernel, &error),
     }
 }
 

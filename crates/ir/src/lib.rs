@@ -88,10 +88,10 @@ pub use module::{
     Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, ThreadgroupVar,
 };
 pub use op::{
-    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, FpMode, MathFn, MatrixOp, Op, PrefetchHint, Query, SimdOp,
-    SwitchCase, UnOp,
+    AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, Effect, FpMode, MathFn, MatrixOp, Op, PrefetchHint, Query,
+    SimdOp, SwitchCase, UnOp,
 };
 pub use parse::{ParseError, parse_module};
 pub use print::{print_function, print_module};
 pub use types::{Scalar, Space, Type};
-pub use verify::{MAX_NESTING, VerifyError, verify};
+pub use verify::{MAX_NESTING, VerifyError, verify, verify_function};

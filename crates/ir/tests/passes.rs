@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_ir::passes::uniform_div_versioning::{Quotients, Threads};
-use anymetal_ir::passes::{self, SpecialiseError, group_size, memcpy_idiom, merge_stores};
+use anymetal_ir::passes::uniform_div_versioning::ThreadPattern;
+use anymetal_ir::passes::{self, PassContext, SpecialiseError, TargetInfo, pipeline};
 use anymetal_ir::{
     BinOp, Function, FunctionConstantId, Module, Op, Query, Value, parse_module, print_module, verify,
 };
@@ -36,151 +36,90 @@ fn specialise(module: &mut Module, text: &str) -> Result<(), String> {
     passes::specialise(module, &values).map_err(|error: SpecialiseError| error.to_string())
 }
 
-const PASSES: &[(&str, Pass)] = &[
-    ("schedule-long-latency", |module, _| {
-        on_each_function(module, |_, function| {
-            passes::schedule_long_latency::schedule_long_latency(function)
-        });
-        Ok(())
-    }),
-    ("hoist-common-code", |module, _| {
-        on_each_function(module, |_, function| passes::hoist_common_code::hoist_common_code(function));
-        Ok(())
-    }),
-    ("if-convert", |module, _| {
-        on_each_function(module, |_, function| passes::if_convert::if_convert(function));
-        Ok(())
-    }),
-    ("separable-filter", |module, _| {
-        on_each_function(module, |_, function| passes::separable_filter::separable_filter(function));
-        Ok(())
-    }),
-    ("dce", |module, _| {
-        on_each_function(module, |_, function| passes::dce::dce(function));
-        Ok(())
-    }),
-    ("fold", |module, _| {
-        on_each_function(module, passes::fold::fold);
-        Ok(())
-    }),
-    ("mem2reg", |module, _| {
-        on_each_function(module, |_, function| {
-            passes::mem2reg::mem2reg(function) | passes::dce::dce(function)
-        });
-        Ok(())
-    }),
+/// Folders of passes over whole modules, and of the whole simplification.
+const MODULE_PASSES: &[(&str, Pass)] = &[
     ("group-size", |module, _| {
-        group_size::choose_by_group_size(module, [64, 1, 1]).map_err(|error| error.to_string())?;
+        passes::group_size::choose_by_group_size(module, [64, 1, 1]).map_err(|error| error.to_string())?;
         passes::inline(module).map_err(|error| error.to_string())
     }),
-    ("licm", |module, _| {
-        on_each_function(module, |_, function| passes::licm::licm(function));
-        Ok(())
-    }),
     ("inline", |module, _| passes::inline(module).map_err(|error| error.to_string())),
-    ("prefetch", |module, _| {
-        on_each_function(module, |_, function| passes::prefetch::prefetch(function));
-        Ok(())
-    }),
-    ("hoist-divergent-barriers", |module, _| {
-        on_each_function(module, |_, function| {
-            passes::hoist_divergent_barriers::hoist_divergent_barriers(function)
-        });
-        Ok(())
-    }),
-    ("localize-divergent-exits", |module, _| {
-        on_each_function(module, |_, function| {
-            passes::localize_divergent_exits::localize_divergent_exits(function)
-        });
-        Ok(())
-    }),
     ("optimise", |module, _| {
         passes::inline(module).map_err(|error| error.to_string())?;
         passes::optimise(module);
         Ok(())
     }),
-    ("memcpy-idiom", |module, _| {
-        on_each_function(module, |_, function| memcpy_idiom::memcpy_idiom(function, &small_queries));
-        Ok(())
-    }),
-    ("merge-stores", |module, _| {
-        on_each_function(module, |_, function| merge_stores::merge_stores(function, &small_queries));
-        Ok(())
-    }),
-    ("speculate-select-loads", |module, _| {
-        on_each_function(module, |_, function| {
-            passes::speculate_select_loads::speculate_select_loads(function) | passes::dce::dce(function)
-        });
-        Ok(())
-    }),
-    ("div-rem-pairs", |module, _| {
-        on_each_function(module, |_, function| passes::div_rem_pairs::div_rem_pairs(function));
-        Ok(())
-    }),
-    ("uniform-div-versioning", |module, _| {
-        on_each_function(module, |_, function| quotients(function));
-        Ok(())
-    }),
-    ("early-cse", |module, _| {
-        on_each_function(module, |_, function| passes::early_cse::early_cse(function));
-        Ok(())
-    }),
     ("specialise", specialise),
-    ("sroa", |module, _| {
-        on_each_function(module, |_, function| passes::sroa::sroa(function) | passes::dce::dce(function));
-        Ok(())
-    }),
-    ("unroll", |module, _| {
-        on_each_function(module, |_, function| passes::unroll::unroll(function));
-        Ok(())
-    }),
 ];
 
-/// All that is known is that no threadgroup has more than 1024 threads.
-fn small_queries(function: &Function, value: Value) -> u64 {
-    match function.def(value) {
-        Some(Op::Query(Query::ThreadIndexInThreadgroup)) => 1023,
-        _ => u64::MAX,
+/// Passes that leave dead code on purpose: their files show it removed.
+const WITH_DCE: &[&str] = &["mem2reg", "speculate_select_loads", "sroa"];
+
+/// The pass of a folder: of [`MODULE_PASSES`], or of the pipelines' list by its name with `-` for `_`.
+fn run_pass(folder: &str, module: &mut Module, text: &str) -> Result<(), String> {
+    if let Some((_, pass)) = MODULE_PASSES.iter().find(|(name, _)| *name == folder) {
+        return pass(module, text);
     }
+    let name = folder.replace('-', "_");
+    let pass = pipeline::ALL.iter().find(|pass| pass.name == name);
+    let pass = pass.unwrap_or_else(|| panic!("tests/ir/{folder} is the folder of no pass"));
+    on_each_function(module, |module, function| {
+        let context = PassContext { module, round: 0, target: &TestTarget };
+        (pass.run)(function, &context)
+            | (WITH_DCE.contains(&pass.name) && (pipeline::DCE.run)(function, &context))
+    });
+    Ok(())
 }
 
-/// Positions rise, and what is loaded is the same for all threads. A remainder rises as they do.
-fn quotients(function: &mut Function) -> bool {
-    let mut quotients = Quotients::default();
-    let mut changed = false;
-    loop {
-        let known = function.clone();
-        let threads = |value| match known.def(value) {
-            Some(Op::Query(Query::ThreadPositionInGrid(0)) | Op::Binary(BinOp::Add, ..)) => {
-                Threads::Rising(1)
-            }
-            Some(Op::Load { .. }) => Threads::Same,
-            _ => Threads::Other,
-        };
-        if !quotients.copy_one(function, &threads) {
-            return changed;
+/// Threadgroups have at most 1024 threads; positions rise by one from thread to thread, loaded values are uniform.
+struct TestTarget;
+
+impl TargetInfo for TestTarget {
+    fn upper_bound(&self, function: &Function, value: Value) -> u64 {
+        match function.def(value) {
+            Some(Op::Query(Query::ThreadIndexInThreadgroup)) => 1023,
+            _ => u64::MAX,
         }
-        changed = true;
+    }
+
+    fn shifts_lanes_in_one_instruction(&self) -> bool {
+        true
+    }
+
+    fn thread_patterns(&self, function: &Function) -> Option<Vec<ThreadPattern>> {
+        let pattern = |value| match function.def(value) {
+            Some(Op::Query(Query::ThreadPositionInGrid(0)) | Op::Binary(BinOp::Add, ..)) => {
+                ThreadPattern::Rising(1)
+            }
+            Some(Op::Load { .. }) => ThreadPattern::Same,
+            _ => ThreadPattern::Other,
+        };
+        Some((0..function.values.len()).map(|index| pattern(Value(index as u32))).collect())
     }
 }
 
-fn data_files(pass: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir").join(pass);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "ir"));
-    files.sort();
-    files
+/// What a folder holds, sorted.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The folders of `tests/ir`, by name.
+fn folders() -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir");
+    let name = |path: &PathBuf| path.file_name().expect("a name").to_string_lossy().into_owned();
+    entries(&root).into_iter().map(|path| (name(&path), path)).collect()
 }
 
 /// The module after the pass, as text, with every check on the way.
-fn run(path: &Path, before: &str, pass: Pass) -> String {
+fn run(path: &Path, before: &str, folder: &str) -> String {
     let name = path.display();
     let mut module = parse_module(before).unwrap_or_else(|error| panic!("{name}:{error}"));
     if let Err(errors) = verify(&module) {
         panic!("{name}: before the pass: {}", errors[0]);
     }
-    if let Err(message) = pass(&mut module, before) {
+    if let Err(message) = run_pass(folder, &mut module, before) {
         return format!("; error: {message}\n");
     }
     let text = print_module(&module);
@@ -193,13 +132,11 @@ fn run(path: &Path, before: &str, pass: Pass) -> String {
 #[test]
 fn passes_do_what_the_files_say() {
     let bless = std::env::var_os("ANYMETAL_BLESS").is_some();
-    let mut count = 0;
-    for (name, pass) in PASSES {
-        for path in data_files(name) {
-            count += 1;
+    for (folder, path) in folders() {
+        for path in entries(&path) {
             let text = std::fs::read_to_string(&path).expect("a readable file");
             let (before, after) = text.split_once(MARK).unwrap_or((&text, ""));
-            let found = run(&path, before, *pass);
+            let found = run(&path, before, &folder);
             if bless {
                 let text = format!("{}{MARK}{found}", before.trim_end_matches('\n'));
                 std::fs::write(&path, text).expect("a writable file");
@@ -208,5 +145,13 @@ fn passes_do_what_the_files_say() {
             }
         }
     }
-    assert!(count >= PASSES.len(), "each pass has a file");
+}
+
+#[test]
+fn every_pass_has_a_folder_with_files() {
+    let with_files = |(_, path): &(String, PathBuf)| !entries(path).is_empty();
+    let tested: Vec<String> = folders().into_iter().filter(with_files).map(|(name, _)| name).collect();
+    for pass in pipeline::ALL {
+        assert!(tested.contains(&pass.name.replace('_', "-")), "tests/ir has no files for {}", pass.name);
+    }
 }

@@ -18,22 +18,16 @@ pub mod math;
 mod options;
 mod parts;
 mod polynomial;
-mod quotients;
 mod regions;
 mod shape;
 mod shifted;
 mod storage;
+mod target;
 mod turned;
 mod walk;
 mod windows;
 
-use std::borrow::Cow;
-
-use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
-use anymetal_ir::passes::{
-    div_rem_pairs, hoist_divergent_barriers, localize_divergent_exits, memcpy_idiom, merge_stores,
-    optimise_function, prefetch, schedule_long_latency, separable_filter, split_accumulators,
-};
+use anymetal_ir::passes::{PassManager, pipeline};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
 
 pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
@@ -43,13 +37,41 @@ use liveness::Liveness;
 use regions::GroupLevel;
 use shape::flow::Facts;
 use shape::queries::Geometry;
-use shape::range::bound_anywhere;
 use storage::Storage;
 
 /// The most bytes that one thread's variables may take.
 const MAX_PRIVATE_BYTES: u64 = 1 << 18;
 /// The most threads of a threadgroup.
 const MAX_THREADS: u64 = 1024;
+
+/// A kernel's function as the code generator takes it: after the target's passes.
+#[derive(Debug, Clone)]
+pub struct Lowered {
+    /// For threadgroups of any size and those cut off at the grid's edge.
+    pub general: Function,
+    /// For whole threadgroups of the size in the options, where that makes a difference.
+    pub whole: Option<Function>,
+}
+
+/// Runs the CPU's passes over a kernel's function. The module must be verified, and the function inlined and
+/// specialised.
+pub fn lower(
+    module: &Module,
+    kernel: &Kernel,
+    options: &CpuOptions,
+    manager: &mut PassManager<'_>,
+) -> Lowered {
+    let mut general = module.function(kernel.function).clone();
+    manager.run(pipeline::CPU, module, &target::CpuTarget::any_size(kernel, options), &mut general);
+    let whole = options.group_size.and_then(|size| {
+        let geometry = whole_geometry(module.function(kernel.function), size);
+        let target = target::CpuTarget::whole(kernel, options, geometry);
+        let mut whole = general.clone();
+        let changed = manager.run(pipeline::CPU_WHOLE_THREADGROUPS, module, &target, &mut whole);
+        changed.then_some(whole)
+    });
+    Lowered { general, whole }
+}
 
 /// Writes the code of one kernel. The module must be verified, and the kernel's function inlined and
 /// specialised.
@@ -62,22 +84,9 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
             return Err(CodegenError::BadGroupSize { size });
         }
     }
-    let function = &rejoined(module.function(kernel.function), options);
-    let general = Analysed::new(function, kernel)?;
-    // Code for whole threadgroups of one size: what depends on the size folds.
-    let mut sized = options.group_size.filter(|_| asks_for_group_size(function)).map(|size| {
-        let mut sized = Function::clone(function);
-        set_group_size(&mut sized, size);
-        optimise_function(module, &mut sized);
-        sized
-    });
-    // And most of the work is theirs, so that copies are worth it.
-    if let Some(size) = options.group_size {
-        let geometry = whole_geometry(module.function(kernel.function), size);
-        let copies = quotients::with_copies(module, kernel, sized.as_ref().unwrap_or(function), geometry)?;
-        sized = copies.or(sized);
-    }
-    let whole = sized.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
+    let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
+    let general = Analysed::new(&general, kernel)?;
+    let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
     emit::generate_module(module, kernel, options, |geometry| match (&whole, geometry.size()) {
         (Some(whole), Some(_)) => (1, whole.facts(geometry)),
         _ => (0, general.facts(geometry)),
@@ -115,23 +124,6 @@ impl<'a> Analysed<'a> {
         let Self { function, storage, liveness, group_level, bundles } = self;
         Facts { function, storage, liveness, group_level, bundles, geometry }
     }
-}
-
-/// The function in the form that regions need: threads part only where no barrier is, and
-/// none follows. And with what the next threadgroup will want asked for, and elements moved and stores side by side joined, sums
-/// in order of columns or taken apart, and long computations in order of what they wait for.
-fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Function> {
-    let mut rejoined = function.clone();
-    let changed = hoist_divergent_barriers::hoist_divergent_barriers(&mut rejoined)
-        | localize_divergent_exits::localize_divergent_exits(&mut rejoined)
-        | prefetch::prefetch(&mut rejoined)
-        | memcpy_idiom::memcpy_idiom(&mut rejoined, &bound_anywhere)
-        | merge_stores::merge_stores(&mut rejoined, &bound_anywhere)
-        // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
-        | ((options.features.avx512 && separable_filter::separable_filter(&mut rejoined)) || split_accumulators::split_accumulators(&mut rejoined))
-        | div_rem_pairs::div_rem_pairs(&mut rejoined)
-        | schedule_long_latency::schedule_long_latency(&mut rejoined);
-    if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
 }
 
 /// Each argument's position in the launch's table of its kind; `None` for disabled arguments.

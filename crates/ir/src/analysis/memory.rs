@@ -1,6 +1,6 @@
 //! Which operations may change memory that threads share.
 
-use crate::{Function, MatrixOp, Op, Space, Type, Value};
+use crate::{Effect, Function, Op, Space, Type, Value};
 
 /// Memory that threads share. Stores to the threadgroup's leave the other as it is, and the other way round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,23 +24,26 @@ impl Memory {
     }
 }
 
-/// Whether loads of this thread behind the operation may find the memory other than those before it: it stores there, or
-/// orders what other threads do. Nested operations are not looked at.
+/// Whether loads of this thread after the operation may find the memory other than those before it: it stores there,
+/// or orders what other threads do. Of constructs the nested operations are not looked at.
 pub fn may_change(function: &Function, op: &Op, memory: Memory) -> bool {
-    match op {
-        // Nobody else sees a thread's own memory.
-        Op::Store { ptr, .. }
-        | Op::MemCopy { dst: ptr, .. }
-        | Op::MemConvert { dst: ptr, .. }
-        | Op::MemZero { dst: ptr, .. } => memory.has(function, *ptr),
-        Op::AtomicLoad(_)
-        | Op::AtomicStore(..)
-        | Op::AtomicRmw(..)
-        | Op::AtomicCas(..)
-        | Op::Fence
-        | Op::Barrier(_)
-        | Op::Call(..)
-        | Op::Matrix(MatrixOp::Store { .. }, _) => true,
+    match op.effect() {
+        // No other thread sees a thread's own memory.
+        Effect::Writes { to, .. } => memory.has(function, to),
+        Effect::Barrier => true,
+        _ => op.may_write_memory(),
+    }
+}
+
+/// Whether the operation neither touches memory that threads share nor stops the thread: it computes, or accesses the
+/// thread's own memory.
+pub fn leaves_shared_memory(function: &Function, op: &Op) -> bool {
+    match op.effect() {
+        Effect::Pure | Effect::StartsLocal => true,
+        Effect::Reads { volatile: false } | Effect::Writes { volatile: false, .. } => {
+            matches!(op, Op::Load { ptr, .. } | Op::Store { ptr, .. }
+                if function.ty(*ptr) == Type::Ptr(Space::Thread))
+        }
         _ => false,
     }
 }

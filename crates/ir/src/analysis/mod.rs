@@ -11,7 +11,7 @@ mod walk;
 
 pub use linear::{Found, Linear, Terms};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
-pub use memory::{Memory, may_change};
+pub use memory::{Memory, leaves_shared_memory, may_change};
 pub use narrow::{Bounds, constants_taken_out};
 pub use uses::{use_counts, used_functions};
 pub use walk::{nesting, walk_insts};

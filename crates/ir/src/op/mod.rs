@@ -1,12 +1,14 @@
 //! Operations. What they mean beyond their one-line comments stands in the crate documentation.
 
 mod arithmetic;
+mod effects;
 mod math;
 mod threads;
 
 use crate::{Block, FuncId, FunctionConstantId, GlobalId, Label, Local, ThreadgroupId, Type, Value};
 
 pub use arithmetic::{BinOp, CastOp, CmpOp, FpMode, UnOp};
+pub use effects::Effect;
 pub use math::MathFn;
 pub use threads::{AtomicOp, BarrierScope, MatrixOp, PrefetchHint, Query, SimdOp};
 
@@ -267,34 +269,6 @@ impl Op {
     /// Whether it ends its block.
     pub fn is_terminator(&self) -> bool {
         matches!(self, Self::Break(_) | Self::Continue(_) | Self::Return(_))
-    }
-
-    /// Whether it is a constant, arithmetic or an address.
-    pub fn is_pure(&self) -> bool {
-        matches!(
-            self,
-            Self::Const(_)
-                | Self::FunctionConstant(_)
-                | Self::FunctionConstantDefined(_)
-                | Self::Unary(..)
-                | Self::Binary(..)
-                | Self::Compare(..)
-                | Self::Select(..)
-                | Self::Cast(..)
-                | Self::Math(..)
-                | Self::Splat(_)
-                | Self::Compose(_)
-                | Self::Extract(..)
-                | Self::ExtractDynamic(..)
-                | Self::Insert(..)
-                | Self::InsertDynamic(..)
-                | Self::Shuffle(..)
-                | Self::LocalAddr(_)
-                | Self::ThreadgroupAddr(_)
-                | Self::GlobalAddr(_)
-                | Self::PtrAdd { .. }
-                | Self::Query(_)
-        )
     }
 
     /// A scalar constant's bits for a boolean.

@@ -5,10 +5,16 @@ use crate::{Block, BlockData, Function, Inst, InstData, Label, Local, Op, Value,
 
 const GONE: u32 = u32::MAX;
 
-/// Compacts one function. Locals without a use and labels without a construct go too.
-pub fn compact(function: &mut Function) {
+/// Compacts one function. Locals without a use and labels without a construct go too. Returns whether the order or
+/// the number of anything changed.
+pub fn compact(function: &mut Function) -> bool {
     let mut order = Vec::new();
     walk_insts(function, function.body, &mut |inst| order.push(inst));
+    let count = |function: &Function| {
+        let Function { values, locals, blocks, insts, .. } = function;
+        [values.len(), locals.len(), blocks.len(), insts.len(), function.labels as usize]
+    };
+    let (before, in_order) = (count(function), order.is_sorted());
     let mut renumbering = Renumbering {
         values: vec![GONE; function.values.len()],
         blocks: vec![GONE; function.blocks.len()],
@@ -36,6 +42,7 @@ pub fn compact(function: &mut Function) {
     function.insts = insts;
     function.labels = renumbering.label_count;
     function.body = Block(0);
+    !in_order || before != count(function)
 }
 
 /// New numbers by old ones.

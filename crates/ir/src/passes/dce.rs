@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers, local_uses, use_counts};
-use crate::{Block, Function, Inst, Local, MatrixOp, Op, Value};
+use crate::{Block, Function, Inst, Local, Op, Value};
 
 /// Cleans one function; returns whether anything went.
 pub fn dce(function: &mut Function) -> bool {
@@ -83,7 +83,7 @@ impl Cleaner<'_> {
             Op::If { .. } | Op::Switch { .. } | Op::Scope { .. } => {
                 blocks.iter().any(|nested| !self.function.block(*nested).is_empty())
             }
-            op => !unused || has_effect(op) && !self.writes_unread(op),
+            op => !unused || op.has_side_effects() && !self.writes_unread(op),
         };
         if !needed {
             data.op.clone().for_each_operand(|value| self.counts[value.index()] -= 1);
@@ -127,34 +127,4 @@ impl Cleaner<'_> {
             _ => false,
         }
     }
-}
-
-/// Whether it does anything beside its result. SIMD-group operations do not: lanes that leave
-/// one out together lose nothing.
-pub(super) fn has_effect(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::LocalStart(_)
-            | Op::Load { volatile: true, .. }
-            | Op::Store { .. }
-            | Op::Prefetch { .. }
-            | Op::MemCopy { .. }
-            | Op::MemConvert { .. }
-            | Op::MemZero { .. }
-            | Op::AtomicLoad(_)
-            | Op::AtomicStore(..)
-            | Op::AtomicRmw(..)
-            | Op::AtomicCas(..)
-            | Op::Fence
-            | Op::Barrier(_)
-            | Op::Matrix(MatrixOp::Store { .. }, _)
-            | Op::Call(..)
-            | Op::If { .. }
-            | Op::Loop { .. }
-            | Op::Switch { .. }
-            | Op::Scope { .. }
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return(_)
-    )
 }

@@ -5,7 +5,8 @@
 //! without cut-off threadgroups.
 
 use super::inline::{InlineError, inline_only_call, inline_small};
-use super::optimise_function;
+use super::manager::PassManager;
+use super::pipeline::simplify_function;
 use crate::{FuncId, Function, Module, Op, Query};
 
 /// Instructions of a function that a kernel may use to choose its code by the size.
@@ -26,10 +27,7 @@ pub fn choose_by_group_size(module: &mut Module, size: [u32; 3]) -> Result<(), I
         inline_only_call(module, kernel)?;
         // What is chosen by is often not the size itself but a small function of it.
         inline_small(module, kernel, MAX_TO_CHOOSE_BY)?;
-        let nothing = Function::new(String::new(), &[], None);
-        let mut function = std::mem::replace(&mut module.functions[kernel.index()], nothing);
-        optimise_function(module, &mut function);
-        module.functions[kernel.index()] = function;
+        simplify_function(module, kernel, &mut PassManager::default());
     }
     Ok(())
 }

@@ -12,8 +12,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::address::Address;
-use super::merge_stores::leaves_shared_memory;
-use crate::analysis::{Bounds, use_counts};
+use crate::analysis::{Bounds, leaves_shared_memory, use_counts};
 use crate::{CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// Bytes of a copy, the largest first: what code generators move by one access.
@@ -173,7 +172,7 @@ fn moves_in(function: &mut Function, block: usize, uses: &[u32], bounds: Bounds<
                     row.converts(from, inst, result);
                 }
             }
-            _ if leaves_shared_memory(function, inst) => {}
+            _ if leaves_shared_memory(function, &function.inst(inst).op) => {}
             _ => rows.extend(open.take()),
         }
     }

@@ -8,7 +8,7 @@
 //! For code generators, after all other passes: what is stored as one could not be forwarded in parts.
 
 use super::address::Address;
-use crate::analysis::Bounds;
+use crate::analysis::{Bounds, leaves_shared_memory};
 use crate::op::CastOp;
 use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 
@@ -55,7 +55,7 @@ fn pair_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> bool
                 }
             },
             None => {
-                if !leaves_shared_memory(function, inst) {
+                if !leaves_shared_memory(function, &function.inst(inst).op) {
                     open = None;
                 }
                 out.push(inst);
@@ -64,18 +64,6 @@ fn pair_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> bool
     }
     function.blocks[block].insts = out;
     changed
-}
-
-/// Whether an instruction neither touches memory that threads share nor stops the thread: it computes, or accesses the
-/// thread's own memory.
-pub(super) fn leaves_shared_memory(function: &Function, inst: Inst) -> bool {
-    match function.inst(inst).op {
-        Op::Load { ptr, volatile: false, .. } | Op::Store { ptr, volatile: false, .. } => {
-            function.ty(ptr) == Type::Ptr(Space::Thread)
-        }
-        Op::LocalStart(_) => true,
-        ref op => op.is_pure(),
-    }
 }
 
 /// The store, if it is one that may be joined.

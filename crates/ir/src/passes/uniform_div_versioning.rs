@@ -9,7 +9,7 @@
 //! that divides what it carries the first iteration is taken out for that. A remainder is then multiplied by a
 //! stride, and where that is 1 another copy knows.
 //!
-//! What is the same for all threads, and what rises from thread to thread, [`Threads`] says.
+//! What is the same for all threads, and what rises from thread to thread, [`ThreadPattern`] says.
 
 mod candidates;
 mod guards;
@@ -18,6 +18,8 @@ mod private_copies;
 use rustc_hash::FxHashSet;
 
 use super::copy::Copier;
+use super::manager::TargetInfo;
+use super::{dce, mem2reg};
 use crate::analysis::walk_insts;
 use crate::{BinOp, Block, Function, Inst, Label, Op, Type, Value};
 use candidates::{Found, Looped, Place, Search};
@@ -31,13 +33,47 @@ const MAX_GROWTH: usize = 512;
 
 /// What a value is like in a SIMD-group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Threads {
+pub enum ThreadPattern {
     /// The same for all threads.
     Same,
     /// By that much more from each thread to the next, where it does not wrap.
     Rising(u32),
     /// Anything else.
     Other,
+}
+
+/// The most versions that one kernel gets.
+const MAX_VERSIONS: usize = 6;
+
+/// Versions the function for SIMD-groups in which quotients are uniform, as far as the target's analysis of thread
+/// patterns shows candidates; returns whether it did.
+pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) -> bool {
+    if !divides(function) {
+        return false;
+    }
+    let mut quotients = Quotients::default();
+    let mut changed = false;
+    for _ in 0..MAX_VERSIONS {
+        let Some(patterns) = target.thread_patterns(function) else { break };
+        if !quotients.copy_one(function, &|value: Value| patterns[value.index()]) {
+            break;
+        }
+        changed = true;
+        // The values of a version's variables on its entry become visible.
+        mem2reg::mem2reg(function);
+        dce::dce(function);
+    }
+    changed
+}
+
+/// Whether it divides integers by a divisor that is no constant.
+fn divides(function: &Function) -> bool {
+    function.insts.iter().any(|inst| match inst.op {
+        Op::Binary(BinOp::UDiv | BinOp::URem | BinOp::SDiv | BinOp::SRem, _, divisor) => {
+            function.as_const(divisor).is_none()
+        }
+        _ => false,
+    })
 }
 
 /// What is remembered from one copy to the next.
@@ -52,7 +88,7 @@ pub struct Quotients {
 
 impl Quotients {
     /// Copies behind one test, and returns whether there was anything to test.
-    pub fn copy_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Threads) -> bool {
+    pub fn copy_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> ThreadPattern) -> bool {
         let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
         let found = Search::new(function, threads, (&self.done, &self.remainders), room).first();
         let Some(Found { inst, place }) = found else { return false };

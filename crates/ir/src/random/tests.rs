@@ -1,7 +1,8 @@
 //! Random kernels go through everything that this crate does.
 
 use super::{RandomOptions, kernel};
-use crate::{Module, parse_module, passes, print_module, verify};
+use crate::passes::{self, AnyTarget, PassContext};
+use crate::{Module, parse_module, print_module, verify};
 
 fn check(module: &Module, when: &str, seed: u64) {
     if let Err(errors) = verify(module) {
@@ -43,28 +44,13 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         check(&module, "inlined", seed);
         let mut functions = std::mem::take(&mut module.functions);
         for round in 0..4 {
-            type Step = fn(&Module, &mut crate::Function) -> bool;
-            let steps: [(&str, Step); 11] = [
-                ("fold", passes::fold::fold),
-                ("sroa", |_, function| passes::sroa::sroa(function)),
-                ("mem2reg", |_, function| passes::mem2reg::mem2reg(function)),
-                ("hoist_common_code", |_, function| passes::hoist_common_code::hoist_common_code(function)),
-                ("if_convert", |_, function| passes::if_convert::if_convert(function)),
-                ("unroll", |_, function| passes::unroll::unroll(function)),
-                ("early_cse", |_, function| passes::early_cse::early_cse(function)),
-                ("licm", |_, function| passes::licm::licm(function)),
-                ("separable_filter", |_, function| passes::separable_filter::separable_filter(function)),
-                ("dce", |_, function| passes::dce::dce(function)),
-                ("schedule_long_latency", |_, function| {
-                    passes::schedule_long_latency::schedule_long_latency(function)
-                }),
-            ];
-            for (name, step) in steps {
+            for pass in passes::pipeline::ALL {
                 for function in &mut functions {
-                    step(&module, function);
+                    let context = PassContext { module: &module, round, target: &AnyTarget };
+                    (pass.run)(function, &context);
                 }
                 let whole = Module { functions: functions.clone(), ..module.clone() };
-                check(&whole, &format!("{name}, round {round}"), seed);
+                check(&whole, &format!("{}, round {round}", pass.name), seed);
             }
         }
         module.functions = functions;

@@ -45,7 +45,7 @@ mod tests;
 
 use std::fmt;
 
-use crate::{Inst, Loc, Module};
+use crate::{Function, Inst, Loc, Module};
 
 /// How deep constructs may nest, so that recursive walks are safe.
 pub const MAX_NESTING: usize = 500;
@@ -92,6 +92,17 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
     if errors.list.is_empty() {
         module::check_call_graph(module, &mut errors);
     }
+    if errors.list.is_empty() { Ok(()) } else { Err(errors.list) }
+}
+
+/// Checks the rules on one function, which need not be in the module. Those that it calls must be, as must the
+/// globals and constants that it names.
+///
+/// # Errors
+/// The broken rules, in the function's order, at most a hundred.
+pub fn verify_function(module: &Module, function: &Function) -> Result<(), Vec<VerifyError>> {
+    let mut errors = Errors::default();
+    walk::check_function(module, function, &mut errors);
     if errors.list.is_empty() { Ok(()) } else { Err(errors.list) }
 }
 

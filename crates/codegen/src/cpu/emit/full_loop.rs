@@ -7,7 +7,6 @@
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
 
 use super::control::Context;
-use super::group::is_pure;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::BlockName;
 
@@ -120,7 +119,7 @@ fn top_test(function: &Function, label: Label, body: Block) -> Option<TopTest> {
                 return (stays_if || leaves_if).then_some(TopTest { at, stays_if });
             }
             Op::Load { .. } => {}
-            op if is_pure(op) => {}
+            op if op.only_computes() => {}
             _ => return None,
         }
     }

@@ -7,7 +7,6 @@
 use anymetal_ir::{CmpOp, Inst, Op, Query, Value};
 
 use super::Emitter;
-use super::group::is_pure;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::queries::{Position, linear};
 
@@ -91,7 +90,7 @@ impl Emitter<'_, '_> {
         };
         let is_idle = |inst: &Inst| {
             let op = &function.inst(*inst).op;
-            (is_pure(op) || matches!(op, Op::LocalStart(_))) && !is_kept(inst)
+            (op.only_computes() || matches!(op, Op::LocalStart(_))) && !is_kept(inst)
         };
         if !function.block(otherwise).is_empty() || !before.iter().all(is_idle) || self.plan.tracks_live {
             return None;

@@ -5,7 +5,6 @@
 
 use super::Folder;
 use crate::analysis::walk_insts;
-use crate::passes::dce::has_effect;
 use crate::{Block, Inst, Label, Op, SwitchCase};
 
 /// Deeper than this no rest of a block is moved into a branch.
@@ -171,7 +170,7 @@ impl Folder<'_> {
         let only_breaks = {
             let mut insts =
                 self.function.block(continuing).iter().rev().map(|&inst| &self.function.inst(inst).op);
-            insts.next() == Some(&Op::Break(label)) && insts.all(|op| !has_effect(op))
+            insts.next() == Some(&Op::Break(label)) && insts.all(|op| !op.has_side_effects())
         };
         if continued && !only_breaks {
             out.push(inst);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::sum::{Addresses, Sum};
 use super::{Launched, Part, Refusal};
 use crate::analysis::walk_insts;
-use crate::{ArgKind, CastOp, Function, Inst, Kernel, Op, Space, Type, Value};
+use crate::{ArgKind, CastOp, Effect, Function, Inst, Kernel, Op, Space, Type, Value};
 
 /// What a kernel does to the bytes of one argument.
 #[derive(Clone, Default, Debug)]
@@ -96,18 +96,21 @@ impl<'a> PartUses<'a> {
         let data = self.function.inst(inst);
         let kernel = || self.kernel.name.clone();
         let communicates = |by| Err(Refusal::Communicates { kernel: kernel(), by });
-        match data.op {
-            Op::ThreadgroupAddr(_) => communicates("threadgroup memory"),
-            Op::Barrier(_) => communicates("barriers"),
-            Op::Fence => communicates("fences"),
-            Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
-                communicates("atomics")
-            }
-            Op::Load { volatile: true, .. } | Op::Store { volatile: true, .. } => {
-                communicates("volatile accesses")
+        match data.op.effect() {
+            Effect::Barrier => return communicates("barriers"),
+            Effect::Fences => return communicates("fences"),
+            Effect::Atomic => return communicates("atomics"),
+            Effect::Reads { volatile: true } | Effect::Writes { volatile: true, .. } => {
+                return communicates("volatile accesses");
             }
             // Its accesses are of all lanes together.
-            Op::Matrix(..) => communicates("matrices of SIMD-groups"),
+            Effect::MultipliesMatrices | Effect::ReadsMatrix | Effect::WritesMatrix => {
+                return communicates("matrices of SIMD-groups");
+            }
+            _ => {}
+        }
+        match data.op {
+            Op::ThreadgroupAddr(_) => communicates("threadgroup memory"),
             Op::Call(..) | Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => {
                 Err(Refusal::NotPrepared { kernel: kernel() })
             }

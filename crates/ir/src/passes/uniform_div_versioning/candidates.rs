@@ -2,9 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Threads, each};
+use super::{ThreadPattern, each};
 use crate::analysis::{LocalPointers, local_pointers};
-use crate::passes::dce::has_effect;
 use crate::passes::mem2reg::variables;
 use crate::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Label, Local, Op, Scalar, Type, Value};
 
@@ -40,7 +39,7 @@ pub(super) struct Looped {
 /// Where to look, and for what.
 pub(super) struct Search<'a> {
     pub(super) function: &'a Function,
-    pub(super) threads: &'a dyn Fn(Value) -> Threads,
+    pub(super) threads: &'a dyn Fn(Value) -> ThreadPattern,
     /// Operations that are not looked for.
     pub(super) done: &'a FxHashSet<Inst>,
     /// What products are looked for of.
@@ -54,7 +53,7 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(
         function: &'a Function,
-        threads: &'a dyn Fn(Value) -> Threads,
+        threads: &'a dyn Fn(Value) -> ThreadPattern,
         (done, remainders): (&'a FxHashSet<Inst>, &'a FxHashSet<Value>),
         room: usize,
     ) -> Self {
@@ -119,7 +118,7 @@ impl<'a> Search<'a> {
     }
 
     fn rising(&self, value: Value) -> Option<u32> {
-        if let Threads::Rising(step) = (self.threads)(value) { Some(step) } else { None }
+        if let ThreadPattern::Rising(step) = (self.threads)(value) { Some(step) } else { None }
     }
 
     /// A product of a remainder and a factor that is the same for all threads.
@@ -130,7 +129,7 @@ impl<'a> Search<'a> {
 
     /// The same for all threads, but no constant.
     fn is_unknown(&self, value: Value) -> bool {
-        self.function.as_const(value).is_none() && (self.threads)(value) == Threads::Same
+        self.function.as_const(value).is_none() && (self.threads)(value) == ThreadPattern::Same
     }
 
     /// A division, or a remainder, by a number that is the same for all threads.
@@ -162,7 +161,7 @@ impl<'a> Search<'a> {
                     }
                     test = Some(place);
                 }
-                op if has_effect(op) => return None,
+                op if op.has_side_effects() => return None,
                 _ => {}
             }
         }

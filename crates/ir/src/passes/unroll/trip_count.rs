@@ -5,7 +5,6 @@ use rustc_hash::FxHashSet;
 use super::Unroller;
 use crate::analysis::walk_insts;
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
-use crate::passes::dce;
 use crate::{Block, Inst, Label, Local, Op, Type, Value};
 
 /// Longer loops stay loops.
@@ -76,7 +75,7 @@ impl Unroller<'_> {
 
     /// Whether it has no effect and cannot leave the block.
     fn is_quiet(&self, inst: Inst) -> bool {
-        !dce::has_effect(&self.function.inst(inst).op)
+        !self.function.inst(inst).op.has_side_effects()
     }
 
     /// The one variable that a condition reads.

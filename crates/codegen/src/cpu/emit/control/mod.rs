@@ -109,7 +109,7 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         let op = &function.inst(inst).op;
         let is_store = matches!(op, Op::Store { .. });
-        if has_effects(op) && !is_store {
+        if !op.is_repeatable() && !is_store {
             self.bail = None;
         }
         if op.is_terminator() || !op.blocks().is_empty() {
@@ -159,10 +159,4 @@ impl Emitter<'_, '_> {
             }
         })
     }
-}
-
-/// Whether an iteration cannot be repeated once the operation has run.
-fn has_effects(op: &Op) -> bool {
-    !(crate::cpu::emit::group::is_pure(op)
-        || matches!(op, Op::Load { .. } | Op::LocalStart(_) | Op::Simd(..)))
 }

@@ -4,7 +4,7 @@
 
 use anymetal_ir::{BinOp, Function, Inst, Op, Value, ValueDef};
 
-use super::{Fetch, Planner, is_pure};
+use super::{Fetch, Planner};
 
 /// How far a computation is repeated rather than kept.
 const MAX_REPEAT: u32 = 10;
@@ -72,7 +72,7 @@ impl Planner<'_> {
                 BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem | BinOp::FDiv | BinOp::FRem
             ),
             Op::Math(..) => false,
-            op => is_pure(op),
+            op => op.only_computes(),
         };
         if depth == 0 || !cheap {
             return false;

@@ -10,7 +10,7 @@
 
 use anymetal_ir::{BarrierScope, Block, Inst, Op, Space, Type, Value};
 
-use super::{Planner, contains_return, for_each_inst, is_pure};
+use super::{Planner, contains_return, for_each_inst};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::storage::Root;
 
@@ -194,7 +194,7 @@ impl Planner<'_> {
                 })
             }),
             Op::Simd(..) => self.everyone_is_here(),
-            op => is_pure(op),
+            op => op.only_computes(),
         }
     }
 }

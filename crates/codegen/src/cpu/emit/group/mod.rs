@@ -199,8 +199,3 @@ pub(super) fn for_each_inst(function: &Function, inst: Inst, visit: &mut impl Fn
         }
     }
 }
-
-/// Whether the operation only computes.
-pub(super) fn is_pure(op: &Op) -> bool {
-    op.is_pure() || *op == Op::Undef
-}

@@ -129,7 +129,7 @@ impl Emitter<'_, '_> {
                 }
             }
             Op::Load { .. } | Op::LocalStart(_) | Op::Barrier(_) => {}
-            op if uses::writes_memory(op) => self.settle_all_matrices(),
+            op if op.may_write_memory() => self.settle_all_matrices(),
             op => {
                 let mut needed = false;
                 op.for_each_operand(|operand| needed |= self.is_pending(operand));

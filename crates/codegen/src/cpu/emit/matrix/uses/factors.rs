@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use anymetal_ir::{Block, CastOp, Inst, MatrixOp, Op, Scalar, Space, Type, Value};
 
-use super::{ELSEWHERE, Finder, Joined, Kind, Use, writes_memory};
+use super::{ELSEWHERE, Finder, Joined, Kind, Use};
 use crate::cpu::emit::matrix::{SIDE, place_of};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::shape::flow::ptr_space;
@@ -112,7 +112,7 @@ impl Finder<'_> {
                 Op::Store { ptr, value, .. } => self.cells(*ptr, *value).is_some(),
                 _ => false,
             };
-            op.blocks().is_empty() && (to_cells || !writes_memory(op))
+            op.blocks().is_empty() && (to_cells || !op.may_write_memory())
         };
         if !function.block(block).get(first..at)?.iter().all(quiet) {
             return None;

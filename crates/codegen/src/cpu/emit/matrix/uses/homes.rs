@@ -6,7 +6,6 @@ use std::ops::Range;
 use anymetal_ir::{Inst, MatrixOp, Op, Scalar, Type, Value};
 
 use super::{Finder, Kind, Use, same_fragment};
-use crate::cpu::emit::group::is_pure;
 use crate::cpu::emit::matrix::homes::{Home, Slot};
 use crate::cpu::storage::CellType;
 
@@ -155,7 +154,7 @@ impl Finder<'_> {
                 })
             }
             Op::Matrix(..) | Op::Load { .. } | Op::Barrier(_) => true,
-            op => is_pure(op),
+            op => op.only_computes(),
         }
     }
 }

@@ -137,24 +137,6 @@ impl Uses {
     }
 }
 
-/// Whether it may change memory that fragments are read from.
-pub(super) fn writes_memory(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Store { .. }
-            | Op::MemCopy { .. }
-            | Op::MemConvert { .. }
-            | Op::MemZero { .. }
-            | Op::AtomicLoad(_)
-            | Op::AtomicStore(..)
-            | Op::AtomicRmw(..)
-            | Op::AtomicCas(..)
-            | Op::Fence
-            | Op::Call(..)
-            | Op::Matrix(MatrixOp::Store { .. }, _)
-    )
-}
-
 impl Finder<'_> {
     fn walk(&mut self, block: Block) {
         let function = self.facts.function;

@@ -2,8 +2,8 @@
 
 use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 
+use super::Finder;
 use super::factors::layout;
-use super::{Finder, writes_memory};
 use crate::cpu::emit::group::Plan;
 use crate::cpu::shape::Shape;
 use crate::cpu::shape::flow::ptr_space;
@@ -58,7 +58,7 @@ impl Finder<'_> {
             Op::Barrier(_) | Op::Matrix(..) | Op::Simd(..) => true,
             _ => false,
         };
-        op.blocks().is_empty() && !op.is_terminator() && !reads && !writes_memory(op)
+        op.blocks().is_empty() && !op.is_terminator() && !reads && !op.may_write_memory()
     }
 
     fn stored(&self, stores: [Inst; 2], block: Block, plan: &Plan) -> Option<Stored> {

@@ -1,0 +1,77 @@
+//! What target-specific passes may know of the CPU, and of the version of the code that they run for.
+//!
+//! Invariant: thread patterns hold under the geometry that they are computed for, so that versioning by them is done
+//! for code of that geometry only.
+
+use anymetal_ir::passes::TargetInfo;
+use anymetal_ir::passes::uniform_div_versioning::ThreadPattern;
+use anymetal_ir::{Function, Kernel, Value};
+
+use super::llvm_text::LANES;
+use super::shape::Shape;
+use super::shape::flow::Flow;
+use super::shape::queries::Geometry;
+use super::shape::range::bound_anywhere;
+use super::{Analysed, CpuOptions};
+
+/// Threads whose values differ by more from one to the next do not share quotients.
+const MAX_STEP: u32 = 1 << 16;
+
+/// A kernel's code for the CPU, in one geometry.
+#[derive(Debug)]
+pub(super) struct CpuTarget<'a> {
+    kernel: &'a Kernel,
+    avx512: bool,
+    /// How the threads of whole threadgroups are assigned to SIMD-groups, for the version for them.
+    whole: Option<Geometry>,
+}
+
+impl<'a> CpuTarget<'a> {
+    /// The version for any threadgroups.
+    pub(super) fn any_size(kernel: &'a Kernel, options: &CpuOptions) -> Self {
+        Self { kernel, avx512: options.features.avx512, whole: None }
+    }
+
+    /// The version for whole threadgroups of this geometry.
+    pub(super) fn whole(kernel: &'a Kernel, options: &CpuOptions, geometry: Geometry) -> Self {
+        Self { kernel, avx512: options.features.avx512, whole: Some(geometry) }
+    }
+}
+
+impl TargetInfo for CpuTarget<'_> {
+    fn upper_bound(&self, function: &Function, value: Value) -> u64 {
+        bound_anywhere(function, value)
+    }
+
+    /// Vectors of 512 bits.
+    fn shifts_lanes_in_one_instruction(&self) -> bool {
+        self.avx512
+    }
+
+    fn group_size(&self) -> Option<[u32; 3]> {
+        self.whole.and_then(Geometry::size)
+    }
+
+    /// Without a version for whole threadgroups, or for a function that the code generator refuses: none.
+    fn thread_patterns(&self, function: &Function) -> Option<Vec<ThreadPattern>> {
+        let flow = Flow::new(Analysed::new(function, self.kernel).ok()?.facts(self.whole?));
+        Some(flow.values.iter().map(|shapes| pattern(shapes)).collect())
+    }
+}
+
+/// The pattern of a value by the shapes of its components.
+fn pattern(shapes: &[Shape]) -> ThreadPattern {
+    let [shape] = shapes else { return ThreadPattern::Other };
+    match shape {
+        shape if shape.is_uniform() => ThreadPattern::Same,
+        Shape::Lanes(lanes) if lanes.segments == 1 && !lanes.conditional => {
+            let step = lanes.at(1).wrapping_sub(lanes.at(0));
+            let rises = (0..LANES).all(|lane| lanes.at(lane) == lanes.at(0).wrapping_add(step * lane as i64));
+            match u32::try_from(step) {
+                Ok(step @ 1..=MAX_STEP) if rises => ThreadPattern::Rising(step),
+                _ => ThreadPattern::Other,
+            }
+        }
+        _ => ThreadPattern::Other,
+    }
+}
