@@ -7,6 +7,8 @@
 
 mod arrows;
 mod ci;
+mod diagnostics;
+mod generated;
 mod source_tree;
 mod tidy;
 
@@ -17,6 +19,7 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
+  gen     write the generated documents (docs/diagnostics.md)
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
 ";
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
     let root = workspace_root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report(&tidy::check(&root)),
+        ["gen"] => generated::write(&root),
         ["ci"] => ci::run(&root),
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         [] | ["help" | "--help" | "-h"] => {

@@ -122,6 +122,7 @@ fn emit(args: &CompileArgs, library: &Library, kernels: &[String], stage: Stage)
     let mut texts = Vec::new();
     for kernel in kernels {
         let text = stand_ins.fill(&specialisation, |given| library.emit(kernel, given, emit))?;
+        eprint!("{}", library.kernel_warnings(kernel).map_err(Failure::Compile)?);
         if args.json {
             texts.push(serde_json::json!({ "name": kernel, "text": text }));
             continue;
