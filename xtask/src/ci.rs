@@ -36,9 +36,9 @@ const EXAMPLES: [Step; 3] = [
     step("graph_replay", &["run", "--locked", "-p", "anymetal", "--example", "graph_replay"]),
     step("async_service", &["run", "--locked", "-p", "anymetal", "--example", "async_service"]),
 ];
-/// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its own,
-/// so that the flag does not have everything else built again, and without optimising what is built for it: with
-/// that it takes longer to build than to run.
+/// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
+/// own, so that the flag does not have everything else built again, and without optimising what is built for
+/// it: with that it takes longer to build than to run.
 const MODELS: Step = Step {
     name: "models",
     cargo: &[

@@ -7,7 +7,9 @@
 
 mod arrows;
 mod ci;
+mod diagnostics;
 mod documents;
+mod generated;
 mod source_tree;
 mod tidy;
 #[cfg_attr(not(test), expect(dead_code, reason = "enabled in `tidy::check` when the last name is changed"))]
@@ -20,6 +22,7 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
+  gen     write the generated documents (docs/diagnostics.md)
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
 ";
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
     let root = workspace_root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report(&tidy::check(&root)),
+        ["gen"] => generated::write(&root),
         ["ci"] => ci::run(&root),
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         [] | ["help" | "--help" | "-h"] => {

@@ -10,7 +10,8 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
 }
 
-/// What holds no source (a linked checkout has a file of the first name): build output, history, reports. Kept in step with `.gitignore`.
+/// What holds no source (a linked checkout has a file of the first name): build output, history, reports.
+/// Kept in step with `.gitignore`.
 const SKIPPED: &[&str] = &[".git", "target", "anymetal-report", "fuzz/artifacts", "fuzz/corpus"];
 
 /// Every UTF-8 file, sorted by path. Other files (images, arrays) are not looked into.

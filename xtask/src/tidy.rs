@@ -5,9 +5,8 @@
 
 use std::path::Path;
 
-use crate::arrows;
-use crate::documents;
 use crate::source_tree::{SourceFile, text_files};
+use crate::{arrows, diagnostics, documents, generated};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -24,6 +23,12 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
 /// calls compiled functions to measure them.
 const MAY_BE_UNSAFE: &[&str] =
     &["crates/llvm", "crates/device-cpu", "crates/bench-peers", "testing/math-ulp"];
+
+/// The `max_width` of `rustfmt.toml`, which rustfmt does not apply to comments and strings.
+const MAXIMUM_WIDTH: usize = 110;
+
+/// Folders whose lines are not checked against [`MAXIMUM_WIDTH`] yet.
+const MAY_BE_WIDER: &[&str] = &["crates/", "testing/", "fuzz/"];
 
 /// Marks of unfinished work. Written in halves, so that this file does not find itself.
 const UNFINISHED: &[&str] = &[concat!("to", "do!("), concat!("unimple", "mented!("), concat!("FIX", "ME")];
@@ -44,6 +49,8 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     findings.extend(exceptions_without_need(&files));
     findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
+    findings.extend(diagnostics::check(&files));
+    findings.extend(generated::check(&files));
     findings
 }
 
@@ -56,6 +63,7 @@ fn check_file(file: &SourceFile, findings: &mut Vec<String>) {
         unfinished(file, findings);
         glob_re_exports(file, findings);
         unsafe_is_forbidden(file, findings);
+        width(file, findings);
     }
     if is_crate_manifest(&file.path) {
         lints(file, findings);
@@ -72,6 +80,19 @@ fn length(file: &SourceFile, findings: &mut Vec<String>) {
     let lines = file.text.lines().count();
     if lines > MAXIMUM_LINES && !MAY_BE_LONGER.iter().any(|(path, _)| *path == file.path) {
         findings.push(format!("{}: {lines} lines, more than {MAXIMUM_LINES}: split it", file.path));
+    }
+}
+
+fn width(file: &SourceFile, findings: &mut Vec<String>) {
+    if MAY_BE_WIDER.iter().any(|folder| file.path.starts_with(folder)) {
+        return;
+    }
+    for (number, line) in file.text.lines().enumerate() {
+        let width = line.chars().count();
+        if width > MAXIMUM_WIDTH {
+            let place = format!("{}:{}", file.path, number + 1);
+            findings.push(format!("{place}: {width} characters, more than {MAXIMUM_WIDTH}"));
+        }
     }
 }
 
@@ -166,6 +187,7 @@ mod tests {
         assert_found("crates/ir/src/types.rs", &format!("//! T\n{}", "\n".repeat(900)), "901 lines");
         assert_found("crates/ir/src/utils.rs", "//! Things.\n", "name");
         assert_found("crates/ir/src/types.rs", concat!("//! T\nfn f() { to", "do!() }\n"), ":2: unfinished");
+        assert_found("xtask/src/a.rs", &format!("//! T\n// {}\n", "x".repeat(108)), ":2: 111 characters");
         assert_found("docs/a.md", concat!("see /ro", "ot/a\n"), "particular machine");
         assert_found("crates/ir/src/types.rs", "//! T\npub use kind::*;\n", "glob");
         assert_found("crates/ir/src/lib.rs", "//! T\n", "forbid(unsafe_code)");

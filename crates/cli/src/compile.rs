@@ -149,6 +149,7 @@ fn texts(
     let mut texts = Vec::new();
     for kernel in kernels {
         let text = stand_ins.fill(&specialisation, |given| make(library, kernel, given))?;
+        eprint!("{}", library.kernel_warnings(kernel).map_err(Failure::Compile)?);
         if args.json {
             texts.push(serde_json::json!({ "name": kernel, "text": text }));
             continue;

@@ -191,6 +191,8 @@ struct Front {
 #[derive(Default)]
 struct Modules {
     known: BTreeMap<String, (Arc<Module>, u64)>,
+    /// What was remarked on a kernel, rendered; kernels without remarks are left out.
+    warnings: BTreeMap<String, String>,
     clock: u64,
 }
 
@@ -252,13 +254,17 @@ impl LibraryState {
             return Ok(module);
         }
         let front = self.front()?;
-        let module = big_stack::run("front end", || {
-            front.library.module(kernel).map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))
+        let (module, warnings) = big_stack::run("front end", || {
+            let made = front.library.module_with_warnings(kernel);
+            made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))
         })?;
         let module = Arc::new(module);
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         modules.clock += 1;
         let now = modules.clock;
+        if !warnings.list.is_empty() {
+            modules.warnings.insert(kernel.to_owned(), warnings.render_text(false));
+        }
         modules.known.insert(kernel.to_owned(), (Arc::clone(&module), now));
         if modules.known.len() > MODULES_KEPT {
             let oldest =
@@ -312,6 +318,15 @@ impl Library {
     /// The diagnostics that did not stop the compilation, rendered without colour; empty if there are none.
     pub fn warnings(&self) -> &str {
         &self.state.current_manifest().warnings
+    }
+
+    /// What the semantic analysis of a kernel remarked without stopping, rendered without colour; empty if
+    /// nothing. Runs the front end for the kernel if that has not happened.
+    pub fn kernel_warnings(&self, kernel: &str) -> Result<String, CompileError> {
+        self.check_name(kernel)?;
+        self.state.module(kernel)?;
+        let modules = self.state.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
     }
 
     /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.

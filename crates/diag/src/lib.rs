@@ -7,11 +7,13 @@
 //! Start with [`SourceMap::add_file`] and [`Diagnostic::error`].
 #![forbid(unsafe_code)]
 
+mod catalogue;
 mod diagnostic;
 mod render;
 mod source_map;
 mod suggest;
 
+pub use catalogue::{CATALOGUE, Entry, Group, Proof, catalogue_entry};
 pub use diagnostic::{Diagnostic, Label, Note, Severity, Sink};
 pub use render::{render_json, render_text};
 pub use source_map::{Expansion, ExpansionId, FileId, LineCol, SourceFile, SourceMap, Span};

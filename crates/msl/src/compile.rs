@@ -147,21 +147,29 @@ impl Library {
 
     /// Checks one entry point and all it reaches, and lowers it. Function constants stay open.
     pub fn module(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
+        self.module_with_warnings(kernel).map(|(module, _)| module)
+    }
+
+    /// As [`Self::module`], with the warnings of what was checked.
+    pub fn module_with_warnings(
+        &self,
+        kernel: &str,
+    ) -> Result<(anymetal_ir::Module, Diagnostics), Diagnostics> {
         on_large_stack(|| {
-            let program = self.check_kernel(kernel)?;
-            Ok(lower::lower(&program, self.options, &self.map))
+            let (program, warnings) = self.check_kernel(kernel)?;
+            Ok((lower::lower(&program, self.options, &self.map), warnings))
         })
     }
 
     /// Checks one entry point and all it reaches: for those who want the types that lowering leaves behind.
     pub fn program(&self, kernel: &str) -> Result<hir::Program, Diagnostics> {
-        on_large_stack(|| self.check_kernel(kernel))
+        on_large_stack(|| self.check_kernel(kernel).map(|(program, _)| program))
     }
 
-    fn check_kernel(&self, kernel: &str) -> Result<hir::Program, Diagnostics> {
+    fn check_kernel(&self, kernel: &str) -> Result<(hir::Program, Diagnostics), Diagnostics> {
         let mut sink = Sink::new();
         match self.unit.check_kernel(kernel, &mut sink) {
-            Some(program) if !sink.has_errors() => Ok(program),
+            Some(program) if !sink.has_errors() => Ok((program, self.diagnostics(sink))),
             _ => Err(self.diagnostics(sink)),
         }
     }

@@ -85,6 +85,8 @@ struct Parser<'t> {
     fuel: usize,
     /// While something is only tried, the number of errors it would have reported.
     pending_errors: Option<u32>,
+    /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
+    gave_up: bool,
     /// While functions' bodies are skipped, the text and what was skipped.
     skipped: Option<(Arc<later::Text>, Vec<(usize, ScopeId)>)>,
 }
@@ -120,6 +122,7 @@ impl<'t> Parser<'t> {
             sink,
             fuel: tokens.len().saturating_mul(64).saturating_add(100_000),
             pending_errors: None,
+            gave_up: false,
             skipped: None,
         }
     }
@@ -259,6 +262,7 @@ impl<'t> Parser<'t> {
     fn report(&mut self, diagnostic: Diagnostic) {
         match &mut self.pending_errors {
             Some(count) => *count += 1,
+            None if self.gave_up => {}
             None => self.sink.push(diagnostic),
         }
     }
@@ -280,8 +284,8 @@ impl<'t> Parser<'t> {
         let span = self.span();
         // Everything after would only nest deeper or fail to close: stop here, whether tried or real.
         if self.pending_errors.is_none() {
-            self.sink.push(Diagnostic::error("too-deep", span, message));
-            self.at = self.tokens.len().saturating_sub(1);
+            self.report(Diagnostic::error("too-deep", span, message));
+            self.give_up();
         } else {
             self.pending_errors = self.pending_errors.map(|count| count + 1);
         }
@@ -296,8 +300,14 @@ impl<'t> Parser<'t> {
         if self.fuel == 0 {
             let message = "too ambiguous to parse: templates and parentheses nest too deeply here";
             self.sink.push(Diagnostic::error("too-ambiguous", self.span(), message));
-            self.at = self.tokens.len().saturating_sub(1);
+            self.give_up();
         }
+    }
+
+    /// Drops the rest of the text.
+    fn give_up(&mut self) {
+        self.gave_up = true;
+        self.at = self.tokens.len().saturating_sub(1);
     }
 
     fn checkpoint(&self) -> Checkpoint {
@@ -334,6 +344,13 @@ impl<'t> Parser<'t> {
     }
 
     // --- synchronisation
+
+    /// Skips to one of these marks, or to the end of the text.
+    fn skip_until(&mut self, ends: &[Punct]) {
+        while !self.at_end() && !ends.iter().any(|&end| self.is(end)) {
+            self.advance();
+        }
+    }
 
     /// Skips to after the next `;` or before a closing brace at this level, to go on after an error.
     fn skip_statement(&mut self) {

@@ -125,7 +125,7 @@ impl Unit {
         let (program, found) = on_large_stack(|| {
             let arena = Arena::default();
             let checker = Checker::new(&self.layer, &arena);
-            check_entrance(checker, entrance)
+            check_entrance(checker, &self.layer, entrance)
         })
         .ok()?;
         for diagnostic in found.into_diagnostics() {
@@ -151,7 +151,12 @@ impl Unit {
     }
 }
 
-fn check_entrance(mut checker: Checker<'_>, entrance: &kernel::Entrance) -> (Option<Program>, Sink) {
+fn check_entrance<'a>(
+    mut checker: Checker<'a>,
+    layer: &'a Layer,
+    entrance: &kernel::Entrance,
+) -> (Option<Program>, Sink) {
+    check_static_assertions(&mut checker, layer);
     let Some(func) = checker.kernel_function(entrance) else { return (None, checker.sink) };
     let params = checker.kernel_params(func);
     let max_threads = checker.max_threads(func);
@@ -165,7 +170,20 @@ fn check_entrance(mut checker: Checker<'_>, entrance: &kernel::Entrance) -> (Opt
     (checker.program(func, kernel), found)
 }
 
+/// Checks the assertions outside of functions and records, which hold for every kernel.
+fn check_static_assertions<'a>(checker: &mut Checker<'a>, layer: &'a Layer) {
+    for (id, entry) in layer.own_items() {
+        if let ItemKind::StaticAssert(cond, message) = &entry.item.kind
+            && !checker.gave_up
+        {
+            let scope = checker.scope_of_item(id);
+            checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
+        }
+    }
+}
+
 fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: &[kernel::Entrance]) {
+    check_static_assertions(checker, layer);
     for (id, entry) in layer.own_items() {
         if checker.gave_up {
             return;
@@ -182,9 +200,6 @@ fn check_everything<'a>(checker: &mut Checker<'a>, layer: &'a Layer, entrances: 
                 if let Some(func) = checker.instantiate_function(decl, std::rc::Rc::from([]), function.span) {
                     checker.ensure_body(func);
                 }
-            }
-            ItemKind::StaticAssert(cond, message) => {
-                checker.in_scope(scope, |c| c.static_assert(cond, *message, entry.item.span));
             }
             ItemKind::Variable(variable)
                 if entry.item.template.is_none() && variable.declarator.scope.is_none() =>

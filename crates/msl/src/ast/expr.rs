@@ -156,6 +156,8 @@ pub struct InitClause {
 /// `[&](auto x) { … }`
 #[derive(Clone, Debug)]
 pub struct Lambda {
+    /// `=` or `&` as the default capture; without it, only the captures named are accessible.
+    pub captures_all: bool,
     /// `&` as the default capture.
     pub by_reference: bool,
     /// Explicitly captured names: (name, by reference).

@@ -68,6 +68,7 @@ impl Parser<'_> {
             let Some(mut name) = self.tokens.get(self.at).and_then(|token| token.word()) else {
                 let found = self.peek();
                 self.error("expected-name", start, format!("expected an attribute's name, found {found}"));
+                self.skip_until(&[end, Punct::LBrace, Punct::RBrace, Punct::Semi]);
                 return;
             };
             self.advance();

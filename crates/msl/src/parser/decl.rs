@@ -17,7 +17,7 @@ impl Parser<'_> {
         while !self.at_end() {
             let before = self.at;
             if self.is(Punct::RBrace) {
-                self.error("unmatched", self.span(), "unmatched `}`");
+                self.error("unmatched-brace", self.span(), "`}` without `{`");
                 self.advance();
                 continue;
             }
@@ -90,7 +90,7 @@ impl Parser<'_> {
             }
         }
         if !self.eat(Punct::RBrace) {
-            let diagnostic = Diagnostic::error("unclosed", self.span(), "expected `}`")
+            let diagnostic = Diagnostic::error("unclosed-brace", self.span(), "expected `}`")
                 .with_secondary(start, "to match this");
             self.report(diagnostic);
         }

@@ -6,6 +6,7 @@ use super::Parser;
 use super::attribute::Attributes;
 use super::chain::Expected;
 use super::scope::NameKind;
+use super::specifier::is_type_keyword;
 use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diag::Span;
@@ -208,7 +209,7 @@ impl Parser<'_> {
                 }
             } else if self.is(Punct::LParen) && may_be_function && arrays.is_empty() {
                 let parameters = match place {
-                    Place::Block if !is_inner => false,
+                    Place::Block if !is_inner => self.at_typed_parameter(),
                     Place::Block | Place::Param => true,
                     Place::Namespace => is_inner || self.at_parameters(),
                 };
@@ -228,6 +229,24 @@ impl Parser<'_> {
         }
         mods.extend(arrays.into_iter().rev().map(Modifier::Array));
         Some(())
+    }
+
+    /// In a block: does a parameter follow whose type begins with a keyword, as in `f(int y)`? All else is an
+    /// initialiser's argument.
+    fn at_typed_parameter(&self) -> bool {
+        let is_type = |token| match token {
+            TokenKind::Keyword(keyword) => is_type_keyword(keyword),
+            TokenKind::Ident(name) => matches!(self.classify(name), NameKind::Type),
+            TokenKind::Punct(punct) => matches!(punct, Punct::Star | Punct::Amp),
+            _ => false,
+        };
+        if !matches!(self.peek_at(1), TokenKind::Keyword(_)) {
+            return false;
+        }
+        let types = (1..MAX_MODIFIERS).take_while(|&n| is_type(self.peek_at(n))).count();
+        let after = self.peek_at(1 + types);
+        let ends = matches!(after, TokenKind::Ident(_) | TokenKind::Punct(Punct::Comma | Punct::RParen));
+        types > 0 && ends
     }
 
     /// At namespace or class scope: do parameters follow, or an initialiser's arguments?

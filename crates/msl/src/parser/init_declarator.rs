@@ -9,7 +9,7 @@ use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
 use crate::ast::{Field, FunctionName, Item, ItemKind, Type, TypeAlias, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 use std::sync::Arc;
 
 impl Parser<'_> {
@@ -90,12 +90,13 @@ impl Parser<'_> {
             }
             self.leave(entered);
             if declarator.name.is_none() {
-                let found = self.peek();
-                self.error(
-                    "expected-name",
-                    self.span(),
-                    format!("expected a name after the type, found {found}"),
-                );
+                let message = format!("expected a name after the type, found {}", self.peek());
+                let mut diagnostic = Diagnostic::error("expected-name", self.span(), message);
+                if self.is(Punct::LParen) && place == Place::Namespace {
+                    diagnostic =
+                        diagnostic.with_hint("the type of a function's result stands before its name");
+                }
+                self.report(diagnostic);
                 self.skip_statement();
                 return items;
             }
@@ -158,7 +159,7 @@ impl Parser<'_> {
             self.scopes.declare(name, NameKind::Value);
         }
         if self.is(Punct::Colon) {
-            self.error("unsupported", self.span(), "bit-fields are not supported");
+            self.error("unsupported-feature", self.span(), "bit-fields are not supported");
             self.advance();
             self.conditional_expr();
         }

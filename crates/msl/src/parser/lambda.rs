@@ -5,15 +5,25 @@ use crate::ast::{Expr, ExprKind, Lambda};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use std::sync::Arc;
 
+/// A capture list.
+struct Captures {
+    /// `=` or `&` stands in it.
+    all: bool,
+    /// `&` stands in it.
+    by_reference: bool,
+    /// Names, and whether by reference.
+    named: Vec<(Name, bool, anymetal_diag::Span)>,
+}
+
 impl Parser<'_> {
     pub(super) fn lambda(&mut self) -> Expr {
         let start = self.span();
         self.advance();
-        let (by_reference, captures) = self.captures();
+        let captures = self.captures();
         self.expect(Punct::RBracket, "to end the capture list");
         let entered = self.enter();
         let angle = std::mem::replace(&mut self.angle, false);
-        let lambda = self.nested(|p| p.lambda_rest(by_reference, captures), |_| None);
+        let lambda = self.nested(|p| p.lambda_rest(captures), |_| None);
         self.angle = angle;
         self.leave(entered);
         match lambda {
@@ -22,42 +32,42 @@ impl Parser<'_> {
         }
     }
 
-    fn captures(&mut self) -> (bool, Vec<(Name, bool, anymetal_diag::Span)>) {
-        let mut by_reference = false;
-        let mut captures = Vec::new();
+    fn captures(&mut self) -> Captures {
+        let mut captures = Captures { all: false, by_reference: false, named: Vec::new() };
         while !self.is(Punct::RBracket) && !self.at_end() {
             let reference = self.eat(Punct::Amp);
             match self.peek() {
                 TokenKind::Ident(name) => {
-                    captures.push((name, reference, self.span()));
+                    captures.named.push((name, reference, self.span()));
                     self.advance();
                 }
                 TokenKind::Keyword(Kw::This) => {
                     self.advance();
                 }
                 TokenKind::Punct(Punct::Assign) => {
+                    captures.all = true;
                     self.advance();
                 }
-                _ => by_reference |= reference,
+                _ => {
+                    captures.all |= reference;
+                    captures.by_reference |= reference;
+                }
             }
             if !self.eat(Punct::Comma) {
                 break;
             }
         }
-        (by_reference, captures)
+        captures
     }
 
-    fn lambda_rest(
-        &mut self,
-        by_reference: bool,
-        captures: Vec<(Name, bool, anymetal_diag::Span)>,
-    ) -> Option<Lambda> {
+    fn lambda_rest(&mut self, captures: Captures) -> Option<Lambda> {
         let params = if self.is(Punct::LParen) { self.parameters()?.0 } else { Vec::new() };
         let mut attributes = super::attribute::Attributes::default();
         while self.eat_kw(Kw::Constexpr) || self.eat_kw(Kw::Mutable) {}
         self.attributes(&mut attributes);
         let ret = if self.eat(Punct::Arrow) { Some(self.type_id()?) } else { None };
         let body = self.block();
-        Some(Lambda { by_reference, captures, params, ret, body })
+        let Captures { all, by_reference, named } = captures;
+        Some(Lambda { captures_all: all, by_reference, captures: named, params, ret, body })
     }
 }

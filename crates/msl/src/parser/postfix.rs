@@ -165,7 +165,9 @@ impl Parser<'_> {
         }
         match keyword {
             Kw::New | Kw::Delete | Kw::Throw | Kw::Typeid | Kw::DynamicCast => {
-                self.error("unsupported", start, format!("MSL has no `{}`", keyword.as_str()));
+                self.error("unsupported-feature", start, format!("MSL has no `{}`", keyword.as_str()));
+                self.skip_until(&[Punct::Semi, Punct::Comma, Punct::RParen, Punct::LBrace, Punct::RBrace]);
+                return self.error_expr();
             }
             _ => {
                 self.error(

@@ -105,6 +105,7 @@ impl Parser<'_> {
                 Some(ty) => bases.push(ty),
                 None => {
                     self.error("expected-type", self.span(), "expected a base class");
+                    self.skip_until(&[Punct::LBrace, Punct::RBrace, Punct::Semi]);
                     return bases;
                 }
             }
@@ -117,7 +118,9 @@ impl Parser<'_> {
     /// `{ … }` of a record.
     fn members(&mut self, scope: ScopeId, name: Option<Name>) -> Vec<Item> {
         let start = self.span();
-        self.expect(Punct::LBrace, "to begin the members");
+        if !self.expect(Punct::LBrace, "to begin the members") {
+            return Vec::new();
+        }
         let outer = self.scopes.current();
         self.scopes.set_parent(scope, outer);
         self.scopes.set_current(scope);
@@ -141,9 +144,12 @@ impl Parser<'_> {
         self.scopes.class_name = None;
         self.scopes.set_current(outer);
         if !self.eat(Punct::RBrace) {
-            let diagnostic =
-                anymetal_diag::Diagnostic::error("unclosed", self.span(), "expected `}` to end the record")
-                    .with_secondary(start, "the record begins here");
+            let diagnostic = anymetal_diag::Diagnostic::error(
+                "unclosed-brace",
+                self.span(),
+                "expected `}` to end the record",
+            )
+            .with_secondary(start, "the record begins here");
             self.report(diagnostic);
         }
         items

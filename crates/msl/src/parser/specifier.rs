@@ -186,7 +186,7 @@ impl Parser<'_> {
             TokenKind::Keyword(Kw::Friend) => specs.is_friend = true,
             TokenKind::Keyword(Kw::Mutable | Kw::Register | Kw::ThreadLocal) => {}
             TokenKind::Keyword(Kw::Virtual) => {
-                self.error("unsupported-virtual", self.span(), "MSL has no virtual functions");
+                self.error("unsupported-feature", self.span(), "MSL has no virtual functions");
             }
             TokenKind::Ident(name) if matches!(name.as_str(), "mesh" | "object") => {
                 // Stage words only in front of a type: `mesh void f()`.
@@ -318,7 +318,7 @@ impl Parser<'_> {
     }
 }
 
-fn is_type_keyword(keyword: Kw) -> bool {
+pub(super) fn is_type_keyword(keyword: Kw) -> bool {
     matches!(
         keyword,
         Kw::Void

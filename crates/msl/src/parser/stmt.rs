@@ -28,7 +28,7 @@ impl Parser<'_> {
             }
             if !self.eat(Punct::RBrace) {
                 let diagnostic = anymetal_diag::Diagnostic::error(
-                    "unclosed",
+                    "unclosed-brace",
                     self.span(),
                     "expected `}` to end the block",
                 )
@@ -112,7 +112,7 @@ impl Parser<'_> {
                 StmtKind::Empty
             }
             Kw::Goto | Kw::Try | Kw::Asm | Kw::Throw => {
-                self.error("unsupported", span, format!("MSL has no `{}`", keyword.as_str()));
+                self.error("unsupported-feature", span, format!("MSL has no `{}`", keyword.as_str()));
                 self.skip_statement();
                 StmtKind::Empty
             }

@@ -98,7 +98,7 @@ impl Parser<'_> {
                 _ => true,
             },
             TokenKind::Keyword(Kw::Template) => {
-                self.error("unsupported", start, "template template parameters are not supported");
+                self.error("unsupported-feature", start, "template template parameters are not supported");
                 return None;
             }
             _ => false,

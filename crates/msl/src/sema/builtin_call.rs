@@ -73,7 +73,11 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Option<Expr> {
         let Arg::Expr(value) = arg else {
-            self.error("invalid-argument", span, format!("`{name}` takes values"));
+            self.error(
+                "invalid-argument",
+                span,
+                format!("`{name}` takes values, not initialiser lists or functions"),
+            );
             return None;
         };
         let value = if rule == ArgRule::Any { value } else { self.builtin_operand(value) };

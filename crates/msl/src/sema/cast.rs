@@ -78,7 +78,11 @@ impl<'a> Checker<'a> {
             let converted = self.convert(value, to.unqualified(), "by a cast");
             self.materialize(converted)
         } else {
-            self.error("cast-to-reference", span, "a value without a place cannot be cast to a reference");
+            self.error(
+                "cast-to-reference",
+                span,
+                "only variables and memory can be cast to a reference, and this is a value",
+            );
             return self.poison(span);
         };
         if place.ty.ty.is_error() || place.ty == to {
@@ -89,8 +93,9 @@ impl<'a> Checker<'a> {
                 let value = self.convert(place, to.unqualified(), "by a cast");
                 return self.materialize(value);
             }
-            let (from, wanted) = (self.show(place.ty), self.show(to));
-            self.error("cast-changes-space", span, format!("a cast cannot turn `{from}` into `{wanted}`"));
+            let (from, wanted) = (place.ty.space.name(), to.space.name());
+            let message = format!("a cast cannot change the address space, here from {from} to {wanted}");
+            self.error("cast-changes-space", span, message);
             return self.poison(span);
         }
         let pointer = self.address_for_cast(place, span);

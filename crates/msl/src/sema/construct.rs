@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
             (Some(Arg::List(clauses, at)), None) => self.list_value(clauses, ty, at),
             _ => {
                 let shown = self.show(ty);
-                self.error("bad-construction", span, format!("`{shown}` is made from one value"));
+                self.error("bad-construction", span, format!("`{shown}` is constructed from one value"));
                 self.poison(span)
             }
         }
@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
             let Arg::Expr(value) = arg else {
-                self.error("bad-construction", span, "only values can stand here");
+                self.error("bad-construction", span, "an initialiser list cannot be an element here");
                 return None;
             };
             let value = self.builtin_operand(value);
@@ -184,7 +184,7 @@ impl<'a> Checker<'a> {
         self.error(
             "bad-construction",
             span,
-            format!("`{shown}` is made from {cols} columns or {} scalars", cols * rows),
+            format!("`{shown}` is constructed from {cols} columns or {} scalars", cols * rows),
         );
         self.poison(span)
     }

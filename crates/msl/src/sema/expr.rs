@@ -180,11 +180,7 @@ impl<'a> Checker<'a> {
                     if let Some(value) = self.local_constants.get(&(*function, *local)).cloned() {
                         return self.constant_expr(ty.ty, value, span);
                     }
-                    self.error(
-                        "not-captured",
-                        span,
-                        "this variable of an enclosing function is not accessible here",
-                    );
+                    self.report_not_captured(span);
                     return self.poison(span);
                 }
                 self.variable_place(*local, *ty, span)
@@ -366,7 +362,7 @@ impl<'a> Checker<'a> {
         if is_wide {
             let shown = self.show(expr.ty);
             self.error(
-                "condition",
+                "vector-condition",
                 span,
                 format!("a value of type `{shown}` is not a condition; use `any` or `all`"),
             );

@@ -14,7 +14,7 @@ use crate::ast::{
 };
 use crate::hir::{Expr, ExprKind, FieldInfo, QualTy, RecordId, Ty};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -124,7 +124,8 @@ impl<'a> Checker<'a> {
         for name in mentioned {
             let by_reference = match lambda.captures.iter().find(|(captured, ..)| *captured == name) {
                 Some((_, by_reference, _)) => *by_reference,
-                None => lambda.by_reference,
+                None if lambda.captures_all => lambda.by_reference,
+                None => continue,
             };
             let Some(decl) = self.block_variable(name) else { continue };
             captures.extend(self.capture(name, &decl, by_reference, span));
@@ -166,6 +167,13 @@ impl<'a> Checker<'a> {
         Some(Capture { name, ty, declared, value })
     }
 
+    /// Reports a variable of an enclosing function in a lambda, or in a method of a local class.
+    pub(super) fn report_not_captured(&mut self, span: Span) {
+        let message = "a variable of an enclosing function is not captured here";
+        let hint = "a lambda captures all that it uses with `[=]` (copies) or `[&]` (references)";
+        self.report(Diagnostic::error("not-captured", span, message).with_hint(hint));
+    }
+
     /// What a captured name stands for inside of the lambda.
     pub(super) fn capture_value(
         &mut self,
@@ -177,7 +185,7 @@ impl<'a> Checker<'a> {
         let (local, object) = self.function.this?;
         let owner = self.types.as_record(object.ty)?;
         if owner != record {
-            self.error("not-captured", span, "this variable is not captured");
+            self.report_not_captured(span);
             return None;
         }
         let pointer_ty = self.types.pointer(object);

@@ -52,10 +52,15 @@ impl<'a> Checker<'a> {
         }
         let pointer = if self.types.as_record(object.ty.ty).is_some() {
             let name = self.names.arrow_operator;
+            let shown = self.types.display(object.ty.ty);
             match self.operator_call(name, vec![object], span) {
                 Some(pointer) => pointer,
                 None => {
-                    self.error("not-a-pointer", span, "`->` needs a pointer");
+                    let message = format!("`->` needs a pointer, not a `{shown}`");
+                    let hint = "members of an object are named with `.`";
+                    self.report(
+                        anymetal_diag::Diagnostic::error("not-a-pointer", span, message).with_hint(hint),
+                    );
                     return self.poison(span);
                 }
             }
@@ -181,8 +186,8 @@ impl<'a> Checker<'a> {
         let index = self.builtin_operand(index);
         let index = self.rvalue(index);
         if self.arithmetic_scalar(index.ty.ty).is_none_or(|scalar| scalar.is_float()) {
-            let shown = self.show(index.ty);
-            self.error("bad-index", index.span, format!("a value of type `{shown}` is no index"));
+            let shown = self.types.display(index.ty.ty);
+            self.error("bad-index", index.span, format!("an index must be an integer, not a `{shown}`"));
             return self.poison(span);
         }
         self.index_checked(object, index, span)
@@ -214,8 +219,11 @@ impl<'a> Checker<'a> {
                 Expr::place(ExprKind::Element(Box::new(object), Box::new(index)), qual, span)
             }
             TyKind::Pointer(to) => {
-                if to.ty == Ty::VOID || !self.complete_type(to.ty, span) {
+                if to.ty == Ty::VOID {
                     self.error("bad-index", span, "a pointer to `void` cannot be indexed");
+                    return self.poison(span);
+                }
+                if !self.complete_type(to.ty, span) {
                     return self.poison(span);
                 }
                 let ty = object.ty.ty;

@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
         }
         let rhs = match &rhs.kind {
             Ast::InitList(_) => {
-                self.error("init-list", rhs.span, "an initialiser list is no operand");
+                self.error("init-list", rhs.span, "an initialiser list cannot be an operand");
                 self.poison(rhs.span)
             }
             _ => self.expr(rhs),
@@ -126,7 +126,11 @@ impl<'a> Checker<'a> {
 
     fn address_of(&mut self, operand: Expr, span: Span) -> Expr {
         if !operand.is_place {
-            self.error("address-of-value", span, "only something in memory has an address");
+            self.error(
+                "address-of-value",
+                span,
+                "only variables and memory have an address, and this is a value",
+            );
             return self.poison(span);
         }
         if matches!(&operand.kind, ExprKind::Swizzle(_, picks) if picks.len() > 1) {

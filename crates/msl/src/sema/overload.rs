@@ -54,7 +54,10 @@ impl<'a> Checker<'a> {
         match self.find_overload(call) {
             Ok(func) => {
                 if self.is_deleted(func) {
-                    self.error("deleted-function", call.span, format!("`{}` is deleted", call.name));
+                    let message = format!("`{}` cannot be called: it is deleted", call.name);
+                    let declared = self.inst(func).span;
+                    let diagnostic = Diagnostic::error("deleted-function", call.span, message);
+                    self.report(diagnostic.with_note(declared, "declared here"));
                     return None;
                 }
                 Some(func)

@@ -263,9 +263,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         match arg {
-            ExplicitArg::Functions(decls, args, at) => {
-                self.function_for_type(&decls, args, want.ty, at).map(TArg::Function)
-            }
+            ExplicitArg::Functions(decls, args, at) => self.function_argument(&decls, args, want.ty, at),
             ExplicitArg::Known(TArg::Function(function)) => Some(TArg::Function(function)),
             ExplicitArg::Known(TArg::Value(have, value)) => {
                 if have == want.ty {
@@ -313,6 +311,23 @@ impl<'a> Checker<'a> {
             |s| s.in_scope(scope, |s| s.resolve_type(&template.alias.ty)),
         )?;
         (self.sink.error_count() == errors && !ty.ty.is_error()).then_some(ty)
+    }
+
+    /// A function as a template argument of a given type; reports when none of the name has it.
+    fn function_argument(
+        &mut self,
+        decls: &[FnDeclId],
+        args: Option<&'a [ast::TemplateArg]>,
+        ty: Ty,
+        span: Span,
+    ) -> Option<TArg> {
+        let errors = self.sink.error_count();
+        let found = self.function_for_type(decls, args, ty, span);
+        if found.is_none() && self.sink.error_count() == errors {
+            let shown = self.types.display(ty);
+            self.error("no-matching-function", span, format!("no function of this name has type `{shown}`"));
+        }
+        found.map(TArg::Function)
     }
 
     /// `vec<T, N>` and its kin.

@@ -84,6 +84,15 @@ fn too_many_tokens_are_refused() {
     assert_eq!(run.output.tokens.len(), 101);
     options.limits.file_bytes = 10;
     assert_eq!(run_with("0123456789 1", &[], &options).ids(), ["file-too-large"]);
+
+    // What is included twice counts twice.
+    let mut options = Options::default();
+    options.limits.source_bytes = 100_000;
+    let blanks = " ".repeat(60_000);
+    let files = [("a.h", blanks.as_str())];
+    let once = "#include \"a.h\"\n";
+    assert_eq!(run_with(once, &files, &options).ids(), [""; 0]);
+    assert_eq!(run_with(&once.repeat(2), &files, &options).ids(), ["source-too-large"]);
 }
 
 #[test]

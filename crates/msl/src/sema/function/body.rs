@@ -8,7 +8,7 @@ use crate::ast::{self, FunctionBody, FunctionName, TypeKind};
 use crate::hir::{self, FuncId, QualTy, Ty};
 use crate::sema::checker::{AutoReturn, Checker, Deferred, LocalDecl, Returns};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
@@ -20,7 +20,8 @@ impl<'a> Checker<'a> {
         self.report_deferred(Deferred::Body(id));
         if self.inst(id).state == BodyState::Checking {
             let message = format!("the result type of `{}` is not known yet here", self.inst(id).name);
-            self.error("auto-recursion", span, message);
+            let hint = "write the result type instead of `auto`";
+            self.report(Diagnostic::error("auto-recursion", span, message).with_hint(hint));
             return QualTy::plain(Ty::ERROR);
         }
         self.ensure_body(id);

@@ -120,7 +120,13 @@ impl<'a> Checker<'a> {
     pub(in crate::sema) fn default_constructed(&mut self, ty: Ty, func: FuncId, span: Span) -> Expr {
         if let Some((elem, len)) = self.types.as_array(ty) {
             if len > MAX_ELEMENTS {
-                self.error("array-length", span, "an array of so many class objects is not supported");
+                self.error(
+                    "array-length",
+                    span,
+                    format!(
+                        "an array of more than {MAX_ELEMENTS} objects with constructors is not supported"
+                    ),
+                );
                 return self.poison(span);
             }
             let one = self.default_constructed(elem, func, span);

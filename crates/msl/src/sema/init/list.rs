@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
 
     fn check_consumed(&mut self, cursor: &Cursor<'a>) {
         if let Some(extra) = cursor.clauses.get(cursor.at) {
-            self.error("excess-initialisers", extra.value.span, "there are more initialisers than members");
+            self.error("excess-initialisers", extra.value.span, "more initialisers than members or elements");
         }
     }
 
@@ -177,6 +177,7 @@ impl<'a> Checker<'a> {
         while (values.len() as u64) < len && cursor.at < cursor.clauses.len() {
             if let Some(Designator::Index(_)) = cursor.clauses[cursor.at].designators.first() {
                 self.error("array-designator", span, "designators of array elements are not supported");
+                cursor.at = cursor.clauses.len();
                 return self.poison(span);
             }
             let value = self.element(QualTy::plain(elem), cursor);

@@ -5,6 +5,7 @@ use crate::ast::{self, ItemKind};
 use crate::hir::{FuncId, QualTy};
 use crate::sema::checker::{Checker, FnDeclId, ScopeId};
 use crate::sema::lookup::Found;
+use crate::sema::spelling;
 use crate::sema::template_args::ExplicitArg;
 use anymetal_diag::{Diagnostic, Span};
 use std::rc::Rc;
@@ -53,7 +54,8 @@ impl<'a> Checker<'a> {
         };
         let Found::Functions(decls) = target.found else {
             if !matches!(target.found, Found::Error) {
-                self.error("not-a-template", path.span, "this is not a function template");
+                let message = format!("`{}` is not a function template", spelling::path(path));
+                self.error("not-a-template", path.span, message);
             }
             return None;
         };

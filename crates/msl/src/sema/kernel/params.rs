@@ -8,6 +8,7 @@ use crate::hir::{Expr, FuncId, KernelParam, KernelParamKind, QualTy, ScalarTy, T
 use crate::sema::checker::Checker;
 use crate::sema::function::Origin;
 use crate::token::Name;
+use anymetal_diag::Diagnostic;
 use anymetal_ir::Space;
 
 /// Whether an attribute has to do with data that the host's stage-in descriptor describes.
@@ -99,7 +100,7 @@ impl<'a> Checker<'a> {
         let value = self.expr(arg);
         let index = self.constant_integer(value)?;
         if !(0..=30).contains(&index) {
-            self.error("attribute-argument", arg.span, format!("{index} is not between 0 and 30"));
+            self.error("attribute-argument", arg.span, format!("an index is between 0 and 30, not {index}"));
             return None;
         }
         Some(index as u32)
@@ -134,7 +135,9 @@ impl<'a> Checker<'a> {
             let shown = self.show(ty);
             let message =
                 format!("parameter{name} of type `{shown}` is neither a buffer nor has a thread attribute");
-            self.error("kernel-parameter", param.span, message);
+            let hint = "bind it as `constant T& name [[buffer(n)]]`, or add an attribute such as \
+                        `[[thread_position_in_grid]]`";
+            self.report(Diagnostic::error("kernel-parameter", param.span, message).with_hint(hint));
             return None;
         };
         let (elem, len) = match *self.types.kind(ty.ty) {

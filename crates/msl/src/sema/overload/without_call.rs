@@ -8,6 +8,9 @@ use crate::sema::template_args::ExplicitArg;
 use anymetal_diag::{Diagnostic, Span};
 use std::rc::Rc;
 
+/// Further candidates are not listed.
+const MAX_CANDIDATES_SHOWN: usize = 6;
+
 impl<'a> Checker<'a> {
     /// The function of an overload set that has exactly this function type (or pointer to it).
     pub(in crate::sema) fn function_for_type(
@@ -117,7 +120,12 @@ impl<'a> Checker<'a> {
                 None
             }
             _ => {
-                self.error("ambiguous-function", span, "this name means several functions");
+                let message = "this name means several functions";
+                let mut diagnostic = Diagnostic::error("ambiguous-function", span, message);
+                for &func in found.iter().take(MAX_CANDIDATES_SHOWN) {
+                    diagnostic = diagnostic.with_note(self.inst(func).span, "candidate");
+                }
+                self.report(diagnostic);
                 None
             }
         }

@@ -178,7 +178,11 @@ impl<'a> Checker<'a> {
             match self.constant_integer(value) {
                 Some(n) if n > 0 && n <= 4096 && (n as u32).is_power_of_two() => align = align.max(n as u32),
                 Some(0) | None => {}
-                Some(n) => self.error("bad-alignment", expr.span, format!("{n} is not a possible alignment")),
+                Some(n) => self.error(
+                    "bad-alignment",
+                    expr.span,
+                    format!("an alignment is a power of two up to 4096, not {n}"),
+                ),
             }
         }
         align

@@ -6,7 +6,7 @@ use crate::sema::checker::{Checker, LocalDecl, ScopeKind};
 use crate::sema::lookup::Found;
 use crate::sema::path;
 use crate::sema::table::{Tag, tag_of};
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 
 impl<'a> Checker<'a> {
     pub(super) fn local_item(&mut self, item: &'a ast::Item, out: &mut Vec<Stmt>) {
@@ -31,7 +31,9 @@ impl<'a> Checker<'a> {
             ItemKind::UsingNamespace(path) => self.block_using_namespace(path, span),
             ItemKind::UsingDeclaration(path) => self.block_using(path),
             ItemKind::Function(_) => {
-                self.error("local-function", span, "functions cannot be declared inside of functions");
+                let message = "functions cannot be declared inside of functions";
+                let hint = "declare it outside of this function, or use a lambda";
+                self.report(Diagnostic::error("local-function", span, message).with_hint(hint));
             }
             _ => {}
         }

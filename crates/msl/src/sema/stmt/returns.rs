@@ -12,7 +12,7 @@ impl<'a> Checker<'a> {
                 && ty.ty != Ty::VOID
             {
                 let shown = self.show(ty);
-                self.error("missing-result", span, format!("the function must return a `{shown}`"));
+                self.error("missing-result", span, format!("`return` needs a value of type `{shown}` here"));
             }
             if let Returns::Auto(known @ None) = &mut self.function.returns {
                 *known = Some(QualTy::plain(Ty::VOID));
@@ -21,6 +21,10 @@ impl<'a> Checker<'a> {
             return;
         };
         let result = match self.function.returns {
+            Returns::Auto(Some(ty)) if ty.ty.is_error() => {
+                self.expr(value);
+                None
+            }
             Returns::Type(ty) | Returns::Auto(Some(ty)) => self.returned(value, ty),
             Returns::Auto(None) => self.deduced_return(value),
         };
@@ -44,7 +48,7 @@ impl<'a> Checker<'a> {
         }
         if ty.ty == Ty::VOID {
             if checked.ty.ty != Ty::VOID {
-                self.error("excess-result", value.span, "a function without result returns a value");
+                self.error("excess-result", value.span, "a `void` function cannot return a value");
                 return None;
             }
             return Some(checked);
@@ -60,6 +64,8 @@ impl<'a> Checker<'a> {
     fn deduced_return(&mut self, value: &'a ast::Expr) -> Option<Expr> {
         let checked = self.expr(value);
         if checked.ty.ty.is_error() {
+            // Not `void`, as without `return`: uses of the result are not in error themselves.
+            self.function.returns = Returns::Auto(Some(QualTy::plain(Ty::ERROR)));
             return None;
         }
         let ty = if checked.ty.ty == Ty::VOID {

@@ -6,7 +6,7 @@ use crate::ast::{self, StmtKind as AstStmt, SwitchLabel};
 use crate::hir::{Block, CastKind, Stmt, StmtKind, SwitchCase, Ty};
 use crate::sema::checker::Checker;
 use crate::sema::convert;
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 
 /// The most statements that fall-through may duplicate in one switch.
 const MAX_DUPLICATED: usize = 10_000;
@@ -27,8 +27,8 @@ impl<'a> Checker<'a> {
         }
         let Some(scalar) = self.types.scalar_repr(selector.ty.ty).filter(|scalar| scalar.is_integral())
         else {
-            let shown = self.show(selector.ty);
-            let message = format!("a value of type `{shown}` cannot select a case");
+            let shown = self.types.display(selector.ty.ty);
+            let message = format!("`switch` needs an integer, not a `{shown}`");
             self.error("bad-selector", selector.span, message);
             return;
         };
@@ -128,7 +128,9 @@ impl<'a> Checker<'a> {
             duplicated += next.len();
             if duplicated > MAX_DUPLICATED {
                 let span = next.first().map_or(Span::NONE, |stmt| stmt.span);
-                self.error("fall-through", span, "too many cases fall through to the next");
+                let message = "too many statements in cases that fall through to the next";
+                let hint = "end cases with `break`";
+                self.report(Diagnostic::error("fall-through", span, message).with_hint(hint));
                 return false;
             }
             cases[n].body.stmts.extend(next);

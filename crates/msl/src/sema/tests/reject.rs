@@ -21,7 +21,7 @@ fn conversions() {
     reject("void f(device float* p) { threadgroup float* q = (threadgroup float*)p; }", &["bad-cast"]);
     reject("void f(float4 a, float3 b) { float4 c = a + b; }", &["invalid-operands"]);
     reject("struct S { int x; }; void f(S s) { int x = s; }", &["no-conversion"]);
-    reject("void f(float2 v) { if (v) {} }", &["condition"]);
+    reject("void f(float2 v) { if (v) {} }", &["vector-condition"]);
 }
 
 #[test]

@@ -25,8 +25,8 @@ impl<'a> Checker<'a> {
             return None;
         }
         if self.types.element(ty.ty).is_none() || self.types.as_matrix(ty.ty).is_some() {
-            let shown = self.show(ty);
-            let message = format!("a function constant cannot be a `{shown}`");
+            let shown = self.types.display(ty.ty);
+            let message = format!("a function constant is a scalar or a vector, not a `{shown}`");
             self.error("function-constant-type", variable.span, message);
             return None;
         }

@@ -1,0 +1,249 @@
+//! The catalogue of diagnostic ids: the only list of them, from which `docs/diagnostics.md` is generated.
+//!
+//! Invariant, checked by `cargo xtask tidy`: every id that the front end reports has a row here, every row's
+//! id is reported somewhere, and each is produced by a file of `tests/ui` or by the test that its row names.
+//! Ids are stable: programs may match on them.
+
+/// What shows that an id is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// An annotation in a file of `tests/ui`.
+    UiFile,
+    /// A Rust test in this file, for limits on the size of the input.
+    RustTest(&'static str),
+    /// No test can produce it, for this reason.
+    Untested(&'static str),
+}
+
+/// One id and its meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Words in lower case, joined by hyphens.
+    pub id: &'static str,
+    /// What it reports, in one line.
+    pub meaning: &'static str,
+    /// What shows that it is reported.
+    pub proof: Proof,
+}
+
+/// The ids of one stage.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// The stage, as a heading.
+    pub stage: &'static str,
+    /// Its ids in alphabetical order.
+    pub entries: &'static [Entry],
+}
+
+/// A row with a file in `tests/ui`.
+const fn id(id: &'static str, meaning: &'static str) -> Entry {
+    Entry { id, meaning, proof: Proof::UiFile }
+}
+
+/// A row with another proof.
+const fn other(id: &'static str, meaning: &'static str, proof: Proof) -> Entry {
+    Entry { id, meaning, proof }
+}
+
+/// Every id of the front end, by stage.
+pub const CATALOGUE: &[Group] = &[
+    Group { stage: "Preprocessor", entries: PREPROCESSOR },
+    Group { stage: "Parser", entries: PARSER },
+    Group { stage: "Semantic analysis", entries: ANALYSIS },
+];
+
+/// The row of an id.
+pub fn catalogue_entry(id: &str) -> Option<&'static Entry> {
+    CATALOGUE.iter().flat_map(|group| group.entries).find(|entry| entry.id == id)
+}
+
+/// Where small limits stand for the large ones.
+const LIMITS: Proof = Proof::RustTest("crates/msl/src/pp/tests/hostile.rs");
+
+/// Of the table of names.
+const NAMES: Proof = Proof::Untested("the table of names is larger than the memory of a test");
+
+/// Of errors without an explanation.
+const FALLBACK: Proof = Proof::Untested("reaching it is a bug of the front end; please report it");
+
+const PREPROCESSOR: &[Entry] = &[
+    id("error-directive", "an `#error` directive was reached"),
+    id("expansion-limit", "macro expansion nests too deeply or makes too much text"),
+    id("extra-tokens", "warning: text after a complete directive"),
+    other("file-too-large", "a source file is larger than 64 MiB", LIMITS),
+    id("include-limit", "`#include` nests too deeply, or there are too many"),
+    id("invalid-condition", "the condition of `#if`, `#elif` or `#ifdef` is not a constant expression"),
+    id("invalid-include", "`#include` without a file name in quotes or angle brackets"),
+    id("invalid-line-directive", "`#line` without a line number"),
+    id("invalid-literal", "an empty character literal; as a warning, an unknown escape sequence"),
+    id("invalid-macro", "the name, parameters or body of a macro definition are wrong"),
+    id("invalid-number", "a number with wrong digits or an unknown suffix"),
+    id("invalid-paste", "`##` gives text that is not a token"),
+    id("invalid-pragma", "`_Pragma` without a string literal"),
+    id("invalid-stringise", "`#` gives an invalid string literal"),
+    id("macro-argument-count", "a macro is called with the wrong number of arguments"),
+    id("macro-redefined", "warning: a macro is defined again with another body"),
+    id("missing-include", "an included file is not found"),
+    other("source-too-large", "the files together are larger than 256 MiB", LIMITS),
+    id("stray-character", "a character that begins no token"),
+    other("too-many-names", "the process has met more distinct names than fit its table", NAMES),
+    id("too-many-tokens", "the translation unit has more than 1.5 million tokens"),
+    id("unknown-directive", "a directive that does not exist"),
+    id("unmatched-conditional", "`#else`, `#elif` or `#endif` without `#if`, or after `#else`"),
+    id("unterminated-comment", "a `/*` comment without `*/`"),
+    id("unterminated-conditional", "`#if` without `#endif`"),
+    id("unterminated-literal", "a string or character literal without its closing quote"),
+    id("unterminated-macro-call", "a call of a macro without `)`"),
+    id("warning-directive", "warning: a `#warning` directive was reached"),
+];
+
+const PARSER: &[Entry] = &[
+    id("expected-declaration", "text where a declaration must begin"),
+    id("expected-expression", "text where an expression must begin"),
+    id("expected-name", "a declaration, enumerator or attribute without a name"),
+    id("expected-operator", "`operator` before what cannot be overloaded"),
+    id("expected-token", "a punctuation mark such as `;` or `)` is missing"),
+    id("expected-type", "a type is missing, as in a cast, a base class or a template parameter"),
+    id("misplaced-label", "`case` or `default` that is not directly in a block"),
+    id("missing-type", "a function without a result type"),
+    id("too-ambiguous", "templates and parentheses nest so that parsing would take too long"),
+    id("too-deep", "expressions, statements, types or instantiations nest too deeply"),
+    id("two-address-spaces", "a type with two address spaces"),
+    id("unclosed-brace", "`{` without `}`"),
+    id("unmatched-brace", "`}` without `{`"),
+    id("unnamed-record", "an unnamed structure that declares nothing"),
+];
+
+const ANALYSIS: &[Entry] = &[
+    id("address-of-value", "`&` of something that is not in memory"),
+    id("ambiguous-call", "several functions fit a call equally well"),
+    id("ambiguous-function", "a function's name without a call means several functions"),
+    id("argument-count", "a call with the wrong number of arguments"),
+    id("array-designator", "`[n] =` in an initialiser list, which is not supported"),
+    id("array-length", "an array with a negative length, or too long"),
+    id("attribute-argument", "an attribute without its argument, or with one out of range"),
+    id("auto-not-allowed", "`auto` where no type can be deduced"),
+    id("auto-recursion", "a function with a deduced result type calls itself before a `return`"),
+    id("bad-alignment", "`alignas` of what is not a power of two up to 4096"),
+    id("bad-array-element", "an array of references, functions or `void`"),
+    id("bad-base", "a base that is not a class"),
+    id("bad-cast", "a cast between types that cannot be cast"),
+    id("bad-construction", "a scalar, vector or matrix constructed from the wrong values"),
+    id("bad-index", "an index that is not an integer, or an index into `void`"),
+    id("bad-member-type", "a member of type `void` or of a function type"),
+    id("bad-range", "a range-based `for` over what is not an array"),
+    id("bad-selector", "`switch` on what is not an integer"),
+    id("bad-switch", "the body of a `switch` is not a block"),
+    id("bad-swizzle", "a vector has no such elements"),
+    id(
+        "bad-variable",
+        "a variable of a type that variables cannot have, or without the initialiser it needs",
+    ),
+    id("builtin-result", "a built-in function that needs a template argument is called without"),
+    id("cast-changes-space", "a cast of a reference to another address space"),
+    id("cast-to-reference", "a value is cast to a reference"),
+    id("class-deduction", "the template arguments of a class cannot be deduced from its initialiser"),
+    id("conflicting-spaces", "an alias that has an address space is given another"),
+    id("deleted-function", "a call of a function that is `= delete`"),
+    id("duplicate-case", "two `case` labels of one value, or two `default` labels"),
+    id("duplicate-index", "two parameters of a kernel with one index"),
+    id("enum-type", "an enumeration whose underlying type is not an integer type"),
+    id("excess-initialisers", "more initialisers than members or elements"),
+    id("excess-result", "a `void` function returns a value"),
+    id("fall-through", "too many `case` labels continue into the next"),
+    id("function-constant-expected", "`is_function_constant_defined` of something else"),
+    id("function-constant-index", "a function constant's index is not between 0 and 65535"),
+    id("function-constant-type", "a function constant that is not a scalar or a vector"),
+    id("function-pointer", "a pointer to a function that is only known at run time"),
+    id("incomplete-type", "a type is used that is declared only, or contains itself"),
+    id("index-out-of-range", "warning: a constant index outside of a vector"),
+    id("init-list", "an initialiser list where an expression is needed"),
+    id("instantiation-limit", "templates instantiate each other too deeply or too often"),
+    id("invalid-argument", "an argument of a type that a built-in function does not take"),
+    id("invalid-operands", "an operator does not take operands of these types"),
+    id("kernel-parameter", "a parameter that a kernel cannot have"),
+    id("kernel-result", "a kernel that does not return `void`"),
+    id("local-function", "a function declared inside of a function"),
+    id("method-value", "a method named without a call"),
+    id("missing-result", "`return` without a value in a function that returns one"),
+    id("nested-designator", "`.a.b =` in an initialiser list, which is not supported"),
+    id("no-conversion", "a value cannot be converted to the type that is needed"),
+    id("no-default-constructor", "an object without arguments of a class that needs some"),
+    id("no-double", "`double`, which Metal does not have"),
+    id("no-matching-function", "no function of the name takes these arguments"),
+    id("no-matching-template", "an explicit instantiation fits no template"),
+    id("no-members", "`.` on a value that has no members"),
+    id("no-object", "a data member is named without an object"),
+    id("no-size", "`sizeof` of a type without a size"),
+    id("no-this", "`this` outside of methods"),
+    id("not-a-class", "`::` after a type that is not a class"),
+    id("not-a-function-type", "a function where a value of another type is needed"),
+    id("not-a-pack", "`...` with something that is not a parameter pack"),
+    id("not-a-pointer", "`->` on what is not a pointer"),
+    id("not-a-scope", "`::` after what is neither a namespace nor a type"),
+    id("not-a-template", "template arguments for what is not a template"),
+    id("not-a-type", "a name where a type is needed means something else"),
+    id("not-a-value", "a name where a value is needed means something else"),
+    id("not-an-integer", "a constant that must be an integer has another type"),
+    id("not-assignable", "an assignment to a constant, to constant memory or to a value"),
+    id("not-callable", "a call of a value that is not a function"),
+    id("not-captured", "a lambda or local class uses a variable that it does not capture"),
+    id("not-constant", "an expression that must be constant is not"),
+    id("not-indexable", "`[]` on a value that has no elements"),
+    other("not-understood", "an error without an explanation of its own", FALLBACK),
+    id("pack-expansion", "a parameter pack is expanded where that is not possible"),
+    id("pointer-to-reference", "a pointer to a reference"),
+    id("recursive-alias", "a type alias that is defined by itself"),
+    id("recursive-constant", "a constant whose value depends on itself"),
+    id("redefinition", "a name or member is declared twice"),
+    id("reference-to-void", "a reference to `void`"),
+    id("static-assert", "a `static_assert` is false"),
+    id("stray-break", "`break` outside of loops and `switch`"),
+    id("stray-continue", "`continue` outside of loops"),
+    id("stray-label", "`case` or `default` outside of a `switch`, or nested inside of one"),
+    id("template-arguments", "a variable template without template arguments"),
+    id("threadgroup-initialiser", "a threadgroup variable with an initialiser"),
+    id("too-few-template-arguments", "a template with too few arguments"),
+    id("too-many-template-arguments", "a template with too many arguments"),
+    id("type-expected", "a value as the argument of a type parameter"),
+    id("undefined-function", "a function that is called but never defined"),
+    id("unexpanded-pack", "a parameter pack is used without `...`"),
+    id("uninitialised-constant", "a constant at program scope without a value"),
+    id("unknown-builtin", "a function of the library's own that does not exist"),
+    id("unknown-member", "a class, namespace or enumeration has no such member"),
+    id("unknown-name", "a name that is not declared"),
+    id("unknown-namespace", "a namespace that is not declared"),
+    id("unknown-trait", "a type trait that does not exist"),
+    id("unsupported-feature", "a part of Metal or of C++ that is not supported"),
+    id("value-expected", "a type as the argument of a value parameter"),
+    id("variadic-function", "a function with `...`"),
+    id("vector-condition", "a vector or matrix as a condition"),
+    id("vector-element", "a vector or matrix of what is not an arithmetic type"),
+    id("vector-size", "a vector or matrix with other than 2 to 4 elements in a direction"),
+    id("void-parameter", "a parameter of type `void`"),
+    id("void-variable", "a variable of type `void`"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted_and_each_id_has_one() {
+        let mut all: Vec<&str> = Vec::new();
+        for group in CATALOGUE {
+            assert!(group.entries.is_sorted_by(|a, b| a.id < b.id), "{} is not sorted", group.stage);
+            all.extend(group.entries.iter().map(|entry| entry.id));
+        }
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count, "an id has two rows");
+    }
+
+    #[test]
+    fn an_id_is_found() {
+        assert_eq!(catalogue_entry("unknown-name").map(|entry| entry.proof), Some(Proof::UiFile));
+        assert_eq!(catalogue_entry("no-such-id"), None);
+    }
+}

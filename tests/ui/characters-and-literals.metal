@@ -1,0 +1,7 @@
+// Text that makes no token: numbers, literals and characters.
+constant int number = 12abc; //~ invalid-number
+constant int octal = 089; //~ invalid-number
+constant char empty = ''; //~ invalid-literal
+constant char wide = '\q'; //~ invalid-literal
+constant int stray = 1 @ 2; //~ stray-character //~ expected-token
+constant char open[] = "never closed; //~ unterminated-literal //~ expected-token

@@ -1,0 +1,2 @@
+// Includes itself without end.
+#include "endless.metal" //~ include-limit

@@ -1,0 +1,26 @@
+// Declarations that cannot be parsed.
+#include <metal_stdlib>
+using namespace metal;
+
+float declared(float x);
+declared(float x) { return x; } //~ missing-type
+f(float x) { return x; } //~ expected-name: expected a name after the type
+= 3; //~ expected-declaration
+
+struct { int x; }; //~ unnamed-record
+struct Derived : 3 { int x; }; //~ expected-type: a base class
+
+kernel void attribute(device float* x [[3]]) {} //~ expected-name: an attribute's name
+
+struct Shape
+{
+    virtual float area() const; //~ unsupported-feature
+    float operator?(int other); //~ expected-operator
+};
+
+template <template <typename> class T> //~ unsupported-feature
+void generic() {}
+
+template <3> void nothing() {} //~ expected-type: a template parameter
+
+kernel void spaces(device constant float* x [[buffer(0)]]) {} //~ two-address-spaces

@@ -1,0 +1,42 @@
+//! Documents made from tables in the source: `cargo xtask gen` writes them, `tidy` compares them.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::diagnostics;
+use crate::source_tree::SourceFile;
+
+/// Each document with what makes its text.
+const DOCUMENTS: &[(&str, fn() -> String)] = &[("docs/diagnostics.md", diagnostics::document)];
+
+/// Writes all documents.
+pub(crate) fn write(root: &Path) -> ExitCode {
+    for (path, make) in DOCUMENTS {
+        if let Err(error) = std::fs::write(root.join(path), make()) {
+            eprintln!("{path}: {error}");
+            return ExitCode::FAILURE;
+        }
+        println!("wrote {path}");
+    }
+    ExitCode::SUCCESS
+}
+
+/// The documents that are not what their tables say.
+pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {
+    let current = |path: &str, text: &str| files.iter().any(|file| file.path == path && file.text == text);
+    let stale = DOCUMENTS.iter().filter(|(path, make)| !current(path, &make()));
+    stale.map(|(path, _)| format!("{path}: out of date; run `cargo xtask gen`")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_document_is_found() {
+        let file = |text: String| SourceFile { path: "docs/diagnostics.md".to_owned(), text };
+        assert!(check(&[file(diagnostics::document())]).is_empty());
+        let found = check(&[file("# Diagnostics\n".to_owned())]);
+        assert!(found.len() == 1 && found[0].contains("xtask gen"), "{found:?}");
+    }
+}
