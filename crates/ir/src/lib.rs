@@ -77,7 +77,6 @@ mod op;
 mod parse;
 pub mod passes;
 mod print;
-pub mod random;
 mod types;
 mod verify;
 

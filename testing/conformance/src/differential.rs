@@ -8,8 +8,8 @@
 use crate::execute::on_large_stack;
 use crate::machine::{Machine, MachineOptions};
 use anymetal_interp::{Dispatch, Limits, Memory, NoObserver, Program, run};
-use anymetal_ir::random::{RandomKernel, RandomOptions, kernel};
 use anymetal_ir::{Module, parse_module, passes, print_module, verify};
+use anymetal_ir_random::{RandomKernel, RandomOptions, kernel};
 use std::fmt::Write;
 
 /// A launch of a module whose kernel is `k`, with buffers 0, 1, ….

@@ -1,7 +1,7 @@
 //! Flat indices taken apart by numbers that all threads share.
 
-use super::{Generator, PARAMS_BYTES};
-use crate::{BinOp, Builder, CmpOp, Op, Query, Type, Value};
+use crate::{Generator, PARAMS_BYTES};
+use anymetal_ir::{BinOp, Builder, CmpOp, Op, Query, Type, Value};
 
 /// Extents that one index is divided by in a loop, all ones in binary.
 const MAX_EXTENTS: i32 = 3;
@@ -35,7 +35,7 @@ impl Generator {
     }
 
     /// Adds a quotient, a remainder, or what several remainders come to.
-    pub(super) fn flat_index(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn flat_index(&mut self, b: &mut Builder<'_>) {
         let signed = self.rng.one_in(3);
         let (divide, modulo) = if signed { (BinOp::SDiv, BinOp::SRem) } else { (BinOp::UDiv, BinOp::URem) };
         let flat = self.flat(b);

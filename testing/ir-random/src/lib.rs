@@ -28,7 +28,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use crate::{
+use anymetal_ir::{
     Access, ArgKind, Builder, ElementType, FpMode, FuncId, Function, Kernel, KernelArg, Module, Op, Query,
     Scalar, Space, ThreadgroupVar, Type, Value,
 };
@@ -224,7 +224,7 @@ impl Generator {
         builder.fp = FpMode::Safe;
         self.begin_function(None);
         let index = self.thread_index(&mut builder);
-        let wide = builder.cast(crate::CastOp::ZExt, index, Type::I64);
+        let wide = builder.cast(anymetal_ir::CastOp::ZExt, index, Type::I64);
         let own = builder.ptr_index(params[0], wide, BYTES_PER_THREAD);
         self.pointers = Pointers {
             own: Some(own),
@@ -272,10 +272,10 @@ impl Generator {
         let z = b.query(Query::ThreadPositionInGrid(2));
         let width = b.query(Query::ThreadsPerGrid(0));
         let height = b.query(Query::ThreadsPerGrid(1));
-        let plane = b.binary(crate::BinOp::Mul, z, height);
-        let row = b.binary(crate::BinOp::Add, plane, y);
-        let rows = b.binary(crate::BinOp::Mul, row, width);
-        b.binary(crate::BinOp::Add, rows, x)
+        let plane = b.binary(anymetal_ir::BinOp::Mul, z, height);
+        let row = b.binary(anymetal_ir::BinOp::Add, plane, y);
+        let rows = b.binary(anymetal_ir::BinOp::Mul, row, width);
+        b.binary(anymetal_ir::BinOp::Add, rows, x)
     }
 
     /// Facts about the thread, and a variable or two.

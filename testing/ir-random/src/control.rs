@@ -1,16 +1,16 @@
 //! Random statements and constructs.
 
-use super::values::Entry;
-use super::{Generator, PARAMS_BYTES, Place};
-use crate::op::CmpOp;
-use crate::{BinOp, Builder, Label, Op, Query, SwitchCase, Type, Value};
+use crate::values::Entry;
+use crate::{Generator, PARAMS_BYTES, Place};
+use anymetal_ir::CmpOp;
+use anymetal_ir::{BinOp, Builder, Label, Op, Query, SwitchCase, Type, Value};
 
 /// No statement runs more often than this in one thread.
 const MAX_ITERATIONS: usize = 64;
 
 impl Generator {
     /// Statements until the function's budget is used up.
-    pub(super) fn statements(&mut self, b: &mut Builder<'_>, place: Place) {
+    pub(crate) fn statements(&mut self, b: &mut Builder<'_>, place: Place) {
         while self.budget > 0 && !b.is_terminated() {
             self.statement(b, place);
         }
@@ -36,7 +36,7 @@ impl Generator {
 
     fn statement(&mut self, b: &mut Builder<'_>, place: Place) {
         self.budget -= 1;
-        b.loc = crate::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
+        b.loc = anymetal_ir::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
         let nests = place.depth < self.options.depth;
         match self.rng.below(37) {
             _ if self.options.flat_indices && self.rng.one_in(4) => self.flat_index(b),
@@ -68,7 +68,7 @@ impl Generator {
 
     /// A condition, and whether all threads of the group agree on it. Rarely a constant: folding
     /// would leave little of the kernel.
-    pub(super) fn condition(&mut self, b: &mut Builder<'_>) -> (Value, bool) {
+    pub(crate) fn condition(&mut self, b: &mut Builder<'_>) -> (Value, bool) {
         if self.rng.one_in(3) {
             return (self.uniform_condition(b), true);
         }

@@ -1,7 +1,7 @@
 //! Random kernels go through everything that this crate does.
 
-use super::{RandomOptions, kernel};
-use crate::{Module, parse_module, passes, print_module, verify};
+use crate::{RandomOptions, kernel};
+use anymetal_ir::{Module, parse_module, passes, print_module, verify};
 
 fn check(module: &Module, when: &str, seed: u64) {
     if let Err(errors) = verify(module) {
@@ -43,7 +43,7 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
         check(&module, "inlined", seed);
         let mut functions = std::mem::take(&mut module.functions);
         for round in 0..4 {
-            type Step = fn(&Module, &mut crate::Function) -> bool;
+            type Step = fn(&Module, &mut anymetal_ir::Function) -> bool;
             let steps: [(&str, Step); 11] = [
                 ("fold", passes::fold::fold),
                 ("sroa", |_, function| passes::sroa::sroa(function)),
@@ -78,7 +78,7 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
 }
 
 /// Replaces, removes or repeats a word or line of the text.
-fn damage(text: &str, rng: &mut super::rng::Rng) -> String {
+fn damage(text: &str, rng: &mut crate::rng::Rng) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for _ in 0..1 + rng.below(3) {
         let (at, other) = (rng.below(lines.len()), rng.below(lines.len()));
@@ -110,7 +110,7 @@ fn damaged_kernels_are_refused_or_pass_through_everything() {
     for seed in 0..400 {
         let options = RandomOptions { statements: 20, ..options(seed) };
         let text = print_module(&kernel(seed, &options).module);
-        let mut rng = super::rng::Rng::new(seed);
+        let mut rng = crate::rng::Rng::new(seed);
         for _ in 0..10 {
             let Ok(mut module) = parse_module(&damage(&text, &mut rng)) else { continue };
             read += 1;
@@ -136,7 +136,7 @@ fn the_deepest_nesting_does_not_exhaust_the_stack() {
         ("scope label# {\nif v1 {\nbreak label#\n}", "store v0, v1, align 1\n}"),
         ("switch label# v2 case 1 {", "store v0, v1, align 1\n} default {\n}"),
     ] {
-        let depth = crate::MAX_NESTING - 1;
+        let depth = anymetal_ir::MAX_NESTING - 1;
         let mut text = String::from("func f0 \"k\" (v0: ptr.device, v1: bool, v2: i32) {\n");
         for n in 0..depth {
             text.push_str(&open.replace('#', &n.to_string()));
@@ -151,7 +151,7 @@ fn the_deepest_nesting_does_not_exhaust_the_stack() {
         check(&module, "deep", 0);
         passes::optimise(&mut module);
         check(&module, "deep, optimised", 0);
-        assert!(crate::analysis::nesting(&module.functions[0]) >= depth);
+        assert!(anymetal_ir::analysis::nesting(&module.functions[0]) >= depth);
         assert!(print_module(&module).len() > depth);
     }
 }
