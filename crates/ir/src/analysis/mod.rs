@@ -1,6 +1,6 @@
-//! Questions that several passes and code generators ask of a function.
+//! Analyses of a function that several passes and code generators use.
 //!
-//! Every answer covers only what the function's body reaches.
+//! All of them cover only the instructions that the function's body reaches.
 
 mod linear;
 mod locals;
