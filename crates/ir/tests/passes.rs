@@ -144,7 +144,7 @@ fn small_queries(function: &Function, value: Value) -> u64 {
     }
 }
 
-/// Positions rise, and what is loaded is the same for all threads. A remainder rises as they do.
+/// Positions are affine, loaded values are uniform, and a remainder is affine with the stride of its dividend.
 fn quotients(function: &mut Function) -> bool {
     let mut quotients = Quotients::default();
     let mut changed = false;

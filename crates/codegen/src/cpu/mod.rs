@@ -29,7 +29,7 @@ mod windows;
 
 use std::borrow::Cow;
 
-use anymetal_ir::passes::group_size::{asks_for_group_size, set_group_size};
+use anymetal_ir::passes::group_size::{depends_on_group_size, set_group_size};
 use anymetal_ir::passes::{
     div_rem_pairs, hoist_divergent_barriers, localize_divergent_exits, memcpy_idiom, merge_stores,
     optimise_function, prefetch, schedule_long_latency, separable_filter, split_accumulators,
@@ -65,7 +65,7 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     let function = &rejoined(module.function(kernel.function), options);
     let general = Analysed::new(function, kernel)?;
     // Code for whole threadgroups of one size: what depends on the size folds.
-    let mut sized = options.group_size.filter(|_| asks_for_group_size(function)).map(|size| {
+    let mut sized = options.group_size.filter(|_| depends_on_group_size(function)).map(|size| {
         let mut sized = Function::clone(function);
         set_group_size(&mut sized, size);
         optimise_function(module, &mut sized);

@@ -24,11 +24,11 @@ impl Memory {
     }
 }
 
-/// Whether loads of this thread behind the operation may find the memory other than those before it: it stores there, or
-/// orders what other threads do. Nested operations are not looked at.
+/// Whether this thread's loads after the operation may read other contents than those before it: it stores there, or
+/// orders accesses of other threads. Nested operations are not looked at.
 pub fn may_change(function: &Function, op: &Op, memory: Memory) -> bool {
     match op {
-        // Nobody else sees a thread's own memory.
+        // Thread memory is not shared.
         Op::Store { ptr, .. }
         | Op::MemCopy { dst: ptr, .. }
         | Op::MemConvert { dst: ptr, .. }

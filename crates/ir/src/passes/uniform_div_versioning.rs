@@ -66,7 +66,7 @@ impl Quotients {
     }
 }
 
-/// Calls `f` for instructions and what is nested in them.
+/// Calls `f` for instructions and those nested in them.
 fn walk_all(function: &Function, insts: &[Inst], f: &mut impl FnMut(Inst)) {
     for &inst in insts {
         f(inst);

@@ -286,7 +286,7 @@ fn rows_are_proved_where_they_do_not_overlap() {
     assert!(plane(100, 50).both(X.mul(Const(50)).add(Y)), "columns");
     assert!(!plane(100, 50).is_proved(&at(X.mul(Const(50)).add(Y)), &at(row(Const(100)))));
     assert!(!plane(100, 50).both(X.add(Y)));
-    // The last row would come round.
+    // The last row would wrap around.
     assert!(plane(1 << 16, 1 << 16).both(row(Width)));
     assert!(!plane(1 << 16, (1 << 16) + 1).both(row(Width)));
     let signed = |launch: Launch| {
@@ -311,7 +311,7 @@ impl Random {
     }
 
     fn leaf(&mut self) -> Index {
-        // Such that sums come round although grids are small.
+        // Sums wrap although grids are small.
         const CONSTANTS: [u32; 12] =
             [1, 2, 3, 5, 7, 8, 1 << 28, 1 << 30, 1 << 31, u32::MAX, u32::MAX - 2, 0xc000_0001];
         match self.below(12) {
@@ -340,7 +340,7 @@ impl Random {
     }
 }
 
-/// What is proved is so, by looking at all threads; also with another number in the buffer.
+/// Checks a proof by enumerating all threads; also with another number in the buffer.
 #[test]
 fn nothing_is_proved_of_threads_that_meet() {
     let mut random = Random(1);
