@@ -2,7 +2,7 @@
 //!
 //! Owns [`Library`] and the requests that it takes ([`Specialisation`], [`Target`], [`Emit`]). Invariant: a
 //! library whose manifest was on disk is parsed only when a cache misses; everything made from it is stored
-//! under a key of what was really parsed.
+//! under a key of the source that was actually parsed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -27,10 +27,10 @@ use crate::pipeline::prepare;
 use crate::reflection;
 use crate::source::Source;
 
-/// How many unspecialised modules a library keeps: a kernel is usually reflected and then compiled.
+/// Maximum number of unspecialised modules that a library keeps: a kernel is usually reflected and then compiled.
 const MODULES_KEPT: usize = 8;
 
-/// What a kernel is compiled for besides its source.
+/// Specialisation of a kernel, besides its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Specialisation {
     /// Values for function constants; a later value for the same constant counts.
@@ -41,7 +41,7 @@ pub struct Specialisation {
     pub group_size: Option<[u32; 3]>,
     /// The code is to run grids of whole threadgroups of that size only, without an edge: half the code.
     pub whole_threadgroups_only: bool,
-    /// Whether accesses are checked against what is bound. Without checks an access out of bounds is
+    /// Whether accesses are checked against the bindings. Without checks an access out of bounds is
     /// undefined behaviour of the whole process.
     pub checks: bool,
 }
@@ -76,7 +76,7 @@ impl Specialisation {
     }
 }
 
-/// What to compile for.
+/// The target of a compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// This processor: machine code, or the interpreter with a note if there is no LLVM.
@@ -87,7 +87,7 @@ pub enum Target {
     Interpreter,
 }
 
-/// What to print of a kernel on its way to machine code.
+/// The stage of compilation to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Emit {
     /// The IR as the front end made it; function constants stay open.
@@ -106,7 +106,7 @@ pub struct Library {
     state: Arc<LibraryState>,
 }
 
-/// What clones of a library share.
+/// State that clones of a library share.
 pub(crate) struct LibraryState {
     shared: Arc<Shared>,
     source: Source,
@@ -163,12 +163,12 @@ impl LibraryState {
         Ok(LibraryState { shared, source, source_key, manifest, front, modules })
     }
 
-    /// Whether the included files are what they were.
+    /// Whether the included files are unchanged.
     pub(crate) fn still_holds(&self) -> bool {
         self.current_manifest().still_holds()
     }
 
-    /// What was parsed, or what will be if nothing changes until then.
+    /// The key of the parsed source, or of the source as it is now.
     fn current_manifest(&self) -> &Manifest {
         match self.front.get() {
             Some(Ok(front)) => &front.manifest,
@@ -269,7 +269,7 @@ impl Library {
         Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
     }
 
-    /// What a kernel's artifact for this processor tells of it, and every error that its source can cause,
+    /// The description of a kernel by its artifact for this processor, and every error that its source can cause,
     /// without LLVM's work. Where there is no LLVM, the interpreter's.
     pub fn describe(
         &self,
@@ -344,12 +344,12 @@ impl Library {
         })
     }
 
-    /// What all libraries of the compiler share.
+    /// State that all libraries of the compiler share.
     pub(crate) fn shared(&self) -> &Shared {
         &self.state.shared
     }
 
-    /// The module as executors take it, and the constants as reflection tells them.
+    /// The module for executors, and the constants for reflection.
     pub(crate) fn prepared(
         &self,
         kernel: &str,

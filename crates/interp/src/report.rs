@@ -1,4 +1,4 @@
-//! What a run tells afterwards, and the vocabulary it shares with observers: threads, variables, places.
+//! The report of a run, and the types that it shares with observers: threads, variables, positions.
 
 use anymetal_ir::{FuncId, GlobalId, Loc, Local, ThreadgroupId};
 

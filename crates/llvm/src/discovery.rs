@@ -1,11 +1,11 @@
 //! Where a libLLVM may be, in the order tried.
 //!
 //! 1. `ANYMETAL_LLVM`: a file or a folder. When it is set nothing else is tried, because silently
-//!    using another library than the one asked for would be worse than an error. `none` or `off`
+//!    using another library than the requested one would be worse than an error. `none` or `off`
 //!    switch LLVM off.
 //! 2. Next to the executable, and in the `lib` folder beside its own.
 //! 3. Rust toolchains: every one on Linux carries a complete libLLVM. They are found in rustup's
-//!    folder without running anything; only if that yields nothing is `rustc` asked for its sysroot.
+//!    folder without running anything; only if that yields nothing `rustc --print sysroot` is run.
 //! 4. The system's, newest first, from [`NEWEST_NAMED`] down to [`MINIMUM_MAJOR`].
 //! 5. Homebrew's, on macOS.
 //!
@@ -87,7 +87,7 @@ impl Surroundings {
         folders
     }
 
-    /// Asks `rustc` for its sysroot.
+    /// Runs `rustc --print sysroot`.
     fn sysroot_folder(&self) -> Result<PathBuf, String> {
         let output = Command::new(&self.rustc)
             .args(["--print", "sysroot"])
@@ -134,9 +134,9 @@ impl Surroundings {
 pub enum Place {
     /// A library file.
     File(PathBuf),
-    /// A folder that was asked for by name and holds no libLLVM, or does not exist.
+    /// A folder that was named explicitly and contains no libLLVM, or does not exist.
     Nothing(PathBuf),
-    /// `rustc` could not be asked.
+    /// `rustc` could not be run.
     Rustc(PathBuf, String),
 }
 

@@ -35,7 +35,7 @@ impl fmt::Display for LlvmVersion {
     }
 }
 
-/// What there is to tell about the loaded library; for `doctor` and logs.
+/// Description of the loaded library; for `doctor` and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlvmInfo {
     /// The file.
@@ -103,7 +103,7 @@ impl Llvm {
         Err(LlvmError::NotFound { minimum: MINIMUM_MAJOR, tried })
     }
 
-    /// What there is to tell about this library.
+    /// Description of this library.
     pub fn info(&self) -> &LlvmInfo {
         &self.info
     }

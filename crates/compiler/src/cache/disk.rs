@@ -203,7 +203,7 @@ fn renew(path: &Path, metadata: &fs::Metadata) {
     }
 }
 
-/// Cached code is executed: nobody else may write it.
+/// Cached code is executed: no other user may write it.
 #[cfg(unix)]
 fn create_private_folders(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;

@@ -1,7 +1,7 @@
 //! A cache in memory, shared by threads, in which each entry is made once.
 //!
-//! Owns [`SharedCache`]. Invariant: while one thread makes an entry, others that want it wait for its result;
-//! failures are told to those who waited and not kept. Concurrency: the map is locked for look-ups only, never
+//! Owns [`SharedCache`]. Invariant: while one thread makes an entry, others that request it wait for its result;
+//! failures are returned to the waiting threads and not kept. Concurrency: the map is locked for look-ups only, never
 //! while something is made.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ enum Entry<V> {
     InFlight(Arc<Flight<V>>),
 }
 
-/// What a look-up gives its caller.
+/// The result of a look-up.
 enum Found<V> {
     Ready {
         value: V,
@@ -78,7 +78,7 @@ impl<V: Clone> SharedCache<V> {
     }
 
     /// The entry as it is now; where there is none, or only the one made at `refused`, a flight that the caller
-    /// must end. One critical section: whoever finds nothing is the one who makes it.
+    /// must end. One critical section: the thread that finds no entry makes it.
     fn find(&self, key: Key, refused: Option<u64>) -> Found<V> {
         let mut state = self.lock();
         state.clock += 1;
@@ -137,7 +137,7 @@ impl<V: Clone> Flight<V> {
     }
 }
 
-/// Ends a flight however its maker ends, so that nobody waits for ever.
+/// Ends a flight however its maker ends, so that no thread waits forever.
 struct Landing<'a, V: Clone> {
     cache: &'a SharedCache<V>,
     key: Key,

@@ -85,7 +85,7 @@ fn elementwise_kernels_are_proved() {
         "if (i >= n) return; y[i] = x[i] * x[i];",
         // Other elements of other bytes are its own business.
         "if (i + 1 < n) y[i] = y[i + 1] + x[i];",
-        // Another type of the same size; what threads of a SIMD-group tell each other is no memory.
+        // Another type of the same size; SIMD-group operations are not memory accesses.
         "((device uint*)y)[i] = ((device uint*)x)[i] ^ lane;",
         "y[i] = simd_sum(x[i]) + simd_shuffle_xor(x[i], 1);",
         "x[i] = exp(x[i]); for (uint k = 0; k < n; k++) x[i] += k;",
@@ -94,7 +94,7 @@ fn elementwise_kernels_are_proved() {
         assert_eq!(refusal(MAP, second), None, "{second}");
         assert_eq!(refusal("if (i >= n) return; y[i] = x[i];", second), None, "{second}");
     }
-    // A thread of the second may read several bytes, if the first wrote as many for it.
+    // A thread of the second may read several bytes, if the first wrote the same ones.
     let (wide, narrow) =
         ("((device float4*)y)[i] = x[i];", "device float4& v = ((device float4*)x)[i]; y[i] = v.z;");
     assert_eq!(refusal(wide, narrow), None);

@@ -34,7 +34,7 @@ impl Environment<'_, '_> {
         usize::try_from(number).ok().and_then(|n| self.regions.get(n)).unwrap_or(&Region::NOTHING)
     }
 
-    /// The memory that the arena stands for.
+    /// The memory that the arena represents.
     pub(super) fn bytes<'b>(&'b self, private: &'b [u8], arena: Arena) -> &'b [u8] {
         match arena {
             Arena::Nothing => &[],
@@ -55,7 +55,7 @@ impl Environment<'_, '_> {
         }
     }
 
-    /// Whether observers want to hear of accesses there.
+    /// Whether observers are notified of accesses there.
     pub(super) fn is_watched(&self, arena: Arena) -> bool {
         if arena == Arena::Private { self.interests.private } else { self.interests.shared }
     }

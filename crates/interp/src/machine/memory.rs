@@ -1,7 +1,7 @@
 //! Plain access to memory.
 //!
 //! [`Machine::locate`] is the one place where pointers become positions: it checks bounds, records faults
-//! and tells observers. Usually all lanes point into one region; then the check is a few vector operations
+//! and notifies observers. Usually all lanes point into one region; then the check is a few vector operations
 //! and the access a loop over one slice.
 
 use anymetal_ir::Loc;
@@ -20,7 +20,7 @@ pub(super) struct Request {
     pub(super) bytes: u64,
     pub(super) align: u32,
     pub(super) loc: Loc,
-    /// Whether observers are told here; if not, the caller does it.
+    /// Whether observers are notified here; if not, the caller does it.
     pub(super) told: bool,
 }
 
@@ -121,7 +121,7 @@ impl Machine {
             match request.kind {
                 AccessKind::Load => env.observer.on_load(&access),
                 AccessKind::Store => env.observer.on_store(&access),
-                // Atomics tell for themselves: only they know what they do.
+                // Atomics notify observers themselves, with the kind of operation.
                 AccessKind::Atomic => {}
             }
         }

@@ -25,7 +25,7 @@ use anymetal_ir::{BarrierScope, FuncId, Loc, Local};
 use crate::report::{Fault, PartialBarrier, Place, ThreadId, Variable};
 use crate::{Dispatch, Program};
 
-/// Which accesses an observer wants to hear of. Telling every access costs a multiple of executing it.
+/// The accesses that an observer is notified of. A notification costs a multiple of executing the access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Interests {
     /// Accesses to buffers, threadgroup memory and constant data.
@@ -138,7 +138,7 @@ pub trait Observer {
     fn on_load(&mut self, access: &Access) {}
     /// A plain write.
     fn on_store(&mut self, access: &Access) {}
-    /// A copy from memory to memory: a read and a write, told as one so that shadow memory can follow it.
+    /// A copy from memory to memory: a read and a write, reported as one so that shadow memory can follow it.
     fn on_copy(&mut self, source: &Access, target: &Access) {}
     /// An atomic access.
     fn on_atomic(&mut self, access: &Access, kind: AtomicKind) {}

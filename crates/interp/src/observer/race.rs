@@ -3,7 +3,7 @@
 //!
 //! What orders accesses: program order; a threadgroup barrier, for threads of one threadgroup (the
 //! generations differ); nothing orders different threadgroups of a dispatch. Lanes of one SIMD-group run in
-//! lock-step on every device this project has, and much code relies on it; they are compared only if asked
+//! lock-step on every device this project has, and much code relies on it; they are compared only if requested
 //! for ([`Race::within_simdgroups`]), and then a SIMD-group barrier orders them too.
 //!
 //! Shadow memory has a cell per four bytes with the latest plain write of each byte, the latest atomic, and two

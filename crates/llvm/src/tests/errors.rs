@@ -1,4 +1,4 @@
-//! What is wrong comes back as the right error, and nothing ends the process.
+//! Every failure is returned as the right error, and none ends the process.
 
 use super::{EVERYTHING, llvm, object};
 use crate::discovery::Surroundings;
@@ -144,6 +144,6 @@ fn optimised_ir_is_verified_text() {
     let options = CompileOptions { emit: Emit::OptimizedIr, ..CompileOptions::default() };
     let text = llvm.compile(EVERYTHING, &options).expect("compiles");
     let text = String::from_utf8(text).expect("text");
-    // What was printed compiles again, data layout line and all.
+    // The printed text compiles again, including the data layout line.
     llvm.compile(&text, &CompileOptions::default()).expect("compiles again");
 }
