@@ -12,12 +12,12 @@ use anymetal_hal::artifact::{
 };
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::Module;
-use anymetal_ir::passes::fuse::{self, Launched, Part};
+use anymetal_ir::passes::fuse::{self, FusedKernel, Launched};
 use anymetal_ir::passes::optimise;
 
 use crate::artifacts::{self, Subject};
 use crate::big_stack;
-use crate::compiler::Shared;
+use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::key::{Key, KeyBuilder};
 use crate::library::{Library, Specialisation, Target};
@@ -200,8 +200,8 @@ impl<'a> Fusion<'a> {
         let (launched, bytes) = self.launched(threads);
         big_stack::run("fusion", || {
             let parts = modules.iter().zip(&self.places).zip(&bytes);
-            let parts = parts.map(|((module, places), bytes)| Part { module, places, bytes });
-            let parts: Vec<Part<'_>> = parts.collect();
+            let parts = parts.map(|((module, places), bytes)| FusedKernel { module, places, bytes });
+            let parts: Vec<FusedKernel<'_>> = parts.collect();
             match fuse::fuse(&self.name(), &parts, &launched) {
                 Err(refusal) => Ok(Err(refusal.to_string())),
                 Ok(mut module) => {
@@ -215,7 +215,7 @@ impl<'a> Fusion<'a> {
 }
 
 impl Subject for Fusion<'_> {
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &CompilerState {
         self.parts[0].library.shared()
     }
 

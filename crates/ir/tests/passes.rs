@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_ir::passes::uniform_div_versioning::{Quotients, Threads};
+use anymetal_ir::passes::uniform_div_versioning::{Divergence, UniformDivVersioning};
 use anymetal_ir::passes::{self, SpecialiseError, group_size, memcpy_idiom, merge_stores};
 use anymetal_ir::{
     BinOp, Function, FunctionConstantId, Module, Op, Query, Value, parse_module, print_module, verify,
@@ -146,18 +146,18 @@ fn small_queries(function: &Function, value: Value) -> u64 {
 
 /// Positions are affine, loaded values are uniform, and a remainder is affine with the stride of its dividend.
 fn quotients(function: &mut Function) -> bool {
-    let mut quotients = Quotients::default();
+    let mut quotients = UniformDivVersioning::default();
     let mut changed = false;
     loop {
         let known = function.clone();
         let threads = |value| match known.def(value) {
             Some(Op::Query(Query::ThreadPositionInGrid(0)) | Op::Binary(BinOp::Add, ..)) => {
-                Threads::Rising(1)
+                Divergence::Affine(1)
             }
-            Some(Op::Load { .. }) => Threads::Same,
-            _ => Threads::Other,
+            Some(Op::Load { .. }) => Divergence::Uniform,
+            _ => Divergence::Varying,
         };
-        if !quotients.copy_one(function, &threads) {
+        if !quotients.version_one(function, &threads) {
             return changed;
         }
         changed = true;
@@ -191,7 +191,7 @@ fn run(path: &Path, before: &str, pass: Pass) -> String {
 }
 
 #[test]
-fn passes_do_what_the_files_say() {
+fn pass_files_match_their_expected_output() {
     let bless = std::env::var_os("ANYMETAL_BLESS").is_some();
     let mut count = 0;
     for (name, pass) in PASSES {

@@ -3,7 +3,7 @@
 //!
 //! Invariant: what shapes say of values holds under the geometry that they are of, and copies are made for that one.
 
-use anymetal_ir::passes::uniform_div_versioning::{Quotients, Threads};
+use anymetal_ir::passes::uniform_div_versioning::{Divergence, UniformDivVersioning};
 use anymetal_ir::passes::{dce, div_rem_pairs, mem2reg, optimise_function};
 use anymetal_ir::{BinOp, Function, Kernel, Module, Op, Value};
 
@@ -30,11 +30,11 @@ pub(super) fn with_copies(
         return Ok(None);
     }
     let mut function = function.clone();
-    let mut quotients = Quotients::default();
+    let mut quotients = UniformDivVersioning::default();
     let mut has_copies = false;
     for _ in 0..MAX_TESTS {
         let flow = Flow::new(Analysed::new(&function, kernel)?.facts(geometry));
-        if !quotients.copy_one(&mut function, &|value| threads(&flow, value)) {
+        if !quotients.version_one(&mut function, &|value| threads(&flow, value)) {
             break;
         }
         has_copies = true;
@@ -58,18 +58,18 @@ fn divides(function: &Function) -> bool {
     })
 }
 
-fn threads(flow: &Flow, value: Value) -> Threads {
-    let [shape] = flow.values[value.index()].as_slice() else { return Threads::Other };
+fn threads(flow: &Flow, value: Value) -> Divergence {
+    let [shape] = flow.values[value.index()].as_slice() else { return Divergence::Varying };
     match shape {
-        shape if shape.is_uniform() => Threads::Same,
+        shape if shape.is_uniform() => Divergence::Uniform,
         Shape::Lanes(lanes) if lanes.segments == 1 && !lanes.conditional => {
             let step = lanes.at(1).wrapping_sub(lanes.at(0));
             let rises = (0..LANES).all(|lane| lanes.at(lane) == lanes.at(0).wrapping_add(step * lane as i64));
             match u32::try_from(step) {
-                Ok(step @ 1..=MAX_STEP) if rises => Threads::Rising(step),
-                _ => Threads::Other,
+                Ok(step @ 1..=MAX_STEP) if rises => Divergence::Affine(step),
+                _ => Divergence::Varying,
             }
         }
-        _ => Threads::Other,
+        _ => Divergence::Varying,
     }
 }

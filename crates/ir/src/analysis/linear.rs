@@ -1,6 +1,6 @@
 //! Addresses and integers as linear combinations of terms.
 //!
-//! Owns [`Linear`], modulo 2^64, and the decomposition of arithmetic into it. The caller's [`Terms`] decides what a
+//! Owns [`Linear`], modulo 2^64, and the decomposition of arithmetic into it. The caller's [`TermPolicy`] decides what a
 //! term is and how values that are not arithmetic are handled.
 
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ pub struct Linear<T> {
     pub constant: i64,
 }
 
-/// How [`Terms::find`] classifies a value.
+/// How [`TermPolicy::find`] classifies a value.
 #[derive(Clone, Debug)]
-pub enum Found<T> {
+pub enum TermClass<T> {
     /// The value equals this sum.
     Sum(Linear<T>),
     /// The value is decomposed, if it is arithmetic.
@@ -31,12 +31,12 @@ pub enum Found<T> {
 }
 
 /// The policy of a decomposition: which values are terms.
-pub trait Terms {
+pub trait TermPolicy {
     /// The type of terms.
     type Term: Ord + Clone;
 
     /// Classifies a value before it is decomposed; `None` if it has no sum.
-    fn find(&self, value: Value) -> Option<Found<Self::Term>>;
+    fn find(&self, value: Value) -> Option<TermClass<Self::Term>>;
 
     /// The sum of a value that cannot be decomposed; `None` if it has none.
     fn opaque(&self, value: Value) -> Option<Linear<Self::Term>>;
@@ -83,7 +83,7 @@ impl<T: Ord + Clone> Linear<T> {
     }
 
     /// The linear combination that a pointer or integer equals, for an integer of fewer than 64 bits modulo its own width.
-    pub fn of(function: &Function, value: Value, terms: &impl Terms<Term = T>) -> Option<Self> {
+    pub fn of(function: &Function, value: Value, terms: &impl TermPolicy<Term = T>) -> Option<Self> {
         let mut sum = Self::default();
         sum.add_value(function, value, 1, terms, DEPTH)?;
         Some(sum)
@@ -94,10 +94,10 @@ impl<T: Ord + Clone> Linear<T> {
         function: &Function,
         value: Value,
         times: i64,
-        terms: &impl Terms<Term = T>,
+        terms: &impl TermPolicy<Term = T>,
         depth: u32,
     ) -> Option<()> {
-        if let Found::Sum(sum) = terms.find(value)? {
+        if let TermClass::Sum(sum) = terms.find(value)? {
             self.add(&sum, times);
         } else {
             let depth = depth.checked_sub(1);
@@ -159,14 +159,14 @@ mod tests {
     /// Parameters are terms, and conversions if the flag is set.
     struct Parameters<'a>(&'a Function, bool);
 
-    impl Terms for Parameters<'_> {
+    impl TermPolicy for Parameters<'_> {
         type Term = Value;
 
-        fn find(&self, value: Value) -> Option<Found<Value>> {
+        fn find(&self, value: Value) -> Option<TermClass<Value>> {
             Some(match self.0.def(value) {
-                None => Found::Sum(Linear::term(value)),
+                None => TermClass::Sum(Linear::term(value)),
                 Some(Op::Cast(CastOp::ZExt, _)) if !self.1 => return None,
-                Some(_) => Found::Arithmetic,
+                Some(_) => TermClass::Arithmetic,
             })
         }
 

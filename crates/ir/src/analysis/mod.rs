@@ -9,7 +9,7 @@ mod narrow;
 mod uses;
 mod walk;
 
-pub use linear::{Found, Linear, Terms};
+pub use linear::{Linear, TermClass, TermPolicy};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
 pub use memory::{Memory, may_change};
 pub use narrow::{Bounds, constants_taken_out};

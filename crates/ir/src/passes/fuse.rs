@@ -27,7 +27,7 @@ pub const MAX_ARGUMENTS: usize = 31;
 
 /// A kernel to be fused.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
+pub struct FusedKernel<'a> {
     /// A verified module with that one kernel, specialised and inlined.
     pub module: &'a Module,
     /// For each argument, what it is bound to: the same number for exactly the same bytes. Arguments with
@@ -61,7 +61,7 @@ impl Launched {
 /// Why kernels cannot be fused.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Refusal {
-    /// A module does not meet the requirements of [`Part`].
+    /// A module does not meet the requirements of [`FusedKernel`].
     #[error("{kernel} is not specialised and inlined")]
     NotPrepared {
         /// The kernel.
@@ -143,9 +143,9 @@ pub fn arguments<S: PartialEq + Copy>(parts: &[Vec<(u32, S)>]) -> Vec<(usize, us
 ///
 /// # Errors
 /// The first requirement that could not be proved.
-pub fn fuse(name: &str, parts: &[Part<'_>], launched: &Launched) -> Result<Module, Refusal> {
+pub fn fuse(name: &str, parts: &[FusedKernel<'_>], launched: &Launched) -> Result<Module, Refusal> {
     proof::prove(parts, launched)?;
-    let spaces = |part: &Part<'_>| {
+    let spaces = |part: &FusedKernel<'_>| {
         let spaces = part.module.kernels[0].args.iter().map(|argument| argument.space);
         part.places.iter().copied().zip(spaces).collect()
     };
@@ -162,7 +162,7 @@ pub fn fuse(name: &str, parts: &[Part<'_>], launched: &Launched) -> Result<Modul
 /// A module with the parts' functions and a kernel that calls them in order.
 fn joined(
     name: &str,
-    parts: &[Part<'_>],
+    parts: &[FusedKernel<'_>],
     arguments_of: &[Vec<(u32, Space)>],
     arguments: &[(usize, usize)],
 ) -> Module {
@@ -207,7 +207,7 @@ fn joined(
 
 /// One argument for all that are bound to the same bytes.
 fn joined_arg(
-    parts: &[Part<'_>],
+    parts: &[FusedKernel<'_>],
     arguments_of: &[Vec<(u32, Space)>],
     (part, position): (usize, usize),
     index: u32,

@@ -8,7 +8,7 @@
 //! divisions of it. For a loop that divides a loop-carried variable the first iteration is peeled. A remainder is then
 //! multiplied by a stride; where the stride is 1, a second version uses the remainder itself.
 //!
-//! The caller's divergence analysis says which values are uniform or affine, see [`Threads`].
+//! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
 
 mod candidates;
 mod guards;
@@ -30,18 +30,18 @@ const MAX_GROWTH: usize = 512;
 
 /// What divergence analysis knows of a value in a SIMD-group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Threads {
-    /// Uniform.
-    Same,
-    /// Affine: grows by that stride from each thread to the next, unless it wraps.
-    Rising(u32),
-    /// Varying.
-    Other,
+pub enum Divergence {
+    /// The same in all threads.
+    Uniform,
+    /// Grows by that stride from each thread to the next, unless it wraps.
+    Affine(u32),
+    /// Anything else.
+    Varying,
 }
 
 /// State kept from one version to the next.
 #[derive(Debug, Default)]
-pub struct Quotients {
+pub struct UniformDivVersioning {
     /// Operations that have been versioned already.
     done: FxHashSet<Inst>,
     /// Remainders in the guarded versions.
@@ -49,9 +49,9 @@ pub struct Quotients {
     added: usize,
 }
 
-impl Quotients {
+impl UniformDivVersioning {
     /// Adds one guarded version; returns whether there was a candidate.
-    pub fn copy_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Threads) -> bool {
+    pub fn version_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Divergence) -> bool {
         let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
         let found = SiteSearch::new(function, threads, (&self.done, &self.remainders), room).first();
         let Some(Site { inst, place }) = found else { return false };
@@ -78,7 +78,7 @@ fn walk_all(function: &Function, insts: &[Inst], f: &mut impl FnMut(Inst)) {
 
 struct Writer<'a> {
     function: &'a mut Function,
-    state: &'a mut Quotients,
+    state: &'a mut UniformDivVersioning,
     /// The operation that is versioned.
     division: Inst,
 }

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::sum::{Addresses, Sum};
-use super::{Launched, Part, Refusal};
+use super::{FusedKernel, Launched, Refusal};
 use crate::analysis::walk_insts;
 use crate::{ArgKind, CastOp, Function, Inst, Kernel, Op, Space, Type, Value};
 
@@ -30,7 +30,7 @@ struct PartUses<'a> {
 }
 
 impl<'a> PartUses<'a> {
-    fn new(part: &Part<'a>) -> Result<Self, Refusal> {
+    fn new(part: &FusedKernel<'a>) -> Result<Self, Refusal> {
         let [kernel] = part.module.kernels.as_slice() else {
             return Err(Refusal::NotPrepared { kernel: String::new() });
         };
@@ -148,7 +148,7 @@ struct Window {
 }
 
 /// Proves that no thread accesses bytes that another thread writes in another part.
-pub(super) fn prove(parts: &[Part<'_>], launched: &Launched) -> Result<(), Refusal> {
+pub(super) fn prove(parts: &[FusedKernel<'_>], launched: &Launched) -> Result<(), Refusal> {
     let parts = parts.iter().map(PartUses::new).collect::<Result<Vec<_>, Refusal>>()?;
     // By place: the parts and positions of its arguments.
     let mut places: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();

@@ -9,7 +9,7 @@
 use std::cell::Cell;
 
 use super::Launched;
-use crate::analysis::{Found, Linear, Terms};
+use crate::analysis::{Linear, TermClass, TermPolicy};
 use crate::{CastOp, Function, Op, Query, Type, Value};
 
 /// Maximum number of definitions visited for one address: sums of sums can be exponentially large.
@@ -245,18 +245,18 @@ impl Addresses<'_> {
     }
 }
 
-impl Terms for Addresses<'_> {
+impl TermPolicy for Addresses<'_> {
     type Term = Term;
 
-    fn find(&self, value: Value) -> Option<Found<Term>> {
+    fn find(&self, value: Value) -> Option<TermClass<Term>> {
         self.budget.set(self.budget.get().checked_sub(1)?);
         let ty = self.function.ty(value);
         let Some(op) = self.function.def(value) else {
             // A kernel's parameters are the arguments' addresses.
-            return ty.is_ptr().then(|| Found::Sum(Sum::default()));
+            return ty.is_ptr().then(|| TermClass::Sum(Sum::default()));
         };
         let sum = match *op {
-            Op::PtrAdd { .. } => return Some(Found::Arithmetic),
+            Op::PtrAdd { .. } => return Some(TermClass::Arithmetic),
             _ if ty != Type::I64 && ty != Type::I32 => return None,
             Op::Extract(vector, element) => self.of_element(vector, element, MAX_VECTORS),
             Op::Query(query) => self.launched.answer(query),
@@ -267,9 +267,9 @@ impl Terms for Addresses<'_> {
                 let narrow = Linear::of(self.function, narrow, self)?;
                 Some(narrow.widened(cast == CastOp::SExt, self.launched))
             }
-            _ => return Some(Found::Arithmetic),
+            _ => return Some(TermClass::Arithmetic),
         };
-        sum.map(Found::Sum)
+        sum.map(TermClass::Sum)
     }
 
     fn opaque(&self, _value: Value) -> Option<Sum> {

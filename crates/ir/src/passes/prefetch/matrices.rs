@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::Finder;
 use super::hints::PrefetchBuilder;
-use crate::analysis::{Found, Linear, Terms, walk_insts};
+use crate::analysis::{Linear, TermClass, TermPolicy, walk_insts};
 use crate::{
     BinOp, Block, CastOp, CmpOp, Function, Inst, MatrixOp, Op, PrefetchHint, Scalar, Space, Type, Value,
 };
@@ -146,16 +146,16 @@ fn one_each_line(function: &Function, mut found: Vec<TileStore>) -> Vec<TileStor
 /// Treats extensions as exact: a prefetch may be wrong.
 pub(super) struct Widened<'f>(pub(super) &'f Function);
 
-impl Terms for Widened<'_> {
+impl TermPolicy for Widened<'_> {
     type Term = Value;
 
-    fn find(&self, value: Value) -> Option<Found<Value>> {
+    fn find(&self, value: Value) -> Option<TermClass<Value>> {
         match self.0.def(value) {
             // At most three extensions, from 8 bits to 64, so the recursion is bounded.
             Some(&Op::Cast(CastOp::ZExt | CastOp::SExt, narrow)) => {
-                Some(Found::Sum(Linear::of(self.0, narrow, self)?))
+                Some(TermClass::Sum(Linear::of(self.0, narrow, self)?))
             }
-            _ => Some(Found::Arithmetic),
+            _ => Some(TermClass::Arithmetic),
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) fn row_sites(finder: &Finder<'_>, has_site: &dyn Fn(Value) -> bool) -
 }
 
 /// An address without constants.
-type Terms = BTreeMap<Value, i64>;
+type TermMap = BTreeMap<Value, i64>;
 
 /// The loads of one row in a loop's body.
 struct RowLoads {
@@ -109,9 +109,9 @@ impl Finder<'_> {
         body: Block,
         counted: &CountedLoop,
         step: i64,
-    ) -> BTreeMap<Value, BTreeMap<Terms, RowLoads>> {
+    ) -> BTreeMap<Value, BTreeMap<TermMap, RowLoads>> {
         let function = self.function;
-        let mut found: BTreeMap<Value, BTreeMap<Terms, RowLoads>> = BTreeMap::new();
+        let mut found: BTreeMap<Value, BTreeMap<TermMap, RowLoads>> = BTreeMap::new();
         for &access in function.block(body) {
             let data = function.inst(access);
             let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };

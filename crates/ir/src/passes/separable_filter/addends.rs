@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::{Found, Linear, Terms};
+use crate::analysis::{Linear, TermClass, TermPolicy};
 use crate::op::FpMode;
 use crate::{BinOp, CastOp, Function, Inst, MathFn, Op, Scalar, Type, UnOp, Value, ValueDef};
 
@@ -209,17 +209,17 @@ struct IgnoreClamps<'a> {
     left: Cell<u32>,
 }
 
-impl Terms for IgnoreClamps<'_> {
+impl TermPolicy for IgnoreClamps<'_> {
     type Term = Value;
 
-    fn find(&self, value: Value) -> Option<Found<Value>> {
+    fn find(&self, value: Value) -> Option<TermClass<Value>> {
         let inner = match self.function.def(value) {
             Some(&Op::Cast(CastOp::ZExt | CastOp::SExt, a)) => a,
             Some(&Op::Binary(BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax, a, b)) => {
                 // The clamp bound is usually constant.
                 if self.function.as_const(a).is_some() { b } else { a }
             }
-            _ => return Some(Found::Arithmetic),
+            _ => return Some(TermClass::Arithmetic),
         };
         self.left.set(self.left.get().checked_sub(1)?);
         let mut sum = Linear::of(self.function, inner, self)?;
@@ -227,7 +227,7 @@ impl Terms for IgnoreClamps<'_> {
             // Modulo 2^32; distances are small.
             sum.constant = i64::from(sum.constant as i32);
         }
-        Some(Found::Sum(sum))
+        Some(TermClass::Sum(sum))
     }
 
     fn opaque(&self, value: Value) -> Option<Linear<Value>> {

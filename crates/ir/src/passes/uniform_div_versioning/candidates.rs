@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Threads, walk_all};
+use super::{Divergence, walk_all};
 use crate::analysis::{LocalPointers, local_pointers};
 use crate::passes::dce::has_effect;
 use crate::passes::mem2reg::variables;
@@ -40,7 +40,7 @@ pub(super) struct DividingLoop {
 /// The search for candidates.
 pub(super) struct SiteSearch<'a> {
     pub(super) function: &'a Function,
-    pub(super) threads: &'a dyn Fn(Value) -> Threads,
+    pub(super) threads: &'a dyn Fn(Value) -> Divergence,
     /// Operations that are not candidates.
     pub(super) done: &'a FxHashSet<Inst>,
     /// Remainders whose products are candidates.
@@ -54,7 +54,7 @@ pub(super) struct SiteSearch<'a> {
 impl<'a> SiteSearch<'a> {
     pub(super) fn new(
         function: &'a Function,
-        threads: &'a dyn Fn(Value) -> Threads,
+        threads: &'a dyn Fn(Value) -> Divergence,
         (done, remainders): (&'a FxHashSet<Inst>, &'a FxHashSet<Value>),
         room: usize,
     ) -> Self {
@@ -119,7 +119,7 @@ impl<'a> SiteSearch<'a> {
     }
 
     fn rising(&self, value: Value) -> Option<u32> {
-        if let Threads::Rising(step) = (self.threads)(value) { Some(step) } else { None }
+        if let Divergence::Affine(step) = (self.threads)(value) { Some(step) } else { None }
     }
 
     /// The stride of the remainder in a product with a uniform factor.
@@ -130,7 +130,7 @@ impl<'a> SiteSearch<'a> {
 
     /// Uniform, but not constant.
     fn is_unknown(&self, value: Value) -> bool {
-        self.function.as_const(value).is_none() && (self.threads)(value) == Threads::Same
+        self.function.as_const(value).is_none() && (self.threads)(value) == Divergence::Uniform
     }
 
     /// A division or remainder by a uniform divisor.
