@@ -13,7 +13,7 @@ use anymetal_llvm::Llvm;
 
 use crate::big_stack;
 use crate::cache::disk::Kind;
-use crate::compiler::{Compiler, Shared};
+use crate::compiler::{Compiler, CompilerState};
 use crate::error::CompileError;
 use crate::executor::Executor;
 use crate::key::Key;
@@ -24,7 +24,7 @@ use crate::reflection;
 /// Something that has artifacts: one kernel, of a library or fused.
 pub(crate) trait Subject: Sync {
     /// State that all libraries of the compiler share.
-    fn shared(&self) -> &Shared;
+    fn shared(&self) -> &CompilerState;
     /// The kernel's name.
     fn name(&self) -> String;
     fn specialisation(&self) -> &Specialisation;
@@ -56,7 +56,7 @@ pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Art
 /// The artifact of a kernel under that key, from memory, from disk, or made now. Its fingerprint is its key, which is
 /// computed again after making it: only then is it certain which source was parsed.
 pub(crate) fn kept(
-    shared: &Shared,
+    shared: &CompilerState,
     kernel: &str,
     key: impl Fn() -> Key,
     make: impl FnOnce() -> Result<Artifact, CompileError>,
@@ -78,7 +78,7 @@ pub(crate) fn kept(
 }
 
 /// An artifact with that kernel from the disk.
-pub(crate) fn from_disk(shared: &Shared, kernel: &str, key: &Key) -> Option<Artifact> {
+pub(crate) fn from_disk(shared: &CompilerState, kernel: &str, key: &Key) -> Option<Artifact> {
     let disk = shared.disk.as_ref()?;
     let bytes = disk.read(Kind::Object, key)?;
     let artifact = encoding::decode(&bytes).ok().filter(|artifact| artifact.kernel(kernel).is_some());

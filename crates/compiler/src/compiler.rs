@@ -33,11 +33,11 @@ impl CompilerOptions {
 /// Makes libraries of sources. Clones share the caches.
 #[derive(Clone)]
 pub struct Compiler {
-    shared: Arc<Shared>,
+    shared: Arc<CompilerState>,
 }
 
 /// State of the compiler that libraries share.
-pub(crate) struct Shared {
+pub(crate) struct CompilerState {
     pub(crate) notes: Arc<Notes>,
     pub(crate) disk: Option<DiskCache>,
     pub(crate) artifacts: SharedCache<Arc<Artifact>>,
@@ -66,7 +66,7 @@ impl Compiler {
             .folder
             .as_ref()
             .map(|folder| DiskCache::new(folder, cache.max_disk_bytes, Arc::clone(&notes)));
-        let shared = Shared {
+        let shared = CompilerState {
             notes,
             disk,
             artifacts: SharedCache::new(cache.artifacts_in_memory),
@@ -112,7 +112,7 @@ impl Compiler {
     }
 }
 
-impl Shared {
+impl CompilerState {
     /// Why no LLVM is to be used, if the user said so. Loads nothing.
     pub(crate) fn llvm_disabled(&self) -> Result<Option<LlvmError>, CompileError> {
         Ok(self.machine()?.disabled.clone())

@@ -17,7 +17,7 @@ use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
 use crate::cache::disk::Kind;
 use crate::cache::manifest::Manifest;
-use crate::compiler::{Compiler, Shared};
+use crate::compiler::{Compiler, CompilerState};
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::includes::{self, FileIncludes};
@@ -108,7 +108,7 @@ pub struct Library {
 
 /// State that clones of a library share.
 pub(crate) struct LibraryState {
-    shared: Arc<Shared>,
+    shared: Arc<CompilerState>,
     source: Source,
     source_key: Key,
     manifest: Manifest,
@@ -140,7 +140,7 @@ impl LibraryState {
     pub(crate) fn new(
         source: Source,
         source_key: Key,
-        shared: Arc<Shared>,
+        shared: Arc<CompilerState>,
         target: Option<Target>,
     ) -> Result<Self, CompileError> {
         let on_disk = shared.disk.as_ref().and_then(|disk| disk.read(Kind::Manifest, &source_key));
@@ -345,7 +345,7 @@ impl Library {
     }
 
     /// State that all libraries of the compiler share.
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &CompilerState {
         &self.state.shared
     }
 
@@ -378,7 +378,7 @@ struct OneKernel<'a> {
 }
 
 impl Subject for OneKernel<'_> {
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &CompilerState {
         self.library.shared()
     }
 

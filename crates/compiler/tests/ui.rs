@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// A diagnostic that was announced or that came.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Told {
+struct Reported {
     line: u64,
     id: String,
     message: String,
@@ -23,14 +23,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ui")
 }
 
-fn annotations(text: &str) -> Vec<Told> {
+fn annotations(text: &str) -> Vec<Reported> {
     let mut told = Vec::new();
     for (number, line) in (1u64..).zip(text.lines()) {
         let Some((_, annotation)) = line.split_once("//~") else { continue };
         let up = annotation.len() - annotation.trim_start_matches('^').len();
         let annotation = annotation[up..].trim();
         let (id, message) = annotation.split_once(':').unwrap_or((annotation, ""));
-        told.push(Told {
+        told.push(Reported {
             line: number - up as u64,
             id: id.trim().to_owned(),
             message: message.trim().to_owned(),
@@ -40,7 +40,7 @@ fn annotations(text: &str) -> Vec<Told> {
 }
 
 /// Everything that compiling all kernels of the file says: structured, and rendered without repetitions.
-fn compile(name: &str, text: &str) -> (BTreeSet<Told>, String) {
+fn compile(name: &str, text: &str) -> (BTreeSet<Reported>, String) {
     let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
     let mut errors: Vec<CompileError> = Vec::new();
     let mut rendered = Vec::new();
@@ -60,7 +60,7 @@ fn compile(name: &str, text: &str) -> (BTreeSet<Told>, String) {
         assert!(matches!(error, CompileError::Source(_)), "{name}: {error}");
         let list: Value = serde_json::from_str(&error.render_json()).expect("JSON");
         for diagnostic in list.as_array().expect("a list") {
-            told.insert(Told {
+            told.insert(Reported {
                 line: diagnostic["line"].as_u64().unwrap_or(0),
                 id: diagnostic["id"].as_str().unwrap_or_default().to_owned(),
                 message: diagnostic["message"].as_str().unwrap_or_default().to_owned(),
@@ -79,7 +79,7 @@ fn check(path: &Path, bless: bool) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect("a readable file");
     let (told, rendered) = compile(&name, &text);
     let expected = annotations(&text);
-    let matches = |told: &Told, expected: &Told| {
+    let matches = |told: &Reported, expected: &Reported| {
         told.line == expected.line && told.id == expected.id && told.message.contains(&expected.message)
     };
     let mut problems = Vec::new();
@@ -101,7 +101,7 @@ fn check(path: &Path, bless: bool) -> Vec<String> {
 }
 
 #[test]
-fn every_file_says_what_it_announces() {
+fn every_file_gives_its_annotated_diagnostics() {
     let bless = std::env::var_os("ANYMETAL_BLESS").is_some();
     let entries = std::fs::read_dir(folder()).expect("the folder of the tests");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();

@@ -47,5 +47,7 @@ pub use observer::{
     Uninitialised, UninitialisedRead,
 };
 pub use program::{Program, ProgramArgument};
-pub use report::{AccessKind, DivergentBarrier, Fault, PartialBarrier, Place, Report, ThreadId, Variable};
+pub use report::{
+    AccessKind, DivergentBarrier, Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable,
+};
 pub use run::run;

@@ -40,7 +40,7 @@ pub enum Variable {
 
 /// Where bytes really are: equal places are the same memory, whatever variable names it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
+pub enum MemoryPlace {
     /// In a buffer of [`crate::Memory`].
     Buffer {
         /// Which.

@@ -32,7 +32,7 @@ enum Entry<V> {
 }
 
 /// The result of a look-up.
-enum Found<V> {
+enum Lookup<V> {
     Ready {
         value: V,
         made: u64,
@@ -66,10 +66,10 @@ impl<V: Clone> SharedCache<V> {
         let flight = loop {
             match self.find(key, refused) {
                 // Outside the lock: validation may read files.
-                Found::Ready { value, .. } if is_valid(&value) => return Ok(value),
-                Found::Ready { made, .. } => refused = Some(made),
-                Found::InFlight(flight) => return flight.wait(),
-                Found::Ours(flight) => break flight,
+                Lookup::Ready { value, .. } if is_valid(&value) => return Ok(value),
+                Lookup::Ready { made, .. } => refused = Some(made),
+                Lookup::InFlight(flight) => return flight.wait(),
+                Lookup::Ours(flight) => break flight,
             }
         };
         let guard = Landing { cache: self, key, flight: &flight };
@@ -79,21 +79,21 @@ impl<V: Clone> SharedCache<V> {
 
     /// The entry as it is now; where there is none, or only the one made at `refused`, a flight that the caller
     /// must end. One critical section: the thread that finds no entry makes it.
-    fn find(&self, key: Key, refused: Option<u64>) -> Found<V> {
+    fn find(&self, key: Key, refused: Option<u64>) -> Lookup<V> {
         let mut state = self.lock();
         state.clock += 1;
         let now = state.clock;
         match state.entries.get_mut(&key) {
             Some(Entry::Ready { value, made, last_used }) if refused != Some(*made) => {
                 *last_used = now;
-                return Found::Ready { value: value.clone(), made: *made };
+                return Lookup::Ready { value: value.clone(), made: *made };
             }
-            Some(Entry::InFlight(flight)) => return Found::InFlight(Arc::clone(flight)),
+            Some(Entry::InFlight(flight)) => return Lookup::InFlight(Arc::clone(flight)),
             _ => {}
         }
         let flight = Arc::new(Flight { result: Mutex::new(None), landed: Condvar::new() });
         state.entries.insert(key, Entry::InFlight(Arc::clone(&flight)));
-        Found::Ours(flight)
+        Lookup::Ours(flight)
     }
 
     fn store(&self, key: Key, result: &Result<V, CompileError>) {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_made_once_however_many_ask() {
+    fn concurrent_requests_make_an_entry_once() {
         // Often, since a maker must land between another thread's look-up and its making to do harm.
         let rounds = 200;
         let (cache, made, start) = (SharedCache::new(4), AtomicUsize::new(0), Barrier::new(4));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_made_while_the_old_one_was_judged_is_not_made_again() {
+    fn an_entry_replaced_during_validation_is_not_made_again() {
         let cache = SharedCache::new(4);
         cache.get_or_make(key(1), |_| true, || Ok(1)).unwrap();
         let is_valid = |value: &i32| {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_entry_goes_first() {
+    fn the_least_recently_used_entry_is_evicted_first() {
         let cache = SharedCache::new(2);
         for n in [1, 2, 1, 3] {
             cache.get_or_make(key(n), |_| true, || Ok(n)).unwrap();

@@ -205,7 +205,7 @@ fn rows_of_a_plane_are_proved_where_they_do_not_overlap() {
 
 /// A verdict for one grid is none for another, and neither is its code.
 #[test]
-fn verdicts_on_grids_are_kept_apart() {
+fn proofs_for_different_grids_are_cached_separately() {
     let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
     let body = "uint i = p.y * n + p.x; y[i] = x[i];";
     let library = library(&compiler, PLANE, body, body);
@@ -241,7 +241,7 @@ fn verdicts_on_grids_are_kept_apart() {
 }
 
 #[test]
-fn a_fused_kernel_tells_its_arguments() {
+fn a_fused_kernel_describes_its_arguments() {
     fused(MAP, "if (i < n) y[i] = x[i];", |fusion| {
         let artifact = fusion.artifact(Target::Interpreter).unwrap();
         let kernel = artifact.kernel("first + second").unwrap();
@@ -255,7 +255,7 @@ fn a_fused_kernel_tells_its_arguments() {
 }
 
 #[test]
-fn the_disk_remembers_what_was_proved_and_what_was_refused() {
+fn the_disk_cache_keeps_proofs_and_refusals() {
     let folder = tempfile::tempdir().unwrap();
     for second in [MAP, "y[i] = x[0];"] {
         let verdicts = [0, 1].map(|_| {

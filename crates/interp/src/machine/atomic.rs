@@ -55,7 +55,7 @@ impl Machine {
             bytes: size as u64,
             align: ty.size(),
             loc: env.program.locs[pc as usize],
-            told: false,
+            notify: false,
         };
         let located = self.locate(env, regions, offsets, request);
         self.tell_atomic(env, ptr, &located, request, kind);

@@ -8,7 +8,7 @@ use crate::InterpError;
 use crate::dispatch::{Dispatch, Limits};
 use crate::observer::{Access, Group, Interests, Observer};
 use crate::program::{Arena, Program, Region};
-use crate::report::{Fault, PartialBarrier, Place, Report, ThreadId, Variable};
+use crate::report::{Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable};
 
 /// See the module's documentation.
 pub(crate) struct Environment<'r, 'm> {
@@ -116,15 +116,15 @@ impl Environment<'_, '_> {
     }
 
     /// Where byte `at` of an arena is, for observers.
-    pub(super) fn place(&self, arena: Arena, variable: Variable, at: usize) -> Place {
+    pub(super) fn place(&self, arena: Arena, variable: Variable, at: usize) -> MemoryPlace {
         let offset = at as u64;
         match arena {
-            Arena::Buffer(buffer) => Place::Buffer { buffer, offset },
-            Arena::Threadgroup => Place::Threadgroup { offset },
-            Arena::Private => Place::Private { offset },
+            Arena::Buffer(buffer) => MemoryPlace::Buffer { buffer, offset },
+            Arena::Threadgroup => MemoryPlace::Threadgroup { offset },
+            Arena::Private => MemoryPlace::Private { offset },
             Arena::Global(_) | Arena::Nothing => {
                 let global = if let Variable::Global(id) = variable { id } else { GlobalId(0) };
-                Place::Constant { global, offset }
+                MemoryPlace::Constant { global, offset }
             }
         }
     }

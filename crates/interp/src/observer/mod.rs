@@ -22,7 +22,7 @@ pub use uninitialised::{Uninitialised, UninitialisedRead};
 
 use anymetal_ir::{BarrierScope, FuncId, Loc, Local};
 
-use crate::report::{Fault, PartialBarrier, Place, ThreadId, Variable};
+use crate::report::{Fault, MemoryPlace, PartialBarrier, ThreadId, Variable};
 use crate::{Dispatch, Program};
 
 /// The accesses that an observer is notified of. A notification costs a multiple of executing the access.
@@ -47,7 +47,7 @@ pub struct Access {
     /// What the pointer points into.
     pub variable: Variable,
     /// Where the bytes are.
-    pub place: Place,
+    pub place: MemoryPlace,
     /// The byte offset from the variable's start.
     pub offset: u64,
     /// The bytes.
@@ -115,9 +115,9 @@ pub struct Group {
 /// The sizes an observer needs for shadow memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemorySizes {
-    /// Bytes of a threadgroup's memory: [`Place::Threadgroup`] offsets are below it.
+    /// Bytes of a threadgroup's memory: [`MemoryPlace::Threadgroup`] offsets are below it.
     pub threadgroup: u64,
-    /// Bytes of a SIMD-group's private memory: [`Place::Private`] offsets are below it.
+    /// Bytes of a SIMD-group's private memory: [`MemoryPlace::Private`] offsets are below it.
     pub private: u64,
 }
 

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_ir::{BarrierScope, Loc};
 
 use super::{Access, AtomicKind, BarrierArrival, Group, Interests, MemorySizes, Observer};
-use crate::report::{Place, ThreadId, Variable};
+use crate::report::{MemoryPlace, ThreadId, Variable};
 use crate::{Dispatch, Program};
 
 /// Granules per page of shadow memory; pages are made when first touched.
@@ -154,9 +154,9 @@ impl Race {
 
     fn touch(&mut self, access: &Access, kind: RaceKind, writes: bool) {
         let (memory, start) = match access.place {
-            Place::Buffer { buffer, offset } => (buffer, offset),
-            Place::Threadgroup { offset } => (THREADGROUP, offset),
-            Place::Private { .. } | Place::Constant { .. } => return,
+            MemoryPlace::Buffer { buffer, offset } => (buffer, offset),
+            MemoryPlace::Threadgroup { offset } => (THREADGROUP, offset),
+            MemoryPlace::Private { .. } | MemoryPlace::Constant { .. } => return,
         };
         let loc = self.loc_number(access.loc);
         let thread = &access.thread;

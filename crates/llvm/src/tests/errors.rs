@@ -118,7 +118,7 @@ fn a_large_object_is_refused_before_it_is_mapped() {
 }
 
 #[test]
-fn the_search_says_what_it_tried() {
+fn the_search_lists_the_paths_it_tried() {
     let folder = tempfile::tempdir().expect("temporary folder");
     std::fs::write(folder.path().join("libLLVM-14.so"), b"").expect("file");
     std::fs::write(folder.path().join("libLLVM-30.so"), b"no library").expect("file");
