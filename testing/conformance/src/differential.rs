@@ -60,7 +60,7 @@ pub fn check_seed(seed: u64, machine: Option<&Machine>) -> Option<(Subject, Stri
     let options = options(seed);
     let subject = Subject::from(kernel(seed, &options));
     let message = check(&subject, machine)?;
-    // Smaller kernels that still differ are kinder to whoever reads them.
+    // Smaller kernels that still differ are easier to read.
     for smaller in simpler(&options) {
         let simple = Subject::from(kernel(seed, &smaller));
         if let Some(message) = check(&simple, machine) {
@@ -96,7 +96,7 @@ pub fn check(subject: &Subject, machine: Option<&Machine>) -> Option<String> {
     on_large_stack(|| difference(subject, machine).err())
 }
 
-/// What a run left behind, and whether it faulted.
+/// The contents of the buffers after a run, and whether it faulted.
 type Outcome = (Vec<Vec<u8>>, bool);
 
 fn difference(subject: &Subject, machine: Option<&Machine>) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Random helper functions and calls of them.
 
 use crate::values::Entry;
-use crate::{Generator, Place, Pointers};
+use crate::{Generator, Pointers, Position};
 use anymetal_ir::{Builder, FpMode, FuncId, Function, Op, Space, Type};
 
 /// A function that may be called: it takes the thread's own bytes, the input,
@@ -36,7 +36,7 @@ impl Generator {
             }
             self.take_scratch(values[2]);
             self.budget = self.options.statements / 6;
-            let place = Place { uniform: false, depth: 1, iterations: 8 };
+            let place = Position { uniform: false, depth: 1, iterations: 8 };
             self.statements(&mut builder, place);
             if !builder.is_terminated() {
                 let entry = self.value_of(&mut builder, ret);

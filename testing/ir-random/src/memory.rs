@@ -355,7 +355,7 @@ impl Generator {
         b.infer(Op::AtomicRmw(OPS[n], ptr, entry.value));
     }
 
-    /// Shows what was computed: the last values of each type and all locals go to the thread's own
+    /// Makes results observable: the last values of each type and all locals go to the thread's own
     /// bytes.
     pub(crate) fn store_results(&mut self, b: &mut Builder<'_>) {
         let Some(own) = self.pointers.own else { return };

@@ -1,7 +1,7 @@
 //! Random operations between threads.
 
 use crate::values::Entry;
-use crate::{Generator, Place};
+use crate::{Generator, Position};
 use anymetal_ir::{BarrierScope, Builder, Op, Query, Scalar, SimdOp, ThreadgroupId, Type};
 
 /// Operations whose result depends on the active lanes only, on integers.
@@ -34,8 +34,8 @@ const SHUFFLES: &[SimdOp] = &[
 ];
 
 impl Generator {
-    pub(crate) fn simd_statement(&mut self, b: &mut Builder<'_>, place: Place) {
-        let together = place.uniform && !self.someone_left && self.returns.is_none();
+    pub(crate) fn simd_statement(&mut self, b: &mut Builder<'_>, place: Position) {
+        let together = place.uniform && !self.any_returned && self.returns.is_none();
         if !self.options.simd || !together && !self.options.divergent_simd {
             return self.pure_statement(b);
         }
@@ -93,9 +93,9 @@ impl Generator {
         self.add(value, ty, false);
     }
 
-    /// Every thread writes its cell of threadgroup memory, all meet, every thread reads another's.
-    pub(crate) fn exchange(&mut self, b: &mut Builder<'_>, place: Place) {
-        let allowed = place.uniform && !self.someone_left && self.returns.is_none();
+    /// Every thread writes its element of threadgroup memory, then a barrier, then reads another thread's element.
+    pub(crate) fn exchange(&mut self, b: &mut Builder<'_>, place: Position) {
+        let allowed = place.uniform && !self.any_returned && self.returns.is_none();
         if !self.options.threadgroup || !allowed {
             return self.pure_statement(b);
         }

@@ -1,4 +1,4 @@
-//! The values in scope, and new ones of a wanted type.
+//! The values in scope, and new ones of a given type.
 
 use crate::Generator;
 use anymetal_ir::CastOp;
@@ -10,7 +10,7 @@ use anymetal_ir::{BinOp, Builder, MathFn, Op, Scalar, Type, Value};
 pub(crate) struct Entry {
     pub(crate) value: Value,
     pub(crate) ty: Type,
-    /// Whether all threads of the threadgroup have the same.
+    /// Whether it is uniform over the threadgroup.
     pub(crate) uniform: bool,
 }
 
@@ -54,7 +54,7 @@ impl Generator {
         }
     }
 
-    /// A value that all threads of the threadgroup have alike.
+    /// A value that is uniform over the threadgroup.
     pub(crate) fn uniform_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
         let fitting: Vec<Entry> =
             self.pool.iter().copied().filter(|entry| entry.ty == ty && entry.uniform).collect();
