@@ -1,6 +1,6 @@
 //! Gives the compiler an identity for cache keys: a hash over the sources of every crate that decides what
-//! code comes out. A rebuilt compiler then never meets the objects of another one, and nobody has to remember
-//! to raise a version number.
+//! code comes out. A rebuilt compiler then never meets the objects of another one, and no version number has
+//! to be raised by hand.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};

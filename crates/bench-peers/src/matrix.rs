@@ -15,7 +15,7 @@ pub enum Threads {
 ///
 /// # Panics
 ///
-/// If a slice does not have exactly the length that the sizes ask for.
+/// If a slice does not have exactly the length that the sizes require.
 pub fn multiply([rows, inner, columns]: [usize; 3], a: &[f32], b: &[f32], out: &mut [f32], threads: Threads) {
     assert_eq!(a.len(), rows * inner, "length of a");
     assert_eq!(b.len(), inner * columns, "length of b");
@@ -25,7 +25,7 @@ pub fn multiply([rows, inner, columns]: [usize; 3], a: &[f32], b: &[f32], out: &
         Threads::All => Parallelism::Rayon(0),
     };
     // SAFETY: the assertions above make every element that the strides reach (row·columns + column, and so
-    // on) lie within its slice; `out` is borrowed mutably, so it overlaps neither input; `f32` is one of the
+    // on) are within its slice; `out` is borrowed mutably, so it overlaps neither input; `f32` is one of the
     // types that the function accepts.
     unsafe {
         gemm::gemm(

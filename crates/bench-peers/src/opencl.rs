@@ -9,7 +9,7 @@
 
 mod job;
 
-pub use job::{Argument, Contents, Job, Step};
+pub use job::{Argument, Contents, Job, JobStep};
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
@@ -25,7 +25,7 @@ use std::ptr;
 
 /// Status of the loader when it found no driver: `CL_PLATFORM_NOT_FOUND_KHR`.
 const PLATFORM_NOT_FOUND: cl_int = -1001;
-/// Status of a platform that has no device of the kind asked for: `CL_DEVICE_NOT_FOUND`.
+/// Status of a platform that has no device of the requested kind: `CL_DEVICE_NOT_FOUND`.
 const DEVICE_NOT_FOUND: cl_int = -1;
 
 /// What can go wrong with a peer.
@@ -167,7 +167,7 @@ impl Runtime {
         Ok(buffer)
     }
 
-    fn launch(&self, program: &Program, step: &Step, buffers: &[Buffer<u8>]) -> Result<Launch, PeerError> {
+    fn launch(&self, program: &Program, step: &JobStep, buffers: &[Buffer<u8>]) -> Result<Launch, PeerError> {
         let kernel = Kernel::create(program, step.kernel).map_err(failed(&self.name, "clCreateKernel"))?;
         for (index, argument) in (0..).zip(&step.arguments) {
             let set = match argument {

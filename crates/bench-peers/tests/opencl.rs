@@ -1,6 +1,6 @@
 //! Jobs on every OpenCL CPU runtime of this machine. Without one, that is what must be said.
 
-use anymetal_bench_peers::opencl::{Argument, Contents, Job, PeerError, Runtime, Step, runtimes};
+use anymetal_bench_peers::opencl::{Argument, Contents, Job, JobStep, PeerError, Runtime, runtimes};
 
 const SCALE: &str = "kernel void scale(global const float* x, global float* y, float a, uint2 range) {
     size_t i = get_global_id(0);
@@ -10,7 +10,7 @@ const SCALE: &str = "kernel void scale(global const float* x, global float* y, f
 fn job<'a>(form: &'static str, x: &'a [u8], result: usize) -> Job<'a> {
     let arguments =
         vec![Argument::Buffer(0), Argument::Buffer(1), Argument::F32(2.0), Argument::U32x2([1, 3])];
-    let step = Step { kernel: "scale", arguments, global: [4, 1, 1], local: None };
+    let step = JobStep { kernel: "scale", arguments, global: [4, 1, 1], local: None };
     let buffers = vec![Contents::Bytes(x), Contents::Zeroed(16)];
     Job { forms: vec![form], buffers, steps: vec![step], result }
 }

@@ -126,7 +126,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
     Ok(right)
 }
 
-/// Whether the suite that was asked for takes in a workload.
+/// Whether the requested suite includes a workload.
 fn chosen(suite: &str, name: &str) -> bool {
     matches!(suite, "all" | "kernels") || name.contains(suite)
 }

@@ -105,7 +105,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     outcome
 }
 
-/// The one asked for, all, or the only one there is.
+/// The requested kernel, all of them, or the only one of the file.
 fn chosen_kernels(args: &CompileArgs, library: &Library) -> Result<Vec<String>, Failure> {
     let names = library.kernel_names();
     match &args.kernel {

@@ -26,9 +26,9 @@ pub(crate) struct DemoArgs {
     device: Option<String>,
 }
 
-/// What was found out about one workload.
+/// The results of one workload.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct DemoRow {
     pub(crate) name: &'static str,
     pub(crate) size: String,
     pub(crate) bound: Bound,
@@ -39,8 +39,8 @@ pub(crate) struct Row {
     pub(crate) verdict: Verdict,
 }
 
-impl Row {
-    /// The rate in units of [`Row::limit`].
+impl DemoRow {
+    /// The rate in units of [`DemoRow::limit`].
     pub(crate) fn rate(&self) -> f64 {
         let seconds = self.time.as_secs_f64();
         match self.bound {
@@ -97,7 +97,7 @@ fn progress(steps: u64) -> ProgressBar {
     bar
 }
 
-fn measure(workload: &Workload, device: &Device, queue: &Queue) -> Result<(Row, Option<Picture>), Error> {
+fn measure(workload: &Workload, device: &Device, queue: &Queue) -> Result<(DemoRow, Option<Picture>), Error> {
     // A comment with the time makes the text new, so that no cache knows it; compiling the same text
     // again then shows what the caches save.
     let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -110,7 +110,7 @@ fn measure(workload: &Workload, device: &Device, queue: &Queue) -> Result<(Row, 
     prepared.reset()?;
     prepared.run(queue)?;
     let picture = prepared.picture()?;
-    let row = Row {
+    let row = DemoRow {
         name: workload.name,
         size: prepared.size(),
         bound: workload.bound,

@@ -1,4 +1,4 @@
-//! What can go wrong in a subcommand, and the exit code that tells other programs.
+//! The errors of a subcommand, and its exit codes.
 //!
 //! Invariant: 1 means that the same input will never work, 2 that the command line itself is wrong, 4 that the
 //! device or the run failed.
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Why a subcommand did not succeed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line asks for something that makes no sense.
+    /// The command line is invalid.
     Usage(String),
     /// A file, an argument or a value is wrong.
     Input(String),
@@ -23,7 +23,7 @@ pub(crate) enum Failure {
     Refused(Error),
     /// The kernel ran and did not finish well.
     Run(Error),
-    /// Everything was told already; only the exit code is left.
+    /// Everything was reported already; only the exit code remains.
     Told(u8),
 }
 
@@ -113,12 +113,12 @@ impl From<Error> for Failure {
     }
 }
 
-/// Whether diagnostics may use colours: a terminal, and nobody asked for none.
+/// Whether diagnostics may use colours: a terminal, and colours are not disabled.
 pub(crate) fn stderr_has_colour() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Tells what the compiler wants a user to know although nothing failed.
+/// Prints the compiler's notes for the user that are not errors.
 pub(crate) fn report_notes() {
     for note in anymetal::compiler_notes() {
         eprintln!("note: {note}");

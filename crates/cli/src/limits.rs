@@ -1,4 +1,4 @@
-//! What this machine can do at most: multiply-add rate and memory bandwidth, measured in the same run as what is
+//! Peak rates of this machine: multiply-add rate and memory bandwidth, measured in the same run as what is
 //! compared with them.
 
 use multiversion::multiversion;
@@ -55,7 +55,7 @@ fn read(values: &[u64]) -> u64 {
     values.iter().fold(0, |sum, value| sum ^ value)
 }
 
-/// Work that a limit is the rate of, to be timed beside what is compared with it: processors run faster in
+/// Work that a limit is the rate of, to be timed next to what is compared with it: processors run faster in
 /// bursts, and other guests of a host take bandwidth.
 pub(crate) enum Probe {
     /// Multiply-adds of all threads, to that many sums each.

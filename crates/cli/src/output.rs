@@ -11,7 +11,7 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
-        // As with `anymetal … | head`: what was wanted has been read.
+        // As with `anymetal … | head`: the reader has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::Told(0)),
         Err(error) => Err(Failure::Input(format!("cannot write to standard output: {error}"))),
     }

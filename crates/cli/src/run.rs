@@ -51,7 +51,7 @@ Examples:
 /// Run one kernel.
 ///
 /// Compiles FILE.metal, binds the arguments, launches the kernel once (or --repeat times, each from the same
-/// inputs), and saves or prints buffers afterwards. Every access is checked against what is bound; a kernel that
+/// inputs), and saves or prints buffers afterwards. Every access is checked against the bindings; a kernel that
 /// leaves its buffers, or runs longer than --timeout, ends with exit code 4.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -104,7 +104,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// What a finished run tells.
+/// The output of a finished run.
 struct Outcome {
     device: String,
     interpreted: bool,

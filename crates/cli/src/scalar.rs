@@ -83,7 +83,7 @@ fn parse_integer(scalar: ScalarType, text: &str) -> Result<u64, String> {
     Ok(value as u64 & (u64::MAX >> (64 - bits)))
 }
 
-/// Writes a value for people: the shortest decimal that reads back the same.
+/// Formats a value as the shortest decimal that reads back the same.
 pub(crate) fn show(scalar: ScalarType, bytes: &[u8]) -> String {
     let mut word = [0; 8];
     word[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
@@ -141,7 +141,7 @@ pub(crate) fn push(scalar: ScalarType, bits: u64, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&bits.to_le_bytes()[..scalar.size() as usize]);
 }
 
-/// Values one behind the other.
+/// Consecutive values.
 pub(crate) fn bytes_of(scalar: ScalarType, values: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     values.iter().for_each(|&bits| push(scalar, bits, &mut bytes));

@@ -98,7 +98,7 @@ pub(crate) trait Prepared {
     }
     /// The counted work of one run.
     fn work(&self) -> Work;
-    /// The size, for people.
+    /// The size, for display.
     fn size(&self) -> String;
     /// The plain alternative: one thread, vectorised by rustc for this CPU.
     fn plain(&mut self);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anymetal_codegen::cpu::generate;
 use anymetal_ir::passes::{inline, optimise};
-use anymetal_ir::random::{RandomOptions, kernel};
+use anymetal_ir_random::{RandomOptions, kernel};
 use anymetal_llvm::{CompileOptions, Emit, Llvm};
 use support::{Launch, llvm, options, parsed};
 

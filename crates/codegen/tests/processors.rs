@@ -7,7 +7,7 @@ use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
 use anymetal_hal::launch::FAULT_SYMBOL;
 use anymetal_ir::Module;
 use anymetal_ir::passes::{inline, optimise};
-use anymetal_ir::random::{RandomKernel, RandomOptions, kernel};
+use anymetal_ir_random::{RandomKernel, RandomOptions, kernel};
 use anymetal_llvm::{CompileError, CompileOptions, CpuLevel, Emit, Llvm, Target};
 use support::{Launch, agree, llvm, options_for};
 

@@ -3,7 +3,7 @@
 mod support;
 
 use anymetal_ir::passes::{inline, optimise};
-use anymetal_ir::random::{RandomOptions, kernel};
+use anymetal_ir_random::{RandomOptions, kernel};
 use support::{Launch, agree};
 
 fn check(seed: u64, options: &RandomOptions, specialise: bool, optimised: bool) {

@@ -1,7 +1,7 @@
-//! How an artifact is come by: from memory, from the disk, compiled now; or interpreted, where there is no LLVM.
+//! Look-up of artifacts: from memory, from disk, compiled now; or for the interpreter, where there is no LLVM.
 //!
-//! Owns that order, for everything of which artifacts are made ([`Subject`]). Invariant: what is kept is kept under
-//! a key of what was really parsed, which is known only once it is made.
+//! Owns that order, for everything that has artifacts ([`Subject`]). Invariant: an artifact is stored under a key of
+//! the source that was actually parsed, which is known only after compiling it.
 
 use std::num::NonZero;
 use std::sync::{Arc, Once};
@@ -13,7 +13,7 @@ use anymetal_llvm::Llvm;
 
 use crate::big_stack;
 use crate::cache::disk::Kind;
-use crate::compiler::{Compiler, Shared};
+use crate::compiler::{Compiler, CompilerState};
 use crate::error::CompileError;
 use crate::executor::Executor;
 use crate::key::Key;
@@ -21,16 +21,16 @@ use crate::library::{Specialisation, Target};
 use crate::machine_code;
 use crate::reflection;
 
-/// Something of which artifacts are made: one kernel, from somewhere.
+/// Something that has artifacts: one kernel, of a library or fused.
 pub(crate) trait Subject: Sync {
-    /// What all libraries of the compiler share.
-    fn shared(&self) -> &Shared;
+    /// State that all libraries of the compiler share.
+    fn shared(&self) -> &CompilerState;
     /// The kernel's name.
     fn name(&self) -> String;
     fn specialisation(&self) -> &Specialisation;
-    /// Changes whenever what is made for that target might. As far as is known before anything is parsed.
+    /// Changes whenever the artifact for that target may change, as far as is known before parsing.
     fn key(&self, target: &str) -> Key;
-    /// The module as executors take it, and the function constants as reflection tells them.
+    /// The module for executors, and the function constants for reflection.
     fn prepared(&self) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError>;
 }
 
@@ -53,10 +53,10 @@ pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Art
     }
 }
 
-/// What is made of a kernel under that key, or was: kept in memory and on the disk. Its fingerprint is its key, which is
-/// asked for again when it is made: only then is it certain what was parsed.
+/// The artifact of a kernel under that key, from memory, from disk, or made now. Its fingerprint is its key, which is
+/// computed again after making it: only then is it certain which source was parsed.
 pub(crate) fn kept(
-    shared: &Shared,
+    shared: &CompilerState,
     kernel: &str,
     key: impl Fn() -> Key,
     make: impl FnOnce() -> Result<Artifact, CompileError>,
@@ -78,7 +78,7 @@ pub(crate) fn kept(
 }
 
 /// An artifact with that kernel from the disk.
-pub(crate) fn from_disk(shared: &Shared, kernel: &str, key: &Key) -> Option<Artifact> {
+pub(crate) fn from_disk(shared: &CompilerState, kernel: &str, key: &Key) -> Option<Artifact> {
     let disk = shared.disk.as_ref()?;
     let bytes = disk.read(Kind::Object, key)?;
     let artifact = encoding::decode(&bytes).ok().filter(|artifact| artifact.kernel(kernel).is_some());
@@ -101,7 +101,7 @@ fn compiled(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     kept(shared, &name, key, || big_stack::run("code generator", make))
 }
 
-/// What the artifact would tell of the kernel, kept like an artifact, without code.
+/// The description of the kernel that its artifact would have, cached like an artifact, without code.
 pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
@@ -124,7 +124,7 @@ fn prepared_beside_llvm(
     subject: &impl Subject,
 ) -> Result<(Arc<Llvm>, Module, Vec<FunctionConstantInfo>), CompileError> {
     let (llvm, prepared) = with_llvm(|| subject.prepared());
-    // The first error to tell: without LLVM nothing else is worth doing.
+    // The first error to report: without LLVM the rest is not done.
     let llvm = llvm?;
     let (module, constants) = prepared?;
     Ok((llvm, module, constants))
@@ -164,14 +164,14 @@ pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, Compi
         let preparing = beside.spawn_scoped(scope, prepare);
         let done = work();
         if let Ok(preparing) = preparing {
-            // What came of it is remembered, a failure too.
+            // The outcome is kept, a failure too.
             let _ = preparing.join();
         }
         (Compiler::llvm(), done)
     })
 }
 
-/// Where only one processor is, whoever compiles first may as well pay.
+/// With one processor the first compile pays for it anyway.
 fn warm_up() {
     if let (Ok(llvm), Ok(2..)) = (Llvm::load(), std::thread::available_parallelism().map(NonZero::get)) {
         llvm.warm_up();

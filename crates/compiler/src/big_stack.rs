@@ -24,7 +24,7 @@ pub(crate) fn run<T: Send>(
     .unwrap_or_else(|error| Err(CompileError::NoThread { message: error.to_string() }))
 }
 
-/// The state that a panic may leave behind is dropped with the stage: its inputs are shared read-only and its
+/// State that a panic leaves inconsistent is dropped with the stage: its inputs are shared read-only and its
 /// outputs are lost.
 fn guarded<T>(
     stage: &'static str,

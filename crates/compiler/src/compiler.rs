@@ -24,7 +24,7 @@ pub struct CompilerOptions {
 }
 
 impl CompilerOptions {
-    /// As the user's environment says.
+    /// The configuration of the user's environment.
     pub fn from_environment() -> Self {
         CompilerOptions { cache: CacheConfig::from_environment() }
     }
@@ -33,11 +33,11 @@ impl CompilerOptions {
 /// Makes libraries of sources. Clones share the caches.
 #[derive(Clone)]
 pub struct Compiler {
-    shared: Arc<Shared>,
+    shared: Arc<CompilerState>,
 }
 
-/// What libraries keep of their compiler.
-pub(crate) struct Shared {
+/// State of the compiler that libraries share.
+pub(crate) struct CompilerState {
     pub(crate) notes: Arc<Notes>,
     pub(crate) disk: Option<DiskCache>,
     pub(crate) artifacts: SharedCache<Arc<Artifact>>,
@@ -66,7 +66,7 @@ impl Compiler {
             .folder
             .as_ref()
             .map(|folder| DiskCache::new(folder, cache.max_disk_bytes, Arc::clone(&notes)));
-        let shared = Shared {
+        let shared = CompilerState {
             notes,
             disk,
             artifacts: SharedCache::new(cache.artifacts_in_memory),
@@ -76,20 +76,19 @@ impl Compiler {
         Compiler { shared: Arc::new(shared) }
     }
 
-    /// The process's compiler, made as the environment says when it is first asked for.
+    /// The process's compiler, configured by the environment, made when first used.
     pub fn global() -> &'static Compiler {
         static GLOBAL: OnceLock<Compiler> = OnceLock::new();
         GLOBAL.get_or_init(|| Compiler::new(&CompilerOptions::from_environment()))
     }
 
-    /// Reads a source, or remembers it. A source that compiled before, with the same included files, is not
-    /// parsed until something is asked that no cache knows.
+    /// Reads a source, or takes it from the cache. A source that compiled before, with the same included files, is not
+    /// parsed until a cache misses.
     pub fn library(&self, source: Source) -> Result<Library, CompileError> {
         self.library_for(source, None)
     }
 
-    /// As [`Compiler::library`], for kernels of which artifacts for a target will be asked for next: what
-    /// these need, libLLVM, is loaded while the source is parsed.
+    /// As [`Compiler::library`], for kernels whose artifacts for a target will be requested next: libLLVM is loaded while the source is parsed.
     pub fn library_for(&self, source: Source, target: Option<Target>) -> Result<Library, CompileError> {
         let key = source.key();
         let make = || LibraryState::new(source, key, Arc::clone(&self.shared), target).map(Arc::new);
@@ -97,7 +96,7 @@ impl Compiler {
         Ok(Library::new(state))
     }
 
-    /// What a user should know although nothing failed; each note is given once.
+    /// Notes for the user that are not errors; each is given once.
     pub fn take_notes(&self) -> Vec<Note> {
         self.shared.notes.take()
     }
@@ -113,14 +112,14 @@ impl Compiler {
     }
 }
 
-impl Shared {
+impl CompilerState {
     /// Why no LLVM is to be used, if the user said so. Loads nothing.
     pub(crate) fn llvm_disabled(&self) -> Result<Option<LlvmError>, CompileError> {
         Ok(self.machine()?.disabled.clone())
     }
 
-    /// Changes whenever compiled code might not run here, or not be what the user asked for. It does not name
-    /// LLVM's version, which only loading it would tell: code of an older LLVM is as right.
+    /// Changes whenever compiled code might not run here, or not be what the user requested. It does not name
+    /// LLVM's version, which is only known after loading it: code of an older LLVM is equally correct.
     pub(crate) fn machine_fingerprint(&self) -> Result<&str, CompileError> {
         Ok(&self.machine()?.fingerprint)
     }

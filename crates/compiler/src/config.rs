@@ -1,4 +1,4 @@
-//! The cache's settings and the environment variables behind them.
+//! The cache's settings and their environment variables.
 //!
 //! The only module of the crate that reads the environment (LLVM's own search is in `anymetal_llvm`).
 

@@ -19,7 +19,7 @@ pub enum CompileError {
     /// The source has no such kernel.
     #[error("there is no kernel `{name}`{}; {}", did_you_mean(.suggestion), list_kernels(.existing))]
     UnknownKernel {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The names that exist.
         existing: Vec<String>,
@@ -55,13 +55,13 @@ pub enum CompileError {
         constant: String,
         /// The declared type.
         expected: String,
-        /// What was given.
+        /// The given value.
         got: String,
     },
     /// The condition of an argument depends on more than function constants.
     #[error("{message}")]
     ArgumentCondition {
-        /// What is wrong, as a sentence.
+        /// The problem, as a sentence.
         message: String,
     },
     /// The kernel is larger than the compiler takes.
@@ -80,10 +80,10 @@ pub enum CompileError {
         /// What it does.
         reason: String,
     },
-    /// Machine code was asked for and there is no LLVM.
+    /// Machine code was requested and there is no LLVM.
     #[error(transparent)]
     NoLlvm(LlvmError),
-    /// `ANYMETAL_CPU_LEVEL` asks for code that cannot be generated or run here.
+    /// `ANYMETAL_CPU_LEVEL` requests code that cannot be generated or run here.
     #[error(transparent)]
     CpuLevel(CpuLevelError),
     /// The system gave no thread to compile on.
@@ -103,7 +103,7 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// The rendered message; the source's diagnostics with their lines, in colour if wanted.
+    /// The rendered message; the source's diagnostics with their lines, in colour if requested.
     pub fn render_text(&self, colour: bool) -> String {
         match self {
             CompileError::Source(diagnostics) => diagnostics.render_text(colour),

@@ -38,7 +38,7 @@ impl Executor {
         Ok(Executor { program, arguments: kernel.args.clone() })
     }
 
-    /// What is bound at each argument, in source order; disabled ones have no slot.
+    /// The binding of each argument, in source order; disabled ones have no slot.
     fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
         let mut buffers = request.bindings.iter();
         let mut threadgroup = request.threadgroup_lengths.iter();

@@ -1,9 +1,9 @@
-//! Fused kernels: one artifact that does what several kernels do, launched one after the other.
+//! Fused kernels: one artifact for several kernels that are launched one after the other.
 //!
 //! Owns [`Fusion`] with its two requests: [`Fusion::refusal`], the proof alone, and [`Fusion::artifact`].
-//! Invariant: what the proof says and what is compiled is cached, in memory and on disk, under a key of all the
-//! kernels, so that a warm start proves nothing anew. A proof for lines of any length stands for all of them; where there
-//! is none, one for the grid and the bytes at hand is looked for. The code is the same for all grids.
+//! Invariant: proofs and artifacts are cached, in memory and on disk, under a key of all kernels, so that a warm start
+//! repeats no proof. A proof for one-dimensional grids of any length covers all of them; where it fails, a proof for
+//! the given grid and bytes is tried. The code is the same for all grids.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use anymetal_hal::artifact::{
 };
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::Module;
-use anymetal_ir::passes::fuse::{self, Launched, Part};
+use anymetal_ir::passes::fuse::{self, FusedKernel, Launched};
 use anymetal_ir::passes::optimise;
 
 use crate::artifacts::{self, Subject};
 use crate::big_stack;
-use crate::compiler::Shared;
+use crate::compiler::CompilerState;
 use crate::error::CompileError;
 use crate::key::{Key, KeyBuilder};
 use crate::library::{Library, Specialisation, Target};
@@ -26,11 +26,11 @@ use crate::pipeline::check;
 /// A kernel to be fused.
 #[derive(Debug, Clone, Copy)]
 pub struct FusionPart<'a> {
-    /// Where it is from.
+    /// Its library.
     pub library: &'a Library,
-    /// What [`Library::describe`] tells of it.
+    /// Its description by [`Library::describe`].
     pub kernel: &'a KernelInfo,
-    /// As its own artifact would be made.
+    /// The specialisation of its own artifact.
     pub specialisation: &'a Specialisation,
     /// For each bound buffer argument, by Metal's index, what it is bound to: the same number for exactly the same
     /// bytes. Arguments with different numbers share no byte that a kernel writes.
@@ -44,7 +44,7 @@ pub struct FusionPart<'a> {
 pub struct FusedArgument {
     /// Its Metal index.
     pub index: u32,
-    /// The part of an argument that it stands for.
+    /// The part of the argument that it represents.
     pub part: usize,
     /// That argument's Metal index.
     pub of_part: u32,
@@ -61,7 +61,7 @@ pub struct Fusion<'a> {
 }
 
 impl<'a> Fusion<'a> {
-    /// For that threadgroup size, or any, and for a grid of so many threads, or any line. `None` if the parts are not
+    /// For that threadgroup size, or any, and for a grid of that many threads, or any one-dimensional grid. `None` if the parts are not
     /// compiled by one compiler, or are not all checked or all unchecked.
     pub fn new(
         parts: Vec<FusionPart<'a>>,
@@ -76,7 +76,7 @@ impl<'a> Fusion<'a> {
         if !parts.iter().all(fits) {
             return None;
         }
-        // What is bound to nothing shares nothing.
+        // Unbound arguments share no bytes.
         let mut alone = u32::MAX;
         let mut place = |part: &FusionPart<'_>, kind: ArgumentKind, index: u32| {
             let bound = part.places.iter().find(|(bound, _)| kind == ArgumentKind::Buffer && *bound == index);
@@ -114,7 +114,7 @@ impl<'a> Fusion<'a> {
         bound.collect()
     }
 
-    /// Why the kernels must stay apart; `None`: one launch of the fused kernel does what theirs do.
+    /// Why the kernels cannot be fused; `None`: one launch of the fused kernel is equivalent to theirs.
     pub fn refusal(&self) -> Result<Option<String>, CompileError> {
         let is_line = self.threads.is_none_or(|[_, y, z]| [y, z] == [1; 2]);
         if is_line && self.verdict(None)?.is_none() {
@@ -123,8 +123,8 @@ impl<'a> Fusion<'a> {
         self.verdict(self.threads)
     }
 
-    /// Why they must stay apart over such a grid, bound to the bytes at hand; without a grid, over any line and bound
-    /// to whatever.
+    /// Why they cannot be fused for this grid and the bound bytes; without a grid, for any one-dimensional grid and any
+    /// bytes.
     fn verdict(&self, threads: Option<[u32; 3]>) -> Result<Option<String>, CompileError> {
         let key = || {
             let key = self.key_builder("proof");
@@ -136,7 +136,7 @@ impl<'a> Fusion<'a> {
             key.finish()
         };
         let name = self.name();
-        // Kept like an artifact, without code; the refusal stands for the symbol of the code.
+        // Kept like an artifact, without code; the refusal is stored in place of the symbol.
         let prove = || {
             let refusal = self.module(threads)?.err().unwrap_or_default();
             Ok(Artifact {
@@ -152,7 +152,7 @@ impl<'a> Fusion<'a> {
         Ok(symbol.filter(|refusal| !refusal.is_empty()))
     }
 
-    /// The fused kernel's artifact: from memory, from disk, or compiled now. Kernels that must stay apart are
+    /// The fused kernel's artifact: from memory, from disk, or compiled now. Kernels that cannot be fused are
     /// an error.
     pub fn artifact(&self, target: Target) -> Result<Arc<Artifact>, CompileError> {
         // The code may have been made for another grid.
@@ -191,7 +191,7 @@ impl<'a> Fusion<'a> {
         (launched, self.parts.iter().map(of_part).collect())
     }
 
-    /// The fused kernel's module as executors take it, or why there is none.
+    /// The fused kernel's module as executors take it, or the reason for the refusal.
     fn module(&self, threads: Option<[u32; 3]>) -> Result<Result<Module, String>, CompileError> {
         let modules = self.parts.iter().map(|part| {
             part.library.prepared(&part.kernel.name, part.specialisation).map(|(module, _)| module)
@@ -200,8 +200,8 @@ impl<'a> Fusion<'a> {
         let (launched, bytes) = self.launched(threads);
         big_stack::run("fusion", || {
             let parts = modules.iter().zip(&self.places).zip(&bytes);
-            let parts = parts.map(|((module, places), bytes)| Part { module, places, bytes });
-            let parts: Vec<Part<'_>> = parts.collect();
+            let parts = parts.map(|((module, places), bytes)| FusedKernel { module, places, bytes });
+            let parts: Vec<FusedKernel<'_>> = parts.collect();
             match fuse::fuse(&self.name(), &parts, &launched) {
                 Err(refusal) => Ok(Err(refusal.to_string())),
                 Ok(mut module) => {
@@ -215,7 +215,7 @@ impl<'a> Fusion<'a> {
 }
 
 impl Subject for Fusion<'_> {
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &CompilerState {
         self.parts[0].library.shared()
     }
 

@@ -23,7 +23,7 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 pub(crate) struct Probe {
     /// Where.
     pub(crate) path: PathBuf,
-    /// The hash of what was there, in hexadecimal; `None`: no readable file.
+    /// The hash of the contents, in hexadecimal; `None`: no readable file.
     pub(crate) content: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 pub(crate) const COMPILER_IDENTITY: &str =
     concat!(env!("CARGO_PKG_VERSION"), "-", env!("ANYMETAL_COMPILER_SOURCES"));
 
-/// A hash that stands for a source, a library or an artifact.
+/// A hash that identifies a source, a library or an artifact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key([u8; 32]);
 

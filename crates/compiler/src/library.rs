@@ -2,7 +2,7 @@
 //!
 //! Owns [`Library`] and the requests that it takes ([`Specialisation`], [`Target`], [`Emit`]). Invariant: a
 //! library whose manifest was on disk is parsed only when a cache misses; everything made from it is stored
-//! under a key of what was really parsed.
+//! under a key of the source that was actually parsed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
 use crate::cache::disk::Kind;
 use crate::cache::manifest::Manifest;
-use crate::compiler::{Compiler, Shared};
+use crate::compiler::{Compiler, CompilerState};
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::error::CompileError;
 use crate::includes::{self, FileIncludes};
@@ -30,10 +30,10 @@ use crate::pipeline::prepare;
 use crate::reflection;
 use crate::source::Source;
 
-/// How many unspecialised modules a library keeps: a kernel is usually reflected and then compiled.
+/// Maximum number of unspecialised modules that a library keeps: a kernel is usually reflected and then compiled.
 const MODULES_KEPT: usize = 8;
 
-/// What a kernel is compiled for besides its source.
+/// Specialisation of a kernel, besides its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Specialisation {
     /// Values for function constants; a later value for the same constant counts.
@@ -44,7 +44,7 @@ pub struct Specialisation {
     pub group_size: Option<[u32; 3]>,
     /// The code is to run grids of whole threadgroups of that size only, without an edge: half the code.
     pub whole_threadgroups_only: bool,
-    /// Whether accesses are checked against what is bound. Without checks an access out of bounds is
+    /// Whether accesses are checked against the bindings. Without checks an access out of bounds is
     /// undefined behaviour of the whole process.
     pub checks: bool,
 }
@@ -79,7 +79,7 @@ impl Specialisation {
     }
 }
 
-/// What to compile for.
+/// The target of a compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// This processor: machine code, or the interpreter with a note if there is no LLVM.
@@ -90,7 +90,7 @@ pub enum Target {
     Interpreter,
 }
 
-/// What to print of a kernel on its way to machine code.
+/// The stage of compilation to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Emit {
@@ -171,9 +171,9 @@ pub struct Library {
     state: Arc<LibraryState>,
 }
 
-/// What clones of a library share.
+/// State that clones of a library share.
 pub(crate) struct LibraryState {
-    shared: Arc<Shared>,
+    shared: Arc<CompilerState>,
     source: Source,
     source_key: Key,
     manifest: Manifest,
@@ -207,7 +207,7 @@ impl LibraryState {
     pub(crate) fn new(
         source: Source,
         source_key: Key,
-        shared: Arc<Shared>,
+        shared: Arc<CompilerState>,
         target: Option<Target>,
     ) -> Result<Self, CompileError> {
         let on_disk = shared.disk.as_ref().and_then(|disk| disk.read(Kind::Manifest, &source_key));
@@ -230,12 +230,12 @@ impl LibraryState {
         Ok(LibraryState { shared, source, source_key, manifest, front, modules })
     }
 
-    /// Whether the included files are what they were.
+    /// Whether the included files are unchanged.
     pub(crate) fn still_holds(&self) -> bool {
         self.current_manifest().still_holds()
     }
 
-    /// What was parsed, or what will be if nothing changes until then.
+    /// The key of the parsed source, or of the source as it is now.
     fn current_manifest(&self) -> &Manifest {
         match self.front.get() {
             Some(Ok(front)) => &front.manifest,
@@ -349,7 +349,7 @@ impl Library {
         Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
     }
 
-    /// What a kernel's artifact for this processor tells of it, and every error that its source can cause,
+    /// The description of a kernel by its artifact for this processor, and every error that its source can cause,
     /// without LLVM's work. Where there is no LLVM, the interpreter's.
     pub fn describe(
         &self,
@@ -452,12 +452,12 @@ impl Library {
         })
     }
 
-    /// What all libraries of the compiler share.
-    pub(crate) fn shared(&self) -> &Shared {
+    /// State that all libraries of the compiler share.
+    pub(crate) fn shared(&self) -> &CompilerState {
         &self.state.shared
     }
 
-    /// The module as executors take it, and the constants as reflection tells them.
+    /// The module for executors, and the constants for reflection.
     pub(crate) fn prepared(
         &self,
         kernel: &str,
@@ -487,7 +487,7 @@ struct OneKernel<'a> {
 }
 
 impl Subject for OneKernel<'_> {
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &CompilerState {
         self.library.shared()
     }
 

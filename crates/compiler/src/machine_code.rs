@@ -20,8 +20,8 @@ use crate::reflection::{ENTRY_SYMBOL, address_space};
 /// 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
 const MAX_SITES_TO_OPTIMISE: usize = 1500;
 
-/// What the code generator may take from a processor with these vector instructions. Neither it nor LLVM's side
-/// knows the other's words for them.
+/// What the code generator may take from a processor with these vector instructions. The two crates do not
+/// share types.
 pub fn cpu_features(vector: VectorFacts) -> CpuFeatures {
     CpuFeatures {
         avx512: vector.avx512f,
@@ -81,7 +81,7 @@ pub(crate) fn generate(
     })
 }
 
-/// The bytes that LLVM makes of the code; what kind, the options say.
+/// The bytes that LLVM makes of the code, of the kind that the options select.
 pub(crate) fn through_llvm(
     llvm: &Llvm,
     code: &CpuCode,
@@ -100,7 +100,7 @@ fn internal(error: anymetal_llvm::CompileError) -> CompileError {
     CompileError::Internal { stage: "LLVM", message: error.to_string() }
 }
 
-/// The object, made on as many processors as nobody else compiles on.
+/// The object, made on the processors that no other compile uses.
 fn object(llvm: &Llvm, code: &CpuCode) -> Result<Vec<u8>, CompileError> {
     let compiling = Compiling::new();
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -130,7 +130,7 @@ fn side_by_side(
     Ok(objects)
 }
 
-/// One who is compiling now, and how many there were when he began.
+/// A compile in progress, and the number of compiles in progress when it started.
 struct Compiling {
     all: usize,
 }
@@ -149,7 +149,7 @@ impl Drop for Compiling {
     }
 }
 
-/// Compiles to an object and describes it. The fingerprint is left to whoever keeps it.
+/// Compiles to an object and describes it. The caller sets the fingerprint.
 pub(crate) fn compile(
     llvm: &Llvm,
     module: &Module,
@@ -179,7 +179,7 @@ pub(crate) fn target_of(llvm: &Llvm) -> ArtifactTarget {
     }
 }
 
-/// What [`compile`] would tell of the kernel. Only LLVM is not asked, which refuses nothing that is right.
+/// The description that [`compile`] would give of the kernel, without running LLVM, which accepts all valid text.
 pub(crate) fn describe(
     module: &Module,
     kernel: &Kernel,

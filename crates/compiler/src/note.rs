@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_of_note_is_told_once() {
+    fn each_kind_of_note_is_given_once() {
         let notes = Notes::default();
         let disabled = Note::NoLlvm(LlvmError::Disabled { value: "none".into() });
         notes.add(disabled.clone());

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn structures_are_told_from_matrices_and_arrays() {
+    fn structures_matrices_and_arrays_are_distinguished() {
         for name in ["Params", "ns::float4", "float3x", "metal::complex"] {
             assert!(is_struct(name), "{name}");
         }

@@ -15,7 +15,7 @@ pub use text::render_text;
 
 use crate::{Diagnostic, SourceMap, Span};
 
-/// The most macro expansions, and the most includes, shown for one diagnostic.
+/// Maximum number of macro expansions, and of includes, shown for one diagnostic.
 const LONGEST_CHAIN: usize = 6;
 
 /// A remark with a place in a file, or [`Span::NONE`].
@@ -24,7 +24,7 @@ struct Remark {
     text: String,
 }
 
-/// What is remarked after a diagnostic's own message: the macros it comes out of, its notes, and the
+/// The remarks after a diagnostic's own message: the macro expansions it is in, its notes, and the
 /// includes that lead to its file.
 fn remarks(map: &SourceMap, diagnostic: &Diagnostic) -> Vec<Remark> {
     let mut remarks = expansion_remarks(map, diagnostic.span);

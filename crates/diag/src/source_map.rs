@@ -16,7 +16,7 @@ pub struct FileId(pub u32);
 pub struct ExpansionId(pub u32);
 
 impl ExpansionId {
-    /// The text stands in a file as is.
+    /// The text is part of a file.
     pub const NONE: Self = Self(u32::MAX);
 }
 
@@ -52,7 +52,7 @@ impl Span {
 
     /// The smallest span from the start of `self` to the end of `end`.
     ///
-    /// When the two do not lie in the same file and expansion there is no such range; then `self`.
+    /// When the two are not in the same file and expansion there is no such range; then `self`.
     pub fn to(self, end: Self) -> Self {
         if self.file == end.file && self.expansion == end.expansion {
             Self { lo: self.lo.min(end.lo), hi: self.hi.max(end.hi), ..self }
@@ -77,7 +77,7 @@ impl fmt::Debug for Span {
 pub struct Expansion {
     /// The macro's name.
     pub macro_name: Arc<str>,
-    /// The use (which may itself lie inside another expansion).
+    /// The use (which may itself be inside another expansion).
     pub call_site: Span,
     /// The macro's definition, `Span::NONE` for predefined ones.
     pub definition: Span,

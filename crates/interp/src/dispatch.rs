@@ -30,7 +30,7 @@ impl Dispatch {
         std::array::from_fn(|d| self.grid_threads[d].div_ceil(self.group_size[d].max(1)))
     }
 
-    /// The threads of one threadgroup: the full size, less what lies outside the grid.
+    /// The threads of one threadgroup: the full size, cut off at the edge of the grid.
     pub fn size_of_group(&self, group: [u32; 3]) -> [u32; 3] {
         std::array::from_fn(|d| {
             let first = u64::from(group[d]) * u64::from(self.group_size[d]);
@@ -40,7 +40,7 @@ impl Dispatch {
     }
 }
 
-/// What is bound at one kernel argument.
+/// The binding of one kernel argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument {
     /// Nothing: the argument compares equal to null and every access to it faults.

@@ -9,7 +9,7 @@ pub enum InterpError {
     /// The module has no kernel of that name.
     #[error("the module has no kernel `{kernel}`")]
     UnknownKernel {
-        /// The name asked for.
+        /// The requested name.
         kernel: String,
     },
     /// A function calls itself, directly or through others.
@@ -25,7 +25,7 @@ pub enum InterpError {
         what: &'static str,
         /// How large it is (saturated).
         size: u64,
-        /// What is accepted.
+        /// The accepted range.
         limit: u64,
     },
     /// The number of bound arguments is not the kernel's.
@@ -51,7 +51,7 @@ pub enum InterpError {
     /// A threadgroup has no threads, or too many.
     #[error("a threadgroup of {x} × {y} × {z} threads is not possible", x = .size[0], y = .size[1], z = .size[2])]
     InvalidGroupSize {
-        /// The size asked for.
+        /// The requested size.
         size: [u32; 3],
     },
     /// The caller's stop flag was set.

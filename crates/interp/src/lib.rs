@@ -1,12 +1,12 @@
-//! Interpreter of the IR: the oracle, and the seat of the sanitizers.
+//! Interpreter of the IR: the reference of differential tests, and the host of the sanitizers.
 //!
-//! What a module means stands in the documentation of [`anymetal_ir`]; this crate is that meaning as code.
+//! The semantics of a module is the documentation of [`anymetal_ir`]; this crate implements it.
 //! Make a [`Program`] of a verified module's kernel, then [`run()`] it with a [`Dispatch`], a [`Memory`] and an
-//! [`Observer`]. It never reads or writes outside what is bound, and stops when told to.
+//! [`Observer`]. It never accesses memory outside of bindings, and stops when cancelled.
 //!
 //! # How it executes
-//! A SIMD-group is 32 lanes in lock-step: each step works on all of them, structured control flow switches
-//! lanes on and off, so SIMD-group operations see exactly the active lanes. The `then` region runs before
+//! A SIMD-group is 32 lanes in lock-step: each step works on all of them, structured control flow changes
+//! the execution mask, so SIMD-group operations see exactly the active lanes. The `then` region runs before
 //! `otherwise`, cases run in order. SIMD-groups of a threadgroup run in turns, threadgroups one after the
 //! other, x fastest. So every run with the same input gives the same result, races included. A threadgroup
 //! that waits for a later one waits until the budget ends it.
@@ -15,7 +15,7 @@
 //! | | here |
 //! |---|---|
 //! | undefined memory, undefined values | bytes `a5`, `true`, the null pointer |
-//! | lanes that write one place at once | the highest lane wins |
+//! | lanes that write one address at once | the highest lane wins |
 //! | float arithmetic | IEEE 754 exactly, whatever the [`anymetal_ir::FpMode`]; canonical NaN |
 //! | library functions | exact or correctly rounded as in [`anymetal_ir::eval`]; the others computed in `f64` and rounded once |
 //! | reductions, prefix operations | the order documented in `machine/simd.rs`: butterfly from distance 16 to 1, inactive lanes skipped; prefixes ascending |
@@ -23,7 +23,7 @@
 //! | matrix products | `f32` fused multiply-add, `k` ascending, rounded to C's type at the end |
 //! | pointers in memory | 16 bits of allocation number, 48 of signed offset |
 //! | a copy whose source is out of bounds | writes zeros |
-//! | an argument that nothing is bound to | equals null; accesses fault and name it |
+//! | an unbound argument | equals null; accesses fault and name it |
 //!
 //! The results of the `f64` functions come from the platform's C library; on one machine they are always the
 //! same.
@@ -47,5 +47,7 @@ pub use observer::{
     Uninitialised, UninitialisedRead,
 };
 pub use program::{Program, ProgramArgument};
-pub use report::{AccessKind, DivergentBarrier, Fault, PartialBarrier, Place, Report, ThreadId, Variable};
+pub use report::{
+    AccessKind, DivergentBarrier, Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable,
+};
 pub use run::run;

@@ -1,4 +1,4 @@
-//! What a run tells afterwards, and the vocabulary it shares with observers: threads, variables, places.
+//! The report of a run, and the types that it shares with observers: threads, variables, positions.
 
 use anymetal_ir::{FuncId, GlobalId, Loc, Local, ThreadgroupId};
 
@@ -40,7 +40,7 @@ pub enum Variable {
 
 /// Where bytes really are: equal places are the same memory, whatever variable names it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
+pub enum MemoryPlace {
     /// In a buffer of [`crate::Memory`].
     Buffer {
         /// Which.

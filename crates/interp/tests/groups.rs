@@ -147,7 +147,7 @@ fn a_tree_reduction_with_barriers_in_a_loop() {
 }
 
 #[test]
-fn threads_that_returned_do_not_take_part_in_barriers() {
+fn returned_threads_do_not_take_part_in_barriers() {
     let module = kernel(&[Space::Device, Space::Threadgroup], |b, p| {
         let t = thread_in_group(b);
         let high = less(b, t, 40);

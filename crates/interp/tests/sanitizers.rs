@@ -155,7 +155,7 @@ fn arguments_are_checked_before_anything_runs() {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn oversized_locals_are_refused() {
     let with_local = |size: u64| {
         kernel(&[], |b, _| {
             b.func.add_local("big", size, 16);

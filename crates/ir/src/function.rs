@@ -30,7 +30,7 @@ pub enum ValueDef {
     Inst(Inst),
 }
 
-/// A value's facts.
+/// Type and definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueData {
     /// Its type.
@@ -42,20 +42,20 @@ pub struct ValueData {
 /// An instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InstData {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// Its result.
     pub result: Option<Value>,
-    /// Leave to deviate from IEEE 754.
+    /// Permitted deviations from IEEE 754.
     pub fp: FpMode,
-    /// Where it was written.
+    /// Its position in the source.
     pub loc: Loc,
 }
 
 /// A memory variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LocalData {
-    /// A name for people; need not be unique.
+    /// A name for diagnostics; need not be unique.
     pub name: String,
     /// Bytes.
     pub size: u64,
@@ -81,13 +81,13 @@ pub struct Function {
     pub ret: Option<Type>,
     /// All values.
     pub values: Vec<ValueData>,
-    /// All instructions. Ones no block lists are dead.
+    /// All instructions. Those in no block are dead.
     pub insts: Vec<InstData>,
-    /// All blocks. Ones no instruction names are dead.
+    /// All blocks. Those that no instruction refers to are dead.
     pub blocks: Vec<BlockData>,
     /// All locals.
     pub locals: Vec<LocalData>,
-    /// How many labels were handed out.
+    /// Number of labels allocated.
     pub labels: u32,
     /// The outermost block.
     pub body: Block,
@@ -146,7 +146,7 @@ impl Function {
         Local(self.locals.len() as u32 - 1)
     }
 
-    /// Hands out a fresh label.
+    /// Allocates a new label.
     pub fn add_label(&mut self) -> Label {
         self.labels += 1;
         Label(self.labels - 1)

@@ -1,4 +1,4 @@
-//! The intermediate representation: typed, structured, seen from one thread.
+//! The intermediate representation: typed, structured, from the view of one thread.
 //!
 //! A [`Module`] holds monomorphic functions, constant data, threadgroup variables, function
 //! constants and kernels. This page is the meaning of all of it; the verifier's documentation is
@@ -21,25 +21,25 @@
 //! three elements occupies and aligns as four when the front end says so, the IR itself knows only
 //! the `size` and `align` it is given: [`Op::Load`] of a vector type reads exactly
 //! `elements × element size` contiguous bytes. A pointer stored in memory takes eight bytes whose
-//! bits are the executor's business; loading them back gives the same allocation and offset.
+//! bits are chosen by the executor; loading them back gives the same allocation and offset.
 //!
 //! An access outside its allocation is a *fault*: the executor drops the store or gives zero for
 //! the load, records the first fault with the instruction's [`Loc`], and goes on. A pass may leave
 //! out an access whose outcome is not used, and its fault with it. Reading a byte
-//! never written gives an arbitrary value (an observer may report it). [`Op::LocalStart`] begins a
+//! never written gives an arbitrary value (a sanitizer may report it). [`Op::LocalStart`] begins a
 //! new lifetime: the local's contents become undefined.
 //!
 //! # Threads
 //! The kernel is executed by every thread of a grid of threadgroups; 32 consecutive threads of a
 //! threadgroup (linear index, x fastest) form a SIMD-group, the last one of a threadgroup may be
-//! partial. [`Op::Barrier`] of threadgroup scope is reached by all threads of the threadgroup that
+//! partial. [`Op::Barrier`] of threadgroup scope must be executed by all threads of the threadgroup that
 //! have not returned, the same textual barrier in the same loop iterations; all accesses to
 //! threadgroup and device memory before it are ordered before those after it, whatever its flags
-//! say (real programs rely on that). One of thread scope concerns nobody else: it parts the launches that
-//! [`passes::fuse`] makes one of, whose arithmetic is never taken together. SIMD-group operations ([`Op::Simd`]) work over the *active*
+//! say (real programs rely on that). A barrier of thread scope synchronises no threads: it separates the launches that
+//! [`passes::fuse`] combines, so that arithmetic is not contracted or reassociated across it. SIMD-group operations ([`Op::Simd`]) work over the *active*
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
 //! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,
-//! and at `break`, `continue` and `return`, and are together again at the end of the construct.
+//! and at `break`, `continue` and `return`, and reconverge at the end of the construct.
 //! Relaxed atomics are single, indivisible accesses; plain racing accesses give either value.
 //!
 //! # Control flow
@@ -55,7 +55,7 @@
 //! `MIN / -1 = MIN`, `MIN % -1 = 0`: nothing traps. Shift amounts are taken modulo the bit width.
 //! Float to integer conversion truncates towards zero, saturates, and gives 0 for NaN. Float
 //! arithmetic is IEEE 754 round to nearest even; an instruction's [`FpMode`] gives an executor
-//! leave to deviate: `Relaxed` allows contraction, reassociation and reciprocals but honours NaN
+//! permission to deviate: `Relaxed` allows contraction, reassociation and reciprocals but honours NaN
 //! and infinities, `Fast` also assumes neither occurs. Denormals may be flushed in all but
 //! `Safe`. `F16` and `BF16` operations round each result once. The minimum and maximum of zeros of
 //! opposite sign are either zero; of a number and a NaN, the number. The bits of a NaN that
@@ -63,7 +63,7 @@
 //!
 //! # Where to start
 //! [`Builder`] makes functions, [`print_module`] and [`parse_module`] write and read the text form,
-//! [`verify`] checks, [`passes`] transforms, [`analysis`] answers questions.
+//! [`verify`] checks, [`passes`] transforms, [`analysis`] has what passes and code generators share.
 #![forbid(unsafe_code)]
 
 pub mod analysis;
@@ -77,7 +77,6 @@ mod op;
 mod parse;
 pub mod passes;
 mod print;
-pub mod random;
 mod types;
 mod verify;
 

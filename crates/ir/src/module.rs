@@ -16,7 +16,7 @@ pub struct Global {
 /// A variable in threadgroup memory. Its contents are undefined when a threadgroup starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadgroupVar {
-    /// A name for people.
+    /// A name for diagnostics.
     pub name: String,
     /// Bytes.
     pub size: u64,
@@ -40,7 +40,7 @@ pub struct FunctionConstant {
 /// The element that a kernel argument points to, for reflection and argument checks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ElementType {
-    /// A scalar; `signed` tells `int` from `uint`.
+    /// A scalar; `signed` distinguishes `int` from `uint`.
     Scalar {
         /// The scalar.
         scalar: Scalar,
@@ -49,11 +49,11 @@ pub enum ElementType {
     },
     /// A vector.
     Vector {
-        /// Of what.
+        /// The element.
         scalar: Scalar,
         /// Signed integer.
         signed: bool,
-        /// How many.
+        /// Number of elements.
         count: u8,
     },
     /// A struct, array or matrix.
@@ -71,7 +71,7 @@ pub enum Access {
     ReadWrite,
 }
 
-/// What is bound at an argument.
+/// The kind of binding of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArgKind {
     /// A buffer at `[[buffer(index)]]`.
@@ -85,7 +85,7 @@ pub enum ArgKind {
 pub struct KernelArg {
     /// Its name in the source.
     pub name: String,
-    /// What is bound.
+    /// The kind of binding.
     pub kind: ArgKind,
     /// Metal's index.
     pub index: u32,
@@ -126,7 +126,7 @@ pub struct Kernel {
     pub thread_attributes: Vec<String>,
 }
 
-/// A unit of code: usually one kernel and what it needs.
+/// A compilation unit: usually one kernel and its dependences.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Module {
     /// Source file names, for [`crate::Loc`].

@@ -291,7 +291,7 @@ impl Query {
         SCALAR_QUERIES.iter().find(|(n, _)| *n == name).map(|&(_, query)| query)
     }
 
-    /// Whether all threads of a threadgroup get the same answer.
+    /// Whether the value is uniform over a threadgroup.
     pub fn is_group_uniform(self) -> bool {
         !matches!(
             self,

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anymetal_ir::passes::uniform_div_versioning::ThreadPattern;
+use anymetal_ir::passes::uniform_div_versioning::Divergence;
 use anymetal_ir::passes::{self, PassContext, SpecialiseError, TargetInfo, pipeline};
 use anymetal_ir::{
     BinOp, Function, FunctionConstantId, Module, Op, Query, Value, parse_module, print_module, verify,
@@ -85,13 +85,13 @@ impl TargetInfo for TestTarget {
         true
     }
 
-    fn thread_patterns(&self, function: &Function) -> Option<Vec<ThreadPattern>> {
+    fn divergence(&self, function: &Function) -> Option<Vec<Divergence>> {
         let pattern = |value| match function.def(value) {
             Some(Op::Query(Query::ThreadPositionInGrid(0)) | Op::Binary(BinOp::Add, ..)) => {
-                ThreadPattern::Rising(1)
+                Divergence::Affine(1)
             }
-            Some(Op::Load { .. }) => ThreadPattern::Same,
-            _ => ThreadPattern::Other,
+            Some(Op::Load { .. }) => Divergence::Uniform,
+            _ => Divergence::Varying,
         };
         Some((0..function.values.len()).map(|index| pattern(Value(index as u32))).collect())
     }
@@ -130,7 +130,7 @@ fn run(path: &Path, before: &str, folder: &str) -> String {
 }
 
 #[test]
-fn passes_do_what_the_files_say() {
+fn pass_files_match_their_expected_output() {
     let bless = std::env::var_os("ANYMETAL_BLESS").is_some();
     for (folder, path) in folders() {
         for path in entries(&path) {

@@ -26,7 +26,7 @@ pub(crate) const VERIFIER_RETURNS_STATUS: c_int = 2;
 pub(crate) const SEVERITY_ERROR: c_int = 0;
 /// `LLVMRelocPIC`.
 pub(crate) const RELOCATION_PIC: c_int = 2;
-/// `LLVMCodeModelSmall`: everything of one object lies within 2 GiB; calls out of it go through the
+/// `LLVMCodeModelSmall`: everything of one object is within 2 GiB; calls out of it go through the
 /// loader's stubs.
 pub(crate) const CODE_MODEL_SMALL: c_int = 3;
 /// `LLVMAssemblyFile`.
@@ -102,7 +102,7 @@ pub(crate) unsafe fn version(library: &Library) -> Option<(GetVersion, (u32, u32
     // SAFETY: the caller vouches that this is libLLVM, whose LLVMGetVersion has this type.
     let get = unsafe { library.get::<GetVersion>(b"LLVMGetVersion\0") }.ok()?;
     let (mut major, mut minor, mut patch) = (0, 0, 0);
-    // SAFETY: three valid pointers to writable integers, as the function wants.
+    // SAFETY: three valid pointers to writable integers, as the function requires.
     unsafe { get(&mut major, &mut minor, &mut patch) };
     Some((*get, (major, minor, patch)))
 }
@@ -139,7 +139,7 @@ pub(crate) unsafe fn prepare(library: &Library, major: u32, version: GetVersion,
     }
     prepared.push(identity);
     for target in targets {
-        // SAFETY: the caller vouches for libLLVM, and nobody uses it before it is prepared.
+        // SAFETY: the caller vouches for libLLVM, and it is not used before it is initialised.
         unsafe { initialise_target(library, target) };
     }
     if COMMAND_LINE_VERSIONS.contains(&major) {
@@ -164,6 +164,6 @@ unsafe fn set_options(library: &Library) {
     let parse = unsafe { library.get::<ParseCommandLine>(b"LLVMParseCommandLineOptions\0") };
     let Ok(parse) = parse else { return };
     let arguments: Vec<*const c_char> = COMMAND_LINE.iter().map(|argument| argument.as_ptr()).collect();
-    // SAFETY: as many C strings as stated; LLVM copies what it keeps.
+    // SAFETY: the count is that of the C strings; LLVM copies what it keeps.
     unsafe { parse(COMMAND_LINE.len() as c_int, arguments.as_ptr(), c"".as_ptr()) };
 }

@@ -128,14 +128,14 @@ fn emit(
     kind: i32,
 ) -> Result<Vec<u8>, CompileError> {
     let result = machine.emit(module, kind);
-    // A reported error does not stop the emission, but what was emitted is then wrong.
+    // A reported error does not stop the emission, but the output is then wrong.
     match (result, context.take_errors()) {
         (Ok(bytes), None) => Ok(bytes),
         (_, Some(message)) | (Err(message), None) => Err(CompileError::Codegen { message }),
     }
 }
 
-/// Puts the target's data layout in front of the text, because the reader takes default alignments
+/// Prepends the target's data layout to the text, because the reader takes default alignments
 /// from it. It stays on the first line, so the lines of error messages remain those of the text.
 fn with_layout(ir_text: &str, machine: &TargetMachine<'_>) -> String {
     if ir_text.contains("target datalayout") {
@@ -156,7 +156,7 @@ fn parse_error(message: String) -> CompileError {
 }
 
 /// An unknown `llvm.foo` is not an error to LLVM's reader or verifier; it becomes a call to a symbol
-/// of that name. Better told here than when the object is loaded.
+/// of that name. Reported here, before the object is loaded.
 fn refuse_unknown_intrinsics(object: &[u8]) -> Result<(), CompileError> {
     let unreadable =
         |error: object::Error| CompileError::Codegen { message: format!("unreadable object: {error}") };

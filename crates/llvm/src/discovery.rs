@@ -1,11 +1,11 @@
 //! Where a libLLVM may be, in the order tried.
 //!
 //! 1. `ANYMETAL_LLVM`: a file or a folder. When it is set nothing else is tried, because silently
-//!    using another library than the one asked for would be worse than an error. `none` or `off`
+//!    using another library than the requested one would be worse than an error. `none` or `off`
 //!    switch LLVM off.
 //! 2. Next to the executable, and in the `lib` folder beside its own.
 //! 3. Rust toolchains: every one on Linux carries a complete libLLVM. They are found in rustup's
-//!    folder without running anything; only if that yields nothing is `rustc` asked for its sysroot.
+//!    folder without running anything; only if that yields nothing `rustc --print sysroot` is run.
 //! 4. The system's, newest first, from [`NEWEST_NAMED`] down to [`MINIMUM_MAJOR`].
 //! 5. Homebrew's, on macOS.
 //!
@@ -87,7 +87,7 @@ impl Surroundings {
         folders
     }
 
-    /// Asks `rustc` for its sysroot.
+    /// Runs `rustc --print sysroot`.
     fn sysroot_folder(&self) -> Result<PathBuf, String> {
         let output = Command::new(&self.rustc)
             .args(["--print", "sysroot"])
@@ -131,12 +131,12 @@ impl Surroundings {
 
 /// One place to look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum SearchPath {
     /// A library file.
     File(PathBuf),
-    /// A folder that was asked for by name and holds no libLLVM, or does not exist.
+    /// A folder that was named explicitly and contains no libLLVM, or does not exist.
     Nothing(PathBuf),
-    /// `rustc` could not be asked.
+    /// `rustc` could not be run.
     Rustc(PathBuf, String),
 }
 
@@ -169,7 +169,7 @@ impl Stage {
     }
 
     /// The places of this stage, best first.
-    pub fn places(self, surroundings: &Surroundings) -> Vec<Place> {
+    pub fn places(self, surroundings: &Surroundings) -> Vec<SearchPath> {
         match self {
             Self::Explicit => surroundings.explicit.iter().flat_map(explicit).collect(),
             Self::Executable => {
@@ -180,7 +180,7 @@ impl Stage {
             Self::Rustup => in_folders(surroundings.toolchain_folders()),
             Self::Sysroot => match surroundings.sysroot_folder() {
                 Ok(folder) => or_nothing(folder),
-                Err(message) => vec![Place::Rustc(surroundings.rustc.clone().into(), message)],
+                Err(message) => vec![SearchPath::Rustc(surroundings.rustc.clone().into(), message)],
             },
             Self::System => in_folders(surroundings.system_folders()),
             Self::Homebrew => in_folders(surroundings.homebrew_folders()),
@@ -188,10 +188,10 @@ impl Stage {
     }
 }
 
-fn explicit(path: &OsString) -> Vec<Place> {
+fn explicit(path: &OsString) -> Vec<SearchPath> {
     let path = PathBuf::from(path);
     if !path.is_dir() {
-        return vec![Place::File(path)];
+        return vec![SearchPath::File(path)];
     }
     match libraries_in(&path).is_empty() {
         true => or_nothing(path.join("lib")),
@@ -199,13 +199,13 @@ fn explicit(path: &OsString) -> Vec<Place> {
     }
 }
 
-fn or_nothing(folder: PathBuf) -> Vec<Place> {
+fn or_nothing(folder: PathBuf) -> Vec<SearchPath> {
     let found = in_folders([folder.clone()]);
-    if found.is_empty() { vec![Place::Nothing(folder)] } else { found }
+    if found.is_empty() { vec![SearchPath::Nothing(folder)] } else { found }
 }
 
-fn in_folders(folders: impl IntoIterator<Item = PathBuf>) -> Vec<Place> {
-    folders.into_iter().flat_map(|folder| libraries_in(&folder)).map(Place::File).collect()
+fn in_folders(folders: impl IntoIterator<Item = PathBuf>) -> Vec<SearchPath> {
+    folders.into_iter().flat_map(|folder| libraries_in(&folder)).map(SearchPath::File).collect()
 }
 
 /// The libLLVM files of a folder, the newest first by the number in the name. Rust toolchains carry a
@@ -266,9 +266,9 @@ mod tests {
             .places(surroundings)
             .iter()
             .map(|place| match place {
-                Place::File(path) => name(path),
-                Place::Nothing(path) => format!("nothing {}", name(path)),
-                Place::Rustc(path, _) => format!("rustc {}", name(path)),
+                SearchPath::File(path) => name(path),
+                SearchPath::Nothing(path) => format!("nothing {}", name(path)),
+                SearchPath::Rustc(path, _) => format!("rustc {}", name(path)),
             })
             .collect()
     }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn an_explicit_place_is_the_only_one() {
+    fn an_explicit_path_is_the_only_candidate() {
         let root = tempfile::tempdir().expect("temporary folder");
         let root = root.path();
         touch(root, "prefix/lib/libLLVM.so.19.1");

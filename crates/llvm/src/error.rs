@@ -25,7 +25,7 @@ pub enum LlvmError {
         /// Each place in the order tried.
         tried: Vec<Refusal>,
     },
-    /// `ANYMETAL_CPU_LEVEL` asks for code that cannot be generated or run here.
+    /// `ANYMETAL_CPU_LEVEL` requests code that cannot be generated or run here.
     #[error(transparent)]
     Level(#[from] CpuLevelError),
     /// The library was loaded but does not know the processor this program runs on.
@@ -33,7 +33,7 @@ pub enum LlvmError {
     HostUnsupported {
         /// The library.
         path: PathBuf,
-        /// The triple asked for.
+        /// The requested triple.
         triple: String,
         /// LLVM's words.
         message: String,
@@ -129,7 +129,7 @@ pub enum CompileError {
     /// This libLLVM was built without the target.
     #[error("this libLLVM cannot generate code for {triple}: {message}")]
     UnknownTarget {
-        /// The triple asked for.
+        /// The requested triple.
         triple: String,
         /// LLVM's message.
         message: String,

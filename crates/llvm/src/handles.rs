@@ -173,7 +173,7 @@ impl<'l> TargetMachine<'l> {
         Ok(Self { llvm, raw, triple })
     }
 
-    /// The target's data layout, as the IR's `target datalayout` wants it.
+    /// The target's data layout, as the IR's `target datalayout` states it.
     pub(crate) fn data_layout(&self) -> String {
         // SAFETY: the machine is live; the layout is disposed of after its text has been copied.
         unsafe {

@@ -2,8 +2,8 @@
 //!
 //! A compile takes some 20 MiB in small blocks, from the parser's tokens to LLVM's instructions. glibc gives
 //! each thread but the first a heap that grows by what the next block lacks: three thousand system calls and
-//! seven thousand page faults, a sixth of a cold compile's time. [`reserve`] has the heap grow once. Invariant:
-//! what it reserves is given back at once; until blocks are put there it is address space, not memory.
+//! seven thousand page faults, a sixth of a cold compile's time. [`reserve`] grows the heap once. Invariant:
+//! the reserved block is freed at once; until blocks are allocated there it is address space, not memory.
 
 use std::cell::Cell;
 
@@ -21,16 +21,16 @@ pub fn reserve() {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn grow() {
-    // The first block may get a mapping of its own. Given back, it tells glibc that blocks so large come and
-    // go; the second is then taken from the heap, which stays as large when that is given back, too.
+    // The first block may get a mapping of its own. Freeing it makes glibc raise its threshold for
+    // mappings; the second is then taken from the heap, which stays as large when that is freed, too.
     for _ in 0..2 {
-        // SAFETY: takes any number of bytes; gives null or a block of so many.
+        // SAFETY: takes any number of bytes; returns null or a block of that size.
         let block = std::hint::black_box(unsafe { libc::malloc(BYTES) }).cast::<u8>();
         if block.is_null() {
             return;
         }
         let first_page = block.align_offset(PAGE);
-        // With pages of 2 MiB, where the system has them for those who ask, there are half as many faults.
+        // With pages of 2 MiB, where the system provides them on request, there are half as many faults.
         // SAFETY: these are whole pages of the block, and the advice leaves their contents alone.
         unsafe { libc::madvise(block.add(first_page).cast(), BYTES - PAGE, libc::MADV_HUGEPAGE) };
         // SAFETY: allocated above and not used again.

@@ -1,7 +1,7 @@
 //! Several objects of one kernel as one.
 //!
-//! A kernel's functions may be compiled side by side, each piece an object. What the pieces call of each other is
-//! undefined in one and defined in another; [`join`] puts them in one file, as `ld -r` would. Invariant: the
+//! A kernel's functions may be compiled in parallel, each piece to an object. A function that one piece calls in another is
+//! undefined in one object and defined in the other; [`join`] puts them in one file, as `ld -r` would. Invariant: the
 //! sections' contents are those of the pieces, untouched; only symbols are looked up and numbered anew.
 
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ use crate::error::CompileError;
 
 type File<'data> = ElfFile64<'data, Endianness>;
 
-/// One object of several that [`crate::Llvm::compile`] made for one target. A function that is undefined in one
-/// and defined in another is that one.
+/// Links several objects that [`crate::Llvm::compile`] made for one target into one relocatable object, as `ld -r`
+/// does: an undefined function of one is resolved to the definition in another.
 ///
 /// # Errors
-/// If an object is not as LLVM writes them, or two define the same name: a bug of whoever took the module apart.
+/// If an object is not as LLVM writes them, or two define the same name: a bug of the caller, which split the module.
 pub fn join(mut objects: Vec<Vec<u8>>) -> Result<Vec<u8>, CompileError> {
     if objects.len() == 1 {
         return Ok(objects.remove(0));
@@ -65,7 +65,7 @@ impl Joiner {
         }
         for symbol in file.symbols().filter(|symbol| !symbol.is_undefined()) {
             let section = symbol.section_index().and_then(|index| places.sections.get(&index.0));
-            // The file's name, and what is in sections that nothing loads.
+            // The file's name, and symbols of sections that are not loaded.
             let Some(&section) = section else { continue };
             let id = match symbol.kind() {
                 SymbolKind::Section => self.joined.section_symbol(section),
@@ -164,7 +164,7 @@ impl Joiner {
     }
 }
 
-/// Whether the loader wants it: unwind tables and notes it does not.
+/// Whether the loader uses the section: unwind tables and notes it does not.
 fn is_loaded(section: &ElfSection64<'_, '_, Endianness>) -> bool {
     let SectionFlags::Elf { sh_flags } = section.flags() else { return false };
     sh_flags & u64::from(elf::SHF_ALLOC) != 0 && section.name_bytes().is_ok_and(|name| name != b".eh_frame")

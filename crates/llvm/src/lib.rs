@@ -1,4 +1,4 @@
-//! libLLVM, loaded at run time and spoken to in text.
+//! libLLVM, loaded at run time; its interface is IR text.
 //!
 //! This is the only crate that knows LLVM. [`Llvm::load`] finds a libLLVM (see [`discovery`] for the
 //! order), binds about thirty C functions and checks the version. [`Llvm::compile`] turns IR text
@@ -10,7 +10,7 @@
 //! number may run at the same time; pass pipelines are fixed strings, because LLVM ends the process
 //! on some malformed ones.
 //!
-//! What this crate cannot prevent: LLVM itself ends the process when it is asked to select a target
+//! Not prevented by this crate: LLVM itself ends the process when it has to select a target
 //! intrinsic that the target lacks. The code generator gates those on [`VectorFacts`].
 //!
 //! Start with [`Llvm`] in `library.rs`, then `compile.rs`.

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::bindings::{self, Bindings};
-use crate::discovery::{self, MINIMUM_MAJOR, Place, Stage, Surroundings};
+use crate::discovery::{self, MINIMUM_MAJOR, SearchPath, Stage, Surroundings};
 use crate::error::{LlvmError, Refusal, RefusalReason};
 use crate::handles::{TargetMachine, take_message};
 use crate::host::HostCpu;
@@ -35,7 +35,7 @@ impl fmt::Display for LlvmVersion {
     }
 }
 
-/// What there is to tell about the loaded library; for `doctor` and logs.
+/// Description of the loaded library; for `doctor` and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlvmInfo {
     /// The file.
@@ -90,12 +90,12 @@ impl Llvm {
         for stage in Stage::all(surroundings) {
             for place in stage.places(surroundings) {
                 let (path, reason) = match place {
-                    Place::File(path) => match Self::open(&path)? {
+                    SearchPath::File(path) => match Self::open(&path)? {
                         Ok(llvm) => return Ok(llvm),
                         Err(reason) => (path, reason),
                     },
-                    Place::Nothing(path) => (path, RefusalReason::NoLibrary),
-                    Place::Rustc(path, message) => (path, RefusalReason::Rustc(message)),
+                    SearchPath::Nothing(path) => (path, RefusalReason::NoLibrary),
+                    SearchPath::Rustc(path, message) => (path, RefusalReason::Rustc(message)),
                 };
                 tried.push(Refusal { path, reason });
             }
@@ -103,7 +103,7 @@ impl Llvm {
         Err(LlvmError::NotFound { minimum: MINIMUM_MAJOR, tried })
     }
 
-    /// What there is to tell about this library.
+    /// Description of this library.
     pub fn info(&self) -> &LlvmInfo {
         &self.info
     }

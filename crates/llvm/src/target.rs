@@ -1,4 +1,4 @@
-//! What code is generated for: triple, processor, features, and the facts that code generation asks.
+//! The target of code generation: triple, processor, features, and the facts that the code generator needs.
 
 use crate::host::{CpuLevel, VectorFacts};
 
@@ -53,7 +53,7 @@ pub struct Target {
     pub cpu: String,
     /// LLVM's feature list, as in `+avx2,-avx512f`.
     pub features: String,
-    /// What the code generator may count on.
+    /// Facts that the code generator may rely on.
     pub vector: VectorFacts,
     /// The LLVM that made this description, as in `22.1.2`; part of the fingerprint.
     pub llvm_version: String,

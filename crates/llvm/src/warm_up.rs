@@ -37,9 +37,9 @@ done:
 ";
 
 impl Llvm {
-    /// Compiles a little, for nobody, so that the first compile takes as long as the next.
+    /// Compiles a small function and discards it, so that the first compile takes as long as the next.
     pub fn warm_up(&self) {
-        // A real compile will tell what is wrong with this libLLVM.
+        // An error of this libLLVM is reported by the first real compile.
         let _ = self.compile(LITTLE, &CompileOptions::default());
     }
 }

@@ -91,7 +91,7 @@ pub fn source(package: &str, name: &str) -> Source {
     Source { name: name.to_owned(), text, include_dirs, defines: Vec::new(), math: Math::Fast }
 }
 
-/// Elements behind an output that must stay as they are.
+/// Elements after an output that must not change.
 const GUARD: usize = 8;
 
 /// What outputs hold before a launch.
@@ -112,7 +112,7 @@ fn tiles(count: usize, element_size: usize) -> usize {
     count.div_ceil((8 / element_size).max(1))
 }
 
-/// A launch over so many threads.
+/// A launch of that many threads.
 fn launch(kernel: &str, threads: usize) -> Launch {
     let (grid, group) = linear(threads);
     Launch::new(kernel, grid, group)

@@ -12,7 +12,7 @@ pub enum Grid {
     Groups([u32; 3]),
 }
 
-/// What is bound at an argument.
+/// The binding of an argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Binding {
     /// A buffer with those bytes, bound from an offset on.
@@ -38,7 +38,7 @@ pub enum Binding {
 pub struct Arg {
     /// Metal's index, of buffers or of threadgroup memory.
     pub index: u32,
-    /// What is bound there.
+    /// Its binding.
     pub binding: Binding,
 }
 
@@ -73,7 +73,7 @@ pub struct Launch {
 pub struct Expected {
     /// The argument's index.
     pub index: u32,
-    /// The contents, from the bound offset on; what lies behind them is not looked at.
+    /// The contents, from the bound offset on; bytes after them are ignored.
     pub data: Data,
     /// How close an executor must come.
     pub tolerance: Tolerance,
@@ -89,14 +89,15 @@ pub enum Faults {
     Never,
     /// It must.
     Always,
-    /// It reads behind an array and ignores what it gets, or stores there what nobody reads, for some inputs.
+    /// For some inputs it reads past the end of an array and ignores the values, or stores there values that are not
+    /// read.
     Harmless,
 }
 
 /// A launch with its outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
-    /// What is special about it, for messages.
+    /// Its distinguishing property, for messages.
     pub name: String,
     /// The launch.
     pub launch: Launch,

@@ -18,14 +18,14 @@ pub enum Tolerance {
         /// The absolute part.
         absolute: f64,
     },
-    /// The same bits, in rows of so many elements whose order is open.
+    /// The same bits, in rows of that many elements whose order is open.
     Unordered(usize),
     /// Not compared.
     Any,
 }
 
 impl Tolerance {
-    /// So many units in the last place of a type, and as many times that of 1 absolutely: for results of sums
+    /// That many units in the last place of a type, and that many times the one of 1 absolutely: for results of sums
     /// of terms near 1.
     pub fn rounding(dtype: Dtype, relative: f64, absolute: f64) -> Self {
         Self::Near { relative: relative * dtype.epsilon(), absolute: absolute * dtype.epsilon() }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closeness_is_what_it_says() {
+    fn tolerances_accept_and_reject_at_their_bounds() {
         let data = |numbers: &[f64]| Data::from_numbers(Dtype::F32, numbers.iter().copied());
         let one = data(&[1.0]);
         let next = data(&[1.0 + f64::from(f32::EPSILON)]);

@@ -8,8 +8,8 @@
 use crate::execute::on_large_stack;
 use crate::machine::{Machine, MachineOptions};
 use anymetal_interp::{Dispatch, Limits, Memory, NoObserver, Program, run};
-use anymetal_ir::random::{RandomKernel, RandomOptions, kernel};
 use anymetal_ir::{Module, parse_module, passes, print_module, verify};
+use anymetal_ir_random::{RandomKernel, RandomOptions, kernel};
 use std::fmt::Write;
 
 /// A launch of a module whose kernel is `k`, with buffers 0, 1, ….
@@ -60,7 +60,7 @@ pub fn check_seed(seed: u64, machine: Option<&Machine>) -> Option<(Subject, Stri
     let options = options(seed);
     let subject = Subject::from(kernel(seed, &options));
     let message = check(&subject, machine)?;
-    // Smaller kernels that still differ are kinder to whoever reads them.
+    // Smaller kernels that still differ are easier to read.
     for smaller in simpler(&options) {
         let simple = Subject::from(kernel(seed, &smaller));
         if let Some(message) = check(&simple, machine) {
@@ -96,7 +96,7 @@ pub fn check(subject: &Subject, machine: Option<&Machine>) -> Option<String> {
     on_large_stack(|| difference(subject, machine).err())
 }
 
-/// What a run left behind, and whether it faulted.
+/// The contents of the buffers after a run, and whether it faulted.
 type Outcome = (Vec<Vec<u8>>, bool);
 
 fn difference(subject: &Subject, machine: Option<&Machine>) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! Known gaps: rows of `expectations.toml`, each with its reason.
 //!
-//! Invariant: what is listed fails, what is not passes; anything else fails the suite.
+//! Invariant: listed cases fail, all others pass; anything else fails the suite.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 pub struct Expectation {
     /// The executor's name, or `*`.
     pub executor: String,
-    /// The kernel's or the file's name; a `*` at its end stands for any rest.
+    /// The kernel's or the file's name; a `*` at its end matches any rest.
     pub case: String,
     /// Why, and what would have to change.
     pub reason: String,

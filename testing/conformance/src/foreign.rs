@@ -1,9 +1,9 @@
-//! Kernels nobody here wrote, with arguments nobody chose: the interpreter and the CPU must leave the same.
+//! Third-party kernels with generated arguments: the interpreter and the CPU must leave the same bytes.
 //!
 //! [`Foreign`] is a file; [`Foreign::check`] makes a launch of one of its kernels from a seed, runs it on both and
 //! compares all buffers: in safe math mode to the bit, unless library functions with a documented error come in,
-//! otherwise closely. Only where they differ are observers asked whether the launch has one outcome at all:
-//! races, reads of what nobody wrote, barriers that only some threads reach. So an agreement always counts, and
+//! otherwise closely. Only where they differ do observers check whether the launch has a single outcome:
+//! races, reads of uninitialised memory, divergent barriers. So an agreement always counts, and
 //! each difference that is left over is a bug of an executor or a rounding to be looked at.
 
 mod accesses;
@@ -193,7 +193,7 @@ impl Foreign {
             (!uninitialised.reads().is_empty(), "reads what nobody wrote"),
             (!race.races().is_empty(), "races"),
             (!misaligned.accesses().is_empty(), "misaligned accesses"),
-            (report.partial_barrier_count > 0, "barriers that only some threads reach"),
+            (report.partial_barrier_count > 0, "divergent barriers"),
         ];
         if let Some((_, text)) = found.iter().find(|(is, _)| *is) {
             return Ok(Some(text));

@@ -16,7 +16,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Entry points compiled of one program.
 const KERNELS: usize = 8;
 
-/// What is inserted now and then: openings without ends, extremes, rare words.
+/// Text that is inserted at random: openings without ends, extremes, rare words.
 const ODDITIES: &[&str] = &[
     "(",
     ")",

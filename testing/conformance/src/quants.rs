@@ -1,4 +1,4 @@
-//! ggml's block formats: so many numbers share a scale, each takes a few bits. What a block decodes to, computed
+//! ggml's block formats: a block of numbers shares a scale, each takes a few bits. The decoded values of a block, computed
 //! in `f64`, and random blocks.
 //!
 //! Invariant: a block's bytes are any bytes but for its scales, which are finite and near 0.05. The code books of
@@ -80,7 +80,7 @@ impl Format {
         if self.elements == 1 { crate::data::Dtype::named(self.name) } else { None }
     }
 
-    /// Bytes of so many numbers.
+    /// Bytes of that many numbers.
     pub fn row_bytes(self, count: usize) -> usize {
         count / self.elements * self.bytes
     }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_have_as_many_numbers_as_they_say() {
+    fn blocks_have_the_stated_number_of_values() {
         for format in FORMATS {
             let (bytes, numbers) = format.random(3, 256);
             assert_eq!(bytes.len(), format.row_bytes(256), "{}", format.name);

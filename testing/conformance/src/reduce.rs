@@ -1,6 +1,6 @@
 //! Makes a launch that shows a difference smaller, instruction by instruction.
 //!
-//! A step takes instructions away whose results nobody uses, or puts a constant in the place of a
+//! A step removes instructions whose results are unused, or puts a constant in the place of a
 //! computation. It stays if the module is still valid and the same kind of difference still shows. So the
 //! outcome is a launch that differs as the first one did.
 

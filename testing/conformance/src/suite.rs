@@ -22,7 +22,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// What `ANYMETAL_FULL` asks for.
+    /// The parts that `ANYMETAL_FULL` selects.
     pub fn of_environment() -> Self {
         match std::env::var_os("ANYMETAL_FULL") {
             Some(value) if value == "kernels" => Self::Kernels,
@@ -123,7 +123,7 @@ pub fn run_family(source: &Source, cases_of: CasesOf, executor: &dyn Executor, o
     run_kernels(source, cases_of, executor, oracle, &|_| true)
 }
 
-/// As [`run_family`], for the kernels that `wanted` chooses.
+/// As [`run_family`], for the kernels that `wanted` selects.
 pub fn run_kernels(
     source: &Source,
     cases_of: CasesOf,
@@ -165,12 +165,12 @@ pub fn run_kernels(
 
 /// Drops the cases for which a kernel would have to be compiled a third time: for samples on devices.
 fn keep_few_pipelines(cases: &mut Vec<Case>) {
-    const MOST: usize = 2;
+    const MAX_KEPT: usize = 2;
     let mut kept: Vec<Vec<(u32, Constant)>> = Vec::new();
     cases.retain(|case| {
         let constants = &case.launch.constants;
         let known = kept.contains(constants);
-        if !known && kept.len() < MOST {
+        if !known && kept.len() < MAX_KEPT {
             kept.push(constants.clone());
         }
         known || kept.last() == Some(constants)
@@ -199,7 +199,7 @@ pub fn run_cases(
     Ok(())
 }
 
-/// A kernel prepared on an executor, and on the interpreter if wanted.
+/// A kernel prepared on an executor, and on the interpreter if requested.
 struct Pair {
     subject: Box<dyn Prepared>,
     oracle: Option<(Box<dyn Prepared>, Oracle)>,
@@ -221,7 +221,7 @@ impl Pair {
 
     #[expect(clippy::print_stdout, reason = "shown by tests that fail")]
     fn check(&self, case: &Case) -> Result<(), String> {
-        // An access to a guard ends the process: the last line tells where.
+        // An access to a guard ends the process: the last line names it.
         println!("{}, {}", case.launch.kernel, case.name);
         let buffers = finish(self.subject.run(&case.launch), case)?;
         for expected in &case.expected {

@@ -1,5 +1,5 @@
 //! Code for 64-bit Arm, which cannot be run here: every kernel tried becomes an object that the loader links, with no
-//! instruction of another processor asked for and no symbol missing.
+//! instruction of another processor used and no symbol missing.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn known(symbol: &str) -> Option<*const ()> {
     if symbol == FAULT_SYMBOL { Some(std::ptr::dangling()) } else { default_symbols(symbol) }
 }
 
-/// What is wrong with a kernel's code; an LLVM without the target finds nothing wrong.
+/// The problem with a kernel's code; none if LLVM lacks the target.
 fn check(llvm: &Llvm, program: &Program, kernel: &str) -> Result<(), String> {
     let module = program.prepared(kernel).map_err(|failure| failure.message)?;
     let features = CpuFeatures { fma: true, f16c: true, neon: true, ..CpuFeatures::default() };
@@ -43,7 +43,7 @@ fn check_files(files: &[CorpusFile], every: usize) {
         let Ok(program) = Program::open(file) else { continue };
         for (at, kernel) in program.kernels().iter().enumerate() {
             let hash = kernel.bytes().fold(at, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-            // What is refused on every processor is docs/corpus.md's to tell.
+            // Kernels that are refused on every processor are listed in docs/corpus.md.
             if hash.is_multiple_of(every) && program.prepared(kernel).is_ok() {
                 count += 1;
                 let message = check(&llvm, &program, kernel).err();

@@ -29,7 +29,7 @@ fn expect_good(outcome: &Outcome, name: &str, may_be_none: bool) {
     }
 }
 
-/// One of how many of a device's kernels is run, if it is one of so many with checks.
+/// One kernel in this many is run: `every` with checks, fewer kernels without.
 fn one_of(executor: &dyn Executor, every: usize) -> usize {
     if executor.checks() { every } else { 6 * every }
 }
@@ -47,7 +47,7 @@ fn check_bits(name: &str) {
     run_kernels(&source, family.cases_of, &Cpu, Oracle::Bits, &wanted).assert_good(name);
 }
 
-/// A number that decides what is in a sample.
+/// The seed of a sample.
 fn hash(kernel: &str) -> usize {
     kernel.bytes().fold(0usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()))
 }
@@ -158,7 +158,7 @@ macro_rules! suite {
             }
 
             #[test]
-            fn random_numbers_are_distributed_as_asked() {
+            fn random_numbers_have_the_requested_distribution() {
                 let source = family("random").source();
                 let mut outcome = Outcome::default();
                 let result = match candle::random::statistics(&source, &$value) {

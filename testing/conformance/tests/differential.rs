@@ -15,7 +15,7 @@ fn random_kernels_agree() {
 }
 
 #[test]
-fn what_once_differed_agrees() {
+fn regressions_of_differential_tests_agree() {
     let machine = Machine::of_process().ok();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir/differential");
     let Ok(entries) = std::fs::read_dir(folder) else { return };

@@ -1,4 +1,4 @@
-//! The comparison of kernels nobody here wrote: on a few of our own, so that the tool stays whole.
+//! The comparison of third-party kernels, run on a few of our own to test the tool.
 
 use anymetal_conformance::exec_file::folder;
 use anymetal_conformance::execute::{Math, Source};
@@ -16,7 +16,7 @@ fn verdicts(text: &str, math: Math, checks: bool) -> Vec<(String, Verdict)> {
 }
 
 #[test]
-fn both_executors_agree_on_arguments_that_nobody_chose() {
+fn executors_agree_on_generated_arguments() {
     if Machine::of_process().is_err() {
         return;
     }
@@ -34,7 +34,7 @@ fn both_executors_agree_on_arguments_that_nobody_chose() {
 }
 
 #[test]
-fn what_has_no_outcome_is_left_out() {
+fn kernels_without_a_single_outcome_are_skipped() {
     if Machine::of_process().is_err() {
         return;
     }

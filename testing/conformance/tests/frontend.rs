@@ -25,7 +25,7 @@ fn mutated_programs_end_without_panics() {
 }
 
 #[test]
-fn what_once_failed_ends_without_panics() {
+fn regressions_of_the_front_end_do_not_panic() {
     for (name, text) in texts("msl/fuzz") {
         check(&text).unwrap_or_else(|message| panic!("{name}: {message}"));
     }

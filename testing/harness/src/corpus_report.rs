@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A file's results.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct CorpusRow {
     /// The crate.
     pub package: &'static str,
     /// The file.
@@ -29,7 +29,7 @@ pub struct Level {
     pub machine_code: usize,
 }
 
-impl Row {
+impl CorpusRow {
     /// Entry points that got past that stage.
     fn past(&self, stage: Stage) -> usize {
         let is_past = |o: &&Outcome| o.failure.as_ref().is_none_or(|failure| failure.stage > stage);
@@ -43,7 +43,7 @@ impl Row {
 }
 
 /// The tables in Markdown.
-pub fn tables(rows: &[Row], with_code: bool) -> String {
+pub fn tables(rows: &[CorpusRow], with_code: bool) -> String {
     let mut text = String::new();
     let mut package = "";
     for row in rows {
@@ -54,7 +54,7 @@ pub fn tables(rows: &[Row], with_code: bool) -> String {
         let _ = writeln!(text, "{}", line(&row.file, std::slice::from_ref(row), with_code));
         let last = rows.iter().rfind(|other| other.package == package);
         if last.is_some_and(|last| last.file == row.file) {
-            let all: Vec<Row> = rows.iter().filter(|other| other.package == package).cloned().collect();
+            let all: Vec<CorpusRow> = rows.iter().filter(|other| other.package == package).cloned().collect();
             let _ = writeln!(text, "{}", line("**together**", &all, with_code));
         }
     }
@@ -64,7 +64,7 @@ pub fn tables(rows: &[Row], with_code: bool) -> String {
 const HEADER: &str = "| file | entry points | front end | verified | passes | machine code | code KiB | seconds |\n\
                       |---|---:|---:|---:|---:|---:|---:|---:|\n";
 
-fn line(name: &str, rows: &[Row], with_code: bool) -> String {
+fn line(name: &str, rows: &[CorpusRow], with_code: bool) -> String {
     let kernels: usize = rows.iter().map(|row| row.outcome.kernels.len()).sum();
     let past = |stage| rows.iter().map(|row| row.past(stage)).sum::<usize>();
     let outcomes = || rows.iter().flat_map(|row| &row.outcome.outcomes);
@@ -85,7 +85,7 @@ fn line(name: &str, rows: &[Row], with_code: bool) -> String {
 }
 
 /// The distinct first failures with their counts, the most frequent first.
-pub fn failures(rows: &[Row]) -> String {
+pub fn failures(rows: &[CorpusRow]) -> String {
     let mut kinds: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut note = |package: &str, file: &str, kernel: &str, failure: &Failure| {
         let key = format!("{:?}: {}", failure.stage, failure.message.lines().next().unwrap_or(""));
@@ -112,7 +112,7 @@ pub fn failures(rows: &[Row]) -> String {
 }
 
 /// The rows' numbers in the floor's form.
-pub fn levels(rows: &[Row], with_code: bool) -> Floor {
+pub fn levels(rows: &[CorpusRow], with_code: bool) -> Floor {
     let mut floor = Floor::new();
     for row in rows {
         floor.entry(row.package.to_owned()).or_default().insert(row.file.clone(), row.level(with_code));
@@ -121,7 +121,7 @@ pub fn levels(rows: &[Row], with_code: bool) -> Floor {
 }
 
 /// Where the rows are below the floor. Files that were not compiled do not count.
-pub fn below(floor: &Floor, rows: &[Row], with_code: bool) -> Vec<String> {
+pub fn below(floor: &Floor, rows: &[CorpusRow], with_code: bool) -> Vec<String> {
     let mut complaints = Vec::new();
     for row in rows {
         let Some(&wanted) = floor.get(row.package).and_then(|files| files.get(&row.file)) else { continue };
@@ -145,7 +145,7 @@ pub fn below(floor: &Floor, rows: &[Row], with_code: bool) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn row(failed: &[Option<Stage>]) -> Row {
+    fn row(failed: &[Option<Stage>]) -> CorpusRow {
         let outcomes = failed.iter().enumerate().map(|(n, stage)| Outcome {
             kernel: format!("k{n}"),
             failure: stage.map(|stage| Failure { stage, message: "bad".into(), place: String::new() }),
@@ -156,7 +156,7 @@ mod tests {
         });
         let kernels = (0..failed.len()).map(|n| format!("k{n}")).collect();
         let outcome = FileOutcome { kernels, failure: None, outcomes: outcomes.collect() };
-        Row { package: "p", file: "f.metal".into(), outcome }
+        CorpusRow { package: "p", file: "f.metal".into(), outcome }
     }
 
     #[test]

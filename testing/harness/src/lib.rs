@@ -2,7 +2,7 @@
 //!
 //! Third-party kernels are never copied into this repository: [`corpus`] finds them in the sources
 //! that cargo downloaded for `testing/corpora`. [`stages`] compiles one entry point, [`shard`] many of them
-//! in child processes, [`corpus_report`] tells what came of it.
+//! in child processes, [`corpus_report`] summarises the outcomes.
 #![forbid(unsafe_code)]
 
 pub mod corpus;

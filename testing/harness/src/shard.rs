@@ -2,7 +2,7 @@
 //!
 //! A child takes every n-th entry point of a file, from a given one on, and writes an [`Event`] per line to
 //! its standard output. The parent ends a child that says nothing for [`PATIENCE`], notes the entry point it
-//! was at, and starts another child behind it. Invariant: every entry point gets exactly one outcome.
+//! was at, and starts another child after it. Invariant: every entry point gets exactly one outcome.
 
 use crate::corpus::CorpusFile;
 use crate::stages::{CodeStage, Failure, Outcome, Program, Stage};

@@ -32,7 +32,7 @@ pub enum Stage {
 pub struct Failure {
     /// Where on the way.
     pub stage: Stage,
-    /// What was said: without names of this entry point's place where possible, so that equal causes
+    /// The message, without names of this entry point's place where possible, so that equal causes
     /// read alike.
     pub message: String,
     /// `file:line:column`, or empty.
@@ -89,7 +89,7 @@ impl Program {
         self.library.kernels().iter().map(|kernel| kernel.name.clone()).collect()
     }
 
-    /// Everything the front end says about an entry point, for people; empty if it says nothing.
+    /// The rendered diagnostics of an entry point; empty if there are none.
     pub fn rendered_errors(&self, kernel: &str) -> String {
         let outcome = panics::caught(|| self.library.module(kernel));
         match outcome {

@@ -2,7 +2,7 @@
 //!
 //! The MSL specification's limits are those of tables 8.1 and 8.2 (version 4, 2025-06-05); table 8.2
 //! gives some as an absolute error or as a formula. Ours are what the tests enforce: a little above
-//! what was measured, and below the specification's.
+//! the measured error, and below the specification's.
 
 use anymetal_ir::{FpMode, MathFn};
 

@@ -26,7 +26,7 @@ pub struct Variant {
 
 type Loop = unsafe extern "C" fn(*const u32, *const u32, *const u32, *mut u32, u64);
 
-/// Compiled functions, in the order they were asked for.
+/// Compiled functions, in the order of the request.
 #[derive(Debug)]
 pub struct Kernels {
     loops: Vec<(Variant, Loop)>,

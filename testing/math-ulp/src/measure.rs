@@ -6,7 +6,7 @@ use crate::catalog::Bound;
 use crate::kernel::{Kernels, Variant};
 use crate::reference::{Expected, expected};
 
-/// Arguments and what was made of them.
+/// Arguments and results.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
     /// The error, in the unit of the bound; infinite for a wrong special value.

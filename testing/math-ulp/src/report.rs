@@ -7,7 +7,7 @@ use anymetal_ir::{FpMode, MathFn};
 use crate::catalog::{Bound, Entry};
 use crate::measure::Worst;
 
-/// The lines of the document between which the table stands.
+/// The lines of the document between which the table is.
 const BEGIN: &str = "<!-- table: cargo run --release -p math-ulp -- --stride 127 --write -->";
 const END: &str = "<!-- end of table -->";
 

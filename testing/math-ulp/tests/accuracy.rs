@@ -83,7 +83,7 @@ fn assert_same_bits(wide: &Kernels, other: &Kernels, cases: &[(&Entry, Variant)]
         other.run(index, [&a, &b, &c], &mut right);
         for i in 0..left.len() {
             let nan = |word: u32| f32::from_bits(word).is_nan();
-            // The bits of a NaN are nobody's promise.
+            // The bits of a NaN are unspecified.
             let same = left[i] == right[i] || (nan(left[i]) && nan(right[i]));
             assert!(
                 same,
@@ -233,7 +233,7 @@ fn integer_functions() {
 }
 
 #[test]
-fn what_users_rely_on_in_fast_mode() {
+fn fast_mode_keeps_common_properties() {
     let value = |function, x: f32, y: f32| {
         let variant = Variant { function, scalar: Scalar::F32, mode: FpMode::Fast, width: 32 };
         let kernels = Kernels::compile(&[variant]).expect("compiles");

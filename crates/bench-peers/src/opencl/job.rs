@@ -3,12 +3,12 @@
 /// What to compile, fill in and launch. The text is trusted: see the module above.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// OpenCL C, in as many forms as it takes to show each runtime at its best.
+    /// OpenCL C, in several variants, of which each runtime's fastest counts.
     pub forms: Vec<&'static str>,
     /// First contents of the buffers.
     pub buffers: Vec<Contents<'a>>,
     /// The launches of one run, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<JobStep>,
     /// The buffer that holds the result.
     pub result: usize,
 }
@@ -34,7 +34,7 @@ impl Contents<'_> {
 
 /// One launch.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct JobStep {
     /// The kernel's name.
     pub kernel: &'static str,
     /// Its arguments, in order.

@@ -76,7 +76,7 @@ struct Duel {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct ComparisonRow {
     name: &'static str,
     size: String,
     ours: Times,
@@ -103,7 +103,7 @@ struct Mean {
 #[derive(Debug, Serialize)]
 struct Report {
     device: String,
-    workloads: Vec<Row>,
+    workloads: Vec<ComparisonRow>,
     geometric_means: Vec<Mean>,
 }
 
@@ -155,7 +155,7 @@ fn measure(
     queue: &Queue,
     runtimes: &[Runtime],
     rounds: u32,
-) -> Result<Row, Failure> {
+) -> Result<ComparisonRow, Failure> {
     let mut ours = prepare(workload, device, CheckMode::Bounds)?;
     ours.reset()?;
     ours.run(queue).map_err(Failure::Run)?;
@@ -180,7 +180,7 @@ fn measure(
     let duels = contenders.into_iter().zip(watches);
     let duels =
         duels.map(|((runtime, peer), watch)| duel(runtime, peer, watch.times(), &our_times)).collect();
-    Ok(Row {
+    Ok(ComparisonRow {
         name: workload.name,
         size: ours.size(),
         rust_ratio: rust.median_ns as f64 / our_times.median_ns as f64,
@@ -240,7 +240,7 @@ fn duel(runtime: &Runtime, peer: Contender<'_>, times: Times, ours: &Times) -> D
     }
 }
 
-fn mean(runtime: &Runtime, rows: &[Row]) -> Mean {
+fn mean(runtime: &Runtime, rows: &[ComparisonRow]) -> Mean {
     let duels = || rows.iter().flat_map(|row| &row.peers).filter(|duel| duel.runtime == runtime.name());
     let ratios: Vec<f64> = duels().filter_map(|duel| duel.ratio).collect();
     let processor: Vec<f64> = duels().filter_map(|duel| duel.processor_ratio).collect();

@@ -1,6 +1,6 @@
 //! `bench --suite exec`: what the execution layer costs and saves.
 //!
-//! Each figure stands beside its plain alternative, measured by turns in the same run, so that the ratio holds on
+//! Each figure is printed next to its plain alternative, measured by turns in the same run, so that the ratio holds on
 //! a busy machine; and with large counts of everything whether memory stays flat. Nothing is reported that was
 //! not measured here, and wrong results fail the command.
 
@@ -31,7 +31,7 @@ struct Figure {
     met: bool,
 }
 
-/// What is asked of a figure.
+/// The requirement on a figure.
 #[derive(Debug, Clone, Copy, Serialize)]
 enum Goal {
     /// Nothing.

@@ -1,8 +1,8 @@
 //! The same kind of memory for all contenders.
 //!
-//! Device buffers of some size lie in huge pages, which the kernel gives on request only. Ordinary vectors do
-//! not ask, and lose up to half of their bandwidth to address translation. That would flatter us and lower the
-//! measured limits, so the benchmark has the C library's allocator ask too: it reads its settings
+//! Large device buffers are in huge pages, which the kernel provides on request only. Ordinary vectors do
+//! not request them, and lose up to half of their bandwidth to address translation. That would flatter us and lower the
+//! measured limits, so the benchmark makes the C library's allocator request them too: it reads its settings
 //! once, when a process starts.
 
 /// glibc's settings (`mallopt` has none for this).

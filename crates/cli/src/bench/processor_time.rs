@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-/// The time so far; nothing where the system does not tell (anything but Linux). Threads that have ended do
+/// The time so far; nothing where the system does not report it (anything but Linux). Threads that have ended do
 /// not count, so the difference of two readings means something only while pools stay.
 pub(super) fn so_far() -> Option<Duration> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?;

@@ -15,7 +15,7 @@ use crate::failure::{Failure, stderr_has_colour};
 use crate::output;
 
 /// Different diagnostics shown; many instantiations of one template fail alike.
-const MOST_SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 /// What became of one kernel.
 struct Compiled {
@@ -90,14 +90,14 @@ fn report(failures: &[(&str, &CompileError)]) {
             None => told.push((text, vec![name])),
         }
     }
-    for (text, names) in told.iter().take(MOST_SHOWN) {
+    for (text, names) in told.iter().take(MAX_SHOWN) {
         let shown = names.iter().take(5).copied().collect::<Vec<&str>>().join(", ");
         let more = names.len().saturating_sub(5);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         eprintln!("{}\nfailed: {shown}{more}\n", text.trim_end());
     }
-    if told.len() > MOST_SHOWN {
-        eprintln!("({} more different failures)", told.len() - MOST_SHOWN);
+    if told.len() > MAX_SHOWN {
+        eprintln!("({} more different failures)", told.len() - MAX_SHOWN);
     }
 }
 

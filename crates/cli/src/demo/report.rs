@@ -1,6 +1,6 @@
 //! What the tour prints and writes.
 
-use super::{Row, picture, roofline};
+use super::{DemoRow, picture, roofline};
 use crate::limits::Limits;
 use crate::workload::{Bound, Picture};
 use anymetal::Device;
@@ -25,7 +25,7 @@ fn milliseconds(time: Duration) -> String {
     if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") }
 }
 
-fn cells(row: &Row, limits: &Limits) -> Vec<String> {
+fn cells(row: &DemoRow, limits: &Limits) -> Vec<String> {
     let (unit, of) = match row.bound {
         Bound::Memory => ("GB/s", "copy"),
         Bound::Compute => ("GFLOP/s", "peak"),
@@ -45,7 +45,7 @@ fn cells(row: &Row, limits: &Limits) -> Vec<String> {
 const HEADER: [&str; 8] = ["kernel", "size", "compile", "again", "time", "rate", "of the limit", "verified"];
 
 /// Prints the table.
-pub(super) fn table(rows: &[Row], limits: &Limits) {
+pub(super) fn table(rows: &[DemoRow], limits: &Limits) {
     println!(
         "Limits measured now: multiply-add {:.0} GFLOP/s, copy {:.1} GB/s, read {:.1} GB/s\n",
         limits.flops / 1e9,
@@ -70,7 +70,7 @@ pub(super) fn table(rows: &[Row], limits: &Limits) {
 pub(super) fn write(
     folder: &Path,
     device: &Device,
-    rows: &[Row],
+    rows: &[DemoRow],
     pictures: &[Picture],
     limits: &Limits,
 ) -> std::io::Result<()> {
@@ -82,7 +82,7 @@ pub(super) fn write(
     std::fs::write(folder.join("report.md"), markdown(device, rows, pictures, limits))
 }
 
-fn markdown(device: &Device, rows: &[Row], pictures: &[Picture], limits: &Limits) -> String {
+fn markdown(device: &Device, rows: &[DemoRow], pictures: &[Picture], limits: &Limits) -> String {
     let mut out = String::from("# anymetal demo\n\n");
     let _ = writeln!(out, "Device: {} ({})\n", device.name(), device.capabilities().hardware_name);
     let _ = writeln!(out, "| {} |\n|{}", HEADER.join(" | "), "---|".repeat(HEADER.len()));

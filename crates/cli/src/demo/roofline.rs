@@ -1,7 +1,7 @@
 //! The roofline picture: each workload's rate over its arithmetic intensity, under the machine's
 //! measured ceilings (Williams, Waterman and Patterson, "Roofline", CACM 2009).
 
-use super::Row;
+use super::DemoRow;
 use crate::limits::Limits;
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn y(gflops: f64) -> f64 {
 }
 
 /// The picture as SVG text.
-pub(super) fn svg(rows: &[Row], limits: &Limits) -> String {
+pub(super) fn svg(rows: &[DemoRow], limits: &Limits) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
@@ -97,12 +97,12 @@ fn ceilings(out: &mut String, limits: &Limits) {
     );
 }
 
-fn point(out: &mut String, row: &Row) {
+fn point(out: &mut String, row: &DemoRow) {
     let intensity = row.work.flops / row.work.bytes;
     let gflops = row.work.flops / row.time.as_secs_f64() / 1e9;
     let (px, py) = (x(intensity), y(gflops));
     let _ = writeln!(out, "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"5\" fill=\"#246\"/>");
-    // Names stand on the side where there is room.
+    // Names are placed on the side with room.
     let (dx, anchor) = if px > RIGHT - 120.0 { (-9.0, "end") } else { (9.0, "start") };
     let _ = writeln!(
         out,

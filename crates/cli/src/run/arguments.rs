@@ -140,7 +140,7 @@ fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Resu
     Ok(())
 }
 
-/// Values as written must make up elements of so many values; a reference takes one.
+/// The values of an argument must make up whole elements of `values` values each; a reference takes one element.
 fn check_count(argument: &ArgumentInfo, given: u64, values: u64) -> Result<(), String> {
     let whole = values > 0 && given.is_multiple_of(values);
     if whole && (!argument.is_reference || given == values) {
@@ -150,7 +150,7 @@ fn check_count(argument: &ArgumentInfo, given: u64, values: u64) -> Result<(), S
     Err(format!("a `{}` has {values} value{plural}, but {given} were given", argument.type_name))
 }
 
-/// Raw bytes must make up whole elements of a reference; longer and shorter pointers are the kernel's business.
+/// Raw bytes must make up whole elements of a reference; the length of other buffers is not checked.
 fn check_bytes(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Result<(), String> {
     if matches!(spec, Spec::Unbound) || !argument.is_reference || contents.bytes() == argument.element_size {
         return Ok(());

@@ -56,7 +56,7 @@ impl Print {
     }
 }
 
-/// A buffer with what is known of its elements.
+/// A buffer with the known type of its elements.
 #[derive(Debug)]
 struct Output<'a> {
     argument: &'a ArgumentInfo,
@@ -190,7 +190,7 @@ impl PendingPrint<'_> {
 }
 
 impl Printed {
-    /// One line for people.
+    /// One line of text output.
     pub(crate) fn to_text(&self) -> String {
         let more = if self.all > self.values.len() as u64 { " …" } else { "" };
         format!(

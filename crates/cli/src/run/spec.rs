@@ -53,7 +53,7 @@ impl ArgumentSpec {
 }
 
 impl Spec {
-    /// Parses what comes behind `I=`.
+    /// Parses the text after `I=`.
     pub(crate) fn parse(text: &str) -> Result<Spec, String> {
         if text == "none" {
             return Ok(Spec::Unbound);

@@ -224,7 +224,7 @@ impl Description {
                 [from, to].into_iter().try_for_each(|name| known("buffer", name, &buffers, step))
             }
             Action::Fill { buffer, .. } => known("buffer", buffer, &buffers, step),
-            // What is no buffer's name is a SPEC, and is told when it is read.
+            // Anything but a buffer's name is a SPEC; errors in it are reported when it is read.
             Action::Kernel { .. } | Action::Graph(_) => Ok(()),
         }
     }

@@ -49,7 +49,7 @@ enum Value {
     Nothing,
 }
 
-/// What every step needs while the program is put together.
+/// State that every step needs while the program is built.
 struct Parts<'a> {
     library: Library,
     buffers: BTreeMap<&'a str, Buffer<u8>>,

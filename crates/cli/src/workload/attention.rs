@@ -3,7 +3,7 @@
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
 use anymetal_bench_peers::matrix::{Threads, multiply};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use half::f16;
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -124,7 +124,7 @@ impl Prepared for Attention {
             errors.fold(0.0, |worst, error| if error.is_nan() { f64::INFINITY } else { error.max(worst) })
         };
         let worst = (0..self.heads * self.tokens).step_by(7).map(error).fold(0.0, f64::max);
-        // Values lie within ±2; a half there is exact to 0.0005.
+        // Values are within ±2; a half there is exact to 0.0005.
         let detail = format!("greatest error {worst:.1e}, allowed 1e-3");
         Verdict { correct: worst <= 1e-3, detail }
     }
@@ -137,7 +137,7 @@ impl Prepared for Attention {
         Some(Job {
             forms: vec![include_str!("../demo/kernels/attention.cl")],
             buffers,
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "attention",
                 arguments: (0..4).map(Argument::Buffer).chain(scalars).collect(),
                 global: [self.tokens, self.heads, 1],

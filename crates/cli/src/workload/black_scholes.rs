@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -121,7 +121,7 @@ impl Prepared for BlackScholes {
         Some(Job {
             forms: vec![include_str!("../demo/kernels/black_scholes.cl")],
             buffers,
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "black_scholes",
                 arguments: (0..5).map(Argument::Buffer).chain(scalars).collect(),
                 global: [n, 1, 1],

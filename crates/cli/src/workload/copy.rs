@@ -3,7 +3,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 /// The position comes from a grid of three dimensions.
@@ -67,7 +67,7 @@ fn prepare(device: &Device, library: &Library, scale: Scale, form: Form) -> Resu
     }))
 }
 
-/// The rows of one head: in the target they follow each other, in the source the other heads lie between.
+/// The rows of one head: in the target they follow each other, in the source the other heads are between them.
 fn head(values: &[f32], [_, heads, tokens, width]: [usize; 4], index: usize, out: &mut [f32]) {
     let first = (index / heads * tokens * heads + index % heads) * width;
     for (token, out) in out.chunks_exact_mut(width).enumerate() {
@@ -120,7 +120,7 @@ impl Prepared for Copy {
         let [source, target, shape, strides] = [0, 1, 2, 3].map(Argument::Buffer);
         let [batch, heads, tokens, width] = self.sizes();
         let step = match self.form {
-            Form::Grid => Step {
+            Form::Grid => JobStep {
                 kernel: "copy_grid",
                 arguments: vec![source, target, Argument::U32x4(self.shape), Argument::U32x4(self.strides)],
                 global: [width, tokens, batch * heads],
@@ -128,7 +128,7 @@ impl Prepared for Copy {
             },
             Form::Flat => {
                 let (n, dimensions) = (Argument::U32(self.values.len() as u32), Argument::U32(4));
-                Step {
+                JobStep {
                     kernel: "copy_flat",
                     arguments: vec![source, target, n, shape, strides, dimensions],
                     global: [self.values.len(), 1, 1],

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -72,7 +72,7 @@ impl Prepared for Histogram {
         Some(Job {
             forms: vec![include_str!("../demo/kernels/histogram.cl")],
             buffers: vec![Contents::Bytes(&self.values), Contents::Zeroed(4 * 256)],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "histogram",
                 arguments: vec![
                     Argument::Buffer(0),

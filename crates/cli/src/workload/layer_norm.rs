@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -107,7 +107,7 @@ impl Prepared for LayerNorm {
                 include_str!("../demo/kernels/layer_norm.cl")
             )],
             buffers: vec![source, Contents::Zeroed(4 * self.values.len()), weight, bias],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "layer_norm",
                 arguments: vec![a, b, c, d, Argument::U32(COLUMNS as u32), Argument::F32(EPSILON)],
                 global: [self.values.len() / COLUMNS * GROUP, 1, 1],

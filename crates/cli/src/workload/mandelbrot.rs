@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Picture, Prepared, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -83,7 +83,7 @@ impl Prepared for Mandelbrot {
         Some(Job {
             forms: vec![include_str!("../demo/kernels/mandelbrot.cl")],
             buffers: vec![Contents::Zeroed(4 * side * side)],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "mandelbrot",
                 arguments: vec![
                     Argument::Buffer(0),

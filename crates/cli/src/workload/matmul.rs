@@ -3,7 +3,7 @@
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
 use anymetal_bench_peers::matrix::{Threads, multiply};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 
 pub(super) const TILES_16: Workload = Workload {
     name: "matmul 16×16",
@@ -123,7 +123,7 @@ impl Prepared for Matmul {
         Some(Job {
             forms: peer.forms.to_vec(),
             buffers: vec![inputs[0], inputs[1], Contents::Zeroed(4 * self.n * self.n)],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: peer.kernel,
                 arguments: vec![a, b, c, Argument::U32(self.n as u32)],
                 global: [self.n / peer.items, self.n / peer.items, 1],

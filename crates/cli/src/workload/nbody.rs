@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -96,7 +96,7 @@ impl Prepared for NBody {
         Some(Job {
             forms: vec![include_str!("../demo/kernels/nbody.cl")],
             buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.bodies)), Contents::Zeroed(16 * n)],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "nbody",
                 arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32(n as u32)],
                 global: [n, 1, 1],

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use half::f16;
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -113,7 +113,7 @@ impl Prepared for MatVec {
                 Contents::Bytes(bytemuck::cast_slice(&self.vector)),
                 Contents::Zeroed(4 * self.rows),
             ],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "q4_0_vector",
                 arguments: vec![matrix, vector, target, sizes[0], sizes[1]],
                 global: [self.rows / GROUP_ROWS * GROUP, 1, 1],

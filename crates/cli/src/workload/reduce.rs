@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -77,7 +77,7 @@ impl Prepared for Reduce {
                 Contents::Bytes(bytemuck::cast_slice(&self.values)),
                 Contents::Zeroed(4 * n.div_ceil(GROUP)),
             ],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "reduce",
                 arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32(n as u32)],
                 global: [n, 1, 1],

@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -77,7 +77,7 @@ impl Prepared for Saxpy {
                 Contents::Bytes(bytemuck::cast_slice(&self.x)),
                 Contents::Bytes(bytemuck::cast_slice(&self.y)),
             ],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "saxpy",
                 arguments: vec![
                     Argument::Buffer(0),

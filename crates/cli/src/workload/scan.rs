@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -98,7 +98,7 @@ impl Prepared for Scan {
             let groups = level.count.div_ceil(GROUP);
             buffers.extend([Contents::Zeroed(4 * level.count), Contents::Zeroed(4 * groups)]);
             let which = [2 * at, 2 * at + 1, 2 * at + 2].map(Argument::Buffer);
-            steps.push(Step {
+            steps.push(JobStep {
                 kernel: "scan_groups",
                 arguments: which.into_iter().chain([Argument::U32(level.count as u32)]).collect(),
                 global: [groups * GROUP, 1, 1],
@@ -107,7 +107,7 @@ impl Prepared for Scan {
         }
         for (at, level) in self.levels.iter().enumerate().rev().skip(1) {
             let count = Argument::U32(level.count as u32);
-            steps.push(Step {
+            steps.push(JobStep {
                 kernel: "scan_add",
                 arguments: vec![Argument::Buffer(2 * at + 1), Argument::Buffer(2 * at + 3), count],
                 global: [level.count.next_multiple_of(GROUP), 1, 1],

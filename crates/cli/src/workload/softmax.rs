@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -83,7 +83,7 @@ impl Prepared for Softmax {
                 Contents::Bytes(bytemuck::cast_slice(&self.values)),
                 Contents::Zeroed(4 * self.values.len()),
             ],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "softmax",
                 arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32(COLUMNS as u32)],
                 global: [rows * 256, 1, 1],

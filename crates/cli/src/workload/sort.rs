@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use rayon::prelude::*;
 
 pub(super) const WORKLOAD: Workload = Workload {
@@ -70,7 +70,7 @@ impl Prepared for Sort {
     }
 
     fn job(&self) -> Option<Job<'_>> {
-        let steps = self.strides().map(|(block, stride)| Step {
+        let steps = self.strides().map(|(block, stride)| JobStep {
             kernel: "bitonic_step",
             arguments: vec![Argument::Buffer(0), Argument::U32(block), Argument::U32(stride)],
             global: [self.keys.len() / 2, 1, 1],

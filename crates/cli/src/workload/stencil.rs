@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Picture, Prepared, Scale, Verdict, Work, Workload, bytes, compare, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -117,7 +117,7 @@ impl Prepared for Stencil {
                 Contents::Bytes(bytemuck::cast_slice(&self.image)),
                 Contents::Zeroed(4 * side * side),
             ],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "blur",
                 arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32x2([side as u32; 2])],
                 global: [side, side, 1],

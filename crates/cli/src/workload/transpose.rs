@@ -2,7 +2,7 @@
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
-use anymetal_bench_peers::opencl::{Argument, Contents, Step};
+use anymetal_bench_peers::opencl::{Argument, Contents, JobStep};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
@@ -77,7 +77,7 @@ impl Prepared for Transpose {
         Some(Job {
             forms: vec![include_str!("../demo/kernels/transpose.cl")],
             buffers: vec![Contents::Bytes(bytemuck::cast_slice(&self.values)), Contents::Zeroed(4 * n * n)],
-            steps: vec![Step {
+            steps: vec![JobStep {
                 kernel: "transpose",
                 arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::U32(n as u32)],
                 global: [n, n / 4, 1],

@@ -87,9 +87,9 @@ fn changed_sources_and_headers_are_noticed() {
 }
 
 #[test]
-fn an_unusable_cache_folder_costs_a_note() {
+fn an_unusable_cache_folder_gives_a_note() {
     let mut bench = Bench::new();
-    // A file, since permissions do not stop everybody who runs this.
+    // A file, since permissions do not stop root.
     bench.write("blocked", "");
     bench.set("ANYMETAL_CACHE", bench.path("blocked").to_str().unwrap());
     let ran = run(&bench).says(&["note: the cache folder", "blocked", "is not used"]);

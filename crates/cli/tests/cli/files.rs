@@ -1,4 +1,4 @@
-//! Files in and out: `.npy`, `.bin`, and what is wrong with them.
+//! Files in and out: `.npy`, `.bin`, and malformed ones.
 
 use crate::support::{Bench, Ran, f32s, npy, source, split_npy};
 
@@ -20,7 +20,7 @@ fn arrays_keep_their_shape_on_the_way_through() {
     let (header, data) = split_npy(&out);
     assert!(header.contains("'<f4'") && header.contains("'shape': (3, 2, 2)"), "{header}");
     assert_eq!(data, f32s((0..12).map(|i| 1.0 + 2.0 * i as f32)));
-    // What was saved can be given again.
+    // Saved files can be read again.
     saxpy(&bench, "out.npy", &["--arg", "y=in.npy"]).expect(0);
 }
 
@@ -97,7 +97,7 @@ fn pointers_to_bytes_take_any_type_and_references_their_own() {
 }
 
 #[test]
-fn wrong_files_are_told_by_name_and_reason() {
+fn invalid_files_are_reported_with_name_and_reason() {
     let bench = Bench::new();
     let good = npy("<f4", "(12,)", &f32s((0..12).map(|i| i as f32)));
     bench.write("double.npy", npy("<f8", "(12,)", &[0; 96]));

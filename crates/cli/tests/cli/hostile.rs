@@ -27,7 +27,7 @@ fn kernel(body: &str) -> String {
 }
 
 #[test]
-fn binary_rubbish() {
+fn binary_input_does_not_panic() {
     let mut state = 1u32;
     let mut byte = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -7,7 +7,7 @@ use crate::support::{Bench, source};
 const DEVICES: [&str; 2] = ["cpu", "interpreter"];
 
 #[test]
-fn saxpy_prints_what_it_computed_on_every_device() {
+fn saxpy_prints_its_results_on_every_device() {
     let bench = Bench::new();
     for device in DEVICES {
         let ran = bench.run(&[
@@ -217,7 +217,7 @@ fn empty_grids_and_empty_buffers_are_fine() {
 }
 
 #[test]
-fn wrong_arguments_are_told_with_index_and_name_before_anything_runs() {
+fn invalid_arguments_are_reported_with_index_and_name_before_the_run() {
     let bench = Bench::new();
     let file = source("saxpy.metal");
     let base = ["run", file.as_str(), "-k", "saxpy", "--threads", "4"];
@@ -246,7 +246,7 @@ fn wrong_arguments_are_told_with_index_and_name_before_anything_runs() {
 }
 
 #[test]
-fn wrong_names_tell_what_exists() {
+fn unknown_names_list_the_existing_ones() {
     let bench = Bench::new();
     let file = source("saxpy.metal");
     let base = ["run", file.as_str(), "--threads", "4", "-k"];

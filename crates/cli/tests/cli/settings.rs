@@ -27,7 +27,7 @@ fn variables_count_over_the_file_and_the_file_over_the_defaults() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told_with_its_place() {
+fn invalid_settings_are_reported_with_their_source() {
     let said = |variables: &[(&str, &str)], file: &str, parts: &[&str]| {
         bench(variables, file).run(RUN).expect(1).says(parts);
     };

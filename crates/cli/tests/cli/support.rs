@@ -14,7 +14,7 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// The most memory it had at a time, as far as was seen.
+    /// Its peak memory, as sampled.
     pub(crate) peak_bytes: u64,
     pub(crate) time: Duration,
 }
@@ -107,7 +107,7 @@ impl Bench {
     }
 }
 
-/// The most resident memory of a process so far; 0 where that cannot be asked.
+/// Peak resident memory of a process so far; 0 where it is not available.
 fn peak_of(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -200,7 +200,7 @@ fn arrows_lead_forward_from_slice_to_slice(timeline: &Timeline) {
 }
 
 #[test]
-fn what_is_wrong_with_a_description_is_told_and_nothing_is_written() {
+fn errors_in_a_description_are_reported_and_no_file_is_written() {
     let failing = |workload: &str, code: i32, says: &[&str]| {
         let bench = bench(workload);
         bench.run(&["trace", "workload.toml", "-o", "out.json"]).expect(code).says(says);

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{Found, Linear, Memory, Terms, constants_taken_out, may_change};
+use anymetal_ir::analysis::{Linear, Memory, TermClass, TermPolicy, constants_taken_out, may_change};
 use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
 use super::shape::flow::ptr_space;
@@ -157,23 +157,23 @@ pub(super) fn from_first(members: &[Member], first: Member) -> Vec<Member> {
 /// Everything that cannot be taken apart is a term.
 struct Opaque<'a>(&'a Function);
 
-impl Terms for Opaque<'_> {
+impl TermPolicy for Opaque<'_> {
     type Term = Term;
 
-    fn find(&self, value: Value) -> Option<Found<Term>> {
+    fn find(&self, value: Value) -> Option<TermClass<Term>> {
         let Opaque(function) = *self;
         Some(match function.def(value) {
             Some(&Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), a)) => {
                 let (rest, constant) = constants_taken_out(function, cast, a, &bound_anywhere);
                 let term = if cast == CastOp::SExt { Term::SExt(rest) } else { Term::ZExt(rest) };
-                Found::Sum(plus(term, constant))
+                TermClass::Sum(plus(term, constant))
             }
             // Products of two values and shifts are terms as they are.
             Some(&Op::Binary(BinOp::Mul, _, b)) if function.as_const(b).is_none() => {
-                Found::Sum(Linear::term(Term::Whole(value)))
+                TermClass::Sum(Linear::term(Term::Whole(value)))
             }
-            Some(Op::Binary(BinOp::Shl, ..)) => Found::Sum(Linear::term(Term::Whole(value))),
-            _ => Found::Arithmetic,
+            Some(Op::Binary(BinOp::Shl, ..)) => TermClass::Sum(Linear::term(Term::Whole(value))),
+            _ => TermClass::Arithmetic,
         })
     }
 

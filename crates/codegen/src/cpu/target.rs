@@ -4,7 +4,7 @@
 //! for code of that geometry only.
 
 use anymetal_ir::passes::TargetInfo;
-use anymetal_ir::passes::uniform_div_versioning::ThreadPattern;
+use anymetal_ir::passes::uniform_div_versioning::Divergence;
 use anymetal_ir::{Function, Kernel, Value};
 
 use super::llvm_text::LANES;
@@ -53,25 +53,25 @@ impl TargetInfo for CpuTarget<'_> {
     }
 
     /// Without a version for whole threadgroups, or for a function that the code generator refuses: none.
-    fn thread_patterns(&self, function: &Function) -> Option<Vec<ThreadPattern>> {
+    fn divergence(&self, function: &Function) -> Option<Vec<Divergence>> {
         let flow = Flow::new(Analysed::new(function, self.kernel).ok()?.facts(self.whole?));
-        Some(flow.values.iter().map(|shapes| pattern(shapes)).collect())
+        Some(flow.values.iter().map(|shapes| divergence_of(shapes)).collect())
     }
 }
 
 /// The pattern of a value by the shapes of its components.
-fn pattern(shapes: &[Shape]) -> ThreadPattern {
-    let [shape] = shapes else { return ThreadPattern::Other };
+fn divergence_of(shapes: &[Shape]) -> Divergence {
+    let [shape] = shapes else { return Divergence::Varying };
     match shape {
-        shape if shape.is_uniform() => ThreadPattern::Same,
+        shape if shape.is_uniform() => Divergence::Uniform,
         Shape::Lanes(lanes) if lanes.segments == 1 && !lanes.conditional => {
             let step = lanes.at(1).wrapping_sub(lanes.at(0));
             let rises = (0..LANES).all(|lane| lanes.at(lane) == lanes.at(0).wrapping_add(step * lane as i64));
             match u32::try_from(step) {
-                Ok(step @ 1..=MAX_STEP) if rises => ThreadPattern::Rising(step),
-                _ => ThreadPattern::Other,
+                Ok(step @ 1..=MAX_STEP) if rises => Divergence::Affine(step),
+                _ => Divergence::Varying,
             }
         }
-        _ => ThreadPattern::Other,
+        _ => Divergence::Varying,
     }
 }

@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use anymetal_ir::analysis::{Found, Linear, Memory, Terms};
+use anymetal_ir::analysis::{Linear, Memory, TermClass, TermPolicy};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
@@ -175,10 +175,10 @@ struct Unlimited<'a> {
     limits_left: Cell<u32>,
 }
 
-impl Terms for Unlimited<'_> {
+impl TermPolicy for Unlimited<'_> {
     type Term = Value;
 
-    fn find(&self, value: Value) -> Option<Found<Value>> {
+    fn find(&self, value: Value) -> Option<TermClass<Value>> {
         let lanes = |value: Value| match self.flow.values[value.index()].as_slice() {
             [shape] => shape.lanes(),
             _ => None,
@@ -186,15 +186,15 @@ impl Terms for Unlimited<'_> {
         let Some(&Op::Binary(BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax, a, b)) =
             self.function.def(value)
         else {
-            return Some(Found::Arithmetic);
+            return Some(TermClass::Arithmetic);
         };
         // Only of these the laned form's condition says that nothing is limited.
         if !lanes(value).is_some_and(|lanes| lanes.conditional) {
-            return Some(Found::Sum(Linear::term(value)));
+            return Some(TermClass::Sum(Linear::term(value)));
         }
         self.limits_left.set(self.limits_left.get().checked_sub(1)?);
         let limited = if lanes(b).is_some_and(Lanes::is_uniform) { a } else { b };
-        Some(Found::Sum(Linear::of(self.function, limited, self)?))
+        Some(TermClass::Sum(Linear::of(self.function, limited, self)?))
     }
 
     fn opaque(&self, value: Value) -> Option<Linear<Value>> {

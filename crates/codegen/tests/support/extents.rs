@@ -4,7 +4,7 @@
 //! is one that it accesses, or lies as near behind as the alignment that its accesses promise allows. Code that
 //! loads more than the program does, however little, reaches outside of those.
 
-use anymetal_interp::{Access, AtomicKind, Interests, Observer, Place};
+use anymetal_interp::{Access, AtomicKind, Interests, MemoryPlace, Observer};
 use anymetal_ir::{ArgKind, Module};
 
 /// Bytes and alignment of each buffer.
@@ -33,7 +33,7 @@ impl Extents {
     }
 
     fn note(&mut self, access: &Access) {
-        if let Place::Buffer { buffer, offset } = access.place {
+        if let MemoryPlace::Buffer { buffer, offset } = access.place {
             let (bytes, align) = &mut self.0[buffer as usize];
             *bytes = (*bytes).max(offset + access.bytes);
             *align = (*align).max(u64::from(access.align));

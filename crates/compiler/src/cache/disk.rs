@@ -203,7 +203,7 @@ fn renew(path: &Path, metadata: &fs::Metadata) {
     }
 }
 
-/// Cached code is executed: nobody else may write it.
+/// Cached code is executed: no other user may write it.
 #[cfg(unix)]
 fn create_private_folders(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_a_note_and_nothing_else() {
+    fn an_unwritable_folder_only_gives_a_note() {
         let folder = tempfile::tempdir().unwrap();
         let blocked = folder.path().join("file");
         fs::write(&blocked, "not a folder").unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_entries_go_when_there_are_too_many_bytes() {
+    fn the_oldest_entries_are_evicted_above_the_size_limit() {
         let folder = tempfile::tempdir().unwrap();
         let (cache, _) = cache(folder.path(), 10_000);
         let keys: Vec<Key> = (0..20u8).map(|n| Key::of_bytes(&[n])).collect();

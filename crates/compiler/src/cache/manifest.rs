@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::includes::Probe;
 
-/// What is remembered about a source between processes.
+/// The record of a source that is kept between processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// Every look for an included file.
@@ -21,7 +21,7 @@ impl Manifest {
         serde_json::to_vec(self).ok()
     }
 
-    /// The manifest of those bytes, if it still describes what is on disk.
+    /// The manifest of those bytes, if it still matches the files on disk.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Manifest> {
         let manifest: Manifest = serde_json::from_slice(bytes).ok()?;
         manifest.still_holds().then_some(manifest)

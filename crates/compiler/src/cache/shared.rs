@@ -1,7 +1,7 @@
 //! A cache in memory, shared by threads, in which each entry is made once.
 //!
-//! Owns [`SharedCache`]. Invariant: while one thread makes an entry, others that want it wait for its result;
-//! failures are told to those who waited and not kept. Concurrency: the map is locked for look-ups only, never
+//! Owns [`SharedCache`]. Invariant: while one thread makes an entry, others that request it wait for its result;
+//! failures are returned to the waiting threads and not kept. Concurrency: the map is locked for look-ups only, never
 //! while something is made.
 
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ enum Entry<V> {
     InFlight(Arc<Flight<V>>),
 }
 
-/// What a look-up gives its caller.
-enum Found<V> {
+/// The result of a look-up.
+enum Lookup<V> {
     Ready {
         value: V,
         made: u64,
@@ -66,10 +66,10 @@ impl<V: Clone> SharedCache<V> {
         let flight = loop {
             match self.find(key, refused) {
                 // Outside the lock: validation may read files.
-                Found::Ready { value, .. } if is_valid(&value) => return Ok(value),
-                Found::Ready { made, .. } => refused = Some(made),
-                Found::InFlight(flight) => return flight.wait(),
-                Found::Ours(flight) => break flight,
+                Lookup::Ready { value, .. } if is_valid(&value) => return Ok(value),
+                Lookup::Ready { made, .. } => refused = Some(made),
+                Lookup::InFlight(flight) => return flight.wait(),
+                Lookup::Ours(flight) => break flight,
             }
         };
         let guard = Landing { cache: self, key, flight: &flight };
@@ -78,22 +78,22 @@ impl<V: Clone> SharedCache<V> {
     }
 
     /// The entry as it is now; where there is none, or only the one made at `refused`, a flight that the caller
-    /// must end. One critical section: whoever finds nothing is the one who makes it.
-    fn find(&self, key: Key, refused: Option<u64>) -> Found<V> {
+    /// must end. One critical section: the thread that finds no entry makes it.
+    fn find(&self, key: Key, refused: Option<u64>) -> Lookup<V> {
         let mut state = self.lock();
         state.clock += 1;
         let now = state.clock;
         match state.entries.get_mut(&key) {
             Some(Entry::Ready { value, made, last_used }) if refused != Some(*made) => {
                 *last_used = now;
-                return Found::Ready { value: value.clone(), made: *made };
+                return Lookup::Ready { value: value.clone(), made: *made };
             }
-            Some(Entry::InFlight(flight)) => return Found::InFlight(Arc::clone(flight)),
+            Some(Entry::InFlight(flight)) => return Lookup::InFlight(Arc::clone(flight)),
             _ => {}
         }
         let flight = Arc::new(Flight { result: Mutex::new(None), landed: Condvar::new() });
         state.entries.insert(key, Entry::InFlight(Arc::clone(&flight)));
-        Found::Ours(flight)
+        Lookup::Ours(flight)
     }
 
     fn store(&self, key: Key, result: &Result<V, CompileError>) {
@@ -137,7 +137,7 @@ impl<V: Clone> Flight<V> {
     }
 }
 
-/// Ends a flight however its maker ends, so that nobody waits for ever.
+/// Ends a flight however its maker ends, so that no thread waits forever.
 struct Landing<'a, V: Clone> {
     cache: &'a SharedCache<V>,
     key: Key,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_made_once_however_many_ask() {
+    fn concurrent_requests_make_an_entry_once() {
         // Often, since a maker must land between another thread's look-up and its making to do harm.
         let rounds = 200;
         let (cache, made, start) = (SharedCache::new(4), AtomicUsize::new(0), Barrier::new(4));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_made_while_the_old_one_was_judged_is_not_made_again() {
+    fn an_entry_replaced_during_validation_is_not_made_again() {
         let cache = SharedCache::new(4);
         cache.get_or_make(key(1), |_| true, || Ok(1)).unwrap();
         let is_valid = |value: &i32| {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_entry_goes_first() {
+    fn the_least_recently_used_entry_is_evicted_first() {
         let cache = SharedCache::new(2);
         for n in [1, 2, 1, 3] {
             cache.get_or_make(key(n), |_| true, || Ok(n)).unwrap();

@@ -85,7 +85,7 @@ fn elementwise_kernels_are_proved() {
         "if (i >= n) return; y[i] = x[i] * x[i];",
         // Other elements of other bytes are its own business.
         "if (i + 1 < n) y[i] = y[i + 1] + x[i];",
-        // Another type of the same size; what threads of a SIMD-group tell each other is no memory.
+        // Another type of the same size; SIMD-group operations are not memory accesses.
         "((device uint*)y)[i] = ((device uint*)x)[i] ^ lane;",
         "y[i] = simd_sum(x[i]) + simd_shuffle_xor(x[i], 1);",
         "x[i] = exp(x[i]); for (uint k = 0; k < n; k++) x[i] += k;",
@@ -94,7 +94,7 @@ fn elementwise_kernels_are_proved() {
         assert_eq!(refusal(MAP, second), None, "{second}");
         assert_eq!(refusal("if (i >= n) return; y[i] = x[i];", second), None, "{second}");
     }
-    // A thread of the second may read several bytes, if the first wrote as many for it.
+    // A thread of the second may read several bytes, if the first wrote the same ones.
     let (wide, narrow) =
         ("((device float4*)y)[i] = x[i];", "device float4& v = ((device float4*)x)[i]; y[i] = v.z;");
     assert_eq!(refusal(wide, narrow), None);
@@ -205,7 +205,7 @@ fn rows_of_a_plane_are_proved_where_they_do_not_overlap() {
 
 /// A verdict for one grid is none for another, and neither is its code.
 #[test]
-fn verdicts_on_grids_are_kept_apart() {
+fn proofs_for_different_grids_are_cached_separately() {
     let compiler = Compiler::new(&CompilerOptions { cache: CacheConfig::memory_only() });
     let body = "uint i = p.y * n + p.x; y[i] = x[i];";
     let library = library(&compiler, PLANE, body, body);
@@ -241,7 +241,7 @@ fn verdicts_on_grids_are_kept_apart() {
 }
 
 #[test]
-fn a_fused_kernel_tells_its_arguments() {
+fn a_fused_kernel_describes_its_arguments() {
     fused(MAP, "if (i < n) y[i] = x[i];", |fusion| {
         let artifact = fusion.artifact(Target::Interpreter).unwrap();
         let kernel = artifact.kernel("first + second").unwrap();
@@ -255,7 +255,7 @@ fn a_fused_kernel_tells_its_arguments() {
 }
 
 #[test]
-fn the_disk_remembers_what_was_proved_and_what_was_refused() {
+fn the_disk_cache_keeps_proofs_and_refusals() {
     let folder = tempfile::tempdir().unwrap();
     for second in [MAP, "y[i] = x[0];"] {
         let verdicts = [0, 1].map(|_| {

@@ -96,7 +96,7 @@ fn cuts_long_lines_but_counts_columns_from_their_start() {
 }
 
 #[test]
-fn json_has_places_and_notes() {
+fn json_has_positions_and_notes() {
     let (map, file) = map_with("ä b\nc");
     let diagnostic = Diagnostic::warning("w", Span::new(file, 3, 4), "m").with_note(Span::NONE, "n");
     let json: serde_json::Value =

@@ -1,7 +1,7 @@
 //! Diagnostics as text: message, source line, caret.
 //!
 //! Only excerpts reach the drawing library: the lines concerned, cut around the caret when they are
-//! long, with ranges that are certain to lie in them.
+//! long, with ranges that are guaranteed to be in bounds.
 
 use super::remarks;
 use crate::{Diagnostic, Severity, SourceFile, SourceMap, Span};
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// Longer lines are cut.
 const LONGEST_LINE: usize = 200;
-/// What is shown of a long line before the caret.
+/// Number of characters of a long line shown before the caret.
 const LEAD: usize = 60;
 /// Labels this many lines apart at most share one excerpt.
 const TALLEST: u32 = 60;
@@ -68,7 +68,7 @@ struct Mark<'a> {
 }
 
 impl<'a> Mark<'a> {
-    /// The part of a span that lies on its first line; `None` when it points nowhere.
+    /// The part of a span on its first line; `None` when it points nowhere.
     fn new(map: &'a SourceMap, span: Span, label: &'a str, kind: AnnotationKind) -> Option<Self> {
         let file = map.file(span.file)?;
         let line = file.line_number(span.lo);

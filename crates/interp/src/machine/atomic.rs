@@ -1,4 +1,4 @@
-//! Atomic access: one lane after the other, so that lanes that meet at one place see each other.
+//! Atomic access: one lane after the other, so that accesses of several lanes to one address are ordered.
 
 use anymetal_ir::Scalar;
 use anymetal_ir::eval::eval_atomic;
@@ -39,7 +39,7 @@ impl Machine {
         }
     }
 
-    /// For each active lane: reads the old contents, asks for the new ones, writes them if there are any.
+    /// For each active lane: reads the old contents, computes the new ones, writes them if there are any.
     fn modify(
         &mut self,
         env: &mut Environment<'_, '_>,
@@ -55,7 +55,7 @@ impl Machine {
             bytes: size as u64,
             align: ty.size(),
             loc: env.program.locs[pc as usize],
-            told: false,
+            notify: false,
         };
         let located = self.locate(env, regions, offsets, request);
         self.tell_atomic(env, ptr, &located, request, kind);

@@ -8,7 +8,7 @@ use crate::InterpError;
 use crate::dispatch::{Dispatch, Limits};
 use crate::observer::{Access, Group, Interests, Observer};
 use crate::program::{Arena, Program, Region};
-use crate::report::{Fault, PartialBarrier, Place, Report, ThreadId, Variable};
+use crate::report::{Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable};
 
 /// See the module's documentation.
 pub(crate) struct Environment<'r, 'm> {
@@ -34,7 +34,7 @@ impl Environment<'_, '_> {
         usize::try_from(number).ok().and_then(|n| self.regions.get(n)).unwrap_or(&Region::NOTHING)
     }
 
-    /// The memory that the arena stands for.
+    /// The memory that the arena represents.
     pub(super) fn bytes<'b>(&'b self, private: &'b [u8], arena: Arena) -> &'b [u8] {
         match arena {
             Arena::Nothing => &[],
@@ -55,7 +55,7 @@ impl Environment<'_, '_> {
         }
     }
 
-    /// Whether observers want to hear of accesses there.
+    /// Whether observers are notified of accesses there.
     pub(super) fn is_watched(&self, arena: Arena) -> bool {
         if arena == Arena::Private { self.interests.private } else { self.interests.shared }
     }
@@ -116,15 +116,15 @@ impl Environment<'_, '_> {
     }
 
     /// Where byte `at` of an arena is, for observers.
-    pub(super) fn place(&self, arena: Arena, variable: Variable, at: usize) -> Place {
+    pub(super) fn place(&self, arena: Arena, variable: Variable, at: usize) -> MemoryPlace {
         let offset = at as u64;
         match arena {
-            Arena::Buffer(buffer) => Place::Buffer { buffer, offset },
-            Arena::Threadgroup => Place::Threadgroup { offset },
-            Arena::Private => Place::Private { offset },
+            Arena::Buffer(buffer) => MemoryPlace::Buffer { buffer, offset },
+            Arena::Threadgroup => MemoryPlace::Threadgroup { offset },
+            Arena::Private => MemoryPlace::Private { offset },
             Arena::Global(_) | Arena::Nothing => {
                 let global = if let Variable::Global(id) = variable { id } else { GlobalId(0) };
-                Place::Constant { global, offset }
+                MemoryPlace::Constant { global, offset }
             }
         }
     }

@@ -106,7 +106,7 @@ impl Machine {
 
 fn request(env: &Environment<'_, '_>, pc: Pc, kind: AccessKind, ty: Scalar) -> Request {
     let bytes = u64::from(ty.size());
-    Request { kind, bytes, align: ty.size(), loc: env.program.locs[pc as usize], told: true }
+    Request { kind, bytes, align: ty.size(), loc: env.program.locs[pc as usize], notify: true }
 }
 
 #[cfg(test)]

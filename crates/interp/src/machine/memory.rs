@@ -1,7 +1,7 @@
 //! Plain access to memory.
 //!
 //! [`Machine::locate`] is the one place where pointers become positions: it checks bounds, records faults
-//! and tells observers. Usually all lanes point into one region; then the check is a few vector operations
+//! and notifies observers. Usually all lanes point into one region; then the check is a few vector operations
 //! and the access a loop over one slice.
 
 use anymetal_ir::Loc;
@@ -20,8 +20,8 @@ pub(super) struct Request {
     pub(super) bytes: u64,
     pub(super) align: u32,
     pub(super) loc: Loc,
-    /// Whether observers are told here; if not, the caller does it.
-    pub(super) told: bool,
+    /// Whether observers are notified here; if not, the caller does it.
+    pub(super) notify: bool,
 }
 
 /// Where the lanes' accesses are.
@@ -73,7 +73,7 @@ impl Machine {
             self.report_faults(env, regions, offsets, request, self.active & !located.good);
         }
         let watched = env.interests.shared || env.interests.private;
-        if watched && request.told && located.arena.is_none_or(|arena| env.is_watched(arena)) {
+        if watched && request.notify && located.arena.is_none_or(|arena| env.is_watched(arena)) {
             self.tell(env, regions, offsets, request, &located);
         }
         located
@@ -121,7 +121,7 @@ impl Machine {
             match request.kind {
                 AccessKind::Load => env.observer.on_load(&access),
                 AccessKind::Store => env.observer.on_store(&access),
-                // Atomics tell for themselves: only they know what they do.
+                // Atomics notify observers themselves, with the kind of operation.
                 AccessKind::Atomic => {}
             }
         }
@@ -141,7 +141,7 @@ impl Machine {
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
         let request =
-            Request { kind: AccessKind::Load, bytes, align, loc: program.locs[pc as usize], told: true };
+            Request { kind: AccessKind::Load, bytes, align, loc: program.locs[pc as usize], notify: true };
         let located = self.locate(env, regions, offsets, request);
         let slots = &program.operands[dst.indices()];
         if element == Element::Pointer {
@@ -195,7 +195,7 @@ impl Machine {
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
         let request =
-            Request { kind: AccessKind::Store, bytes, align, loc: program.locs[pc as usize], told: true };
+            Request { kind: AccessKind::Store, bytes, align, loc: program.locs[pc as usize], notify: true };
         let located = self.locate(env, regions, offsets, request);
         if element == Element::Pointer {
             let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
@@ -232,7 +232,7 @@ impl Machine {
     ) {
         let (regions, offsets) = (&self.registers[dst.region.index()], &self.registers[dst.offset.index()]);
         let loc = env.program.locs[pc as usize];
-        let request = Request { kind: AccessKind::Store, bytes, align, loc, told: true };
+        let request = Request { kind: AccessKind::Store, bytes, align, loc, notify: true };
         let located = self.locate(env, regions, offsets, request);
         for lane in lanes_in(located.good) {
             let arena = env.region(regions[lane]).arena;
@@ -251,7 +251,7 @@ impl Machine {
         (bytes, align): (u64, u32),
     ) {
         let loc = env.program.locs[pc as usize];
-        let of = |kind| Request { kind, bytes, align, loc, told: false };
+        let of = |kind| Request { kind, bytes, align, loc, notify: false };
         let pair = |ptr: PtrSlots| (ptr.region.index(), ptr.offset.index());
         let ((src_region, src_offset), (dst_region, dst_offset)) = (pair(src), pair(dst));
         let registers = &self.registers;

@@ -1,5 +1,5 @@
 //! Collects accesses out of bounds, once per instruction and variable: a kernel that runs past its buffer
-//! does so in thousands of threads, and people want to know the places.
+//! does so in thousands of threads, and the report lists the positions.
 
 use std::collections::BTreeMap;
 

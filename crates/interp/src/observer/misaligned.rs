@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Access, AtomicKind, Interests, Observer};
-use crate::report::Place;
+use crate::report::MemoryPlace;
 
 /// A misaligned access: the first of its instruction.
 pub type MisalignedAccess = Access;
@@ -31,7 +31,7 @@ impl Misaligned {
         let align = u64::from(access.align.max(1));
         // Buffers start on page boundaries; a binding's own offset counts.
         let at = match access.place {
-            Place::Buffer { offset, .. } => offset,
+            MemoryPlace::Buffer { offset, .. } => offset,
             _ => access.offset,
         };
         let loc = access.loc;

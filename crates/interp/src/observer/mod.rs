@@ -22,10 +22,10 @@ pub use uninitialised::{Uninitialised, UninitialisedRead};
 
 use anymetal_ir::{BarrierScope, FuncId, Loc, Local};
 
-use crate::report::{Fault, PartialBarrier, Place, ThreadId, Variable};
+use crate::report::{Fault, MemoryPlace, PartialBarrier, ThreadId, Variable};
 use crate::{Dispatch, Program};
 
-/// Which accesses an observer wants to hear of. Telling every access costs a multiple of executing it.
+/// The accesses that an observer is notified of. A notification costs a multiple of executing the access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Interests {
     /// Accesses to buffers, threadgroup memory and constant data.
@@ -47,7 +47,7 @@ pub struct Access {
     /// What the pointer points into.
     pub variable: Variable,
     /// Where the bytes are.
-    pub place: Place,
+    pub place: MemoryPlace,
     /// The byte offset from the variable's start.
     pub offset: u64,
     /// The bytes.
@@ -115,9 +115,9 @@ pub struct Group {
 /// The sizes an observer needs for shadow memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemorySizes {
-    /// Bytes of a threadgroup's memory: [`Place::Threadgroup`] offsets are below it.
+    /// Bytes of a threadgroup's memory: [`MemoryPlace::Threadgroup`] offsets are below it.
     pub threadgroup: u64,
-    /// Bytes of a SIMD-group's private memory: [`Place::Private`] offsets are below it.
+    /// Bytes of a SIMD-group's private memory: [`MemoryPlace::Private`] offsets are below it.
     pub private: u64,
 }
 
@@ -138,7 +138,7 @@ pub trait Observer {
     fn on_load(&mut self, access: &Access) {}
     /// A plain write.
     fn on_store(&mut self, access: &Access) {}
-    /// A copy from memory to memory: a read and a write, told as one so that shadow memory can follow it.
+    /// A copy from memory to memory: a read and a write, reported as one so that shadow memory can follow it.
     fn on_copy(&mut self, source: &Access, target: &Access) {}
     /// An atomic access.
     fn on_atomic(&mut self, access: &Access, kind: AtomicKind) {}

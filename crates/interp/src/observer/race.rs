@@ -3,7 +3,7 @@
 //!
 //! What orders accesses: program order; a threadgroup barrier, for threads of one threadgroup (the
 //! generations differ); nothing orders different threadgroups of a dispatch. Lanes of one SIMD-group run in
-//! lock-step on every device this project has, and much code relies on it; they are compared only if asked
+//! lock-step on every device this project has, and much code relies on it; they are compared only if requested
 //! for ([`Race::within_simdgroups`]), and then a SIMD-group barrier orders them too.
 //!
 //! Shadow memory has a cell per four bytes with the latest plain write of each byte, the latest atomic, and two
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_ir::{BarrierScope, Loc};
 
 use super::{Access, AtomicKind, BarrierArrival, Group, Interests, MemorySizes, Observer};
-use crate::report::{Place, ThreadId, Variable};
+use crate::report::{MemoryPlace, ThreadId, Variable};
 use crate::{Dispatch, Program};
 
 /// Granules per page of shadow memory; pages are made when first touched.
@@ -154,9 +154,9 @@ impl Race {
 
     fn touch(&mut self, access: &Access, kind: RaceKind, writes: bool) {
         let (memory, start) = match access.place {
-            Place::Buffer { buffer, offset } => (buffer, offset),
-            Place::Threadgroup { offset } => (THREADGROUP, offset),
-            Place::Private { .. } | Place::Constant { .. } => return,
+            MemoryPlace::Buffer { buffer, offset } => (buffer, offset),
+            MemoryPlace::Threadgroup { offset } => (THREADGROUP, offset),
+            MemoryPlace::Private { .. } | MemoryPlace::Constant { .. } => return,
         };
         let loc = self.loc_number(access.loc);
         let thread = &access.thread;

@@ -1,4 +1,4 @@
-//! Several observers as one. Each is told of all accesses that any of them is interested in.
+//! Several observers as one. Each is notified of all accesses that any of them is interested in.
 
 use super::{Access, AtomicKind, BarrierArrival, Group, Interests, LocalStart, MemorySizes, Observer};
 use crate::report::{Fault, PartialBarrier};

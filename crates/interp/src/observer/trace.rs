@@ -1,4 +1,4 @@
-//! Writes what happens as lines of text, up to a limit, for people who look for the moment when a kernel
+//! Logs events as lines of text, up to a limit, to find the moment when a kernel
 //! goes wrong.
 
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub struct Trace {
 
 impl Trace {
     /// Keeps the first `max_lines` lines about the accesses of interest; barriers, faults and threadgroups
-    /// are always told.
+    /// are always reported.
     pub fn new(max_lines: usize, interests: Interests) -> Self {
         Self {
             text: String::new(),

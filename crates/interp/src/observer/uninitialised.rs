@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use anymetal_ir::Loc;
 
 use super::{Access, AtomicKind, Group, Interests, LocalStart, MemorySizes, Observer};
-use crate::report::{Place, ThreadId, Variable};
+use crate::report::{MemoryPlace, ThreadId, Variable};
 use crate::{Dispatch, Program};
 
 /// The first read of an undefined byte by one instruction.
@@ -52,9 +52,11 @@ impl Uninitialised {
     /// The flags of the bytes accessed; `None` for memory that is not shadowed.
     fn shadow(&mut self, access: &Access) -> Option<&mut [bool]> {
         let (bytes, offset) = match access.place {
-            Place::Threadgroup { offset } => (&mut self.threadgroup, offset),
-            Place::Private { offset } => (self.private.get_mut(access.thread.simdgroup as usize)?, offset),
-            Place::Buffer { .. } | Place::Constant { .. } => return None,
+            MemoryPlace::Threadgroup { offset } => (&mut self.threadgroup, offset),
+            MemoryPlace::Private { offset } => {
+                (self.private.get_mut(access.thread.simdgroup as usize)?, offset)
+            }
+            MemoryPlace::Buffer { .. } | MemoryPlace::Constant { .. } => return None,
         };
         bytes.get_mut(offset as usize..(offset + access.bytes) as usize)
     }

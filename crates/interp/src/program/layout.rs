@@ -1,4 +1,4 @@
-//! Regions: every allocation that a pointer can name, and where it lies.
+//! Regions: every allocation that a pointer can refer to, and its location.
 //!
 //! Region 0 is nothing. Then come the kernel's arguments, in order, then threadgroup variables, constant data
 //! and locals as lowering meets them.
@@ -15,7 +15,7 @@ const MAX_REGIONS: usize = 0xffff;
 /// Private memory of one SIMD-group, and static threadgroup memory.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
-/// Which memory a region lies in.
+/// The memory that contains a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arena {
     Nothing,
@@ -127,7 +127,7 @@ impl Layout {
         self.add(region, &data.name)
     }
 
-    /// Locals lie relative to their function's first until [`Layout::move_locals`].
+    /// Locals are relative to their function's first until [`Layout::move_locals`].
     pub(super) fn local(&mut self, module: &Module, f: FuncId, local: Local) -> Result<u32, InterpError> {
         let data = &module.function(f).locals[local.index()];
         // One size for all lanes' copies, as if each lane had its own aligned variable.

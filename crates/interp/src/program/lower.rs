@@ -1,7 +1,7 @@
 //! Lowers one function to steps: the walk over its regions and all control flow.
 //!
 //! The walk keeps a stack of open regions instead of recursing, so nesting has no limit. Each open region
-//! stands for one frame of the running SIMD-group's control stack (`then` and `otherwise` share one, as do
+//! corresponds to one frame of the running SIMD-group's control stack (`then` and `otherwise` share one, as do
 //! `body` and `continuing`). Steps that can switch all lanes off are noted in the region and get the
 //! region's end marker as their target once it is known.
 

@@ -123,7 +123,7 @@ impl Lowering<'_> {
                 let (ptr, ty, value) = (self.pointer(*ptr), self.element(*value), self.scalar(*value));
                 self.emit(Step::AtomicStore { ty, ptr, value });
             }
-            // Someone may want only the effect.
+            // The result may be unused.
             Op::AtomicRmw(op, ptr, value) => {
                 self.atomic(*op, *ptr, *value);
             }

@@ -19,7 +19,7 @@ impl Lowering<'_> {
         let components = match op {
             Op::Const(bits) => self.constant(*bits, ty),
             Op::Undef => self.constant(undefined(ty), ty),
-            // Specialisation replaces these; what is left counts as not given.
+            // Specialisation replaces these; remaining ones count as undefined.
             Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => self.constant(0, ty),
             Op::Query(query) => Components::new(&[self.tables.persistent(Persistent::Query(*query))]),
             Op::Unary(..) | Op::Binary(..) | Op::Select(..) | Op::Math(..) => self.elementwise(op, ty),

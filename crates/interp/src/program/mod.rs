@@ -42,7 +42,7 @@ pub struct ProgramArgument {
     pub kind: ArgKind,
     /// Whether stores are refused (constant memory).
     pub read_only: bool,
-    /// False if specialisation found that it is not declared; what is bound there is ignored.
+    /// False if specialisation found that it is not declared; its binding is ignored.
     pub enabled: bool,
 }
 

@@ -135,7 +135,7 @@ pub(crate) enum Step {
     EndSwitch { skip: Pc },
     Scope,
     EndScope { skip: Pc },
-    /// Break (of the frame so many below the top) and return (the call's frame).
+    /// Break (of the frame that many below the top) and return (the call's frame).
     Leave { frame: u32, skip: Pc },
     Continue { frame: u32, skip: Pc },
     /// The target is a function number until linking.

@@ -1,15 +1,15 @@
-//! Addresses and integers as sums of scaled terms.
+//! Addresses and integers as linear combinations of terms.
 //!
-//! Owns [`Linear`], modulo 2^64, and the walk through arithmetic that finds it. What a term is, and what becomes of what
-//! is not arithmetic, is up to who asks: see [`Terms`].
+//! Owns [`Linear`], modulo 2^64, and the decomposition of arithmetic into it. The caller's [`TermPolicy`] decides what a
+//! term is and how values that are not arithmetic are handled.
 
 use std::collections::BTreeMap;
 
 use crate::{BinOp, Function, Op, Value};
 
-/// How far definitions are followed.
+/// Maximum depth of definitions that are followed.
 const DEPTH: u32 = 16;
-/// The most terms of a sum.
+/// Maximum number of terms of a sum.
 const MAX_TERMS: usize = 8;
 
 /// `Σ coefficient × term + constant`, modulo 2^64; no coefficient is zero.
@@ -17,28 +17,28 @@ const MAX_TERMS: usize = 8;
 pub struct Linear<T> {
     /// The terms and their coefficients.
     pub terms: BTreeMap<T, i64>,
-    /// What is added.
+    /// The constant part.
     pub constant: i64,
 }
 
-/// What a value is to who asks for its sum.
+/// How [`TermPolicy::find`] classifies a value.
 #[derive(Clone, Debug)]
-pub enum Found<T> {
-    /// That sum.
+pub enum TermClass<T> {
+    /// The value equals this sum.
     Sum(Linear<T>),
-    /// To be taken apart, if it is arithmetic.
+    /// The value is decomposed, if it is arithmetic.
     Arithmetic,
 }
 
-/// Who asks for sums.
-pub trait Terms {
-    /// What a sum is made of.
+/// The policy of a decomposition: which values are terms.
+pub trait TermPolicy {
+    /// The type of terms.
     type Term: Ord + Clone;
 
-    /// What the value is; asked first.
-    fn find(&self, value: Value) -> Option<Found<Self::Term>>;
+    /// Classifies a value before it is decomposed; `None` if it has no sum.
+    fn find(&self, value: Value) -> Option<TermClass<Self::Term>>;
 
-    /// What a value is that cannot be taken apart; `None`: there is no sum with it.
+    /// The sum of a value that cannot be decomposed; `None` if it has none.
     fn opaque(&self, value: Value) -> Option<Linear<Self::Term>>;
 }
 
@@ -49,12 +49,12 @@ impl<T> Default for Linear<T> {
 }
 
 impl<T> Linear<T> {
-    /// A number.
+    /// A constant.
     pub fn constant(constant: i64) -> Self {
         Self { terms: BTreeMap::new(), constant }
     }
 
-    /// The number, if it is one.
+    /// The constant, if there are no terms.
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
@@ -82,8 +82,8 @@ impl<T: Ord + Clone> Linear<T> {
         }
     }
 
-    /// The sum that a pointer or integer is. An integer narrower than 64 bits is so modulo its own bits only.
-    pub fn of(function: &Function, value: Value, terms: &impl Terms<Term = T>) -> Option<Self> {
+    /// The linear combination that a pointer or integer equals, for an integer of fewer than 64 bits modulo its own width.
+    pub fn of(function: &Function, value: Value, terms: &impl TermPolicy<Term = T>) -> Option<Self> {
         let mut sum = Self::default();
         sum.add_value(function, value, 1, terms, DEPTH)?;
         Some(sum)
@@ -94,10 +94,10 @@ impl<T: Ord + Clone> Linear<T> {
         function: &Function,
         value: Value,
         times: i64,
-        terms: &impl Terms<Term = T>,
+        terms: &impl TermPolicy<Term = T>,
         depth: u32,
     ) -> Option<()> {
-        if let Found::Sum(sum) = terms.find(value)? {
+        if let TermClass::Sum(sum) = terms.find(value)? {
             self.add(&sum, times);
         } else {
             let depth = depth.checked_sub(1);
@@ -133,7 +133,7 @@ impl<T: Ord + Clone> Linear<T> {
         (self.terms.len() <= MAX_TERMS).then_some(())
     }
 
-    /// A sum, a difference, or a product with a number.
+    /// A sum, a difference, or a product with a constant.
     pub fn combined(&self, op: BinOp, other: &Self) -> Option<Self> {
         let mut result = Self::default();
         match (op, self.as_constant(), other.as_constant()) {
@@ -143,7 +143,7 @@ impl<T: Ord + Clone> Linear<T> {
             }
             (BinOp::Mul, _, Some(by)) => result.add(self, by),
             (BinOp::Mul, Some(by), None) => result.add(other, by),
-            // Of 32 bits no more are shifted by.
+            // Shift amounts of 32-bit values are below 32.
             (BinOp::Shl, _, Some(by @ 0..32)) => result.add(self, 1 << by),
             _ => return None,
         }
@@ -156,17 +156,17 @@ mod tests {
     use super::*;
     use crate::{CastOp, parse_module};
 
-    /// Parameters are terms; conversions are, if they may be, and nothing else is.
+    /// Parameters are terms, and conversions if the flag is set.
     struct Parameters<'a>(&'a Function, bool);
 
-    impl Terms for Parameters<'_> {
+    impl TermPolicy for Parameters<'_> {
         type Term = Value;
 
-        fn find(&self, value: Value) -> Option<Found<Value>> {
+        fn find(&self, value: Value) -> Option<TermClass<Value>> {
             Some(match self.0.def(value) {
-                None => Found::Sum(Linear::term(value)),
+                None => TermClass::Sum(Linear::term(value)),
                 Some(Op::Cast(CastOp::ZExt, _)) if !self.1 => return None,
-                Some(_) => Found::Arithmetic,
+                Some(_) => TermClass::Arithmetic,
             })
         }
 
@@ -199,7 +199,7 @@ mod tests {
         let nothing = "
   v4 = sub v1, v1 : i64
   v5 = mul v4, v2 : i64";
-        assert_eq!(sum(nothing, false), Some((vec![], 0)), "no term is left of the factor");
+        assert_eq!(sum(nothing, false), Some((vec![], 0)), "the factor has no terms");
         let round = "
   v4 = const 9223372036854775808 : i64
   v5 = mul v1, v4 : i64
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_arithmetic_is_left_to_who_asks() {
+    fn opaque_values_and_depth_limit() {
         let product = "  v4 = mul v1, v2 : i64";
         assert_eq!(sum(product, true), None);
         let widened = "

@@ -1,4 +1,4 @@
-//! Which pointers lead to locals, and what is done through them.
+//! Pointers to locals, and how each local is used.
 
 use super::walk_insts;
 use crate::{Function, Local, Op, Value};
@@ -25,8 +25,8 @@ pub fn local_pointers(function: &Function) -> LocalPointers {
 /// How a function uses a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LocalUse {
-    /// Its address goes where this analysis does not follow: a call, memory, a comparison, a
-    /// conversion, a choice between pointers; or an access is volatile.
+    /// Its address is used in a way that this analysis does not follow: a call, a store of the address, a
+    /// comparison, a conversion, a select; or an access is volatile.
     pub escapes: bool,
     /// Its address is offset by a value that is not constant.
     pub dynamic: bool,

@@ -1,11 +1,11 @@
-//! Which operations may change memory that threads share.
+//! Which operations may change shared memory: memory that several threads can access.
 
 use crate::{Effect, Function, Op, Space, Type, Value};
 
-/// Memory that threads share. Stores to the threadgroup's leave the other as it is, and the other way round.
+/// Kinds of shared memory. Threadgroup memory does not alias device and constant memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
-    /// The threadgroup's.
+    /// Threadgroup memory.
     Threadgroup,
     /// Device and constant memory.
     Elsewhere,
@@ -14,7 +14,7 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// Whether the pointer is to such memory; none of them is the thread's own.
+    /// Whether the pointer is to such memory; never true for thread memory.
     pub fn has(self, function: &Function, pointer: Value) -> bool {
         match function.ty(pointer) {
             Type::Ptr(Space::Threadgroup) => self != Self::Elsewhere,

@@ -1,6 +1,6 @@
-//! Questions that several passes and code generators ask of a function.
+//! Analyses of a function that several passes and code generators use.
 //!
-//! Every answer covers only what the function's body reaches.
+//! All of them cover only the instructions that the function's body reaches.
 
 mod linear;
 mod locals;
@@ -9,7 +9,7 @@ mod narrow;
 mod uses;
 mod walk;
 
-pub use linear::{Found, Linear, Terms};
+pub use linear::{Linear, TermClass, TermPolicy};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
 pub use memory::{Memory, leaves_shared_memory, may_change};
 pub use narrow::{Bounds, constants_taken_out};

@@ -1,13 +1,13 @@
-//! Indices that are computed with few bits and widened.
+//! Indices that are computed in a narrow type and extended.
 
 use crate::eval::{mask, sign_extend};
 use crate::{BinOp, CastOp, Function, Op, Value};
 
-/// What is known of how large a value can be, read as unsigned.
+/// Upper bound of a value, read as unsigned.
 pub type Bounds<'a> = &'a dyn Fn(&Function, Value) -> u64;
 
-/// A value that `cast` widens, without the constants that are added to it, and their sum: widened, the value is
-/// larger than the rest by these, as no sum on the way exceeds what the narrow type holds.
+/// Splits a value that `cast` extends into a rest and a constant: the extended value equals the extended rest plus the
+/// constant, because no addition wraps in the narrow type.
 pub fn constants_taken_out(
     function: &Function,
     cast: CastOp,
@@ -23,7 +23,7 @@ pub fn constants_taken_out(
             CastOp::SExt => (magnitude(function, a, bounds, DEPTH), sign_extend(scalar, constant), all >> 1),
             _ => (bounds(function, a), constant as i64, all),
         };
-        // Unsigned, a constant with the highest bit is large.
+        // An unsigned constant with the highest bit set is large.
         let added = if cast == CastOp::SExt { constant.unsigned_abs() } else { constant as u64 };
         if most.checked_add(added).is_none_or(|sum| sum > limit) {
             break;
@@ -34,24 +34,24 @@ pub fn constants_taken_out(
     (rest, constants)
 }
 
-/// How far computations of an index are looked through.
+/// Maximum depth of the computation of an index that is followed.
 const DEPTH: u32 = 6;
 
 /// The largest absolute value of an integer, read as signed.
 fn magnitude(function: &Function, value: Value, bounds: Bounds<'_>, depth: u32) -> u64 {
     let Some(scalar) = function.ty(value).scalar().filter(|scalar| scalar.is_int()) else { return u64::MAX };
     let positive = mask(scalar) >> 1;
-    let own = bounds(function, value);
-    let own = if own <= positive { own } else { positive + 1 };
-    let Some(depth) = depth.checked_sub(1) else { return own };
+    let bounded = bounds(function, value);
+    let bounded = if bounded <= positive { bounded } else { positive + 1 };
+    let Some(depth) = depth.checked_sub(1) else { return bounded };
     let of = |value: Value| magnitude(function, value, bounds, depth);
     let computed = match function.def(value) {
         Some(&Op::Const(bits)) => Some(sign_extend(scalar, bits).unsigned_abs()),
         Some(&Op::Cast(CastOp::SExt, a)) => Some(of(a)),
-        // Where these exceed the type they wrap, to something that the type holds.
+        // Results that exceed the type wrap to a value that the type can hold.
         Some(&Op::Binary(BinOp::Add | BinOp::Sub, a, b)) => of(a).checked_add(of(b)),
         Some(&Op::Binary(BinOp::Mul, a, b)) => of(a).checked_mul(of(b)),
         _ => None,
     };
-    computed.filter(|&computed| computed <= positive).map_or(own, |computed| computed.min(own))
+    computed.filter(|&computed| computed <= positive).map_or(bounded, |computed| computed.min(bounded))
 }

@@ -1,4 +1,4 @@
-//! Who uses what.
+//! Uses of values, and the call graph.
 
 use super::walk_insts;
 use crate::{FuncId, Function, Module, Op};

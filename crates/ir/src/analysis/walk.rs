@@ -3,7 +3,7 @@
 use crate::{Block, Function, Inst};
 
 /// Calls `f` for every instruction of the block and the blocks nested in it, in textual order: a
-/// construct before what it contains.
+/// construct before the blocks in it.
 pub fn walk_insts(function: &Function, block: Block, f: &mut impl FnMut(Inst)) {
     walk_with_depth(function, block, &mut |inst, _| f(inst));
 }
@@ -16,7 +16,7 @@ pub fn nesting(function: &Function) -> usize {
 }
 
 fn walk_with_depth(function: &Function, block: Block, f: &mut impl FnMut(Inst, usize)) {
-    // Blocks to do, innermost last: block, next position, depth.
+    // Work list, innermost block last: block, next position, depth.
     let mut stack = vec![(block, 0, 0)];
     while let Some((block, at, depth)) = stack.pop() {
         let Some(&inst) = function.block(block).get(at) else { continue };

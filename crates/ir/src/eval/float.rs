@@ -7,7 +7,7 @@
 
 use crate::{BinOp, Scalar};
 
-/// The number that the bits of a float type stand for.
+/// The number that the bits of a float type represent.
 pub fn widen(ty: Scalar, bits: u64) -> f64 {
     f64::from(to_f32(ty, bits))
 }
@@ -53,7 +53,7 @@ fn narrow_to(x: f64, fraction: u32, bias: i64) -> u64 {
     }
     let bits = x.to_bits();
     let exponent = ((bits >> 52) & 0x7ff) as i64 - 1023 + bias;
-    // Subnormal doubles lie far below every half of a least subnormal: they round to zero.
+    // Subnormal doubles are far below half of the least subnormal: they round to zero.
     if (bits >> 52) & 0x7ff == 0 {
         return sign;
     }

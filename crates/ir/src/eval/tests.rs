@@ -46,7 +46,7 @@ fn every_half_survives_widening_and_narrowing() {
 
 #[test]
 fn narrowing_rounds_to_the_nearer_neighbour() {
-    // For each pair of neighbours: the midpoint goes to the even one, a hair beside it does not.
+    // For each pair of neighbours: the midpoint rounds to the even one, a value just beside it to the nearer one.
     for ty in [Scalar::F16, Scalar::Bf16] {
         let largest = if ty == Scalar::F16 { 0x7bfe } else { 0x7f7e };
         for low in 0..=largest {
@@ -64,7 +64,7 @@ fn narrowing_rounds_to_the_nearer_neighbour() {
 
 #[test]
 fn fused_multiply_add_rounds_once() {
-    // The product lies halfway between two values of bfloat16; the tiny addend alone decides.
+    // The product is halfway between two values of bfloat16; the tiny addend alone decides.
     let bits = |x: f64| narrow(Scalar::Bf16, x);
     let (a, b) = (bits(1.5), bits(1.1171875));
     let exact = 1.5 * 1.1171875;

@@ -78,7 +78,7 @@ impl MathFn {
         }
     }
 
-    /// How many arguments it takes. `Ldexp`'s second is `I32` of the same shape.
+    /// Number of arguments. `Ldexp`'s second is `I32` of the same shape.
     pub fn arity(self) -> usize {
         match self {
             Self::Fma => 3,

@@ -1,4 +1,4 @@
-//! What threads do together, and ask about themselves: atomics, barriers, SIMD-groups, matrices, hints to caches.
+//! Operations that involve several threads, and queries: atomics, barriers, SIMD-groups, matrices, cache prefetches.
 
 /// Read-modify-write operations; the result is the old value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,25 +17,25 @@ pub enum AtomicOp {
     FAdd,
 }
 
-/// The access that a hint to the caches announces.
+/// The access that a prefetch prepares.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PrefetchHint {
-    /// A load, soon.
+    /// A load in the near future.
     Read,
-    /// A load that goes on where this one is: in the next threadgroup's row, or further along a stretch. Processors
-    /// differ in how near the line is to come.
+    /// A load that continues a stream: in the next threadgroup's row, or further along contiguous data. Into which
+    /// cache level depends on the processor.
     StreamRead,
-    /// One of many loads that follow when all else is done: a core has few places for lines on their way to
-    /// the first level of caches, and would wait for one.
+    /// One of many loads, into the second-level cache: the first-level cache has few line fill buffers, and a core
+    /// stalls when all are in use.
     ReadL2,
     /// A store.
     Write,
-    /// A store in a later threadgroup's row. What comes to the second level is free to write too, if nobody else
-    /// has it.
+    /// A store in a later threadgroup's row, into the second-level cache: a line that no other core has arrives in
+    /// exclusive state.
     WriteL2,
 }
 
-/// What a thread can ask about itself; each gives one `I32`. Components are 0, 1, 2 for x, y, z.
+/// Queries of a thread about itself and the launch; the result is one `I32`. Components are 0, 1, 2 for x, y, z.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "the names are MSL's attributes, §5.2.3.6")]
 pub enum Query {
@@ -59,15 +59,15 @@ pub enum Query {
     QuadgroupsPerThreadgroup,
 }
 
-/// Who meets at a barrier.
+/// The threads that a barrier synchronises.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BarrierScope {
     /// All threads of the threadgroup.
     Threadgroup,
     /// All active threads of the SIMD-group.
     Simdgroup,
-    /// Nobody else: between launches made into one. What the thread wrote before is read from memory behind,
-    /// so that no arithmetic of one launch is contracted or reassociated with the other's.
+    /// Only the thread itself: separates launches that were fused. Values stored before it are reloaded from memory
+    /// after it, so that arithmetic of different launches is not contracted or reassociated.
     Thread,
 }
 

@@ -28,7 +28,7 @@ pub struct ParseError {
     pub line: u32,
     /// 1-based, in characters.
     pub column: u32,
-    /// What was wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
-    /// A decimal number of the wanted type.
+    /// A decimal number of type `T`.
     fn number<T: std::str::FromStr>(&mut self) -> Parsed<T> {
         let Token::Number(spelling) = self.token else { return self.expected("a number") };
         match spelling.parse() {
@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word that a table knows.
+    /// A word of a table.
     fn named<T>(&mut self, what: &str, from_name: impl Fn(&str) -> Option<T>) -> Parsed<T> {
         let found = if let Token::Word(word) = self.token { from_name(word) } else { None };
         match found {

@@ -82,7 +82,7 @@ impl Parser<'_> {
         Ok(op)
     }
 
-    /// The operations that stand in tables; their names are disjoint.
+    /// The operations of the name tables; their names are disjoint.
     fn arithmetic(&mut self, name: &str, body: &Body) -> Parsed<Option<Op>> {
         Ok(Some(if let Some(op) = BinOp::from_name(name) {
             self.bump()?;

@@ -85,7 +85,7 @@ kernel "k" f1 max_threads 256 attributes ["thread_position_in_grid", "x"] {
 "#;
 
 #[test]
-fn prints_what_it_reads() {
+fn printed_text_parses_to_the_same_text() {
     let module = parse_module(GOOD).unwrap();
     assert_eq!(print_module(&module), GOOD);
     if let Err(errors) = verify(&module) {

@@ -1,12 +1,12 @@
-//! Addresses as a pointer, a scaled index and a constant: enough to see what lies side by side.
+//! Addresses as base pointer, scaled index and constant offset, to recognise adjacent accesses.
 
 use crate::analysis::{Bounds, constants_taken_out};
 use crate::{CastOp, Function, Op, Value};
 
-/// How far the parts of an address are followed.
+/// Maximum depth to which an address is followed.
 const DEPTH: u32 = 16;
 
-/// An address. Two with the same base and index are apart by what their offsets differ.
+/// An address. The distance of two with equal base and index is the difference of their offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Address {
     base: Value,
@@ -14,11 +14,11 @@ pub(super) struct Address {
     offset: i64,
 }
 
-/// An index without its constants.
+/// An index without its constant part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Index {
     value: Value,
-    /// How it is widened.
+    /// The extension to 64 bits.
     cast: Option<CastOp>,
     scale: u32,
 }
@@ -47,7 +47,7 @@ impl Address {
         }
     }
 
-    /// How many bytes the other one lies behind this one, if both differ in that alone.
+    /// The distance in bytes from this address to the other, if only their offsets differ.
     pub(super) fn distance(&self, other: &Self) -> Option<i64> {
         (self.base == other.base && self.index == other.index).then(|| other.offset.wrapping_sub(self.offset))
     }

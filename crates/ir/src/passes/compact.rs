@@ -1,9 +1,9 @@
-//! Drops what the body does not reach and numbers the rest densely, in textual order.
+//! Removes entities that the body does not reach and renumbers the rest densely, in textual order.
 
 use crate::analysis::walk_insts;
 use crate::{Block, BlockData, Function, Inst, InstData, Label, Local, Op, Value, ValueData, ValueDef};
 
-const GONE: u32 = u32::MAX;
+const REMOVED: u32 = u32::MAX;
 
 /// Compacts one function. Locals without a use and labels without a construct go too. Returns whether the order or
 /// the number of anything changed.
@@ -16,10 +16,10 @@ pub fn compact(function: &mut Function) -> bool {
     };
     let (before, in_order) = (count(function), order.is_sorted());
     let mut renumbering = Renumbering {
-        values: vec![GONE; function.values.len()],
-        blocks: vec![GONE; function.blocks.len()],
-        locals: vec![GONE; function.locals.len()],
-        labels: vec![GONE; function.labels as usize],
+        values: vec![REMOVED; function.values.len()],
+        blocks: vec![REMOVED; function.blocks.len()],
+        locals: vec![REMOVED; function.locals.len()],
+        labels: vec![REMOVED; function.labels as usize],
         label_count: 0,
     };
     let values = renumbering.number_values(function, &order);
@@ -78,7 +78,7 @@ impl Renumbering {
         }
         let mut table = Vec::new();
         for (number, data) in self.locals.iter_mut().zip(&function.locals) {
-            if *number != GONE {
+            if *number != REMOVED {
                 *number = table.len() as u32;
                 table.push(data.clone());
             }
@@ -91,7 +91,7 @@ impl Renumbering {
         for &inst in order {
             olds.extend(function.inst(inst).op.blocks());
         }
-        let mut new_insts = vec![Inst(GONE); function.insts.len()];
+        let mut new_insts = vec![Inst(REMOVED); function.insts.len()];
         for (n, &inst) in (0u32..).zip(order) {
             new_insts[inst.index()] = Inst(n);
         }
@@ -124,7 +124,7 @@ impl Renumbering {
 
     fn label(&mut self, label: Label) -> Label {
         let number = &mut self.labels[label.index()];
-        if *number == GONE {
+        if *number == REMOVED {
             *number = self.label_count;
             self.label_count += 1;
         }

@@ -1,70 +1,72 @@
-//! Copies of instructions within a function: fresh values, labels and blocks, and what stands for others.
+//! Clones instructions within a function with a value map, as LLVM's `CloneBasicBlock` and `ValueToValueMap` do.
 //!
-//! Invariant: a copy uses what was copied or replaced before it, and the originals of everything else.
+//! A clone has new values, labels and blocks. Invariant: its operands are the clones and mapped values of what was
+//! cloned or mapped before it, and the originals of everything else.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Block, Function, Inst, Label, Local, Op, Value, ValueData, ValueDef};
 
-/// Copies instructions; see the module.
+/// Clones instructions; see the module.
 #[derive(Debug)]
-pub struct Copier<'f> {
-    /// Where originals and copies are.
+pub struct Cloner<'f> {
+    /// The function with originals and clones.
     pub function: &'f mut Function,
-    /// Each copied value and its copy, in order.
+    /// Each cloned value and its clone, in order.
     pub copied: Vec<(Value, Value)>,
     values: FxHashMap<Value, Value>,
-    replaced: FxHashSet<Value>,
+    mapped: FxHashSet<Value>,
     labels: FxHashMap<Label, Label>,
     locals: FxHashMap<Local, Local>,
-    /// A loop of which an iteration is copied, the scope that stands for it where it is left, and the one
-    /// where it is continued.
-    unrolled: Option<(Label, Label, Label)>,
-    omitted: Option<Inst>,
+    /// The label of the loop of which an iteration is cloned, and the labels of the scopes that its breaks and
+    /// continues leave.
+    peeled: Option<(Label, Label, Label)>,
+    skipped: Option<Inst>,
 }
 
-impl<'f> Copier<'f> {
-    /// Nothing is replaced yet.
+impl<'f> Cloner<'f> {
+    /// A cloner with an empty map.
     pub fn new(function: &'f mut Function) -> Self {
         Self {
             function,
             copied: Vec::new(),
             values: FxHashMap::default(),
-            replaced: FxHashSet::default(),
+            mapped: FxHashSet::default(),
             labels: FxHashMap::default(),
             locals: FxHashMap::default(),
-            unrolled: None,
-            omitted: None,
+            peeled: None,
+            skipped: None,
         }
     }
 
-    /// Copies use `new` instead of `old`.
-    pub fn replace(&mut self, old: Value, new: Value) {
+    /// Clones use `new` instead of `old`, and the definition of `old` is not cloned.
+    pub fn map_value(&mut self, old: Value, new: Value) {
         self.values.insert(old, new);
-        self.replaced.insert(old);
+        self.mapped.insert(old);
     }
 
-    /// Copies use the local `new` instead of `old`; pointers to it are to be replaced too.
-    pub fn replace_local(&mut self, old: Local, new: Local) {
+    /// Clones use the local `new` instead of `old`; pointers to it must be mapped too.
+    pub fn map_local(&mut self, old: Local, new: Local) {
         self.locals.insert(old, new);
     }
 
-    /// What is copied next is one iteration of a loop: it breaks to `leave` and continues at the end of `go_on`.
-    pub fn unroll(&mut self, own: Label, leave: Label, go_on: Label) {
-        self.unrolled = Some((own, leave, go_on));
+    /// What is cloned next is one iteration of the loop `own`: a break leaves the scope `break_to`, a continue leaves
+    /// the scope `continue_to`.
+    pub fn peel_iteration(&mut self, own: Label, break_to: Label, continue_to: Label) {
+        self.peeled = Some((own, break_to, continue_to));
     }
 
-    /// This instruction is left out of copied blocks.
-    pub fn omit(&mut self, inst: Inst) {
-        self.omitted = Some(inst);
+    /// This instruction is not cloned.
+    pub fn skip(&mut self, inst: Inst) {
+        self.skipped = Some(inst);
     }
 
-    /// What copies use for a value.
+    /// The value that clones use for `old`.
     pub fn value(&self, old: Value) -> Value {
         self.values.get(&old).copied().unwrap_or(old)
     }
 
-    /// A copy of a block.
+    /// A clone of a block.
     pub fn block(&mut self, block: Block) -> Block {
         let copy = self.function.add_block();
         let insts = self.function.block(block).to_vec();
@@ -73,13 +75,13 @@ impl<'f> Copier<'f> {
         copy
     }
 
-    /// Copies of instructions. A result that something was put in place of is not computed.
+    /// Clones of instructions. The definition of a mapped value is not cloned.
     pub fn insts(&mut self, insts: &[Inst]) -> Vec<Inst> {
         let mut copies = Vec::with_capacity(insts.len());
         for &inst in insts {
             let result = self.function.inst(inst).result;
-            let is_replaced = result.is_some_and(|result| self.replaced.contains(&result));
-            if !is_replaced && self.omitted != Some(inst) {
+            let is_replaced = result.is_some_and(|result| self.mapped.contains(&result));
+            if !is_replaced && self.skipped != Some(inst) {
                 copies.push(self.inst(inst));
             }
         }
@@ -92,10 +94,10 @@ impl<'f> Copier<'f> {
         let local = |local: Local| self.locals.get(&local).copied().unwrap_or(local);
         match &mut data.op {
             Op::LocalAddr(of) | Op::LocalStart(of) => *of = local(*of),
-            Op::Break(_) | Op::Continue(_) => data.op = self.jump(&data.op),
+            Op::Break(_) | Op::Continue(_) => data.op = self.mapped_jump(&data.op),
             construct => {
                 if let Some(label) = construct.label_mut() {
-                    *label = self.fresh(*label);
+                    *label = self.new_label(*label);
                 }
                 construct.for_each_block_mut(|block| *block = self.block(*block));
             }
@@ -113,18 +115,18 @@ impl<'f> Copier<'f> {
         new
     }
 
-    fn jump(&self, op: &Op) -> Op {
+    fn mapped_jump(&self, op: &Op) -> Op {
         let other = |label: &Label| self.labels.get(label).copied().unwrap_or(*label);
-        match (op, self.unrolled) {
-            (Op::Break(label), Some((own, leave, _))) if *label == own => Op::Break(leave),
-            (Op::Continue(label), Some((own, _, go_on))) if *label == own => Op::Break(go_on),
+        match (op, self.peeled) {
+            (Op::Break(label), Some((own, break_to, _))) if *label == own => Op::Break(break_to),
+            (Op::Continue(label), Some((own, _, continue_to))) if *label == own => Op::Break(continue_to),
             (Op::Break(label), _) => Op::Break(other(label)),
             (Op::Continue(label), _) => Op::Continue(other(label)),
             _ => op.clone(),
         }
     }
 
-    fn fresh(&mut self, label: Label) -> Label {
+    fn new_label(&mut self, label: Label) -> Label {
         let new = self.function.add_label();
         self.labels.insert(label, new);
         new

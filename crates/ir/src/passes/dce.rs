@@ -1,8 +1,8 @@
-//! Removes what has no effect: unused results, stores to locals that nothing reads or that the next
-//! store overwrites, constructs with nothing in them.
+//! Dead code and dead store elimination: removes unused results, stores to locals that are never read or that the
+//! next store overwrites, and empty constructs.
 //!
-//! An unused load goes too, and with it the report of a fault that it might have caused. Loops
-//! stay: whether one ends is not known.
+//! An unused load is removed too, and with it the report of a fault that it might have caused. Loops
+//! are kept, because they may not terminate.
 
 use rustc_hash::FxHashSet;
 
@@ -10,7 +10,7 @@ use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers, local_uses, use_counts};
 use crate::{Block, Function, Inst, Local, Op, Value};
 
-/// Cleans one function; returns whether anything went.
+/// Eliminates dead code of one function; returns whether anything changed.
 pub fn dce(function: &mut Function) -> bool {
     let unread: Vec<bool> = local_uses(function).iter().map(|local| !local.read && !local.escapes).collect();
     let pointers = local_pointers(function);
@@ -42,14 +42,14 @@ fn local_roots(function: &Function, constant: &LocalPointers) -> Vec<Option<Loca
 
 struct Cleaner<'a> {
     function: &'a mut Function,
-    /// Uses by instructions that are still there.
+    /// Number of uses by instructions that were not removed.
     counts: Vec<u32>,
     roots: Vec<Option<Local>>,
-    /// Locals that nothing reads.
+    /// Locals that are never read.
     unread: Vec<bool>,
     /// Locals that are stored and loaded as a whole.
     variables: Vec<bool>,
-    /// Of these, the ones that a store behind the position overwrites before anything reads them.
+    /// Variables that a later store overwrites before they are read.
     overwritten: FxHashSet<Local>,
     changed: bool,
 }
@@ -61,14 +61,14 @@ impl Cleaner<'_> {
         let before = insts.len();
         insts.reverse();
         self.overwritten.clear();
-        insts.retain(|&inst| self.stays(inst));
+        insts.retain(|&inst| self.is_live(inst));
         self.overwritten.clear();
         insts.reverse();
         self.changed |= insts.len() != before;
         self.function.blocks[block.index()].insts = insts;
     }
 
-    fn stays(&mut self, inst: Inst) -> bool {
+    fn is_live(&mut self, inst: Inst) -> bool {
         let blocks = self.function.inst(inst).op.blocks();
         for &nested in blocks.iter().rev() {
             self.block(nested);
@@ -104,7 +104,7 @@ impl Cleaner<'_> {
                 }
                 self.overwritten.insert(local);
             }
-            // An unused load is about to go.
+            // An unused load will be removed.
             Op::Load { ptr, .. } => {
                 let used = self.function.inst(inst).result.is_none_or(|value| self.counts[value.index()] > 0);
                 if let Some(local) = variable(self, *ptr).filter(|_| used) {

@@ -1,9 +1,9 @@
-//! Computes the same value once: an instruction whose operation, type and float mode equal
-//! those of one before it, in the same block or around it, becomes that one's value.
+//! Common subexpression elimination with memory generations, as LLVM's EarlyCSE does.
 //!
-//! Atomics and SIMD-group operations are not alike in this sense: memory changes, and the set of active lanes does. A load from
-//! memory that threads share is alike as long as nothing between may change that memory: this thread's stores, and what
-//! orders its accesses and other threads'. A loop's iterations go before what stands above in it.
+//! An instruction is replaced by the value of a dominating one with equal operation, operands, type and float mode.
+//! Atomics and SIMD-group operations are never equal: memory changes, and so does the set of active lanes. Loads of
+//! shared memory are equal within one generation of that memory: stores of this thread, and operations that order its
+//! accesses with other threads', start a new one. A loop starts a new generation if any of its iterations does.
 
 use rustc_hash::FxHashMap;
 
@@ -11,109 +11,109 @@ use super::substitution::Substitution;
 use crate::analysis::{Memory, may_change, walk_insts};
 use crate::{Block, FpMode, Function, Inst, Op, Space, Type, Value};
 
-/// Memories that change apart from each other.
-const MEMORIES: [Memory; 2] = [Memory::Threadgroup, Memory::Elsewhere];
+/// Kinds of memory with a generation of their own.
+const GENERATION_KINDS: [Memory; 2] = [Memory::Threadgroup, Memory::Elsewhere];
 
-/// Reuses values within one function; returns whether anything changed.
+/// Eliminates common subexpressions of one function; returns whether anything changed.
 pub fn early_cse(function: &mut Function) -> bool {
-    let mut reuser = Reuser {
+    let mut cse = EarlyCse {
         function,
-        known: FxHashMap::default(),
-        log: Vec::new(),
-        changes: [0; MEMORIES.len()],
+        available: FxHashMap::default(),
+        scope_keys: Vec::new(),
+        generations: [0; GENERATION_KINDS.len()],
         substitution: Substitution::default(),
         changed: false,
     };
-    let body = reuser.function.body;
-    reuser.block(body);
-    reuser.changed
+    let body = cse.function.body;
+    cse.block(body);
+    cse.changed
 }
 
-/// What makes two instructions equal: for loads, also how often their memory has changed.
+/// Equal instructions have equal keys. The last field is the generation of the memory that a load reads.
 type Key = (Op, Type, FpMode, u32);
 
-struct Reuser<'a> {
+struct EarlyCse<'a> {
     function: &'a mut Function,
-    /// The reusable instructions of the blocks around here. Never iterated.
-    known: FxHashMap<Key, Value>,
-    /// The keys added, to be taken back at the end of their block.
-    log: Vec<Key>,
-    /// How often each of the memories may have changed so far.
-    changes: [u32; MEMORIES.len()],
+    /// The values available here, of this block and those around it. Never iterated.
+    available: FxHashMap<Key, Value>,
+    /// The keys added, removed at the end of their block.
+    scope_keys: Vec<Key>,
+    /// The current generation of each kind of memory.
+    generations: [u32; GENERATION_KINDS.len()],
     substitution: Substitution,
     changed: bool,
 }
 
-impl Reuser<'_> {
+impl EarlyCse<'_> {
     fn block(&mut self, block: Block) {
-        let mark = self.log.len();
+        let mark = self.scope_keys.len();
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut kept = Vec::with_capacity(insts.len());
         for inst in insts {
             self.substitution.apply(&mut self.function.insts[inst.index()].op);
-            if !self.replaced(inst) {
+            if !self.replace_redundant(inst) {
                 kept.push(inst);
-                self.note_changes(inst);
+                self.bump_generations(inst);
                 for nested in self.function.inst(inst).op.blocks() {
                     self.block(nested);
                 }
             }
         }
         self.function.blocks[block.index()].insts = kept;
-        for key in self.log.drain(mark..) {
-            self.known.remove(&key);
+        for key in self.scope_keys.drain(mark..) {
+            self.available.remove(&key);
         }
     }
 
-    /// Notes which memory the instruction may change, at a loop's start also what its iterations change.
-    fn note_changes(&mut self, inst: Inst) {
+    /// Starts new generations of memory that the instruction may change; for a loop, that its iterations may change.
+    fn bump_generations(&mut self, inst: Inst) {
         let function = &*self.function;
-        for (memory, count) in MEMORIES.into_iter().zip(&mut self.changes) {
+        for (memory, count) in GENERATION_KINDS.into_iter().zip(&mut self.generations) {
             let op = &function.inst(inst).op;
-            let mut changes = may_change(function, op, memory);
+            let mut generations = may_change(function, op, memory);
             if let Op::Loop { body, continuing, .. } = *op {
                 for block in [body, continuing] {
                     walk_insts(function, block, &mut |inst| {
-                        changes |= may_change(function, &function.inst(inst).op, memory);
+                        generations |= may_change(function, &function.inst(inst).op, memory);
                     });
                 }
             }
-            *count += u32::from(changes);
+            *count += u32::from(generations);
         }
     }
 
-    /// How often the memory that it reads has changed; `None` if there is no telling which value it gives.
-    fn changes_before(&self, op: &Op) -> Option<u32> {
+    /// The generation of the memory that it reads; `None` if it cannot be eliminated.
+    fn generation_of(&self, op: &Op) -> Option<u32> {
         match *op {
             _ if is_reusable(self.function, op) => Some(0),
             Op::Load { ptr, volatile: false, .. } => {
-                let own = MEMORIES.into_iter().position(|memory| memory.has(self.function, ptr));
-                own.map(|memory| self.changes[memory])
+                let own = GENERATION_KINDS.into_iter().position(|memory| memory.has(self.function, ptr));
+                own.map(|memory| self.generations[memory])
             }
             _ => None,
         }
     }
 
-    fn replaced(&mut self, inst: Inst) -> bool {
+    fn replace_redundant(&mut self, inst: Inst) -> bool {
         let data = self.function.inst(inst);
-        let (Some(result), Some(changes)) = (data.result, self.changes_before(&data.op)) else {
+        let (Some(result), Some(generations)) = (data.result, self.generation_of(&data.op)) else {
             return false;
         };
         let fp = if data.op.has_fp_mode() { data.fp } else { FpMode::default() };
-        let key = (data.op.clone(), self.function.ty(result), fp, changes);
-        if let Some(&value) = self.known.get(&key) {
+        let key = (data.op.clone(), self.function.ty(result), fp, generations);
+        if let Some(&value) = self.available.get(&key) {
             self.substitution.replace(result, value);
             self.changed = true;
             return true;
         }
-        self.known.insert(key.clone(), result);
-        self.log.push(key);
+        self.available.insert(key.clone(), result);
+        self.scope_keys.push(key);
         false
     }
 }
 
-/// Whether equal operands give an equal result wherever it stands. Constant memory does not change
-/// while a kernel runs.
+/// Whether equal operands give an equal result at every position. Constant memory does not change while a kernel
+/// runs.
 pub(super) fn is_reusable(function: &Function, op: &Op) -> bool {
     match op {
         Op::Load { ptr, volatile: false, .. } => function.ty(*ptr) == Type::Ptr(Space::Constant),

@@ -1,10 +1,10 @@
-//! One kernel and what it needs, out of a module of many.
+//! Extracts one kernel and its dependences from a module.
 
 use crate::analysis::used_functions;
 use crate::{FuncId, Module, Op};
 
 /// A module with only the kernel of that name, its functions and its `enabled_by` functions. Data
-/// tables stay whole, so that their numbers stay. `None` if there is no such kernel.
+/// tables are kept whole, so that their indices do not change. `None` if there is no such kernel.
 pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
     let mut kernel = module.kernel(name)?.clone();
     let mut roots = vec![kernel.function];
@@ -19,7 +19,7 @@ pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
     for function in &mut functions {
         for data in &mut function.insts {
             if let Op::Call(callee, _) = &mut data.op {
-                // An instruction that nothing reaches may call what is not used.
+                // An unreachable instruction may call a function that is not kept.
                 *callee = if used.binary_search(callee).is_ok() { new_id(*callee) } else { FuncId(0) };
             }
         }

@@ -1,17 +1,16 @@
-//! Makes one kernel that does what several do, launched one after the other over one grid of threads.
+//! Kernel fusion: combines kernels that are launched one after the other over the same grid into one kernel.
 //!
-//! One launch lets a thread begin the second kernel before another thread has ended the first. That changes
-//! nothing if no thread touches bytes that another thread of another of these kernels writes. [`fuse`] proves
-//! it, place by place: all accesses to bytes that two of the kernels touch and one of them writes must be at
-//! the same sum `s` of the thread's position, times constants, and of what is the same for all threads, plus
-//! `[low, high)`, and any two threads of the grid that differ must have `s` at least `high - low` apart, so that
-//! each thread has bytes of its own. Bytes that one kernel alone touches, or that nobody writes, need no proof:
-//! a thread sees in them what it would have seen. What a kernel reads once through a pointer that this analysis
-//! cannot follow could be anything, and so is refused, as are all ways in which threads wait for each other.
+//! In one launch a thread may start the second kernel before another thread has finished the first. That is correct
+//! if no thread accesses bytes that another thread writes in another of these kernels. [`fuse`] proves it for each
+//! bound range (*place*): all accesses to bytes that two of the kernels access and one of them writes must be at
+//! the same sum `s` of the thread's position, times constants, and uniform values, plus `[low, high)`, and `s` must
+//! differ by at least `high - low` between any two threads of the grid, so that threads access disjoint bytes.
+//! Bytes that only one kernel accesses, or that no kernel writes, need no proof. Kernels that access memory through a
+//! pointer that this analysis cannot follow are refused, and so is all synchronisation between threads.
 //!
-//! Whether threads are apart can depend on the grid: `y * width + x` comes round if `x` reaches `width`, and a sum of
-//! 32 bits if it reaches 2^32. [`Launched`] says what is known of it, and the proof holds for such launches only; the
-//! kernel is the same for all.
+//! Whether threads are disjoint can depend on the grid: `y * width + x` overlaps if `x` reaches `width`, and a 32-bit
+//! sum wraps at 2^32. [`Launched`] says what is known of the launch, and the proof holds for such launches only; the
+//! fused kernel is the same for all.
 
 mod proof;
 mod sum;
@@ -23,12 +22,12 @@ use crate::{
     Access, BarrierScope, Builder, FuncId, Function, GlobalId, Kernel, KernelArg, Module, Op, Space, Type,
 };
 
-/// As many buffers as Metal binds.
+/// Maximum number of buffers that Metal binds.
 pub const MAX_ARGUMENTS: usize = 31;
 
 /// A kernel to be fused.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
+pub struct FusedKernel<'a> {
     /// A verified module with that one kernel, specialised and inlined.
     pub module: &'a Module,
     /// For each argument, what it is bound to: the same number for exactly the same bytes. Arguments with
@@ -41,11 +40,11 @@ pub struct Part<'a> {
 /// How the kernels are launched, all of them alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Launched {
-    /// The threads along each axis, or, unless it is exact, the most that there can be.
+    /// The threads along each axis, or their maximum if not `exact`.
     pub threads: [u64; 3],
-    /// Whether there are just as many.
+    /// Whether `threads` is the exact number.
     pub exact: bool,
-    /// The size of full threadgroups, if it is known.
+    /// The size of full threadgroups, if known.
     pub group_size: Option<[u32; 3]>,
 }
 
@@ -53,22 +52,22 @@ impl Launched {
     /// A line of threads of any length, in threadgroups of any size.
     pub const ANY_LINE: Self = Self { threads: [1 << 32, 1, 1], exact: false, group_size: None };
 
-    /// So many threads in threadgroups of that size.
+    /// Exactly `threads` threads in threadgroups of that size.
     pub fn exactly(threads: [u64; 3], group_size: Option<[u32; 3]>) -> Self {
         Self { threads, exact: true, group_size }
     }
 }
 
-/// Why kernels are not fused.
+/// Why kernels cannot be fused.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Refusal {
-    /// A module is not what [`Part`] demands.
+    /// A module does not meet the requirements of [`FusedKernel`].
     #[error("{kernel} is not specialised and inlined")]
     NotPrepared {
         /// The kernel.
         kernel: String,
     },
-    /// Threads of a kernel may wait for each other, or tell each other something through memory.
+    /// Threads of a kernel may synchronise or communicate through memory.
     #[error("threads of {kernel} communicate by {by}")]
     Communicates {
         /// The kernel.
@@ -76,13 +75,13 @@ pub enum Refusal {
         /// How.
         by: &'static str,
     },
-    /// A kernel follows pointers that it finds in memory.
+    /// A kernel dereferences pointers that it loads from memory.
     #[error("{kernel} takes pointers from memory")]
     PointerFromMemory {
         /// The kernel.
         kernel: String,
     },
-    /// A shared argument's address goes where this analysis does not follow.
+    /// A shared argument's address escapes.
     #[error("the address of {kernel}'s {argument} is more than accessed")]
     Escapes {
         /// The kernel.
@@ -90,17 +89,17 @@ pub enum Refusal {
         /// The argument.
         argument: String,
     },
-    /// A thread accesses shared bytes at an address that another thread's may be, as far as is known.
+    /// A thread accesses shared bytes at an address that another thread may access too.
     #[error("a thread of {kernel} may access {argument} at another thread's position (line {line})")]
     NotOwn {
         /// The kernel.
         kernel: String,
         /// The argument.
         argument: String,
-        /// Where in the source; 0 if that is not known.
+        /// The line in the source; 0 if it is unknown.
         line: u32,
     },
-    /// The threads' bytes overlap, or differ from kernel to kernel.
+    /// The bytes of different threads overlap, or a thread's bytes differ between kernels.
     #[error("the threads' bytes of {kernel}'s {argument} overlap those of other threads")]
     Overlap {
         /// The kernel.
@@ -119,7 +118,7 @@ pub enum Refusal {
     /// More arguments than can be bound.
     #[error("{0} arguments are more than {MAX_ARGUMENTS}")]
     TooManyArguments(usize),
-    /// The code of all of them is too large.
+    /// The fused code is too large.
     #[error(transparent)]
     TooLarge(#[from] InlineError),
 }
@@ -139,14 +138,14 @@ pub fn arguments<S: PartialEq + Copy>(parts: &[Vec<(u32, S)>]) -> Vec<(usize, us
     known
 }
 
-/// One kernel of that name that does what the parts do one after the other, its calls inlined. Its n-th argument
+/// One kernel with the given name that executes the parts one after the other, its calls inlined. Its n-th argument
 /// has the index n and stands for the n-th of [`arguments`]; disabled ones count too.
 ///
 /// # Errors
-/// What could not be proved.
-pub fn fuse(name: &str, parts: &[Part<'_>], launched: &Launched) -> Result<Module, Refusal> {
+/// The first requirement that could not be proved.
+pub fn fuse(name: &str, parts: &[FusedKernel<'_>], launched: &Launched) -> Result<Module, Refusal> {
     proof::prove(parts, launched)?;
-    let spaces = |part: &Part<'_>| {
+    let spaces = |part: &FusedKernel<'_>| {
         let spaces = part.module.kernels[0].args.iter().map(|argument| argument.space);
         part.places.iter().copied().zip(spaces).collect()
     };
@@ -163,7 +162,7 @@ pub fn fuse(name: &str, parts: &[Part<'_>], launched: &Launched) -> Result<Modul
 /// A module with the parts' functions and a kernel that calls them in order.
 fn joined(
     name: &str,
-    parts: &[Part<'_>],
+    parts: &[FusedKernel<'_>],
     arguments_of: &[Vec<(u32, Space)>],
     arguments: &[(usize, usize)],
 ) -> Module {
@@ -206,9 +205,9 @@ fn joined(
     module
 }
 
-/// One argument for all that are for the same bytes.
+/// One argument for all that are bound to the same bytes.
 fn joined_arg(
-    parts: &[Part<'_>],
+    parts: &[FusedKernel<'_>],
     arguments_of: &[Vec<(u32, Space)>],
     (part, position): (usize, usize),
     index: u32,
@@ -230,7 +229,7 @@ fn joined_arg(
     joined
 }
 
-/// Copies the kernel's function and what it needs; gives its number.
+/// Copies the kernel's function and its dependences; returns its id.
 fn add_function(module: &mut Module, part: &Module) -> FuncId {
     let id = FuncId(module.functions.len() as u32);
     let (files, globals) = (module.files.len() as u32, module.globals.len() as u32);

@@ -1,22 +1,21 @@
-//! Puts the size of full threadgroups in.
+//! Specialises code for a constant size of threadgroups.
 //!
-//! Kernels choose code by the size of their threadgroups: a switch over instances of a template, loops
-//! that halve it. Once the size is a constant the choice can be taken. Right only for grids
-//! without cut-off threadgroups.
+//! Kernels select code by the size of their threadgroups: a switch over instances of a template, loops
+//! that halve it. With a constant size such branches fold. Requires a grid without partial threadgroups.
 
 use super::inline::{InlineError, inline_only_call, inline_small};
 use super::manager::PassManager;
 use super::pipeline::simplify_function;
 use crate::{FuncId, Function, Module, Op, Query};
 
-/// Instructions of a function that a kernel may use to choose its code by the size.
+/// Maximum number of instructions of a function that is inlined because a kernel selects code with it.
 const MAX_TO_CHOOSE_BY: usize = 32;
 
-/// Puts the size in everywhere, and takes the choices in the kernels' own functions that depend on it. For a
-/// module whose calls are there still: of all instances of a template one is inlined then.
+/// Replaces the size everywhere, and folds branches in the kernels' own functions that depend on it. For a module
+/// before inlining: only the selected instance of a template is inlined then.
 ///
 /// # Errors
-/// If inlining a little makes too much. The module is then of no use.
+/// If inlining exceeds the limit of instructions. The module is then unusable.
 pub fn choose_by_group_size(module: &mut Module, size: [u32; 3]) -> Result<(), InlineError> {
     let mut changed = false;
     for function in &mut module.functions {
@@ -25,18 +24,18 @@ pub fn choose_by_group_size(module: &mut Module, size: [u32; 3]) -> Result<(), I
     let kernels: Vec<FuncId> = module.kernels.iter().map(|kernel| kernel.function).collect();
     for kernel in kernels.into_iter().filter(|_| changed) {
         inline_only_call(module, kernel)?;
-        // What is chosen by is often not the size itself but a small function of it.
+        // The condition is often not the size itself but a small function of it.
         inline_small(module, kernel, MAX_TO_CHOOSE_BY)?;
         simplify_function(module, kernel, &mut PassManager::default());
     }
     Ok(())
 }
 
-/// Replaces every query of one function that the size answers; returns whether there was one.
+/// Replaces every query of one function that the size determines; returns whether there was one.
 pub fn set_group_size(function: &mut Function, size: [u32; 3]) -> bool {
     let mut changed = false;
     for inst in &mut function.insts {
-        if let Some(value) = answer(&inst.op, size) {
+        if let Some(value) = value_of(&inst.op, size) {
             inst.op = Op::Const(value);
             changed = true;
         }
@@ -44,12 +43,12 @@ pub fn set_group_size(function: &mut Function, size: [u32; 3]) -> bool {
     changed
 }
 
-/// Whether the function asks for anything that the size answers.
-pub fn asks_for_group_size(function: &Function) -> bool {
-    function.insts.iter().any(|inst| answer(&inst.op, [1; 3]).is_some())
+/// Whether the function has a query that the size determines.
+pub fn depends_on_group_size(function: &Function) -> bool {
+    function.insts.iter().any(|inst| value_of(&inst.op, [1; 3]).is_some())
 }
 
-fn answer(op: &Op, size: [u32; 3]) -> Option<u64> {
+fn value_of(op: &Op, size: [u32; 3]) -> Option<u64> {
     let Op::Query(query) = op else { return None };
     let threads: u64 = size.iter().map(|&extent| u64::from(extent)).product();
     let extent = |axis: u8| size.get(usize::from(axis)).copied().map(u64::from);
@@ -69,7 +68,7 @@ mod tests {
     use crate::{parse_module, print_module};
 
     #[test]
-    fn sizes_become_constants_and_positions_stay() {
+    fn size_queries_become_constants_and_position_queries_are_kept() {
         let text = |y: &str, simdgroups: &str| {
             format!(
                 "func f0 \"f\" () {{\n  v0 = {y} : i32\n  v1 = {simdgroups} : i32\n  v2 = query.thread_position_in_threadgroup.x : i32\n}}\n"
@@ -77,7 +76,7 @@ mod tests {
         };
         let before = text("query.threads_per_threadgroup.y", "query.simdgroups_per_threadgroup");
         let mut module = parse_module(&before).unwrap();
-        assert!(asks_for_group_size(&module.functions[0]));
+        assert!(depends_on_group_size(&module.functions[0]));
         assert!(set_group_size(&mut module.functions[0], [10, 7, 1]));
         let after = parse_module(&text("const 7", "const 3")).unwrap();
         assert_eq!(print_module(&module), print_module(&after));

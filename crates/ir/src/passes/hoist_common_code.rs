@@ -1,7 +1,8 @@
-//! Moves before a branch what both of its arms begin with: `if (c) x = f(p[i]); else x = g(p[i]);` loads once.
+//! Hoists code that both arms of a branch start with to before the branch, as LLVM's GVNHoist does.
 //!
-//! Pure operations, and loads from memory that threads share. "Begin" means before anything that may change that memory, wait or
-//! leave the arm. So no access happens that would not have happened anyway, and what follows the branch may use it, too.
+//! `if (c) x = f(p[i]); else x = g(p[i]);` then loads once, and code after the branch can use the value too. Hoists pure
+//! operations, and loads from shared memory, that precede any operation of the arm that may change that memory,
+//! synchronise or leave the arm. So nothing is speculated.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,74 +10,74 @@ use super::substitution::Substitution;
 use crate::analysis::{Memory, may_change};
 use crate::{Block, FpMode, Function, Inst, Op, Type, Value};
 
-/// Moves within one function; returns whether anything changed.
+/// Hoists within one function; returns whether anything changed.
 pub fn hoist_common_code(function: &mut Function) -> bool {
-    let mut mover = Mover { function, substitution: Substitution::default(), changed: false };
-    let body = mover.function.body;
-    mover.block(body);
-    let Mover { mut substitution, changed, .. } = mover;
+    let mut hoister = CommonCodeHoister { function, substitution: Substitution::default(), changed: false };
+    let body = hoister.function.body;
+    hoister.block(body);
+    let CommonCodeHoister { mut substitution, changed, .. } = hoister;
     if changed {
         substitution.apply_everywhere(function);
     }
     changed
 }
 
-/// What makes two instructions equal.
+/// Equal instructions have equal keys.
 type Key = (Op, Type, FpMode);
 
-struct Mover<'a> {
+struct CommonCodeHoister<'a> {
     function: &'a mut Function,
     substitution: Substitution,
     changed: bool,
 }
 
-impl Mover<'_> {
+impl CommonCodeHoister<'_> {
     fn block(&mut self, block: Block) {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut out = Vec::with_capacity(insts.len());
         for inst in insts {
-            // Inner branches first: what they give up may move on.
+            // Inner branches first: what is hoisted out of them may be hoisted further.
             for nested in self.function.inst(inst).op.blocks() {
                 self.block(nested);
             }
             if let Op::If { then, otherwise, .. } = self.function.inst(inst).op {
-                self.starts_of(then, otherwise, &mut out);
+                self.hoist_common(then, otherwise, &mut out);
             }
             out.push(inst);
         }
         self.function.blocks[block.index()].insts = out;
     }
 
-    fn starts_of(&mut self, then: Block, otherwise: Block, out: &mut Vec<Inst>) {
+    fn hoist_common(&mut self, then: Block, otherwise: Block, out: &mut Vec<Inst>) {
         let others: FxHashMap<Key, Value> = self
-            .start_of(then)
+            .hoistable_start(then)
             .into_iter()
             .filter_map(|inst| self.key(inst).zip(self.result(inst)))
             .collect();
-        let mut moved = FxHashSet::default();
-        let mut gone = FxHashSet::default();
-        for inst in self.start_of(otherwise) {
+        let mut hoisted = FxHashSet::default();
+        let mut removed = FxHashSet::default();
+        for inst in self.hoistable_start(otherwise) {
             let Some(result) = self.result(inst) else { continue };
             if let Some(&value) = self.key(inst).and_then(|key| others.get(&key)) {
                 self.substitution.replace(result, value);
-                moved.insert(value);
-                gone.insert(inst);
+                hoisted.insert(value);
+                removed.insert(inst);
             }
         }
-        if gone.is_empty() {
+        if removed.is_empty() {
             return;
         }
         self.changed = true;
-        self.function.blocks[otherwise.index()].insts.retain(|inst| !gone.contains(inst));
+        self.function.blocks[otherwise.index()].insts.retain(|inst| !removed.contains(inst));
         let insts = std::mem::take(&mut self.function.blocks[then.index()].insts);
-        let is_moved = |inst: &Inst| self.result(*inst).is_some_and(|result| moved.contains(&result));
-        let (up, kept) = insts.into_iter().partition(is_moved);
-        out.extend::<Vec<Inst>>(up);
+        let is_hoisted = |inst: &Inst| self.result(*inst).is_some_and(|result| hoisted.contains(&result));
+        let (hoisted_insts, kept) = insts.into_iter().partition(is_hoisted);
+        out.extend::<Vec<Inst>>(hoisted_insts);
         self.function.blocks[then.index()].insts = kept;
     }
 
-    /// What may be moved out of an arm, if what it needs is.
-    fn start_of(&self, arm: Block) -> Vec<Inst> {
+    /// The instructions that may be hoisted out of an arm, if their operands are.
+    fn hoistable_start(&self, arm: Block) -> Vec<Inst> {
         let function = &*self.function;
         let insts = function.block(arm).iter().copied();
         let is_start = |inst: &Inst| {

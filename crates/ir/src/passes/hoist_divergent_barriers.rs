@@ -1,21 +1,20 @@
-//! Lifts threadgroup barriers out of branches that only some threads take.
+//! Hoists threadgroup barriers out of divergent branches.
 //!
-//! The specification wants every thread of a threadgroup at a barrier (§6.9.1). Real kernels put one into
-//! `if (lane == 0)` all the same: SIMD-groups arrive there as a whole, so it works, and the interpreter
-//! agrees. A code generator that runs such a branch for all threads or none gets it wrong. So
-//! `if (c) { A; barrier; B }` becomes `if (c) { A } barrier; if (c) { B }`, for conditions that follow from
-//! the thread's position. Pure computations move in front of the branch; other values that B takes from A
-//! pass through locals.
+//! The specification requires that every thread of a threadgroup executes a barrier (§6.9.1). Real kernels put one
+//! into `if (lane == 0)`: on GPUs a SIMD-group executes it as a whole, so it works, and the interpreter agrees. A
+//! code generator that executes such a branch for all threads or none would be wrong. So
+//! `if (c) { A; barrier; B }` becomes `if (c) { A } barrier; if (c) { B }`, for conditions that depend on the thread's
+//! position. Pure operations are moved before the branch; other values of A that B uses are passed through locals.
 //!
-//! Only barriers directly in the branches are lifted, inner branches first; a branch that still contains one,
-//! in a loop say, stays as it is.
+//! Only barriers directly in the arms are hoisted, inner branches first; a branch with a nested barrier, in a loop for
+//! example, is not changed.
 
 use crate::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value};
 
-/// How far a condition's definition is followed.
+/// Maximum depth to which a condition's definition is followed.
 const DEPTH: u32 = 16;
 
-/// Lifts within one function; returns whether anything changed.
+/// Hoists within one function; returns whether anything changed.
 pub fn hoist_divergent_barriers(function: &mut Function) -> bool {
     let mut has_barrier = false;
     crate::analysis::walk_insts(function, function.body, &mut |inst| {
@@ -25,34 +24,34 @@ pub fn hoist_divergent_barriers(function: &mut Function) -> bool {
         return false;
     }
     let body = function.body;
-    let mut lifter = Lifter { function, changed: false };
-    lifter.block(body);
-    lifter.changed
+    let mut hoister = BarrierHoister { function, changed: false };
+    hoister.block(body);
+    hoister.changed
 }
 
 fn is_barrier(op: &Op) -> bool {
     *op == Op::Barrier(BarrierScope::Threadgroup)
 }
 
-/// Whether threads of one threadgroup can disagree about the value, as far as its definition tells.
-fn differs(function: &Function, value: Value, depth: u32) -> bool {
+/// Whether the value may differ between threads of a threadgroup, judged by its definition.
+fn is_divergent(function: &Function, value: Value, depth: u32) -> bool {
     let Some(op) = function.def(value) else { return false };
     if let Op::Query(query) = op {
         return !query.is_group_uniform();
     }
     let mut found = false;
     if depth > 0 && op.is_pure() {
-        op.for_each_operand(|operand| found = found || differs(function, operand, depth - 1));
+        op.for_each_operand(|operand| found = found || is_divergent(function, operand, depth - 1));
     }
     found
 }
 
-struct Lifter<'f> {
+struct BarrierHoister<'f> {
     function: &'f mut Function,
     changed: bool,
 }
 
-impl Lifter<'_> {
+impl BarrierHoister<'_> {
     fn block(&mut self, block: Block) {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut out = Vec::with_capacity(insts.len());
@@ -62,7 +61,7 @@ impl Lifter<'_> {
             }
             match self.function.inst(inst).op {
                 Op::If { cond, then, otherwise }
-                    if self.can_lift(then, otherwise) && differs(self.function, cond, DEPTH) =>
+                    if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, DEPTH) =>
                 {
                     self.changed = true;
                     self.split(inst, &mut out);
@@ -73,8 +72,8 @@ impl Lifter<'_> {
         self.function.blocks[block.index()].insts = out;
     }
 
-    /// Whether there are barriers, and all of them directly in the two blocks.
-    fn can_lift(&self, then: Block, otherwise: Block) -> bool {
+    /// Whether there are barriers in the two arms, and none is nested deeper.
+    fn can_hoist(&self, then: Block, otherwise: Block) -> bool {
         let (mut direct, mut deep) = (false, false);
         for block in [then, otherwise] {
             for &inst in self.function.block(block) {
@@ -96,10 +95,10 @@ impl Lifter<'_> {
         for block in [then, otherwise] {
             let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
             let kept = self.hoist_pure(insts, out);
-            let mut parts: Vec<Vec<Inst>> =
+            let mut segments: Vec<Vec<Inst>> =
                 kept.split(|&inst| is_barrier(&self.function.inst(inst).op)).map(<[Inst]>::to_vec).collect();
-            self.pass_values(&mut parts, out);
-            arms.push(parts);
+            self.pass_values(&mut segments, out);
+            arms.push(segments);
         }
         let count = arms.iter().map(Vec::len).max().unwrap_or(0);
         for n in 0..count {
@@ -117,9 +116,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Moves what can stand in front of the branch there; gives the rest.
+    /// Moves pure operations before the branch; returns the others.
     fn hoist_pure(&mut self, insts: Vec<Inst>, out: &mut Vec<Inst>) -> Vec<Inst> {
-        // What stays defines values that are not visible outside of the branch.
+        // Values defined by what stays are not visible outside of the branch.
         let mut inside = Vec::new();
         let mut kept = Vec::new();
         for inst in insts {
@@ -136,14 +135,14 @@ impl Lifter<'_> {
         kept
     }
 
-    /// Lets parts have the values of earlier parts through locals.
-    fn pass_values(&mut self, parts: &mut [Vec<Inst>], out: &mut Vec<Inst>) {
-        for from in 0..parts.len() {
-            for inst in parts[from].clone() {
+    /// Passes values from earlier segments to later ones through locals.
+    fn pass_values(&mut self, segments: &mut [Vec<Inst>], out: &mut Vec<Inst>) {
+        for from in 0..segments.len() {
+            for inst in segments[from].clone() {
                 let Some(value) = self.function.inst(inst).result else { continue };
-                let takers: Vec<usize> =
-                    (from + 1..parts.len()).filter(|&to| self.uses(&parts[to], value)).collect();
-                if takers.is_empty() {
+                let readers: Vec<usize> =
+                    (from + 1..segments.len()).filter(|&to| self.uses(&segments[to], value)).collect();
+                if readers.is_empty() {
                     continue;
                 }
                 let ty = self.function.ty(value);
@@ -152,16 +151,16 @@ impl Lifter<'_> {
                 out.push(self.add(Op::LocalStart(local), None));
                 let (addr, ptr) = self.address(local);
                 let store = self.add(Op::Store { ptr, value, align, volatile: false }, None);
-                let at = parts[from].iter().position(|&other| other == inst).map_or(0, |at| at + 1);
-                parts[from].splice(at..at, [addr, store]);
-                for to in takers {
+                let at = segments[from].iter().position(|&other| other == inst).map_or(0, |at| at + 1);
+                segments[from].splice(at..at, [addr, store]);
+                for to in readers {
                     let (addr, ptr) = self.address(local);
                     let load = self.add(Op::Load { ptr, align, volatile: false }, Some(ty));
                     let loaded = self.result(load);
-                    for inst in parts[to].clone() {
+                    for inst in segments[to].clone() {
                         self.replace(inst, value, loaded);
                     }
-                    parts[to].splice(0..0, [addr, load]);
+                    segments[to].splice(0..0, [addr, load]);
                 }
             }
         }

@@ -1,46 +1,46 @@
-//! Turns small branches into choices: `if (c) x = a; else x = b;` becomes `x = c ? a : b`.
+//! If-conversion: replaces a small `if` by selects, as LLVM's SimplifyCFG does.
 //!
-//! Both branches may hold only cheap operations without effect, and stores to variables (as
-//! [`super::mem2reg`] knows them) of anything but pointers. Afterwards lanes do not diverge there,
-//! and the value is known to what follows.
+//! `if (c) x = a; else x = b;` becomes `x = c ? a : b`. Both arms may contain only cheap operations
+//! without effect, and stores to scalar variables (as [`super::mem2reg`] defines them) of anything
+//! but pointers. Afterwards lanes do not diverge there, and later passes see the value.
 
 use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers};
 use crate::{BinOp, Block, Function, Inst, Local, MathFn, Op, Type, Value};
 
-/// Operations that both branches together may add to the path of those that took the other one.
-const MAX_OPERATIONS: usize = 10;
+/// Operations that both arms together may execute speculatively.
+const MAX_SPECULATED: usize = 10;
 
-/// Variables that the branches together may write.
+/// Variables that the arms together may write.
 const MAX_STORES: usize = 4;
 
 /// Rewrites one function; returns whether anything changed.
 pub fn if_convert(function: &mut Function) -> bool {
     let pointers = local_pointers(function);
     let variables = variables(function, &pointers);
-    let mut chooser = Chooser { function, pointers, variables, changed: false };
-    let body = chooser.function.body;
-    chooser.block(body);
-    chooser.changed
+    let mut converter = IfConverter { function, pointers, variables, changed: false };
+    let body = converter.function.body;
+    converter.block(body);
+    converter.changed
 }
 
-/// A store that a branch ends with, in effect.
+/// The last store to a variable in an arm.
 #[derive(Clone, Copy)]
-struct Written {
+struct FinalStore {
     local: Local,
     ptr: Value,
     value: Value,
     align: u32,
 }
 
-struct Chooser<'a> {
+struct IfConverter<'a> {
     function: &'a mut Function,
     pointers: LocalPointers,
     variables: Vec<bool>,
     changed: bool,
 }
 
-impl Chooser<'_> {
+impl IfConverter<'_> {
     fn block(&mut self, block: Block) {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut out = Vec::with_capacity(insts.len());
@@ -65,9 +65,9 @@ impl Chooser<'_> {
         self.variables[local.index()].then_some(local)
     }
 
-    /// The stores of a branch that qualifies, last ones only, and how many operations it has.
-    fn writes(&self, block: Block) -> Option<(Vec<Written>, usize)> {
-        let mut written: Vec<Written> = Vec::new();
+    /// The last store to each variable in an arm and its number of operations; `None` if it does not qualify.
+    fn final_stores(&self, block: Block) -> Option<(Vec<FinalStore>, usize)> {
+        let mut stores: Vec<FinalStore> = Vec::new();
         let mut operations = 0;
         for &inst in self.function.block(block) {
             match &self.function.inst(inst).op {
@@ -76,23 +76,23 @@ impl Chooser<'_> {
                     if self.function.ty(value).is_ptr() {
                         return None;
                     }
-                    written.retain(|other| other.local != local);
-                    written.push(Written { local, ptr, value, align });
+                    stores.retain(|other| other.local != local);
+                    stores.push(FinalStore { local, ptr, value, align });
                 }
-                // A load reads what was there before the branch only if nothing was stored yet.
+                // A load reads the value from before the branch only if the arm has not stored to the variable yet.
                 &Op::Load { ptr, volatile: false, .. } => {
                     let local = self.variable(ptr)?;
-                    if written.iter().any(|other| other.local == local) {
+                    if stores.iter().any(|other| other.local == local) {
                         return None;
                     }
                     operations += 1;
                 }
                 Op::Const(_) | Op::Undef | Op::LocalAddr(_) => {}
-                op if is_cheap(self.function, op) => operations += 1,
+                op if is_speculatable(self.function, op) => operations += 1,
                 _ => return None,
             }
         }
-        Some((written, operations))
+        Some((stores, operations))
     }
 
     fn convert(
@@ -103,48 +103,48 @@ impl Chooser<'_> {
         otherwise: Block,
         out: &mut Vec<Inst>,
     ) -> bool {
-        let (Some((then_writes, a)), Some((otherwise_writes, b))) =
-            (self.writes(then), self.writes(otherwise))
+        let (Some((then_stores, a)), Some((otherwise_stores, b))) =
+            (self.final_stores(then), self.final_stores(otherwise))
         else {
             return false;
         };
-        let mut both: Vec<(Option<Written>, Option<Written>)> = Vec::new();
-        for &written in &then_writes {
-            let other = otherwise_writes.iter().find(|other| other.local == written.local);
-            both.push((Some(written), other.copied()));
+        let mut both: Vec<(Option<FinalStore>, Option<FinalStore>)> = Vec::new();
+        for &store in &then_stores {
+            let other = otherwise_stores.iter().find(|other| other.local == store.local);
+            both.push((Some(store), other.copied()));
         }
-        for &written in &otherwise_writes {
-            if !then_writes.iter().any(|other| other.local == written.local) {
-                both.push((None, Some(written)));
+        for &store in &otherwise_stores {
+            if !then_stores.iter().any(|other| other.local == store.local) {
+                both.push((None, Some(store)));
             }
         }
         let same_type = both.iter().all(|pair| match pair {
             (Some(a), Some(b)) => self.function.ty(a.value) == self.function.ty(b.value),
             _ => true,
         });
-        if both.is_empty() || both.len() > MAX_STORES || a + b > MAX_OPERATIONS || !same_type {
+        if both.is_empty() || both.len() > MAX_STORES || a + b > MAX_SPECULATED || !same_type {
             return false;
         }
         for block in [then, otherwise] {
-            for moved in std::mem::take(&mut self.function.blocks[block.index()].insts) {
-                if !matches!(self.function.inst(moved).op, Op::Store { .. }) {
-                    out.push(moved);
+            for hoisted in std::mem::take(&mut self.function.blocks[block.index()].insts) {
+                if !matches!(self.function.inst(hoisted).op, Op::Store { .. }) {
+                    out.push(hoisted);
                 }
             }
         }
         for (a, b) in both {
-            self.choice(inst, cond, a, b, out);
+            self.emit_select(inst, cond, a, b, out);
         }
         true
     }
 
-    /// Appends the choice and the store of one variable.
-    fn choice(
+    /// Appends the select and the store of one variable.
+    fn emit_select(
         &mut self,
         inst: Inst,
         cond: Value,
-        a: Option<Written>,
-        b: Option<Written>,
+        a: Option<FinalStore>,
+        b: Option<FinalStore>,
         out: &mut Vec<Inst>,
     ) {
         let Some(some) = a.or(b) else { return };
@@ -168,10 +168,10 @@ impl Chooser<'_> {
     }
 }
 
-/// Whether doing it in vain costs little.
-fn is_cheap(function: &Function, op: &Op) -> bool {
+/// Whether executing it speculatively costs little.
+fn is_speculatable(function: &Function, op: &Op) -> bool {
     match op {
-        // Mostly done as a multiplication.
+        // Mostly compiled to a multiplication.
         Op::Binary(BinOp::FDiv, _, divisor) => function.as_const(*divisor).is_some(),
         Op::Binary(op, ..) => {
             !matches!(op, BinOp::FDiv | BinOp::FRem | BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem)

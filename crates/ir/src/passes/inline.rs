@@ -40,7 +40,7 @@ pub enum InlineError {
 /// Inlines every call of a verified module.
 ///
 /// # Errors
-/// If the result would be too large. The module is then half transformed and of no use.
+/// If the result would be too large. The module is then partly transformed and unusable.
 pub fn inline(module: &mut Module) -> Result<(), InlineError> {
     let mut roots: Vec<FuncId> = Vec::new();
     for kernel in &module.kernels {
@@ -71,8 +71,8 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
     Ok(())
 }
 
-/// Inlines what one function of a verified module calls, if it calls once: an entry point may do no more than
-/// call a function with what its arguments are. The callee's own calls stay.
+/// Inlines the call of a function of a verified module that has exactly one: an entry point is often only a call of a
+/// function with its arguments. The callee's own calls are kept.
 ///
 /// # Errors
 /// As [`inline`].
@@ -84,8 +84,8 @@ pub(super) fn inline_only_call(module: &mut Module, caller: FuncId) -> Result<()
     inline_into(&mut module.functions[caller.index()], &prepared)
 }
 
-/// Inlines those calls of one function of a verified module whose callee, with all that it calls, has at most so
-/// many instructions. What the others would be is then often known, and that they are not called at all.
+/// Inlines the calls of one function of a verified module whose callee, with everything that it calls, has at most
+/// `limit` instructions. Folding then often shows that other calls are not reached.
 ///
 /// # Errors
 /// As [`inline`].
@@ -170,7 +170,7 @@ fn is_tail(function: &Function, body: &[Inst], at: usize) -> bool {
     }
 }
 
-/// Inlines the calls of what is prepared; other calls stay.
+/// Inlines the calls of prepared callees; other calls are kept.
 fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(), InlineError> {
     let mut substitution = Substitution::default();
     let has_call = function.insts.iter().any(|data| matches!(data.op, Op::Call(..)));
@@ -192,7 +192,7 @@ fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(
                 let in_tail =
                     function.ret.is_none() && block == function.body.index() && is_tail(function, &insts, at);
                 if let (true, Some(tail)) = (in_tail, &callee.tail) {
-                    // A return of the caller behind it would be a second terminator.
+                    // A return of the caller after it would be a second terminator.
                     Copier::new(function, tail, &args, inst).run(&mut out);
                     break;
                 }
@@ -220,7 +220,7 @@ struct Copier<'a> {
     first_block: u32,
     first_local: u32,
     first_label: u32,
-    /// The call, for the position of what has none in the callee.
+    /// The call, whose source position is used for instructions without one.
     call: Inst,
 }
 

@@ -1,9 +1,9 @@
-//! Moves out of a loop what its first iteration is sure to compute and every iteration computes
-//! alike: pure operations, and loads from constant memory, at the start of the body.
+//! Loop-invariant code motion without speculation: hoists invariant pure operations, and loads from
+//! constant memory, from the start of a loop's body to before the loop.
 //!
-//! "At the start" means before anything that may leave the iteration or wait. So no access happens
-//! that would not have happened anyway. A loop's bound, read from an argument in its condition, is
-//! the case that matters.
+//! The start of the body ends at the first operation that may leave the iteration or synchronise, so
+//! the first iteration executes everything that is hoisted. The case that matters is a loop bound
+//! that the condition loads from an argument.
 
 use super::early_cse::is_reusable;
 use crate::{Block, Function, Inst, Op};
@@ -22,7 +22,7 @@ pub fn licm(function: &mut Function) -> bool {
 
 struct Hoister<'a> {
     function: &'a mut Function,
-    /// Values defined so far in the blocks around here.
+    /// Whether each value is defined at the current position.
     visible: Vec<bool>,
     changed: bool,
 }
@@ -32,39 +32,39 @@ impl Hoister<'_> {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut out = Vec::with_capacity(insts.len());
         for inst in insts {
-            // Inner loops first: what they give up may move on.
+            // Inner loops first: what is hoisted out of them may be hoisted further.
             for nested in self.function.inst(inst).op.blocks() {
                 self.block(nested);
             }
             if let Op::Loop { body, .. } = self.function.inst(inst).op {
-                self.start_of(body, &mut out);
+                self.hoist_start(body, &mut out);
             }
-            self.show(inst, true);
+            self.set_visible(inst, true);
             out.push(inst);
         }
         for &inst in &out {
-            self.show(inst, false);
+            self.set_visible(inst, false);
         }
         self.function.blocks[block.index()].insts = out;
     }
 
-    fn show(&mut self, inst: Inst, visible: bool) {
+    fn set_visible(&mut self, inst: Inst, visible: bool) {
         if let Some(result) = self.function.inst(inst).result {
             self.visible[result.index()] = visible;
         }
     }
 
-    fn start_of(&mut self, body: Block, out: &mut Vec<Inst>) {
+    fn hoist_start(&mut self, body: Block, out: &mut Vec<Inst>) {
         let insts = std::mem::take(&mut self.function.blocks[body.index()].insts);
         let mut kept = Vec::with_capacity(insts.len());
         let mut at_start = true;
         for inst in insts {
             let op = &self.function.inst(inst).op;
-            at_start &= !(op.is_terminator() || waits(op) || !op.blocks().is_empty());
+            at_start &= !(op.is_terminator() || synchronises(op) || !op.blocks().is_empty());
             let mut invariant = true;
             op.for_each_operand(|value| invariant &= self.visible[value.index()]);
             if at_start && invariant && is_reusable(self.function, op) {
-                self.show(inst, true);
+                self.set_visible(inst, true);
                 out.push(inst);
                 self.changed = true;
             } else {
@@ -75,7 +75,7 @@ impl Hoister<'_> {
     }
 }
 
-/// Whether other threads may act before it is done.
-fn waits(op: &Op) -> bool {
+/// Whether other threads' accesses may be ordered before its end.
+fn synchronises(op: &Op) -> bool {
     matches!(op, Op::Barrier(_) | Op::Call(..))
 }

@@ -1,51 +1,51 @@
-//! Gives jumps that only some threads may take a scope of their own.
+//! Localises divergent exits: turns breaks and continues after the last barrier of a construct into exits of a new,
+//! barrier-free scope.
 //!
-//! A code generator that runs barriers once per threadgroup runs the constructs around them once per
-//! threadgroup too, and wants every jump out of such a construct to be taken by all threads that are left.
-//! The barrier rules promise that where a barrier can still follow inside the construct. Where none can, as
-//! behind the last barrier of a loop's body, threads may part legally until they meet at the construct's
-//! end: there this pass replaces the jump by one out of a new scope, which contains no barrier. What follows
-//! in blocks around it is skipped through a flag.
+//! A code generator that executes barriers once per threadgroup executes the constructs around them once per
+//! threadgroup too, so every exit of such a construct must be uniform. The barrier rules guarantee that where a barrier
+//! can still follow in the construct. Where none can, as after the last barrier of a loop's body, threads may diverge
+//! legally until they reconverge at the construct's end. Such an exit is replaced by a break of a new scope without
+//! barriers; a flag skips what follows in the blocks around it.
 //!
-//! Behaviour is unchanged. Afterwards a jump to a construct with a barrier inside has, on the way to that
-//! construct's end, a barrier or an enclosing loop with one.
+//! Behaviour is unchanged. Afterwards every exit of a construct that contains a barrier is followed, before that
+//! construct's end, by a barrier, or is in a nested loop with one.
 
 use crate::{BarrierScope, Block, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Space, Type};
 
-/// Rejoins within one function; returns whether anything changed.
+/// Localises the exits of one function; returns whether anything changed.
 pub fn localize_divergent_exits(function: &mut Function) -> bool {
-    let mut waits = vec![false; function.blocks.len()];
+    let mut has_barrier = vec![false; function.blocks.len()];
     let body = function.body;
-    if !find_barriers(function, body, &mut waits) {
+    if !find_barriers(function, body, &mut has_barrier) {
         return false;
     }
-    let mut rejoiner = Rejoiner { function, waits, changed: false };
-    rejoiner.constructs(body);
-    rejoiner.changed
+    let mut localizer = ExitLocalizer { function, has_barrier, changed: false };
+    localizer.constructs(body);
+    localizer.changed
 }
 
-fn find_barriers(function: &Function, block: Block, waits: &mut [bool]) -> bool {
+fn find_barriers(function: &Function, block: Block, has_barrier: &mut [bool]) -> bool {
     let mut found = false;
     for &inst in function.block(block) {
         let op = &function.inst(inst).op;
         found |= *op == Op::Barrier(BarrierScope::Threadgroup);
         for nested in op.blocks() {
-            found |= find_barriers(function, nested, waits);
+            found |= find_barriers(function, nested, has_barrier);
         }
     }
-    waits[block.index()] = found;
+    has_barrier[block.index()] = found;
     found
 }
 
-/// The jumps that are dealt with: those that end up at the end of one construct.
+/// The exits of one construct: its breaks, or the continues of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum ExitTarget {
     Break(Label),
     Continue(Label),
 }
 
-impl Target {
-    fn is(self, op: &Op) -> bool {
+impl ExitTarget {
+    fn matches_op(self, op: &Op) -> bool {
         match self {
             Self::Break(label) => *op == Op::Break(label),
             Self::Continue(label) => *op == Op::Continue(label),
@@ -53,34 +53,34 @@ impl Target {
     }
 }
 
-struct Rejoiner<'f> {
+struct ExitLocalizer<'f> {
     function: &'f mut Function,
-    /// By block: a barrier is inside.
-    waits: Vec<bool>,
+    /// By block: whether it contains a barrier.
+    has_barrier: Vec<bool>,
     changed: bool,
 }
 
-impl Rejoiner<'_> {
-    /// Looks at the constructs of a block, the outer ones first.
+impl ExitLocalizer<'_> {
+    /// Handles the constructs of a block, the outer ones first.
     fn constructs(&mut self, block: Block) {
-        // What is rejoined may move into new blocks behind it, which are barrier-free.
+        // Instructions may move into new blocks after this one, which are barrier-free.
         for inst in self.function.block(block).to_vec() {
-            if !self.inst_waits(inst) {
+            if !self.inst_has_barrier(inst) {
                 continue;
             }
             let (target, tops) = match &self.function.inst(inst).op {
-                Op::Scope { label, body } => (Some(Target::Break(*label)), vec![*body]),
+                Op::Scope { label, body } => (Some(ExitTarget::Break(*label)), vec![*body]),
                 Op::Switch { label, .. } => {
-                    (Some(Target::Break(*label)), self.function.inst(inst).op.blocks())
+                    (Some(ExitTarget::Break(*label)), self.function.inst(inst).op.blocks())
                 }
-                Op::Loop { label, body, .. } => (Some(Target::Continue(*label)), vec![*body]),
+                Op::Loop { label, body, .. } => (Some(ExitTarget::Continue(*label)), vec![*body]),
                 _ => (None, Vec::new()),
             };
             for top in tops {
                 let Some(target) = target else { continue };
-                let mut skip = Skip { target, flag: None };
-                self.block(top, &mut skip, true);
-                if let Some(flag) = skip.flag {
+                let mut exit = ExitFlag { target, flag: None };
+                self.block(top, &mut exit, true);
+                if let Some(flag) = exit.flag {
                     self.start_flag(top, flag);
                 }
             }
@@ -90,73 +90,72 @@ impl Rejoiner<'_> {
         }
     }
 
-    fn inst_waits(&self, inst: Inst) -> bool {
+    fn inst_has_barrier(&self, inst: Inst) -> bool {
         let op = &self.function.inst(inst).op;
         *op == Op::Barrier(BarrierScope::Threadgroup)
-            || op.blocks().iter().any(|block| self.waits[block.index()])
+            || op.blocks().iter().any(|block| self.has_barrier[block.index()])
     }
 
-    fn jumps(&self, inst: Inst, target: Target) -> bool {
+    fn contains_exit(&self, inst: Inst, target: ExitTarget) -> bool {
         let op = &self.function.inst(inst).op;
-        target.is(op)
-            || op
-                .blocks()
-                .iter()
-                .any(|&block| self.function.block(block).iter().any(|&inner| self.jumps(inner, target)))
+        target.matches_op(op)
+            || op.blocks().iter().any(|&block| {
+                self.function.block(block).iter().any(|&inner| self.contains_exit(inner, target))
+            })
     }
 
-    /// Deals with the jumps of a block behind which no barrier follows before the construct's end.
-    /// `top`: the end of the block is the end of the construct. Whether a jump was replaced.
-    fn block(&mut self, block: Block, skip: &mut Skip, top: bool) -> bool {
+    /// Replaces the exits of a block that no barrier follows before the construct's end.
+    /// `top`: the end of the block is the end of the construct. Returns whether an exit was replaced.
+    fn block(&mut self, block: Block, exit: &mut ExitFlag, top: bool) -> bool {
         let insts = self.function.block(block).to_vec();
-        let last_wait = insts.iter().rposition(|&inst| self.inst_waits(inst));
+        let last_barrier = insts.iter().rposition(|&inst| self.inst_has_barrier(inst));
         let mut replaced = false;
         let mut from = 0;
-        if let Some(at) = last_wait {
+        if let Some(at) = last_barrier {
             from = at + 1;
             let op = self.function.inst(insts[at]).op.clone();
             if matches!(op, Op::If { .. } | Op::Switch { .. } | Op::Scope { .. })
-                && self.jumps(insts[at], skip.target)
+                && self.contains_exit(insts[at], exit.target)
             {
                 for nested in op.blocks() {
-                    replaced |= self.block(nested, skip, top && from == insts.len());
+                    replaced |= self.block(nested, exit, top && from == insts.len());
                 }
                 if replaced && from < insts.len() {
-                    self.guard(block, from, skip, top);
+                    self.guard_rest(block, from, exit, top);
                     return true;
                 }
             }
         }
-        let Some(first) = (from..insts.len()).find(|&at| self.jumps(insts[at], skip.target)) else {
+        let Some(first) = (from..insts.len()).find(|&at| self.contains_exit(insts[at], exit.target)) else {
             return replaced;
         };
         self.changed = true;
         let rest = self.function.blocks[block.index()].insts.split_off(first);
-        let scope = self.wrap(rest, skip, top);
+        let scope = self.wrap_in_scope(rest, exit, top);
         self.function.blocks[block.index()].insts.extend(scope);
         true
     }
 
-    /// Puts the rest of a block behind a test of the flag.
-    fn guard(&mut self, block: Block, from: usize, skip: &mut Skip, top: bool) {
+    /// Executes the rest of a block only if the flag is not set.
+    fn guard_rest(&mut self, block: Block, from: usize, exit: &mut ExitFlag, top: bool) {
         let rest = self.function.blocks[block.index()].insts.split_off(from);
         let then = self.new_block(rest);
         let otherwise = self.new_block(Vec::new());
-        let (addr, ptr) = self.flag_address(skip);
+        let (addr, ptr) = self.flag_address(exit);
         let load = Op::Load { ptr, align: 1, volatile: false };
         let load = self.add(load, Some(Type::Scalar(Scalar::Bool)));
         let cond = self.function.inst(load).result.expect("a load has a result");
         let test = self.add(Op::If { cond, then: otherwise, otherwise: then }, None);
         self.function.blocks[block.index()].insts.extend([addr, load, test]);
-        self.block(then, skip, top);
+        self.block(then, exit, top);
     }
 
-    /// Instructions without barriers in a scope of their own, which the jumps in them leave.
-    fn wrap(&mut self, insts: Vec<Inst>, skip: &mut Skip, top: bool) -> Option<Inst> {
+    /// Wraps instructions without barriers in a new scope, which their exits leave.
+    fn wrap_in_scope(&mut self, insts: Vec<Inst>, exit: &mut ExitFlag, top: bool) -> Option<Inst> {
         let label = self.function.add_label();
         let body = self.new_block(insts);
-        // A jump at the end of the scope itself goes there anyway.
-        self.redirect(body, skip, label, top);
+        // A break at the end of its own scope is redundant.
+        self.redirect(body, exit, label, top);
         match self.function.block(body) {
             [.., last] if self.function.inst(*last).op == Op::Break(label) => {
                 self.function.blocks[body.index()].insts.pop();
@@ -166,18 +165,18 @@ impl Rejoiner<'_> {
         (!self.function.block(body).is_empty()).then(|| self.add(Op::Scope { label, body }, None))
     }
 
-    fn redirect(&mut self, block: Block, skip: &mut Skip, label: Label, top: bool) {
+    fn redirect(&mut self, block: Block, exit: &mut ExitFlag, label: Label, top: bool) {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut out = Vec::with_capacity(insts.len());
         for inst in insts {
-            if skip.target.is(&self.function.inst(inst).op) {
+            if exit.target.matches_op(&self.function.inst(inst).op) {
                 if !top {
-                    out.extend(self.set_flag(skip, true));
+                    out.extend(self.set_flag(exit, true));
                 }
                 self.function.insts[inst.index()].op = Op::Break(label);
             }
             for nested in self.function.inst(inst).op.blocks() {
-                self.redirect(nested, skip, label, top);
+                self.redirect(nested, exit, label, top);
             }
             out.push(inst);
         }
@@ -188,28 +187,28 @@ impl Rejoiner<'_> {
 
     fn start_flag(&mut self, top: Block, flag: Local) {
         let start = self.add(Op::LocalStart(flag), None);
-        let mut skip = Skip { target: Target::Break(Label(0)), flag: Some(flag) };
-        let store = self.set_flag(&mut skip, false);
+        let mut exit = ExitFlag { target: ExitTarget::Break(Label(0)), flag: Some(flag) };
+        let store = self.set_flag(&mut exit, false);
         let insts = &mut self.function.blocks[top.index()].insts;
         insts.splice(0..0, std::iter::once(start).chain(store));
     }
 
-    fn set_flag(&mut self, skip: &mut Skip, value: bool) -> [Inst; 3] {
+    fn set_flag(&mut self, exit: &mut ExitFlag, value: bool) -> [Inst; 3] {
         let constant = self.add(Op::bool_const(value), Some(Type::Scalar(Scalar::Bool)));
-        let value = self.function.inst(constant).result.expect("a constant is a value");
-        let (addr, ptr) = self.flag_address(skip);
+        let value = self.function.inst(constant).result.expect("a constant matches_op a value");
+        let (addr, ptr) = self.flag_address(exit);
         let store = self.add(Op::Store { ptr, value, align: 1, volatile: false }, None);
         [constant, addr, store]
     }
 
-    fn flag_address(&mut self, skip: &mut Skip) -> (Inst, crate::Value) {
-        let flag = match skip.flag {
+    fn flag_address(&mut self, exit: &mut ExitFlag) -> (Inst, crate::Value) {
+        let flag = match exit.flag {
             Some(flag) => flag,
             None => self.function.add_local("skips", 1, 1),
         };
-        skip.flag = Some(flag);
+        exit.flag = Some(flag);
         let addr = self.add(Op::LocalAddr(flag), Some(Type::Ptr(Space::Thread)));
-        (addr, self.function.inst(addr).result.expect("an address is a value"))
+        (addr, self.function.inst(addr).result.expect("an address matches_op a value"))
     }
 
     fn add(&mut self, op: Op, result: Option<Type>) -> Inst {
@@ -218,14 +217,14 @@ impl Rejoiner<'_> {
 
     fn new_block(&mut self, insts: Vec<Inst>) -> Block {
         let block = self.function.add_block();
-        self.waits.push(insts.iter().any(|&inst| self.inst_waits(inst)));
+        self.has_barrier.push(insts.iter().any(|&inst| self.inst_has_barrier(inst)));
         self.function.blocks[block.index()].insts = insts;
         block
     }
 }
 
-/// One construct's jumps, and the flag that says that one was taken.
-struct Skip {
-    target: Target,
+/// The exits of one construct, and the flag that is set when one was taken.
+struct ExitFlag {
+    target: ExitTarget,
     flag: Option<Local>,
 }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::uniform_div_versioning::ThreadPattern;
+use super::uniform_div_versioning::Divergence;
 use crate::analysis::Bounds;
 use crate::{Function, Module, Value, VerifyError, print_module, verify_function};
 
@@ -76,7 +76,7 @@ pub trait TargetInfo {
     }
 
     /// How each value differs between the threads of a SIMD-group; `None` if the target has no such analysis.
-    fn thread_patterns(&self, _function: &Function) -> Option<Vec<ThreadPattern>> {
+    fn divergence(&self, _function: &Function) -> Option<Vec<Divergence>> {
         None
     }
 }

@@ -1,12 +1,12 @@
-//! Forwards stores to loads of locals: a cheap "memory to registers" for structured control flow.
+//! Promotes locals to values by store-to-load forwarding: `mem2reg` without phis, for structured control flow.
 //!
 //! A *variable* is a local whose every access is a load or store of one size at one constant
-//! offset, and whose address goes nowhere else. Walking in textual order, the pass knows which
-//! value each variable holds, if one value is it on every path that leads here; a load of such a
-//! variable becomes that value. There are no merges of values: after an `if` whose branches
-//! disagree, and after any construct that can be left in several ways and writes the variable, its
+//! offset, and whose address does not escape. In textual order, the pass tracks the value that each variable
+//! has on every path to the current position; a load of such a variable is replaced by that value.
+//! There are no phis: after an `if` whose branches
+//! store different values, and after any construct that can be left in several ways and writes the variable, its
 //! contents are unknown until the next store or load. At a loop's entry everything written in the
-//! loop is unknown. Stores that no load reads any more are left to [`super::dce`].
+//! loop is unknown. Stores that are no longer read are left to [`super::dce`].
 
 use super::substitution::Substitution;
 use crate::analysis::{LocalPointers, local_pointers, local_uses};
@@ -74,7 +74,7 @@ pub(super) fn variables(function: &Function, pointers: &LocalPointers) -> Vec<bo
     variables
 }
 
-/// Textual positions, to know in advance what a construct writes.
+/// Textual positions, to look up the variables that a construct writes.
 struct Order {
     /// Position of each instruction, and the position after its last nested one.
     range: Vec<(u32, u32)>,
@@ -125,7 +125,7 @@ impl Order {
     }
 }
 
-/// What is known of a variable.
+/// The known contents of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Contents {
     Unknown,
@@ -140,9 +140,9 @@ struct Forwarder<'a> {
     variables: Vec<bool>,
     order: Order,
     contents: Vec<Contents>,
-    /// Earlier contents, to go back to the state before a construct.
+    /// Earlier contents, to restore the state before a construct.
     log: Vec<(Local, Contents)>,
-    /// Values defined so far in the blocks around here.
+    /// Whether each value is defined at the current position.
     visible: Vec<bool>,
     substitution: Substitution,
     changed: bool,
@@ -164,7 +164,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// Goes back to the state at `mark`; returns what had become of each changed variable.
+    /// Restores the state at `mark`; returns the contents of each variable that had changed since.
     fn undo(&mut self, mark: usize) -> Vec<(Local, Contents)> {
         let mut locals: Vec<Local> = self.log[mark..].iter().map(|&(local, _)| local).collect();
         locals.sort_unstable();
@@ -278,7 +278,7 @@ impl Forwarder<'_> {
         then_goes_on || otherwise_goes_on
     }
 
-    /// The state after the only branch that goes on.
+    /// The state after the only branch that reaches the end.
     fn adopt(&mut self, after: Vec<(Local, Contents)>) {
         for (local, contents) in after {
             let contents = self.still_visible(contents);
@@ -301,7 +301,7 @@ impl Forwarder<'_> {
             let b = self.still_visible(find(after_otherwise, local).unwrap_or(before));
             let joined = match (a, b) {
                 (a, b) if a == b => a,
-                // An undefined variable may as well hold what the other branch stored.
+                // An undefined variable may have any value: the one that the other branch stored.
                 (Contents::Undefined, Contents::Value(_)) => b,
                 (Contents::Value(_), Contents::Undefined) => a,
                 _ => Contents::Unknown,

@@ -1,11 +1,13 @@
-//! Makes one copy of what a thread moves element by element between memories that threads share.
+//! Combines adjacent load/store pairs into one `mem_copy` or `mem_convert`, as LLVM's LoopIdiomRecognize and
+//! MemCpyOpt do.
 //!
-//! Programs bring tiles to threadgroup memory in loops over a few elements that lie side by side at both ends, and often
-//! convert them on the way. A code generator for vectors of threads would gather and scatter each element; as one
-//! copy, a thread's elements are moved at once. Only where one memory is the threadgroup's and the other is not, so they have nothing in common, and
-//! where between the first load and the last store is only computing and the thread's own memory.
+//! Kernels emit_copy tiles to threadgroup memory in loops over a few elements that are adjacent in source and
+//! destination, often with a conversion. A vectorising code generator would gather and scatter each element; one
+//! emit_copy moves all elements of a thread at once. Requires that exactly one side is threadgroup memory, so they
+//! cannot alias, and that between the first load and the last store there are only pure operations and accesses
+//! of thread memory.
 //!
-//! For code generators, after the passes that forward what was stored, and before stores are paired.
+//! Runs for code generators, after store-to-load forwarding and before `merge_stores`.
 
 use std::ops::Range;
 
@@ -15,77 +17,77 @@ use super::address::Address;
 use crate::analysis::{Bounds, leaves_shared_memory, use_counts};
 use crate::{CastOp, Function, Inst, Op, Scalar, Space, Type, Value};
 
-/// Bytes of a copy, the largest first: what code generators move by one access.
+/// Sizes of ranges in bytes, the largest first: what code generators move with one access.
 const SIZES: [u64; 4] = [64, 32, 16, 8];
-/// And of the smaller end of one that converts.
-const LEAST: u64 = 8;
+/// Minimum bytes of the smaller side of a converting emit_copy.
+const MIN_END_BYTES: u64 = 8;
 
-/// Joins moves of one function; returns whether there were any.
+/// Forms ranges in one function; returns whether anything changed.
 pub fn memcpy_idiom(function: &mut Function, bounds: Bounds<'_>) -> bool {
     let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
-        changed |= moves_in(function, block, &uses, bounds);
+        changed |= combine_in_block(function, block, &uses, bounds);
     }
     changed
 }
 
-/// One end of an element's move.
+/// Source or destination of one element.
 #[derive(Clone, Copy, Debug)]
-struct End {
+struct CopyEnd {
     inst: Inst,
     ptr: Value,
     address: Address,
     align: u32,
 }
 
-/// One element that is loaded, and perhaps converted.
+/// One element that is loaded, and possibly converted.
 #[derive(Clone, Copy, Debug)]
 struct Loaded {
-    end: End,
-    /// What is to be stored: what was loaded, or that converted.
+    end: CopyEnd,
+    /// The value to be stored: the loaded one, or its conversion.
     value: Value,
     conversion: Option<Inst>,
 }
 
-/// Elements side by side that are moved one after the other.
-struct Row {
-    /// What is loaded, and what is stored.
+/// Adjacent elements that are copied one after the other.
+struct CopyRun {
+    /// Element type of the loads and of the stores.
     types: [Type; 2],
     loads: Vec<Loaded>,
-    stores: Vec<End>,
+    stores: Vec<CopyEnd>,
 }
 
-impl Row {
-    fn new(end: End, value: Value, ty: Type) -> Self {
+impl CopyRun {
+    fn new(end: CopyEnd, value: Value, ty: Type) -> Self {
         Self { types: [ty; 2], loads: vec![Loaded { end, value, conversion: None }], stores: Vec::new() }
     }
 
-    /// Takes the load if it continues the row.
-    fn takes_load(&mut self, function: &Function, end: End, value: Value) -> bool {
+    /// Appends the load if it is adjacent to the last one.
+    fn append_load(&mut self, function: &Function, end: CopyEnd, value: Value) -> bool {
         let ty = self.types[0];
         let is_next = self.loads.last().is_some_and(|last| is_next(&last.end, &end, ty));
-        let takes = is_next && function.ty(value) == ty;
-        if takes {
+        let appends = is_next && function.ty(value) == ty;
+        if appends {
             self.loads.push(Loaded { end, value, conversion: None });
         }
-        takes
+        appends
     }
 
-    /// Notes that an element is converted, if it is one of the row.
-    fn converts(&mut self, from: Value, inst: Inst, result: Value) {
+    /// Records the conversion of an element, if it is one of the run.
+    fn set_conversion(&mut self, from: Value, inst: Inst, result: Value) {
         if let Some(loaded) = self.loads.iter_mut().find(|loaded| loaded.value == from) {
             (loaded.value, loaded.conversion) = (result, Some(inst));
         }
     }
 
-    /// Takes the store if it is that of the row's next element.
-    fn takes_store(&mut self, function: &Function, store: End, value: Value) -> bool {
+    /// Appends the store if it stores the run's next element.
+    fn append_store(&mut self, function: &Function, store: CopyEnd, value: Value) -> bool {
         let own = self.loads.get(self.stores.len()).filter(|loaded| loaded.value == value);
         let ty = function.ty(value);
         let fits = own.is_some_and(|loaded| match self.stores.last() {
             Some(last) => self.types[1] == ty && is_next(last, &store, ty),
-            None => is_elsewhere(function, loaded.end.ptr, store.ptr),
+            None => is_disjoint(function, loaded.end.ptr, store.ptr),
         });
         if fits {
             self.types[1] = ty;
@@ -94,93 +96,98 @@ impl Row {
         fits
     }
 
-    /// Whether each element is converted; `None` if some are, and others are not.
+    /// Whether all elements are converted; `None` if only some are.
     fn is_converted(&self) -> Option<bool> {
         let count = self.loads.iter().filter(|loaded| loaded.conversion.is_some()).count();
         (count == 0 || count == self.loads.len()).then_some(count > 0)
     }
 
-    /// The copies that the row's whole moves are: their first elements and how many.
-    fn copies(&self) -> Vec<(usize, usize)> {
-        let (mut copies, mut first) = (Vec::new(), 0);
+    /// The ranges that the run is split into: first element and number of elements.
+    fn ranges(&self) -> Vec<(usize, usize)> {
+        let (mut ranges, mut first) = (Vec::new(), 0);
         for bytes in SIZES {
             let Some(count) = self.count_of(bytes) else { continue };
             while first + count <= self.stores.len() {
-                copies.push((first, count));
+                ranges.push((first, count));
                 first += count;
             }
         }
-        copies
+        ranges
     }
 
-    /// How many elements a copy has whose larger end has so many bytes; `None` if it is no gain.
+    /// Number of elements of a emit_copy whose larger side has `bytes` bytes; `None` if it is not profitable.
     fn count_of(&self, bytes: u64) -> Option<usize> {
         let sizes = self.types.map(|ty| u64::from(ty.size()));
         let count = bytes / sizes[0].max(sizes[1]);
-        let fits = count * sizes[0].max(sizes[1]) == bytes && count * sizes[0].min(sizes[1]) >= LEAST;
-        let is_gain = match self.is_converted()? {
+        let fits = count * sizes[0].max(sizes[1]) == bytes && count * sizes[0].min(sizes[1]) >= MIN_END_BYTES;
+        let is_profitable = match self.is_converted()? {
             true => count * u64::from(self.types[0].lanes()) > 1,
-            false => count > 1 && self.is_in_pieces(),
+            false => count > 1 && self.is_element_aligned(),
         };
-        (fits && is_gain).then_some(count as usize)
+        (fits && is_profitable).then_some(count as usize)
     }
 
-    /// Where a copy is partly out of bounds it goes by pieces as large as its alignment: these are to be the elements.
-    fn is_in_pieces(&self) -> bool {
+    /// Whether the alignment is the element size: a emit_copy that is partly out of bounds is done in pieces of its
+    /// alignment, which must be the elements.
+    fn is_element_aligned(&self) -> bool {
         let size = self.types[0].size();
-        let is_aligned = |end: &End| end.align >= size;
+        let is_aligned = |end: &CopyEnd| end.align >= size;
         matches!(size, 1 | 2 | 4 | 8)
             && self.loads.iter().all(|loaded| is_aligned(&loaded.end))
             && self.stores.iter().all(is_aligned)
     }
 }
 
-/// Whether the second element of this type is right behind the first.
-fn is_next(last: &End, next: &End, ty: Type) -> bool {
+/// Whether the second element of this type directly follows the first.
+fn is_next(last: &CopyEnd, next: &CopyEnd, ty: Type) -> bool {
     last.address.distance(&next.address) == Some(i64::from(ty.size()))
 }
 
-/// Whether the pointers are to memories that have nothing in common.
-fn is_elsewhere(function: &Function, a: Value, b: Value) -> bool {
+/// Whether the pointers are to address spaces that cannot alias.
+fn is_disjoint(function: &Function, a: Value, b: Value) -> bool {
     let is_threadgroup = |ptr: Value| function.ty(ptr) == Type::Ptr(Space::Threadgroup);
     is_threadgroup(a) != is_threadgroup(b)
 }
 
-fn moves_in(function: &mut Function, block: usize, uses: &[u32], bounds: Bounds<'_>) -> bool {
-    let mut rows: Vec<Row> = Vec::new();
-    let mut open: Option<Row> = None;
+fn combine_in_block(function: &mut Function, block: usize, uses: &[u32], bounds: Bounds<'_>) -> bool {
+    let mut runs: Vec<CopyRun> = Vec::new();
+    let mut open: Option<CopyRun> = None;
     for &inst in &function.blocks[block].insts {
         let data = function.inst(inst);
-        let end =
-            |ptr: Value, align: u32| End { inst, ptr, address: Address::of(function, ptr, bounds), align };
+        let end = |ptr: Value, align: u32| CopyEnd {
+            inst,
+            ptr,
+            address: Address::of(function, ptr, bounds),
+            align,
+        };
         match (&data.op, data.result) {
             (&Op::Load { ptr, align, volatile: false }, Some(value))
-                if may_move(function, ptr, value) && uses[value.index()] == 1 =>
+                if is_copyable(function, ptr, value) && uses[value.index()] == 1 =>
             {
                 let load = end(ptr, align);
-                if !open.as_mut().is_some_and(|row| row.takes_load(function, load, value)) {
-                    rows.extend(open.replace(Row::new(load, value, function.ty(value))));
+                if !open.as_mut().is_some_and(|run| run.append_load(function, load, value)) {
+                    runs.extend(open.replace(CopyRun::new(load, value, function.ty(value))));
                 }
             }
-            (&Op::Store { ptr, value, align, volatile: false }, _) if may_move(function, ptr, value) => {
-                if !open.as_mut().is_some_and(|row| row.takes_store(function, end(ptr, align), value)) {
-                    rows.extend(open.take());
+            (&Op::Store { ptr, value, align, volatile: false }, _) if is_copyable(function, ptr, value) => {
+                if !open.as_mut().is_some_and(|run| run.append_store(function, end(ptr, align), value)) {
+                    runs.extend(open.take());
                 }
             }
             (&Op::Cast(CastOp::FCast, from), Some(result)) if uses[result.index()] == 1 => {
-                if let Some(row) = &mut open {
-                    row.converts(from, inst, result);
+                if let Some(run) = &mut open {
+                    run.set_conversion(from, inst, result);
                 }
             }
             _ if leaves_shared_memory(function, &function.inst(inst).op) => {}
-            _ => rows.extend(open.take()),
+            _ => runs.extend(open.take()),
         }
     }
-    rows.extend(open);
+    runs.extend(open);
     let mut replaced = FxHashMap::default();
-    for row in rows {
-        for (first, count) in row.copies() {
-            copy(function, &row, first..first + count, &mut replaced);
+    for run in runs {
+        for (first, count) in run.ranges() {
+            emit_copy(function, &run, first..first + count, &mut replaced);
         }
     }
     if replaced.is_empty() {
@@ -192,21 +199,21 @@ fn moves_in(function: &mut Function, block: usize, uses: &[u32], bounds: Bounds<
     true
 }
 
-/// Whether the value is made of numbers, and the memory one that threads share.
-fn may_move(function: &Function, ptr: Value, value: Value) -> bool {
+/// Whether the value is numeric and the memory shared between threads.
+fn is_copyable(function: &Function, ptr: Value, value: Value) -> bool {
     let is_number = function.ty(value).scalar().is_some_and(|scalar| scalar != Scalar::Bool);
     is_number && function.ty(ptr) != Type::Ptr(Space::Thread)
 }
 
-/// Makes a copy in the place of its last store; notes what stands where its parts stood.
-fn copy(
+/// Adds a emit_copy at its last store; records what replaces the instructions that it combines.
+fn emit_copy(
     function: &mut Function,
-    row: &Row,
+    run: &CopyRun,
     parts: Range<usize>,
     replaced: &mut FxHashMap<Inst, Option<Inst>>,
 ) {
-    let (loads, stores) = (&row.loads[parts.clone()], &row.stores[parts]);
-    let (dst, src, [from, to]) = (stores[0].ptr, loads[0].end.ptr, row.types);
+    let (loads, stores) = (&run.loads[parts.clone()], &run.stores[parts]);
+    let (dst, src, [from, to]) = (stores[0].ptr, loads[0].end.ptr, run.types);
     let op = match loads[0].conversion {
         Some(_) => Op::MemConvert { dst, src, from, to, count: stores.len() as u32 },
         None => {

@@ -1,11 +1,12 @@
-//! Joins stores of a thread to threadgroup memory that lie side by side to one store of a vector.
+//! Merges adjacent stores of a thread to threadgroup memory into one vector store, as LLVM's SLP vectoriser and
+//! store merging do.
 //!
-//! A structure's members are stored one by one. Between such stores of neighbouring threads lie the other
-//! members, and a code generator for vectors of threads would scatter each; as one vector the bytes of all
-//! threads lie side by side. Only where nothing is between the stores but computing and the thread's own memory. Stores to other
-//! memory stay: there a pair at the end of what is bound may have one store inside, which is to be done.
+//! A structure's members are stored one by one. Neighbouring threads' stores of one member are then not contiguous,
+//! and a vectorising code generator would scatter each; stored as one vector they are. Requires that between the
+//! stores there are only pure operations and accesses of thread memory. Stores to other address spaces stay: at the
+//! end of a buffer one store of a pair may be in bounds and must take effect.
 //!
-//! For code generators, after all other passes: what is stored as one could not be forwarded in parts.
+//! Runs for code generators, after all other passes: parts of a merged store cannot be forwarded to loads.
 
 use super::address::Address;
 use crate::analysis::{Bounds, leaves_shared_memory};
@@ -14,22 +15,23 @@ use crate::{Function, Inst, Op, Scalar, Space, Type, Value};
 
 /// Elements of the longest vector.
 const MAX_LANES: u8 = 4;
-/// Joins stores of one function; returns whether there were any.
+
+/// Merges stores of one function; returns whether anything changed.
 pub fn merge_stores(function: &mut Function, bounds: Bounds<'_>) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
-        // What was joined may be joined again.
-        while pair_block(function, block, bounds) {
+        // A merged store may be merged again.
+        while merge_in_block(function, block, bounds) {
             changed = true;
         }
     }
     changed
 }
 
-/// A store that another one may join.
+/// A store that a later one may be merged with.
 #[derive(Clone, Copy, Debug)]
-struct Open {
-    /// Its place in the block as it will be.
+struct Candidate {
+    /// Its index in the rewritten block.
     at: usize,
     ptr: Value,
     address: Address,
@@ -37,26 +39,26 @@ struct Open {
     align: u32,
 }
 
-fn pair_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> bool {
+fn merge_in_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> bool {
     let insts = std::mem::take(&mut function.blocks[block].insts);
     let mut out = Vec::with_capacity(insts.len());
-    let (mut open, mut changed): (Option<Open>, bool) = (None, false);
+    let (mut candidate, mut changed): (Option<Candidate>, bool) = (None, false);
     for inst in insts {
-        match open_store(function, inst, out.len(), bounds) {
-            Some(second) => match open.take().and_then(|first| join(function, inst, &first, &second)) {
+        match candidate_of(function, inst, out.len(), bounds) {
+            Some(second) => match candidate.take().and_then(|first| merge(function, inst, &first, &second)) {
                 Some((first, added)) => {
                     out.remove(first);
                     out.extend(added);
                     changed = true;
                 }
                 None => {
-                    open = Some(second);
+                    candidate = Some(second);
                     out.push(inst);
                 }
             },
             None => {
                 if !leaves_shared_memory(function, &function.inst(inst).op) {
-                    open = None;
+                    candidate = None;
                 }
                 out.push(inst);
             }
@@ -66,18 +68,23 @@ fn pair_block(function: &mut Function, block: usize, bounds: Bounds<'_>) -> bool
     changed
 }
 
-/// The store, if it is one that may be joined.
-fn open_store(function: &Function, inst: Inst, at: usize, bounds: Bounds<'_>) -> Option<Open> {
+/// The store, if it may be merged.
+fn candidate_of(function: &Function, inst: Inst, at: usize, bounds: Bounds<'_>) -> Option<Candidate> {
     let Op::Store { ptr, value, align, volatile: false } = function.inst(inst).op else { return None };
     let ty = function.ty(value);
     let fits = ty.lanes() < MAX_LANES && ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool);
     let fits = fits && function.ty(ptr) == Type::Ptr(Space::Threadgroup);
-    fits.then(|| Open { at, ptr, address: Address::of(function, ptr, bounds), value, align })
+    fits.then(|| Candidate { at, ptr, address: Address::of(function, ptr, bounds), value, align })
 }
 
-/// Turns the second store into one of both, if they lie side by side. Returns the place of the first, which is
-/// no more, and what comes in the place of the second.
-fn join(function: &mut Function, inst: Inst, first: &Open, second: &Open) -> Option<(usize, Vec<Inst>)> {
+/// Merges two stores if they are adjacent. Returns the index of the first, which is removed, and the instructions
+/// that replace the second.
+fn merge(
+    function: &mut Function,
+    inst: Inst,
+    first: &Candidate,
+    second: &Candidate,
+) -> Option<(usize, Vec<Inst>)> {
     let (ty, other) = (function.ty(first.value), function.ty(second.value));
     let scalar = if other.scalar()?.size() > ty.scalar()?.size() { other.scalar()? } else { ty.scalar()? };
     let (part, other_part) = (in_elements(ty, scalar)?, in_elements(other, scalar)?);
@@ -114,7 +121,7 @@ fn join(function: &mut Function, inst: Inst, first: &Open, second: &Open) -> Opt
     Some((first.at, added))
 }
 
-/// The type of as many bytes with such elements; `None` if there is none.
+/// The type of the same size with elements of type `scalar`; `None` if there is none.
 fn in_elements(ty: Type, scalar: Scalar) -> Option<Type> {
     let lanes = ty.size() / scalar.size();
     match lanes {

@@ -5,7 +5,7 @@
 //! [`CPU_WHOLE_THREADGROUPS`] run for the CPU's code generator. `docs/passes.md` is made from [`ALL`] by
 //! `cargo xtask gen`.
 
-use super::group_size::{asks_for_group_size, choose_by_group_size, set_group_size};
+use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::{
     InlineError, SpecialiseError, compact, dce, div_rem_pairs, early_cse, fold, hoist_common_code,
@@ -77,7 +77,7 @@ passes! {
         |function, _| schedule_long_latency::schedule_long_latency(function);
     GROUP_SIZE = "group_size", "Replace queries that a known threadgroup size answers by constants.",
         |function, context| {
-            let size = context.target.group_size().filter(|_| asks_for_group_size(function));
+            let size = context.target.group_size().filter(|_| depends_on_group_size(function));
             size.is_some_and(|size| set_group_size(function, size))
         };
     UNIFORM_DIV_VERSIONING = "uniform_div_versioning",

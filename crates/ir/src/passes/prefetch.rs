@@ -1,15 +1,14 @@
-//! Asks for the next threadgroup's data while this threadgroup computes.
+//! Software prefetching of the next threadgroup's data, as LLVM's LoopDataPrefetch does for later iterations.
 //!
-//! A kernel that gives each threadgroup a row reads it, computes, and writes it, in phases of their own.
-//! Hardware prefetchers follow within a row; at its end memory waits until the next row's first load. When
-//! threadgroup *t* walks through the bytes from `base + t × row` to `base + (t + 1) × row`, in a loop or with
-//! one access for each thread, an access at `p` is preceded, one threadgroup earlier, by a [`Op::Prefetch`]
-//! of `p`, in the loop that computes most.
+//! A kernel that assigns a row to each threadgroup reads it, computes, and writes it, in separate phases.
+//! Hardware prefetchers follow within a row; between rows memory idles until the next row's first load. Where
+//! threadgroup *t* accesses the bytes from `base + t × row` to `base + (t + 1) × row`, in a loop or with
+//! one access per thread, a [`Op::Prefetch`] of `p` is inserted one threadgroup before the access at `p`,
+//! in the loop with the most computation.
 //!
-//! The row is found by differentiation: what an address gains when the threadgroup's position grows by one
-//! must be what the loop walks over. Addresses that do not follow that pattern are left alone, but for loops
-//! over the whole grid (`strides`), several rows read side by side (`rows`), loads that each thread does once (`grid`,
-//! `run_ahead`), tiles (`tiles`) and results of matrix products (`matrices`).
+//! Requires that the stride of an address per threadgroup equals the range of the loop. Other patterns: grid-stride
+//! loops (`strides`), several rows read in one loop (`rows`), one load per thread (`grid`, `run_ahead`), tiles
+//! (`tiles`) and results of matrix products (`matrices`).
 
 mod grid;
 mod hints;
@@ -23,16 +22,16 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashSet;
 
-use self::hints::Hints;
+use self::hints::PrefetchBuilder;
 use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::{
     BinOp, Block, CastOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef,
 };
 
-/// How far a definition is followed.
-const DEPTH: u32 = 16;
-/// What a library function counts beside other instructions.
+/// Maximum depth to which a definition is followed.
+const MAX_DEPTH: u32 = 16;
+/// Cost of a math function in instructions.
 const MATH_COST: usize = 10;
 
 /// Adds prefetches to one function; returns whether there are any.
@@ -42,17 +41,17 @@ pub fn prefetch(function: &mut Function) -> bool {
     let finder = Finder { function, pointers, variables };
     let mut found = Vec::new();
     finder.block(function.body, &mut found);
-    let is_walked = |root| found.iter().any(|walk: &Walk| walk.root == root);
-    let loads = grid::Loads::new(&finder);
-    let mut ahead = grid::loads_ahead(&finder, &loads, &is_walked);
-    ahead.extend(tiles::loads_of_tiles(&finder, &loads, &is_walked));
-    let rows = rows::rows_together(&finder, &is_walked);
-    let results = matrices::tiles(&finder);
-    let changed = !found.is_empty() || !ahead.is_empty() || !rows.is_empty() || !results.is_empty();
-    for walk in one_loop_each(found).iter().chain(&rows) {
-        insert(function, walk);
+    let has_site = |root| found.iter().any(|site: &PrefetchSite| site.root == root);
+    let loads = grid::BufferLoads::new(&finder);
+    let mut single = grid::single_loads(&finder, &loads, &has_site);
+    single.extend(tiles::loads_of_tiles(&finder, &loads, &has_site));
+    let rows = rows::row_sites(&finder, &has_site);
+    let results = matrices::result_tiles(&finder);
+    let changed = !found.is_empty() || !single.is_empty() || !rows.is_empty() || !results.is_empty();
+    for site in assign_loops(found).iter().chain(&rows) {
+        insert_prefetch(function, site);
     }
-    for load in &ahead {
+    for load in &single {
         load.insert(function);
     }
     for result in &results {
@@ -61,40 +60,40 @@ pub fn prefetch(function: &mut Function) -> bool {
     changed
 }
 
-/// One loop for each argument: the one that computes most of those in which no other argument is asked for, if
-/// there is one. Requests wait for each other: a core has room for some 16 lines that it waits for, and loops
-/// without requests leave that room empty. Arguments with the least choice choose first.
-fn one_loop_each(mut found: Vec<Walk>) -> Vec<Walk> {
-    found.sort_by_key(|walk| (walk.root.index(), Reverse(walk.cost)));
-    let mut roots: Vec<Vec<Walk>> = Vec::new();
-    for walk in found {
-        match roots.last_mut().filter(|walks| walks[0].root == walk.root) {
-            Some(walks) => walks.push(walk),
-            None => roots.push(vec![walk]),
+/// Assigns one loop to each argument: the most expensive one without prefetches of another argument, if there is one.
+/// A core has some 16 line fill buffers; several arguments in one loop compete for them, and loops without prefetches
+/// leave them unused. Arguments with the fewest candidate loops are assigned first.
+fn assign_loops(mut found: Vec<PrefetchSite>) -> Vec<PrefetchSite> {
+    found.sort_by_key(|site| (site.root.index(), Reverse(site.cost)));
+    let mut roots: Vec<Vec<PrefetchSite>> = Vec::new();
+    for site in found {
+        match roots.last_mut().filter(|sites| sites[0].root == site.root) {
+            Some(sites) => sites.push(site),
+            None => roots.push(vec![site]),
         }
     }
     roots.sort_by_key(Vec::len);
-    let mut chosen: Vec<Walk> = Vec::new();
-    for mut walks in roots {
-        let is_free = |walk: &Walk| chosen.iter().all(|other| other.block != walk.block);
-        let at = walks.iter().position(is_free).unwrap_or(0);
-        chosen.push(walks.swap_remove(at));
+    let mut assigned: Vec<PrefetchSite> = Vec::new();
+    for mut sites in roots {
+        let is_free = |site: &PrefetchSite| assigned.iter().all(|other| other.block != site.block);
+        let at = sites.iter().position(is_free).unwrap_or(0);
+        assigned.push(sites.swap_remove(at));
     }
-    chosen
+    assigned
 }
 
-/// `value × times`, or `times` alone.
+/// A stride in bytes or elements: `value × times`, or the constant `times`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Gain {
+struct Stride {
     value: Option<Value>,
     times: i64,
 }
 
-impl Gain {
-    const NONE: Self = Self { value: None, times: 0 };
+impl Stride {
+    const ZERO: Self = Self { value: None, times: 0 };
     const ONE: Self = Self { value: None, times: 1 };
 
-    fn is_none(self) -> bool {
+    fn is_zero(self) -> bool {
         self.times == 0
     }
 
@@ -104,15 +103,15 @@ impl Gain {
 
     fn plus(self, other: Self) -> Option<Self> {
         match (self, other) {
-            (Self::NONE, sum) | (sum, Self::NONE) => Some(sum),
+            (Self::ZERO, sum) | (sum, Self::ZERO) => Some(sum),
             (a, b) if a.value == b.value => Some(Self { times: a.times.checked_add(b.times)?, ..a }),
             _ => None,
         }
     }
 }
 
-/// A loop's walk over an argument's memory.
-struct Walk {
+/// An access to prefetch, and the distance to what is prefetched.
+struct PrefetchSite {
     /// The argument.
     root: Value,
     /// The block of the access, and the access.
@@ -121,15 +120,15 @@ struct Walk {
     pointer: Value,
     bytes: u32,
     hint: PrefetchHint,
-    /// From a threadgroup's byte to the next threadgroup's.
-    gain: Gain,
-    /// Of the loop's body.
+    /// The distance from a threadgroup's address to that of the next threadgroup.
+    stride: Stride,
+    /// Cost of the loop's body.
     cost: usize,
 }
 
 /// `for (counter = start; counter < bound; …)`, or `if (thread × times < bound)`.
-struct Counted {
-    /// `None`: the thread's position.
+struct CountedLoop {
+    /// `None`: the thread's position is the counter.
     counter: Option<Local>,
     start: Option<Value>,
     times: i64,
@@ -143,20 +142,20 @@ struct Finder<'f> {
 }
 
 impl Finder<'_> {
-    fn block(&self, block: Block, found: &mut Vec<Walk>) {
+    fn block(&self, block: Block, found: &mut Vec<PrefetchSite>) {
         let insts = self.function.block(block);
         for (at, &inst) in insts.iter().enumerate() {
             if let Op::Loop { label, body, .. } = self.function.inst(inst).op
                 && let Some(counted) = self.counted(label, body, &insts[..at])
             {
                 let cost = self.cost(inst);
-                self.accesses(body, &counted, cost, found);
-                self.strided(inst, body, &counted, cost, found);
+                self.row_sites(body, &counted, cost, found);
+                self.grid_stride_sites(inst, body, &counted, cost, found);
             }
             if let Op::If { cond, then, .. } = self.function.inst(inst).op
-                && let Some(counted) = self.guarded(cond)
+                && let Some(counted) = self.guarded_range(cond)
             {
-                self.accesses(then, &counted, self.cost(inst), found);
+                self.row_sites(then, &counted, self.cost(inst), found);
             }
             for nested in self.function.inst(inst).op.blocks() {
                 self.block(nested, found);
@@ -174,8 +173,8 @@ impl Finder<'_> {
         cost
     }
 
-    /// `before`: what stands before the loop in its block.
-    fn counted(&self, label: Label, body: Block, before: &[Inst]) -> Option<Counted> {
+    /// `before`: the instructions before the loop in its block.
+    fn counted(&self, label: Label, body: Block, before: &[Inst]) -> Option<CountedLoop> {
         let function = self.function;
         let leaves =
             |block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
@@ -193,29 +192,28 @@ impl Finder<'_> {
             Op::Store { ptr, value, .. } if self.variable(ptr) == Some(counter) => Some(value),
             _ => None,
         })?;
-        Some(Counted { counter: Some(counter), start: Some(start), times: 1, bound })
+        Some(CountedLoop { counter: Some(counter), start: Some(start), times: 1, bound })
     }
 
-    fn guarded(&self, cond: Value) -> Option<Counted> {
+    fn guarded_range(&self, cond: Value) -> Option<CountedLoop> {
         let Some(&Op::Compare(_, a, b)) = self.function.def(cond) else { return None };
-        let of_thread = |value| self.gain(value, &|op| self.is_index(op, None), DEPTH);
+        let of_thread = |value| self.stride(value, &|op| self.is_index(op, None), MAX_DEPTH);
         match (of_thread(a)?, of_thread(b)?) {
-            (Gain { value: None, times }, Gain::NONE) if times > 0 => {
-                Some(Counted { counter: None, start: None, times, bound: b })
+            (Stride { value: None, times }, Stride::ZERO) if times > 0 => {
+                Some(CountedLoop { counter: None, start: None, times, bound: b })
             }
-            (Gain::NONE, Gain { value: None, times }) if times > 0 => {
-                Some(Counted { counter: None, start: None, times, bound: a })
+            (Stride::ZERO, Stride { value: None, times }) if times > 0 => {
+                Some(CountedLoop { counter: None, start: None, times, bound: a })
             }
             _ => None,
         }
     }
 
-    /// The accesses directly in a loop's body that walk from this threadgroup's data to the next one's.
-    fn accesses(&self, body: Block, counted: &Counted, cost: usize, found: &mut Vec<Walk>) {
+    /// The accesses directly in a loop's body whose range ends where the next threadgroup's data starts.
+    fn row_sites(&self, body: Block, counted: &CountedLoop, cost: usize, found: &mut Vec<PrefetchSite>) {
         let function = self.function;
         let mut seen = FxHashSet::default();
-        // Without a loop all of the row is asked for at once, and a core has few places for lines that come to
-        // the first level.
+        // Without a loop the whole row is prefetched at once, and the first-level cache has few line fill buffers.
         let (read, write) = match counted.counter {
             Some(_) => (PrefetchHint::StreamRead, PrefetchHint::WriteL2),
             None => (PrefetchHint::ReadL2, PrefetchHint::Write),
@@ -231,36 +229,44 @@ impl Finder<'_> {
                 continue;
             }
             let (Some(root), Some(ty)) = (self.root(pointer), ty) else { continue };
-            let stride = self.gain(pointer, &|op| self.is_index(op, counted.counter), DEPTH);
-            let Some(Gain { value: None, times: stride }) = stride else { continue };
-            let gain = self.per_threadgroup(pointer, stride, counted);
-            let whole = stride % counted.times == 0;
-            let is_row = |gain: &Gain| whole && self.is_row(*gain, stride / counted.times, counted.bound);
-            let Some(gain) = gain.filter(is_row) else { continue };
+            let loop_stride = self.stride(pointer, &|op| self.is_index(op, counted.counter), MAX_DEPTH);
+            let Some(Stride { value: None, times: loop_stride }) = loop_stride else { continue };
+            let stride = self.stride_per_threadgroup(pointer, loop_stride, counted);
+            let whole = loop_stride % counted.times == 0;
+            let is_row_stride = |stride: &Stride| {
+                whole && self.is_row_stride(*stride, loop_stride / counted.times, counted.bound)
+            };
+            let Some(stride) = stride.filter(is_row_stride) else { continue };
             if seen.insert(root) {
                 let (block, access, bytes) = (body, inst, ty.size());
-                found.push(Walk { root, block, access, pointer, bytes, hint, gain, cost });
+                found.push(PrefetchSite { root, block, access, pointer, bytes, hint, stride, cost });
             } else if hint == write
-                && let Some(known) = found.iter_mut().rev().find(|walk| walk.root == root)
+                && let Some(known) = found.iter_mut().rev().find(|site| site.root == root)
             {
                 known.hint = write;
             }
         }
     }
 
-    /// What the pointer gains from threadgroup to threadgroup along the first axis.
-    fn per_threadgroup(&self, pointer: Value, stride: i64, counted: &Counted) -> Option<Gain> {
+    /// The pointer's stride per threadgroup along the first axis.
+    fn stride_per_threadgroup(
+        &self,
+        pointer: Value,
+        loop_stride: i64,
+        counted: &CountedLoop,
+    ) -> Option<Stride> {
         let axis = Op::Query(Query::ThreadgroupPositionInGrid(0));
-        let group = |op: &Op| (*op == axis).then_some(Gain::ONE);
-        // The counter gains by where it starts, which is added.
-        let index = |op: &Op| self.is_index(op, counted.counter).map(|_| Gain::NONE);
-        let own = self.gain(pointer, &|op| group(op).or_else(|| index(op)), DEPTH)?;
-        let started = counted.start.map_or(Some(Gain::NONE), |start| self.gain(start, &group, DEPTH))?;
-        own.plus(started.scaled(stride)?).filter(|gain| !gain.is_none())
+        let group = |op: &Op| (*op == axis).then_some(Stride::ONE);
+        // The stride of the counter's start value is added below.
+        let index = |op: &Op| self.is_index(op, counted.counter).map(|_| Stride::ZERO);
+        let own = self.stride(pointer, &|op| group(op).or_else(|| index(op)), MAX_DEPTH)?;
+        let started =
+            counted.start.map_or(Some(Stride::ZERO), |start| self.stride(start, &group, MAX_DEPTH))?;
+        own.plus(started.scaled(loop_stride)?).filter(|stride| !stride.is_zero())
     }
 
-    /// One, if the operation gives the index.
-    fn is_index(&self, op: &Op, counter: Option<Local>) -> Option<Gain> {
+    /// A stride of one, if the operation reads the counter.
+    fn is_index(&self, op: &Op, counter: Option<Local>) -> Option<Stride> {
         let found = match (op, counter) {
             (Op::Load { ptr, .. }, Some(counter)) => self.variable(*ptr) == Some(counter),
             (Op::Query(query), None) => {
@@ -268,12 +274,12 @@ impl Finder<'_> {
             }
             _ => false,
         };
-        found.then_some(Gain::ONE)
+        found.then_some(Stride::ONE)
     }
 
-    /// Whether the gain is what the loop walks over.
-    fn is_row(&self, gain: Gain, stride: i64, bound: Value) -> bool {
-        let row = |end: Value| self.covers(gain, stride, end);
+    /// Whether the stride per threadgroup equals the range that the loop covers.
+    fn is_row_stride(&self, stride: Stride, loop_stride: i64, bound: Value) -> bool {
+        let row = |end: Value| self.covers(stride, loop_stride, end);
         let ends = match self.function.def(bound) {
             Some(Op::Binary(BinOp::UMin | BinOp::SMin, a, b)) => vec![*a, *b],
             _ => vec![bound],
@@ -287,17 +293,17 @@ impl Finder<'_> {
         })
     }
 
-    /// Whether `count` steps of `stride` bytes make up the gain.
-    fn covers(&self, gain: Gain, stride: i64, count: Value) -> bool {
+    /// Whether `count` iterations of `loop_stride` bytes cover the stride per threadgroup.
+    fn covers(&self, stride: Stride, loop_stride: i64, count: Value) -> bool {
         let count = self.widened(count);
-        let Some(value) = gain.value else {
+        let Some(value) = stride.value else {
             let count = self.function.as_const(count).and_then(|count| i64::try_from(count).ok());
-            return count.and_then(|count| count.checked_mul(stride)) == Some(gain.times);
+            return count.and_then(|count| count.checked_mul(loop_stride)) == Some(stride.times);
         };
         if count == self.widened(value) {
-            return gain.times == stride;
+            return stride.times == loop_stride;
         }
-        // `columns / 4` steps of four elements.
+        // `columns / 4` iterations of four elements.
         let Some(Op::Binary(op @ (BinOp::UDiv | BinOp::SDiv | BinOp::LShr), whole, by)) =
             self.function.def(count)
         else {
@@ -308,10 +314,10 @@ impl Finder<'_> {
         };
         let by = if *op == BinOp::LShr { 1_i64.checked_shl(by) } else { Some(i64::from(by)) };
         self.widened(*whole) == self.widened(value)
-            && by.is_some_and(|by| gain.times.checked_mul(by) == Some(stride))
+            && by.is_some_and(|by| stride.times.checked_mul(by) == Some(loop_stride))
     }
 
-    /// The value before it was widened.
+    /// The value without extensions.
     fn widened(&self, mut value: Value) -> Value {
         while let Some(Op::Cast(CastOp::ZExt | CastOp::SExt, inner)) = self.function.def(value) {
             value = *inner;
@@ -319,46 +325,46 @@ impl Finder<'_> {
         value
     }
 
-    /// What the value gains when that for which `known` gives a gain grows by one.
-    fn gain(&self, value: Value, known: &dyn Fn(&Op) -> Option<Gain>, depth: u32) -> Option<Gain> {
+    /// The stride of the value when the operations for which `known` returns a stride advance by one.
+    fn stride(&self, value: Value, known: &dyn Fn(&Op) -> Option<Stride>, depth: u32) -> Option<Stride> {
         let depth = depth.checked_sub(1)?;
-        let Some(op) = self.function.def(value) else { return Some(Gain::NONE) };
-        if let Some(gain) = known(op) {
-            return Some(gain);
+        let Some(op) = self.function.def(value) else { return Some(Stride::ZERO) };
+        if let Some(stride) = known(op) {
+            return Some(stride);
         }
-        let of = |value: Value| self.gain(value, known, depth);
+        let of = |value: Value| self.stride(value, known, depth);
         match op {
             Op::Cast(CastOp::ZExt | CastOp::SExt, a) => of(*a),
             Op::Binary(BinOp::Add, a, b) => of(*a)?.plus(of(*b)?),
             Op::Binary(BinOp::Mul, a, b) => {
                 let (first, second) = (of(*a)?, of(*b)?);
-                match (first.is_none(), second.is_none()) {
-                    (true, true) => Some(Gain::NONE),
+                match (first.is_zero(), second.is_zero()) {
+                    (true, true) => Some(Stride::ZERO),
                     (false, true) => self.times(first, *b),
                     (true, false) => self.times(second, *a),
                     (false, false) => None,
                 }
             }
             Op::PtrAdd { base, index, scale, .. } => {
-                let index = index.map_or(Some(Gain::NONE), of)?;
+                let index = index.map_or(Some(Stride::ZERO), of)?;
                 of(*base)?.plus(index.scaled(i64::from(*scale))?)
             }
             Op::Load { ptr, .. } if self.function.ty(*ptr) == Type::Ptr(Space::Constant) => {
-                of(*ptr).filter(|gain| gain.is_none())
+                of(*ptr).filter(|stride| stride.is_zero())
             }
-            Op::Query(_) | Op::Const(_) => Some(Gain::NONE),
+            Op::Query(_) | Op::Const(_) => Some(Stride::ZERO),
             op => {
                 let mut none = op.is_pure();
-                op.for_each_operand(|operand| none = none && of(operand) == Some(Gain::NONE));
-                none.then_some(Gain::NONE)
+                op.for_each_operand(|operand| none = none && of(operand) == Some(Stride::ZERO));
+                none.then_some(Stride::ZERO)
             }
         }
     }
 
-    fn times(&self, gain: Gain, by: Value) -> Option<Gain> {
-        match (self.function.as_const(by).and_then(|by| i64::try_from(by).ok()), gain.value) {
-            (Some(by), _) => gain.scaled(by),
-            (None, None) => Some(Gain { value: Some(by), times: gain.times }),
+    fn times(&self, stride: Stride, by: Value) -> Option<Stride> {
+        match (self.function.as_const(by).and_then(|by| i64::try_from(by).ok()), stride.value) {
+            (Some(by), _) => stride.scaled(by),
+            (None, None) => Some(Stride { value: Some(by), times: stride.times }),
             (None, Some(_)) => None,
         }
     }
@@ -390,14 +396,14 @@ impl Finder<'_> {
     }
 }
 
-/// Puts the prefetch behind the access.
-fn insert(function: &mut Function, walk: &Walk) {
-    let mut hints = Hints::new(function);
-    let gain = match walk.gain.value {
-        Some(value) => hints.product(value, walk.gain.times),
-        None => hints.constant(walk.gain.times.cast_unsigned()),
+/// Inserts the prefetch after the access.
+fn insert_prefetch(function: &mut Function, site: &PrefetchSite) {
+    let mut hints = PrefetchBuilder::new(function);
+    let stride = match site.stride.value {
+        Some(value) => hints.product(value, site.stride.times),
+        None => hints.constant(site.stride.times.cast_unsigned()),
     };
-    let gain = if walk.hint == PrefetchHint::WriteL2 { hints.rows_ahead(gain) } else { gain };
-    let address = Op::PtrAdd { base: walk.pointer, index: Some(gain), scale: 1, offset: 0 };
-    hints.finish(walk.pointer, address, (walk.bytes, walk.hint), walk.block, walk.access);
+    let stride = if site.hint == PrefetchHint::WriteL2 { hints.rows_ahead(stride) } else { stride };
+    let address = Op::PtrAdd { base: site.pointer, index: Some(stride), scale: 1, offset: 0 };
+    hints.prefetch_after(site.pointer, address, (site.bytes, site.hint), site.block, site.access);
 }

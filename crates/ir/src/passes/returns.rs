@@ -1,15 +1,14 @@
-//! Turns a callee's returns into something that can stand in the middle of a caller.
+//! Lowers a callee's returns to structured control flow, so that it can be inlined.
 //!
 //! A branch that returns takes the rest of the block into its other branch, so that
-//! `if (c) return a; …` becomes `if (c) … else …` and the return stands at the end. A single
-//! return at the very end hands over its value; returns at ends of branches store it in a local;
+//! `if (c) return a; …` becomes `if (c) … else …` and the return is at the end. A single
+//! return at the very end passes its value; returns at ends of branches store it in a local;
 //! the rest (from inside loops, or too deep) leaves a scope around the body.
 
 use super::compact::compact;
 use crate::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Space, Type, Value};
 
-/// Deeper than this no rest of a block is moved, so that long chains of guards do not nest for
-/// ever.
+/// Maximum nesting at which the rest of a block is moved, so that long chains of guards do not nest without bound.
 const MAX_MOVED_DEPTH: usize = 48;
 
 /// How the caller gets the result.
@@ -142,7 +141,7 @@ fn returning_blocks(function: &Function) -> Vec<bool> {
     returning
 }
 
-/// Whether control never reaches the end of the block, as far as its last instruction tells.
+/// Whether control never reaches the end of the block, judged by its last instruction.
 fn exits(function: &Function, block: Block) -> bool {
     let mut blocks = vec![block];
     while let Some(block) = blocks.pop() {
@@ -179,7 +178,7 @@ fn move_rests(function: &mut Function, returning: &[bool], block: Block, depth: 
             (true, false) => function.blocks[otherwise.index()].insts.extend(rest),
             (false, true) => function.blocks[then.index()].insts.extend(rest),
         }
-        // What is now last in the block is at the end of the function.
+        // The last instruction of the block is now at the end of the function.
         if at == function.block(block).len() {
             move_rests(function, returning, then, depth + 1);
             move_rests(function, returning, otherwise, depth + 1);

@@ -1,31 +1,30 @@
-//! Brings library functions forward that wait for fewer others than what stands before them.
+//! Schedules long-latency math calls as early as their operands allow: list scheduling by dependence depth.
 //!
-//! From its argument to its result a logarithm is one chain of dependent instructions: a processor waits most of
-//! the time, unless something else stands near. It looks ahead by about a hundred vector instructions, and one
-//! library function is twenty to forty. So of the functions in a row of computations those come first that wait
-//! for none of the others, then those that wait for one, and so on; and the first starts as early as it can: square
-//! roots and divisions, which wait for each other, fit in while it runs.
+//! A logarithm is one chain of dependent instructions, bound by latency unless independent instructions are near. An
+//! out-of-order window is about a hundred vector instructions, and one math function has twenty to forty. So calls
+//! are ordered by the number of other calls that they depend on, and the first starts as soon as its operands are
+//! computed: square roots and divisions then overlap with it.
 //!
-//! Only what has no effect is moved, to a place where its operands are known, so results are the same. For code
-//! generators, after all other passes: an early result takes a register until it is used, so few are moved.
+//! Only pure operations are moved, to a position that their operands dominate, so results are the same. Runs for
+//! code generators, after all other passes. An early result occupies a register until its use, so few are moved.
 //! Measured: see `docs/decisions/0011-schedule-long-latency-calls.md`.
 
 use rustc_hash::FxHashMap;
 
 use crate::{Function, Inst, MathFn, Op, Value, ValueDef};
 
-/// The most functions brought forward in a row of computations.
+/// Maximum number of calls hoisted in one range of schedulable instructions.
 const MAX_MOVED: usize = 4;
-/// The most operations that a function takes with it.
+/// Maximum number of operations that are hoisted with a call.
 const MAX_OPERANDS: usize = 8;
 
-/// Brings functions of the library forward in one function; returns whether there were any.
+/// Hoists long-latency calls in one function; returns whether anything changed.
 pub fn schedule_long_latency(function: &mut Function) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
         let mut insts = std::mem::take(&mut function.blocks[block].insts);
-        for row in insts.chunk_by_mut(|&a, &b| is_computing(function, a) && is_computing(function, b)) {
-            let moves = std::iter::from_fn(|| advance_one(function, row)).take(MAX_MOVED);
+        for range in insts.chunk_by_mut(|&a, &b| is_schedulable(function, a) && is_schedulable(function, b)) {
+            let moves = std::iter::from_fn(|| hoist_one(function, range)).take(MAX_MOVED);
             changed |= moves.count() > 0;
         }
         function.blocks[block].insts = insts;
@@ -33,14 +32,14 @@ pub fn schedule_long_latency(function: &mut Function) -> bool {
     changed
 }
 
-/// Whether nobody waits for others, stops or goes elsewhere there.
-fn is_computing(function: &Function, inst: Inst) -> bool {
+/// Whether it neither synchronises nor transfers control.
+fn is_schedulable(function: &Function, inst: Inst) -> bool {
     let op = &function.inst(inst).op;
     op.is_pure() || matches!(op, Op::Load { .. } | Op::Store { .. } | Op::Prefetch { .. })
 }
 
-/// Whether it becomes a long chain of instructions.
-fn is_long(op: &Op) -> bool {
+/// Whether it compiles to a long chain of dependent instructions.
+fn is_long_latency(op: &Op) -> bool {
     use MathFn::{
         Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, CosPi, Cosh, Exp, Exp2, Exp10, Log, Log2, Log10,
         Pow, Powr, Sin, SinPi, Sinh, Tan, TanPi, Tanh,
@@ -52,55 +51,56 @@ fn is_long(op: &Op) -> bool {
     ) || matches!(function, Asinh | Acosh | Atanh | Exp | Exp2 | Exp10 | Log | Log2 | Log10 | Pow | Powr)
 }
 
-/// Brings the first function of a row to where its operands are known, or another one that stands behind one which
-/// waits for more others before that.
-fn advance_one(function: &Function, row: &mut [Inst]) -> Option<()> {
-    let places: FxHashMap<Inst, usize> = row.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
-    let place = |value: Value| match function.values[value.index()].def {
-        ValueDef::Inst(inst) => places.get(&inst).copied(),
+/// Hoists the first call of a range to where its operands are computed, or a later call to before one that depends
+/// on more calls.
+fn hoist_one(function: &Function, range: &mut [Inst]) -> Option<()> {
+    let positions: FxHashMap<Inst, usize> = range.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
+    let position = |value: Value| match function.values[value.index()].def {
+        ValueDef::Inst(inst) => positions.get(&inst).copied(),
         ValueDef::Param(_) => None,
     };
-    // How many functions, one behind the other, each result waits for; and of the library's, in order.
-    let mut waits: Vec<u32> = Vec::with_capacity(row.len());
+    // Dependence depth in calls of each result; and the calls, in order, with theirs.
+    let mut depths: Vec<u32> = Vec::with_capacity(range.len());
     let mut long: Vec<(usize, u32)> = Vec::new();
-    for (at, &inst) in row.iter().enumerate() {
+    for (at, &inst) in range.iter().enumerate() {
         let op = &function.inst(inst).op;
-        let mut most = 0;
-        op.for_each_operand(|operand| most = most.max(place(operand).map_or(0, |from| waits[from])));
-        if is_long(op) {
-            long.push((at, most));
-            most += 1;
+        let mut depth = 0;
+        op.for_each_operand(|operand| depth = depth.max(position(operand).map_or(0, |from| depths[from])));
+        if is_long_latency(op) {
+            long.push((at, depth));
+            depth += 1;
         }
-        waits.push(most);
+        depths.push(depth);
     }
     long.iter().enumerate().find_map(|(nth, &(at, own))| {
-        let (behind, before) = if nth == 0 {
+        let (start, before) = if nth == 0 {
             (0, at)
         } else {
             let next = long[..nth].iter().position(|&(_, others)| others > own)?;
-            // The one that waits for more waits for one before it.
+            // The call with the greater depth depends on one before it.
             (long[next.checked_sub(1)?].0 + 1, long[next].0)
         };
-        let (to, moved) = taken_along(function, row, &place, at, behind)?;
+        let (to, moved) = with_operands(function, range, &position, at, start)?;
         let is_there = moved.first() == Some(&to) && at + 1 == to + moved.len();
-        (to <= before && !is_there).then(|| bring_to(row, to, &moved))
+        (to <= before && !is_there).then(|| move_range(range, to, &moved))
     })
 }
 
-/// Where an operation can stand from `behind` on, and what goes there, in order: itself and its operands.
-fn taken_along(
+/// The first position from `start` on where an operation can be placed, and the positions of what is moved there,
+/// in order: itself and its operands.
+fn with_operands(
     function: &Function,
-    row: &[Inst],
-    place: &impl Fn(Value) -> Option<usize>,
+    range: &[Inst],
+    position: &impl Fn(Value) -> Option<usize>,
     at: usize,
-    behind: usize,
+    start: usize,
 ) -> Option<(usize, Vec<usize>)> {
-    let (mut to, mut moved, mut done) = (behind, vec![at], 0);
+    let (mut to, mut moved, mut done) = (start, vec![at], 0);
     while let Some(&next) = moved.get(done) {
         done += 1;
-        function.inst(row[next]).op.for_each_operand(|operand| match place(operand) {
-            Some(from) if from < behind || moved.contains(&from) => {}
-            Some(from) if function.inst(row[from]).op.is_pure() => moved.push(from),
+        function.inst(range[next]).op.for_each_operand(|operand| match position(operand) {
+            Some(from) if from < start || moved.contains(&from) => {}
+            Some(from) if function.inst(range[from]).op.is_pure() => moved.push(from),
             Some(from) => to = to.max(from + 1),
             None => {}
         });
@@ -113,9 +113,9 @@ fn taken_along(
     Some((to, moved))
 }
 
-/// Brings what stands at these places, in order, to one before them.
-fn bring_to(row: &mut [Inst], to: usize, moved: &[usize]) {
+/// Moves the instructions at these positions, in order, to an earlier one.
+fn move_range(range: &mut [Inst], to: usize, moved: &[usize]) {
     for (nth, &from) in moved.iter().enumerate() {
-        row[to + nth..=from].rotate_right(1);
+        range[to + nth..=from].rotate_right(1);
     }
 }

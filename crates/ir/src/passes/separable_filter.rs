@@ -1,63 +1,63 @@
-//! Adds up weighed neighbours column by column, where the order of additions is free.
+//! Reassociates a separable 2-D filter into sums over columns, where reassociation is allowed.
 //!
-//! A filter adds `weights[dy] * weights[dx] * source[y + dy][x + dx]` for all distances, row by row. Where the weights
-//! of several columns are multiples of one column's, as in every filter that is a product of one along `y` and one
-//! along `x`, the same sum is each column's own sum `Σ weights[dy] * source[y + dy]`, times a number. For one thread
-//! that is no less work. But what is one thread's left column is its neighbour's middle one, so threads side by
-//! side need each column's sum once: code generators that know which threads those are look for the same computation
-//! on elements further along.
+//! A filter sums `weights[dy] * weights[dx] * source[y + dy][x + dx]` over all taps, row by row. Where the columns'
+//! weights are multiples of one column's, as in every separable filter, the result is the sum of
+//! `factor[dx] * Σ weights[dy] * source[y + dy][x + dx]`. For one thread that is as much work, but one thread's left
+//! column is its neighbour's middle column. A code generator that vectorises over threads finds that column sums are
+//! equal to other lanes' sums shifted by a lane, and computes each once.
 //!
-//! For code generators, before sums are taken apart. Weights may change by a rounding in fast mode, as if the program had
-//! computed them in another order; in relaxed mode they are multiples exactly.
+//! Runs for code generators, before `split_accumulators`. In fast mode weights may change by one rounding, as if the
+//! program had computed them in another order; in relaxed mode they must be exact multiples.
 
 mod addends;
 mod rewrite;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::addends::{Grid, Sum, Term, rows_of};
+use self::addends::{Grid, Term, WeightedSum, rows_of};
 use crate::analysis::use_counts;
 use crate::op::FpMode;
 use crate::{Block, Function, Inst, Value};
 
-/// Fewer elements in columns that belong together are not worth it.
-const LEAST: usize = 6;
-/// A column's sum is multiplied by no more than this, and no less than the reciprocal.
+/// Minimum number of elements in a group of columns.
+const MIN_ELEMENTS: usize = 6;
+/// Maximum of a column's factor; the minimum is its reciprocal.
 const MAX_FACTOR: f64 = 65536.0;
 
-/// Columns that are multiples of each other.
+/// ColumnGroup whose weights are multiples of each other.
 #[derive(Debug)]
-struct Columns {
-    /// Of each row, in order: the first column's weights.
+struct ColumnGroup {
+    /// The first column's weights, in order of rows.
     weights: Vec<f32>,
     /// Each column's factor, and its elements in order of rows.
     columns: Vec<(f32, Vec<Value>)>,
 }
 
-/// Reorders the sums of one function; returns whether there were any.
+/// Reassociates the filters of one function; returns whether anything changed.
 pub fn separable_filter(function: &mut Function) -> bool {
     let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
-        changed |= in_block(function, &uses, Block(block as u32));
+        changed |= rewrite_block(function, &uses, Block(block as u32));
     }
     changed
 }
 
-fn in_block(function: &mut Function, uses: &[u32], block: Block) -> bool {
+/// Rewrites the sums of one block; returns whether anything changed.
+fn rewrite_block(function: &mut Function, uses: &[u32], block: Block) -> bool {
     let mut insts = function.block(block).to_vec();
     let here: BTreeSet<Inst> = insts.iter().copied().collect();
     let (mut inside, mut dead) = (BTreeSet::new(), BTreeSet::new());
-    // A sum's last addition comes last.
+    // Backwards: a sum's last addition is its root.
     for at in (0..insts.len()).rev() {
         let root = insts[at];
         if inside.contains(&root) || function.inst(root).fp == FpMode::Safe {
             continue;
         }
-        let Some(sum) = Sum::of(function, uses, &here, root) else { continue };
+        let Some(sum) = WeightedSum::of(function, uses, &here, root) else { continue };
         inside.extend(sum.inside.iter().copied());
         let tolerance = if function.inst(root).fp == FpMode::Fast { f32::EPSILON } else { 0.0 };
-        if let Some((groups, rest)) = together(function, &sum, tolerance) {
+        if let Some((groups, rest)) = column_groups(function, &sum, tolerance) {
             dead.extend(sum.inside);
             insts.splice(at..at, rewrite::replace(function, root, &groups, &rest));
         }
@@ -67,10 +67,14 @@ fn in_block(function: &mut Function, uses: &[u32], block: Block) -> bool {
     !dead.is_empty()
 }
 
-/// The columns of a sum that belong together, and its other terms; `None` if no columns do.
-fn together(function: &Function, sum: &Sum, tolerance: f32) -> Option<(Vec<Columns>, Vec<Term>)> {
+/// The groups of proportional columns of a sum, and its other terms; `None` if there are no groups.
+fn column_groups(
+    function: &Function,
+    sum: &WeightedSum,
+    tolerance: f32,
+) -> Option<(Vec<ColumnGroup>, Vec<Term>)> {
     let grid = rows_of(function, &sum.terms);
-    let groups = groups_of(&grid, tolerance);
+    let groups = proportional_columns(&grid, tolerance);
     if groups.is_empty() {
         return None;
     }
@@ -83,26 +87,27 @@ fn together(function: &Function, sum: &Sum, tolerance: f32) -> Option<(Vec<Colum
     Some((groups, rest))
 }
 
-fn groups_of(grid: &Grid, tolerance: f32) -> Vec<Columns> {
+/// Groups columns whose weights are multiples of each other.
+fn proportional_columns(grid: &Grid, tolerance: f32) -> Vec<ColumnGroup> {
     let mut columns: BTreeMap<i64, BTreeMap<usize, Term>> = BTreeMap::new();
     for (row, elements) in grid.iter().enumerate() {
         for (&column, &term) in elements {
             columns.entry(column).or_default().insert(row, term);
         }
     }
-    let mut open: Vec<_> = columns.into_values().filter(|column| column.len() > 1).collect();
+    let mut remaining: Vec<_> = columns.into_values().filter(|column| column.len() > 1).collect();
     let mut groups = Vec::new();
-    while let Some(first) = open.first().cloned() {
-        let factors: Vec<_> = open.iter().map(|column| factor(&first, column, tolerance)).collect();
+    while let Some(first) = remaining.first().cloned() {
+        let factors: Vec<_> = remaining.iter().map(|column| factor(&first, column, tolerance)).collect();
         let mut factors = factors.iter();
         let mut members = Vec::new();
-        open.retain(|column| {
+        remaining.retain(|column| {
             let found = factors.next().copied().flatten();
             members.extend(found.map(|factor| (factor, column.values().map(|term| term.value).collect())));
             found.is_none()
         });
-        if members.len() > 1 && members.len() * first.len() >= LEAST {
-            groups.push(Columns {
+        if members.len() > 1 && members.len() * first.len() >= MIN_ELEMENTS {
+            groups.push(ColumnGroup {
                 weights: first.values().map(|term| term.weight).collect(),
                 columns: members,
             });
@@ -111,7 +116,7 @@ fn groups_of(grid: &Grid, tolerance: f32) -> Vec<Columns> {
     groups
 }
 
-/// What the first column's weights are to be multiplied by to be the other one's, to a relative tolerance.
+/// The factor from the first column's weights to the other one's, within a relative tolerance.
 fn factor(first: &BTreeMap<usize, Term>, column: &BTreeMap<usize, Term>, tolerance: f32) -> Option<f32> {
     if !first.keys().eq(column.keys()) {
         return None;

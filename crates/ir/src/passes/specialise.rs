@@ -1,4 +1,4 @@
-//! Gives function constants their values.
+//! Specialises function constants: replaces them by values.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ fn names(missing: &[MissingConstant]) -> String {
 ///
 /// A constant may be left out if nothing depends on it once the others are known, for instance
 /// because it is only read where [`Op::FunctionConstantDefined`] says so; it then reads as 0.
-/// Kernels are not told apart: [`super::extract_kernel`] first.
+/// All kernels of the module are specialised: call [`super::extract_kernel`] first.
 ///
 /// # Errors
 /// Constants that are missing; conditions that do not fold. The module is then unchanged in its
@@ -71,7 +71,7 @@ pub fn specialise(
         check_missing(module, &conditions, missing)?;
     }
     disable_arguments(module, &conditions);
-    // What is still read cannot be reached.
+    // Remaining reads are unreachable.
     let zeros = vec![Some(0); known.len()];
     for function in &mut module.functions {
         substitute(function, &zeros);

@@ -1,38 +1,39 @@
-//! Loads through a choice of two variables become a choice of two loads.
+//! Turns a load through a select of two pointers to locals into a select of two loads, as LLVM's SROA does.
 //!
-//! `MD most = a.m > b.m ? a : b;` reads through a pointer that is one of two. As long as that pointer
-//! lives, both variables must lie in memory; read one by one they become values.
+//! `MD most = a.m > b.m ? a : b;` reads through a pointer that is one of two. That pointer keeps both
+//! variables in memory; loaded separately they are promoted by [`super::mem2reg`]. Requires that the load is
+//! in bounds of both locals.
 
 use crate::analysis::{LocalPointers, local_pointers};
 use crate::{Block, Function, Inst, Op, Type, Value};
 
-/// The deepest choice among choices that is followed.
+/// Maximum nesting of selects.
 const MAX_DEPTH: u32 = 4;
 
 /// Rewrites one function; returns whether anything changed.
 pub fn speculate_select_loads(function: &mut Function) -> bool {
     let pointers = local_pointers(function);
-    let mut picker = Picker { function, pointers, changed: false };
-    let body = picker.function.body;
-    picker.block(body);
-    picker.changed
+    let mut speculator = Speculator { function, pointers, changed: false };
+    let body = speculator.function.body;
+    speculator.block(body);
+    speculator.changed
 }
 
-/// A pointer that is one of two, plus an offset.
+/// A select of two pointers, plus an offset in bytes.
 #[derive(Clone, Copy)]
-struct Choice {
+struct SelectPtr {
     cond: Value,
-    places: [Value; 2],
+    arms: [Value; 2],
     offset: i64,
 }
 
-struct Picker<'a> {
+struct Speculator<'a> {
     function: &'a mut Function,
     pointers: LocalPointers,
     changed: bool,
 }
 
-impl Picker<'_> {
+impl Speculator<'_> {
     fn block(&mut self, block: Block) {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut out = Vec::with_capacity(insts.len());
@@ -41,24 +42,24 @@ impl Picker<'_> {
                 self.block(nested);
             }
             if let Op::Load { ptr, align, volatile: false } = self.function.inst(inst).op
-                && let Some(choice) = self.choice(inst, ptr)
+                && let Some(select) = self.select(inst, ptr)
             {
-                self.split_load(inst, choice, align, &mut out);
+                self.split_load(inst, select, align, &mut out);
             }
             out.push(inst);
         }
         self.function.blocks[block.index()].insts = out;
     }
 
-    /// The choice that a load's pointer is, if all places are variables that hold what is read.
-    fn choice(&self, inst: Inst, ptr: Value) -> Option<Choice> {
+    /// The select that defines a load's pointer, if the load is in bounds of the locals on both sides.
+    fn select(&self, inst: Inst, ptr: Value) -> Option<SelectPtr> {
         let result = self.function.inst(inst).result?;
-        let choice = self.choice_of(ptr)?;
+        let select = self.select_of(ptr)?;
         let size = i64::from(self.function.ty(result).size());
-        self.is_inside(choice, size, MAX_DEPTH).then_some(choice)
+        self.is_in_bounds(select, size, MAX_DEPTH).then_some(select)
     }
 
-    fn choice_of(&self, ptr: Value) -> Option<Choice> {
+    fn select_of(&self, ptr: Value) -> Option<SelectPtr> {
         let (mut ptr, mut offset) = (ptr, 0_i64);
         loop {
             match *self.function.def(ptr)? {
@@ -67,44 +68,44 @@ impl Picker<'_> {
                     ptr = base;
                 }
                 Op::Select(cond, a, b) if self.function.ty(cond) == Type::BOOL => {
-                    return Some(Choice { cond, places: [a, b], offset });
+                    return Some(SelectPtr { cond, arms: [a, b], offset });
                 }
                 _ => return None,
             }
         }
     }
 
-    fn is_inside(&self, choice: Choice, size: i64, depth: u32) -> bool {
-        choice.places.iter().all(|&place| match self.pointers.get(place.index()).copied().flatten() {
+    fn is_in_bounds(&self, select: SelectPtr, size: i64, depth: u32) -> bool {
+        select.arms.iter().all(|&place| match self.pointers.get(place.index()).copied().flatten() {
             Some((local, at)) => {
                 let bytes = i64::try_from(self.function.locals[local.index()].size).unwrap_or(i64::MAX);
-                let start = at.checked_add(choice.offset);
+                let start = at.checked_add(select.offset);
                 start.is_some_and(|start| {
                     start >= 0 && start.checked_add(size).is_some_and(|end| end <= bytes)
                 })
             }
             None => {
-                let inner = if depth == 0 { None } else { self.choice_of(place) };
+                let inner = if depth == 0 { None } else { self.select_of(place) };
                 inner
                     .and_then(|inner| {
-                        Some(Choice { offset: inner.offset.checked_add(choice.offset)?, ..inner })
+                        Some(SelectPtr { offset: inner.offset.checked_add(select.offset)?, ..inner })
                     })
-                    .is_some_and(|inner| self.is_inside(inner, size, depth - 1))
+                    .is_some_and(|inner| self.is_in_bounds(inner, size, depth - 1))
             }
         })
     }
 
-    fn split_load(&mut self, inst: Inst, choice: Choice, align: u32, out: &mut Vec<Inst>) {
+    fn split_load(&mut self, inst: Inst, select: SelectPtr, align: u32, out: &mut Vec<Inst>) {
         let Some(result) = self.function.inst(inst).result else { return };
         let ty = self.function.ty(result);
-        let loads = choice.places.map(|place| {
+        let loads = select.arms.map(|place| {
             let pointer_type = self.function.ty(place);
-            let add = Op::PtrAdd { base: place, index: None, scale: 1, offset: choice.offset };
-            let at = if choice.offset == 0 { Some(place) } else { self.value(inst, add, pointer_type, out) };
+            let add = Op::PtrAdd { base: place, index: None, scale: 1, offset: select.offset };
+            let at = if select.offset == 0 { Some(place) } else { self.value(inst, add, pointer_type, out) };
             self.value(inst, Op::Load { ptr: at?, align, volatile: false }, ty, out)
         });
         if let [Some(a), Some(b)] = loads {
-            self.function.insts[inst.index()].op = Op::Select(choice.cond, a, b);
+            self.function.insts[inst.index()].op = Op::Select(select.cond, a, b);
             self.changed = true;
         }
     }

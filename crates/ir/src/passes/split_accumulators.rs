@@ -1,62 +1,62 @@
-//! Takes a long sum apart into two, where the order of additions is free.
+//! Splits a long chain of additions into two accumulators, where reassociation is allowed.
 //!
-//! `a + b + c + …` waits for each addition before it begins the next. A thread that computes one such sum, a filter's
-//! or a scalar product's, leaves the processor idle in between: two sums, of every other term, take half the time.
-//! Blocks with several long sums have enough to do, and more registers in use.
+//! In `a + b + c + …` each addition depends on the one before. A thread with one such chain, of a filter or a scalar
+//! product, is bound by the latency of additions; two accumulators, of every odd term, halve the critical path.
+//! Blocks with several chains already have enough instruction-level parallelism, and more registers in use.
 //!
-//! For code generators, after all other passes.
+//! Runs for code generators, after all odd passes.
 
 use crate::analysis::use_counts;
 use crate::op::FpMode;
 use crate::{BinOp, Block, Function, Inst, Op, Value, ValueDef};
 
-/// The fewest additions of a sum that is taken apart.
-const LEAST: usize = 8;
-/// The most such sums of a block.
-const MAX_SUMS: usize = 2;
+/// Minimum additions of a chain that is split.
+const MIN_ADDITIONS: usize = 8;
+/// Maximum number of such chains in a block.
+const MAX_CHAINS: usize = 2;
 
-/// A sum: its additions in order. Each but the first adds to the one before.
-type Sum = Vec<Addition>;
+/// The additions of a chain, in order. Each but the first adds to the result of the one before.
+type AdditionChain = Vec<Addition>;
 
 #[derive(Clone, Copy, Debug)]
 struct Addition {
     inst: Inst,
     result: Value,
-    /// What is added to the addition before; of the first one, the right operand.
+    /// The operand that is not the previous addition; of the first one, the right operand.
     term: Value,
 }
 
-/// Takes the long sums of one function apart; returns whether there were any.
+/// Splits the long chains of one function; returns whether anything changed.
 pub fn split_accumulators(function: &mut Function) -> bool {
     let uses = use_counts(function);
     let mut changed = false;
     for block in 0..function.blocks.len() {
         let block = Block(block as u32);
-        let found = sums_of(function, &uses, block);
-        if found.len() <= MAX_SUMS {
-            found.iter().for_each(|sum| take_apart(function, block, sum));
+        let found = chains_of_block(function, &uses, block);
+        if found.len() <= MAX_CHAINS {
+            found.iter().for_each(|sum| split_chain(function, block, sum));
             changed |= !found.is_empty();
         }
     }
     changed
 }
 
-/// The long sums of a block.
-fn sums_of(function: &Function, uses: &[u32], block: Block) -> Vec<Sum> {
-    let mut open: Vec<Sum> = Vec::new();
+/// The long addition chains of a block.
+fn chains_of_block(function: &Function, uses: &[u32], block: Block) -> Vec<AdditionChain> {
+    let mut open: Vec<AdditionChain> = Vec::new();
     for &inst in function.block(block) {
         let data = function.inst(inst);
         let (&Op::Binary(BinOp::FAdd, a, b), Some(result)) = (&data.op, data.result) else { continue };
         if data.fp == FpMode::Safe {
             continue;
         }
-        // The sum that goes on here: nobody else wants what it is so far.
-        let goes_on = |value: Value| {
-            let ends_in = |sum: &Sum| sum.last().is_some_and(|last| last.result == value);
+        // The chain that this addition continues: its partial sum has no other use.
+        let continues = |value: Value| {
+            let ends_in = |sum: &AdditionChain| sum.last().is_some_and(|last| last.result == value);
             let at = open.iter().position(ends_in).filter(|_| uses[value.index()] == 1);
             at.filter(|_| matches!(function.values[value.index()].def, ValueDef::Inst(of) if function.inst(of).fp == data.fp))
         };
-        let (at, term) = match (goes_on(a), goes_on(b)) {
+        let (at, term) = match (continues(a), continues(b)) {
             (Some(at), _) => (Some(at), b),
             (None, Some(at)) => (Some(at), a),
             (None, None) => (None, b),
@@ -65,25 +65,25 @@ fn sums_of(function: &Function, uses: &[u32], block: Block) -> Vec<Sum> {
         sum.push(Addition { inst, result, term });
         open.push(sum);
     }
-    open.retain(|sum| sum.len() >= LEAST);
+    open.retain(|sum| sum.len() >= MIN_ADDITIONS);
     open
 }
 
-/// Every other term goes to a second sum, which begins where its second term is there.
-fn take_apart(function: &mut Function, block: Block, sum: &Sum) {
+/// Moves every odd term to a second accumulator.
+fn split_chain(function: &mut Function, block: Block, sum: &AdditionChain) {
     let [first, removed, rest @ .., last] = sum.as_slice() else { return };
-    let (mut mine, mut other) = (removed.term, first.result);
+    let (mut accumulator, mut other_accumulator) = (removed.term, first.result);
     for addition in rest {
-        function.insts[addition.inst.index()].op = Op::Binary(BinOp::FAdd, mine, addition.term);
-        (mine, other) = (other, addition.result);
+        function.insts[addition.inst.index()].op = Op::Binary(BinOp::FAdd, accumulator, addition.term);
+        (accumulator, other_accumulator) = (other_accumulator, addition.result);
     }
     let data = function.inst(last.inst);
     let (fp, loc, ty) = (data.fp, data.loc, function.ty(last.result));
-    let before = function.add_inst(Op::Binary(BinOp::FAdd, mine, last.term), Some(ty), fp, loc);
-    if let Some(mine) = function.inst(before).result {
+    let before = function.add_inst(Op::Binary(BinOp::FAdd, accumulator, last.term), Some(ty), fp, loc);
+    if let Some(accumulator) = function.inst(before).result {
         let both = &mut function.insts[last.inst.index()];
-        // Or whoever comes next may make one sum of the two again.
-        (both.op, both.fp) = (Op::Binary(BinOp::FAdd, mine, other), FpMode::Safe);
+        // Otherwise LLVM may reassociate the two into one chain again.
+        (both.op, both.fp) = (Op::Binary(BinOp::FAdd, accumulator, other_accumulator), FpMode::Safe);
     }
     let insts = &mut function.blocks[block.index()].insts;
     insts.retain(|&inst| inst != removed.inst);
@@ -99,9 +99,10 @@ mod tests {
     use super::*;
     use crate::{parse_module, verify};
 
-    /// How many additions some program's result waits for one after the other, at first and after the pass, and how
-    /// many there are. It stores so many sums of that many additions, in which partial sums stand on either side.
-    fn waits(count: usize, additions: usize, mode: &str) -> [usize; 3] {
+    /// Length of the longest dependence chain of additions before and after the pass, and the number of additions
+    /// after it, of a function that stores `count` sums of `additions` additions each. Partial sums are left and
+    /// right operands in turn.
+    fn depths(count: usize, additions: usize, mode: &str) -> [usize; 3] {
         let mut text = String::from("func f0 \"f\" (v0: ptr.device) {\n  v1 = load v0, align 4 : f32\n");
         let mut next = 2;
         for _ in 0..count {
@@ -139,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn long_sums_wait_half_as_long() {
-        assert_eq!(waits(1, 24, ""), [24, 13, 24]);
-        assert_eq!(waits(2, 9, ""), [9, 5, 18]);
+    fn long_chains_are_split_in_two() {
+        assert_eq!(depths(1, 24, ""), [24, 13, 24]);
+        assert_eq!(depths(2, 9, ""), [9, 5, 18]);
     }
 
     #[test]
-    fn others_stay() {
-        assert_eq!(waits(1, 24, ".safe"), [24, 24, 24]);
-        assert_eq!(waits(1, LEAST - 1, ""), [7, 7, 7]);
-        assert_eq!(waits(3, 9, ""), [9, 9, 27]);
+    fn safe_mode_short_chains_and_several_chains_are_kept() {
+        assert_eq!(depths(1, 24, ".safe"), [24, 24, 24]);
+        assert_eq!(depths(1, MIN_ADDITIONS - 1, ""), [7, 7, 7]);
+        assert_eq!(depths(3, 9, ""), [9, 9, 27]);
     }
 }

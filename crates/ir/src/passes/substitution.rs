@@ -1,4 +1,4 @@
-//! Replacing values by others.
+//! Replacement of values: a union-find map from old values to new ones.
 
 use crate::{Function, Op, Value};
 
@@ -6,12 +6,12 @@ use crate::{Function, Op, Value};
 /// one defined before it.
 #[derive(Default)]
 pub(super) struct Substitution {
-    /// Indexed by value; a value that stands for itself is not replaced.
+    /// Indexed by value; a value that maps to itself is not replaced.
     to: Vec<Value>,
 }
 
 impl Substitution {
-    /// From now on `new` stands for `old`.
+    /// Replaces `old` by `new`.
     pub(super) fn replace(&mut self, old: Value, new: Value) {
         while self.to.len() <= old.index() {
             self.to.push(Value(self.to.len() as u32));
@@ -19,14 +19,14 @@ impl Substitution {
         self.to[old.index()] = self.resolve(new);
     }
 
-    /// The value that stands for this one in the end.
+    /// The final replacement of a value.
     pub(super) fn resolve(&mut self, value: Value) -> Value {
         let next = |to: &[Value], value: Value| to.get(value.index()).copied().unwrap_or(value);
         let mut last = value;
         while next(&self.to, last) != last {
             last = next(&self.to, last);
         }
-        // Shorten the path, so that long chains are walked once.
+        // Path compression.
         let mut at = value;
         while next(&self.to, at) != at {
             let following = next(&self.to, at);

@@ -1,15 +1,14 @@
-//! Copies code for SIMD-groups in which a division by the same number has the same quotient for all threads.
+//! Versions code for SIMD-groups in which a division by a uniform divisor has a uniform quotient.
 //!
-//! A flat index is taken apart by dividing it by one extent after the other: `rest % n`, `rest / n`, usually in
-//! a loop. Neighbouring threads have neighbouring indices, so in most SIMD-groups all quotients are one, and the
-//! remainders are neighbours again. That can be seen from the first thread's `x0 = q0 * n + r0` and the other
-//! threads' distance `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and
-//! `x % n == r0 + e`. Behind that test stands a copy of what follows, in which a code generator sees that
-//! quotients are the same for all threads, and with them everything that comes of dividing them again. Of a loop
-//! that divides what it carries the first iteration is taken out for that. A remainder is then multiplied by a
-//! stride, and where that is 1 another copy knows.
+//! A flat index is decomposed by dividing by one extent after the other: `rest % n`, `rest / n`, usually in a loop.
+//! Neighbouring threads have consecutive indices, so in most SIMD-groups the quotient is uniform and the remainders
+//! are consecutive. With the first thread's `x0 = q0 * n + r0` and another thread's distance `e` from it: if
+//! `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and `x % n == r0 + e`. The version guarded by that
+//! test is a clone of the code that follows, in which divergence analysis sees a uniform quotient, and so do further
+//! divisions of it. For a loop that divides a loop-carried variable the first iteration is peeled. A remainder is then
+//! multiplied by a stride; where the stride is 1, a second version uses the remainder itself.
 //!
-//! What is the same for all threads, and what rises from thread to thread, [`ThreadPattern`] says.
+//! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
 
 mod candidates;
 mod guards;
@@ -17,29 +16,29 @@ mod private_copies;
 
 use rustc_hash::FxHashSet;
 
-use super::copy::Copier;
+use super::copy::Cloner;
 use super::manager::TargetInfo;
 use super::{dce, mem2reg};
 use crate::analysis::walk_insts;
 use crate::{BinOp, Block, Function, Inst, Label, Op, Type, Value};
-use candidates::{Found, Looped, Place, Search};
-use private_copies::{Own, Wanted};
+use candidates::{DividingLoop, Site, SiteKind, SiteSearch};
+use private_copies::{PrivateLocalPlan, PrivateLocals};
 
-/// What is copied at once must be shorter.
+/// Maximum number of instructions cloned for one test.
 const MAX_COPY: usize = 160;
 
-/// Instructions that may be added to a function.
+/// Maximum number of instructions added to a function.
 const MAX_GROWTH: usize = 512;
 
-/// What a value is like in a SIMD-group.
+/// What divergence analysis knows of a value in a SIMD-group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ThreadPattern {
-    /// The same for all threads.
-    Same,
-    /// By that much more from each thread to the next, where it does not wrap.
-    Rising(u32),
+pub enum Divergence {
+    /// The same in all threads.
+    Uniform,
+    /// Grows by that stride from each thread to the next, unless it wraps.
+    Affine(u32),
     /// Anything else.
-    Other,
+    Varying,
 }
 
 /// The most versions that one kernel gets.
@@ -51,11 +50,11 @@ pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) 
     if !divides(function) {
         return false;
     }
-    let mut quotients = Quotients::default();
+    let mut quotients = UniformDivVersioning::default();
     let mut changed = false;
     for _ in 0..MAX_VERSIONS {
-        let Some(patterns) = target.thread_patterns(function) else { break };
-        if !quotients.copy_one(function, &|value: Value| patterns[value.index()]) {
+        let Some(patterns) = target.divergence(function) else { break };
+        if !quotients.version_one(function, &|value: Value| patterns[value.index()]) {
             break;
         }
         changed = true;
@@ -76,35 +75,35 @@ fn divides(function: &Function) -> bool {
     })
 }
 
-/// What is remembered from one copy to the next.
+/// State kept from one version to the next.
 #[derive(Debug, Default)]
-pub struct Quotients {
-    /// Operations that need no copy: they have one.
+pub struct UniformDivVersioning {
+    /// Operations that have been versioned already.
     done: FxHashSet<Inst>,
-    /// Remainders in copies.
+    /// Remainders in the guarded versions.
     remainders: FxHashSet<Value>,
     added: usize,
 }
 
-impl Quotients {
-    /// Copies behind one test, and returns whether there was anything to test.
-    pub fn copy_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> ThreadPattern) -> bool {
+impl UniformDivVersioning {
+    /// Adds one guarded version; returns whether there was a candidate.
+    pub fn version_one(&mut self, function: &mut Function, threads: &dyn Fn(Value) -> Divergence) -> bool {
         let room = MAX_COPY.min(MAX_GROWTH.saturating_sub(self.added));
-        let found = Search::new(function, threads, (&self.done, &self.remainders), room).first();
-        let Some(Found { inst, place }) = found else { return false };
+        let found = SiteSearch::new(function, threads, (&self.done, &self.remainders), room).first();
+        let Some(Site { inst, place }) = found else { return false };
         let before = function.insts.len();
-        let mut writer = Writer { function, quotients: self, like: inst };
+        let mut writer = Writer { function, state: self, division: inst };
         match place {
-            Place::Here { block, at, step } => writer.straight(block, at, step),
-            Place::InLoop(looped) => writer.looped(&looped),
+            SiteKind::Straight { block, at, step } => writer.version_rest(block, at, step),
+            SiteKind::Loop(peel_loop) => writer.peel_loop(&peel_loop),
         }
         self.added += function.insts.len() - before;
         true
     }
 }
 
-/// Calls `f` for instructions and what is nested in them.
-fn each(function: &Function, insts: &[Inst], f: &mut impl FnMut(Inst)) {
+/// Calls `f` for instructions and those nested in them.
+fn walk_all(function: &Function, insts: &[Inst], f: &mut impl FnMut(Inst)) {
     for &inst in insts {
         f(inst);
         for nested in function.inst(inst).op.blocks() {
@@ -115,22 +114,22 @@ fn each(function: &Function, insts: &[Inst], f: &mut impl FnMut(Inst)) {
 
 struct Writer<'a> {
     function: &'a mut Function,
-    quotients: &'a mut Quotients,
-    /// The operation that is tested.
-    like: Inst,
+    state: &'a mut UniformDivVersioning,
+    /// The operation that is versioned.
+    division: Inst,
 }
 
 impl Writer<'_> {
     /// Adds an operation with a result.
     fn value(&mut self, to: &mut Vec<Inst>, op: Op, ty: Type) -> Value {
-        let (fp, loc) = (self.function.inst(self.like).fp, self.function.inst(self.like).loc);
+        let (fp, loc) = (self.function.inst(self.division).fp, self.function.inst(self.division).loc);
         to.push(self.function.add_inst(op, Some(ty), fp, loc));
         Value(self.function.values.len() as u32 - 1)
     }
 
     /// Adds an operation without one.
     fn effect(&mut self, to: &mut Vec<Inst>, op: Op) {
-        let (fp, loc) = (self.function.inst(self.like).fp, self.function.inst(self.like).loc);
+        let (fp, loc) = (self.function.inst(self.division).fp, self.function.inst(self.division).loc);
         to.push(self.function.add_inst(op, None, fp, loc));
     }
 
@@ -145,144 +144,150 @@ impl Writer<'_> {
         self.effect(to, Op::Scope { label, body });
     }
 
-    /// Where a test does not hold there is nothing more to test.
-    fn leave_as_is(&mut self, insts: &[Inst]) {
-        let done = &mut self.quotients.done;
-        each(self.function, insts, &mut |inst| {
+    /// Code where the test fails is not versioned again.
+    fn mark_done(&mut self, insts: &[Inst]) {
+        let done = &mut self.state.done;
+        walk_all(self.function, insts, &mut |inst| {
             done.insert(inst);
         });
     }
 
-    /// What follows in the block gets a copy before it, for where the test holds.
-    fn straight(&mut self, block: Block, at: usize, step: u32) {
-        let Op::Binary(op, x, y) = self.function.inst(self.like).op else { return };
+    /// Puts a version of the rest of the block before it, for where the test holds.
+    fn version_rest(&mut self, block: Block, at: usize, step: u32) {
+        let Op::Binary(op, x, y) = self.function.inst(self.division).op else { return };
         let mut out = self.function.block(block).to_vec();
         let rest = out.split_off(at);
-        let wanted = Wanted::of(self.function, block, &rest);
+        let plan = PrivateLocalPlan::of(self.function, block, &rest);
         if op == BinOp::Mul {
-            self.quotients.done.insert(self.like);
-            let test = self.has_unit_factor(&mut out, x, y);
+            self.state.done.insert(self.division);
+            let test = self.unit_factor_test(&mut out, x, y);
             let mut fast = Vec::new();
-            let own = self.start(&mut fast, &wanted);
-            fast.extend(self.copy(&own, &test.known, &rest));
-            self.choice(&mut out, test.holds, fast, rest);
+            let locals = self.start_private_locals(&mut fast, &plan);
+            fast.extend(self.copy(&locals, &test.known, &rest));
+            self.branch(&mut out, test.holds, fast, rest);
         } else {
-            self.leave_as_is(&rest);
+            self.mark_done(&rest);
             let mut tested = Vec::new();
-            let test = self.has_one_quotient(&mut tested, &rest, (x, y), (x, y), step);
+            let test = self.uniform_quotient_test(&mut tested, &rest, (x, y), (x, y), step);
             let mut fast = Vec::new();
-            let own = self.start(&mut fast, &wanted);
-            fast.extend(self.copy(&own, &test.known, &rest));
+            let locals = self.start_private_locals(&mut fast, &plan);
+            fast.extend(self.copy(&locals, &test.known, &rest));
             let done = self.function.add_label();
-            self.choose(&mut tested, test.holds, fast, done);
-            self.before(&mut out, tested, rest, done);
+            self.branch_and_leave(&mut tested, test.holds, fast, done);
+            self.guard_whole_simdgroup(&mut out, tested, rest, done);
         }
         self.function.blocks[block.index()].insts = out;
     }
 
-    fn copy(&mut self, own: &Own, known: &[(Value, Value)], insts: &[Inst]) -> Vec<Inst> {
-        let mut copier = own.copier(self.function);
+    fn copy(&mut self, locals: &PrivateLocals, known: &[(Value, Value)], insts: &[Inst]) -> Vec<Inst> {
+        let mut cloner = locals.cloner(self.function);
         for &(old, new) in known {
-            copier.replace(old, new);
+            cloner.map_value(old, new);
         }
-        copier.insts(insts)
+        cloner.insts(insts)
     }
 
-    /// A copy of the loop's first iteration up to the division stands before the loop. Where its test holds that
-    /// iteration goes on, then a copy of the loop, and one of what follows; otherwise the loop begins anew.
-    fn looped(&mut self, looped: &Looped) {
-        let Op::Binary(_, x, y) = self.function.inst(self.like).op else { return };
-        let mut out = self.function.block(looped.block).to_vec();
-        let rest = out.split_off(looped.at);
-        let wanted = Wanted::of(self.function, looped.block, &rest);
-        self.leave_as_is(&rest);
-        let body = self.function.block(looped.body).to_vec();
-        let ahead = &body[..looped.division];
-        let top = looped.test.unwrap_or(0);
+    /// Peels the first iteration up to the division. Where the test holds, the rest of that iteration, a clone of the
+    /// loop and a clone of what follows are executed; otherwise the original loop starts.
+    fn peel_loop(&mut self, peel_loop: &DividingLoop) {
+        let Op::Binary(_, x, y) = self.function.inst(self.division).op else { return };
+        let mut out = self.function.block(peel_loop.block).to_vec();
+        let rest = out.split_off(peel_loop.at);
+        let plan = PrivateLocalPlan::of(self.function, peel_loop.block, &rest);
+        self.mark_done(&rest);
+        let body = self.function.block(peel_loop.body).to_vec();
+        let ahead = &body[..peel_loop.division];
+        let top = peel_loop.test.unwrap_or(0);
 
-        let mut copier = Copier::new(self.function);
-        let mut tested = copier.insts(&ahead[..top]);
-        // What of the iteration runs only if there is one.
-        let mut entered = copier.insts(&ahead[top + usize::from(looped.test.is_some())..]);
-        let (new_x, new_y) = (copier.value(x), copier.value(y));
-        let copies = std::mem::take(&mut copier.copied);
-        let test = self.has_one_quotient(&mut entered, &body, (x, y), (new_x, new_y), looped.step);
+        let mut cloner = Cloner::new(self.function);
+        let mut tested = cloner.insts(&ahead[..top]);
+        // The part of the iteration after the loop test.
+        let mut entered = cloner.insts(&ahead[top + usize::from(peel_loop.test.is_some())..]);
+        let (new_x, new_y) = (cloner.value(x), cloner.value(y));
+        let copies = std::mem::take(&mut cloner.copied);
+        let test = self.uniform_quotient_test(&mut entered, &body, (x, y), (new_x, new_y), peel_loop.step);
 
         let mut fast = Vec::new();
-        let own = self.start(&mut fast, &wanted);
+        let locals = self.start_private_locals(&mut fast, &plan);
         let known: Vec<_> = copies.iter().copied().chain(test.known).collect();
-        self.iteration(&mut fast, looped, &own, &known);
-        fast.extend(self.copy(&own, &[], &rest[1..]));
+        self.iteration(&mut fast, peel_loop, &locals, &known);
+        fast.extend(self.copy(&locals, &[], &rest[1..]));
         let done = self.function.add_label();
-        self.choose(&mut entered, test.holds, fast, done);
-        match looped.test.and_then(|place| self.entry(body[place], &copies)) {
-            Some((cond, true)) => self.choice(&mut tested, cond, Vec::new(), entered),
-            Some((cond, false)) => self.choice(&mut tested, cond, entered, Vec::new()),
+        self.branch_and_leave(&mut entered, test.holds, fast, done);
+        match peel_loop.test.and_then(|place| self.entry(body[place], &copies)) {
+            Some((cond, true)) => self.branch(&mut tested, cond, Vec::new(), entered),
+            Some((cond, false)) => self.branch(&mut tested, cond, entered, Vec::new()),
             None => tested.append(&mut entered),
         }
-        self.before(&mut out, tested, rest, done);
-        self.function.blocks[looped.block.index()].insts = out;
+        self.guard_whole_simdgroup(&mut out, tested, rest, done);
+        self.function.blocks[peel_loop.block.index()].insts = out;
     }
 
-    /// The first iteration from the division on, and a copy of the loop.
-    fn iteration(&mut self, to: &mut Vec<Inst>, looped: &Looped, own: &Own, known: &[(Value, Value)]) {
-        let body = self.function.block(looped.body)[looped.division..].to_vec();
-        let continuing = self.function.block(looped.continuing).to_vec();
-        let looping = self.function.block(looped.block)[looped.at];
+    /// The peeled iteration from the division on, and a clone of the loop.
+    fn iteration(
+        &mut self,
+        to: &mut Vec<Inst>,
+        peel_loop: &DividingLoop,
+        locals: &PrivateLocals,
+        known: &[(Value, Value)],
+    ) {
+        let body = self.function.block(peel_loop.body)[peel_loop.division..].to_vec();
+        let continuing = self.function.block(peel_loop.continuing).to_vec();
+        let looping = self.function.block(peel_loop.block)[peel_loop.at];
         let (leave, go_on) = (self.function.add_label(), self.function.add_label());
         let (mut breaks, mut continues) = (false, false);
-        each(self.function, &body, &mut |inst| {
-            breaks |= self.function.inst(inst).op == Op::Break(looped.label);
-            continues |= self.function.inst(inst).op == Op::Continue(looped.label);
+        walk_all(self.function, &body, &mut |inst| {
+            breaks |= self.function.inst(inst).op == Op::Break(peel_loop.label);
+            continues |= self.function.inst(inst).op == Op::Continue(peel_loop.label);
         });
-        each(self.function, &continuing, &mut |inst| {
-            breaks |= self.function.inst(inst).op == Op::Break(looped.label);
+        walk_all(self.function, &continuing, &mut |inst| {
+            breaks |= self.function.inst(inst).op == Op::Break(peel_loop.label);
         });
-        let mut copier = own.copier(self.function);
+        let mut cloner = locals.cloner(self.function);
         for &(old, new) in known {
-            copier.replace(old, new);
+            cloner.map_value(old, new);
         }
-        copier.unroll(looped.label, leave, go_on);
-        let (first, next) = (copier.insts(&body), copier.insts(&continuing));
+        cloner.peel_iteration(peel_loop.label, leave, go_on);
+        let (first, next) = (cloner.insts(&body), cloner.insts(&continuing));
         let mut copies = Vec::new();
         match continues {
             true => self.scope(&mut copies, go_on, first),
             false => copies.extend(first),
         }
         copies.extend(next);
-        copies.extend(own.copier(self.function).insts(&[looping]));
+        copies.extend(locals.cloner(self.function).insts(&[looping]));
         match breaks {
             true => self.scope(to, leave, copies),
             false => to.extend(copies),
         }
     }
 
-    /// A loop's test: its condition in the copy, and whether the loop is left if it holds.
+    /// The loop's exit test: its cloned condition, and whether the loop is left if it is true.
     fn entry(&self, test: Inst, copies: &[(Value, Value)]) -> Option<(Value, bool)> {
         let Op::If { cond, then, .. } = self.function.inst(test).op else { return None };
         let copy = copies.iter().find(|copy| copy.0 == cond).map_or(cond, |copy| copy.1);
         Some((copy, !self.function.block(then).is_empty()))
     }
 
-    /// If the condition holds, these instructions, and behind them all is done.
-    fn choose(&mut self, to: &mut Vec<Inst>, cond: Value, mut insts: Vec<Inst>, done: Label) {
+    /// If the condition holds, executes these instructions and leaves the scope `done`.
+    fn branch_and_leave(&mut self, to: &mut Vec<Inst>, cond: Value, mut insts: Vec<Inst>, done: Label) {
         let goes_on = insts.last().is_none_or(|&last| !self.function.inst(last).op.is_terminator());
         if goes_on {
             self.effect(&mut insts, Op::Break(done));
         }
-        self.choice(to, cond, insts, Vec::new());
+        self.branch(to, cond, insts, Vec::new());
     }
 
-    /// In whole SIMD-groups, what is tested, and unless that ends it, the rest.
-    fn before(&mut self, to: &mut Vec<Inst>, tested: Vec<Inst>, rest: Vec<Inst>, done: Label) {
+    /// Executes `tested` if all 32 threads are active, then `rest` unless `tested` left the scope.
+    fn guard_whole_simdgroup(&mut self, to: &mut Vec<Inst>, tested: Vec<Inst>, rest: Vec<Inst>, done: Label) {
         let mut all = Vec::new();
         let is_whole = self.is_whole(&mut all);
-        self.choice(&mut all, is_whole, tested, Vec::new());
+        self.branch(&mut all, is_whole, tested, Vec::new());
         all.extend(rest);
         self.scope(to, done, all);
     }
 
-    fn choice(&mut self, to: &mut Vec<Inst>, cond: Value, then: Vec<Inst>, otherwise: Vec<Inst>) {
+    fn branch(&mut self, to: &mut Vec<Inst>, cond: Value, then: Vec<Inst>, otherwise: Vec<Inst>) {
         let (then, otherwise) = (self.block(then), self.block(otherwise));
         self.effect(to, Op::If { cond, then, otherwise });
     }

@@ -1,6 +1,6 @@
 //! The text form, written. [`crate::parse_module`] reads it back.
 //!
-//! Deterministic and complete: printing what was parsed gives the same text. Two things are left
+//! Deterministic and complete: printing a parsed module gives the same text. Two things are left
 //! out because they mean nothing: instructions and blocks that nothing reaches, and the float mode
 //! of operations that have none ([`crate::Op::has_fp_mode`]). A `;` begins a comment.
 //!

@@ -1,5 +1,5 @@
-//! The verifier. A module that passes guarantees all of this, and whoever runs, compiles or
-//! transforms a module may rely on it:
+//! The verifier. A module that it accepts guarantees all of this, and executors, code generators and
+//! passes may rely on it:
 //!
 //! Module
 //! - every entity (function, global, threadgroup variable, function constant, file) exists;
@@ -62,7 +62,7 @@ pub struct VerifyError {
     pub inst: Option<Inst>,
     /// The instruction's source position.
     pub loc: Loc,
-    /// What is wrong, the instruction's text included.
+    /// The message, with the instruction's text.
     pub message: String,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn query(subject: &Subject<'_>, query: Query) -> Checked {
     subject.gives(Type::I32)
 }
 
-/// How many arguments the operation takes.
+/// Number of arguments.
 fn simd_arity(op: SimdOp) -> usize {
     match op {
         SimdOp::ActiveMask | SimdOp::IsFirst => 0,

@@ -57,7 +57,7 @@ impl CpuLevel {
         processor::has_level(self)
     }
 
-    /// What the variable asks for; an empty one asks for nothing.
+    /// The level that the variable requests; an empty one requests none.
     pub(super) fn from_setting(
         setting: Option<&str>,
         is_available: impl Fn(Self) -> bool,
@@ -78,7 +78,7 @@ impl fmt::Display for CpuLevel {
     }
 }
 
-/// `ANYMETAL_CPU_LEVEL` asks for what does not exist, or not here.
+/// `ANYMETAL_CPU_LEVEL` requests a level that does not exist, or that this processor lacks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{value}` is no valid value for {LEVEL_VARIABLE}: {}", expected(*.is_level, .available))]
 pub struct CpuLevelError {

@@ -1,9 +1,9 @@
-//! What the running processor can do, found without LLVM.
+//! Capabilities of the running processor, detected without LLVM.
 //!
 //! A warm start from the disk cache needs a cache key before, or without, loading LLVM; so the facts
 //! and the key's processor part come from the processor itself. One file per architecture, each with
-//! the same functions; `other.rs` is their twin that knows nothing. `level.rs` reads the user's wish to have
-//! code for a lesser processor.
+//! the same functions; `other.rs` is their twin that knows nothing. `level.rs` reads the user's limit to an
+//! older processor level.
 
 mod level;
 
@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 
 pub use level::{CpuLevel, CpuLevelError, LEVEL_VARIABLE};
 
-/// Which vector instructions the generated code may use. All false is a valid, slow answer.
+/// Which vector instructions the generated code may use. All false is valid, and slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct VectorFacts {
     /// AVX-512 foundation together with VL, BW and DQ: 512-bit vectors and mask registers.
@@ -43,7 +43,7 @@ pub struct VectorFacts {
 }
 
 impl VectorFacts {
-    /// What `x86-64-v3` promises.
+    /// Guaranteed by `x86-64-v3`.
     pub const X86_64_V3: Self = Self {
         avx512f: false,
         avx2: true,
@@ -55,7 +55,7 @@ impl VectorFacts {
         amd: false,
     };
 
-    /// What `x86-64-v4` promises.
+    /// Guaranteed by `x86-64-v4`.
     pub const X86_64_V4: Self = Self { avx512f: true, ..Self::X86_64_V3 };
 
     /// Bytes in the widest vector register, 16 when nothing is known.
@@ -76,8 +76,8 @@ impl VectorFacts {
         self.avx512fp16
     }
 
-    /// Whether lines of streams, which the hardware follows too, are better asked for in the second level of caches
-    /// than in the first. On AMD's Zen 4 they are: saxpy 10.1 and 9.2 ms, softmax 6.9 and 5.9. On Intel's
+    /// Whether streams that hardware prefetchers follow too are better prefetched into the second-level cache than into
+    /// the first-level one. On AMD's Zen 4 they are: saxpy 10.1 and 9.2 ms, softmax 6.9 and 5.9. On Intel's
     /// servers the first level is better by 3 to 13 %.
     pub fn wants_streams_in_second_level(self) -> bool {
         self.amd
@@ -89,12 +89,12 @@ impl VectorFacts {
     }
 }
 
-/// The running processor, or as much of it as code may use.
+/// The running processor, possibly limited to a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCpu {
-    /// What generated code may use.
+    /// Instructions that generated code may use.
     pub vector: VectorFacts,
-    /// Changes whenever the processor's abilities do; the same on every core and in every run. With a level, the
+    /// Changes whenever the processor's capabilities do; the same on every core and in every run. With a level, the
     /// same on every processor.
     pub fingerprint: String,
     /// The level that code is limited to, if the user set one.
@@ -102,7 +102,7 @@ pub struct HostCpu {
 }
 
 impl HostCpu {
-    /// What the processor can do, limited to what `ANYMETAL_CPU_LEVEL` says. The variable is read once, so that
+    /// The processor's capabilities, limited by `ANYMETAL_CPU_LEVEL`. The variable is read once, so that
     /// all code of a process is for the same level.
     pub fn detect() -> Result<&'static Self, CpuLevelError> {
         static DETECTED: OnceLock<Result<HostCpu, CpuLevelError>> = OnceLock::new();

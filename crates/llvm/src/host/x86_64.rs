@@ -63,5 +63,5 @@ pub(super) fn identity() -> String {
     words.iter().map(|word| format!("{word:08x}")).collect()
 }
 
-/// Bit of leaf 7 that tells performance cores from efficiency cores of one processor.
+/// Bit of leaf 7 that distinguishes performance cores from efficiency cores of one processor.
 const HYBRID: u32 = 1 << 15;

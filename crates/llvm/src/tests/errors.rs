@@ -1,4 +1,4 @@
-//! What is wrong comes back as the right error, and nothing ends the process.
+//! Every failure is returned as the right error, and none ends the process.
 
 use super::{EVERYTHING, llvm, object};
 use crate::discovery::Surroundings;
@@ -118,7 +118,7 @@ fn a_large_object_is_refused_before_it_is_mapped() {
 }
 
 #[test]
-fn the_search_says_what_it_tried() {
+fn the_search_lists_the_paths_it_tried() {
     let folder = tempfile::tempdir().expect("temporary folder");
     std::fs::write(folder.path().join("libLLVM-14.so"), b"").expect("file");
     std::fs::write(folder.path().join("libLLVM-30.so"), b"no library").expect("file");
@@ -144,6 +144,6 @@ fn optimised_ir_is_verified_text() {
     let options = CompileOptions { emit: Emit::OptimizedIr, ..CompileOptions::default() };
     let text = llvm.compile(EVERYTHING, &options).expect("compiles");
     let text = String::from_utf8(text).expect("text");
-    // What was printed compiles again, data layout line and all.
+    // The printed text compiles again, including the data layout line.
     llvm.compile(&text, &CompileOptions::default()).expect("compiles again");
 }

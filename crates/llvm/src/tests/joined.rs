@@ -32,7 +32,7 @@ define float @scaled(float %x) {
 ";
 
 #[test]
-fn pieces_find_each_other() {
+fn calls_between_pieces_are_resolved() {
     let Some(llvm) = llvm() else { return };
     let pieces = [object(&llvm, EVERYTHING), object(&llvm, CALLER)];
     for pieces in [pieces.clone(), [pieces[1].clone(), pieces[0].clone()]] {

@@ -8,7 +8,7 @@ use anymetal_device_cpu::loader::{LoadedObject, default_symbols};
 
 use crate::{Architecture, CompileOptions, CpuLevel, Emit, Llvm, OptLevel};
 
-/// The function `name` of a loaded object, as the function pointer type asked for.
+/// The function `name` of a loaded object, as the requested function pointer type.
 macro_rules! function {
     ($object:expr, $name:literal as $ty:ty) => {{
         let address = $object.symbol($name).expect("the object defines the function");
@@ -96,7 +96,7 @@ fn calls_the_callers_own_functions() {
     assert_eq!(function!(code, "whose" as extern "C" fn() -> *const ())(), triple as *const ());
 }
 
-/// The conversions that processors without F16C or AVX512-BF16 leave to library calls.
+/// The conversions that processors without F16C or AVX512-BF16 do with library calls.
 #[test]
 fn converts_small_floats_on_any_level() {
     let Some(llvm) = llvm() else { return };

@@ -1,4 +1,4 @@
-//! Runs kernels nobody here wrote on the interpreter and on the CPU, and compares.
+//! Runs third-party kernels on the interpreter and on the CPU, and compares the results.
 //!
 //! `foreign [--math safe|fast] [--seeds A..B] [-I FOLDER] [-D NAME[=VALUE]] [--kernel TEXT] [--most N]
 //! [--unchecked] FILE…`
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// A child that says nothing for so long hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs kernels nobody here wrote on the interpreter and on the CPU, and compares.
+/// Runs third-party kernels on the interpreter and on the CPU, and compares the results.
 #[derive(Parser, Clone, Debug)]
 struct Options {
     /// The files.
@@ -36,13 +36,13 @@ struct Options {
     /// `safe`: compared to the bit; `fast`: closely.
     #[arg(long, default_value = "safe")]
     math: String,
-    /// The first seed and the one behind the last: a launch of every entry point for each.
+    /// The range of seeds, the last one excluded: a launch of every entry point for each.
     #[arg(long, default_value = "0..2")]
     seeds: String,
     /// Only entry points whose name contains this.
     #[arg(long, default_value = "")]
     kernel: String,
-    /// At most so many entry points of a file, spread evenly.
+    /// Maximum number of entry points of a file, spread evenly.
     #[arg(long, default_value_t = usize::MAX)]
     most: usize,
     /// Steps that the interpreter may take for a launch.
@@ -124,7 +124,7 @@ impl Tally {
     }
 }
 
-/// Has children do a file; one that ends early is followed by another, behind the entry point it was at.
+/// Runs a file in child processes; one that ends early is followed by another, after the entry point it was at.
 fn supervise(options: &Options, file: &Path, tally: &Mutex<Tally>) -> std::io::Result<()> {
     let note = |line: &str| tally.lock().map(|mut tally| tally.note(line, options, file)).unwrap_or_default();
     let mut first = 0;

@@ -104,7 +104,7 @@ fn keep(seed: u64, text: &str) {
     }
 }
 
-/// The most memory that the process had, as Linux tells it.
+/// Peak memory of the process, as Linux reports it.
 fn peak_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

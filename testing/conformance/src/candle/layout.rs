@@ -16,7 +16,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The buffer's element behind the element with that row-major number, counted from [`Layout::offset`].
+    /// The buffer's element for the element with that row-major number, counted from [`Layout::offset`].
     pub fn relative(&self, mut number: usize) -> usize {
         let mut index = 0;
         for (&extent, &stride) in self.shape.iter().zip(&self.strides).rev() {
@@ -42,7 +42,7 @@ impl Layout {
     }
 }
 
-/// A shape of so many elements: up to three dimensions, as equal as its divisors allow.
+/// A shape of that many elements: up to three dimensions, as equal as its divisors allow.
 pub fn shape_of(count: usize) -> Vec<usize> {
     let divisor = |n: usize, root: f64| {
         let start = (n as f64).powf(root).round() as usize;

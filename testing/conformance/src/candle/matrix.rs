@@ -42,7 +42,7 @@ impl Matrix {
     }
 }
 
-/// What a sum of so many products of numbers below 1 may be off by: a float for each addition, then the type.
+/// Maximum error of a sum of that many products of numbers below 1: a float for each addition, then the type.
 fn tolerance(dtype: Dtype, terms: usize) -> Tolerance {
     let single = f64::from(f32::EPSILON);
     Tolerance::Near { relative: dtype.epsilon(), absolute: single * (2.0 + terms as f64) }

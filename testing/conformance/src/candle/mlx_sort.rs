@@ -1,7 +1,7 @@
 //! `mlx_sort.metal`: merge sorts of rows within one threadgroup (`c…` and `nc…`), and the three steps of sorts
 //! over several: blocks, where to cut, merging. All are stable, so ties have one right order.
 //!
-//! The merge reads the next element of both its inputs before it looks whether there is one, which is behind the
+//! The merge reads the next element of both its inputs before it looks whether there is one, which is after the
 //! array for the last thread.
 
 use super::input::Inputs;
@@ -99,7 +99,7 @@ impl Rows {
         Data { dtype: self.dtype, bytes: ranks.into_iter().flat_map(|rank| self.value(rank)).collect() }
     }
 
-    /// The orders that sort each piece of so many columns of a row.
+    /// The orders that sort each piece of that many columns of a row.
     fn sorted_pieces(&self, row: usize, piece: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.columns).collect();
         order.chunks_mut(piece).for_each(|piece| piece.sort_by_key(|&column| self.ranks[row][column]));
@@ -111,7 +111,7 @@ fn int(launch: Launch, value: usize) -> Launch {
     launch.scalar((value as i32).to_le_bytes())
 }
 
-/// One launch that sorts rows, each within a threadgroup; with `strided`, the rows lie interleaved.
+/// One launch that sorts rows, each within a threadgroup; with `strided`, the rows are interleaved.
 fn sort_rows(kernel: &str, block: Block, rows: &Rows, indices: bool, strided: bool) -> Case {
     let (count, columns) = (rows.ranks.len(), rows.columns);
     let (step, row_stride) = if strided { (count, 1) } else { (1, columns) };

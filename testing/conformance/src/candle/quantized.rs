@@ -1,7 +1,7 @@
 //! `quantized.metal`: products of a matrix in a block format and a vector (`mul_mv`) or a matrix (`mul_mm`), and
 //! rows by number (`get_rows`).
 //!
-//! The file has many more entry points, of an old ggml, which candle's host code never calls; [`is_called`] tells
+//! The file has many more entry points, of an old ggml, which candle's host code never calls; [`is_called`] says
 //! which it does.
 
 use super::{guarded, untouched};
@@ -12,7 +12,7 @@ use crate::quants::Format;
 use crate::suite::Level;
 
 /// Formats that candle uses, with the threadgroup of `mul_mv` and the rows that one works on. (candle divides the rows
-/// of `q2_K` by 4, and so launches twice the threadgroups, which store behind the last row.)
+/// of `q2_K` by 4, and so launches twice the threadgroups, which store after the last row.)
 const FORMATS: &[(&str, [u32; 2], usize)] = &[
     ("q4_0", [8, 8], 8),
     ("q4_1", [8, 8], 8),
@@ -113,7 +113,7 @@ fn product(kernel: &str, format: Format, shape: Shape, vector: Option<([u32; 2],
     };
     let tolerance = Tolerance::Near { relative: 0.0, absolute: rounding * magnitude };
     let case = Case::near(format!("{shape:?}"), launch, 2, guarded(expected), tolerance, tolerance);
-    // The last threadgroup reads rows behind the last one, and stores nothing for them.
+    // The last threadgroup reads rows after the last one, and stores nothing for them.
     Case { faults: if vector.is_some() { Faults::Harmless } else { Faults::Never }, ..case }
 }
 

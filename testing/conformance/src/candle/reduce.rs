@@ -33,7 +33,7 @@ fn launch(kernel: &str, outputs: usize, reduced: usize) -> Launch {
     Launch::new(kernel, Grid::Groups([outputs as u32, 1, 1]), [width, 1, 1])
 }
 
-/// How many roundings one after another a sum of so many terms has: those of a thread, then those of the tree.
+/// Number of consecutive roundings of a sum of that many terms: those of a thread, then those of the tree.
 fn roundings(reduced: usize) -> f64 {
     let width = (reduced / 2).next_power_of_two().min(1024);
     (reduced.div_ceil(width) + width.ilog2() as usize + 1) as f64

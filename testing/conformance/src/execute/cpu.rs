@@ -1,5 +1,5 @@
 //! The CPU device through the public crate, with default options but for one: all memory that kernels are given
-//! lies directly beside pages that may not be accessed, so code that reaches outside ends the process.
+//! is directly next to pages that may not be accessed, so code that reaches outside ends the process.
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
@@ -21,7 +21,7 @@ pub struct Cpu;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UncheckedCpu;
 
-/// The one device of the process. `ANYMETAL_CPU_GUARD=before` has the pages before the memory, not behind it.
+/// The one device of the process. `ANYMETAL_CPU_GUARD=before` has the pages before the memory, not after it.
 pub(crate) fn guarded() -> Result<Device, Error> {
     static DEVICE: OnceLock<Result<Arc<CpuDevice>, Error>> = OnceLock::new();
     let make = || {

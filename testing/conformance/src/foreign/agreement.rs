@@ -64,7 +64,7 @@ fn padding(layout: &Layout) -> bool {
     layout.leaves.iter().map(|leaf| leaf.scalar.size() as usize).sum::<usize>() < layout.size
 }
 
-/// A scalar, for comparison and for people.
+/// A scalar, for comparison and display.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Value {
     Integer(u64),
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_found_where_they_are() {
+    fn differences_are_reported_with_their_index() {
         let leaf = |offset, scalar| Leaf { offset, scalar };
         let layout = Layout { size: 8, leaves: vec![leaf(0, ScalarTy::Float), leaf(4, ScalarTy::U32)] };
         let bytes = |float: f32, word: u32| [float.to_le_bytes(), word.to_le_bytes()].concat();

@@ -1,4 +1,4 @@
-//! Launches of kernels nobody here knows: arguments from their types and a seed.
+//! Launches of third-party kernels: arguments generated from their types and a seed.
 //!
 //! Sizes and strides cannot be guessed, so numbers are small and often multiples of eight or 32; what is out of
 //! bounds nevertheless has an outcome (the IR's documentation says which). The same seed gives the same launch.

@@ -1,10 +1,10 @@
-//! Where the numbers of an argument lie: its element's type, taken apart into scalars.
+//! The scalars of an argument's element type, with their offsets.
 
 use anymetal_ir::Scalar;
 use anymetal_msl::hir::{ScalarTy, Ty, TyKind, Types};
 use std::collections::BTreeSet;
 
-/// Elements larger than this are not taken apart.
+/// Elements larger than this are not flattened.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// A scalar of an element.
@@ -21,7 +21,7 @@ pub(super) struct Leaf {
 pub(super) struct Layout {
     /// Bytes from one element to the next.
     pub(super) size: usize,
-    /// In the order of their declaration; those of a union lie above one another.
+    /// In the order of their declaration; those of a union overlap.
     pub(super) leaves: Vec<Leaf>,
 }
 

@@ -1,4 +1,4 @@
-//! Flash attention: of many queries (`fa_TYPE.metal`), of few (`fa_vec_TYPE.metal`), and what is prepared for them
+//! Flash attention: of many queries (`fa_TYPE.metal`), of few (`fa_vec_TYPE.metal`), and their preparation
 //! (`fa_aux.metal`).
 //!
 //! An [`Attention`] is what goes in. Keys that do not fill the last block come from a buffer of their own, which
@@ -25,7 +25,7 @@ const LOWEST: f64 = -(f32::MAX as f64) / 2.0;
 pub enum Masked {
     /// Nothing.
     Not,
-    /// Keys behind a query's place, and some more; the same for all heads.
+    /// Keys after a query's position, and some more; the same for all heads.
     Same,
     /// The same for all heads, added with a factor that depends on the head.
     Sloped,
@@ -94,7 +94,7 @@ impl Attention {
     pub(super) fn new(format: Format, [dk, dv]: [usize; 2], variant: Variant) -> Self {
         let Variant { queries, keys, .. } = variant;
         let q = Tensor::between(Dtype::F32, 91, [dk, queries, HEADS, BATCHES], Order::Permuted, -1.0, 1.0);
-        // Heads of a key side by side, as caches have them, where the last block needs no copy.
+        // Heads of a key adjacent, as caches have them, where the last block needs no copy.
         let order = if keys.is_multiple_of(BLOCK) { Order::Permuted } else { Order::Contiguous };
         let k = Tensor::random(format, 92, [dk, keys, KEY_HEADS, BATCHES], order);
         let v = Tensor::random(format, 93, [dv, keys, KEY_HEADS, BATCHES], order);
@@ -116,8 +116,8 @@ impl Attention {
 
     /// The bases of slopes for a largest bias of 2; [`HEADS`] is a power of two, so that the second is not used.
     fn slopes(&self) -> [f32; 2] {
-        const MOST: f32 = 2.0;
-        [(-MOST / HEADS as f32).exp2(), (-MOST / 2.0 / HEADS as f32).exp2()]
+        const MAX_BIAS: f32 = 2.0;
+        [(-MAX_BIAS / HEADS as f32).exp2(), (-MAX_BIAS / 2.0 / HEADS as f32).exp2()]
     }
 
     /// The score of a key for a query.
@@ -177,7 +177,7 @@ impl Attention {
         8.0 * if format.name == "bf16" { Dtype::Bf16.epsilon() } else { Dtype::F16.epsilon() }
     }
 
-    /// Whether the last block of so many keys is not full.
+    /// Whether the last block of that many keys is not full.
     pub(super) fn has_tail(&self, block: usize) -> bool {
         !self.variant.keys.is_multiple_of(block)
     }
@@ -205,7 +205,7 @@ impl Attention {
         bytes
     }
 
-    /// What is in each block of a mask, of so many queries and keys: 0 nothing is seen, 2 all of it is zero, 1 other.
+    /// The class of each block of a mask, of `queries` by `keys`: 0 all masked, 2 all zero, 1 other.
     pub(super) fn blocks(&self, queries: usize, keys: usize) -> Vec<u8> {
         let Some(mask) = &self.mask else { return vec![0; 16] };
         let [width, height, heads, batches] = mask.ne;

@@ -94,7 +94,7 @@ fn scaled_numbers(dtype: Dtype, seed: u64, ne: [usize; 4], order: Order, scale: 
     Tensor::of_data(&Data::from_numbers(dtype, numbers.iter().map(|x| x * scale)), ne, order)
 }
 
-/// Threads for rows of so many pieces; few long rows are cut, many short ones put together if `together` allows.
+/// Threads for rows of that many pieces; few long rows are split, many short ones combined if `together` allows.
 fn launch_copy(
     kernel: &str,
     pieces: usize,

@@ -124,7 +124,7 @@ fn product(kernel: &str, is_vector: bool, first: Format, second: Format, shape: 
         let launch = dispatch(kernel, groups, [32, rows.groups, 1], &kargs).scalar(&a.bytes).scalar(&b.bytes);
         let launch = rows.bind(launch.data(&untouched(&expected)).scalar(&ids.bytes), [1, 1, 1]);
         let case = Case::near(name, launch, 3, guarded(expected), tolerance, tolerance);
-        // The last threadgroup reads rows behind the last one.
+        // The last threadgroup reads rows after the last one.
         return Case { faults: Faults::Harmless, ..case };
     }
     let kargs = of("mul_mm_id").set("r2", 1).set("r3", 1);

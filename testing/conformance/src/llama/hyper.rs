@@ -78,7 +78,7 @@ fn matrix(kernel: &str, tokens: usize, rounds: usize) -> Case {
     ends_with(format!("{tokens} tokens, {rounds} rounds"), launch, expected, tolerance).through_library(true)
 }
 
-/// Threadgroups and threads for rows of so many elements.
+/// Threadgroups and threads for rows of that many elements.
 fn tiles(size: usize, tokens: usize) -> ([usize; 3], [usize; 3]) {
     let tiles = size.div_ceil(32);
     let groups = tiles.min(4);

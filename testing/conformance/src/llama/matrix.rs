@@ -1,6 +1,6 @@
 //! `mul_mv.metal`, `mul_mm.metal` and `mul_mv_mma.metal`: a matrix in any format, times a few vectors or a matrix.
 //!
-//! Matrices of the first operand repeat for those of the second. The last threadgroup of `mul_mv` reads rows behind
+//! Matrices of the first operand repeat for those of the second. The last threadgroup of `mul_mv` reads rows after
 //! the last one, and stores nothing for them.
 
 use super::kargs::Kargs;
@@ -44,7 +44,7 @@ const VECTOR: &[(&str, usize, usize, usize, u64)] = &[
 enum Kind {
     /// `mul_mv`, with the ending of plain types.
     Vector(&'static str),
-    /// `mul_mv_ext`, for so many vectors at once.
+    /// `mul_mv_ext`, for that many vectors at once.
     Few(usize),
     /// `mul_mm`.
     Matrix,
@@ -180,7 +180,7 @@ fn case(kernel: &str, kind: Kind, first: Format, second: Format, shape: [usize; 
     Case { faults: if reads_behind { Faults::Harmless } else { Faults::Never }, ..case }
 }
 
-/// SIMD-groups share the sum, as many as there are steps along it.
+/// SIMD-groups share the sum, one for each step along it.
 fn tiled(
     kernel: &str,
     format: Format,
@@ -216,7 +216,7 @@ fn ratios(launch: Launch, first: u32, values: [usize; 4]) -> Launch {
         .fold(launch, |launch, (index, value)| launch.constant(index, Constant::Integer(value as i64)))
 }
 
-/// How `mul_mv` works on rows of so many elements of a format.
+/// How `mul_mv` works on rows of that many elements of a format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows {
     /// Rows of a SIMD-group.
@@ -246,7 +246,7 @@ impl Rows {
         // For these all SIMD-groups work on the same rows.
         let together = format.plain().is_some() || format.name == "q8_0";
         let of_group = if together { rows } else { rows * groups };
-        // The host asks for no memory where a format needs none, but the argument is there.
+        // The host requests no memory where a format needs none, but the argument is there.
         Self { rows, groups, of_group, memory: memory.max(16), is_split }
     }
 

@@ -74,7 +74,7 @@ fn roll(kernel: &str, ne: [usize; 4], shifts: [i64; 4]) -> Case {
     ends_with(format!("{ne:?} by {shifts:?}"), launch, expected, Tolerance::Exact)
 }
 
-/// Extents, elements before them, elements behind them.
+/// Extents, elements before them, elements after them.
 type Edges = ([usize; 4], [usize; 4], [usize; 4]);
 
 fn pad(kernel: &str, (inner, before, behind): Edges, circular: bool, order: Order) -> Case {

@@ -13,7 +13,7 @@ use crate::suite::Level;
 const EPSILON: f32 = 1e-5;
 const NEAR: Tolerance = Tolerance::Near { relative: 1e-5, absolute: 1e-5 };
 
-/// A kernel's name taken apart: RMS, what follows (1 nothing, 2 a product, 3 a product and a sum), in fours.
+/// The parts of a kernel's name: RMS, what follows (1 nothing, 2 a product, 3 a product and a sum), in fours.
 fn taken_apart(kernel: &str) -> Option<(bool, usize, bool)> {
     let name = kernel.strip_prefix("kernel_")?;
     let (name, rms) = name.strip_prefix("rms_").map_or((name, false), |name| (name, true));
@@ -119,7 +119,7 @@ fn length(kernel: &str, columns: usize, four: bool) -> Case {
     Case { launch: case.launch.clone().threadgroup(0, 128), ..case }
 }
 
-/// Channels of so many elements, in so many groups; the last one may have fewer.
+/// Channels of that many elements, in that many groups; the last one may have fewer.
 fn groups(kernel: &str, [elements, channels, groups]: [usize; 3]) -> Case {
     let ne = [elements, 5, channels, 1];
     let input = Tensor::between(Dtype::F32, elements as u64, ne, Order::Contiguous, -2.0, 3.0);

@@ -50,7 +50,7 @@ fn pool_rows(kernel: &str, is_max: bool, window: Window) -> Case {
         let numbers = inside.map(|at| input.at([at, i1, i2, 0]));
         match is_max {
             true => numbers.fold(f64::NEG_INFINITY, f64::max),
-            // What is outside does not count.
+            // Elements outside are ignored.
             false if count > 0 => numbers.sum::<f64>() / count as f64,
             false => 0.0,
         }
@@ -78,7 +78,7 @@ fn pool_images(kernel: &str, is_max: bool, windows: [Window; 2]) -> Case {
             .map(|[x, y]| input.at([x, y, i2, i3]));
         match is_max {
             true => numbers.fold(f64::NEG_INFINITY, f64::max),
-            // What is outside counts as zeros.
+            // Elements outside count as zeros.
             false => numbers.sum::<f64>() / (across[1] * down[1]) as f64,
         }
     };

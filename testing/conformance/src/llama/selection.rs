@@ -118,7 +118,7 @@ fn equal(kernel: &str, columns: usize) -> Case {
     Case::exact(format!("{columns} columns"), launch, 3, indices([before + count, 0]))
 }
 
-/// Pieces of so many elements in their order, of each the first ones.
+/// Rows sorted in segments of one threadgroup each; the first `kept` elements of each segment are stored.
 fn sort(kernel: &str, ascending: bool, columns: usize, most: usize, kept: usize) -> Case {
     let ne = [columns, 3, 2, 1];
     let input = different(324, ne, Order::Padded);
@@ -140,7 +140,7 @@ fn sort(kernel: &str, ascending: bool, columns: usize, most: usize, kept: usize)
     ends_with_index(format!("{columns} columns in pieces of {threads}, {kept} of each"), launch, 2, expected)
 }
 
-/// Neighbouring pieces of so many elements, merged; so many of each row are stored at most.
+/// Neighbouring sorted segments of `len` elements, merged; at most `kept` of each row are stored.
 fn merge(kernel: &str, ascending: bool, columns: usize, len: usize, kept: usize) -> Case {
     let ne = [columns, 3, 2, 1];
     let input = different(325, ne, Order::Padded);
@@ -152,7 +152,7 @@ fn merge(kernel: &str, ascending: bool, columns: usize, len: usize, kept: usize)
             .collect::<Vec<_>>()
     };
     let before = indices(rows_of(ne).flat_map(|row| pieces(len, row)));
-    // What is stored of a row that is not stored as a whole is its beginning.
+    // Of a row that is not stored as a whole the beginning is stored.
     let expected = indices(rows_of(ne).flat_map(|row| pieces(2 * len, row).into_iter().take(kept)));
     let merges = columns.div_ceil(2 * len);
     assert!(kept == columns || merges == 1, "only the last merge stores a part");

@@ -169,7 +169,7 @@ fn scan(kernel: &str, variant: Scan) -> Case {
     Case { expected: vec![output(8, expected, near)], ..case }.through_library(true)
 }
 
-/// A system of so many equations, for so many right sides.
+/// A triangular system: number of equations and of right-hand sides.
 fn triangular(kernel: &str, [equations, sides]: [usize; 2]) -> Case {
     const SIMDGROUPS: usize = 8;
     let (matrices, ne) = ([2, 2], [sides, equations, 2, 2]);

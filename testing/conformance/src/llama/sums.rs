@@ -13,7 +13,7 @@ const F32: Dtype = Dtype::F32;
 
 /// The cases of a kernel.
 pub fn cases(kernel: &str, _level: Level) -> Option<Vec<Case>> {
-    // Columns, and threads at most: not every pipeline has as many.
+    // Columns, and threads at most: not every pipeline allows that many.
     let sizes = [(1, 1024), (5, 1024), (33, 1024), (1024, 1024), (150, 64), (2500, 1024)];
     Some(match kernel {
         "kernel_op_sum_f32" => [1, 31, 33, 1000, 5000].map(|count| sum(kernel, count)).into(),

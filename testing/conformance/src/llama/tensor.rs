@@ -4,12 +4,12 @@ use crate::candle::input::Inputs;
 use crate::data::{Data, Dtype};
 use crate::quants::Format;
 
-/// How a tensor lies in memory.
+/// The layout of a tensor in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// Without gaps.
     Contiguous,
-    /// With a gap of about 64 bytes behind each row, a multiple of a block.
+    /// With a gap of about 64 bytes after each row, a multiple of a block.
     Padded,
     /// The second and third dimension exchanged.
     Permuted,
@@ -55,12 +55,12 @@ impl Tensor {
         Data { dtype, bytes: self.bytes.clone() }
     }
 
-    /// Blocks of so many bytes, whatever they hold; extents are counted in blocks.
+    /// Blocks of that many bytes, of any format; extents are counted in blocks.
     pub fn of_blocks(size: usize, blocks: &[u8], ne: [usize; 4], order: Order) -> Self {
         Self::laid_out([1, size], blocks, Vec::new(), ne, order)
     }
 
-    /// Lays out blocks of so many elements and bytes.
+    /// Lays out blocks of that many elements and bytes.
     fn laid_out(
         [elements, size]: [usize; 2],
         blocks: &[u8],

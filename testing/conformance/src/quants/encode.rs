@@ -80,7 +80,7 @@ fn q4_0(numbers: &[f32]) -> Vec<u8> {
     half(scale).into_iter().chain(nibbles(pairs)).collect()
 }
 
-/// The smallest number, and so much more to the next of so many steps.
+/// Minimum and step of a quantisation with that many steps.
 fn range(numbers: &[f32], steps: f32) -> (f32, f32) {
     let low = numbers.iter().copied().fold(f32::INFINITY, f32::min);
     let high = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -149,7 +149,7 @@ mod tests {
     use crate::candle::input::Inputs;
 
     #[test]
-    fn blocks_decode_to_about_what_they_were_made_of() {
+    fn encoded_blocks_decode_to_nearby_values() {
         let mut inputs = Inputs::new(5);
         for format in FORMATS {
             let Some((elements, encode)) = encoder(format.name) else { continue };

@@ -2,7 +2,7 @@
 
 use super::{half_at, word_at};
 
-/// The numbers that a nibble stands for in `iq4_nl` and `iq4_xs`.
+/// The numbers that a nibble encodes in `iq4_nl` and `iq4_xs`.
 pub(super) const NON_LINEAR: [i8; 16] =
     [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 

@@ -3,7 +3,7 @@
 use super::small::NON_LINEAR;
 use super::{half_at, short_at};
 
-/// Two bits each: four times 32 numbers lie in 32 bytes.
+/// Two bits each: four times 32 numbers are in 32 bytes.
 fn two_bits(bytes: &[u8], i: usize) -> u8 {
     bytes[i / 128 * 32 + i % 32] >> (2 * (i / 32 % 4)) & 3
 }
@@ -43,7 +43,7 @@ fn six_bits(scales: &[u8], part: usize) -> (f64, f64) {
     (f64::from(scale), f64::from(minimum))
 }
 
-/// The nibble of a number: 64 of them lie in 32 bytes.
+/// The nibble of a number: 64 of them are in 32 bytes.
 fn nibble(bytes: &[u8], i: usize) -> u8 {
     bytes[i / 64 * 32 + i % 32] >> (4 * (i / 32 % 2)) & 15
 }

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 use anymetal_harness::corpus::{self, CORPORA, CorpusFile};
-use anymetal_harness::corpus_report::{Floor, Row, below, failures, levels, tables};
+use anymetal_harness::corpus_report::{CorpusRow, Floor, below, failures, levels, tables};
 use anymetal_harness::corpus_tables::merged;
 use anymetal_harness::machine_code;
 use anymetal_harness::shard::{FileOutcome, Share, supervise, work};
@@ -40,7 +40,7 @@ struct Options {
     /// Records the results as the new floor.
     #[arg(long)]
     bless: bool,
-    /// Used by the program itself: compile a share, tell the parent.
+    /// Used by the program itself: compile a share, report to the parent.
     #[arg(long, hide = true, num_args = 2, value_names = ["FIRST", "STEP"])]
     share: Option<Vec<usize>>,
 }
@@ -90,7 +90,7 @@ const INTRODUCTION: &str = "# Public kernels that compile\n\n\
     their numbers of SIMD-groups is 2); docs/conformance.md says which are compiled and run as the host does.\n";
 
 /// Compares with the floor, or records it.
-fn finish(rows: &[Row], options: &Options, with_code: bool) -> Result<ExitCode, Box<dyn Error>> {
+fn finish(rows: &[CorpusRow], options: &Options, with_code: bool) -> Result<ExitCode, Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus-floor.toml");
     let mut floor: Floor = match std::fs::read_to_string(&path) {
         Ok(text) => toml::from_str(&text)?,
@@ -145,7 +145,11 @@ fn one(files: &[CorpusFile], kernel: &str, front_end: bool) -> Result<ExitCode, 
 }
 
 /// All files, cut into shares, by a few supervising threads.
-fn compile_all(files: &[CorpusFile], options: &Options, with_code: bool) -> Result<Vec<Row>, Box<dyn Error>> {
+fn compile_all(
+    files: &[CorpusFile],
+    options: &Options,
+    with_code: bool,
+) -> Result<Vec<CorpusRow>, Box<dyn Error>> {
     let shares = options.jobs.max(1);
     let tasks: Vec<(usize, usize)> =
         (0..files.len()).flat_map(|file| (0..shares).map(move |share| (file, share))).collect();
@@ -166,9 +170,13 @@ fn compile_all(files: &[CorpusFile], options: &Options, with_code: bool) -> Resu
             });
         }
     });
-    let mut rows: Vec<Row> = files
+    let mut rows: Vec<CorpusRow> = files
         .iter()
-        .map(|file| Row { package: file.package, file: file.name.clone(), outcome: FileOutcome::default() })
+        .map(|file| CorpusRow {
+            package: file.package,
+            file: file.name.clone(),
+            outcome: FileOutcome::default(),
+        })
         .collect();
     for (file, outcome) in results.into_inner()? {
         let outcome = outcome?;

@@ -100,7 +100,7 @@ fn uncommitted(device: &Device, kernels: &Kernels) -> Result<(), Error> {
     Ok(())
 }
 
-/// Memory of the process that is in RAM; 0 where the system does not tell.
+/// Memory of the process that is in RAM; 0 where the system does not report it.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

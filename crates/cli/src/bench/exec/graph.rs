@@ -8,11 +8,11 @@ use super::work::{Kernels, THREADS};
 use super::{Figure, Goal, median, microseconds};
 
 const NODES: usize = 100;
-/// Chains of the graph that is spread over as many queues.
+/// Chains of the partitioned graph, and its queues.
 const LANES: usize = 3;
-/// Nodes of each of them: 96 in all.
+/// Nodes of each chain: 96 in all.
 const LANE_NODES: usize = 32;
-/// What is measured is what a node costs, so each is to be one.
+/// The cost per node is measured, so nodes must not be merged.
 const APART: PlanOptions =
     PlanOptions { merge_transfers: true, group_passes: true, few_barriers: true, fusion: false };
 /// Elements of the buffers of a chain that is fused, and its kernels.
@@ -90,7 +90,7 @@ fn fused(device: &Device, kernels: &Kernels, rounds: u32) -> Result<Figure, Erro
     Ok(Figure::new(name, "µs", fused, ("one launch for each", apart), Goal::None))
 }
 
-/// Three chains of small nodes, replayed over three queues, or on one with a host node behind each chain: with the same
+/// Three chains of small nodes, replayed over three queues, or on one with a host node after each chain: with the same
 /// arguments, which the device has encoded, against others each time, as every run was before it encoded pieces.
 fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> Result<Figure, Error> {
     let (queue, queues) = (device.queue()?, device.queues(LANES)?);
@@ -128,7 +128,7 @@ fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> R
 
 const KEPT_OFFSET: u32 = 7;
 
-/// Three chains that share nothing; with `hosted` the host is told of the end of each before the next begins.
+/// Three chains that share nothing; with `hosted` a host node separates each from the next.
 fn chains(kernels: &Kernels, buffers: &[Buffer<u32>], hosted: bool) -> Result<(Executable, BytesId), Error> {
     let mut builder = GraphBuilder::new("chains");
     let offset = builder.bytes_parameter("offset", KEPT_OFFSET.to_le_bytes())?;

@@ -56,19 +56,19 @@ fn nanoseconds(count: u32, mut act: impl FnMut() -> Result<(), Error>) -> Result
 }
 
 /// One step of a trace: take a buffer, which gets the next number, or give one back.
-enum Step {
+enum PoolStep {
     Take(u64),
     Give(usize),
 }
 
 /// The buffers of a small transformer's training steps: activations kept for the backward pass, gradients,
 /// short-lived scratch. The sequence length changes among `lengths` values, as batches of text do.
-fn training(steps: u64, lengths: u64) -> Vec<Step> {
+fn training(steps: u64, lengths: u64) -> Vec<PoolStep> {
     let (layers, width, batch) = (12u64, 512u64, 8u64);
     let mut trace = Vec::new();
     let mut next = 0;
-    let mut take = |trace: &mut Vec<Step>, bytes: u64| {
-        trace.push(Step::Take(bytes));
+    let mut take = |trace: &mut Vec<PoolStep>, bytes: u64| {
+        trace.push(PoolStep::Take(bytes));
         next += 1;
         next - 1
     };
@@ -80,25 +80,25 @@ fn training(steps: u64, lengths: u64) -> Vec<Step> {
             let of_layer = [3 * row, scores, row, 4 * row, row];
             kept.extend(of_layer.map(|bytes| take(&mut trace, bytes)));
             let scratch = take(&mut trace, row);
-            trace.push(Step::Give(scratch));
+            trace.push(PoolStep::Give(scratch));
         }
         let mut gradient = take(&mut trace, row);
         while let Some(activation) = kept.pop() {
             let scratch = take(&mut trace, 4 * row);
             let previous = std::mem::replace(&mut gradient, take(&mut trace, row));
-            trace.extend([scratch, previous, activation].map(Step::Give));
+            trace.extend([scratch, previous, activation].map(PoolStep::Give));
         }
-        trace.push(Step::Give(gradient));
+        trace.push(PoolStep::Give(gradient));
     }
     trace
 }
 
-fn replay(device: &Device, trace: &[Step]) -> Result<PoolStats, Error> {
+fn replay(device: &Device, trace: &[PoolStep]) -> Result<PoolStats, Error> {
     let mut rented: Vec<Option<PooledBuffer>> = Vec::new();
     for step in trace {
         match step {
-            Step::Take(bytes) => rented.push(Some(device.pool().rent(&RentRequest::new(*bytes))?)),
-            Step::Give(which) => rented[*which] = None,
+            PoolStep::Take(bytes) => rented.push(Some(device.pool().rent(&RentRequest::new(*bytes))?)),
+            PoolStep::Give(which) => rented[*which] = None,
         }
     }
     Ok(device.memory().pool)

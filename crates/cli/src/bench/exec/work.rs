@@ -17,7 +17,7 @@ use super::{Figure, Goal, median, microseconds};
 pub(super) struct Kernels {
     /// Does nothing.
     pub(super) empty: Pipeline,
-    /// Keeps one core's multiply-add units busy for so many steps.
+    /// Keeps one core's multiply-add units busy for that many steps.
     compute: Pipeline,
     /// A little work that shows in its result.
     pub(super) step: Pipeline,
@@ -71,7 +71,7 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
 
 /// Submit to done of one empty dispatch, waited for and awaited, and of one that is too long to be run by the thread
 /// that submits it, less its own time: that one is handed over, and the thread sleeps until its end. Each so many
-/// times in a row, by turns, because who wakes on which processor depends on what came before.
+/// times in a row, by turns, because the processor that a thread wakes on depends on earlier work.
 fn latency(device: &Device, kernels: &Kernels, count: u32) -> Result<Vec<Figure>, Error> {
     let queue = device.queue()?;
     let sums = device.rent::<f32>(THREADS as usize)?;

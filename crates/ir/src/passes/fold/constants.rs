@@ -1,4 +1,4 @@
-//! Operations whose operands are all constants.
+//! Folds operations whose operands are all constants.
 
 use crate::eval::{eval_binary, eval_bitcast, eval_cast, eval_compare, eval_math, eval_unary};
 use crate::op::CastOp;

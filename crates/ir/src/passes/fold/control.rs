@@ -1,4 +1,4 @@
-//! Blocks and constructs: branches on constants, loops that run once, regions nobody leaves.
+//! Blocks and constructs: branches on constants, loops that run once, scopes that are never left.
 //!
 //! Invariant: when a construct has been folded, [`Folder::breaks`] and [`Folder::continues`] of
 //! its label count exactly the jumps left inside it.
@@ -7,10 +7,10 @@ use super::Folder;
 use crate::analysis::walk_insts;
 use crate::{Block, Inst, Label, Op, SwitchCase};
 
-/// Deeper than this no rest of a block is moved into a branch.
+/// Maximum nesting at which the rest of a block is moved into a branch.
 const MAX_MOVED_DEPTH: usize = 48;
 
-/// What is left of an instruction.
+/// The result of folding an instruction.
 struct Left {
     /// Whether control reaches what follows.
     goes_on: bool,
@@ -210,8 +210,8 @@ impl Folder<'_> {
         }
     }
 
-    /// Gives a block, whose end is where `jump` leads, as few of these jumps as possible. Returns
-    /// whether control reaches the end where it did not before.
+    /// Removes as many jumps as possible from a block whose end is the target of `jump`. Returns whether control reaches
+    /// the end where it did not before.
     fn end_at(&mut self, block: Block, jump: Op, depth: usize) -> bool {
         self.move_rest(block, &jump, depth);
         self.strip_tail(block, jump)
@@ -248,7 +248,7 @@ impl Folder<'_> {
         self.function.block(block).last().is_some_and(|&inst| self.function.inst(inst).op.is_terminator())
     }
 
-    /// Barriers stay where all threads can be seen to meet.
+    /// Barriers are not moved into branches: all threads must execute them.
     fn has_barrier(&self, insts: &[Inst]) -> bool {
         let mut found = false;
         for &inst in insts {
@@ -263,7 +263,7 @@ impl Folder<'_> {
         found
     }
 
-    /// Removes jumps to where control goes anyway after the block's end. Returns whether any was.
+    /// Removes jumps whose target control reaches anyway at the block's end. Returns whether there was one.
     fn strip_tail(&mut self, block: Block, jump: Op) -> bool {
         let mut stripped = false;
         let mut blocks = vec![block];

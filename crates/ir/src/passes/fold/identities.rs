@@ -1,4 +1,4 @@
-//! Identities of arithmetic that hold bit for bit (up to the bits of a NaN).
+//! Algebraic identities that hold bit for bit (up to the bits of a NaN).
 
 use super::Folded;
 use super::constants::elements;
@@ -160,7 +160,7 @@ fn cast(function: &Function, op: CastOp, a: Value, ty: Type) -> Folded {
         (CastOp::ZExt, CastOp::ZExt) | (CastOp::SExt, CastOp::SExt) | (CastOp::Trunc, CastOp::Trunc) => {
             Folded::Op(Op::Cast(op, *b))
         }
-        // A zero stands above the sign bit.
+        // The sign bit is zero.
         (CastOp::SExt, CastOp::ZExt) => Folded::Op(Op::Cast(CastOp::ZExt, *b)),
         (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) if origin == ty => Folded::Value(*b),
         (CastOp::Trunc, CastOp::ZExt | CastOp::SExt) if origin_bits < bits => {

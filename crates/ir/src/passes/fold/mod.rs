@@ -1,7 +1,7 @@
 //! Constant folding, exact identities, and control flow that constants decide.
 //!
-//! One walk in textual order: operands are constants before their users are looked at. Folding
-//! uses [`crate::eval`], so it gives what the interpreter would; identities hold for every input
+//! One walk in textual order: operands are constants before their users are visited. Folding
+//! uses [`crate::eval`], so it gives the interpreter's results; identities hold for every input
 //! in every float mode. Instructions that become unused are left to [`super::dce`].
 
 mod constants;
@@ -30,11 +30,11 @@ pub fn fold(module: &Module, function: &mut Function) -> bool {
     folder.changed
 }
 
-/// What an instruction turns into.
+/// The result of folding an instruction.
 enum Folded {
     /// Itself.
     Keep,
-    /// Another value; the instruction goes.
+    /// Another value; the instruction is removed.
     Value(Value),
     /// Another operation with the same result.
     Op(Op),
@@ -46,15 +46,15 @@ struct Folder<'a> {
     module: &'a Module,
     function: &'a mut Function,
     substitution: Substitution,
-    /// How many breaks of each label stand in finished blocks.
+    /// Number of breaks of each label in finished blocks.
     breaks: Vec<u32>,
-    /// How many continues of each label stand in finished blocks.
+    /// Number of continues of each label in finished blocks.
     continues: Vec<u32>,
     changed: bool,
 }
 
 impl Folder<'_> {
-    /// Folds an instruction that is no construct and appends what is left of it.
+    /// Folds an instruction that is not a construct and appends the result.
     fn simple(&mut self, inst: Inst, out: &mut Vec<Inst>) {
         match self.simplified(inst) {
             Folded::Keep
@@ -110,7 +110,7 @@ impl Folder<'_> {
     }
 
     /// Turns the instruction into a constant; a vector becomes a splat or composition of scalar
-    /// constants put before it.
+    /// constants inserted before it.
     fn constant(&mut self, inst: Inst, elements: &[u64], out: &mut Vec<Inst>) {
         let data = self.function.inst(inst);
         let (fp, loc) = (data.fp, data.loc);

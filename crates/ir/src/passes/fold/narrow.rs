@@ -1,18 +1,20 @@
-//! Divisions of 64 bits whose dividend has 32: done in 32, for which processors and code generators have
-//! more. Indices of tensors are such: `uint` divided by sizes that are `size_t`. So is what a division leaves,
-//! written as `x - x / y * y`, and sums and products of which only the lower half is wanted.
+//! Narrows 64-bit arithmetic to 32 bits, as LLVM's CorrelatedValuePropagation does.
+//!
+//! Divisions and remainders whose dividend is an extended 32-bit value, which are faster in 32 bits: indices of
+//! tensors are `uint` divided by sizes of type `size_t`. Remainders written as `x - x / y * y`. Sums and products of
+//! which only the lower 32 bits are used.
 
 use super::Folder;
 use crate::{BinOp, CastOp, CmpOp, Inst, Op, Scalar, Type, Value};
 
 const INT: Type = Type::Scalar(Scalar::I32);
 const LONG: Type = Type::Scalar(Scalar::I64);
-/// How many selections deep a narrow value is looked for.
+/// Maximum depth of selects that are followed.
 const DEPTH: u32 = 3;
 
 impl Folder<'_> {
-    /// Appends the narrow form of a division or remainder, if it has one. A divisor beyond 32 bits goes into
-    /// the dividend no times.
+    /// Appends the narrow form of a division or remainder, if it has one. The quotient by a divisor of more than 32 bits
+    /// is zero.
     pub(super) fn narrow_division(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
         let data = self.function.inst(inst);
         let (op, dividend, divisor) = match data.op {
@@ -22,9 +24,9 @@ impl Folder<'_> {
         if !self.is_narrow(dividend, DEPTH) {
             return false;
         }
-        let narrow = self.narrowed(inst, dividend, out);
+        let narrow = self.truncated(inst, dividend, out);
         if self.is_narrow(divisor, DEPTH) {
-            let divisor = self.narrowed(inst, divisor, out);
+            let divisor = self.truncated(inst, divisor, out);
             let result = self.put(inst, Op::Binary(op, narrow, divisor), INT, out);
             self.become_op(inst, Op::Cast(CastOp::ZExt, result), out);
             return true;
@@ -33,14 +35,14 @@ impl Folder<'_> {
         let result = self.put(inst, Op::Binary(op, narrow, low), INT, out);
         let result = self.put(inst, Op::Cast(CastOp::ZExt, result), LONG, out);
         let most = self.put(inst, Op::Const(u32::MAX.into()), LONG, out);
-        let beyond = self.put(inst, Op::Compare(CmpOp::UGt, divisor, most), Type::Scalar(Scalar::Bool), out);
+        let exceeds = self.put(inst, Op::Compare(CmpOp::UGt, divisor, most), Type::Scalar(Scalar::Bool), out);
         let whole = if op == BinOp::URem { dividend } else { self.put(inst, Op::Const(0), LONG, out) };
-        self.become_op(inst, Op::Select(beyond, whole, result), out);
+        self.become_op(inst, Op::Select(exceeds, whole, result), out);
         true
     }
 
-    /// Appends the narrow form of `x - x / y * y`, if it is that and x has 32 bits. The product is at most x, and
-    /// zero where a divisor is zero or goes into x no times: 32 bits are exact.
+    /// Appends the narrow form of `x - x / y * y`, if x has 32 bits. The product is at most x, and zero if y is zero
+    /// or greater than x, so 32 bits are exact.
     pub(super) fn narrow_rest(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
         let Op::Binary(BinOp::Sub, whole, product) = self.function.inst(inst).op else { return false };
         let Some(&Op::Binary(BinOp::Mul, a, b)) = self.function.def(product) else { return false };
@@ -52,17 +54,17 @@ impl Folder<'_> {
             (_, true) => (b, a),
             _ => return false,
         };
-        let whole = self.narrowed(inst, whole, out);
-        let quotient = self.narrowed(inst, quotient, out);
-        let divisor = self.narrowed(inst, divisor, out);
+        let whole = self.truncated(inst, whole, out);
+        let quotient = self.truncated(inst, quotient, out);
+        let divisor = self.truncated(inst, divisor, out);
         let product = self.put(inst, Op::Binary(BinOp::Mul, quotient, divisor), INT, out);
         let rest = self.put(inst, Op::Binary(BinOp::Sub, whole, product), INT, out);
         self.become_op(inst, Op::Cast(CastOp::ZExt, rest), out);
         true
     }
 
-    /// Puts in place of the lower half of a sum or product that of its operands, where one of them is widened: an
-    /// index is added up in `size_t`, and kept in an `uint`.
+    /// Replaces the lower half of a sum or product by the sum or product of the lower halves, if an operand is extended:
+    /// an index is computed as `size_t`, and stored as `uint`.
     pub(super) fn narrow_half(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
         let data = self.function.inst(inst);
         let (Op::Cast(CastOp::Trunc, wide), Some(result)) = (&data.op, data.result) else { return false };
@@ -76,7 +78,7 @@ impl Folder<'_> {
         true
     }
 
-    /// Whether the lower half of a value is there or made of ones that are.
+    /// Whether the lower half of a value exists or can be computed from existing ones.
     fn has_half(&self, value: Value, depth: u32) -> bool {
         let function = &*self.function;
         match function.def(value) {
@@ -106,7 +108,7 @@ impl Folder<'_> {
         }
     }
 
-    /// Whether a value is what [`Self::narrow_division`] made of `whole / divisor`.
+    /// Whether a value is the result of [`Self::narrow_division`] for `whole / divisor`.
     fn is_quotient(&self, value: Value, whole: Value, divisor: Value) -> bool {
         let function = &*self.function;
         let divides = |value: Value| match function.def(value) {
@@ -119,8 +121,8 @@ impl Folder<'_> {
             _ => false,
         };
         match function.def(value) {
-            Some(&Op::Select(beyond, none, quotient)) => {
-                let is_beyond = matches!(function.def(beyond), Some(&Op::Compare(CmpOp::UGt, a, most))
+            Some(&Op::Select(exceeds, none, quotient)) => {
+                let is_beyond = matches!(function.def(exceeds), Some(&Op::Compare(CmpOp::UGt, a, most))
                     if a == divisor && function.as_const(most) == Some(u32::MAX.into()));
                 is_beyond && function.as_const(none) == Some(0) && divides(quotient)
             }
@@ -128,7 +130,7 @@ impl Folder<'_> {
         }
     }
 
-    /// Whether a value of 32 bits is visibly the lower half of one of 64, as [`Self::narrowed`] makes it.
+    /// Whether a 32-bit value is recognisably the lower half of a 64-bit one, as [`Self::truncated`] makes it.
     fn are_low_bits(&self, low: Value, value: Value, depth: u32) -> bool {
         let function = &*self.function;
         match (function.def(low), function.def(value)) {
@@ -142,7 +144,7 @@ impl Folder<'_> {
         }
     }
 
-    /// Whether a value of 64 bits is visibly below 2^32: a widened one, or what a narrowed division became.
+    /// Whether a 64-bit value is recognisably below 2^32: an extended one, or the result of a narrowed division.
     fn is_narrow(&self, value: Value, depth: u32) -> bool {
         let function = &*self.function;
         match function.def(value) {
@@ -156,12 +158,12 @@ impl Folder<'_> {
         }
     }
 
-    /// The 32 bits of a value that [`Self::is_narrow`].
-    fn narrowed(&mut self, like: Inst, value: Value, out: &mut Vec<Inst>) -> Value {
+    /// The lower 32 bits of a value that [`Self::is_narrow`].
+    fn truncated(&mut self, like: Inst, value: Value, out: &mut Vec<Inst>) -> Value {
         match self.function.def(value) {
             Some(&Op::Cast(CastOp::ZExt, inner)) => inner,
             Some(&Op::Select(condition, a, b)) => {
-                let (a, b) = (self.narrowed(like, a, out), self.narrowed(like, b, out));
+                let (a, b) = (self.truncated(like, a, out), self.truncated(like, b, out));
                 self.put(like, Op::Select(condition, a, b), INT, out)
             }
             Some(&Op::Const(bits)) => self.put(like, Op::Const(bits), INT, out),

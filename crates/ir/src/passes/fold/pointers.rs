@@ -1,4 +1,4 @@
-//! Addresses, and loads from constant data.
+//! Folds address arithmetic, and loads from constant data.
 
 use super::Folded;
 use crate::eval::sign_extend;
@@ -27,8 +27,8 @@ pub(super) fn simplify(function: &Function, op: &Op) -> Folded {
     }
 }
 
-/// The datum and byte offset that a pointer names, if they are constant.
-fn constant_place(function: &Function, ptr: Value) -> Option<(GlobalId, i64)> {
+/// The datum and byte offset that a pointer refers to, if they are constant.
+fn constant_address(function: &Function, ptr: Value) -> Option<(GlobalId, i64)> {
     match function.def(ptr)? {
         Op::GlobalAddr(global) => Some((*global, 0)),
         Op::PtrAdd { base, index: None, offset, .. } => match function.def(*base)? {
@@ -39,9 +39,9 @@ fn constant_place(function: &Function, ptr: Value) -> Option<(GlobalId, i64)> {
     }
 }
 
-/// The elements that a load reads from constant data, if it lies inside.
+/// The elements that a load reads from constant data, if they are in bounds.
 pub(super) fn load_constant(module: &Module, function: &Function, ptr: Value, ty: Type) -> Option<Vec<u64>> {
-    let (global, offset) = constant_place(function, ptr)?;
+    let (global, offset) = constant_address(function, ptr)?;
     let scalar = ty.scalar()?;
     let start = usize::try_from(offset).ok()?;
     let end = start.checked_add(ty.size() as usize)?;

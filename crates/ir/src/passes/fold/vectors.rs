@@ -1,9 +1,9 @@
-//! Vectors taken apart and put together.
+//! Folds element extraction, insertion, composition and shuffles of vectors.
 
 use super::Folded;
 use crate::{Function, Op, Type, Value};
 
-/// How many insertions and compositions are looked through for one element.
+/// Maximum number of insertions and compositions that are followed for one element.
 const MAX_STEPS: usize = 16;
 
 pub(super) fn simplify(function: &Function, op: &Op, ty: Type) -> Folded {
@@ -114,7 +114,7 @@ fn compose(function: &Function, parts: &[Value], ty: Type) -> Folded {
         }
         return Folded::Keep;
     }
-    // Parts that are themselves composed of known scalars are taken apart.
+    // Parts that are themselves composed of known scalars are flattened.
     let mut flat = Vec::new();
     for &part in parts {
         match function.ty(part) {

@@ -1,26 +1,26 @@
 //! The proof that kernels may be fused: which bytes each thread accesses.
 //!
-//! Owns [`prove`]. Invariant: what it does not understand it refuses.
+//! Owns [`prove`]. Invariant: anything that it cannot analyse is refused.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::sum::{Addresses, Sum};
-use super::{Launched, Part, Refusal};
+use super::{FusedKernel, Launched, Refusal};
 use crate::analysis::walk_insts;
 use crate::{ArgKind, CastOp, Effect, Function, Inst, Kernel, Op, Space, Type, Value};
 
-/// What a kernel does to the bytes of one argument.
+/// How a kernel uses the bytes of one argument.
 #[derive(Clone, Default, Debug)]
 struct ArgumentUse {
     read: bool,
     written: bool,
     escapes: bool,
-    /// Each access, where, and how many bytes.
+    /// Each access: instruction, pointer and number of bytes.
     accesses: Vec<(Inst, Value, u64)>,
 }
 
-/// What a part does to its arguments.
+/// How a part uses its arguments.
 struct PartUses<'a> {
     kernel: &'a Kernel,
     function: &'a Function,
@@ -30,7 +30,7 @@ struct PartUses<'a> {
 }
 
 impl<'a> PartUses<'a> {
-    fn new(part: &Part<'a>) -> Result<Self, Refusal> {
+    fn new(part: &FusedKernel<'a>) -> Result<Self, Refusal> {
         let [kernel] = part.module.kernels.as_slice() else {
             return Err(Refusal::NotPrepared { kernel: String::new() });
         };
@@ -91,7 +91,7 @@ impl<'a> PartUses<'a> {
         Ok(())
     }
 
-    /// Refuses what no proof is made for.
+    /// Refuses operations that the proof does not cover.
     fn check(&self, inst: Inst) -> Result<(), Refusal> {
         let data = self.function.inst(inst);
         let kernel = || self.kernel.name.clone();
@@ -115,7 +115,7 @@ impl<'a> PartUses<'a> {
                 Err(Refusal::NotPrepared { kernel: kernel() })
             }
             Op::Cast(CastOp::IntToPtr, _) => Err(Refusal::PointerFromMemory { kernel: kernel() }),
-            // A thread's own memory holds only what the thread stored there, which counts as an escape.
+            // Thread memory contains a pointer only if the thread stored one, which counts as an escape.
             Op::Load { ptr, .. }
                 if data.result.is_some_and(|result| self.function.ty(result).is_ptr())
                     && self.function.ty(ptr) != Type::Ptr(Space::Thread) =>
@@ -142,7 +142,7 @@ impl<'a> PartUses<'a> {
     }
 }
 
-/// The bytes of a place that belong to one thread: what depends on the thread, and from there on.
+/// The bytes of a place that belong to one thread: a range relative to a sum that depends on the thread.
 struct Window {
     /// Without a constant.
     start: Sum,
@@ -150,8 +150,8 @@ struct Window {
     high: i128,
 }
 
-/// Proves that no thread touches what another thread of another part writes.
-pub(super) fn prove(parts: &[Part<'_>], launched: &Launched) -> Result<(), Refusal> {
+/// Proves that no thread accesses bytes that another thread writes in another part.
+pub(super) fn prove(parts: &[FusedKernel<'_>], launched: &Launched) -> Result<(), Refusal> {
     let parts = parts.iter().map(PartUses::new).collect::<Result<Vec<_>, Refusal>>()?;
     // By place: the parts and positions of its arguments.
     let mut places: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
@@ -179,7 +179,7 @@ pub(super) fn prove(parts: &[Part<'_>], launched: &Launched) -> Result<(), Refus
     Ok(())
 }
 
-/// Proves that each thread keeps to its window of an argument, widening it if need be.
+/// Proves that each thread stays within its window of an argument; enlarges the window to cover its accesses.
 fn prove_own(
     part: &PartUses<'_>,
     position: usize,
@@ -198,7 +198,7 @@ fn prove_own(
     let PartUses { function, places, bytes, .. } = *part;
     let addresses = Addresses { function, launched, places, bytes, written, budget: Cell::default() };
     for &(inst, pointer, size) in &uses.accesses {
-        let at = addresses.of_pointer(pointer).filter(|at| at.parts_threads(size, 64, launched));
+        let at = addresses.of_pointer(pointer).filter(|at| at.separates_threads(size, 64, launched));
         let Some(Sum { terms, constant }) = at else {
             let line = part.function.inst(inst).loc.line;
             return Err(Refusal::NotOwn { kernel, argument, line });
@@ -213,7 +213,7 @@ fn prove_own(
             Some(_) => return Err(Refusal::Overlap { kernel, argument }),
         };
         let width = u64::try_from(wider.high - wider.low).unwrap_or(u64::MAX);
-        if !wider.start.parts_threads(width, 64, launched) {
+        if !wider.start.separates_threads(width, 64, launched) {
             return Err(Refusal::Overlap { kernel, argument });
         }
         *window = Some(wider);

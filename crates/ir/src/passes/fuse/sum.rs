@@ -1,23 +1,23 @@
-//! Addresses as sums: what of an address depends on the thread's position, and how.
+//! Addresses as linear combinations of the thread's position.
 //!
 //! Owns [`Sum`], a [`Linear`] of [`Term`]s, and [`Addresses`], which finds it. Invariant: two threads for which the terms
-//! have the same values have the same address; what is not understood has no sum.
+//! have the same values have the same address; a value that cannot be analysed has no sum.
 //!
-//! Sums of 32 bits come round at 2^32. Widened to 64 they are the same sum only if the launch is small enough; if
-//! that cannot be said they become one [`Term::Widened`].
+//! 32-bit sums wrap at 2^32. Extended to 64 bits they are the same sum only if the launch is small enough; otherwise
+//! they become one [`Term::Widened`].
 
 use std::cell::Cell;
 
 use super::Launched;
-use crate::analysis::{Found, Linear, Terms};
+use crate::analysis::{Linear, TermClass, TermPolicy};
 use crate::{CastOp, Function, Op, Query, Type, Value};
 
-/// The most definitions that are looked at for one address: sums can be made of sums again and again.
+/// Maximum number of definitions visited for one address: sums of sums can be exponentially large.
 const MAX_DEFINITIONS: u32 = 1 << 10;
-/// How deep arithmetic with vectors is followed.
+/// Maximum depth of vector arithmetic that is followed.
 const MAX_VECTORS: u32 = 4;
 
-/// What a sum is made of.
+/// A term of a sum.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Term {
     /// The thread's position in the grid, along an axis.
@@ -26,13 +26,13 @@ pub(super) enum Term {
     Group(u8),
     /// Its position in the threadgroup.
     Local(u8),
-    /// The number at that byte of a place that nobody writes: the same for all threads.
+    /// The number at that byte offset of a place that no part writes: uniform over the grid.
     Uniform { place: u32, offset: i64, wide: bool },
-    /// A sum of 32 bits that may have come round.
+    /// A 32-bit sum that may have wrapped.
     Widened { sum: Sum, signed: bool },
 }
 
-/// Such terms, scaled and added up.
+/// A linear combination of such terms.
 pub(super) type Sum = Linear<Term>;
 
 impl Sum {
@@ -61,7 +61,7 @@ impl Sum {
         self
     }
 
-    /// The least and the greatest that it can be as an integer, if that is known of all its terms.
+    /// Minimum and maximum as an integer, if they are known for all terms.
     fn range(&self, launched: &Launched) -> Option<(i128, i128)> {
         let constant = i128::from(self.constant);
         self.terms.iter().try_fold((constant, constant), |(low, high), (term, &by)| {
@@ -70,12 +70,12 @@ impl Sum {
         })
     }
 
-    /// What 64 bits hold after a conversion from the 32 that hold this.
+    /// The sum after an extension from 32 to 64 bits.
     fn widened(self, signed: bool, launched: &Launched) -> Self {
         let mut sum = self.narrowed().regrouped(launched).narrowed();
         let least = if signed { i128::from(i32::MIN) } else { 0 };
         if let Some((low, high)) = sum.range(launched) {
-            // By so much the integers are off, if all of them are off by the same.
+            // The multiple of 2^32 by which the integers differ, if it is the same for all of them.
             let off = (low - least).div_euclid(1 << 32) << 32;
             if high - off < least + (1 << 32) {
                 sum.constant = (i128::from(sum.constant) - off) as i64;
@@ -85,9 +85,8 @@ impl Sum {
         Sum::term(Term::Widened { sum, signed })
     }
 
-    /// Whether any two threads that differ have values at least `width` apart, at most so many bits of them held.
-    /// Terms that are the same for all threads play no part.
-    pub(super) fn parts_threads(&self, width: u64, bits: u32, launched: &Launched) -> bool {
+    /// Whether the values of any two threads differ by at least `width`, in `bits` bits. Uniform terms are ignored.
+    pub(super) fn separates_threads(&self, width: u64, bits: u32, launched: &Launched) -> bool {
         let mut steps: Vec<(u128, u64)> = Vec::new();
         for axis in 0..3 {
             let step = |term: &Term| {
@@ -97,7 +96,7 @@ impl Sum {
             let [position, group, local] = [Term::Position(axis), Term::Group(axis), Term::Local(axis)];
             let used = |term: &Term| self.terms.contains_key(term);
             match (used(&position), used(&group) || used(&local)) {
-                // Each says something of the other.
+                // Both depend on each other.
                 (true, true) => return false,
                 (false, true) => match (step(&group), step(&local)) {
                     (Some(group), Some(local)) => steps.extend([group, local]),
@@ -112,11 +111,11 @@ impl Sum {
             _ => None,
         });
         if let Some((sum, by)) = wideneds.next() {
-            // One number of 32 bits for each thread, and nothing beside it that depends on the thread.
+            // One 32-bit number per thread, and no other term that depends on the thread.
             let alone = wideneds.next().is_none() && steps.iter().all(|(by, _)| *by == 0);
             let span = u128::from(by.unsigned_abs()) << 32;
             let apart = u128::from(by.unsigned_abs()) >= width.into() && span <= held / 2;
-            return alone && apart && bits == 64 && sum.parts_threads(1, 32, launched);
+            return alone && apart && bits == 64 && sum.separates_threads(1, 32, launched);
         }
         // The farthest that two threads can be apart that differ along the axes before only, and one window.
         let mut span = u128::from(width);
@@ -145,7 +144,7 @@ impl Sum {
 }
 
 impl Launched {
-    /// How many values a term has, from zero on, if that is known.
+    /// The number of values of a term, which start at zero, if known.
     fn count(&self, term: &Term) -> Option<u64> {
         let size = |axis: u8| Some(u64::from(self.group_size?[usize::from(axis)].max(1)));
         match *term {
@@ -156,7 +155,7 @@ impl Launched {
         }
     }
 
-    /// What a query gives.
+    /// The sum of a query.
     fn answer(&self, query: Query) -> Option<Sum> {
         let constant = |value: u64| i64::try_from(value).ok().map(Sum::constant);
         let size = |axis: u8| Some(u64::from(self.group_size?[usize::from(axis)]));
@@ -167,7 +166,7 @@ impl Launched {
             Query::ThreadPositionInThreadgroup(axis) => Some(Sum::term(Term::Local(axis))),
             Query::ThreadsPerGrid(axis) => constant(threads(axis)?),
             Query::DispatchThreadsPerThreadgroup(axis) => constant(size(axis)?),
-            // At the grid's edge there may be fewer.
+            // Smaller at the grid's edge.
             Query::ThreadsPerThreadgroup(axis) => {
                 let size = size(axis).filter(|&size| size > 0)?;
                 constant(threads(axis)?.is_multiple_of(size).then_some(size)?)
@@ -189,18 +188,18 @@ pub(super) struct Addresses<'a> {
     pub(super) bytes: &'a [Option<&'a [u8]>],
     /// Places that a part writes.
     pub(super) written: &'a [u32],
-    /// How many more definitions are looked at.
+    /// The number of definitions that may still be visited.
     pub(super) budget: Cell<u32>,
 }
 
 impl Addresses<'_> {
-    /// Of a parameter's pointer: from the parameter on.
+    /// The sum of a pointer, relative to the parameter that it is derived from.
     pub(super) fn of_pointer(&self, pointer: Value) -> Option<Sum> {
         self.budget.set(MAX_DEFINITIONS);
         Linear::of(self.function, pointer, self).map(|sum| sum.regrouped(self.launched))
     }
 
-    /// Of an element of a vector made of scalars, as positions are, and of arithmetic with such vectors.
+    /// The sum of an element of a vector composed of scalars, as positions are, or of arithmetic with such vectors.
     fn of_element(&self, vector: Value, element: u8, depth: u32) -> Option<Sum> {
         let depth = depth.checked_sub(1)?;
         match self.function.def(vector)? {
@@ -216,7 +215,7 @@ impl Addresses<'_> {
         }
     }
 
-    /// Of a number that is the same for all threads.
+    /// The sum of a uniform number.
     fn loaded(&self, pointer: Value, wide: bool) -> Option<Sum> {
         let argument = self.argument(pointer)?;
         let place = *self.places.get(argument)?;
@@ -236,7 +235,7 @@ impl Addresses<'_> {
         Some(Sum::constant(value))
     }
 
-    /// The argument that a pointer leads from.
+    /// The argument that a pointer is derived from.
     fn argument(&self, mut pointer: Value) -> Option<usize> {
         while let Some(op) = self.function.def(pointer) {
             let Op::PtrAdd { base, .. } = *op else { return None };
@@ -246,18 +245,18 @@ impl Addresses<'_> {
     }
 }
 
-impl Terms for Addresses<'_> {
+impl TermPolicy for Addresses<'_> {
     type Term = Term;
 
-    fn find(&self, value: Value) -> Option<Found<Term>> {
+    fn find(&self, value: Value) -> Option<TermClass<Term>> {
         self.budget.set(self.budget.get().checked_sub(1)?);
         let ty = self.function.ty(value);
         let Some(op) = self.function.def(value) else {
             // A kernel's parameters are the arguments' addresses.
-            return ty.is_ptr().then(|| Found::Sum(Sum::default()));
+            return ty.is_ptr().then(|| TermClass::Sum(Sum::default()));
         };
         let sum = match *op {
-            Op::PtrAdd { .. } => return Some(Found::Arithmetic),
+            Op::PtrAdd { .. } => return Some(TermClass::Arithmetic),
             _ if ty != Type::I64 && ty != Type::I32 => return None,
             Op::Extract(vector, element) => self.of_element(vector, element, MAX_VECTORS),
             Op::Query(query) => self.launched.answer(query),
@@ -268,9 +267,9 @@ impl Terms for Addresses<'_> {
                 let narrow = Linear::of(self.function, narrow, self)?;
                 Some(narrow.widened(cast == CastOp::SExt, self.launched))
             }
-            _ => return Some(Found::Arithmetic),
+            _ => return Some(TermClass::Arithmetic),
         };
-        sum.map(Found::Sum)
+        sum.map(TermClass::Sum)
     }
 
     fn opaque(&self, _value: Value) -> Option<Sum> {

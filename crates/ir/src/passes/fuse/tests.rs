@@ -3,7 +3,7 @@
 
 mod sums;
 
-use super::{Launched, Part, Refusal, arguments, fuse};
+use super::{FusedKernel, Launched, Refusal, arguments, fuse};
 use crate::{Module, Op, parse_module, print_module, verify};
 
 /// A kernel with two device arguments and that body; `v2` is the position, widened in `v3`.
@@ -38,8 +38,8 @@ const COPY: &str = "
 fn after_copy(body: &str) -> Result<Module, Refusal> {
     let (first, second) = (kernel(COPY), kernel(body));
     let parts = [
-        Part { module: &first, places: &[0, 1], bytes: &[None; 2] },
-        Part { module: &second, places: &[1, 2], bytes: &[None; 2] },
+        FusedKernel { module: &first, places: &[0, 1], bytes: &[None; 2] },
+        FusedKernel { module: &second, places: &[1, 2], bytes: &[None; 2] },
     ];
     fuse("copy + k", &parts, &Launched::ANY_LINE)
 }
@@ -86,8 +86,8 @@ fn windows_of_several_elements_are_proved() {
     let fused = |low| {
         let (first, second) = (kernel(write), kernel(&pair(low)));
         let parts = [
-            Part { module: &first, places: &[0, 1], bytes: &[None; 2] },
-            Part { module: &second, places: &[1, 2], bytes: &[None; 2] },
+            FusedKernel { module: &first, places: &[0, 1], bytes: &[None; 2] },
+            FusedKernel { module: &second, places: &[1, 2], bytes: &[None; 2] },
         ];
         fuse("k + k", &parts, &Launched::ANY_LINE)
     };
@@ -97,7 +97,7 @@ fn windows_of_several_elements_are_proved() {
 }
 
 #[test]
-fn addresses_that_may_be_another_threads_are_refused() {
+fn addresses_that_other_threads_may_access_are_refused() {
     let narrow = "
   v4 = const 4 : i32
   v5 = mul v2, v4 : i32
@@ -125,7 +125,7 @@ fn addresses_that_may_be_another_threads_are_refused() {
 
 /// Sums of sums of sums, through conversions, vectors and numbers from memory: no more is looked at than is of use.
 #[test]
-fn what_would_take_for_ever_is_refused_at_once() {
+fn exponential_address_expressions_are_refused_at_once() {
     let through = |step: &dyn Fn(u32) -> String| {
         let steps: String = (0..200).map(|level| step(3 + level * 6)).collect();
         let last = 3 + 200 * 6;

@@ -1,27 +1,27 @@
-//! The instructions of a hint: how far ahead it asks, and where it stands.
+//! Builds the instructions of a prefetch: its distance and its position.
 //!
-//! Owns the distances in threadgroups. What is short is done before memory answers, so there more than the next one is
-//! skipped. Nothing else of the function changes.
+//! Owns the prefetch distances in threadgroups. Short threadgroups end before memory responds, so their distance is
+//! more than one. Other instructions of the function do not change.
 
 use crate::{
     BinOp, Block, CastOp, CmpOp, FpMode, Function, Inst, Loc, Op, PrefetchHint, Query, Scalar, Type, Value,
 };
 
-/// Bytes that a threadgroup takes about as long for as memory does.
-const SHORT: u64 = 4096;
-/// Threadgroups ahead, where each loads less with one access a thread.
-const SMALL_AHEAD: u64 = 4;
-/// Rows ahead that are written, where they are no longer. What is read comes soon enough one row ahead: on Intel's
-/// servers requests for two rows cost a third (`docs/decisions/0008-software-prefetch.md`).
+/// Bytes that a threadgroup processes in about one memory latency.
+const SHORT_BYTES: u64 = 4096;
+/// Prefetch distance in threadgroups, where each loads fewer bytes with one access per thread.
+const SMALL_THREADGROUPS_AHEAD: u64 = 4;
+/// Prefetch distance in rows of stores to rows that are not longer. For loads one row is enough: on Intel's servers
+/// a distance of two rows costs a third (`docs/decisions/0008-software-prefetch.md`).
 const SHORT_ROWS_AHEAD: u64 = 2;
 
-/// Instructions of a hint.
-pub(super) struct Hints<'f> {
+/// The instructions of a prefetch.
+pub(super) struct PrefetchBuilder<'f> {
     pub(super) function: &'f mut Function,
     pub(super) insts: Vec<Inst>,
 }
 
-impl<'f> Hints<'f> {
+impl<'f> PrefetchBuilder<'f> {
     pub(super) fn new(function: &'f mut Function) -> Self {
         Self { function, insts: Vec::new() }
     }
@@ -33,27 +33,27 @@ impl<'f> Hints<'f> {
         self.value(Op::Binary(BinOp::Mul, count, times), Type::Scalar(Scalar::I64))
     }
 
-    /// From a row of so many bytes to the next one, or to a later one if they are short.
+    /// The distance from a row of `row` bytes to the next one, or to a later one if rows are short.
     pub(super) fn rows_ahead(&mut self, row: Value) -> Value {
-        let most = self.constant(SHORT);
-        let is_short = self.value(Op::Compare(CmpOp::ULe, row, most), Type::Scalar(Scalar::Bool));
-        self.times_if(row, SHORT_ROWS_AHEAD, is_short)
+        let limit = self.constant(SHORT_BYTES);
+        let is_short = self.value(Op::Compare(CmpOp::ULe, row, limit), Type::Scalar(Scalar::Bool));
+        self.scaled_if(row, SHORT_ROWS_AHEAD, is_short)
     }
 
-    /// From a threadgroup of which each thread loads so many bytes to the next one, or to a later one if they
-    /// are small.
+    /// The distance to the next threadgroup, or to a later one if threadgroups are small. `bytes`: loaded by each
+    /// thread.
     pub(super) fn threadgroups_ahead(&mut self, step: Value, bytes: u32) -> Value {
         let int = Type::Scalar(Scalar::I32);
         let sizes =
             [0, 1, 2].map(|axis| self.value(Op::Query(Query::DispatchThreadsPerThreadgroup(axis)), int));
         let plane = self.value(Op::Binary(BinOp::Mul, sizes[0], sizes[1]), int);
         let threads = self.value(Op::Binary(BinOp::Mul, plane, sizes[2]), int);
-        let enough = self.value(Op::Const(SHORT / u64::from(bytes.max(1))), int);
+        let enough = self.value(Op::Const(SHORT_BYTES / u64::from(bytes.max(1))), int);
         let is_small = self.value(Op::Compare(CmpOp::ULt, threads, enough), Type::Scalar(Scalar::Bool));
-        self.times_if(step, SMALL_AHEAD, is_small)
+        self.scaled_if(step, SMALL_THREADGROUPS_AHEAD, is_small)
     }
 
-    fn times_if(&mut self, step: Value, times: u64, condition: Value) -> Value {
+    fn scaled_if(&mut self, step: Value, times: u64, condition: Value) -> Value {
         let long = Type::Scalar(Scalar::I64);
         let (times, one) = (self.constant(times), self.constant(1));
         let times = self.value(Op::Select(condition, times, one), long);
@@ -70,7 +70,7 @@ impl<'f> Hints<'f> {
         self.function.inst(inst).result.expect("it was made with a result")
     }
 
-    /// An integer in 64 bits.
+    /// The integer as 64 bits.
     pub(super) fn long(&mut self, value: Value) -> Value {
         let long = Type::Scalar(Scalar::I64);
         if self.function.ty(value) == long { value } else { self.value(Op::Cast(CastOp::ZExt, value), long) }
@@ -81,8 +81,8 @@ impl<'f> Hints<'f> {
         self.insts.push(self.function.add_inst(op, None, FpMode::default(), Loc::default()));
     }
 
-    /// Writes the hint behind an access.
-    pub(super) fn finish(
+    /// Inserts the prefetch after an access.
+    pub(super) fn prefetch_after(
         mut self,
         pointer: Value,
         address: Op,
@@ -93,11 +93,11 @@ impl<'f> Hints<'f> {
         let ty = self.function.ty(pointer);
         let ptr = self.value(address, ty);
         self.effect(Op::Prefetch { ptr, bytes, access: hint });
-        self.put_behind(block, access);
+        self.insert_after(block, access);
     }
 
-    /// Puts all instructions before one.
-    pub(super) fn put_before(self, block: Block, inst: Inst) {
+    /// Inserts all instructions before `inst`.
+    pub(super) fn insert_before(self, block: Block, inst: Inst) {
         let block = &mut self.function.blocks[block.index()].insts;
         let at = block.iter().position(|&other| other == inst).unwrap_or(0);
         block.splice(at..at, self.insts);
@@ -110,8 +110,8 @@ impl<'f> Hints<'f> {
         block
     }
 
-    /// Puts all instructions behind an access.
-    pub(super) fn put_behind(self, block: Block, access: Inst) {
+    /// Inserts all instructions after an access.
+    pub(super) fn insert_after(self, block: Block, access: Inst) {
         let block = &mut self.function.blocks[block.index()].insts;
         let at = block.iter().position(|&inst| inst == access).map_or(0, |at| at + 1);
         block.splice(at..at, self.insts);

@@ -1,16 +1,17 @@
-//! Where a threadgroup stores the result of its matrix products.
+//! Prefetches of the result tiles of matrix products.
 //!
-//! Threadgroups of a matrix product store tiles of a result whose rows are far apart, all at their end. Stores
-//! are done in order, so each waits for its line to come from memory. While the loop before them multiplies,
-//! memory has little to do: each iteration asks for a few of the lines. Which ones a counter says; when all were asked
-//! for it begins anew, since tiles of factors pass through the same caches.
+//! A threadgroup of a matrix product stores a tile whose rows are far apart, all at its end. Stores retire in order,
+//! so each waits for its cache line. While the loop before them multiplies, memory is idle: each iteration prefetches
+//! a few of the lines for writing. A counter selects them; it wraps around, since the operands' tiles evict lines
+//! from the same caches.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::{Finder, Hints};
-use crate::analysis::{Found, Linear, Terms, walk_insts};
+use super::Finder;
+use super::hints::PrefetchBuilder;
+use crate::analysis::{Linear, TermClass, TermPolicy, walk_insts};
 use crate::{
     BinOp, Block, CastOp, CmpOp, Function, Inst, MatrixOp, Op, PrefetchHint, Scalar, Space, Type, Value,
 };
@@ -18,21 +19,21 @@ use crate::{
 /// Rows of a fragment.
 const ROWS: u64 = 8;
 /// Bytes of a cache line.
-const LINE: i64 = 64;
-/// Lines that one iteration asks for.
-const AT_ONCE: usize = 4;
-/// The most operations that one address takes.
+const LINE_BYTES: i64 = 64;
+/// Maximum number of stores whose lines one iteration prefetches.
+const LINES_PER_ITERATION: usize = 4;
+/// Maximum number of operations of one cloned address.
 const MAX_OPERATIONS: usize = 24;
 
-/// A loop of products, and the stores behind it.
-pub(super) struct Tiles {
+/// A loop of matrix products, and the stores after it.
+pub(super) struct ResultTiles {
     /// The loop and its block.
     outer: Block,
     inst: Inst,
-    /// Where its products begin.
+    /// The first instruction of its body that loads or multiplies matrices.
     body: Block,
     products: Inst,
-    /// The values that are known in front of the loop.
+    /// The values that are defined before the loop.
     visible: Vec<bool>,
     stores: Vec<TileStore>,
 }
@@ -47,8 +48,8 @@ struct TileStore {
     size: u32,
 }
 
-/// The loops of products whose results are stored behind them in fragments.
-pub(super) fn tiles(finder: &Finder<'_>) -> Vec<Tiles> {
+/// The loops of products whose results are stored after them in fragments.
+pub(super) fn result_tiles(finder: &Finder<'_>) -> Vec<ResultTiles> {
     let function = finder.function;
     let mut visible = vec![false; function.values.len()];
     for param in &function.params {
@@ -59,7 +60,7 @@ pub(super) fn tiles(finder: &Finder<'_>) -> Vec<Tiles> {
     found
 }
 
-fn in_block(finder: &Finder<'_>, block: Block, visible: &mut Vec<bool>, found: &mut Vec<Tiles>) {
+fn in_block(finder: &Finder<'_>, block: Block, visible: &mut Vec<bool>, found: &mut Vec<ResultTiles>) {
     let function = finder.function;
     let insts = function.block(block);
     for (at, &inst) in insts.iter().enumerate() {
@@ -69,13 +70,13 @@ fn in_block(finder: &Finder<'_>, block: Block, visible: &mut Vec<bool>, found: &
             _ => None,
         };
         let mut stores = Vec::new();
-        for &behind in insts[at + 1..].iter().filter(|_| products.is_some()) {
-            tile_stores(finder, behind, &mut stores);
+        for &offset in insts[at + 1..].iter().filter(|_| products.is_some()) {
+            tile_stores(finder, offset, &mut stores);
         }
         match products {
             Some((body, products)) if !stores.is_empty() => {
                 let (stores, visible) = (one_each_line(function, stores), visible.clone());
-                found.push(Tiles { outer: block, inst, body, products, visible, stores });
+                found.push(ResultTiles { outer: block, inst, body, products, visible, stores });
             }
             _ => op.blocks().into_iter().for_each(|nested| in_block(finder, nested, visible, found)),
         }
@@ -104,10 +105,10 @@ fn first_with_products(function: &Function, body: Block) -> Option<Inst> {
         }
         found
     };
-    function.block(body).iter().copied().find(has_matrices).filter(|_| products)
+    function.block(body).iter().cloned().find(has_matrices).filter(|_| products)
 }
 
-/// The stores of fragments to buffers in an instruction and what is nested in it.
+/// The stores of fragments to buffers in an instruction and those nested in it.
 fn tile_stores(finder: &Finder<'_>, inst: Inst, found: &mut Vec<TileStore>) {
     let function = finder.function;
     let op = &function.inst(inst).op;
@@ -126,13 +127,14 @@ fn tile_stores(finder: &Finder<'_>, inst: Inst, found: &mut Vec<TileStore>) {
     }
 }
 
-/// Without those that store less than a line behind another.
+/// Removes stores that are less than a cache line after another.
 fn one_each_line(function: &Function, mut found: Vec<TileStore>) -> Vec<TileStore> {
     let mut kept: BTreeMap<_, Vec<i64>> = BTreeMap::new();
     found.retain(|store| {
         let Some(place) = Linear::of(function, store.pointer, &Widened(function)) else { return true };
         let others = kept.entry(place.terms).or_default();
-        let is_new = others.iter().all(|other| !(0..LINE).contains(&place.constant.wrapping_sub(*other)));
+        let is_new =
+            others.iter().all(|other| !(0..LINE_BYTES).contains(&place.constant.wrapping_sub(*other)));
         if is_new {
             others.push(place.constant);
         }
@@ -141,19 +143,19 @@ fn one_each_line(function: &Function, mut found: Vec<TileStore>) -> Vec<TileStor
     found
 }
 
-/// Sums whose narrow parts are taken for exact: a hint may be wrong.
+/// Treats extensions as exact: a prefetch may be wrong.
 pub(super) struct Widened<'f>(pub(super) &'f Function);
 
-impl Terms for Widened<'_> {
+impl TermPolicy for Widened<'_> {
     type Term = Value;
 
-    fn find(&self, value: Value) -> Option<Found<Value>> {
+    fn find(&self, value: Value) -> Option<TermClass<Value>> {
         match self.0.def(value) {
-            // Widened at most from 8 bits to 64, so not for long.
+            // At most three extensions, from 8 bits to 64, so the recursion is bounded.
             Some(&Op::Cast(CastOp::ZExt | CastOp::SExt, narrow)) => {
-                Some(Found::Sum(Linear::of(self.0, narrow, self)?))
+                Some(TermClass::Sum(Linear::of(self.0, narrow, self)?))
             }
-            _ => Some(Found::Arithmetic),
+            _ => Some(TermClass::Arithmetic),
         }
     }
 
@@ -162,13 +164,13 @@ impl Terms for Widened<'_> {
     }
 }
 
-impl Tiles {
-    /// Counts the loop's iterations, and asks for lines in each.
+impl ResultTiles {
+    /// Counts the loop's iterations, and prefetches lines in each.
     pub(super) fn insert(&self, function: &mut Function) {
         let int = Type::Scalar(Scalar::I32);
-        let mut hints = Hints::new(function);
-        let copied = self.copy_addresses(&mut hints);
-        if copied.is_empty() {
+        let mut hints = PrefetchBuilder::new(function);
+        let cloned = self.clone_addresses(&mut hints);
+        if cloned.is_empty() {
             return;
         }
         let local = hints.function.add_local("asked", 4, 4);
@@ -177,40 +179,40 @@ impl Tiles {
         let one = hints.value(Op::Const(1), int);
         let more = hints.value(Op::Binary(BinOp::Add, count, one), int);
         hints.effect(Op::Store { ptr: counter, value: more, align: 4, volatile: false });
-        let parts: Vec<&[TileStore]> = copied.chunks(AT_ONCE).collect();
-        // The row changes fastest: stores of one part lie beside each other.
+        let parts: Vec<&[TileStore]> = cloned.chunks(LINES_PER_ITERATION).collect();
+        // The row changes fastest: stores of one part are adjacent.
         let mask = hints.value(Op::Const(ROWS - 1), int);
         let row = hints.value(Op::Binary(BinOp::And, count, mask), int);
         let row = hints.long(row);
         if let [part] = parts.as_slice() {
-            ask(&mut hints, part, row);
+            prefetch_rows(&mut hints, part, row);
         } else {
             let rows = hints.value(Op::Const(ROWS), int);
-            let turn = hints.value(Op::Binary(BinOp::UDiv, count, rows), int);
-            let turns = hints.value(Op::Const(parts.len() as u64), int);
-            let turn = hints.value(Op::Binary(BinOp::URem, turn, turns), int);
+            let part_index = hints.value(Op::Binary(BinOp::UDiv, count, rows), int);
+            let part_count = hints.value(Op::Const(parts.len() as u64), int);
+            let part_index = hints.value(Op::Binary(BinOp::URem, part_index, part_count), int);
             for (number, part) in parts.iter().enumerate() {
                 let number = hints.value(Op::Const(number as u64), int);
-                let own = hints.value(Op::Compare(CmpOp::Eq, turn, number), Type::Scalar(Scalar::Bool));
-                let mut asks = Hints::new(hints.function);
-                ask(&mut asks, part, row);
-                let then = asks.into_block();
+                let own = hints.value(Op::Compare(CmpOp::Eq, part_index, number), Type::Scalar(Scalar::Bool));
+                let mut nested_hints = PrefetchBuilder::new(hints.function);
+                prefetch_rows(&mut nested_hints, part, row);
+                let then = nested_hints.into_block();
                 let otherwise = hints.function.add_block();
                 hints.effect(Op::If { cond: own, then, otherwise });
             }
         }
-        hints.put_before(self.body, self.products);
+        hints.insert_before(self.body, self.products);
 
-        let mut start = Hints::new(function);
+        let mut start = PrefetchBuilder::new(function);
         let counter = start.value(Op::LocalAddr(local), Type::Ptr(Space::Thread));
         let zero = start.value(Op::Const(0), int);
         start.effect(Op::Store { ptr: counter, value: zero, align: 4, volatile: false });
-        start.put_before(self.outer, self.inst);
+        start.insert_before(self.outer, self.inst);
     }
 
-    /// Addresses in terms of what is known in front of the loop, of the stores for which that can be said.
-    fn copy_addresses(&self, hints: &mut Hints<'_>) -> Vec<TileStore> {
-        let mut copies = Copies { visible: &self.visible, copied: FxHashMap::default() };
+    /// Clones the addresses of stores before the loop, of those that can be computed there.
+    fn clone_addresses(&self, hints: &mut PrefetchBuilder<'_>) -> Vec<TileStore> {
+        let mut copies = AddressCloner { visible: &self.visible, cloned: FxHashMap::default() };
         let mut addresses = Vec::new();
         for store in &self.stores {
             let mut left = MAX_OPERATIONS;
@@ -223,41 +225,41 @@ impl Tiles {
     }
 }
 
-/// Asks for a row of each tile.
-fn ask(hints: &mut Hints<'_>, tiles: &[TileStore], row: Value) {
-    for &TileStore { pointer, stride, size } in tiles {
+/// Prefetches a row of each tile.
+fn prefetch_rows(hints: &mut PrefetchBuilder<'_>, result_tiles: &[TileStore], row: Value) {
+    for &TileStore { pointer, stride, size } in result_tiles {
         let ty = hints.function.ty(pointer);
-        let behind = hints.value(Op::Binary(BinOp::Mul, row, stride), Type::Scalar(Scalar::I64));
-        let at = Op::PtrAdd { base: pointer, index: Some(behind), scale: size, offset: 0 };
+        let offset = hints.value(Op::Binary(BinOp::Mul, row, stride), Type::Scalar(Scalar::I64));
+        let at = Op::PtrAdd { base: pointer, index: Some(offset), scale: size, offset: 0 };
         let ptr = hints.value(at, ty);
         hints.effect(Op::Prefetch { ptr, bytes: ROWS as u32 * size, access: PrefetchHint::Write });
     }
 }
 
-/// Computations done a second time.
-struct Copies<'a> {
+/// Clones pure computations of values that are not visible.
+struct AddressCloner<'a> {
     visible: &'a [bool],
-    copied: FxHashMap<Value, Value>,
+    cloned: FxHashMap<Value, Value>,
 }
 
-impl Copies<'_> {
-    fn copy(&mut self, hints: &mut Hints<'_>, value: Value, left: &mut usize) -> Option<Value> {
+impl AddressCloner<'_> {
+    fn copy(&mut self, hints: &mut PrefetchBuilder<'_>, value: Value, left: &mut usize) -> Option<Value> {
         if self.visible.get(value.index()) == Some(&true) {
             return Some(value);
         }
-        if let Some(&known) = self.copied.get(&value) {
+        if let Some(&known) = self.cloned.get(&value) {
             return Some(known);
         }
         *left = left.checked_sub(1)?;
         let mut op = hints.function.def(value).filter(|op| op.is_pure())?.clone();
         let mut complete = true;
         op.for_each_operand_mut(|operand| match self.copy(hints, *operand, left) {
-            Some(copied) => *operand = copied,
+            Some(cloned) => *operand = cloned,
             None => complete = false,
         });
         let ty = hints.function.ty(value);
-        let copied = complete.then(|| hints.value(op, ty))?;
-        self.copied.insert(value, copied);
-        Some(copied)
+        let cloned = complete.then(|| hints.value(op, ty))?;
+        self.cloned.insert(value, cloned);
+        Some(cloned)
     }
 }

@@ -1,62 +1,61 @@
-//! Loads whose address takes a computation that is no sum, such as the divisions that make a position in a
-//! tensor of a flat index.
+//! Prefetches of loads whose address is not a linear combination, such as one with the divisions that decompose a
+//! flat index into a position in a tensor.
 //!
-//! What a later thread will load is found by doing the computation for it, once for a SIMD-group: with the
-//! position of a thread [`DISTANCE`] behind the group's first one, all of it is scalar. Grids too small for
-//! their data to lie outside of caches skip it.
+//! The backward slice of the address is cloned and executed for a later thread, once per SIMD-group: with the
+//! position of the thread [`THREADS_AHEAD`] after the group's first one, all of it is scalar. It is skipped for grids
+//! that are so small that their data is cached.
 //!
-//! Invariants: what is repeated ([`Slice`]) reads constants and its own variables only, and stores to nothing
-//! but copies of these. Which way it takes and which constants it reads do not depend on the position
-//! ([`Dependence`]): so it ends if the thread's own computation does, and reads nothing out of bounds but what
-//! that one has read.
+//! Invariants: the cloned [`AddressSlice`] reads constant memory and its own variables only, and stores only to copies of
+//! these. Its control flow and its loads of constant memory do not depend on the position ([`PositionDependence`]), so it
+//! terminates if the thread's own computation does, and has no out-of-bounds loads that the thread did not have.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Finder, Hints};
+use super::{Finder, PrefetchBuilder};
 use crate::analysis::walk_insts;
 use crate::{
     BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, PrefetchHint, Query, Scalar, Space, Type, Value,
     ValueDef,
 };
 
-/// Threads ahead. Eight SIMD-groups take about as long as memory does.
-const DISTANCE: u64 = 256;
-/// Threads of a grid below which nothing is asked for.
+/// Prefetch distance in threads: eight SIMD-groups take about one memory latency.
+const THREADS_AHEAD: u64 = 256;
+/// Minimum number of threads of a grid.
 const MIN_THREADS: u64 = 1 << 20;
-/// How far definitions are followed.
-const DEPTH_OF_SLICE: u32 = 64;
-/// The most instructions to repeat.
+/// Maximum depth of definitions that are followed.
+const MAX_SLICE_DEPTH: u32 = 64;
+/// Maximum number of instructions to clone.
 const MAX_INSTRUCTIONS: usize = 64;
-/// The most bytes asked for: a few lines from the first thread's on.
+/// Maximum bytes of a prefetch: a few lines from the first thread's address on.
 const MAX_BYTES: u32 = 256;
 /// Threads of a SIMD-group.
 const SIMD_GROUP: u32 = 32;
 
 const POSITION: Op = Op::Query(Query::ThreadPositionInGrid(0));
 
-/// The computation of an address.
-pub(super) struct Slice {
-    /// In order; constructs with all they contain.
+/// The backward slice of an address.
+pub(super) struct AddressSlice {
+    /// The instructions in order; constructs include their blocks.
     insts: Vec<Inst>,
     locals: BTreeSet<Local>,
 }
 
 impl Finder<'_> {
-    /// The computation of the pointer of a load in that block, if it may be repeated.
-    pub(super) fn slice(&self, block: Block, access: Inst, pointer: Value) -> Option<Slice> {
+    /// The slice of the pointer of a load in that block, if it may be cloned.
+    pub(super) fn slice(&self, block: Block, access: Inst, pointer: Value) -> Option<AddressSlice> {
         let before = self.function.block(block);
         let before = &before[..before.iter().position(|&inst| inst == access)?];
-        let mut finder = SliceFinder {
+        let mut finder = SliceBuilder {
             finder: self,
             before,
             needed: FxHashSet::default(),
             outer: Vec::new(),
             locals: BTreeSet::new(),
         };
-        finder.need(pointer, DEPTH_OF_SLICE)?;
-        let SliceFinder { needed, outer, locals, .. } = finder;
+        finder.need(pointer, MAX_SLICE_DEPTH)?;
+        let SliceBuilder { needed, outer, locals, .. } = finder;
         let mut insts = outer;
         insts.extend(before.iter().filter(|inst| needed.contains(inst)));
         let mut count = insts.len();
@@ -67,22 +66,22 @@ impl Finder<'_> {
                 walk_insts(self.function, nested, &mut |_| count += 1);
             }
         }
-        let slice = Slice { insts, locals };
-        (follows && count <= MAX_INSTRUCTIONS && Dependence::allows(self, &slice)).then_some(slice)
+        let slice = AddressSlice { insts, locals };
+        (follows && count <= MAX_INSTRUCTIONS && PositionDependence::allows(self, &slice)).then_some(slice)
     }
 }
 
-struct SliceFinder<'a, 'f> {
+struct SliceBuilder<'a, 'f> {
     finder: &'a Finder<'f>,
     /// The instructions of the load's block before it.
     before: &'a [Inst],
     needed: FxHashSet<Inst>,
-    /// Needed instructions of blocks around, in order.
+    /// Needed instructions of enclosing blocks, in order.
     outer: Vec<Inst>,
     locals: BTreeSet<Local>,
 }
 
-impl SliceFinder<'_, '_> {
+impl SliceBuilder<'_, '_> {
     fn need(&mut self, value: Value, depth: u32) -> Option<()> {
         let function = self.finder.function;
         let depth = depth.checked_sub(1)?;
@@ -102,7 +101,7 @@ impl SliceFinder<'_, '_> {
         Some(())
     }
 
-    /// What an instruction takes, which must be of a kind that may be repeated.
+    /// Adds an instruction and its operands; `None` if it may not be cloned.
     fn need_inst(&mut self, inst: Inst, depth: u32) -> Option<()> {
         let function = self.finder.function;
         if self.needed.len() > MAX_INSTRUCTIONS {
@@ -132,7 +131,7 @@ impl SliceFinder<'_, '_> {
         Some(())
     }
 
-    /// What stores to a variable, which must begin in the load's block.
+    /// Adds the stores to a variable, whose lifetime must start in the load's block.
     fn need_local(&mut self, local: Local, depth: u32) -> Option<()> {
         if !self.locals.insert(local) {
             return Some(());
@@ -160,20 +159,20 @@ impl SliceFinder<'_, '_> {
     }
 }
 
-/// What follows from the thread's position.
-struct Dependence<'a, 'f> {
+/// The values and variables that depend on the thread's position.
+struct PositionDependence<'a, 'f> {
     finder: &'a Finder<'f>,
     values: FxHashSet<Value>,
     locals: BTreeSet<Local>,
 }
 
-impl<'a, 'f> Dependence<'a, 'f> {
-    fn allows(finder: &'a Finder<'f>, slice: &Slice) -> bool {
+impl<'a, 'f> PositionDependence<'a, 'f> {
+    fn allows(finder: &'a Finder<'f>, slice: &AddressSlice) -> bool {
         let mut this = Self { finder, values: FxHashSet::default(), locals: BTreeSet::new() };
-        // Variables carry it round loops.
+        // To a fixed point, since variables carry dependences around loops.
         loop {
             let known = (this.values.len(), this.locals.len());
-            if !slice.insts.iter().all(|&inst| this.follow(inst, false)) {
+            if !slice.insts.iter().all(|&inst| this.propagate(inst, false)) {
                 return false;
             }
             if known == (this.values.len(), this.locals.len()) {
@@ -182,35 +181,39 @@ impl<'a, 'f> Dependence<'a, 'f> {
         }
     }
 
-    /// `chosen`: whether it depends on the position that the instruction is reached.
-    fn follow(&mut self, inst: Inst, chosen: bool) -> bool {
+    /// `is_conditional`: whether it depends on the position that the instruction is executed. Returns whether the
+    /// instruction may be cloned.
+    fn propagate(&mut self, inst: Inst, is_conditional: bool) -> bool {
         let function = self.finder.function;
         let data = function.inst(inst);
         let mut depends = data.op == POSITION;
         data.op.for_each_operand(|operand| depends |= self.values.contains(&operand));
         match data.op {
-            Op::Load { ptr, .. } if function.ty(ptr) == Type::Ptr(Space::Constant) && (depends || chosen) => {
+            Op::Load { ptr, .. }
+                if function.ty(ptr) == Type::Ptr(Space::Constant) && (depends || is_conditional) =>
+            {
                 return false;
             }
             Op::Load { ptr, .. } => {
                 depends |= self.finder.variable(ptr).is_some_and(|local| self.locals.contains(&local));
             }
-            Op::Store { ptr, .. } if depends || chosen => self.locals.extend(self.finder.variable(ptr)),
-            Op::Loop { .. } | Op::Break(_) | Op::Continue(_) if chosen => return false,
+            Op::Store { ptr, .. } if depends || is_conditional => {
+                self.locals.extend(self.finder.variable(ptr))
+            }
+            Op::Loop { .. } | Op::Break(_) | Op::Continue(_) if is_conditional => return false,
             _ => {}
         }
         if depends {
             self.values.extend(data.result);
         }
-        data.op
-            .blocks()
-            .into_iter()
-            .all(|block| function.block(block).iter().all(|&inst| self.follow(inst, chosen || depends)))
+        data.op.blocks().into_iter().all(|block| {
+            function.block(block).iter().all(|&inst| self.propagate(inst, is_conditional || depends))
+        })
     }
 }
 
-impl Slice {
-    /// Puts the computation for a later thread behind the load, and the hint.
+impl AddressSlice {
+    /// Inserts the computation for a later thread after the load, and the prefetch.
     pub(super) fn insert(
         &self,
         function: &mut Function,
@@ -220,10 +223,11 @@ impl Slice {
         bytes: u32,
     ) {
         let int = Type::Scalar(Scalar::I32);
-        let mut hints = Hints::new(function);
+        let mut hints = PrefetchBuilder::new(function);
         let threads = hints.value(Op::Query(Query::ThreadsPerGrid(0)), int);
-        let least = hints.value(Op::Const(MIN_THREADS), int);
-        let many = hints.value(Op::Compare(CmpOp::UGe, threads, least), Type::Scalar(Scalar::Bool));
+        let min_threads = hints.value(Op::Const(MIN_THREADS), int);
+        let is_large_grid =
+            hints.value(Op::Compare(CmpOp::UGe, threads, min_threads), Type::Scalar(Scalar::Bool));
         let (then, otherwise) = (hints.function.add_block(), hints.function.add_block());
         let outside = std::mem::take(&mut hints.insts);
 
@@ -234,11 +238,11 @@ impl Slice {
         let threads = hints.value(Op::Const(SIMD_GROUP.into()), int);
         let within = hints.value(Op::Binary(BinOp::Mul, simdgroup, threads), int);
         let first = hints.value(Op::Binary(BinOp::Add, start, within), int);
-        let ahead = hints.value(Op::Const(DISTANCE), int);
+        let ahead = hints.value(Op::Const(THREADS_AHEAD), int);
         let position = hints.value(Op::Binary(BinOp::Add, first, ahead), int);
 
         let mut insts = std::mem::take(&mut hints.insts);
-        let mut copier = Copier {
+        let mut cloner = SliceCloner {
             function: hints.function,
             position,
             values: FxHashMap::default(),
@@ -246,31 +250,31 @@ impl Slice {
             labels: FxHashMap::default(),
         };
         for &local in &self.locals {
-            let data = copier.function.locals[local.index()].clone();
-            let copy = copier.function.add_local(data.name, data.size, data.align);
-            copier.locals.insert(local, copy);
+            let data = cloner.function.locals[local.index()].clone();
+            let copy = cloner.function.add_local(data.name, data.size, data.align);
+            cloner.locals.insert(local, copy);
         }
-        insts.extend(self.insts.iter().filter_map(|&inst| copier.inst(inst)));
-        let ptr = copier.values.get(&pointer).copied().unwrap_or(pointer);
+        insts.extend(self.insts.iter().filter_map(|&inst| cloner.inst(inst)));
+        let ptr = cloner.values.get(&pointer).copied().unwrap_or(pointer);
         let bytes = bytes.saturating_mul(SIMD_GROUP).min(MAX_BYTES);
         hints.insts = insts;
         hints.effect(Op::Prefetch { ptr, bytes, access: PrefetchHint::Read });
         hints.function.blocks[then.index()].insts = std::mem::replace(&mut hints.insts, outside);
-        hints.effect(Op::If { cond: many, then, otherwise });
-        hints.put_behind(block, access);
+        hints.effect(Op::If { cond: is_large_grid, then, otherwise });
+        hints.insert_after(block, access);
     }
 }
 
-struct Copier<'f> {
+struct SliceCloner<'f> {
     function: &'f mut Function,
-    /// Stands for the thread's own position.
+    /// Replaces the thread's own position.
     position: Value,
     values: FxHashMap<Value, Value>,
     locals: FxHashMap<Local, Local>,
     labels: FxHashMap<Label, Label>,
 }
 
-impl Copier<'_> {
+impl SliceCloner<'_> {
     fn inst(&mut self, inst: Inst) -> Option<Inst> {
         let mut data = self.function.inst(inst).clone();
         if data.op == POSITION {

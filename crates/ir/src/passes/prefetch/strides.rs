@@ -1,28 +1,28 @@
-//! Loops that step over the whole grid: `for (i = position; i < n; i += threads)`.
+//! Prefetches in grid-stride loops: `for (i = position; i < n; i += threads)`.
 //!
-//! Each iteration is as far from the one before as the grid is wide, which no hardware prefetcher follows.
-//! The step is known before the loop, so what is loaded some iterations later is asked for in time.
+//! The distance between iterations is the size of the grid, which no hardware prefetcher follows. The step is
+//! invariant, so the address of a later iteration is known.
 
-use super::{Counted, DEPTH, Finder, Gain, Walk};
+use super::{CountedLoop, Finder, MAX_DEPTH, PrefetchSite, Stride};
 use crate::analysis::walk_insts;
 use crate::{BinOp, Block, Inst, Local, Op, PrefetchHint, Query, Space, Type, Value, ValueDef};
 
-/// Iterations ahead. Memory takes as long as a few hundred instructions, an iteration has tens.
-const AHEAD: i64 = 8;
+/// Prefetch distance in iterations: memory latency is a few hundred instructions, an iteration has tens.
+const ITERATIONS_AHEAD: i64 = 8;
 
 impl Finder<'_> {
-    /// The loads directly in the loop's body that follow its counter.
-    pub(super) fn strided(
+    /// The loads directly in the loop's body whose address depends on the counter.
+    pub(super) fn grid_stride_sites(
         &self,
         inst: Inst,
         body: Block,
-        counted: &Counted,
+        counted: &CountedLoop,
         cost: usize,
-        found: &mut Vec<Walk>,
+        found: &mut Vec<PrefetchSite>,
     ) {
         let function = self.function;
         let Some((counter, step)) =
-            counted.counter.and_then(|counter| Some((counter, self.step_of_grid(inst, counter)?)))
+            counted.counter.and_then(|counter| Some((counter, self.grid_step(inst, counter)?)))
         else {
             return;
         };
@@ -32,33 +32,33 @@ impl Finder<'_> {
             if function.ty(*pointer) != Type::Ptr(Space::Device) {
                 continue;
             }
-            let stride = self.gain(*pointer, &|op| self.is_index(op, Some(counter)), DEPTH);
-            let (Some(root), Some(Gain { value: None, times })) = (self.root(*pointer), stride) else {
+            let stride = self.stride(*pointer, &|op| self.is_index(op, Some(counter)), MAX_DEPTH);
+            let (Some(root), Some(Stride { value: None, times })) = (self.root(*pointer), stride) else {
                 continue;
             };
             let bytes = function.ty(result).size();
-            if let Some(times) = times.checked_mul(AHEAD).filter(|&times| times > 0) {
-                let gain = Gain { value: Some(step), times };
-                found.push(Walk {
+            if let Some(times) = times.checked_mul(ITERATIONS_AHEAD).filter(|&times| times > 0) {
+                let stride = Stride { value: Some(step), times };
+                found.push(PrefetchSite {
                     root,
                     block: body,
                     access,
                     pointer: *pointer,
                     bytes,
                     hint: PrefetchHint::Read,
-                    gain,
+                    stride,
                     cost,
                 });
             }
         }
     }
 
-    /// What each iteration adds to the counter, if that is as many threads as the grid has.
-    fn step_of_grid(&self, inst: Inst, counter: Local) -> Option<Value> {
-        self.step(inst, counter).filter(|&step| self.is_of_grid(step, DEPTH))
+    /// The step of the counter, if it is the number of threads of the grid.
+    fn grid_step(&self, inst: Inst, counter: Local) -> Option<Value> {
+        self.step(inst, counter).filter(|&step| self.is_grid_size(step, MAX_DEPTH))
     }
 
-    /// What each iteration adds to the counter, if that is a constant or known before the loop.
+    /// The step of the counter, if it is a constant or loop-invariant.
     pub(super) fn step(&self, inst: Inst, counter: Local) -> Option<Value> {
         let function = self.function;
         let mut stored = Vec::new();
@@ -87,15 +87,15 @@ impl Finder<'_> {
         is_known.then_some(step)
     }
 
-    /// Whether the value is made of the size of the grid.
-    fn is_of_grid(&self, value: Value, depth: u32) -> bool {
+    /// Whether the value is computed from the size of the grid.
+    fn is_grid_size(&self, value: Value, depth: u32) -> bool {
         let (Some(op), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else { return false };
         if let Op::Query(query) = op {
             return matches!(query, Query::ThreadsPerGrid(_) | Query::ThreadgroupsPerGrid(_));
         }
         let mut any = false;
         if matches!(op, Op::Binary(BinOp::Mul, ..) | Op::Cast(..)) {
-            op.for_each_operand(|operand| any |= self.is_of_grid(operand, depth));
+            op.for_each_operand(|operand| any |= self.is_grid_size(operand, depth));
         }
         any
     }

@@ -1,32 +1,32 @@
-//! Short loops by which a threadgroup loads a tile: a few rows far apart, a piece of each.
+//! Prefetches in short loops that load a tile: a segment of each of a few distant rows.
 //!
-//! The next threadgroup loads the pieces beside them. No hardware prefetcher follows that many rows over so many
-//! threadgroups, so each iteration asks for its row's next piece, in the second level of caches. The tile's loop stands in no
-//! other (such a loop goes on to other tiles of its own), and its argument is loaded nowhere else.
+//! The next threadgroup loads the adjacent segments. Hardware prefetchers cannot track that many rows across
+//! threadgroups, so each iteration prefetches its row's next segment into the second-level cache. Requires that the
+//! loop is not nested in another one, which would go on to other tiles, and that the argument has no other loads.
 
-use super::grid::{Ahead, Loads, Rate};
-use super::{Counted, Finder};
+use super::grid::{Advance, BufferLoads, LoadAhead};
+use super::{CountedLoop, Finder};
 use crate::{Block, Inst, Op, Space, Type, Value};
 
-/// The most rows of a tile.
+/// Maximum number of rows of a tile.
 const MAX_ROWS: u64 = 64;
-/// Rows that lie closer together are one stretch, which the hardware follows.
-const MIN_APART: u64 = 256;
+/// Minimum bytes between rows: closer rows are one stream, which hardware prefetchers follow.
+const MIN_ROW_PITCH: u64 = 256;
 
-/// The loads of tiles, but of arguments that `is_known`.
+/// The loads of tiles, except of arguments that have prefetches already (`has_site`).
 pub(super) fn loads_of_tiles(
     finder: &Finder<'_>,
-    loads: &Loads,
-    is_known: &dyn Fn(Value) -> bool,
-) -> Vec<Ahead> {
+    loads: &BufferLoads,
+    has_site: &dyn Fn(Value) -> bool,
+) -> Vec<LoadAhead> {
     let mut found = Vec::new();
     finder.tiles_in(finder.function.body, &mut found);
-    found.retain(|ahead| !is_known(ahead.root) && loads.of(ahead.root) == 1);
+    found.retain(|load| !has_site(load.root) && loads.of(load.root) == 1);
     found
 }
 
 impl Finder<'_> {
-    fn tiles_in(&self, block: Block, found: &mut Vec<Ahead>) {
+    fn tiles_in(&self, block: Block, found: &mut Vec<LoadAhead>) {
         let insts = self.function.block(block);
         for (at, &inst) in insts.iter().enumerate() {
             let op = &self.function.inst(inst).op;
@@ -41,15 +41,15 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether a loop counts up to a small constant.
-    fn is_short(&self, inst: Inst, counted: &Counted) -> bool {
+    /// Whether a loop counts to a small constant.
+    fn is_short(&self, inst: Inst, counted: &CountedLoop) -> bool {
         let end = self.function.as_const(counted.bound);
         let step = counted.counter.and_then(|counter| self.step(inst, counter));
         end.is_some_and(|end| end <= MAX_ROWS) && step.is_some()
     }
 
-    /// The loads in a loop's body, or where a test of its allows them.
-    fn rows_of_tile(&self, body: Block, counted: &Counted, found: &mut Vec<Ahead>) {
+    /// The loads in a loop's body, or in a branch of it.
+    fn rows_of_tile(&self, body: Block, counted: &CountedLoop, found: &mut Vec<LoadAhead>) {
         for &access in self.function.block(body) {
             let data = self.function.inst(access);
             if let Op::If { then, otherwise, .. } = data.op {
@@ -58,19 +58,23 @@ impl Finder<'_> {
             }
             let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
             let Some(root) = self.root(pointer) else { continue };
-            if self.function.ty(pointer) != Type::Ptr(Space::Device) || !self.is_far(pointer, counted) {
+            if self.function.ty(pointer) != Type::Ptr(Space::Device) || !self.has_row_pitch(pointer, counted)
+            {
                 continue;
             }
-            if let Some(step) = self.next_threadgroup(pointer, Some(counted)) {
+            if let Some(step) = self.distance_to_next_threadgroup(pointer, Some(counted)) {
                 let bytes = self.function.ty(result).size();
-                found.push(Ahead { block: body, access, root, pointer, bytes, step });
+                found.push(LoadAhead { block: body, access, root, pointer, bytes, step });
             }
         }
     }
 
-    /// Whether the pointer goes far with each iteration.
-    fn is_far(&self, pointer: Value, counted: &Counted) -> bool {
-        let rate = self.rate(pointer, &|op| self.is_index(op, counted.counter).map(|_| Rate::Known(1)));
-        rate.is_some_and(|rate| !matches!(rate, Rate::Known(known) if known.unsigned_abs() < MIN_APART))
+    /// Whether the pointer advances by at least the minimum row pitch per iteration.
+    fn has_row_pitch(&self, pointer: Value, counted: &CountedLoop) -> bool {
+        let advance =
+            self.advance(pointer, &|op| self.is_index(op, counted.counter).map(|_| Advance::Known(1)));
+        advance.is_some_and(
+            |advance| !matches!(advance, Advance::Known(known) if known.unsigned_abs() < MIN_ROW_PITCH),
+        )
     }
 }

@@ -1,10 +1,11 @@
-//! Writes a sum column by column.
+//! Emits a filter as sums over columns.
 //!
-//! Invariant: all columns of a group are added up by the same operations with the same weights, in order of their rows.
+//! Invariant: all columns of a group are summed by the same operations with the same weights, in order of their rows,
+//! so that code generators recognise equal sums of neighbouring lanes.
 
 use std::collections::BTreeMap;
 
-use super::Columns;
+use super::ColumnGroup;
 use super::addends::Term;
 use crate::{BinOp, Function, Inst, Op, Scalar, Type, Value};
 
@@ -12,17 +13,23 @@ struct Writer<'a> {
     function: &'a mut Function,
     /// The last addition.
     root: Inst,
-    numbers: BTreeMap<u32, Value>,
+    weights: BTreeMap<u32, Value>,
     added: Vec<Inst>,
 }
 
-/// Makes a sum's last addition one of the sums of all columns and the rest; gives what is to stand before it.
-pub(super) fn replace(function: &mut Function, root: Inst, groups: &[Columns], rest: &[Term]) -> Vec<Inst> {
-    let mut writer = Writer { function, root, numbers: BTreeMap::new(), added: Vec::new() };
+/// Turns the last addition into one of the column sums and the remaining terms; returns the instructions to insert
+/// before it.
+pub(super) fn replace(
+    function: &mut Function,
+    root: Inst,
+    groups: &[ColumnGroup],
+    rest: &[Term],
+) -> Vec<Inst> {
+    let mut writer = Writer { function, root, weights: BTreeMap::new(), added: Vec::new() };
     let mut sums = Vec::new();
-    for Columns { weights, columns } in groups {
+    for ColumnGroup { weights: row_weights, columns } in groups {
         for (factor, values) in columns {
-            let terms = values.iter().zip(weights).map(|(&value, &weight)| Term { value, weight });
+            let terms = values.iter().zip(row_weights).map(|(&value, &weight)| Term { value, weight });
             if let Some(value) = writer.sum(terms) {
                 sums.push(Term { value, weight: *factor });
             }
@@ -42,11 +49,11 @@ impl Writer<'_> {
         for Term { value, weight } in terms {
             sum = Some(match (sum, weight) {
                 (None, 1.0) => value,
-                (None, _) => self.times(value, weight),
+                (None, _) => self.scale(value, weight),
                 (Some(sum), 1.0) => self.op(BinOp::FAdd, sum, value),
                 (Some(sum), -1.0) => self.op(BinOp::FSub, sum, value),
                 (Some(sum), _) => {
-                    let product = self.times(value, weight);
+                    let product = self.scale(value, weight);
                     self.op(BinOp::FAdd, sum, product)
                 }
             });
@@ -54,14 +61,14 @@ impl Writer<'_> {
         sum
     }
 
-    fn times(&mut self, value: Value, weight: f32) -> Value {
+    fn scale(&mut self, value: Value, weight: f32) -> Value {
         let bits = weight.to_bits();
-        let weight = match self.numbers.get(&bits) {
-            Some(&number) => number,
+        let weight = match self.weights.get(&bits) {
+            Some(&known) => known,
             None => {
-                let number = self.add(Op::Const(bits.into()));
-                self.numbers.insert(bits, number);
-                number
+                let constant = self.add(Op::Const(bits.into()));
+                self.weights.insert(bits, constant);
+                constant
             }
         };
         self.op(BinOp::FMul, weight, value)

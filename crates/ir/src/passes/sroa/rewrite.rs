@@ -1,6 +1,6 @@
 //! Replaces accesses of split locals by accesses of their parts.
 
-use super::slices::{Cell, Partition};
+use super::slices::{Partition, Slice};
 use crate::op::{CastOp, CmpOp};
 use crate::{Block, FpMode, Function, Inst, Loc, Local, Op, Scalar, Space, Type, Value};
 
@@ -9,21 +9,21 @@ pub(super) fn rewrite(function: &mut Function, partition: &Partition) {
     let parts = add_parts(function, partition);
     let mut rewriter =
         Rewriter { function, partition, parts, out: Vec::new(), fp: FpMode::default(), loc: Loc::default() };
-    // New instructions go only into existing blocks, so the blocks can be done in any order.
+    // New instructions go only into existing blocks, so the order of blocks does not matter.
     for n in 0..rewriter.function.blocks.len() {
         rewriter.block(Block(n as u32));
     }
 }
 
-/// A local for each cell.
+/// A local for each slice.
 fn add_parts(function: &mut Function, partition: &Partition) -> Vec<Vec<Local>> {
-    let mut parts = Vec::with_capacity(partition.cells.len());
-    for (n, cells) in partition.cells.iter().enumerate() {
+    let mut parts = Vec::with_capacity(partition.slices.len());
+    for (n, slices) in partition.slices.iter().enumerate() {
         let mut own = Vec::new();
-        for cell in cells.iter().flatten() {
-            let name = format!("{}.{}", function.locals[n].name, cell.start);
-            let align = cell.ty.size().next_power_of_two().min(16);
-            own.push(function.add_local(name, u64::from(cell.ty.size()), align));
+        for slice in slices.iter().flatten() {
+            let name = format!("{}.{}", function.locals[n].name, slice.start);
+            let align = slice.ty.size().next_power_of_two().min(16);
+            own.push(function.add_local(name, u64::from(slice.ty.size()), align));
         }
         parts.push(own);
     }
@@ -74,21 +74,21 @@ impl Rewriter<'_> {
         self.function.inst(inst).result.expect("made with a result")
     }
 
-    fn part_addr(&mut self, local: Local, cell: usize) -> Value {
-        let part = self.parts[local.index()][cell];
+    fn part_addr(&mut self, local: Local, slice: usize) -> Value {
+        let part = self.parts[local.index()][slice];
         self.value(Op::LocalAddr(part), Type::Ptr(Space::Thread))
     }
 
-    fn load_part(&mut self, local: Local, n: usize, cell: Cell) -> Value {
+    fn load_part(&mut self, local: Local, n: usize, slice: Slice) -> Value {
         let ptr = self.part_addr(local, n);
-        self.value(Op::Load { ptr, align: cell_align(cell), volatile: false }, cell.ty)
+        self.value(Op::Load { ptr, align: slice_align(slice), volatile: false }, slice.ty)
     }
 
-    /// Stores a value of the cell's size.
-    fn store_part(&mut self, local: Local, n: usize, cell: Cell, value: Value) {
-        let value = self.reinterpret(value, cell.ty);
+    /// Stores a value of the slice's size.
+    fn store_part(&mut self, local: Local, n: usize, slice: Slice, value: Value) {
+        let value = self.reinterpret(value, slice.ty);
         let ptr = self.part_addr(local, n);
-        self.push(Op::Store { ptr, value, align: cell_align(cell), volatile: false });
+        self.push(Op::Store { ptr, value, align: slice_align(slice), volatile: false });
     }
 
     /// The same bytes as another type of the same size. Pointers go by way of `i64` and `bool` by
@@ -130,7 +130,7 @@ impl Rewriter<'_> {
     }
 
     fn start(&mut self, local: Local) -> bool {
-        if self.partition.cells[local.index()].is_none() {
+        if self.partition.slices[local.index()].is_none() {
             return false;
         }
         for part in self.parts[local.index()].clone() {
@@ -139,28 +139,28 @@ impl Rewriter<'_> {
         true
     }
 
-    /// The cell that an access of this size lies in.
-    fn cell_of(&self, ptr: Value, size: u32) -> Option<(Local, usize, Cell, u64)> {
+    /// The slice that contains an access of this size.
+    fn slice_of(&self, ptr: Value, size: u32) -> Option<(Local, usize, Slice, u64)> {
         let (local, start) = self.partition.place(ptr)?;
-        let cells = self.partition.cells[local.index()].as_ref()?;
+        let slices = self.partition.slices[local.index()].as_ref()?;
         let end = start + u64::from(size);
-        let n = cells.iter().position(|cell| cell.start <= start && end <= cell.end())?;
-        Some((local, n, cells[n], start - cells[n].start))
+        let n = slices.iter().position(|slice| slice.start <= start && end <= slice.end())?;
+        Some((local, n, slices[n], start - slices[n].start))
     }
 
     fn load(&mut self, inst: Inst, ptr: Value, align: u32) -> bool {
         let Some(result) = self.function.inst(inst).result else { return false };
         let ty = self.function.ty(result);
-        let Some((local, n, cell, within)) = self.cell_of(ptr, ty.size()) else { return false };
-        if cell.ty.size() == ty.size() {
+        let Some((local, n, slice, within)) = self.slice_of(ptr, ty.size()) else { return false };
+        if slice.ty.size() == ty.size() {
             let ptr = self.part_addr(local, n);
-            let align = align.min(cell_align(cell));
+            let align = align.min(slice_align(slice));
             self.function.insts[inst.index()].op = Op::Load { ptr, align, volatile: false };
             self.out.push(inst);
             return true;
         }
-        let (Some(element), Some(wanted)) = (cell.ty.scalar(), ty.scalar()) else { return false };
-        let whole = self.load_part(local, n, cell);
+        let (Some(element), Some(wanted)) = (slice.ty.scalar(), ty.scalar()) else { return false };
+        let whole = self.load_part(local, n, slice);
         let first = (within / u64::from(element.size())) as u8;
         let op = match ty {
             Type::Vector(_, count) => {
@@ -181,63 +181,63 @@ impl Rewriter<'_> {
 
     fn store(&mut self, ptr: Value, value: Value) -> bool {
         let ty = self.function.ty(value);
-        let Some((local, n, cell, within)) = self.cell_of(ptr, ty.size()) else { return false };
-        if cell.ty.size() == ty.size() {
-            self.store_part(local, n, cell, value);
+        let Some((local, n, slice, within)) = self.slice_of(ptr, ty.size()) else { return false };
+        if slice.ty.size() == ty.size() {
+            self.store_part(local, n, slice, value);
             return true;
         }
-        let Some(element) = cell.ty.scalar() else { return false };
+        let Some(element) = slice.ty.scalar() else { return false };
         let value = self.reinterpret(value, ty.with_scalar(element));
-        let mut whole = self.load_part(local, n, cell);
+        let mut whole = self.load_part(local, n, slice);
         let first = (within / u64::from(element.size())) as u8;
         for m in 0..ty.lanes() {
             let part = match ty {
                 Type::Vector(..) => self.value(Op::Extract(value, m), Type::Scalar(element)),
                 _ => value,
             };
-            whole = self.value(Op::Insert(whole, first + m, part), cell.ty);
+            whole = self.value(Op::Insert(whole, first + m, part), slice.ty);
         }
-        self.store_part(local, n, cell, whole);
+        self.store_part(local, n, slice, whole);
         true
     }
 
-    /// A copy becomes loads of all cells, then stores.
+    /// A copy becomes loads of all slices, then stores.
     fn copy(&mut self, dst: Value, src: Value, size: u64, align: u32) -> bool {
         match (self.partition.place(dst), self.partition.place(src)) {
             (None, None) => false,
             (Some((to, start)), None) => {
-                let cells = self.partition.cells_in(to, start, size);
+                let slices = self.partition.slices_in(to, start, size);
                 let mut values = Vec::new();
-                for &(_, cell) in &cells {
-                    let ptr = self.offset(src, cell.start - start);
-                    let align = offset_align(align, cell.start - start);
-                    values.push(self.value(Op::Load { ptr, align, volatile: false }, cell.ty));
+                for &(_, slice) in &slices {
+                    let ptr = self.offset(src, slice.start - start);
+                    let align = offset_align(align, slice.start - start);
+                    values.push(self.value(Op::Load { ptr, align, volatile: false }, slice.ty));
                 }
-                for ((n, cell), value) in cells.into_iter().zip(values) {
-                    self.store_part(to, n, cell, value);
+                for ((n, slice), value) in slices.into_iter().zip(values) {
+                    self.store_part(to, n, slice, value);
                 }
                 true
             }
             (None, Some((from, start))) => {
-                for (n, cell) in self.partition.cells_in(from, start, size) {
-                    let value = self.load_part(from, n, cell);
-                    let ptr = self.offset(dst, cell.start - start);
-                    let align = offset_align(align, cell.start - start);
+                for (n, slice) in self.partition.slices_in(from, start, size) {
+                    let value = self.load_part(from, n, slice);
+                    let ptr = self.offset(dst, slice.start - start);
+                    let align = offset_align(align, slice.start - start);
                     self.push(Op::Store { ptr, value, align, volatile: false });
                 }
                 true
             }
             (Some((to, to_start)), Some((from, from_start))) => {
-                let source = self.partition.cells_in(from, from_start, size);
+                let source = self.partition.slices_in(from, from_start, size);
                 let mut values = Vec::new();
-                for (n, cell) in source {
-                    let value = self.load_part(from, n, cell);
-                    values.push((cell.start - from_start + to_start, value));
+                for (n, slice) in source {
+                    let value = self.load_part(from, n, slice);
+                    values.push((slice.start - from_start + to_start, value));
                 }
-                for (n, cell) in self.partition.cells_in(to, to_start, size) {
-                    let value = values.iter().find(|(start, _)| *start == cell.start);
+                for (n, slice) in self.partition.slices_in(to, to_start, size) {
+                    let value = values.iter().find(|(start, _)| *start == slice.start);
                     if let Some(&(_, value)) = value {
-                        self.store_part(to, n, cell, value);
+                        self.store_part(to, n, slice, value);
                     }
                 }
                 true
@@ -247,9 +247,9 @@ impl Rewriter<'_> {
 
     fn zero(&mut self, dst: Value, size: u64) -> bool {
         let Some((local, start)) = self.partition.place(dst) else { return false };
-        for (n, cell) in self.partition.cells_in(local, start, size) {
-            let value = self.zero_of(cell.ty);
-            self.store_part(local, n, cell, value);
+        for (n, slice) in self.partition.slices_in(local, start, size) {
+            let value = self.zero_of(slice.ty);
+            self.store_part(local, n, slice, value);
         }
         true
     }
@@ -263,11 +263,11 @@ impl Rewriter<'_> {
     }
 }
 
-fn cell_align(cell: Cell) -> u32 {
-    cell.ty.size().next_power_of_two().min(16)
+fn slice_align(slice: Slice) -> u32 {
+    slice.ty.size().next_power_of_two().min(16)
 }
 
-/// The alignment that is left after an offset.
+/// The alignment at an offset.
 fn offset_align(align: u32, offset: u64) -> u32 {
     if offset == 0 { align } else { align.min(1 << offset.trailing_zeros().min(31)) }
 }

@@ -1,49 +1,49 @@
-//! Which locals are split, and into what.
+//! The slices of each local: which locals are split, and into what.
 
-use super::{MAX_CELLS, MAX_COPY};
+use super::{MAX_COPY, MAX_SLICES};
 use crate::analysis::{LocalPointers, local_pointers, local_uses, walk_insts};
 use crate::{Function, Local, Op, Scalar, Type, Value};
 
 /// A part of a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Cell {
+pub(super) struct Slice {
     pub(super) start: u64,
     pub(super) ty: Type,
 }
 
-impl Cell {
+impl Slice {
     pub(super) fn end(self) -> u64 {
         self.start + u64::from(self.ty.size())
     }
 }
 
-/// The cells of each local that is split, in order of their offsets; `None` for the others.
+/// The slices of each local that is split, in order of their offsets; `None` for the others.
 pub(super) struct Partition {
     pub(super) pointers: LocalPointers,
-    pub(super) cells: Vec<Option<Vec<Cell>>>,
+    pub(super) slices: Vec<Option<Vec<Slice>>>,
 }
 
 impl Partition {
     /// The split local that a pointer leads to, and the offset in it.
     pub(super) fn place(&self, ptr: Value) -> Option<(Local, u64)> {
         let (local, offset) = self.pointers.get(ptr.index()).copied().flatten()?;
-        self.cells[local.index()].as_ref()?;
+        self.slices[local.index()].as_ref()?;
         Some((local, u64::try_from(offset).ok()?))
     }
 
-    /// The cells of a split local within a range, none of which it cuts.
-    pub(super) fn cells_in(&self, local: Local, start: u64, size: u64) -> Vec<(usize, Cell)> {
-        let cells = self.cells[local.index()].iter().flatten().copied().enumerate();
-        cells.filter(|(_, cell)| cell.start >= start && cell.end() <= start + size).collect()
+    /// The slices of a split local within a range, none of which it cuts.
+    pub(super) fn slices_in(&self, local: Local, start: u64, size: u64) -> Vec<(usize, Slice)> {
+        let slices = self.slices[local.index()].iter().flatten().copied().enumerate();
+        slices.filter(|(_, slice)| slice.start >= start && slice.end() <= start + size).collect()
     }
 }
 
 /// One end of a copy, if it is a local at a constant offset.
-type Place = Option<(Local, i64)>;
+type LocalOffset = Option<(Local, i64)>;
 
 struct CopyInfo {
-    dst: Place,
-    src: Place,
+    dst: LocalOffset,
+    src: LocalOffset,
     size: u64,
 }
 
@@ -53,13 +53,13 @@ struct Collector<'a> {
     /// Which locals are still candidates.
     candidate: Vec<bool>,
     /// Accesses of candidates: start and type, in textual order.
-    accesses: Vec<Vec<Cell>>,
+    accesses: Vec<Vec<Slice>>,
     copies: Vec<CopyInfo>,
     /// Zero fills: where, and how many bytes.
     fills: Vec<(Local, i64, u64)>,
 }
 
-/// Finds the cells; `None` if no local is to be split.
+/// Finds the slices; `None` if no local is to be split.
 pub(super) fn partition(function: &Function) -> Option<Partition> {
     let candidate: Vec<bool> =
         local_uses(function).iter().map(|local| !local.escapes && !local.dynamic).collect();
@@ -75,39 +75,39 @@ pub(super) fn partition(function: &Function) -> Option<Partition> {
         let data = function.inst(inst);
         collector.collect(&data.op, data.result);
     });
-    collector.drop_what_copies_cut();
-    let changing = collector.changing();
-    if !changing.contains(&true) {
+    collector.propagate_and_drop();
+    let is_changed = collector.is_changed();
+    if !is_changed.contains(&true) {
         return None;
     }
-    let cells = collector.accesses.into_iter().zip(changing);
-    let cells = cells.map(|(cells, changing)| changing.then_some(cells)).collect();
-    Some(Partition { pointers: collector.pointers, cells })
+    let slices = collector.accesses.into_iter().zip(is_changed);
+    let slices = slices.map(|(slices, is_changed)| is_changed.then_some(slices)).collect();
+    Some(Partition { pointers: collector.pointers, slices })
 }
 
 impl Collector<'_> {
-    fn inside(&self, local: Local, offset: i64, size: u64) -> bool {
+    fn in_bounds(&self, local: Local, offset: i64, size: u64) -> bool {
         let room = self.function.locals[local.index()].size;
         u64::try_from(offset).is_ok_and(|start| start.checked_add(size).is_some_and(|end| end <= room))
     }
 
-    fn place(&self, ptr: Value) -> Place {
+    fn place(&self, ptr: Value) -> LocalOffset {
         self.pointers[ptr.index()]
     }
 
     fn access(&mut self, ptr: Value, ty: Type) {
         let Some((local, offset)) = self.place(ptr) else { return };
-        if self.inside(local, offset, u64::from(ty.size())) {
-            self.accesses[local.index()].push(Cell { start: offset as u64, ty });
+        if self.in_bounds(local, offset, u64::from(ty.size())) {
+            self.accesses[local.index()].push(Slice { start: offset as u64, ty });
         } else {
             self.candidate[local.index()] = false;
         }
     }
 
     /// Drops the candidate at a place that a long or overhanging range touches.
-    fn range(&mut self, place: Place, size: u64) {
+    fn range(&mut self, place: LocalOffset, size: u64) {
         if let Some((local, offset)) = place
-            && (size > MAX_COPY || !self.inside(local, offset, size))
+            && (size > MAX_COPY || !self.in_bounds(local, offset, size))
         {
             self.candidate[local.index()] = false;
         }
@@ -141,30 +141,30 @@ impl Collector<'_> {
     }
 
     /// The candidate at a place.
-    fn candidate_at(&self, place: Place) -> Option<(Local, u64)> {
+    fn candidate_at(&self, place: LocalOffset) -> Option<(Local, u64)> {
         let (local, offset) = place?;
         (self.candidate[local.index()] && offset >= 0).then_some((local, offset as u64))
     }
 
-    /// Spreads cells through copies until nothing changes, dropping locals whose cells a copy or
-    /// fill would cut. Dropping one turns its copies into copies to and from memory, so the spread
+    /// Propagates slices through copies until nothing changes, dropping locals whose slices a copy or
+    /// fill would cut. Dropping one turns its copies into copies to and from memory, so the propagation
     /// starts over; each start drops at least one local, and after a few all that take part in
     /// copies are dropped.
-    fn drop_what_copies_cut(&mut self) {
+    fn propagate_and_drop(&mut self) {
         const MAX_STARTS: usize = 8;
-        // Large arrays are out at once, so that no work below is done per element and copy.
-        for cells in &mut self.accesses {
-            merge(cells);
+        // Large arrays are dropped first, so that no work below is done per element and copy.
+        for slices in &mut self.accesses {
+            merge(slices);
         }
         self.drop_unfit();
         for start in 0.. {
-            let own = self.accesses.clone();
-            let settled = self.spread();
+            let saved = self.accesses.clone();
+            let settled = self.propagate();
             let dropped = self.drop_cut() | self.drop_unfit();
             if settled && !dropped {
                 return;
             }
-            self.accesses = own;
+            self.accesses = saved;
             if start >= MAX_STARTS || !settled {
                 self.drop_all_copied();
             }
@@ -179,19 +179,19 @@ impl Collector<'_> {
         }
     }
 
-    /// Returns whether it came to an end within the bound.
-    fn spread(&mut self) -> bool {
+    /// Returns whether a fixed point was reached within the bound.
+    fn propagate(&mut self) -> bool {
         const MAX_PASSES: usize = 12;
         for _ in 0..MAX_PASSES {
             let mut changed = false;
             for n in 0..self.copies.len() {
                 let CopyInfo { dst, src, size } = self.copies[n];
                 if let (Some(dst), Some(src)) = (self.candidate_at(dst), self.candidate_at(src)) {
-                    changed |= self.spread_one(src, dst, size) | self.spread_one(dst, src, size);
+                    changed |= self.propagate_to(src, dst, size) | self.propagate_to(dst, src, size);
                 }
             }
             if !changed {
-                // Only now is it known which bytes that are read as a whole have no cell.
+                // Only now is it known which bytes of copies to other memory have no slice.
                 if !self.fill_gaps() {
                     return true;
                 }
@@ -200,29 +200,29 @@ impl Collector<'_> {
         false
     }
 
-    /// Gives `to` the cells of `from` in the range; returns whether any was new.
-    fn spread_one(&mut self, from: (Local, u64), to: (Local, u64), size: u64) -> bool {
-        if self.accesses[from.0.index()].len() > MAX_CELLS {
+    /// Gives `to` the slices of `from` in the range; returns whether any was new.
+    fn propagate_to(&mut self, from: (Local, u64), to: (Local, u64), size: u64) -> bool {
+        if self.accesses[from.0.index()].len() > MAX_SLICES {
             return false;
         }
         let mut changed = false;
-        for cell in self.accesses[from.0.index()].clone() {
-            if cell.start < from.1 || cell.end() > from.1 + size {
+        for slice in self.accesses[from.0.index()].clone() {
+            if slice.start < from.1 || slice.end() > from.1 + size {
                 continue;
             }
-            let moved = Cell { start: cell.start - from.1 + to.1, ty: cell.ty };
-            let cells = &mut self.accesses[to.0.index()];
-            let covered = cells.iter().any(|c| c.start == moved.start && c.ty.size() == moved.ty.size());
+            let moved = Slice { start: slice.start - from.1 + to.1, ty: slice.ty };
+            let slices = &mut self.accesses[to.0.index()];
+            let covered = slices.iter().any(|c| c.start == moved.start && c.ty.size() == moved.ty.size());
             if !covered {
-                cells.push(moved);
-                merge(cells);
+                slices.push(moved);
+                merge(slices);
                 changed = true;
             }
         }
         changed
     }
 
-    /// Covers bytes without a cell that a copy to other memory reads.
+    /// Covers bytes without a slice that a copy to other memory reads.
     fn fill_gaps(&mut self) -> bool {
         let mut changed = false;
         for n in 0..self.copies.len() {
@@ -232,27 +232,27 @@ impl Collector<'_> {
                 continue;
             }
             let longest = longest_member(self.function, local);
-            let cells = &mut self.accesses[local.index()];
+            let slices = &mut self.accesses[local.index()];
             let mut gaps = Vec::new();
             let mut at = start;
-            for cell in cells.iter() {
-                if cell.start >= start + size {
+            for slice in slices.iter() {
+                if slice.start >= start + size {
                     break;
                 }
-                integers(at, cell.start, longest, &mut gaps);
-                at = at.max(cell.end());
+                integer_slices(at, slice.start, longest, &mut gaps);
+                at = at.max(slice.end());
             }
-            integers(at, start + size, longest, &mut gaps);
+            integer_slices(at, start + size, longest, &mut gaps);
             changed |= !gaps.is_empty();
-            cells.extend(gaps);
-            cells.sort_by_key(|cell| (cell.start, cell.end()));
+            slices.extend(gaps);
+            slices.sort_by_key(|slice| (slice.start, slice.end()));
         }
         changed
     }
 
-    fn cuts(cells: &[Cell], start: u64, size: u64) -> bool {
-        let cut = |cell: &Cell, at: u64| cell.start < at && at < cell.end();
-        cells.iter().any(|cell| cut(cell, start) || cut(cell, start + size))
+    fn cuts(slices: &[Slice], start: u64, size: u64) -> bool {
+        let cut = |slice: &Slice, at: u64| slice.start < at && at < slice.end();
+        slices.iter().any(|slice| cut(slice, start) || cut(slice, start + size))
     }
 
     fn drop_cut(&mut self) -> bool {
@@ -276,12 +276,12 @@ impl Collector<'_> {
         dropped
     }
 
-    /// Drops locals whose overlapping accesses make no vector, or with too many cells.
+    /// Drops locals whose overlapping accesses make no vector, or with too many slices.
     fn drop_unfit(&mut self) -> bool {
         let mut dropped = false;
-        for (cells, candidate) in self.accesses.iter().zip(&mut self.candidate) {
-            let overlap = cells.windows(2).any(|pair| pair[1].start < pair[0].end());
-            if *candidate && (overlap || cells.len() > MAX_CELLS) {
+        for (slices, candidate) in self.accesses.iter().zip(&mut self.candidate) {
+            let overlap = slices.windows(2).any(|pair| pair[1].start < pair[0].end());
+            if *candidate && (overlap || slices.len() > MAX_SLICES) {
                 *candidate = false;
                 dropped = true;
             }
@@ -290,15 +290,15 @@ impl Collector<'_> {
     }
 
     /// For each local, whether it is a candidate whose splitting changes anything: one with
-    /// copies or fills, or several cells, or a cell that is accessed in part. Another one is its
-    /// own only cell.
-    fn changing(&self) -> Vec<bool> {
-        let mut changing: Vec<bool> = self.accesses.iter().map(|cells| cells.len() > 1).collect();
+    /// copies or fills, or several slices, or a slice that is accessed in part. Another one is its
+    /// only slice itself.
+    fn is_changed(&self) -> Vec<bool> {
+        let mut is_changed: Vec<bool> = self.accesses.iter().map(|slices| slices.len() > 1).collect();
         for place in self.copies.iter().flat_map(|copy| [copy.dst, copy.src]).flatten() {
-            changing[place.0.index()] = true;
+            is_changed[place.0.index()] = true;
         }
         for (local, ..) in &self.fills {
-            changing[local.index()] = true;
+            is_changed[local.index()] = true;
         }
         walk_insts(self.function, self.function.body, &mut |inst| {
             let data = self.function.inst(inst);
@@ -308,23 +308,27 @@ impl Collector<'_> {
                 _ => return,
             };
             if let (Some((local, _)), Some(ty)) = (self.pointers[ptr.index()], ty) {
-                let cells = &self.accesses[local.index()];
-                changing[local.index()] |= cells.iter().any(|cell| cell.ty.size() != ty.size());
+                let slices = &self.accesses[local.index()];
+                is_changed[local.index()] |= slices.iter().any(|slice| slice.ty.size() != ty.size());
             }
         });
-        changing.iter().zip(&self.candidate).map(|(&changing, &candidate)| changing && candidate).collect()
+        is_changed
+            .iter()
+            .zip(&self.candidate)
+            .map(|(&is_changed, &candidate)| is_changed && candidate)
+            .collect()
     }
 }
 
-/// The longest integer that takes the place of parts of a local that nothing is known of yet. What is aligned to
-/// 4 bytes has no longer members, and most likely such: as cells of 8 bytes they could not be told apart when it
-/// is known. Parts of shorter ones are too many.
+/// The longest integer slice for bytes of a local whose members are not known yet. A local aligned to 4 bytes has no
+/// longer members, and most likely members of that size: slices of 8 bytes would merge two of them. Shorter slices
+/// would be too many.
 fn longest_member(function: &Function, local: Local) -> u64 {
     if function.locals[local.index()].align == 4 { 4 } else { 8 }
 }
 
 /// Natural integers that cover `[start, end)`, none of them longer than `longest` bytes.
-fn integers(start: u64, end: u64, longest: u64, out: &mut Vec<Cell>) {
+fn integer_slices(start: u64, end: u64, longest: u64, out: &mut Vec<Slice>) {
     let mut at = start;
     while at < end {
         let fitting = [Scalar::I64, Scalar::I32, Scalar::I16, Scalar::I8].into_iter().find(|scalar| {
@@ -332,36 +336,36 @@ fn integers(start: u64, end: u64, longest: u64, out: &mut Vec<Cell>) {
             size <= longest && at.is_multiple_of(size) && at + size <= end
         });
         let scalar = fitting.unwrap_or(Scalar::I8);
-        out.push(Cell { start: at, ty: Type::Scalar(scalar) });
+        out.push(Slice { start: at, ty: Type::Scalar(scalar) });
         at += u64::from(scalar.size());
     }
 }
 
-/// Sorts cells and joins those that overlap, where they make a vector; equal ones become one.
+/// Sorts slices and joins those that overlap, where they make a vector; equal ones become one.
 /// Cells that overlap otherwise are left overlapping, which [`Collector::drop_unfit`] sees.
-fn merge(cells: &mut Vec<Cell>) {
+fn merge(slices: &mut Vec<Slice>) {
     // Stable: among accesses of one place the first in the text gives the type.
-    cells.sort_by_key(|cell| (cell.start, std::cmp::Reverse(cell.end())));
-    let mut merged: Vec<Cell> = Vec::with_capacity(cells.len());
-    for &cell in cells.iter() {
+    slices.sort_by_key(|slice| (slice.start, std::cmp::Reverse(slice.end())));
+    let mut merged: Vec<Slice> = Vec::with_capacity(slices.len());
+    for &slice in slices.iter() {
         match merged.last_mut() {
-            Some(last) if last.start == cell.start && last.ty.size() == cell.ty.size() => {
+            Some(last) if last.start == slice.start && last.ty.size() == slice.ty.size() => {
                 // Values of `bool` and pointers cannot be reinterpreted.
-                if !interchangeable(last.ty, cell.ty) {
-                    merged.push(cell);
-                } else if cell.ty.lanes() > last.ty.lanes() {
+                if !interchangeable(last.ty, slice.ty) {
+                    merged.push(slice);
+                } else if slice.ty.lanes() > last.ty.lanes() {
                     // A vector can be accessed in part, an integer that clears it cannot.
-                    last.ty = cell.ty;
+                    last.ty = slice.ty;
                 }
             }
-            Some(last) if cell.start < last.end() => match joined(*last, cell) {
+            Some(last) if slice.start < last.end() => match vector_union(*last, slice) {
                 Some(union) => *last = union,
-                None => merged.push(cell),
+                None => merged.push(slice),
             },
-            _ => merged.push(cell),
+            _ => merged.push(slice),
         }
     }
-    *cells = merged;
+    *slices = merged;
 }
 
 fn interchangeable(a: Type, b: Type) -> bool {
@@ -369,8 +373,8 @@ fn interchangeable(a: Type, b: Type) -> bool {
     a == b || plain(a) && plain(b)
 }
 
-/// The vector cell that two overlapping accesses of whole elements share.
-fn joined(a: Cell, b: Cell) -> Option<Cell> {
+/// The vector slice that two overlapping accesses of whole elements share.
+fn vector_union(a: Slice, b: Slice) -> Option<Slice> {
     let (first, second) = (a.ty.scalar()?, b.ty.scalar()?);
     let size = u64::from(first.size());
     let end = a.end().max(b.end());
@@ -379,5 +383,5 @@ fn joined(a: Cell, b: Cell) -> Option<Cell> {
         && (b.start - a.start).is_multiple_of(size);
     let count = (end - a.start) / size;
     let vector = (2..=4).contains(&count).then_some(Type::Vector(first, count as u8));
-    vector.filter(|_| fits).map(|ty| Cell { start: a.start, ty })
+    vector.filter(|_| fits).map(|ty| Slice { start: a.start, ty })
 }

@@ -1,11 +1,11 @@
-//! The tests, and what they tell.
+//! The guards of versions, and the values that they imply.
 
 use super::candidates::is_of_remainder;
-use super::{Writer, each};
+use super::{Writer, walk_all};
 use crate::{BinOp, CastOp, CmpOp, Inst, Op, Query, Scalar, SimdOp, Type, Value};
 
-/// A condition, and what is known where it holds: each first value is the second one.
-pub(super) struct Test {
+/// A condition, and equalities that hold where it is true: each first value equals the second.
+pub(super) struct Guard {
     pub(super) holds: Value,
     pub(super) known: Vec<(Value, Value)>,
 }
@@ -29,15 +29,15 @@ impl Writer<'_> {
 
     /// Whether a comparison holds for all threads.
     fn for_all(&mut self, to: &mut Vec<Inst>, op: CmpOp, a: Value, b: Value) -> Value {
-        let each = self.value(to, Op::Compare(op, a, b), BOOL);
-        self.value(to, Op::Simd(SimdOp::All, vec![each]), BOOL)
+        let walk_all = self.value(to, Op::Compare(op, a, b), BOOL);
+        self.value(to, Op::Simd(SimdOp::All, vec![walk_all]), BOOL)
     }
 
     fn both(&mut self, to: &mut Vec<Inst>, a: Value, b: Value) -> Value {
         self.value(to, Op::Binary(BinOp::And, a, b), BOOL)
     }
 
-    /// Whether all threads of a SIMD-group are there.
+    /// Whether all 32 threads of the SIMD-group are active.
     pub(super) fn is_whole(&mut self, to: &mut Vec<Inst>) -> Value {
         let ty = Type::Scalar(Scalar::I64);
         let active = self.value(to, Op::Simd(SimdOp::ActiveMask, Vec::new()), ty);
@@ -45,7 +45,7 @@ impl Writer<'_> {
         self.value(to, Op::Compare(CmpOp::Eq, active, all), BOOL)
     }
 
-    /// Of each thread's value from the first one's.
+    /// Each thread's distance from the first thread's value.
     fn distance(&mut self, to: &mut Vec<Inst>, ty: Type, step: u32) -> Value {
         let narrow = Type::Scalar(Scalar::I32);
         let mut lane = self.value(to, Op::Query(Query::ThreadIndexInSimdgroup), narrow);
@@ -59,28 +59,28 @@ impl Writer<'_> {
         self.binary(to, BinOp::Mul, lane, step)
     }
 
-    /// Whether the factor that is the same for all threads is 1.
-    pub(super) fn has_unit_factor(&mut self, to: &mut Vec<Inst>, a: Value, b: Value) -> Test {
-        let first = is_of_remainder(self.function, &self.quotients.remainders, a);
-        let (laned, factor) = if first { (a, b) } else { (b, a) };
+    /// Whether the uniform factor is 1.
+    pub(super) fn unit_factor_test(&mut self, to: &mut Vec<Inst>, a: Value, b: Value) -> Guard {
+        let first = is_of_remainder(self.function, &self.state.remainders, a);
+        let (remainder, factor) = if first { (a, b) } else { (b, a) };
         let one = self.constant(to, 1, self.function.ty(factor));
         let holds = self.for_all(to, CmpOp::Eq, factor, one);
-        let product = self.function.inst(self.like).result;
-        Test { holds, known: product.map(|product| (product, laned)).into_iter().collect() }
+        let product = self.function.inst(self.division).result;
+        Guard { holds, known: product.map(|product| (product, remainder)).into_iter().collect() }
     }
 
-    /// Whether `x / y` is the same for all threads. `old` are the operands in `insts`, and `new` the same where the
-    /// test stands. A divisor of zero passes no test, nor does what is negative, nor what wraps between threads: that
-    /// would be a step down.
-    pub(super) fn has_one_quotient(
+    /// Whether `x / y` is uniform. `old` are the operands in `insts`, and `(x, y)` the same operands at the guard. The
+    /// guard fails for a zero divisor, for negative operands, and for values that wrap between threads: those become
+    /// smaller.
+    pub(super) fn uniform_quotient_test(
         &mut self,
         to: &mut Vec<Inst>,
         insts: &[Inst],
         old: (Value, Value),
         (x, y): (Value, Value),
         step: u32,
-    ) -> Test {
-        let Op::Binary(op, ..) = self.function.inst(self.like).op else { unreachable!("a division") };
+    ) -> Guard {
+        let Op::Binary(op, ..) = self.function.inst(self.division).op else { unreachable!("a division") };
         let signed = matches!(op, BinOp::SDiv | BinOp::SRem);
         let (divide, modulo) = if signed { (BinOp::SDiv, BinOp::SRem) } else { (BinOp::UDiv, BinOp::URem) };
         let (first, divisor) = (self.first(to, x), self.first(to, y));
@@ -90,21 +90,21 @@ impl Writer<'_> {
         let room = self.binary(to, BinOp::Sub, divisor, rest);
         let is_near = self.for_all(to, CmpOp::ULt, distance, room);
         let order = if signed { CmpOp::SGe } else { CmpOp::UGe };
-        let is_behind = self.for_all(to, order, x, first);
+        let is_not_below = self.for_all(to, order, x, first);
         let is_same = self.for_all(to, CmpOp::Eq, y, divisor);
-        let mut holds = self.both(to, is_near, is_behind);
+        let mut holds = self.both(to, is_near, is_not_below);
         holds = self.both(to, holds, is_same);
         if signed {
             let zero = self.constant(to, 0, self.function.ty(x));
             let is_positive = self.value(to, Op::Compare(CmpOp::SGt, divisor, zero), BOOL);
-            let starts_there = self.value(to, Op::Compare(CmpOp::SGe, first, zero), BOOL);
+            let is_not_negative = self.value(to, Op::Compare(CmpOp::SGe, first, zero), BOOL);
             holds = self.both(to, holds, is_positive);
-            holds = self.both(to, holds, starts_there);
+            holds = self.both(to, holds, is_not_negative);
         }
         let remainder = self.binary(to, BinOp::Add, rest, distance);
-        self.quotients.remainders.insert(remainder);
+        self.state.remainders.insert(remainder);
         let mut known = Vec::new();
-        each(self.function, insts, &mut |inst| {
+        walk_all(self.function, insts, &mut |inst| {
             let data = self.function.inst(inst);
             if let (&Op::Binary(op, a, b), Some(result)) = (&data.op, data.result)
                 && (a, b) == old
@@ -113,6 +113,6 @@ impl Writer<'_> {
                 known.extend(new.iter().filter(|new| new.0 == op).map(|new| (result, new.1)));
             }
         });
-        Test { holds, known }
+        Guard { holds, known }
     }
 }

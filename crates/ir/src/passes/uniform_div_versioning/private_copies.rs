@@ -1,35 +1,35 @@
-//! Variables of a copy's own.
+//! Private locals of a version.
 //!
-//! What a variable holds in a copy has nothing to do with what it holds elsewhere, and a code generator that has one
-//! opinion of each variable has a better one of a variable that is used there only. Invariant: nobody reads behind
-//! the copied instructions what they store to these variables.
+//! A version gets locals of its own, so that divergence analysis, which has one shape for each local, does not join
+//! the version's values with those of the original code. Invariant: what the cloned instructions store to these
+//! locals is not read after them.
 
-use super::{Writer, each};
+use super::{Writer, walk_all};
 use crate::analysis::local_pointers;
-use crate::passes::copy::Copier;
+use crate::passes::copy::Cloner;
 use crate::passes::mem2reg::variables;
 use crate::{Block, Function, Inst, Local, Op, Type, Value};
 
-/// Which variables a copy gets for its own.
-pub(super) struct Wanted {
-    /// And of which type those are that may hold something before.
+/// The locals that a version gets a private copy of.
+pub(super) struct PrivateLocalPlan {
+    /// With the type of those that may have been stored to before.
     locals: Vec<(Local, Option<Type>)>,
     /// Pointers to them.
     pointers: Vec<(Value, Local)>,
 }
 
-/// What stands for what in a copy.
-pub(super) struct Own {
+/// The private local and pointer for each original one.
+pub(super) struct PrivateLocals {
     locals: Vec<(Local, Local)>,
     pointers: Vec<(Value, Value)>,
 }
 
-/// What is done with a local.
+/// How a local is used.
 #[derive(Clone, Copy, Default)]
 struct Uses {
     reads: usize,
     is_stored: bool,
-    is_moved: bool,
+    is_offset: bool,
     starts: bool,
     ty: Option<Type>,
 }
@@ -37,7 +37,7 @@ struct Uses {
 fn uses(function: &Function, insts: &[Inst]) -> Vec<Uses> {
     let pointers = local_pointers(function);
     let mut uses = vec![Uses::default(); function.locals.len()];
-    each(function, insts, &mut |inst| {
+    walk_all(function, insts, &mut |inst| {
         let data = function.inst(inst);
         if let Op::LocalStart(local) = data.op {
             uses[local.index()].starts = true;
@@ -53,14 +53,14 @@ fn uses(function: &Function, insts: &[Inst]) -> Vec<Uses> {
                 uses.ty = data.result.map(|result| function.ty(result));
             }
             Op::Store { .. } => uses.is_stored = true,
-            _ => uses.is_moved = true,
+            _ => uses.is_offset = true,
         }
     });
     uses
 }
 
-impl Wanted {
-    /// Those that start in the block, and that only these last instructions of it read.
+impl PrivateLocalPlan {
+    /// The locals that start in the block, and that are read only by these last instructions of it.
     pub(super) fn of(function: &Function, block: Block, insts: &[Inst]) -> Self {
         let variables = variables(function, &local_pointers(function));
         let everywhere = uses(function, function.block(function.body));
@@ -68,15 +68,15 @@ impl Wanted {
         let starts_in_block = |local: Local| {
             function.block(block).iter().any(|&inst| function.inst(inst).op == Op::LocalStart(local))
         };
-        let is_wanted = |local: &Local| {
+        let is_private = |local: &Local| {
             let (all, here) = (everywhere[local.index()], here[local.index()]);
             variables[local.index()]
                 && here.is_stored
-                && !all.is_moved
+                && !all.is_offset
                 && all.reads == here.reads
                 && starts_in_block(*local)
         };
-        let locals: Vec<Local> = (0..function.locals.len() as u32).map(Local).filter(is_wanted).collect();
+        let locals: Vec<Local> = (0..function.locals.len() as u32).map(Local).filter(is_private).collect();
         let value = |index: usize| Value(index as u32);
         let pointers = (0..function.values.len()).map(value).filter_map(|value| match function.def(value) {
             Some(Op::LocalAddr(local)) if locals.contains(local) => Some((value, *local)),
@@ -89,14 +89,18 @@ impl Wanted {
 }
 
 impl Writer<'_> {
-    /// Makes the variables, with what the others hold.
-    pub(super) fn start(&mut self, to: &mut Vec<Inst>, wanted: &Wanted) -> Own {
-        let mut own = Own { locals: Vec::new(), pointers: Vec::new() };
-        for &(local, held) in &wanted.locals {
+    /// Adds the private locals, initialised from the original ones.
+    pub(super) fn start_private_locals(
+        &mut self,
+        to: &mut Vec<Inst>,
+        plan: &PrivateLocalPlan,
+    ) -> PrivateLocals {
+        let mut private = PrivateLocals { locals: Vec::new(), pointers: Vec::new() };
+        for &(local, held) in &plan.locals {
             let data = self.function.locals[local.index()].clone();
             let new = self.function.add_local(data.name, data.size, data.align);
-            own.locals.push((local, new));
-            let old = wanted.pointers.iter().filter(|pointer| pointer.1 == local);
+            private.locals.push((local, new));
+            let old = plan.pointers.iter().filter(|pointer| pointer.1 == local);
             let old: Vec<Value> = old.map(|pointer| pointer.0).collect();
             let Some(&first) = old.first() else { continue };
             let ptr_type = self.function.ty(first);
@@ -110,22 +114,22 @@ impl Writer<'_> {
                 let value = self.value(to, Op::Load { ptr: from, align, volatile: false }, ty);
                 self.effect(to, Op::Store { ptr: pointer, value, align, volatile: false });
             }
-            own.pointers.extend(old.iter().map(|&old| (old, pointer)));
+            private.pointers.extend(old.iter().map(|&old| (old, pointer)));
         }
-        own
+        private
     }
 }
 
-impl Own {
-    /// A copier that uses them.
-    pub(super) fn copier<'f>(&self, function: &'f mut Function) -> Copier<'f> {
-        let mut copier = Copier::new(function);
+impl PrivateLocals {
+    /// A cloner that maps to the private locals.
+    pub(super) fn cloner<'f>(&self, function: &'f mut Function) -> Cloner<'f> {
+        let mut cloner = Cloner::new(function);
         for &(old, new) in &self.locals {
-            copier.replace_local(old, new);
+            cloner.map_local(old, new);
         }
         for &(old, new) in &self.pointers {
-            copier.replace(old, new);
+            cloner.map_value(old, new);
         }
-        copier
+        cloner
     }
 }

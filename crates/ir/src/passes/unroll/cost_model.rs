@@ -1,41 +1,41 @@
-//! Whether a loop is worth unrolling: what is in it, and how large it may become.
+//! The cost model of unrolling: what the loop contains, and how large it may become.
 
 use rustc_hash::FxHashSet;
 
 use super::Unroller;
-use super::stride::slope;
+use super::stride::stride_per_iteration;
 use crate::analysis::walk_insts;
 use crate::{BarrierScope, BinOp, Block, Inst, Label, MatrixOp, Op, Space, Type, Value};
 
-/// Instructions that one unrolled loop may have.
+/// Maximum number of instructions of an unrolled loop. The limits below depend on what the loop contains.
 const MAX_SIZE: usize = 2048;
 
-/// A loop that stays below this is unrolled even if no array gains from it.
-const TINY: usize = 48;
+/// A loop that stays below this is always unrolled.
+const MAX_TINY: usize = 48;
 
-/// A loop around matrix products is unrolled below this: code generators work on the products of one
-/// block together, and the next iteration continues their sums.
+/// For loops with matrix products: code generators combine the products of one block, and the next iteration
+/// accumulates into the same sums.
 const MAX_PRODUCTS: usize = 768;
 
-/// A loop that reads a table of constants by its counter is unrolled below this: what it reads folds.
+/// For loops that index a constant table with the counter: the loads fold to constants.
 const MAX_TABLE: usize = 256;
 
-/// A loop that reads shared memory by its counter is unrolled below this, if it is short: what lies side by side is
-/// then loaded together.
-const MAX_BESIDE: usize = 384;
-const MAX_BESIDE_TRIPS: usize = 8;
+/// For short loops that load shared memory at an address that depends on the counter: adjacent loads are then done
+/// together.
+const MAX_ADJACENT: usize = 384;
+const MAX_ADJACENT_TRIPS: usize = 8;
 
-/// A loop that moves a few elements side by side to other memory is unrolled below this: they are then moved as one.
-const MAX_MOVES: usize = 384;
+/// For loops that copy adjacent elements to other memory: `memcpy_idiom` then combines them.
+const MAX_COPIES: usize = 384;
 
-/// A loop with a barrier is unrolled below this, if it is short, the counter doubles or halves, and a condition in it depends on that.
+/// For short loops with a barrier whose counter doubles or halves and determines a condition.
 const MAX_STEPS: usize = 384;
-/// As many as halve the largest threadgroup.
+/// Steps of a tree reduction of the largest threadgroup, of 1024 threads.
 const MAX_STEPS_TRIPS: usize = 10;
 
-/// What is in a loop.
+/// What a loop contains.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct LoopMetrics {
     pub(super) size: usize,
     pub(super) breaks: usize,
     pub(super) continues: usize,
@@ -44,93 +44,94 @@ pub(super) struct Facts {
     multiplies: bool,
     reads_shared: bool,
     has_barrier: bool,
-    /// The counter is in a condition, beside that of the test.
-    parts_threads: bool,
+    /// A condition other than the exit test depends on the counter.
+    branches_on_counter: bool,
     /// Loads and stores of shared memory.
     loads: usize,
     stores: usize,
-    /// A load of an iteration is of what lies behind that of the iteration before.
-    loads_beside: bool,
+    /// A load is adjacent to that of the previous iteration.
+    loads_adjacent: bool,
 }
 
-impl Facts {
-    fn moves_beside(&self) -> bool {
-        self.loads_beside && [self.loads, self.stores] == [1, 1]
+impl LoopMetrics {
+    fn copies_adjacent(&self) -> bool {
+        self.loads_adjacent && [self.loads, self.stores] == [1, 1]
     }
 
-    /// `doubles`: the counter doubles or halves, or the like.
-    pub(super) fn are_worth(&self, trips: usize, doubles: bool) -> bool {
+    /// `geometric`: the counter is multiplied or divided in each iteration.
+    pub(super) fn is_profitable(&self, trips: usize, geometric: bool) -> bool {
         let size = self.size * trips;
         if self.has_barrier {
             let is_simple = self.breaks <= 1 && self.continues == 0;
             return is_simple
-                && self.parts_threads
-                && doubles
+                && self.branches_on_counter
+                && geometric
                 && size <= MAX_STEPS
                 && trips <= MAX_STEPS_TRIPS;
         }
         size <= MAX_SIZE && self.indexes_array
             || size <= MAX_PRODUCTS && self.multiplies
             || size <= MAX_TABLE && self.indexes_table
-            || size <= MAX_MOVES && self.moves_beside()
-            || size <= MAX_BESIDE && trips <= MAX_BESIDE_TRIPS && self.reads_shared
-            || size <= TINY
+            || size <= MAX_COPIES && self.copies_adjacent()
+            || size <= MAX_ADJACENT && trips <= MAX_ADJACENT_TRIPS && self.reads_shared
+            || size <= MAX_TINY
     }
 }
 
 impl Unroller<'_> {
-    /// Whether a counter whose next value this is doubles or halves, or the like.
-    pub(super) fn is_multiple(&self, next: Value) -> bool {
+    /// Whether the counter, whose next value this is, is multiplied, divided or shifted.
+    pub(super) fn is_geometric(&self, next: Value) -> bool {
         use BinOp::{AShr, LShr, Mul, SDiv, Shl, UDiv};
         matches!(self.function.def(next), Some(Op::Binary(Mul | UDiv | SDiv | Shl | LShr | AShr, ..)))
     }
 
     /// `test` leaves the loop; `current`: the loads of the counter.
-    pub(super) fn facts(
+    pub(super) fn metrics(
         &self,
         label: Label,
         test: Inst,
         current: &FxHashSet<Value>,
         blocks: [Block; 2],
-    ) -> Facts {
-        let mut facts = Facts::default();
-        let mut counted = current.clone();
+    ) -> LoopMetrics {
+        let mut metrics = LoopMetrics::default();
+        let mut derived = current.clone();
         for block in blocks {
             walk_insts(self.function, block, &mut |inst| {
-                facts.size += 1;
+                metrics.size += 1;
                 let data = self.function.inst(inst);
-                let mut counts = false;
-                data.op.for_each_operand(|operand| counts |= counted.contains(&operand));
-                if let (Some(result), true) = (data.result, counts) {
-                    counted.insert(result);
+                let mut is_derived = false;
+                data.op.for_each_operand(|operand| is_derived |= derived.contains(&operand));
+                if let (Some(result), true) = (data.result, is_derived) {
+                    derived.insert(result);
                 }
                 match data.op {
                     Op::Load { ptr, volatile: false, .. } => {
                         let shared = self.function.ty(ptr) != Type::Ptr(Space::Thread);
-                        facts.reads_shared |= shared && counts;
+                        metrics.reads_shared |= shared && is_derived;
                         if let Some(result) = data.result.filter(|_| shared) {
-                            facts.loads += 1;
+                            metrics.loads += 1;
                             let size = i64::from(self.function.ty(result).size());
-                            facts.loads_beside |= slope(self.function, ptr, current, &counted) == Some(size);
+                            metrics.loads_adjacent |=
+                                stride_per_iteration(self.function, ptr, current, &derived) == Some(size);
                         }
                     }
                     Op::Store { ptr, .. } => {
-                        facts.stores += usize::from(self.function.ty(ptr) != Type::Ptr(Space::Thread));
+                        metrics.stores += usize::from(self.function.ty(ptr) != Type::Ptr(Space::Thread));
                     }
-                    Op::Break(l) if l == label => facts.breaks += 1,
-                    Op::Continue(l) if l == label => facts.continues += 1,
-                    Op::If { .. } if inst != test => facts.parts_threads |= counts,
-                    Op::Barrier(BarrierScope::Threadgroup) => facts.has_barrier = true,
-                    Op::Matrix(MatrixOp::MultiplyAccumulate, _) => facts.multiplies = true,
+                    Op::Break(l) if l == label => metrics.breaks += 1,
+                    Op::Continue(l) if l == label => metrics.continues += 1,
+                    Op::If { .. } if inst != test => metrics.branches_on_counter |= is_derived,
+                    Op::Barrier(BarrierScope::Threadgroup) => metrics.has_barrier = true,
+                    Op::Matrix(MatrixOp::MultiplyAccumulate, _) => metrics.multiplies = true,
                     Op::PtrAdd { base, index: Some(_), .. } => {
-                        facts.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
-                        facts.indexes_table |= matches!(self.function.def(base), Some(Op::GlobalAddr(_)));
+                        metrics.indexes_array |= self.array_pointers.get(base.index()) == Some(&true);
+                        metrics.indexes_table |= matches!(self.function.def(base), Some(Op::GlobalAddr(_)));
                     }
-                    Op::ExtractDynamic(..) | Op::InsertDynamic(..) => facts.indexes_array = true,
+                    Op::ExtractDynamic(..) | Op::InsertDynamic(..) => metrics.indexes_array = true,
                     _ => {}
                 }
             });
         }
-        facts
+        metrics
     }
 }

@@ -1,22 +1,24 @@
-//! Unrolls short loops of a known number of iterations completely, where that makes indices into
-//! local arrays or constant tables constant, where it brings matrix products, or loads or moves of shared memory together, or
-//! where the loop is tiny; and where it has a barrier, if those are the steps of a tree: each is of half as many
-//! threads as the one before, and code for threads that are known is much better.
+//! Full unrolling of short loops with a constant trip count.
 //!
-//! The loop must count with one variable (as [`super::mem2reg`] knows them): a constant stored
-//! before it, one store directly in its continuing block, and one test, either first in the body
-//! or in the continuing block, that leaves it (`trips`). What there is in it says whether it is worth it (`worth`).
+//! Profitable where it makes indices into local arrays or constant tables constant, where it puts matrix products, or
+//! loads or copies of shared memory, into one block, or where the loop is tiny. Loops with a barrier are unrolled
+//! if they are the steps of a tree reduction: each step has half as many active threads as the one before, and code
+//! for a constant number of threads is much better.
+//!
+//! Requires one counter variable (as [`super::mem2reg`] defines them): a constant stored before the loop, one store
+//! directly in its continuing block, and one exit test, first in the body or last in the continuing block
+//! (`trip_count`). `cost_model` decides whether it is profitable.
 
 mod cost_model;
 mod stride;
 mod trip_count;
 
-use super::copy::Copier;
+use super::copy::Cloner;
 use super::mem2reg::variables;
 use crate::analysis::{LocalPointers, local_pointers, walk_insts};
 use crate::{Block, Function, Inst, Label, Local, Op, Value};
 
-/// Instructions that one run may add to a function.
+/// Maximum number of instructions that one run may add to a function.
 const MAX_GROWTH: usize = 16_384;
 
 /// Unrolls loops of one function; returns whether anything changed.
@@ -47,14 +49,14 @@ fn array_pointers(function: &Function) -> Vec<bool> {
 }
 
 /// How to unroll a loop.
-struct Plan {
+struct UnrollPlan {
     label: Label,
     body: Block,
     continuing: Block,
     /// The `if` that leaves the loop.
     test: Inst,
     /// Complete executions of the body.
-    trips: usize,
+    trip_count: usize,
     /// Whether something besides the test breaks out.
     breaks: bool,
     /// Whether something continues.
@@ -90,37 +92,38 @@ impl Unroller<'_> {
         self.variables[local.index()].then_some(local)
     }
 
-    /// `before`: what stands before the loop in its block.
-    fn plan(&self, inst: Inst, before: &[Inst]) -> Option<Plan> {
+    /// `before`: the instructions before the loop in its block.
+    fn plan(&self, inst: Inst, before: &[Inst]) -> Option<UnrollPlan> {
         let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
-        let counted = self.trips(inst, before)?;
-        let facts = self.facts(label, counted.test, &counted.loads, [body, continuing]);
-        let worthwhile = facts.are_worth(counted.trips, self.is_multiple(counted.next));
-        let size = facts.size * counted.trips;
-        (worthwhile && self.added + size <= MAX_GROWTH).then_some(Plan {
+        let counted_loop = self.trip_count(inst, before)?;
+        let metrics = self.metrics(label, counted_loop.test, &counted_loop.loads, [body, continuing]);
+        let is_profitable =
+            metrics.is_profitable(counted_loop.trip_count, self.is_geometric(counted_loop.next));
+        let size = metrics.size * counted_loop.trip_count;
+        (is_profitable && self.added + size <= MAX_GROWTH).then_some(UnrollPlan {
             label,
             body,
             continuing,
-            test: counted.test,
-            trips: counted.trips,
-            breaks: facts.breaks > 1,
-            continues: facts.continues > 0,
+            test: counted_loop.test,
+            trip_count: counted_loop.trip_count,
+            breaks: metrics.breaks > 1,
+            continues: metrics.continues > 0,
         })
     }
 
-    fn expand(&mut self, inst: Inst, plan: &Plan, out: &mut Vec<Inst>) {
+    fn expand(&mut self, inst: Inst, plan: &UnrollPlan, out: &mut Vec<Inst>) {
         let first_new = self.function.insts.len();
         let all = self.function.add_label();
         let mut copies = Vec::new();
-        for _ in 0..plan.trips {
+        for _ in 0..plan.trip_count {
             let one = self.function.add_label();
-            let mut copier = Copier::new(self.function);
-            copier.unroll(plan.label, all, one);
-            copier.omit(plan.test);
-            let body = copier.block(plan.body);
-            let continuing = copier.block(plan.continuing);
-            // Kept as long as the value table: a copied pointer points where the original does.
-            for (old, _) in std::mem::take(&mut copier.copied) {
+            let mut cloner = Cloner::new(self.function);
+            cloner.peel_iteration(plan.label, all, one);
+            cloner.skip(plan.test);
+            let body = cloner.block(plan.body);
+            let continuing = cloner.block(plan.continuing);
+            // Grown with the value table: a cloned pointer points where the original does.
+            for (old, _) in std::mem::take(&mut cloner.copied) {
                 self.pointers.push(self.pointers[old.index()]);
                 self.array_pointers.push(self.array_pointers[old.index()]);
             }
@@ -138,7 +141,7 @@ impl Unroller<'_> {
         } else {
             out.append(&mut copies);
         }
-        // Even a loop that never ran counts as a change.
+        // A loop with no iterations counts as a change too.
         self.added += (self.function.insts.len() - first_new).max(1);
     }
 

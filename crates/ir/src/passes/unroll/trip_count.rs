@@ -1,4 +1,4 @@
-//! How often a loop runs: found by trying, with the counter's values.
+//! Constant trip counts, found by evaluating the exit test for each value of the counter.
 
 use rustc_hash::FxHashSet;
 
@@ -7,15 +7,15 @@ use crate::analysis::walk_insts;
 use crate::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
 use crate::{Block, Inst, Label, Local, Op, Type, Value};
 
-/// Longer loops stay loops.
+/// Maximum trip count of a loop that is unrolled.
 const MAX_TRIPS: usize = 32;
 
-/// A loop whose iterations are known.
-pub(super) struct Counted {
-    /// The `if` that leaves it.
+/// A loop with a constant trip count.
+pub(super) struct CountedLoop {
+    /// The exit test: the `if` that leaves the loop.
     pub(super) test: Inst,
     /// Complete executions of the body.
-    pub(super) trips: usize,
+    pub(super) trip_count: usize,
     /// The counter's next value.
     pub(super) next: Value,
     /// The loads of the counter.
@@ -23,8 +23,8 @@ pub(super) struct Counted {
 }
 
 impl Unroller<'_> {
-    /// `before`: what stands before the loop in its block.
-    pub(super) fn trips(&self, inst: Inst, before: &[Inst]) -> Option<Counted> {
+    /// `before`: the instructions before the loop in its block.
+    pub(super) fn trip_count(&self, inst: Inst, before: &[Inst]) -> Option<CountedLoop> {
         let Op::Loop { label, body, continuing } = self.function.inst(inst).op else { return None };
         let (test, tested_first) = self.find_test(label, body, continuing)?;
         let Op::If { cond, then, .. } = self.function.inst(test).op else { return None };
@@ -34,14 +34,14 @@ impl Unroller<'_> {
         let expression =
             Expression { unroller: self, current: self.current_loads(counter, body, continuing) };
         let mut value = self.stored_before(counter, before)?;
-        let mut trips = 0;
+        let mut trip_count = 0;
         loop {
             let done = (expression.evaluate(cond, value, 0)? != 0) == leaves_when;
             if tested_first && done {
                 break;
             }
-            trips += 1;
-            if trips > MAX_TRIPS {
+            trip_count += 1;
+            if trip_count > MAX_TRIPS {
                 return None;
             }
             value = expression.evaluate(next, value, 0)?;
@@ -49,7 +49,7 @@ impl Unroller<'_> {
                 break;
             }
         }
-        Some(Counted { test, trips, next, loads: expression.current })
+        Some(CountedLoop { test, trip_count, next, loads: expression.current })
     }
 
     /// The `if` that leaves the loop, and whether it comes first.
@@ -65,7 +65,7 @@ impl Unroller<'_> {
             }
             _ => false,
         };
-        let first = self.function.block(body).iter().copied().find(|&inst| !self.is_quiet(inst));
+        let first = self.function.block(body).iter().copied().find(|&inst| !self.is_free_of_effects(inst));
         if let Some(inst) = first.filter(|&inst| is_test(inst)) {
             return Some((inst, true));
         }
@@ -74,7 +74,7 @@ impl Unroller<'_> {
     }
 
     /// Whether it has no effect and cannot leave the block.
-    fn is_quiet(&self, inst: Inst) -> bool {
+    fn is_free_of_effects(&self, inst: Inst) -> bool {
         !self.function.inst(inst).op.has_side_effects()
     }
 
@@ -100,8 +100,7 @@ impl Unroller<'_> {
         }
     }
 
-    /// The loads in the loop that read what the counter holds during the whole iteration: all but
-    /// those after the store.
+    /// The loads in the loop that read the counter's value of the current iteration: all but those after the store.
     fn current_loads(&self, counter: Local, body: Block, continuing: Block) -> FxHashSet<Value> {
         let mut loads = FxHashSet::default();
         let mut note = |inst: Inst| {
@@ -122,8 +121,8 @@ impl Unroller<'_> {
         loads
     }
 
-    /// The value of the loop's only store to the counter, if it stands directly in the continuing
-    /// block and the lifetime does not begin anew in the loop.
+    /// The value of the loop's only store to the counter, if it is directly in the continuing block and the lifetime
+    /// does not restart in the loop.
     fn only_store(&self, counter: Local, inst: Inst, continuing: Block) -> Option<Value> {
         let mut writes = 0;
         let mut note = |inst: Inst| match self.function.inst(inst).op {

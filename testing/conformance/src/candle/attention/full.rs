@@ -1,6 +1,6 @@
 //! `steel_attention_TYPE_bqBQ_bkBK_bdBD_wmWM_wnWN_maskTYPE`: many queries, tile by tile.
 //!
-//! With a causal mask the kernel's last tile of queries reads keys behind the last one, up to its own number of
+//! With a causal mask the kernel's last tile of queries reads keys after the last one, up to its own number of
 //! rows, and masks what it got.
 
 use super::super::{guarded, untouched};

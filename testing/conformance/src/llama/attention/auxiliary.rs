@@ -1,4 +1,4 @@
-//! `fa_aux.metal`: what is prepared for flash attention, its second step where threadgroups shared the keys, and the
+//! `fa_aux.metal`: the preparation of flash attention, its second step where threadgroups shared the keys, and the
 //! scores that choose keys (the lightning indexer).
 
 use super::super::launch::{dispatch, ends_with, per_element};
@@ -83,7 +83,7 @@ fn tail(kernel: &str, mask: Masked, block: usize) -> Case {
 fn blocks_of(kernel: &str, mask: Masked, (queries, keys): (usize, usize)) -> Case {
     let attention = attention(19, 300, mask);
     let Some(tensor) = &attention.mask else { panic!("{mask:?} is no mask") };
-    // With one query and as many keys as lanes all blocks that are full count as seen by none.
+    // With one query and one key per lane all blocks that are full count as seen by none.
     let mut bytes = attention.blocks(queries, keys);
     if (queries, keys) == (1, 32) {
         let width = 300usize.div_ceil(keys);

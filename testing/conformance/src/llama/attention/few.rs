@@ -23,7 +23,7 @@ struct Division {
     queries: usize,
 }
 
-/// A kernel's name taken apart: format, sizes, queries of a threadgroup.
+/// The parts of a kernel's name: format, sizes, queries of a threadgroup.
 fn named(kernel: &str) -> Option<(Format, [usize; 2], usize)> {
     let name = kernel.strip_prefix("kernel_flash_attn_ext_vec_")?;
     let ending = name.find("_dv").and_then(|at| name[at + 1..].find("_q").map(|more| at + 1 + more));
@@ -151,7 +151,7 @@ fn case(kernel: &str, format: Format, sizes: [usize; 2], variant: Variant, divis
     let tolerance = Tolerance::Near { relative: 0.0, absolute };
     let name = format!("{variant:?}, {division:?}");
     let case = Case::near(name, launch, 7, guarded(expected), tolerance, tolerance).through_library(true);
-    // Zeros are stored behind the results, for some sizes behind the threadgroup's memory.
+    // Zeros are stored after the results, for some sizes after the end of threadgroup memory.
     Case { faults: Faults::Harmless, ..case }
 }
 
@@ -160,7 +160,7 @@ mod tests {
     use super::named;
 
     #[test]
-    fn names_are_taken_apart() {
+    fn kernel_names_are_parsed() {
         let of = |name: &str| {
             let full = format!("kernel_flash_attn_ext_vec_{name}");
             named(&full).map(|(format, sizes, queries)| (format.name, sizes, queries))

@@ -1,6 +1,6 @@
 //! Which forms of index are proved for which grids, and that nothing is proved for random ones in which two threads meet.
 
-use crate::passes::fuse::{Launched, Part, Refusal, fuse};
+use crate::passes::fuse::{FusedKernel, Launched, Refusal, fuse};
 use crate::{Module, parse_module, verify};
 
 /// An index of 32 bits.
@@ -183,8 +183,8 @@ impl Launch {
         // Bytes are at a place of their own.
         let number = if self.known { [3, 4] } else { [3, 3] };
         let parts = [
-            Part { module: &first, places: &[0, 1, number[0]], bytes: &bytes },
-            Part { module: &second, places: &[0, 2, number[1]], bytes: &bytes },
+            FusedKernel { module: &first, places: &[0, 1, number[0]], bytes: &bytes },
+            FusedKernel { module: &second, places: &[0, 2, number[1]], bytes: &bytes },
         ];
         fuse("k + k", &parts, launched)
     }
@@ -213,7 +213,7 @@ impl Launch {
 }
 
 #[test]
-fn a_position_from_the_threadgroup_is_the_position() {
+fn threadgroup_position_times_size_plus_local_position_is_the_grid_position() {
     let full = || Group.mul(FullSize).add(Local);
     assert!(LINE.is_proved(&at(full()), &at(X)));
     // In the last threadgroup, which has fewer threads, it is another thread's.
@@ -233,7 +233,7 @@ fn a_position_from_the_threadgroup_is_the_position() {
 }
 
 #[test]
-fn offsets_that_are_the_same_for_all_threads_are_proved() {
+fn uniform_offsets_are_proved() {
     assert!(
         LINE.both(X.add(Uniform)) && LINE.both(Uniform.sub(X)) && LINE.both(Uniform.sub(Const(1)).sub(X))
     );
@@ -248,12 +248,12 @@ fn offsets_that_are_the_same_for_all_threads_are_proved() {
     // A number that a kernel writes may be another one for the next.
     let kernel = at(X.add(Uniform)).kernel(true);
     let parts = [[0, 1, 2], [0, 2, 3]].map(|places| places.to_vec());
-    let parts = parts.each_ref().map(|places| Part { module: &kernel, places, bytes: &[None; 3] });
+    let parts = parts.each_ref().map(|places| FusedKernel { module: &kernel, places, bytes: &[None; 3] });
     assert!(fuse("k + k", &parts, &LINE.launched()).is_err(), "the number is at different places");
     let writer = at(X).kernel(false);
     let parts = [
-        Part { module: &writer, places: &[0, 1, 5], bytes: &[None; 3] },
-        Part { module: &kernel, places: &[0, 2, 1], bytes: &[None; 3] },
+        FusedKernel { module: &writer, places: &[0, 1, 5], bytes: &[None; 3] },
+        FusedKernel { module: &kernel, places: &[0, 2, 1], bytes: &[None; 3] },
     ];
     assert!(matches!(fuse("k + k", &parts, &LINE.launched()), Err(Refusal::NotOwn { .. })));
 }
@@ -286,7 +286,7 @@ fn rows_are_proved_where_they_do_not_overlap() {
     assert!(plane(100, 50).both(X.mul(Const(50)).add(Y)), "columns");
     assert!(!plane(100, 50).is_proved(&at(X.mul(Const(50)).add(Y)), &at(row(Const(100)))));
     assert!(!plane(100, 50).both(X.add(Y)));
-    // The last row would come round.
+    // The last row would wrap around.
     assert!(plane(1 << 16, 1 << 16).both(row(Width)));
     assert!(!plane(1 << 16, (1 << 16) + 1).both(row(Width)));
     let signed = |launch: Launch| {
@@ -311,7 +311,7 @@ impl Random {
     }
 
     fn leaf(&mut self) -> Index {
-        // Such that sums come round although grids are small.
+        // Sums wrap although grids are small.
         const CONSTANTS: [u32; 12] =
             [1, 2, 3, 5, 7, 8, 1 << 28, 1 << 30, 1 << 31, u32::MAX, u32::MAX - 2, 0xc000_0001];
         match self.below(12) {
@@ -340,9 +340,9 @@ impl Random {
     }
 }
 
-/// What is proved is so, by looking at all threads; also with another number in the buffer.
+/// Checks a proof by enumerating all threads; also with another number in the buffer.
 #[test]
-fn nothing_is_proved_of_threads_that_meet() {
+fn proofs_hold_for_all_threads_of_small_grids() {
     let mut random = Random(1);
     let (mut proved, mut refused, mut meet) = (0, 0, 0);
     for _ in 0..30_000 {

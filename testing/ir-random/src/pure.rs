@@ -1,9 +1,9 @@
 //! Random pure operations.
 
-use super::Generator;
-use super::values::Entry;
-use crate::op::{CastOp, CmpOp};
-use crate::{BinOp, Builder, MathFn, Op, Scalar, Type, UnOp};
+use crate::Generator;
+use crate::values::Entry;
+use anymetal_ir::{BinOp, Builder, MathFn, Op, Scalar, Type, UnOp};
+use anymetal_ir::{CastOp, CmpOp};
 
 const FLOAT_BINARY: &[BinOp] = &[BinOp::FAdd, BinOp::FSub, BinOp::FMul, BinOp::FDiv, BinOp::FRem];
 const LOGICAL: &[BinOp] = &[BinOp::And, BinOp::Or, BinOp::Xor];
@@ -27,7 +27,7 @@ const INTEGER_UNARY: &[MathFn] = &[MathFn::PopCount, MathFn::Clz, MathFn::Ctz, M
 
 impl Generator {
     /// Adds one pure value.
-    pub(super) fn pure_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn pure_statement(&mut self, b: &mut Builder<'_>) {
         match self.rng.below(10) {
             0..4 => self.binary(b),
             4 => self.unary(b),
@@ -66,7 +66,7 @@ impl Generator {
         self.add(value, ty, x.uniform);
     }
 
-    pub(super) fn compare(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn compare(&mut self, b: &mut Builder<'_>) {
         let ty = self.any_type();
         let op = match ty.scalar() {
             Some(scalar) if scalar.is_float() => self.rng.pick(FLOAT_COMPARE),

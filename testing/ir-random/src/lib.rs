@@ -1,14 +1,14 @@
 //! Random kernels for differential testing: valid, deterministic, free of races.
 //!
-//! [`kernel`] gives the same kernel for the same seed and options, whatever the machine. Whoever
-//! executes it must get the same bytes in every buffer:
+//! [`kernel`] gives the same kernel for the same seed and options, on every machine. All executors
+//! must leave the same bytes in every buffer:
 //! - a thread writes only its own [`BYTES_PER_THREAD`] bytes of `out`, and reads of it no others;
 //!   `input` and `params` are only read; each counter of `counters` gets one kind of commutative
 //!   atomic operation, whose old value is not used;
-//! - threadgroup memory is exchanged cell by cell, with a barrier before and after, in uniform
+//! - threadgroup memory is exchanged element by element, with a barrier before and after, in uniform
 //!   control flow, before any thread may have returned;
 //! - every local is initialised; loops end; indices are in bounds, unless
-//!   [`RandomOptions::out_of_bounds`] asks for ones that are not, whose outcome is defined too;
+//!   [`RandomOptions::out_of_bounds`] requests ones that are not, whose outcome is defined too;
 //! - float operations are exact or correctly rounded ones in [`FpMode::Safe`]; a NaN is made
 //!   canonical before its bits can be seen, and zeros positive before a minimum;
 //! - SIMD-group operations in divergent control flow are ones that only look at active lanes;
@@ -28,7 +28,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use crate::{
+use anymetal_ir::{
     Access, ArgKind, Builder, ElementType, FpMode, FuncId, Function, Kernel, KernelArg, Module, Op, Query,
     Scalar, Space, ThreadgroupVar, Type, Value,
 };
@@ -72,7 +72,7 @@ pub struct RandomOptions {
     pub atomics: bool,
     /// Some accesses outside of buffers and locals.
     pub out_of_bounds: bool,
-    /// Many flat indices that are taken apart.
+    /// Many flat indices that are decomposed by divisions.
     pub flat_indices: bool,
 }
 
@@ -155,7 +155,7 @@ fn geometry(rng: &mut Rng) -> ([u32; 3], [u32; 3]) {
 
 /// What may be done at the current place of the current function.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Position {
     /// All threads of the threadgroup get here together.
     uniform: bool,
     depth: usize,
@@ -182,7 +182,7 @@ struct Generator {
     /// The current function's result; `None` in the kernel.
     returns: Option<Type>,
     /// Whether a return was made anywhere in the current function so far.
-    someone_left: bool,
+    any_returned: bool,
     /// Where values are mixed together.
     accumulator: Option<Base>,
 }
@@ -210,7 +210,7 @@ impl Generator {
             variables: Vec::new(),
             pointers: Pointers::default(),
             returns: None,
-            someone_left: false,
+            any_returned: false,
             accumulator: None,
         }
     }
@@ -224,7 +224,7 @@ impl Generator {
         builder.fp = FpMode::Safe;
         self.begin_function(None);
         let index = self.thread_index(&mut builder);
-        let wide = builder.cast(crate::CastOp::ZExt, index, Type::I64);
+        let wide = builder.cast(anymetal_ir::CastOp::ZExt, index, Type::I64);
         let own = builder.ptr_index(params[0], wide, BYTES_PER_THREAD);
         self.pointers = Pointers {
             own: Some(own),
@@ -234,7 +234,7 @@ impl Generator {
         };
         self.pool.push(Entry { value: index, ty: Type::I32, uniform: false });
         self.budget = self.options.statements;
-        let place = Place { uniform: true, depth: 0, iterations: 1 };
+        let place = Position { uniform: true, depth: 0, iterations: 1 };
         self.start_accumulator(&mut builder);
         self.initial_values(&mut builder);
         self.statements(&mut builder, place);
@@ -261,7 +261,7 @@ impl Generator {
         self.variables.clear();
         self.pointers = Pointers::default();
         self.returns = returns;
-        self.someone_left = false;
+        self.any_returned = false;
         self.accumulator = None;
     }
 
@@ -272,10 +272,10 @@ impl Generator {
         let z = b.query(Query::ThreadPositionInGrid(2));
         let width = b.query(Query::ThreadsPerGrid(0));
         let height = b.query(Query::ThreadsPerGrid(1));
-        let plane = b.binary(crate::BinOp::Mul, z, height);
-        let row = b.binary(crate::BinOp::Add, plane, y);
-        let rows = b.binary(crate::BinOp::Mul, row, width);
-        b.binary(crate::BinOp::Add, rows, x)
+        let plane = b.binary(anymetal_ir::BinOp::Mul, z, height);
+        let row = b.binary(anymetal_ir::BinOp::Add, plane, y);
+        let rows = b.binary(anymetal_ir::BinOp::Mul, row, width);
+        b.binary(anymetal_ir::BinOp::Add, rows, x)
     }
 
     /// Facts about the thread, and a variable or two.

@@ -2,14 +2,14 @@
 //!
 //! Memory that is written as floats is only read as floats: the bits of a NaN are not defined.
 
-use super::values::Entry;
-use super::{BYTES_PER_THREAD, COUNTERS, Generator, INPUT_BYTES, PARAMS_BYTES};
-use crate::op::CastOp;
-use crate::{AtomicOp, BinOp, Builder, Local, Op, Scalar, Type, Value};
+use crate::values::Entry;
+use crate::{BYTES_PER_THREAD, COUNTERS, Generator, INPUT_BYTES, PARAMS_BYTES};
+use anymetal_ir::CastOp;
+use anymetal_ir::{AtomicOp, BinOp, Builder, Local, Op, Scalar, Type, Value};
 
 /// Where a variable lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Base {
+pub(crate) enum Base {
     Local(Local),
     /// Memory that the caller passed.
     Pointer(Value),
@@ -17,7 +17,7 @@ pub(super) enum Base {
 
 /// Memory of this thread that is in scope: an array of one type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Variable {
+pub(crate) struct Variable {
     base: Base,
     /// Where the array begins.
     offset: u32,
@@ -36,7 +36,7 @@ impl Variable {
 }
 
 /// What callers pass helpers to write to: this many `i32`s.
-pub(super) const SCRATCH_WORDS: u32 = 4;
+pub(crate) const SCRATCH_WORDS: u32 = 4;
 
 /// Bytes from one element of an array to the next.
 fn element_step(ty: Type) -> u32 {
@@ -49,7 +49,7 @@ fn element_align(ty: Type) -> u32 {
 
 impl Generator {
     /// Declares and initialises a local: a scalar, a vector, or an array.
-    pub(super) fn declare(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn declare(&mut self, b: &mut Builder<'_>) {
         let ty = self.any_type();
         let count = if self.rng.one_in(3) { 2 + self.rng.below(4) as u32 } else { 1 };
         let stride = element_step(ty);
@@ -77,7 +77,7 @@ impl Generator {
     }
 
     /// Declares a struct of integers, filled with zeros or from the thread's own bytes.
-    pub(super) fn declare_record(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn declare_record(&mut self, b: &mut Builder<'_>) {
         let local = b.func.add_local("s", 0, 16);
         b.push(Op::LocalStart(local));
         let mut fields = Vec::new();
@@ -108,7 +108,7 @@ impl Generator {
     }
 
     /// A new local for a helper to write to, and its address.
-    pub(super) fn scratch(&mut self, b: &mut Builder<'_>) -> Value {
+    pub(crate) fn scratch(&mut self, b: &mut Builder<'_>) -> Value {
         let size = SCRATCH_WORDS * 4;
         let local = b.func.add_local("scratch", u64::from(size), 4);
         b.push(Op::LocalStart(local));
@@ -122,14 +122,14 @@ impl Generator {
     }
 
     /// What a helper sees of its caller's scratch.
-    pub(super) fn take_scratch(&mut self, pointer: Value) {
+    pub(crate) fn take_scratch(&mut self, pointer: Value) {
         let (base, ty) = (Base::Pointer(pointer), Type::I32);
         self.variables.push(Variable { base, offset: 0, ty, count: SCRATCH_WORDS, stride: 4, record: None });
         self.accumulator = Some(base);
     }
 
     /// Mixes a value into the accumulator, so that what computed it is not dead.
-    pub(super) fn observe(&mut self, b: &mut Builder<'_>, entry: Entry) {
+    pub(crate) fn observe(&mut self, b: &mut Builder<'_>, entry: Entry) {
         let Some(accumulator) = self.accumulator else { return };
         let element = match entry.ty {
             Type::Vector(scalar, n) => {
@@ -162,7 +162,7 @@ impl Generator {
     }
 
     /// The kernel's accumulator.
-    pub(super) fn start_accumulator(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn start_accumulator(&mut self, b: &mut Builder<'_>) {
         let local = b.func.add_local("accumulator", 4, 4);
         b.push(Op::LocalStart(local));
         let (ptr, zero) = (b.local_addr(local), b.i32(0));
@@ -171,7 +171,7 @@ impl Generator {
     }
 
     /// Reads through a pointer that was itself in memory, or chosen by a condition.
-    pub(super) fn pointer_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn pointer_statement(&mut self, b: &mut Builder<'_>) {
         let Some(input) = self.pointers.input else { return };
         let mut pointers = Vec::new();
         for _ in 0..2 {
@@ -190,10 +190,10 @@ impl Generator {
         } else {
             b.if_else(cond, |b| b.store(place, pointers[1], 8), |_| {});
         }
-        let ptr = b.load(place, Type::Ptr(crate::Space::Device), 8);
+        let ptr = b.load(place, Type::Ptr(anymetal_ir::Space::Device), 8);
         let value = b.load(ptr, Type::I32, 4);
         self.add(value, Type::I32, false);
-        let same = b.compare(crate::op::CmpOp::Eq, ptr, pointers[0]);
+        let same = b.compare(anymetal_ir::CmpOp::Eq, ptr, pointers[0]);
         self.add(same, Type::BOOL, false);
     }
 
@@ -217,7 +217,7 @@ impl Generator {
         self.options.out_of_bounds && self.rng.one_in(8)
     }
 
-    pub(super) fn local_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn local_statement(&mut self, b: &mut Builder<'_>) {
         if self.variables.is_empty() {
             return self.declare(b);
         }
@@ -286,7 +286,7 @@ impl Generator {
     }
 
     /// Reads the input at a computed place.
-    pub(super) fn input_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn input_statement(&mut self, b: &mut Builder<'_>) {
         let Some(input) = self.pointers.input else { return };
         let floats = self.options.floats && self.rng.one_in(2);
         let ty = if floats { Type::F32 } else { self.readable_type() };
@@ -301,7 +301,7 @@ impl Generator {
     }
 
     /// Reads a parameter, which all threads have alike.
-    pub(super) fn param_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn param_statement(&mut self, b: &mut Builder<'_>) {
         let Some(params) = self.pointers.params else { return };
         let ty = self.readable_type();
         let step = element_step(ty);
@@ -312,7 +312,7 @@ impl Generator {
     }
 
     /// Writes or reads this thread's own bytes. Everything in them is an integer.
-    pub(super) fn own_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn own_statement(&mut self, b: &mut Builder<'_>) {
         let Some(own) = self.pointers.own else { return };
         let ty = self.readable_type();
         let step = element_step(ty);
@@ -337,7 +337,7 @@ impl Generator {
     }
 
     /// Adds to a counter; each counter has its own operation, so that order does not matter.
-    pub(super) fn counter_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn counter_statement(&mut self, b: &mut Builder<'_>) {
         let Some(counters) = self.pointers.counters.filter(|_| self.options.atomics) else { return };
         const OPS: &[AtomicOp] = &[
             AtomicOp::Add,
@@ -355,9 +355,9 @@ impl Generator {
         b.infer(Op::AtomicRmw(OPS[n], ptr, entry.value));
     }
 
-    /// Shows what was computed: the last values of each type and all locals go to the thread's own
+    /// Makes results observable: the last values of each type and all locals go to the thread's own
     /// bytes.
-    pub(super) fn store_results(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn store_results(&mut self, b: &mut Builder<'_>) {
         let Some(own) = self.pointers.own else { return };
         for variable in self.variables.clone() {
             let ptr = self.address(b, variable);

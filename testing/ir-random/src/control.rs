@@ -1,24 +1,24 @@
 //! Random statements and constructs.
 
-use super::values::Entry;
-use super::{Generator, PARAMS_BYTES, Place};
-use crate::op::CmpOp;
-use crate::{BinOp, Builder, Label, Op, Query, SwitchCase, Type, Value};
+use crate::values::Entry;
+use crate::{Generator, PARAMS_BYTES, Position};
+use anymetal_ir::CmpOp;
+use anymetal_ir::{BinOp, Builder, Label, Op, Query, SwitchCase, Type, Value};
 
 /// No statement runs more often than this in one thread.
 const MAX_ITERATIONS: usize = 64;
 
 impl Generator {
     /// Statements until the function's budget is used up.
-    pub(super) fn statements(&mut self, b: &mut Builder<'_>, place: Place) {
+    pub(crate) fn statements(&mut self, b: &mut Builder<'_>, place: Position) {
         while self.budget > 0 && !b.is_terminated() {
             self.statement(b, place);
         }
     }
 
     /// A few statements in a block of their own; what they define goes out of scope.
-    fn some(&mut self, b: &mut Builder<'_>, place: Place) {
-        let place = Place { depth: place.depth + 1, ..place };
+    fn some(&mut self, b: &mut Builder<'_>, place: Position) {
+        let place = Position { depth: place.depth + 1, ..place };
         let (values, variables) = (self.pool.len(), self.variables.len());
         for _ in 0..1 + self.rng.below(5) {
             if self.budget == 0 || b.is_terminated() {
@@ -34,9 +34,9 @@ impl Generator {
         self.variables.truncate(variables);
     }
 
-    fn statement(&mut self, b: &mut Builder<'_>, place: Place) {
+    fn statement(&mut self, b: &mut Builder<'_>, place: Position) {
         self.budget -= 1;
-        b.loc = crate::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
+        b.loc = anymetal_ir::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
         let nests = place.depth < self.options.depth;
         match self.rng.below(37) {
             _ if self.options.flat_indices && self.rng.one_in(4) => self.flat_index(b),
@@ -66,9 +66,9 @@ impl Generator {
         }
     }
 
-    /// A condition, and whether all threads of the group agree on it. Rarely a constant: folding
+    /// A condition, and whether it is uniform over the threadgroup. Rarely a constant: folding
     /// would leave little of the kernel.
-    pub(super) fn condition(&mut self, b: &mut Builder<'_>) -> (Value, bool) {
+    pub(crate) fn condition(&mut self, b: &mut Builder<'_>) -> (Value, bool) {
         if self.rng.one_in(3) {
             return (self.uniform_condition(b), true);
         }
@@ -82,7 +82,7 @@ impl Generator {
         (entry.value, entry.uniform)
     }
 
-    /// A condition that all threads of the group agree on.
+    /// A condition that is uniform over the threadgroup.
     fn uniform_condition(&mut self, b: &mut Builder<'_>) -> Value {
         let known: Vec<Entry> =
             self.pool.iter().copied().filter(|entry| entry.ty == Type::BOOL && entry.uniform).collect();
@@ -102,9 +102,9 @@ impl Generator {
         b.compare(op, x, y.value)
     }
 
-    fn branch(&mut self, b: &mut Builder<'_>, place: Place) {
+    fn branch(&mut self, b: &mut Builder<'_>, place: Position) {
         let (cond, uniform) = self.condition(b);
-        let place = Place { uniform: place.uniform && uniform, ..place };
+        let place = Position { uniform: place.uniform && uniform, ..place };
         let both = self.rng.one_in(2);
         let then = b.nested(|b| self.some(b, place));
         let otherwise = b.nested(|b| {
@@ -116,7 +116,7 @@ impl Generator {
     }
 
     /// A loop over a counter, which may be left or shortened by breaks and continues.
-    fn counted_loop(&mut self, b: &mut Builder<'_>, place: Place) {
+    fn counted_loop(&mut self, b: &mut Builder<'_>, place: Position) {
         let most = 1 + self.rng.below(5);
         if place.iterations * most > MAX_ITERATIONS {
             return self.pure_statement(b);
@@ -132,8 +132,8 @@ impl Generator {
         b.store(ptr, zero, 4);
         let jumps = self.rng.one_in(2);
         let divergent_jumps = jumps && self.rng.one_in(2);
-        let place = Place {
-            // A divergent jump would leave some threads behind at the barriers that follow it.
+        let place = Position {
+            // After a divergent jump some threads would not reach later barriers.
             uniform: place.uniform && uniform && !divergent_jumps,
             iterations: place.iterations * most,
             ..place
@@ -179,9 +179,9 @@ impl Generator {
         b.if_else(cond, |b| b.push(if leave { Op::Break(label) } else { Op::Continue(label) }), |_| {});
     }
 
-    fn switch(&mut self, b: &mut Builder<'_>, place: Place) {
+    fn switch(&mut self, b: &mut Builder<'_>, place: Position) {
         let entry = self.index_below(b, 5);
-        let place = Place { uniform: place.uniform && entry.uniform, ..place };
+        let place = Position { uniform: place.uniform && entry.uniform, ..place };
         let label = b.func.add_label();
         let mut cases = Vec::new();
         for values in [vec![0], vec![1, 3], vec![-1, 2]] {
@@ -196,7 +196,7 @@ impl Generator {
     }
 
     /// Statements with, perhaps, a way out in the middle.
-    fn leavable(&mut self, b: &mut Builder<'_>, place: Place, label: Label) {
+    fn leavable(&mut self, b: &mut Builder<'_>, place: Position, label: Label) {
         if self.rng.one_in(3) {
             return;
         }
@@ -207,12 +207,12 @@ impl Generator {
         self.some(b, place);
         if let Some((cond, uniform)) = cond.filter(|_| !b.is_terminated()) {
             b.if_else(cond, |b| b.push(Op::Break(label)), |_| {});
-            self.some(b, Place { uniform: place.uniform && uniform, ..place });
+            self.some(b, Position { uniform: place.uniform && uniform, ..place });
         }
         self.pool.truncate(values);
     }
 
-    fn scope(&mut self, b: &mut Builder<'_>, place: Place) {
+    fn scope(&mut self, b: &mut Builder<'_>, place: Position) {
         let label = b.func.add_label();
         let body = b.nested(|b| {
             self.leavable(b, place, label);
@@ -225,7 +225,7 @@ impl Generator {
 
     /// Some threads leave the function. The kernel's bytes stay as they are for them, except for
     /// what they have stored.
-    fn early_return(&mut self, b: &mut Builder<'_>, place: Place) {
+    fn early_return(&mut self, b: &mut Builder<'_>, place: Position) {
         // In a kernel's loop it would let an exchange before it run once more without some threads.
         if !self.rng.one_in(3) || self.returns.is_none() && place.iterations > 1 {
             return self.pure_statement(b);
@@ -236,6 +236,6 @@ impl Generator {
         let returns = self.returns;
         let entry = returns.map(|ty| self.value_of(b, ty));
         b.if_else(cond, |b| b.push(Op::Return(entry.map(|entry| entry.value))), |_| {});
-        self.someone_left = true;
+        self.any_returned = true;
     }
 }

@@ -1,21 +1,21 @@
-//! The values in scope, and new ones of a wanted type.
+//! The values in scope, and new ones of a given type.
 
-use super::Generator;
-use crate::eval::{mask, narrow};
-use crate::op::CastOp;
-use crate::{BinOp, Builder, MathFn, Op, Scalar, Type, Value};
+use crate::Generator;
+use anymetal_ir::CastOp;
+use anymetal_ir::eval::{mask, narrow};
+use anymetal_ir::{BinOp, Builder, MathFn, Op, Scalar, Type, Value};
 
 /// A value that may be used.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) value: Value,
-    pub(super) ty: Type,
-    /// Whether all threads of the threadgroup have the same.
-    pub(super) uniform: bool,
+pub(crate) struct Entry {
+    pub(crate) value: Value,
+    pub(crate) ty: Type,
+    /// Whether it is uniform over the threadgroup.
+    pub(crate) uniform: bool,
 }
 
 impl Generator {
-    pub(super) fn scalar_type(&mut self) -> Scalar {
+    pub(crate) fn scalar_type(&mut self) -> Scalar {
         let mut types =
             vec![Scalar::I32, Scalar::I32, Scalar::I32, Scalar::I64, Scalar::I16, Scalar::I8, Scalar::Bool];
         if self.options.floats {
@@ -27,7 +27,7 @@ impl Generator {
         self.rng.pick(&types)
     }
 
-    pub(super) fn any_type(&mut self) -> Type {
+    pub(crate) fn any_type(&mut self) -> Type {
         let scalar = self.scalar_type();
         if self.rng.one_in(4) {
             Type::Vector(scalar, 2 + self.rng.below(3) as u8)
@@ -36,12 +36,12 @@ impl Generator {
         }
     }
 
-    pub(super) fn add(&mut self, value: Value, ty: Type, uniform: bool) {
+    pub(crate) fn add(&mut self, value: Value, ty: Type, uniform: bool) {
         self.pool.push(Entry { value, ty, uniform });
     }
 
     /// A value of the type: one in scope if there is, preferably a late one, or a constant.
-    pub(super) fn value_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
+    pub(crate) fn value_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
         let fitting: Vec<Entry> = self.pool.iter().copied().filter(|entry| entry.ty == ty).collect();
         if fitting.is_empty() || self.rng.one_in(8) {
             return self.constant_of(b, ty);
@@ -54,14 +54,14 @@ impl Generator {
         }
     }
 
-    /// A value that all threads of the threadgroup have alike.
-    pub(super) fn uniform_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
+    /// A value that is uniform over the threadgroup.
+    pub(crate) fn uniform_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
         let fitting: Vec<Entry> =
             self.pool.iter().copied().filter(|entry| entry.ty == ty && entry.uniform).collect();
         if fitting.is_empty() { self.constant_of(b, ty) } else { self.rng.pick(&fitting) }
     }
 
-    pub(super) fn constant_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
+    pub(crate) fn constant_of(&mut self, b: &mut Builder<'_>, ty: Type) -> Entry {
         let value = match ty {
             Type::Vector(scalar, n) => {
                 let parts: Vec<Value> = (0..n).map(|_| self.scalar_constant(b, scalar)).collect();
@@ -94,7 +94,7 @@ impl Generator {
     }
 
     /// An `i32` below `limit`, from any `i32`.
-    pub(super) fn index_below(&mut self, b: &mut Builder<'_>, limit: u32) -> Entry {
+    pub(crate) fn index_below(&mut self, b: &mut Builder<'_>, limit: u32) -> Entry {
         let entry = self.value_of(b, Type::I32);
         let limit = b.i32(limit as i32);
         let value = b.binary(BinOp::URem, entry.value, limit);
@@ -103,7 +103,7 @@ impl Generator {
 
     /// The float with every NaN made canonical, so that its bits may be seen. Other types as they
     /// are.
-    pub(super) fn clean(&mut self, b: &mut Builder<'_>, entry: Entry) -> Value {
+    pub(crate) fn clean(&mut self, b: &mut Builder<'_>, entry: Entry) -> Value {
         let Some(scalar) = entry.ty.scalar().filter(|scalar| scalar.is_float()) else { return entry.value };
         let nan = b.const_bits(scalar, narrow(scalar, f64::NAN));
         let nan = match entry.ty {
@@ -115,7 +115,7 @@ impl Generator {
     }
 
     /// The float plus zero: the same, but never negative zero.
-    pub(super) fn without_negative_zero(&mut self, b: &mut Builder<'_>, entry: Entry) -> Value {
+    pub(crate) fn without_negative_zero(&mut self, b: &mut Builder<'_>, entry: Entry) -> Value {
         let Some(scalar) = entry.ty.scalar() else { return entry.value };
         let zero = b.const_bits(scalar, 0);
         let zero = match entry.ty {
@@ -125,7 +125,7 @@ impl Generator {
         b.binary(BinOp::FAdd, entry.value, zero)
     }
 
-    pub(super) fn widened(&mut self, b: &mut Builder<'_>, index: Value) -> Value {
+    pub(crate) fn widened(&mut self, b: &mut Builder<'_>, index: Value) -> Value {
         b.cast(CastOp::ZExt, index, Type::I64)
     }
 }

@@ -1,13 +1,13 @@
-//! Flat indices taken apart by numbers that all threads share.
+//! Flat indices decomposed by divisions by uniform numbers.
 
-use super::{Generator, PARAMS_BYTES};
-use crate::{BinOp, Builder, CmpOp, Op, Query, Type, Value};
+use crate::{Generator, PARAMS_BYTES};
+use anymetal_ir::{BinOp, Builder, CmpOp, Op, Query, Type, Value};
 
 /// Extents that one index is divided by in a loop, all ones in binary.
 const MAX_EXTENTS: i32 = 3;
 
 impl Generator {
-    /// A number that all threads share: any, or one below 128.
+    /// A uniform number: any, or one below 128.
     fn extent(&mut self, b: &mut Builder<'_>) -> Value {
         let value = match self.pointers.params {
             Some(params) => {
@@ -24,7 +24,7 @@ impl Generator {
         b.binary(BinOp::And, value, mask)
     }
 
-    /// An index that rises from thread to thread, from the first one's on or from anywhere.
+    /// An affine index with stride 1 between threads, from 0 or from any start.
     fn flat(&mut self, b: &mut Builder<'_>) -> Value {
         let flat = b.query(Query::ThreadPositionInGrid(0));
         if self.rng.one_in(2) {
@@ -34,8 +34,8 @@ impl Generator {
         b.binary(BinOp::Add, flat, start)
     }
 
-    /// Adds a quotient, a remainder, or what several remainders come to.
-    pub(super) fn flat_index(&mut self, b: &mut Builder<'_>) {
+    /// Adds a quotient, a remainder, or a sum of scaled remainders.
+    pub(crate) fn flat_index(&mut self, b: &mut Builder<'_>) {
         let signed = self.rng.one_in(3);
         let (divide, modulo) = if signed { (BinOp::SDiv, BinOp::SRem) } else { (BinOp::UDiv, BinOp::URem) };
         let flat = self.flat(b);

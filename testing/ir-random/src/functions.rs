@@ -1,13 +1,13 @@
 //! Random helper functions and calls of them.
 
-use super::values::Entry;
-use super::{Generator, Place, Pointers};
-use crate::{Builder, FpMode, FuncId, Function, Op, Space, Type};
+use crate::values::Entry;
+use crate::{Generator, Pointers, Position};
+use anymetal_ir::{Builder, FpMode, FuncId, Function, Op, Space, Type};
 
 /// A function that may be called: it takes the thread's own bytes, the input,
 /// memory of the caller to write to, and values.
 #[derive(Clone, Debug)]
-pub(super) struct Helper {
+pub(crate) struct Helper {
     id: FuncId,
     params: Vec<Type>,
     ret: Type,
@@ -15,7 +15,7 @@ pub(super) struct Helper {
 
 impl Generator {
     /// Makes the helpers; later ones may call earlier ones.
-    pub(super) fn helpers(&mut self) {
+    pub(crate) fn helpers(&mut self) {
         if !self.options.calls {
             return;
         }
@@ -36,7 +36,7 @@ impl Generator {
             }
             self.take_scratch(values[2]);
             self.budget = self.options.statements / 6;
-            let place = Place { uniform: false, depth: 1, iterations: 8 };
+            let place = Position { uniform: false, depth: 1, iterations: 8 };
             self.statements(&mut builder, place);
             if !builder.is_terminated() {
                 let entry = self.value_of(&mut builder, ret);
@@ -48,7 +48,7 @@ impl Generator {
         }
     }
 
-    pub(super) fn call_statement(&mut self, b: &mut Builder<'_>) {
+    pub(crate) fn call_statement(&mut self, b: &mut Builder<'_>) {
         let (Some(own), Some(input)) = (self.pointers.own, self.pointers.input) else { return };
         if self.helpers.is_empty() {
             return self.pure_statement(b);

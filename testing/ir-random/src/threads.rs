@@ -1,8 +1,8 @@
 //! Random operations between threads.
 
-use super::values::Entry;
-use super::{Generator, Place};
-use crate::{BarrierScope, Builder, Op, Query, Scalar, SimdOp, ThreadgroupId, Type};
+use crate::values::Entry;
+use crate::{Generator, Position};
+use anymetal_ir::{BarrierScope, Builder, Op, Query, Scalar, SimdOp, ThreadgroupId, Type};
 
 /// Operations whose result depends on the active lanes only, on integers.
 const REDUCTIONS: &[SimdOp] = &[
@@ -34,8 +34,8 @@ const SHUFFLES: &[SimdOp] = &[
 ];
 
 impl Generator {
-    pub(super) fn simd_statement(&mut self, b: &mut Builder<'_>, place: Place) {
-        let together = place.uniform && !self.someone_left && self.returns.is_none();
+    pub(crate) fn simd_statement(&mut self, b: &mut Builder<'_>, place: Position) {
+        let together = place.uniform && !self.any_returned && self.returns.is_none();
         if !self.options.simd || !together && !self.options.divergent_simd {
             return self.pure_statement(b);
         }
@@ -93,9 +93,9 @@ impl Generator {
         self.add(value, ty, false);
     }
 
-    /// Every thread writes its cell of threadgroup memory, all meet, every thread reads another's.
-    pub(super) fn exchange(&mut self, b: &mut Builder<'_>, place: Place) {
-        let allowed = place.uniform && !self.someone_left && self.returns.is_none();
+    /// Every thread writes its element of threadgroup memory, then a barrier, then reads another thread's element.
+    pub(crate) fn exchange(&mut self, b: &mut Builder<'_>, place: Position) {
+        let allowed = place.uniform && !self.any_returned && self.returns.is_none();
         if !self.options.threadgroup || !allowed {
             return self.pure_statement(b);
         }
@@ -111,10 +111,10 @@ impl Generator {
         let mut size = b.query(Query::ThreadsPerThreadgroup(0));
         for component in [1, 2] {
             let more = b.query(Query::ThreadsPerThreadgroup(component));
-            size = b.binary(crate::BinOp::Mul, size, more);
+            size = b.binary(anymetal_ir::BinOp::Mul, size, more);
         }
         let other = self.value_of(b, Type::I32);
-        let other = b.binary(crate::BinOp::URem, other.value, size);
+        let other = b.binary(anymetal_ir::BinOp::URem, other.value, size);
         let other = self.widened(b, other);
         let other = b.ptr_index(base, other, 8);
         let value = b.load(other, ty, scalar.size());

@@ -1,8 +1,8 @@
 //! Random kernels go through everything that this crate does.
 
-use super::{RandomOptions, kernel};
-use crate::passes::{self, AnyTarget, PassContext};
-use crate::{Module, parse_module, print_module, verify};
+use crate::{RandomOptions, kernel};
+use anymetal_ir::passes::{self, AnyTarget, PassContext};
+use anymetal_ir::{Effect, Module, Op, parse_module, print_module, verify};
 
 fn check(module: &Module, when: &str, seed: u64) {
     if let Err(errors) = verify(module) {
@@ -64,7 +64,7 @@ fn passes_keep_kernels_valid_and_come_to_an_end() {
 }
 
 /// Replaces, removes or repeats a word or line of the text.
-fn damage(text: &str, rng: &mut super::rng::Rng) -> String {
+fn damage(text: &str, rng: &mut crate::rng::Rng) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for _ in 0..1 + rng.below(3) {
         let (at, other) = (rng.below(lines.len()), rng.below(lines.len()));
@@ -96,7 +96,7 @@ fn damaged_kernels_are_refused_or_pass_through_everything() {
     for seed in 0..400 {
         let options = RandomOptions { statements: 20, ..options(seed) };
         let text = print_module(&kernel(seed, &options).module);
-        let mut rng = super::rng::Rng::new(seed);
+        let mut rng = crate::rng::Rng::new(seed);
         for _ in 0..10 {
             let Ok(mut module) = parse_module(&damage(&text, &mut rng)) else { continue };
             read += 1;
@@ -122,7 +122,7 @@ fn the_deepest_nesting_does_not_exhaust_the_stack() {
         ("scope label# {\nif v1 {\nbreak label#\n}", "store v0, v1, align 1\n}"),
         ("switch label# v2 case 1 {", "store v0, v1, align 1\n} default {\n}"),
     ] {
-        let depth = crate::MAX_NESTING - 1;
+        let depth = anymetal_ir::MAX_NESTING - 1;
         let mut text = String::from("func f0 \"k\" (v0: ptr.device, v1: bool, v2: i32) {\n");
         for n in 0..depth {
             text.push_str(&open.replace('#', &n.to_string()));
@@ -137,7 +137,36 @@ fn the_deepest_nesting_does_not_exhaust_the_stack() {
         check(&module, "deep", 0);
         passes::optimise(&mut module);
         check(&module, "deep, optimised", 0);
-        assert!(crate::analysis::nesting(&module.functions[0]) >= depth);
+        assert!(anymetal_ir::analysis::nesting(&module.functions[0]) >= depth);
         assert!(print_module(&module).len() > depth);
     }
+}
+
+/// Relations between the answers that must hold for whatever operation.
+fn check(op: &Op) {
+    let [pure, computes, effects, repeatable, writes] =
+        [op.is_pure(), op.only_computes(), op.has_side_effects(), op.is_repeatable(), op.may_write_memory()];
+    assert!(!pure || computes, "{op:?}: what is pure only computes");
+    assert!(!computes || !effects && repeatable && !writes, "{op:?}: computing has no effect");
+    assert!(!writes || effects && !repeatable, "{op:?}: a write must stay and cannot be repeated");
+    let nested_or_jump = !op.blocks().is_empty() || op.is_terminator();
+    assert!(!nested_or_jump || effects && !repeatable, "{op:?}: control must stay");
+    assert_eq!(op.effect() == Effect::Nests, !op.blocks().is_empty(), "{op:?}");
+    assert_eq!(op.effect() == Effect::Jumps, op.is_terminator(), "{op:?}");
+}
+
+#[test]
+fn answers_agree_for_every_operation_that_kernels_have() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for seed in 0..40 {
+        let options = RandomOptions { statements: 120, ..RandomOptions::default() };
+        for function in &kernel(seed, &options).module.functions {
+            for inst in &function.insts {
+                check(&inst.op);
+                let text = format!("{:?}", inst.op.effect());
+                kinds.insert(text.split([' ', '(']).next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    assert!(kinds.len() > 10, "random kernels have few effects: {kinds:?}");
 }
