@@ -1,5 +1,5 @@
-//! Diagnostics as users see them: each file of `tests/ui` says beside its lines what must be said there, and has
-//! its rendering in a `.stderr` file beside it. `ANYMETAL_BLESS=1` writes the renderings.
+//! Diagnostics as users see them: each file of `tests/ui` says beside its lines what must be said there, and
+//! has its rendering in a `.stderr` file beside it. `ANYMETAL_BLESS=1` writes the renderings.
 //!
 //! An annotation is `//~ ID` or `//~ ID: PART OF THE MESSAGE`; each `^` after `~` moves it a line up.
 

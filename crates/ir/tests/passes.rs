@@ -144,7 +144,8 @@ fn small_queries(function: &Function, value: Value) -> u64 {
     }
 }
 
-/// Positions are affine, loaded values are uniform, and a remainder is affine with the stride of its dividend.
+/// Positions are affine, loaded values are uniform, and a remainder is affine with the stride of its
+/// dividend.
 fn quotients(function: &mut Function) -> bool {
     let mut quotients = UniformDivVersioning::default();
     let mut changed = false;

@@ -24,8 +24,8 @@ impl Memory {
     }
 }
 
-/// Whether this thread's loads after the operation may read other contents than those before it: it stores there, or
-/// orders accesses of other threads. Nested operations are not looked at.
+/// Whether this thread's loads after the operation may read other contents than those before it: it stores
+/// there, or orders accesses of other threads. Nested operations are not looked at.
 pub fn may_change(function: &Function, op: &Op, memory: Memory) -> bool {
     match op {
         // Thread memory is not shared.
