@@ -161,8 +161,8 @@ fn measure(workload: &Workload, device: &Device, queue: &Queue, rounds: u32) -> 
     limit.run();
     let mut times = [const { Vec::new() }; 5];
     for round in 0..rounds {
-        // What went before leaves caches full of what it wrote, for the next to write back: the second of two runs
-        // of the same code takes up to a sixth less. So these two change places.
+        // What went before leaves caches full of what it wrote, for the next to write back: the second of two
+        // runs of the same code takes up to a sixth less. So these two change places.
         for contender in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
             let pipeline = if contender == 0 { &checked } else { &unchecked };
             times[contender].push(timed(|| pipeline.run(queue))?);
@@ -214,8 +214,8 @@ fn timed<E>(run: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
     Ok(start.elapsed())
 }
 
-/// How much longer `a` takes than `b`: the geometric mean of the ratios of medians in even and in odd rounds, between
-/// which the two change places.
+/// How much longer `a` takes than `b`: the geometric mean of the ratios of medians in even and in odd rounds,
+/// between which the two change places.
 fn mean_ratio(a: &[Duration], b: &[Duration]) -> f64 {
     let ratio = |first: usize| {
         let [a, b] = [a, b].map(|times| median(times.iter().skip(first).step_by(2).copied().collect()));

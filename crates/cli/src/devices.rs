@@ -12,8 +12,8 @@ use crate::output;
 
 /// List the devices.
 ///
-/// Every number is asked of the machine. The device named `interpreter`, which `run` and `compile` accept too,
-/// runs kernels on the processor without LLVM, slowly.
+/// Every number is asked of the machine. The device named `interpreter`, which `run` and `compile` accept
+/// too, runs kernels on the processor without LLVM, slowly.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  anymetal devices\n  anymetal devices --json")]
 pub(crate) struct DevicesArgs {

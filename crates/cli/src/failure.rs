@@ -1,7 +1,7 @@
 //! The errors of a subcommand, and its exit codes.
 //!
-//! Invariant: 1 means that the same input will never work, 2 that the command line itself is wrong, 4 that the
-//! device or the run failed.
+//! Invariant: 1 means that the same input will never work, 2 that the command line itself is wrong, 4 that
+//! the device or the run failed.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -1,7 +1,8 @@
 //! The anymetal command line: one subcommand per file.
 //!
-//! This file knows the list of subcommands and nothing about them. Each has an `Args` structure and a function
-//! that does it; what goes wrong is a [`failure::Failure`], which knows its exit code. Start with [`Command`].
+//! This file knows the list of subcommands and nothing about them. Each has an `Args` structure and a
+//! function that does it; what goes wrong is a [`failure::Failure`], which knows its exit code. Start with
+//! [`Command`].
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its terminal")]
 

@@ -1,8 +1,9 @@
 //! NumPy's `.npy` files: headers in and out, elements as raw little-endian bytes.
 //!
-//! Hand-written because the input is untrusted and the data is needed as bytes: the crates at hand read element
-//! by element, recurse over the header and multiply shapes unchecked. Invariant: a header is believed only after
-//! its shape has been checked against the file's real length; nothing is allocated by what it claims.
+//! Hand-written because the input is untrusted and the data is needed as bytes: the crates at hand read
+//! element by element, recurse over the header and multiply shapes unchecked. Invariant: a header is believed
+//! only after its shape has been checked against the file's real length; nothing is allocated by what it
+//! claims.
 
 use std::io::Read;
 

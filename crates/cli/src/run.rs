@@ -1,7 +1,8 @@
 //! `anymetal run`: one kernel, its arguments from files or generators, its results to files or the terminal.
 //!
 //! Order of work: read and compile the source, match what the command line gives to the kernel's reflection,
-//! fill buffers, launch, save and print. Everything that can be wrong with the input is found before the launch.
+//! fill buffers, launch, save and print. Everything that can be wrong with the input is found before the
+//! launch.
 
 mod arguments;
 pub(crate) mod contents;
@@ -51,8 +52,8 @@ Examples:
 /// Run one kernel.
 ///
 /// Compiles FILE.metal, binds the arguments, launches the kernel once (or --repeat times, each from the same
-/// inputs), and saves or prints buffers afterwards. Every access is checked against the bindings; a kernel that
-/// leaves its buffers, or runs longer than --timeout, ends with exit code 4.
+/// inputs), and saves or prints buffers afterwards. Every access is checked against the bindings; a kernel
+/// that leaves its buffers, or runs longer than --timeout, ends with exit code 4.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunArgs {

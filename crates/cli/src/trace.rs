@@ -1,7 +1,7 @@
 //! `anymetal trace`: runs a described workload and writes a timeline.
 //!
-//! [`description`] is the file's form, [`program`] turns it into queues, buffers, launches and graphs. Everything
-//! that can be wrong with the description is found before anything runs.
+//! [`description`] is the file's form, [`program`] turns it into queues, buffers, launches and graphs.
+//! Everything that can be wrong with the description is found before anything runs.
 
 mod description;
 mod program;
@@ -52,8 +52,8 @@ const FORMAT: &str = r#"The file, in TOML:
 
 /// Run a described workload and write when what ran, for Perfetto.
 ///
-/// The timeline has a track for each queue with its submissions and their commands, arrows for what waited for
-/// what, and counters. Open it at ui.perfetto.dev or chrome://tracing.
+/// The timeline has a track for each queue with its submissions and their commands, arrows for what waited
+/// for what, and counters. Open it at ui.perfetto.dev or chrome://tracing.
 #[derive(Args, Debug)]
 #[command(after_help = FORMAT)]
 pub(crate) struct TraceArgs {

@@ -1,7 +1,8 @@
-//! Look-up of artifacts: from memory, from disk, compiled now; or for the interpreter, where there is no LLVM.
+//! Look-up of artifacts: from memory, from disk, compiled now; or for the interpreter, where there is no
+//! LLVM.
 //!
-//! Owns that order, for everything that has artifacts ([`Subject`]). Invariant: an artifact is stored under a key of
-//! the source that was actually parsed, which is known only after compiling it.
+//! Owns that order, for everything that has artifacts ([`Subject`]). Invariant: an artifact is stored under a
+//! key of the source that was actually parsed, which is known only after compiling it.
 
 use std::num::NonZero;
 use std::sync::{Arc, Once};
@@ -53,8 +54,8 @@ pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Art
     }
 }
 
-/// The artifact of a kernel under that key, from memory, from disk, or made now. Its fingerprint is its key, which is
-/// computed again after making it: only then is it certain which source was parsed.
+/// The artifact of a kernel under that key, from memory, from disk, or made now. Its fingerprint is its key,
+/// which is computed again after making it: only then is it certain which source was parsed.
 pub(crate) fn kept(
     shared: &CompilerState,
     kernel: &str,
@@ -150,8 +151,8 @@ fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     subject.shared().artifacts.get_or_make(key, |_| true, make)
 }
 
-/// Does some work while libLLVM is loaded, which takes as long as parsing a file, or brought into memory. That ends
-/// with the call: a process that exits under it would take the library's own data away from it.
+/// Does some work while libLLVM is loaded, which takes as long as parsing a file, or brought into memory.
+/// That ends with the call: a process that exits under it would take the library's own data away from it.
 pub(crate) fn with_llvm<T>(work: impl FnOnce() -> T) -> (Result<Arc<Llvm>, CompileError>, T) {
     static WARM: Once = Once::new();
     let prepare = match Llvm::loaded() {

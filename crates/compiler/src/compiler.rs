@@ -1,6 +1,7 @@
 //! The compiler: settings and caches that libraries share.
 //!
-//! Owns [`Compiler`], a cheap handle. Invariant: two requests for the same source at the same time parse it once.
+//! Owns [`Compiler`], a cheap handle. Invariant: two requests for the same source at the same time parse it
+//! once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -82,13 +83,14 @@ impl Compiler {
         GLOBAL.get_or_init(|| Compiler::new(&CompilerOptions::from_environment()))
     }
 
-    /// Reads a source, or takes it from the cache. A source that compiled before, with the same included files, is not
-    /// parsed until a cache misses.
+    /// Reads a source, or takes it from the cache. A source that compiled before, with the same included
+    /// files, is not parsed until a cache misses.
     pub fn library(&self, source: Source) -> Result<Library, CompileError> {
         self.library_for(source, None)
     }
 
-    /// As [`Compiler::library`], for kernels whose artifacts for a target will be requested next: libLLVM is loaded while the source is parsed.
+    /// As [`Compiler::library`], for kernels whose artifacts for a target will be requested next: libLLVM is
+    /// loaded while the source is parsed.
     pub fn library_for(&self, source: Source, target: Option<Target>) -> Result<Library, CompileError> {
         let key = source.key();
         let make = || LibraryState::new(source, key, Arc::clone(&self.shared), target).map(Arc::new);

@@ -1,8 +1,8 @@
 //! Values for function constants: how they are given, and what they become.
 //!
-//! Owns [`ConstantKey`], [`ConstantValue`] and their resolution against a module. Invariant: a value reaches the
-//! module only if the declared type holds it exactly (numbers for floating-point types are rounded to nearest);
-//! nothing is truncated.
+//! Owns [`ConstantKey`], [`ConstantValue`] and their resolution against a module. Invariant: a value reaches
+//! the module only if the declared type holds it exactly (numbers for floating-point types are rounded to
+//! nearest); nothing is truncated.
 
 use std::fmt;
 
@@ -116,8 +116,8 @@ fn stored_float(value: f64, declared: ScalarType) -> f64 {
     }
 }
 
-/// Finds each value's constant in the module. With `ignore_unknown`, values for constants that this kernel does
-/// not have are left out instead of refused, as Metal does.
+/// Finds each value's constant in the module. With `ignore_unknown`, values for constants that this kernel
+/// does not have are left out instead of refused, as Metal does.
 pub(crate) fn resolve(
     values: &[(ConstantKey, ConstantValue)],
     module: &Module,

@@ -1,8 +1,8 @@
 //! Why there is no artifact.
 //!
-//! Invariant: a mistake in the source is [`CompileError::Source`] with every diagnostic of the run; a mistake in
-//! the request has a variant of its own that names what exists; a bug of ours is [`CompileError::Internal`],
-//! never a panic of the user's program.
+//! Invariant: a mistake in the source is [`CompileError::Source`] with every diagnostic of the run; a mistake
+//! in the request has a variant of its own that names what exists; a bug of ours is
+//! [`CompileError::Internal`], never a panic of the user's program.
 
 use std::sync::Arc;
 

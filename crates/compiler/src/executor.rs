@@ -1,7 +1,8 @@
 //! The interpreter in the shape that devices lend threads to.
 //!
-//! Owns [`Executor`], the [`DispatchInterpreter`] of interpreter artifacts. Invariant: memory outside the bound
-//! ranges is untouched; the first access out of bounds ends the dispatch with an error, as the seam demands.
+//! Owns [`Executor`], the [`DispatchInterpreter`] of interpreter artifacts. Invariant: memory outside the
+//! bound ranges is untouched; the first access out of bounds ends the dispatch with an error, as the seam
+//! demands.
 
 use std::fmt;
 

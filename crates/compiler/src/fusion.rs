@@ -1,9 +1,9 @@
 //! Fused kernels: one artifact for several kernels that are launched one after the other.
 //!
 //! Owns [`Fusion`] with its two requests: [`Fusion::refusal`], the proof alone, and [`Fusion::artifact`].
-//! Invariant: proofs and artifacts are cached, in memory and on disk, under a key of all kernels, so that a warm start
-//! repeats no proof. A proof for one-dimensional grids of any length covers all of them; where it fails, a proof for
-//! the given grid and bytes is tried. The code is the same for all grids.
+//! Invariant: proofs and artifacts are cached, in memory and on disk, under a key of all kernels, so that a
+//! warm start repeats no proof. A proof for one-dimensional grids of any length covers all of them; where it
+//! fails, a proof for the given grid and bytes is tried. The code is the same for all grids.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub struct FusionPart<'a> {
     pub kernel: &'a KernelInfo,
     /// The specialisation of its own artifact.
     pub specialisation: &'a Specialisation,
-    /// For each bound buffer argument, by Metal's index, what it is bound to: the same number for exactly the same
-    /// bytes. Arguments with different numbers share no byte that a kernel writes.
+    /// For each bound buffer argument, by Metal's index, what it is bound to: the same number for exactly the
+    /// same bytes. Arguments with different numbers share no byte that a kernel writes.
     pub places: &'a [(u32, u32)],
     /// For buffer arguments that are bound to bytes which stay as they are, by Metal's index, those bytes.
     pub bytes: &'a [(u32, &'a [u8])],
@@ -61,8 +61,8 @@ pub struct Fusion<'a> {
 }
 
 impl<'a> Fusion<'a> {
-    /// For that threadgroup size, or any, and for a grid of that many threads, or any one-dimensional grid. `None` if the parts are not
-    /// compiled by one compiler, or are not all checked or all unchecked.
+    /// For that threadgroup size, or any, and for a grid of that many threads, or any one-dimensional grid.
+    /// `None` if the parts are not compiled by one compiler, or are not all checked or all unchecked.
     pub fn new(
         parts: Vec<FusionPart<'a>>,
         group_size: Option<[u32; 3]>,
@@ -123,8 +123,8 @@ impl<'a> Fusion<'a> {
         self.verdict(self.threads)
     }
 
-    /// Why they cannot be fused for this grid and the bound bytes; without a grid, for any one-dimensional grid and any
-    /// bytes.
+    /// Why they cannot be fused for this grid and the bound bytes; without a grid, for any one-dimensional
+    /// grid and any bytes.
     fn verdict(&self, threads: Option<[u32; 3]>) -> Result<Option<String>, CompileError> {
         let key = || {
             let key = self.key_builder("proof");

@@ -1,8 +1,8 @@
 //! Finds included files on disk and records every look.
 //!
 //! Owns [`FileIncludes`] and [`Probe`]. Invariant: the probes of a parse are all that its result depends on
-//! besides the source itself. A file that was looked for and not found is a probe too: if it appears later, it
-//! comes before the one that was found.
+//! besides the source itself. A file that was looked for and not found is a probe too: if it appears later,
+//! it comes before the one that was found.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! Source, options and target to [`Artifact`](anymetal_hal::artifact::Artifact), with caches.
 //!
-//! The crate drives the stages (front end, verifier, specialisation, inlining, optimisation, then machine code
-//! through LLVM or the interpreter) and remembers their results. It knows no device: what it makes, a device
-//! runs without it.
+//! The crate drives the stages (front end, verifier, specialisation, inlining, optimisation, then machine
+//! code through LLVM or the interpreter) and remembers their results. It knows no device: what it makes, a
+//! device runs without it.
 //!
 //! Invariants:
 //! - nothing that a source can contain makes a call panic: bugs of a stage become [`CompileError::Internal`],

@@ -30,7 +30,8 @@ use crate::pipeline::prepare;
 use crate::reflection;
 use crate::source::Source;
 
-/// Maximum number of unspecialised modules that a library keeps: a kernel is usually reflected and then compiled.
+/// Maximum number of unspecialised modules that a library keeps: a kernel is usually reflected and then
+/// compiled.
 const MODULES_KEPT: usize = 8;
 
 /// Specialisation of a kernel, besides its source.
@@ -349,8 +350,8 @@ impl Library {
         Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
     }
 
-    /// The description of a kernel by its artifact for this processor, and every error that its source can cause,
-    /// without LLVM's work. Where there is no LLVM, the interpreter's.
+    /// The description of a kernel by its artifact for this processor, and every error that its source can
+    /// cause, without LLVM's work. Where there is no LLVM, the interpreter's.
     pub fn describe(
         &self,
         kernel: &str,

@@ -16,8 +16,8 @@ use crate::library::Specialisation;
 use crate::pipeline::check_size_for_machine_code;
 use crate::reflection::{ENTRY_SYMBOL, address_space};
 
-/// Checked accesses above which LLVM gets no time to optimise: its passes take time quadratic in them (13 s for
-/// 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
+/// Checked accesses above which LLVM gets no time to optimise: its passes take time quadratic in them (13 s
+/// for 2048 in straight-line code), and a kernel of that size has no use for 13 more seconds.
 const MAX_SITES_TO_OPTIMISE: usize = 1500;
 
 /// What the code generator may take from a processor with these vector instructions. The two crates do not
@@ -179,7 +179,8 @@ pub(crate) fn target_of(llvm: &Llvm) -> ArtifactTarget {
     }
 }
 
-/// The description that [`compile`] would give of the kernel, without running LLVM, which accepts all valid text.
+/// The description that [`compile`] would give of the kernel, without running LLVM, which accepts all valid
+/// text.
 pub(crate) fn describe(
     module: &Module,
     kernel: &Kernel,

@@ -1,7 +1,7 @@
 //! Interpreter of the IR: the reference of differential tests, and the host of the sanitizers.
 //!
-//! The semantics of a module is the documentation of [`anymetal_ir`]; this crate implements it.
-//! Make a [`Program`] of a verified module's kernel, then [`run()`] it with a [`Dispatch`], a [`Memory`] and an
+//! The semantics of a module is the documentation of [`anymetal_ir`]; this crate implements it. Make a
+//! [`Program`] of a verified module's kernel, then [`run()`] it with a [`Dispatch`], a [`Memory`] and an
 //! [`Observer`]. It never accesses memory outside of bindings, and stops when cancelled.
 //!
 //! # How it executes

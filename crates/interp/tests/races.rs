@@ -117,7 +117,8 @@ fn neighbouring_bytes_do_not_race() {
 
 #[test]
 fn halves_of_a_word_are_tracked_separately() {
-    // One thread of the first threadgroup writes both halves of a word in turn, one of the second the lower half.
+    // One thread of the first threadgroup writes both halves of a word in turn, one of the second the lower
+    // half.
     let module = kernel(&[Space::Device], |b, p| {
         let t = thread_x(b);
         let (mask, zero) = (b.i32(63), b.i32(0));

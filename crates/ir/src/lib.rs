@@ -35,8 +35,9 @@
 //! partial. [`Op::Barrier`] of threadgroup scope must be executed by all threads of the threadgroup that
 //! have not returned, the same textual barrier in the same loop iterations; all accesses to
 //! threadgroup and device memory before it are ordered before those after it, whatever its flags
-//! say (real programs rely on that). A barrier of thread scope synchronises no threads: it separates the launches that
-//! [`passes::fuse`] combines, so that arithmetic is not contracted or reassociated across it. SIMD-group operations ([`Op::Simd`]) work over the *active*
+//! say (real programs rely on that). A barrier of thread scope synchronises no threads: it separates the
+//! launches that [`passes::fuse`] combines, so that arithmetic is not contracted or reassociated across it.
+//! SIMD-group operations ([`Op::Simd`]) work over the *active*
 //! lanes: those that execute this instruction together, namely all lanes of the SIMD-group that
 //! took the same path through the enclosing structured regions. Lanes diverge at `if`, `switch`,
 //! and at `break`, `continue` and `return`, and reconverge at the end of the construct.

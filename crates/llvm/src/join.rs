@@ -1,8 +1,9 @@
 //! Several objects of one kernel as one.
 //!
-//! A kernel's functions may be compiled in parallel, each piece to an object. A function that one piece calls in another is
-//! undefined in one object and defined in the other; [`join`] puts them in one file, as `ld -r` would. Invariant: the
-//! sections' contents are those of the pieces, untouched; only symbols are looked up and numbered anew.
+//! A kernel's functions may be compiled in parallel, each piece to an object. A function that one piece calls
+//! in another is undefined in one object and defined in the other; [`join`] puts them in one file, as `ld -r`
+//! would. Invariant: the sections' contents are those of the pieces, untouched; only symbols are looked up
+//! and numbered anew.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +18,12 @@ use crate::error::CompileError;
 
 type File<'data> = ElfFile64<'data, Endianness>;
 
-/// Links several objects that [`crate::Llvm::compile`] made for one target into one relocatable object, as `ld -r`
-/// does: an undefined function of one is resolved to the definition in another.
+/// Links several objects that [`crate::Llvm::compile`] made for one target into one relocatable object, as
+/// `ld -r` does: an undefined function of one is resolved to the definition in another.
 ///
 /// # Errors
-/// If an object is not as LLVM writes them, or two define the same name: a bug of the caller, which split the module.
+/// If an object is not as LLVM writes them, or two define the same name: a bug of the caller, which split the
+/// module.
 pub fn join(mut objects: Vec<Vec<u8>>) -> Result<Vec<u8>, CompileError> {
     if objects.len() == 1 {
         return Ok(objects.remove(0));

@@ -1,7 +1,8 @@
 //! LLVM's passes, brought into memory while there is nothing to compile yet.
 //!
-//! The first compile of a process reads LLVM's code and tables for the first time: a thousand page faults, a tenth
-//! of a small kernel's time. [`Llvm::warm_up`] has a function of a few lines take them, on another processor.
+//! The first compile of a process reads LLVM's code and tables for the first time: a thousand page faults, a
+//! tenth of a small kernel's time. [`Llvm::warm_up`] has a function of a few lines take them, on another
+//! processor.
 
 use crate::compile::CompileOptions;
 use crate::library::Llvm;

@@ -6,9 +6,9 @@ use crate::data::Data;
 /// The grid of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grid {
-    /// So many threads; threadgroups at the edge may be partial.
+    /// A number of threads; threadgroups at the edge may be partial.
     Threads([u32; 3]),
-    /// So many full threadgroups.
+    /// A number of full threadgroups.
     Groups([u32; 3]),
 }
 
@@ -29,7 +29,7 @@ pub enum Binding {
     },
     /// Nothing.
     Unbound,
-    /// So many bytes of threadgroup memory.
+    /// Bytes of threadgroup memory.
     Threadgroup(u64),
 }
 
@@ -89,8 +89,8 @@ pub enum Faults {
     Never,
     /// It must.
     Always,
-    /// For some inputs it reads past the end of an array and ignores the values, or stores there values that are not
-    /// read.
+    /// For some inputs it reads past the end of an array and ignores the values, or stores there values that
+    /// are not read.
     Harmless,
 }
 
@@ -105,8 +105,8 @@ pub struct Case {
     pub expected: Vec<Expected>,
     /// Whether it ends with a fault: an access out of bounds.
     pub faults: Faults,
-    /// Whether only some threads of a SIMD-group may reach a barrier. The specification forbids it, but SIMD-groups
-    /// arrive as a whole, and public kernels rely on that.
+    /// Whether only some threads of a SIMD-group may reach a barrier. The specification forbids it, but
+    /// SIMD-groups arrive as a whole, and public kernels rely on that.
     pub divergent_barriers: bool,
     /// Whether results come from library functions with a documented error, so that executors may differ in
     /// safe math mode too.

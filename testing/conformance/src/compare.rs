@@ -9,7 +9,7 @@ pub enum Tolerance {
     Exact,
     /// The same bits; all NaNs are equal.
     Bits,
-    /// So many units in the last place of the expected value; denormals count as zero.
+    /// At most that many units in the last place of the expected value; denormals count as zero.
     Ulps(f64),
     /// So far off at most, relative to the expected value and absolutely, added up.
     Near {
@@ -25,8 +25,8 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// That many units in the last place of a type, and that many times the one of 1 absolutely: for results of sums
-    /// of terms near 1.
+    /// That many units in the last place of a type, and that many times the one of 1 absolutely: for results
+    /// of sums of terms near 1.
     pub fn rounding(dtype: Dtype, relative: f64, absolute: f64) -> Self {
         Self::Near { relative: relative * dtype.epsilon(), absolute: absolute * dtype.epsilon() }
     }

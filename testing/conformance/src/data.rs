@@ -1,8 +1,8 @@
 //! Elements of a type as bytes, and numbers rounded to a type.
 //!
-//! Invariant: the bytes' length is a multiple of the element size. References compute with `f64` and `i128` and
-//! round with [`Dtype::round`] after each operation that the kernel rounds: for `+ - * / sqrt` on `f32` and
-//! narrower that gives the same bits as computing in the type.
+//! Invariant: the bytes' length is a multiple of the element size. References compute with `f64` and `i128`
+//! and round with [`Dtype::round`] after each operation that the kernel rounds: for `+ - * / sqrt` on `f32`
+//! and narrower that gives the same bits as computing in the type.
 
 use half::{bf16, f16};
 
@@ -143,7 +143,7 @@ impl Data {
         Self { dtype, bytes: Vec::new() }
     }
 
-    /// So many zeros.
+    /// That many zeros.
     pub fn zeros(dtype: Dtype, count: usize) -> Self {
         Self { dtype, bytes: vec![0; count * dtype.size()] }
     }

@@ -62,7 +62,8 @@ impl std::fmt::Display for ExecError {
 
 impl std::error::Error for ExecError {}
 
-/// The contents of the bound buffers after a run, in the order of [`Launch::args`]; empty for other arguments.
+/// The contents of the bound buffers after a run, in the order of [`Launch::args`]; empty for other
+/// arguments.
 pub type Buffers = Vec<Vec<u8>>;
 
 /// Runs kernels.

@@ -1,10 +1,10 @@
 //! Third-party kernels with generated arguments: the interpreter and the CPU must leave the same bytes.
 //!
-//! [`Foreign`] is a file; [`Foreign::check`] makes a launch of one of its kernels from a seed, runs it on both and
-//! compares all buffers: in safe math mode to the bit, unless library functions with a documented error come in,
-//! otherwise closely. Only where they differ do observers check whether the launch has a single outcome:
-//! races, reads of uninitialised memory, divergent barriers. So an agreement always counts, and
-//! each difference that is left over is a bug of an executor or a rounding to be looked at.
+//! [`Foreign`] is a file; [`Foreign::check`] makes a launch of one of its kernels from a seed, runs it on
+//! both and compares all buffers: in safe math mode to the bit, unless library functions with a documented
+//! error come in, otherwise closely. Only where they differ do observers check whether the launch has a
+//! single outcome: races, reads of uninitialised memory, divergent barriers. So an agreement always counts,
+//! and each difference that is left over is a bug of an executor or a rounding to be looked at.
 
 mod accesses;
 mod agreement;

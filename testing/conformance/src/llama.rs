@@ -1,9 +1,9 @@
 //! llama.cpp's kernels, with the parameters that its host code gives them.
 //!
-//! Each file is one or two sources of ggml's Metal back end. Parameters go in structs whose layout is read from
-//! ggml's own header ([`kargs`]), tensors have four dimensions and strides in bytes ([`tensor`]), block formats are
-//! those of [`crate::quants`]. [`FAMILIES`] has every file; all entry points have references but those that the host
-//! does not launch.
+//! Each file is one or two sources of ggml's Metal back end. Parameters go in structs whose layout is read
+//! from ggml's own header ([`kargs`]), tensors have four dimensions and strides in bytes ([`tensor`]), block
+//! formats are those of [`crate::quants`]. [`FAMILIES`] has every file; all entry points have references but
+//! those that the host does not launch.
 
 pub mod attention;
 pub mod convolution;

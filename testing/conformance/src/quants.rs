@@ -1,8 +1,9 @@
-//! ggml's block formats: a block of numbers shares a scale, each takes a few bits. The decoded values of a block, computed
-//! in `f64`, and random blocks.
+//! ggml's block formats: a block of numbers shares a scale, each takes a few bits. The decoded values of a
+//! block, computed in `f64`, and random blocks.
 //!
-//! Invariant: a block's bytes are any bytes but for its scales, which are finite and near 0.05. The code books of
-//! the `iq` formats are read from ggml's own header, which cargo downloaded; they are not copied here.
+//! Invariant: a block's bytes are any bytes but for its scales, which are finite and near 0.05. The code
+//! books of the `iq` formats are read from ggml's own header, which cargo downloaded; they are not copied
+//! here.
 
 pub(crate) mod encode;
 mod grids;

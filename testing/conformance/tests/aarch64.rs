@@ -1,5 +1,5 @@
-//! Code for 64-bit Arm, which cannot be run here: every kernel tried becomes an object that the loader links, with no
-//! instruction of another processor used and no symbol missing.
+//! Code for 64-bit Arm, which cannot be run here: every kernel tried becomes an object that the loader links,
+//! with no instruction of another processor used and no symbol missing.
 
 use std::path::Path;
 

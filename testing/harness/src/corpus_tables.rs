@@ -1,7 +1,8 @@
-//! The written tables: the results of a run put into those of earlier ones, so that a run may be of a few files.
+//! The written tables: the results of a run put into those of earlier ones, so that a run may be of a few
+//! files.
 //!
-//! Invariant: packages come in the order of [`CORPORA`], files in that of their names, and the last line of each
-//! table adds up the others.
+//! Invariant: packages come in the order of [`CORPORA`], files in that of their names, and the last line of
+//! each table adds up the others.
 
 use crate::corpus::CORPORA;
 use std::collections::BTreeMap;

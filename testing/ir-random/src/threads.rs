@@ -93,7 +93,8 @@ impl Generator {
         self.add(value, ty, false);
     }
 
-    /// Every thread writes its element of threadgroup memory, then a barrier, then reads another thread's element.
+    /// Every thread writes its element of threadgroup memory, then a barrier, then reads another thread's
+    /// element.
     pub(crate) fn exchange(&mut self, b: &mut Builder<'_>, place: Position) {
         let allowed = place.uniform && !self.any_returned && self.returns.is_none();
         if !self.options.threadgroup || !allowed {

@@ -1,8 +1,9 @@
 //! `anymetal bench --against opencl`: the same algorithms in OpenCL C on every installed CPU runtime.
 //!
-//! All contenders take turns within each round: ours with checks on, every runtime, and the best Rust. A ratio
-//! is their time over ours, so more than 1 means that we are faster. Every peer's result is compared with
-//! the same reference as ours; one that is wrong or does not compile has no ratio, and the table says so.
+//! All contenders take turns within each round: ours with checks on, every runtime, and the best Rust. A
+//! ratio is their time over ours, so more than 1 means that we are faster. Every peer's result is compared
+//! with the same reference as ours; one that is wrong or does not compile has no ratio, and the table says
+//! so.
 
 use super::{chosen, median, prepare, processor_time, timed, unknown_suite};
 use crate::failure::Failure;

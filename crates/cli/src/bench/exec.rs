@@ -1,8 +1,8 @@
 //! `bench --suite exec`: what the execution layer costs and saves.
 //!
-//! Each figure is printed next to its plain alternative, measured by turns in the same run, so that the ratio holds on
-//! a busy machine; and with large counts of everything whether memory stays flat. Nothing is reported that was
-//! not measured here, and wrong results fail the command.
+//! Each figure is printed next to its plain alternative, measured by turns in the same run, so that the ratio
+//! holds on a busy machine; and with large counts of everything whether memory stays flat. Nothing is
+//! reported that was not measured here, and wrong results fail the command.
 
 mod flatness;
 mod graph;

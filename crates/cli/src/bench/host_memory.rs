@@ -1,9 +1,9 @@
 //! The same kind of memory for all contenders.
 //!
-//! Large device buffers are in huge pages, which the kernel provides on request only. Ordinary vectors do
-//! not request them, and lose up to half of their bandwidth to address translation. That would flatter us and lower the
-//! measured limits, so the benchmark makes the C library's allocator request them too: it reads its settings
-//! once, when a process starts.
+//! Large device buffers are in huge pages, which the kernel provides on request only. Ordinary vectors do not
+//! request them, and lose up to half of their bandwidth to address translation. That would flatter us and
+//! lower the measured limits, so the benchmark makes the C library's allocator request them too: it reads its
+//! settings once, when a process starts.
 
 /// glibc's settings (`mallopt` has none for this).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -1,11 +1,12 @@
-//! Processor time of all threads of this process: what a busy machine distorts less than the clock on the wall.
+//! Processor time of all threads of this process: what a busy machine distorts less than the clock on the
+//! wall.
 //!
 //! It counts a runtime's threads that spin while they wait, which is what they cost.
 
 use std::time::Duration;
 
-/// The time so far; nothing where the system does not report it (anything but Linux). Threads that have ended do
-/// not count, so the difference of two readings means something only while pools stay.
+/// The time so far; nothing where the system does not report it (anything but Linux). Threads that have ended
+/// do not count, so the difference of two readings means something only while pools stay.
 pub(super) fn so_far() -> Option<Duration> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?;
     let time = |thread: std::io::Result<std::fs::DirEntry>| {

@@ -1,7 +1,7 @@
 //! Matching what the command line gives to what the kernel takes.
 //!
-//! Owns [`Bound`]. Invariant: when [`bind`] succeeds, every enabled buffer argument is given exactly once, with
-//! elements of its type, and its buffer exists; nothing has been read but the headers of files.
+//! Owns [`Bound`]. Invariant: when [`bind`] succeeds, every enabled buffer argument is given exactly once,
+//! with elements of its type, and its buffer exists; nothing has been read but the headers of files.
 
 use anymetal::{Access, ArgumentInfo, ArgumentKind, Buffer, Device, ElementType, KernelInfo, ScalarType};
 
@@ -97,8 +97,9 @@ fn describe_allocation(argument: &ArgumentInfo) -> impl Fn(anymetal::Error) -> F
     }
 }
 
-/// The type of an argument's elements. `None` if it takes any: structures, matrices and arrays, whose layout is the caller's, and
-/// pointers to bytes, which is how programs declare memory whose type they choose themselves.
+/// The type of an argument's elements. `None` if it takes any: structures, matrices and arrays, whose layout
+/// is the caller's, and pointers to bytes, which is how programs declare memory whose type they choose
+/// themselves.
 pub(super) fn declared_type(argument: &ArgumentInfo) -> Option<ScalarType> {
     match argument.element {
         ElementType::Scalar(ScalarType::I8 | ScalarType::U8) if !argument.is_reference => None,
@@ -140,7 +141,8 @@ fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Resu
     Ok(())
 }
 
-/// The values of an argument must make up whole elements of `values` values each; a reference takes one element.
+/// The values of an argument must make up whole elements of `values` values each; a reference takes one
+/// element.
 fn check_count(argument: &ArgumentInfo, given: u64, values: u64) -> Result<(), String> {
     let whole = values > 0 && given.is_multiple_of(values);
     if whole && (!argument.is_reference || given == values) {

@@ -1,7 +1,7 @@
 //! The form of a workload's file.
 //!
-//! Owns [`Description`]. Invariant: a description that was read names only queues, buffers, graphs and steps that
-//! it has, and each of its steps and nodes does exactly one thing.
+//! Owns [`Description`]. Invariant: a description that was read names only queues, buffers, graphs and steps
+//! that it has, and each of its steps and nodes does exactly one thing.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

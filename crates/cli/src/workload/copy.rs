@@ -1,5 +1,6 @@
 //! Copies of a permuted tensor into contiguous memory: what frameworks do before an operation that wants its
-//! input contiguous. Tokens and heads of an attention layer change places; the innermost 64 elements stay together.
+//! input contiguous. Tokens and heads of an attention layer change places; the innermost 64 elements stay
+//! together.
 
 use super::{Bound, Job, Prepared, Rng, Scale, Verdict, Work, Workload, bytes, exact, values};
 use anymetal::{Buffer, Device, Error, Library, Pipeline, Queue};
@@ -67,7 +68,8 @@ fn prepare(device: &Device, library: &Library, scale: Scale, form: Form) -> Resu
     }))
 }
 
-/// The rows of one head: in the target they follow each other, in the source the other heads are between them.
+/// The rows of one head: in the target they follow each other, in the source the other heads are between
+/// them.
 fn head(values: &[f32], [_, heads, tokens, width]: [usize; 4], index: usize, out: &mut [f32]) {
     let first = (index / heads * tokens * heads + index % heads) * width;
     for (token, out) in out.chunks_exact_mut(width).enumerate() {

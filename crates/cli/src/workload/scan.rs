@@ -90,8 +90,8 @@ impl Prepared for Scan {
     }
 
     fn job(&self) -> Option<Job<'_>> {
-        // Buffer 0 is the source; level l has its sums in 1 + 2·l and its groups' totals in 2 + 2·l, which are
-        // the next level's source.
+        // Buffer 0 is the source; level l has its sums in 1 + 2·l and its groups' totals in 2 + 2·l, which
+        // are the next level's source.
         let mut buffers = vec![Contents::Bytes(bytemuck::cast_slice(&self.values))];
         let mut steps = Vec::new();
         for (at, level) in self.levels.iter().enumerate() {

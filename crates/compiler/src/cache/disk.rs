@@ -1,8 +1,8 @@
 //! The cache on disk: one checksummed file per entry, written under another name and renamed.
 //!
 //! Owns [`DiskCache`]. Invariant: a read gives exactly the bytes of some completed write under that key, or
-//! nothing; nothing here is ever an error for the caller. The first problem with the folder becomes a note and
-//! ends the writing, because a folder that cannot be written today will not be writable a moment later.
+//! nothing; nothing here is ever an error for the caller. The first problem with the folder becomes a note
+//! and ends the writing, because a folder that cannot be written today will not be writable a moment later.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

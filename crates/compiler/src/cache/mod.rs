@@ -1,5 +1,5 @@
-//! The caches: in memory with one maker per entry (`shared.rs`), and on disk (`disk.rs`), which holds compiled
-//! objects and, for each source, a `manifest.rs` that says what it depended on.
+//! The caches: in memory with one maker per entry (`shared.rs`), and on disk (`disk.rs`), which holds
+//! compiled objects and, for each source, a `manifest.rs` that says what it depended on.
 
 pub(crate) mod disk;
 pub(crate) mod manifest;

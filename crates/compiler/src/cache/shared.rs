@@ -1,8 +1,8 @@
 //! A cache in memory, shared by threads, in which each entry is made once.
 //!
-//! Owns [`SharedCache`]. Invariant: while one thread makes an entry, others that request it wait for its result;
-//! failures are returned to the waiting threads and not kept. Concurrency: the map is locked for look-ups only, never
-//! while something is made.
+//! Owns [`SharedCache`]. Invariant: while one thread makes an entry, others that request it wait for its
+//! result; failures are returned to the waiting threads and not kept. Concurrency: the map is locked for
+//! look-ups only, never while something is made.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,8 +54,8 @@ impl<V: Clone> SharedCache<V> {
         SharedCache { capacity: capacity.max(1), state: Mutex::new(state) }
     }
 
-    /// The entry, made by this call, by another thread's, or long ago. A known entry that `is_valid` refuses is
-    /// made anew.
+    /// The entry, made by this call, by another thread's, or long ago. A known entry that `is_valid` refuses
+    /// is made anew.
     pub(crate) fn get_or_make(
         &self,
         key: Key,
@@ -77,8 +77,8 @@ impl<V: Clone> SharedCache<V> {
         guard.land(result)
     }
 
-    /// The entry as it is now; where there is none, or only the one made at `refused`, a flight that the caller
-    /// must end. One critical section: the thread that finds no entry makes it.
+    /// The entry as it is now; where there is none, or only the one made at `refused`, a flight that the
+    /// caller must end. One critical section: the thread that finds no entry makes it.
     fn find(&self, key: Key, refused: Option<u64>) -> Lookup<V> {
         let mut state = self.lock();
         state.clock += 1;

@@ -3,13 +3,13 @@
 //!
 //! What orders accesses: program order; a threadgroup barrier, for threads of one threadgroup (the
 //! generations differ); nothing orders different threadgroups of a dispatch. Lanes of one SIMD-group run in
-//! lock-step on every device this project has, and much code relies on it; they are compared only if requested
-//! for ([`Race::within_simdgroups`]), and then a SIMD-group barrier orders them too.
+//! lock-step on every device this project has, and much code relies on it; they are compared only if
+//! requested for ([`Race::within_simdgroups`]), and then a SIMD-group barrier orders them too.
 //!
-//! Shadow memory has a cell per four bytes with the latest plain write of each byte, the latest atomic, and two
-//! reads from different SIMD-groups, so not every pair is found. Order that a program makes itself, with atomic
-//! flags and fences, is not followed: such code is reported, and can be marked ([`Race::ignoring`]). Each pair
-//! of instructions is reported once per variable.
+//! Shadow memory has a cell per four bytes with the latest plain write of each byte, the latest atomic, and
+//! two reads from different SIMD-groups, so not every pair is found. Order that a program makes itself, with
+//! atomic flags and fences, is not followed: such code is reported, and can be marked ([`Race::ignoring`]).
+//! Each pair of instructions is reported once per variable.
 
 use std::collections::{BTreeMap, BTreeSet};
 

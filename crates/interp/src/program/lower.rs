@@ -1,8 +1,8 @@
 //! Lowers one function to steps: the walk over its regions and all control flow.
 //!
 //! The walk keeps a stack of open regions instead of recursing, so nesting has no limit. Each open region
-//! corresponds to one frame of the running SIMD-group's control stack (`then` and `otherwise` share one, as do
-//! `body` and `continuing`). Steps that can switch all lanes off are noted in the region and get the
+//! corresponds to one frame of the running SIMD-group's control stack (`then` and `otherwise` share one, as
+//! do `body` and `continuing`). Steps that can switch all lanes off are noted in the region and get the
 //! region's end marker as their target once it is known.
 
 use anymetal_ir::{Block, FuncId, Function, Inst, Label, Loc, Module, Op, Type, Value};

@@ -46,7 +46,7 @@ pub(crate) struct PtrSlots {
 pub(crate) enum Element {
     /// One byte; anything but 0 reads as 1.
     Bool,
-    /// So many bytes, little endian.
+    /// That many bytes, little endian.
     Bytes(u8),
     /// Eight bytes, which become two components.
     Pointer,

@@ -1,7 +1,7 @@
 //! Addresses and integers as linear combinations of terms.
 //!
-//! Owns [`Linear`], modulo 2^64, and the decomposition of arithmetic into it. The caller's [`TermPolicy`] decides what a
-//! term is and how values that are not arithmetic are handled.
+//! Owns [`Linear`], modulo 2^64, and the decomposition of arithmetic into it. The caller's [`TermPolicy`]
+//! decides what a term is and how values that are not arithmetic are handled.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +82,8 @@ impl<T: Ord + Clone> Linear<T> {
         }
     }
 
-    /// The linear combination that a pointer or integer equals, for an integer of fewer than 64 bits modulo its own width.
+    /// The linear combination that a pointer or integer equals, for an integer of fewer than 64 bits modulo
+    /// its own width.
     pub fn of(function: &Function, value: Value, terms: &impl TermPolicy<Term = T>) -> Option<Self> {
         let mut sum = Self::default();
         sum.add_value(function, value, 1, terms, DEPTH)?;

@@ -6,8 +6,8 @@ use crate::{BinOp, CastOp, Function, Op, Value};
 /// Upper bound of a value, read as unsigned.
 pub type Bounds<'a> = &'a dyn Fn(&Function, Value) -> u64;
 
-/// Splits a value that `cast` extends into a rest and a constant: the extended value equals the extended rest plus the
-/// constant, because no addition wraps in the narrow type.
+/// Splits a value that `cast` extends into a rest and a constant: the extended value equals the extended rest
+/// plus the constant, because no addition wraps in the narrow type.
 pub fn constants_taken_out(
     function: &Function,
     cast: CastOp,

@@ -46,7 +46,8 @@ fn every_half_survives_widening_and_narrowing() {
 
 #[test]
 fn narrowing_rounds_to_the_nearer_neighbour() {
-    // For each pair of neighbours: the midpoint rounds to the even one, a value just beside it to the nearer one.
+    // For each pair of neighbours: the midpoint rounds to the even one, a value just beside it to the nearer
+    // one.
     for ty in [Scalar::F16, Scalar::Bf16] {
         let largest = if ty == Scalar::F16 { 0x7bfe } else { 0x7f7e };
         for low in 0..=largest {

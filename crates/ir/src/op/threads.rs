@@ -1,4 +1,5 @@
-//! Operations that involve several threads, and queries: atomics, barriers, SIMD-groups, matrices, cache prefetches.
+//! Operations that involve several threads, and queries: atomics, barriers, SIMD-groups, matrices, cache
+//! prefetches.
 
 /// Read-modify-write operations; the result is the old value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -22,20 +23,21 @@ pub enum AtomicOp {
 pub enum PrefetchHint {
     /// A load in the near future.
     Read,
-    /// A load that continues a stream: in the next threadgroup's row, or further along contiguous data. Into which
-    /// cache level depends on the processor.
+    /// A load that continues a stream: in the next threadgroup's row, or further along contiguous data. Into
+    /// which cache level depends on the processor.
     StreamRead,
-    /// One of many loads, into the second-level cache: the first-level cache has few line fill buffers, and a core
-    /// stalls when all are in use.
+    /// One of many loads, into the second-level cache: the first-level cache has few line fill buffers, and a
+    /// core stalls when all are in use.
     ReadL2,
     /// A store.
     Write,
-    /// A store in a later threadgroup's row, into the second-level cache: a line that no other core has arrives in
-    /// exclusive state.
+    /// A store in a later threadgroup's row, into the second-level cache: a line that no other core has
+    /// arrives in exclusive state.
     WriteL2,
 }
 
-/// Queries of a thread about itself and the launch; the result is one `I32`. Components are 0, 1, 2 for x, y, z.
+/// Queries of a thread about itself and the launch; the result is one `I32`. Components are 0, 1, 2 for x, y,
+/// z.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "the names are MSL's attributes, §5.2.3.6")]
 pub enum Query {
@@ -66,8 +68,8 @@ pub enum BarrierScope {
     Threadgroup,
     /// All active threads of the SIMD-group.
     Simdgroup,
-    /// Only the thread itself: separates launches that were fused. Values stored before it are reloaded from memory
-    /// after it, so that arithmetic of different launches is not contracted or reassociated.
+    /// Only the thread itself: separates launches that were fused. Values stored before it are reloaded from
+    /// memory after it, so that arithmetic of different launches is not contracted or reassociated.
     Thread,
 }
 

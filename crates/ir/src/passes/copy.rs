@@ -1,7 +1,8 @@
-//! Clones instructions within a function with a value map, as LLVM's `CloneBasicBlock` and `ValueToValueMap` do.
+//! Clones instructions within a function with a value map, as LLVM's `CloneBasicBlock` and `ValueToValueMap`
+//! do.
 //!
-//! A clone has new values, labels and blocks. Invariant: its operands are the clones and mapped values of what was
-//! cloned or mapped before it, and the originals of everything else.
+//! A clone has new values, labels and blocks. Invariant: its operands are the clones and mapped values of
+//! what was cloned or mapped before it, and the originals of everything else.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,8 +19,8 @@ pub struct Cloner<'f> {
     mapped: FxHashSet<Value>,
     labels: FxHashMap<Label, Label>,
     locals: FxHashMap<Local, Local>,
-    /// The label of the loop of which an iteration is cloned, and the labels of the scopes that its breaks and
-    /// continues leave.
+    /// The label of the loop of which an iteration is cloned, and the labels of the scopes that its breaks
+    /// and continues leave.
     peeled: Option<(Label, Label, Label)>,
     skipped: Option<Inst>,
 }
@@ -50,8 +51,8 @@ impl<'f> Cloner<'f> {
         self.locals.insert(old, new);
     }
 
-    /// What is cloned next is one iteration of the loop `own`: a break leaves the scope `break_to`, a continue leaves
-    /// the scope `continue_to`.
+    /// What is cloned next is one iteration of the loop `own`: a break leaves the scope `break_to`, a
+    /// continue leaves the scope `continue_to`.
     pub fn peel_iteration(&mut self, own: Label, break_to: Label, continue_to: Label) {
         self.peeled = Some((own, break_to, continue_to));
     }

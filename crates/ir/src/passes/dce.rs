@@ -1,5 +1,5 @@
-//! Dead code and dead store elimination: removes unused results, stores to locals that are never read or that the
-//! next store overwrites, and empty constructs.
+//! Dead code and dead store elimination: removes unused results, stores to locals that are never read or that
+//! the next store overwrites, and empty constructs.
 //!
 //! An unused load is removed too, and with it the report of a fault that it might have caused. Loops
 //! are kept, because they may not terminate.

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::{BinOp, Function, Inst, Op, Value};
 
-/// Moves each division of a block to directly after the first one of the same operands; returns whether anything
-/// changed.
+/// Moves each division of a block to directly after the first one of the same operands; returns whether
+/// anything changed.
 pub fn div_rem_pairs(function: &mut Function) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {

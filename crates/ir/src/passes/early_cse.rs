@@ -1,9 +1,10 @@
 //! Common subexpression elimination with memory generations, as LLVM's EarlyCSE does.
 //!
-//! An instruction is replaced by the value of a dominating one with equal operation, operands, type and float mode.
-//! Atomics and SIMD-group operations are never equal: memory changes, and so does the set of active lanes. Loads of
-//! shared memory are equal within one generation of that memory: stores of this thread, and operations that order its
-//! accesses with other threads', start a new one. A loop starts a new generation if any of its iterations does.
+//! An instruction is replaced by the value of a dominating one with equal operation, operands, type and float
+//! mode. Atomics and SIMD-group operations are never equal: memory changes, and so does the set of active
+//! lanes. Loads of shared memory are equal within one generation of that memory: stores of this thread, and
+//! operations that order its accesses with other threads', start a new one. A loop starts a new generation if
+//! any of its iterations does.
 
 use rustc_hash::FxHashMap;
 
@@ -65,7 +66,8 @@ impl EarlyCse<'_> {
         }
     }
 
-    /// Starts new generations of memory that the instruction may change; for a loop, that its iterations may change.
+    /// Starts new generations of memory that the instruction may change; for a loop, that its iterations may
+    /// change.
     fn bump_generations(&mut self, inst: Inst) {
         let function = &*self.function;
         for (memory, count) in GENERATION_KINDS.into_iter().zip(&mut self.generations) {
@@ -112,8 +114,8 @@ impl EarlyCse<'_> {
     }
 }
 
-/// Whether equal operands give an equal result at every position. Constant memory does not change while a kernel
-/// runs.
+/// Whether equal operands give an equal result at every position. Constant memory does not change while a
+/// kernel runs.
 pub(super) fn is_reusable(function: &Function, op: &Op) -> bool {
     match op {
         Op::Load { ptr, volatile: false, .. } => function.ty(*ptr) == Type::Ptr(Space::Constant),

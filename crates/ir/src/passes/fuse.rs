@@ -1,16 +1,17 @@
 //! Kernel fusion: combines kernels that are launched one after the other over the same grid into one kernel.
 //!
-//! In one launch a thread may start the second kernel before another thread has finished the first. That is correct
-//! if no thread accesses bytes that another thread writes in another of these kernels. [`fuse`] proves it for each
-//! bound range (*place*): all accesses to bytes that two of the kernels access and one of them writes must be at
-//! the same sum `s` of the thread's position, times constants, and uniform values, plus `[low, high)`, and `s` must
-//! differ by at least `high - low` between any two threads of the grid, so that threads access disjoint bytes.
-//! Bytes that only one kernel accesses, or that no kernel writes, need no proof. Kernels that access memory through a
-//! pointer that this analysis cannot follow are refused, and so is all synchronisation between threads.
+//! In one launch a thread may start the second kernel before another thread has finished the first. That is
+//! correct if no thread accesses bytes that another thread writes in another of these kernels. [`fuse`]
+//! proves it for each bound range (*place*): all accesses to bytes that two of the kernels access and one of
+//! them writes must be at the same sum `s` of the thread's position, times constants, and uniform values,
+//! plus `[low, high)`, and `s` must differ by at least `high - low` between any two threads of the grid, so
+//! that threads access disjoint bytes. Bytes that only one kernel accesses, or that no kernel writes, need no
+//! proof. Kernels that access memory through a pointer that this analysis cannot follow are refused, and so
+//! is all synchronisation between threads.
 //!
-//! Whether threads are disjoint can depend on the grid: `y * width + x` overlaps if `x` reaches `width`, and a 32-bit
-//! sum wraps at 2^32. [`Launched`] says what is known of the launch, and the proof holds for such launches only; the
-//! fused kernel is the same for all.
+//! Whether threads are disjoint can depend on the grid: `y * width + x` overlaps if `x` reaches `width`, and
+//! a 32-bit sum wraps at 2^32. [`Launched`] says what is known of the launch, and the proof holds for such
+//! launches only; the fused kernel is the same for all.
 
 mod proof;
 mod sum;
@@ -124,8 +125,8 @@ pub enum Refusal {
 }
 
 /// For each argument of the fused kernel, in order, the part and the position there of an argument that it
-/// stands for. `parts` gives the place and the space of each argument. Arguments for the same bytes in the same
-/// space are one.
+/// stands for. `parts` gives the place and the space of each argument. Arguments for the same bytes in the
+/// same space are one.
 pub fn arguments<S: PartialEq + Copy>(parts: &[Vec<(u32, S)>]) -> Vec<(usize, usize)> {
     let mut known: Vec<(usize, usize)> = Vec::new();
     for (part, arguments) in parts.iter().enumerate() {
@@ -138,8 +139,8 @@ pub fn arguments<S: PartialEq + Copy>(parts: &[Vec<(u32, S)>]) -> Vec<(usize, us
     known
 }
 
-/// One kernel with the given name that executes the parts one after the other, its calls inlined. Its n-th argument
-/// has the index n and stands for the n-th of [`arguments`]; disabled ones count too.
+/// One kernel with the given name that executes the parts one after the other, its calls inlined. Its n-th
+/// argument has the index n and stands for the n-th of [`arguments`]; disabled ones count too.
 ///
 /// # Errors
 /// The first requirement that could not be proved.

@@ -11,8 +11,8 @@ use crate::{FuncId, Function, Module, Op, Query};
 /// Maximum number of instructions of a function that is inlined because a kernel selects code with it.
 const MAX_TO_CHOOSE_BY: usize = 32;
 
-/// Replaces the size everywhere, and folds branches in the kernels' own functions that depend on it. For a module
-/// before inlining: only the selected instance of a template is inlined then.
+/// Replaces the size everywhere, and folds branches in the kernels' own functions that depend on it. For a
+/// module before inlining: only the selected instance of a template is inlined then.
 ///
 /// # Errors
 /// If inlining exceeds the limit of instructions. The module is then unusable.

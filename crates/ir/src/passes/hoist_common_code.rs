@@ -1,8 +1,8 @@
 //! Hoists code that both arms of a branch start with to before the branch, as LLVM's GVNHoist does.
 //!
-//! `if (c) x = f(p[i]); else x = g(p[i]);` then loads once, and code after the branch can use the value too. Hoists pure
-//! operations, and loads from shared memory, that precede any operation of the arm that may change that memory,
-//! synchronise or leave the arm. So nothing is speculated.
+//! `if (c) x = f(p[i]); else x = g(p[i]);` then loads once, and code after the branch can use the value too.
+//! Hoists pure operations, and loads from shared memory, that precede any operation of the arm that may
+//! change that memory, synchronise or leave the arm. So nothing is speculated.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,13 +1,14 @@
 //! Hoists threadgroup barriers out of divergent branches.
 //!
-//! The specification requires that every thread of a threadgroup executes a barrier (§6.9.1). Real kernels put one
-//! into `if (lane == 0)`: on GPUs a SIMD-group executes it as a whole, so it works, and the interpreter agrees. A
-//! code generator that executes such a branch for all threads or none would be wrong. So
-//! `if (c) { A; barrier; B }` becomes `if (c) { A } barrier; if (c) { B }`, for conditions that depend on the thread's
-//! position. Pure operations are moved before the branch; other values of A that B uses are passed through locals.
+//! The specification requires that every thread of a threadgroup executes a barrier (§6.9.1). Real kernels
+//! put one into `if (lane == 0)`: on GPUs a SIMD-group executes it as a whole, so it works, and the
+//! interpreter agrees. A code generator that executes such a branch for all threads or none would be wrong.
+//! So `if (c) { A; barrier; B }` becomes `if (c) { A } barrier; if (c) { B }`, for conditions that depend on
+//! the thread's position. Pure operations are moved before the branch; other values of A that B uses are
+//! passed through locals.
 //!
-//! Only barriers directly in the arms are hoisted, inner branches first; a branch with a nested barrier, in a loop for
-//! example, is not changed.
+//! Only barriers directly in the arms are hoisted, inner branches first; a branch with a nested barrier, in a
+//! loop for example, is not changed.
 
 use crate::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value};
 

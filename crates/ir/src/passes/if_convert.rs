@@ -79,7 +79,8 @@ impl IfConverter<'_> {
                     stores.retain(|other| other.local != local);
                     stores.push(FinalStore { local, ptr, value, align });
                 }
-                // A load reads the value from before the branch only if the arm has not stored to the variable yet.
+                // A load reads the value from before the branch only if the arm has not stored to the
+                // variable yet.
                 &Op::Load { ptr, volatile: false, .. } => {
                     let local = self.variable(ptr)?;
                     if stores.iter().any(|other| other.local == local) {

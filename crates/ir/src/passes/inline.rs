@@ -71,8 +71,8 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
     Ok(())
 }
 
-/// Inlines the call of a function of a verified module that has exactly one: an entry point is often only a call of a
-/// function with its arguments. The callee's own calls are kept.
+/// Inlines the call of a function of a verified module that has exactly one: an entry point is often only a
+/// call of a function with its arguments. The callee's own calls are kept.
 ///
 /// # Errors
 /// As [`inline`].
@@ -84,8 +84,8 @@ pub(super) fn inline_only_call(module: &mut Module, caller: FuncId) -> Result<()
     inline_into(&mut module.functions[caller.index()], &prepared)
 }
 
-/// Inlines the calls of one function of a verified module whose callee, with everything that it calls, has at most
-/// `limit` instructions. Folding then often shows that other calls are not reached.
+/// Inlines the calls of one function of a verified module whose callee, with everything that it calls, has at
+/// most `limit` instructions. Folding then often shows that other calls are not reached.
 ///
 /// # Errors
 /// As [`inline`].
@@ -193,10 +193,10 @@ fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(
                     function.ret.is_none() && block == function.body.index() && is_tail(function, &insts, at);
                 if let (true, Some(tail)) = (in_tail, &callee.tail) {
                     // A return of the caller after it would be a second terminator.
-                    Copier::new(function, tail, &args, inst).run(&mut out);
+                    BodyCloner::new(function, tail, &args, inst).run(&mut out);
                     break;
                 }
-                let copied = Copier::new(function, &callee.prepared, &args, inst).run(&mut out);
+                let copied = BodyCloner::new(function, &callee.prepared, &args, inst).run(&mut out);
                 if let (Some(result), Some(copied)) = (result, copied) {
                     substitution.replace(result, copied);
                 }
@@ -213,7 +213,7 @@ fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(
 }
 
 /// Copies a callee into a caller: every table is appended, every number shifted.
-struct Copier<'a> {
+struct BodyCloner<'a> {
     caller: &'a mut Function,
     callee: &'a Prepared,
     values: Vec<Value>,
@@ -224,7 +224,7 @@ struct Copier<'a> {
     call: Inst,
 }
 
-impl<'a> Copier<'a> {
+impl<'a> BodyCloner<'a> {
     fn new(caller: &'a mut Function, callee: &'a Prepared, args: &[Value], call: Inst) -> Self {
         // Parameters are never results, so every other entry gets its number in `insts`.
         let mut values = vec![Value(u32::MAX); callee.function.values.len()];

@@ -1,14 +1,14 @@
-//! Localises divergent exits: turns breaks and continues after the last barrier of a construct into exits of a new,
-//! barrier-free scope.
+//! Localises divergent exits: turns breaks and continues after the last barrier of a construct into exits of
+//! a new, barrier-free scope.
 //!
 //! A code generator that executes barriers once per threadgroup executes the constructs around them once per
-//! threadgroup too, so every exit of such a construct must be uniform. The barrier rules guarantee that where a barrier
-//! can still follow in the construct. Where none can, as after the last barrier of a loop's body, threads may diverge
-//! legally until they reconverge at the construct's end. Such an exit is replaced by a break of a new scope without
-//! barriers; a flag skips what follows in the blocks around it.
+//! threadgroup too, so every exit of such a construct must be uniform. The barrier rules guarantee that where
+//! a barrier can still follow in the construct. Where none can, as after the last barrier of a loop's body,
+//! threads may diverge legally until they reconverge at the construct's end. Such an exit is replaced by a
+//! break of a new scope without barriers; a flag skips what follows in the blocks around it.
 //!
-//! Behaviour is unchanged. Afterwards every exit of a construct that contains a barrier is followed, before that
-//! construct's end, by a barrier, or is in a nested loop with one.
+//! Behaviour is unchanged. Afterwards every exit of a construct that contains a barrier is followed, before
+//! that construct's end, by a barrier, or is in a nested loop with one.
 
 use crate::{BarrierScope, Block, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Space, Type};
 

@@ -2,10 +2,10 @@
 //! MemCpyOpt do.
 //!
 //! Kernels emit_copy tiles to threadgroup memory in loops over a few elements that are adjacent in source and
-//! destination, often with a conversion. A vectorising code generator would gather and scatter each element; one
-//! emit_copy moves all elements of a thread at once. Requires that exactly one side is threadgroup memory, so they
-//! cannot alias, and that between the first load and the last store there are only pure operations and accesses
-//! of thread memory.
+//! destination, often with a conversion. A vectorising code generator would gather and scatter each element;
+//! one emit_copy moves all elements of a thread at once. Requires that exactly one side is threadgroup
+//! memory, so they cannot alias, and that between the first load and the last store there are only pure
+//! operations and accesses of thread memory.
 //!
 //! Runs for code generators, after store-to-load forwarding and before `merge_stores`.
 
@@ -127,8 +127,8 @@ impl CopyRun {
         (fits && is_profitable).then_some(count as usize)
     }
 
-    /// Whether the alignment is the element size: a emit_copy that is partly out of bounds is done in pieces of its
-    /// alignment, which must be the elements.
+    /// Whether the alignment is the element size: a emit_copy that is partly out of bounds is done in pieces
+    /// of its alignment, which must be the elements.
     fn is_element_aligned(&self) -> bool {
         let size = self.types[0].size();
         let is_aligned = |end: &CopyEnd| end.align >= size;

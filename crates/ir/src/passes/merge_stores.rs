@@ -1,10 +1,10 @@
-//! Merges adjacent stores of a thread to threadgroup memory into one vector store, as LLVM's SLP vectoriser and
-//! store merging do.
+//! Merges adjacent stores of a thread to threadgroup memory into one vector store, as LLVM's SLP vectoriser
+//! and store merging do.
 //!
-//! A structure's members are stored one by one. Neighbouring threads' stores of one member are then not contiguous,
-//! and a vectorising code generator would scatter each; stored as one vector they are. Requires that between the
-//! stores there are only pure operations and accesses of thread memory. Stores to other address spaces stay: at the
-//! end of a buffer one store of a pair may be in bounds and must take effect.
+//! A structure's members are stored one by one. Neighbouring threads' stores of one member are then not
+//! contiguous, and a vectorising code generator would scatter each; stored as one vector they are. Requires
+//! that between the stores there are only pure operations and accesses of thread memory. Stores to other
+//! address spaces stay: at the end of a buffer one store of a pair may be in bounds and must take effect.
 //!
 //! Runs for code generators, after all other passes: parts of a merged store cannot be forwarded to loads.
 
@@ -77,8 +77,8 @@ fn candidate_of(function: &Function, inst: Inst, at: usize, bounds: Bounds<'_>) 
     fits.then(|| Candidate { at, ptr, address: Address::of(function, ptr, bounds), value, align })
 }
 
-/// Merges two stores if they are adjacent. Returns the index of the first, which is removed, and the instructions
-/// that replace the second.
+/// Merges two stores if they are adjacent. Returns the index of the first, which is removed, and the
+/// instructions that replace the second.
 fn merge(
     function: &mut Function,
     inst: Inst,

@@ -6,9 +6,9 @@
 //! one access per thread, a [`Op::Prefetch`] of `p` is inserted one threadgroup before the access at `p`,
 //! in the loop with the most computation.
 //!
-//! Requires that the stride of an address per threadgroup equals the range of the loop. Other patterns: grid-stride
-//! loops (`strides`), several rows read in one loop (`rows`), one load per thread (`grid`, `run_ahead`), tiles
-//! (`tiles`) and results of matrix products (`matrices`).
+//! Requires that the stride of an address per threadgroup equals the range of the loop. Other patterns:
+//! grid-stride loops (`strides`), several rows read in one loop (`rows`), one load per thread (`grid`,
+//! `run_ahead`), tiles (`tiles`) and results of matrix products (`matrices`).
 
 mod grid;
 mod hints;
@@ -60,9 +60,9 @@ pub fn prefetch(function: &mut Function) -> bool {
     changed
 }
 
-/// Assigns one loop to each argument: the most expensive one without prefetches of another argument, if there is one.
-/// A core has some 16 line fill buffers; several arguments in one loop compete for them, and loops without prefetches
-/// leave them unused. Arguments with the fewest candidate loops are assigned first.
+/// Assigns one loop to each argument: the most expensive one without prefetches of another argument, if there
+/// is one. A core has some 16 line fill buffers; several arguments in one loop compete for them, and loops
+/// without prefetches leave them unused. Arguments with the fewest candidate loops are assigned first.
 fn assign_loops(mut found: Vec<PrefetchSite>) -> Vec<PrefetchSite> {
     found.sort_by_key(|site| (site.root.index(), Reverse(site.cost)));
     let mut roots: Vec<Vec<PrefetchSite>> = Vec::new();
@@ -213,7 +213,8 @@ impl Finder<'_> {
     fn row_sites(&self, body: Block, counted: &CountedLoop, cost: usize, found: &mut Vec<PrefetchSite>) {
         let function = self.function;
         let mut seen = FxHashSet::default();
-        // Without a loop the whole row is prefetched at once, and the first-level cache has few line fill buffers.
+        // Without a loop the whole row is prefetched at once, and the first-level cache has few line fill
+        // buffers.
         let (read, write) = match counted.counter {
             Some(_) => (PrefetchHint::StreamRead, PrefetchHint::WriteL2),
             None => (PrefetchHint::ReadL2, PrefetchHint::Write),

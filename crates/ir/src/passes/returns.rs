@@ -8,7 +8,8 @@
 use super::compact::compact;
 use crate::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Space, Type, Value};
 
-/// Maximum nesting at which the rest of a block is moved, so that long chains of guards do not nest without bound.
+/// Maximum nesting at which the rest of a block is moved, so that long chains of guards do not nest without
+/// bound.
 const MAX_MOVED_DEPTH: usize = 48;
 
 /// How the caller gets the result.

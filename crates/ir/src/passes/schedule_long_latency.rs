@@ -1,13 +1,13 @@
 //! Schedules long-latency math calls as early as their operands allow: list scheduling by dependence depth.
 //!
-//! A logarithm is one chain of dependent instructions, bound by latency unless independent instructions are near. An
-//! out-of-order window is about a hundred vector instructions, and one math function has twenty to forty. So calls
-//! are ordered by the number of other calls that they depend on, and the first starts as soon as its operands are
-//! computed: square roots and divisions then overlap with it.
+//! A logarithm is one chain of dependent instructions, bound by latency unless independent instructions are
+//! near. An out-of-order window is about a hundred vector instructions, and one math function has twenty to
+//! forty. So calls are ordered by the number of other calls that they depend on, and the first starts as soon
+//! as its operands are computed: square roots and divisions then overlap with it.
 //!
-//! Only pure operations are moved, to a position that their operands dominate, so results are the same. Runs for
-//! code generators, after all other passes. An early result occupies a register until its use, so few are moved.
-//! Measured: see `docs/decisions/0011-schedule-long-latency-calls.md`.
+//! Only pure operations are moved, to a position that their operands dominate, so results are the same. Runs
+//! for code generators, after all other passes. An early result occupies a register until its use, so few are
+//! moved. Measured: see `docs/decisions/0011-schedule-long-latency-calls.md`.
 
 use rustc_hash::FxHashMap;
 
@@ -51,8 +51,8 @@ fn is_long_latency(op: &Op) -> bool {
     ) || matches!(function, Asinh | Acosh | Atanh | Exp | Exp2 | Exp10 | Log | Log2 | Log10 | Pow | Powr)
 }
 
-/// Hoists the first call of a range to where its operands are computed, or a later call to before one that depends
-/// on more calls.
+/// Hoists the first call of a range to where its operands are computed, or a later call to before one that
+/// depends on more calls.
 fn hoist_one(function: &Function, range: &mut [Inst]) -> Option<()> {
     let positions: FxHashMap<Inst, usize> = range.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
     let position = |value: Value| match function.values[value.index()].def {
@@ -86,8 +86,8 @@ fn hoist_one(function: &Function, range: &mut [Inst]) -> Option<()> {
     })
 }
 
-/// The first position from `start` on where an operation can be placed, and the positions of what is moved there,
-/// in order: itself and its operands.
+/// The first position from `start` on where an operation can be placed, and the positions of what is moved
+/// there, in order: itself and its operands.
 fn with_operands(
     function: &Function,
     range: &[Inst],

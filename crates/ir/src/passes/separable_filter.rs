@@ -1,13 +1,13 @@
 //! Reassociates a separable 2-D filter into sums over columns, where reassociation is allowed.
 //!
-//! A filter sums `weights[dy] * weights[dx] * source[y + dy][x + dx]` over all taps, row by row. Where the columns'
-//! weights are multiples of one column's, as in every separable filter, the result is the sum of
-//! `factor[dx] * Σ weights[dy] * source[y + dy][x + dx]`. For one thread that is as much work, but one thread's left
-//! column is its neighbour's middle column. A code generator that vectorises over threads finds that column sums are
-//! equal to other lanes' sums shifted by a lane, and computes each once.
+//! A filter sums `weights[dy] * weights[dx] * source[y + dy][x + dx]` over all taps, row by row. Where the
+//! columns' weights are multiples of one column's, as in every separable filter, the result is the sum of
+//! `factor[dx] * Σ weights[dy] * source[y + dy][x + dx]`. For one thread that is as much work, but one
+//! thread's left column is its neighbour's middle column. A code generator that vectorises over threads finds
+//! that column sums are equal to other lanes' sums shifted by a lane, and computes each once.
 //!
-//! Runs for code generators, before `split_accumulators`. In fast mode weights may change by one rounding, as if the
-//! program had computed them in another order; in relaxed mode they must be exact multiples.
+//! Runs for code generators, before `split_accumulators`. In fast mode weights may change by one rounding, as
+//! if the program had computed them in another order; in relaxed mode they must be exact multiples.
 
 mod addends;
 mod rewrite;

@@ -1,8 +1,9 @@
 //! Splits a long chain of additions into two accumulators, where reassociation is allowed.
 //!
-//! In `a + b + c + …` each addition depends on the one before. A thread with one such chain, of a filter or a scalar
-//! product, is bound by the latency of additions; two accumulators, of every odd term, halve the critical path.
-//! Blocks with several chains already have enough instruction-level parallelism, and more registers in use.
+//! In `a + b + c + …` each addition depends on the one before. A thread with one such chain, of a filter or a
+//! scalar product, is bound by the latency of additions; two accumulators, of every odd term, halve the
+//! critical path. Blocks with several chains already have enough instruction-level parallelism, and more
+//! registers in use.
 //!
 //! Runs for code generators, after all odd passes.
 
@@ -54,7 +55,8 @@ fn chains_of_block(function: &Function, uses: &[u32], block: Block) -> Vec<Addit
         let continues = |value: Value| {
             let ends_in = |sum: &AdditionChain| sum.last().is_some_and(|last| last.result == value);
             let at = open.iter().position(ends_in).filter(|_| uses[value.index()] == 1);
-            at.filter(|_| matches!(function.values[value.index()].def, ValueDef::Inst(of) if function.inst(of).fp == data.fp))
+            let same_mode = |of: Inst| function.inst(of).fp == data.fp;
+            at.filter(|_| matches!(function.values[value.index()].def, ValueDef::Inst(of) if same_mode(of)))
         };
         let (at, term) = match (continues(a), continues(b)) {
             (Some(at), _) => (Some(at), b),
@@ -99,9 +101,9 @@ mod tests {
     use super::*;
     use crate::{parse_module, verify};
 
-    /// Length of the longest dependence chain of additions before and after the pass, and the number of additions
-    /// after it, of a function that stores `count` sums of `additions` additions each. Partial sums are left and
-    /// right operands in turn.
+    /// Length of the longest dependence chain of additions before and after the pass, and the number of
+    /// additions after it, of a function that stores `count` sums of `additions` additions each. Partial sums
+    /// are left and right operands in turn.
     fn depths(count: usize, additions: usize, mode: &str) -> [usize; 3] {
         let mut text = String::from("func f0 \"f\" (v0: ptr.device) {\n  v1 = load v0, align 4 : f32\n");
         let mut next = 2;

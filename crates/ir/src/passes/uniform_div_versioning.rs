@@ -1,12 +1,13 @@
 //! Versions code for SIMD-groups in which a division by a uniform divisor has a uniform quotient.
 //!
-//! A flat index is decomposed by dividing by one extent after the other: `rest % n`, `rest / n`, usually in a loop.
-//! Neighbouring threads have consecutive indices, so in most SIMD-groups the quotient is uniform and the remainders
-//! are consecutive. With the first thread's `x0 = q0 * n + r0` and another thread's distance `e` from it: if
-//! `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and `x % n == r0 + e`. The version guarded by that
-//! test is a clone of the code that follows, in which divergence analysis sees a uniform quotient, and so do further
-//! divisions of it. For a loop that divides a loop-carried variable the first iteration is peeled. A remainder is then
-//! multiplied by a stride; where the stride is 1, a second version uses the remainder itself.
+//! A flat index is decomposed by dividing by one extent after the other: `rest % n`, `rest / n`, usually in a
+//! loop. Neighbouring threads have consecutive indices, so in most SIMD-groups the quotient is uniform and
+//! the remainders are consecutive. With the first thread's `x0 = q0 * n + r0` and another thread's distance
+//! `e` from it: if `e < n - r0`, and `x0 + e` does not wrap, then `x / n == q0` and `x % n == r0 + e`. The
+//! version guarded by that test is a clone of the code that follows, in which divergence analysis sees a
+//! uniform quotient, and so do further divisions of it. For a loop that divides a loop-carried variable the
+//! first iteration is peeled. A remainder is then multiplied by a stride; where the stride is 1, a second
+//! version uses the remainder itself.
 //!
 //! The caller's divergence analysis says which values are uniform or affine, see [`Divergence`].
 
@@ -187,8 +188,8 @@ impl Writer<'_> {
         cloner.insts(insts)
     }
 
-    /// Peels the first iteration up to the division. Where the test holds, the rest of that iteration, a clone of the
-    /// loop and a clone of what follows are executed; otherwise the original loop starts.
+    /// Peels the first iteration up to the division. Where the test holds, the rest of that iteration, a
+    /// clone of the loop and a clone of what follows are executed; otherwise the original loop starts.
     fn peel_loop(&mut self, peel_loop: &DividingLoop) {
         let Op::Binary(_, x, y) = self.function.inst(self.division).op else { return };
         let mut out = self.function.block(peel_loop.block).to_vec();

@@ -1,4 +1,5 @@
-//! The levels of x86-64, to one of which a user may limit the code: the same on every machine that has the level.
+//! The levels of x86-64, to one of which a user may limit the code: the same on every machine that has the
+//! level.
 //!
 //! Invariant: a level that is handed out is one that the running processor has, because code of a higher one
 //! would end the process with an illegal instruction.

@@ -76,9 +76,9 @@ impl VectorFacts {
         self.avx512fp16
     }
 
-    /// Whether streams that hardware prefetchers follow too are better prefetched into the second-level cache than into
-    /// the first-level one. On AMD's Zen 4 they are: saxpy 10.1 and 9.2 ms, softmax 6.9 and 5.9. On Intel's
-    /// servers the first level is better by 3 to 13 %.
+    /// Whether streams that hardware prefetchers follow too are better prefetched into the second-level cache
+    /// than into the first-level one. On AMD's Zen 4 they are: saxpy 10.1 and 9.2 ms, softmax 6.9 and 5.9. On
+    /// Intel's servers the first level is better by 3 to 13 %.
     pub fn wants_streams_in_second_level(self) -> bool {
         self.amd
     }
@@ -94,8 +94,8 @@ impl VectorFacts {
 pub struct HostCpu {
     /// Instructions that generated code may use.
     pub vector: VectorFacts,
-    /// Changes whenever the processor's capabilities do; the same on every core and in every run. With a level, the
-    /// same on every processor.
+    /// Changes whenever the processor's capabilities do; the same on every core and in every run. With a
+    /// level, the same on every processor.
     pub fingerprint: String,
     /// The level that code is limited to, if the user set one.
     pub level: Option<CpuLevel>,

@@ -1,9 +1,9 @@
 //! Runs third-party kernels on the interpreter and on the CPU, and compares the results.
 //!
 //! `foreign [--math safe|fast] [--seeds A..B] [-I FOLDER] [-D NAME[=VALUE]] [--kernel TEXT] [--most N]
-//! [--unchecked] FILE…`
-//! A child process runs each file, so that a crash or a hang costs one entry point. What differs is printed with
-//! its file, entry point and seed, which show it again; the exit status says whether anything did.
+//! [--unchecked] FILE…` A child process runs each file, so that a crash or a hang costs one entry point. What
+//! differs is printed with its file, entry point and seed, which show it again; the exit status says whether
+//! anything did.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
@@ -124,7 +124,8 @@ impl Tally {
     }
 }
 
-/// Runs a file in child processes; one that ends early is followed by another, after the entry point it was at.
+/// Runs a file in child processes; one that ends early is followed by another, after the entry point it was
+/// at.
 fn supervise(options: &Options, file: &Path, tally: &Mutex<Tally>) -> std::io::Result<()> {
     let note = |line: &str| tally.lock().map(|mut tally| tally.note(line, options, file)).unwrap_or_default();
     let mut first = 0;

@@ -1,8 +1,8 @@
 //! Feeds mutated programs to the front end, for a while: no panic, no endless work.
 //!
-//! `frontend-fuzz [--seconds N] [--seed S]`; the starting texts are `tests/**/*.metal` and the public corpora.
-//! What fails is written to `tests/msl/fuzz`. A crash of the process (a stack overflow, memory) loses nothing:
-//! the program that runs is in `frontend-fuzz-N.metal` in the folder for temporary files.
+//! `frontend-fuzz [--seconds N] [--seed S]`; the starting texts are `tests/**/*.metal` and the public
+//! corpora. What fails is written to `tests/msl/fuzz`. A crash of the process (a stack overflow, memory)
+//! loses nothing: the program that runs is in `frontend-fuzz-N.metal` in the folder for temporary files.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 

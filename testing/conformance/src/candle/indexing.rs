@@ -1,8 +1,8 @@
-//! `indexing.metal`: index select (`is_`), gather, scatter (`s_`), scatter-add (`sa_`), index-add (`ia_`), each
-//! `_INDEX_TYPE`.
+//! `indexing.metal`: index select (`is_`), gather, scatter (`s_`), scatter-add (`sa_`), index-add (`ia_`),
+//! each `_INDEX_TYPE`.
 //!
-//! A tensor is seen as left × dimension × right; the largest value of the index type means "nothing" and reads
-//! as zero or is skipped.
+//! A tensor is seen as left × dimension × right; the largest value of the index type means "nothing" and
+//! reads as zero or is skipped.
 
 use super::input::Inputs;
 use super::layout::{contiguous, layouts};

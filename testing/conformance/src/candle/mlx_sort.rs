@@ -1,8 +1,8 @@
-//! `mlx_sort.metal`: merge sorts of rows within one threadgroup (`c…` and `nc…`), and the three steps of sorts
-//! over several: blocks, where to cut, merging. All are stable, so ties have one right order.
+//! `mlx_sort.metal`: merge sorts of rows within one threadgroup (`c…` and `nc…`), and the three steps of
+//! sorts over several: blocks, where to cut, merging. All are stable, so ties have one right order.
 //!
-//! The merge reads the next element of both its inputs before it looks whether there is one, which is after the
-//! array for the last thread.
+//! The merge reads the next element of both its inputs before it looks whether there is one, which is after
+//! the array for the last thread.
 
 use super::input::Inputs;
 use super::{guarded, untouched};
@@ -169,8 +169,8 @@ fn sorted(rows: &Rows, piece: usize) -> (Data, Data) {
     (rows.values(ranks), Data::from_integers(Dtype::U32, indices))
 }
 
-/// The second step of a merge of pairs of blocks, which finds where each output block begins in the first of its
-/// pair, or the third, which merges.
+/// The second step of a merge of pairs of blocks, which finds where each output block begins in the first of
+/// its pair, or the third, which merges.
 fn merge(kernel: &str, block: Block, rows: &Rows, is_merge: bool) -> Case {
     let (count, columns, size) = (rows.ranks.len(), rows.columns, block.size());
     let blocks = columns.div_ceil(size);

@@ -1,8 +1,8 @@
-//! `quantized.metal`: products of a matrix in a block format and a vector (`mul_mv`) or a matrix (`mul_mm`), and
-//! rows by number (`get_rows`).
+//! `quantized.metal`: products of a matrix in a block format and a vector (`mul_mv`) or a matrix (`mul_mm`),
+//! and rows by number (`get_rows`).
 //!
-//! The file has many more entry points, of an old ggml, which candle's host code never calls; [`is_called`] says
-//! which it does.
+//! The file has many more entry points, of an old ggml, which candle's host code never calls; [`is_called`]
+//! says which it does.
 
 use super::{guarded, untouched};
 use crate::case::{Case, Faults, Grid, Launch};
@@ -11,8 +11,8 @@ use crate::data::{Data, Dtype};
 use crate::quants::Format;
 use crate::suite::Level;
 
-/// Formats that candle uses, with the threadgroup of `mul_mv` and the rows that one works on. (candle divides the rows
-/// of `q2_K` by 4, and so launches twice the threadgroups, which store after the last row.)
+/// Formats that candle uses, with the threadgroup of `mul_mv` and the rows that one works on. (candle divides
+/// the rows of `q2_K` by 4, and so launches twice the threadgroups, which store after the last row.)
 const FORMATS: &[(&str, [u32; 2], usize)] = &[
     ("q4_0", [8, 8], 8),
     ("q4_1", [8, 8], 8),

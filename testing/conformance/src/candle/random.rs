@@ -1,8 +1,8 @@
 //! `random.metal`: `rand_uniform_TYPE` and `rand_normal_TYPE`.
 //!
-//! The generator is recomputed here, in integers and exactly rounded floats. The kernel's first thread replaces
-//! the seed while others may still read it, so only launches of one SIMD-group have one right answer; longer
-//! ones are judged by their mean and spread in [`statistics`].
+//! The generator is recomputed here, in integers and exactly rounded floats. The kernel's first thread
+//! replaces the seed while others may still read it, so only launches of one SIMD-group have one right
+//! answer; longer ones are judged by their mean and spread in [`statistics`].
 
 use super::{guarded, linear, untouched};
 use crate::case::{Case, Launch};

@@ -1,7 +1,7 @@
 //! `reduce.metal`: reductions, arg-reductions, softmax, norms, rotary embeddings.
 //!
-//! Threadgroups have the size that candle's host code gives them: half a row, rounded up to a power of two, at
-//! most 1024. Orders of summation are free, so sums are compared with a bound on what rounding can do.
+//! Threadgroups have the size that candle's host code gives them: half a row, rounded up to a power of two,
+//! at most 1024. Orders of summation are free, so sums are compared with a bound on what rounding can do.
 
 mod norm;
 mod rope;

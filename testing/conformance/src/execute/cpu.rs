@@ -1,5 +1,5 @@
-//! The CPU device through the public crate, with default options but for one: all memory that kernels are given
-//! is directly next to pages that may not be accessed, so code that reaches outside ends the process.
+//! The CPU device through the public crate, with default options but for one: all memory that kernels are
+//! given is directly next to pages that may not be accessed, so code that reaches outside ends the process.
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
@@ -86,7 +86,8 @@ impl Opened for OpenedLibrary {
     }
 
     fn prepare(&self, kernel: &str, constants: &[(u32, Constant)]) -> Result<Box<dyn Prepared>, ExecError> {
-        // As with Metal, there may be values for constants that a kernel does not have; `pipeline_with` refuses them.
+        // As with Metal, there may be values for constants that a kernel does not have; `pipeline_with`
+        // refuses them.
         let info = self.library.reflect(kernel).map_err(|error| ExecError::Compile(error.to_string()))?;
         let is_known = |index: u32| info.function_constants.iter().any(|known| known.index == index);
         let constants = constants.iter().filter(|(index, _)| is_known(*index));
@@ -133,7 +134,8 @@ impl Prepared for PreparedPipeline {
         let mut build = self.queue.launch(&self.pipeline);
         for (position, arg) in launch.args.iter().enumerate() {
             let mut buffer = None;
-            // As with Metal's encoder, what a kernel does not take may be bound; a launch's builder refuses it.
+            // As with Metal's encoder, what a kernel does not take may be bound; a launch's builder refuses
+            // it.
             if !self.takes(arg) {
                 buffers.push(Some(self.device.buffer(&contents(arg)).map_err(failed)?));
                 continue;

@@ -1,7 +1,7 @@
 //! What a kernel takes its buffers for: many are declared as bytes and cast inside.
 //!
-//! Pointers are followed through arithmetic, selects and locals, in an inlined module; what is lost on the way is
-//! only missing from the answer.
+//! Pointers are followed through arithmetic, selects and locals, in an inlined module; what is lost on the
+//! way is only missing from the answer.
 
 use anymetal_ir::{Function, MathFn, MatrixOp, Module, Op, Scalar, Value};
 use std::collections::{BTreeMap, BTreeSet};

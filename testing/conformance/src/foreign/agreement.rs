@@ -46,7 +46,8 @@ pub(super) fn difference(layout: &Layout, want: &[u8], have: &[u8], closeness: C
     ))
 }
 
-/// Whether a byte is part of a `half` or `float` that is NaN in both: formats of blocks are declared as bytes.
+/// Whether a byte is part of a `half` or `float` that is NaN in both: formats of blocks are declared as
+/// bytes.
 fn hides_nan(want: &[u8], have: &[u8], at: usize) -> bool {
     let is_nan = |bytes: &[u8], size: usize| {
         let word = bytes.get(at / size * size..(at / size + 1) * size);

@@ -1,7 +1,8 @@
 //! Launches of third-party kernels: arguments generated from their types and a seed.
 //!
-//! Sizes and strides cannot be guessed, so numbers are small and often multiples of eight or 32; what is out of
-//! bounds nevertheless has an outcome (the IR's documentation says which). The same seed gives the same launch.
+//! Sizes and strides cannot be guessed, so numbers are small and often multiples of eight or 32; what is out
+//! of bounds nevertheless has an outcome (the IR's documentation says which). The same seed gives the same
+//! launch.
 
 use super::accesses::{Accesses, Facts};
 use super::layout::{Layout, Leaf};

@@ -1,8 +1,9 @@
 //! Flash attention: of many queries (`fa_TYPE.metal`), of few (`fa_vec_TYPE.metal`), and their preparation
 //! (`fa_aux.metal`).
 //!
-//! An [`Attention`] is what goes in. Keys that do not fill the last block come from a buffer of their own, which
-//! [`Attention::tail`] makes as the host does; a mask's blocks are looked through before ([`Attention::blocks`]).
+//! An [`Attention`] is what goes in. Keys that do not fill the last block come from a buffer of their own,
+//! which [`Attention::tail`] makes as the host does; a mask's blocks are looked through before
+//! ([`Attention::blocks`]).
 
 pub mod auxiliary;
 pub mod few;
@@ -114,7 +115,8 @@ impl Attention {
         }
     }
 
-    /// The bases of slopes for a largest bias of 2; [`HEADS`] is a power of two, so that the second is not used.
+    /// The bases of slopes for a largest bias of 2; [`HEADS`] is a power of two, so that the second is not
+    /// used.
     fn slopes(&self) -> [f32; 2] {
         const MAX_BIAS: f32 = 2.0;
         [(-MAX_BIAS / HEADS as f32).exp2(), (-MAX_BIAS / 2.0 / HEADS as f32).exp2()]
@@ -132,8 +134,8 @@ impl Attention {
         capped + added
     }
 
-    /// What some of the keys give: the largest score, the sum of weights, and the weighted sum of values. A sink is
-    /// one more key, without a value.
+    /// What some of the keys give: the largest score, the sum of weights, and the weighted sum of values. A
+    /// sink is one more key, without a value.
     fn part(&self, place: [usize; 3], keys: &[usize], sink: bool) -> (f64, f64, Vec<f64>) {
         let [_, head, batch] = place;
         let scores: Vec<f64> = keys.iter().map(|&key| self.score(key, place)).collect();

@@ -1,5 +1,5 @@
-//! `conv.metal`: convolutions along one, two and three dimensions, of each channel by itself, transposed, and the
-//! matrices that they are made of.
+//! `conv.metal`: convolutions along one, two and three dimensions, of each channel by itself, transposed, and
+//! the matrices that they are made of.
 
 use super::kargs::Kargs;
 use super::launch::{dispatch, ends_with};

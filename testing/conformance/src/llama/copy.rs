@@ -1,5 +1,5 @@
-//! `quantize.metal`: copies that convert between types and formats, also into other shapes and strides; rows stored
-//! where numbers say; two tensors after each other.
+//! `quantize.metal`: copies that convert between types and formats, also into other shapes and strides; rows
+//! stored where numbers say; two tensors after each other.
 
 use super::kargs::Kargs;
 use super::launch::{MAX_THREADS, dispatch, doubled, ends_with};
@@ -94,7 +94,8 @@ fn scaled_numbers(dtype: Dtype, seed: u64, ne: [usize; 4], order: Order, scale: 
     Tensor::of_data(&Data::from_numbers(dtype, numbers.iter().map(|x| x * scale)), ne, order)
 }
 
-/// Threads for rows of that many pieces; few long rows are split, many short ones combined if `together` allows.
+/// Threads for rows of that many pieces; few long rows are split, many short ones combined if `together`
+/// allows.
 fn launch_copy(
     kernel: &str,
     pieces: usize,

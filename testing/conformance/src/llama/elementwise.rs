@@ -1,5 +1,5 @@
-//! `unary.metal` and `binbcast.metal`: functions of one tensor; sums, differences, products and quotients of a
-//! tensor and smaller ones, which repeat.
+//! `unary.metal` and `binbcast.metal`: functions of one tensor; sums, differences, products and quotients of
+//! a tensor and smaller ones, which repeat.
 
 use super::kargs::Kargs;
 use super::tensor::{Order, Tensor};

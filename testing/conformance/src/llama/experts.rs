@@ -1,5 +1,5 @@
-//! `mul_mv.metal` and `mul_mm.metal`: products where numbers choose the matrix, as in a mixture of experts, the lists
-//! of tokens that each expert gets, and the measure that large numbers are scaled by.
+//! `mul_mv.metal` and `mul_mm.metal`: products where numbers choose the matrix, as in a mixture of experts,
+//! the lists of tokens that each expert gets, and the measure that large numbers are scaled by.
 
 use super::kargs::Kargs;
 use super::launch::{dispatch, ends_with, output};

@@ -1,5 +1,5 @@
-//! `misc.metal`: hyper-connections, where a layer's input is a mix of four streams and its output goes to all of
-//! them, by a matrix whose rows and columns are normalised in turn.
+//! `misc.metal`: hyper-connections, where a layer's input is a mix of four streams and its output goes to all
+//! of them, by a matrix whose rows and columns are normalised in turn.
 
 use super::kargs::Kargs;
 use super::launch::{dispatch, ends_with};

@@ -136,8 +136,8 @@ impl Kargs {
         true
     }
 
-    /// Sets the extents and strides of a tensor, those that the struct has: `neS0`, …, `nbS3`, with `S` empty for
-    /// the output.
+    /// Sets the extents and strides of a tensor, those that the struct has: `neS0`, …, `nbS3`, with `S` empty
+    /// for the output.
     #[must_use]
     pub fn tensor(mut self, which: &str, tensor: &Tensor) -> Self {
         for dimension in 0..4 {

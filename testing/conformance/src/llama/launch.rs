@@ -31,7 +31,8 @@ pub fn doubled(work: usize) -> usize {
     work.next_power_of_two().clamp(32, MAX_THREADS)
 }
 
-/// Binds an output at the next index; the case that it ends with the expected elements, and no other writes after them.
+/// Binds an output at the next index; the case that it ends with the expected elements, and no other writes
+/// after them.
 pub fn ends_with(name: impl Into<String>, launch: Launch, expected: Data, tolerance: Tolerance) -> Case {
     let index = launch.args.len() as u32;
     let launch = launch.data(&untouched(&expected));

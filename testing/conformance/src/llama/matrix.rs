@@ -1,7 +1,8 @@
-//! `mul_mv.metal`, `mul_mm.metal` and `mul_mv_mma.metal`: a matrix in any format, times a few vectors or a matrix.
+//! `mul_mv.metal`, `mul_mm.metal` and `mul_mv_mma.metal`: a matrix in any format, times a few vectors or a
+//! matrix.
 //!
-//! Matrices of the first operand repeat for those of the second. The last threadgroup of `mul_mv` reads rows after
-//! the last one, and stores nothing for them.
+//! Matrices of the first operand repeat for those of the second. The last threadgroup of `mul_mv` reads rows
+//! after the last one, and stores nothing for them.
 
 use super::kargs::Kargs;
 use super::tensor::{Order, Tensor};

@@ -1,5 +1,5 @@
-//! `norm.metal`: norms and RMS norms of rows, with a product and a sum after them, rows of length 1, and norms of
-//! groups of channels.
+//! `norm.metal`: norms and RMS norms of rows, with a product and a sum after them, rows of length 1, and
+//! norms of groups of channels.
 
 use super::kargs::Kargs;
 use super::launch::{dispatch, doubled, ends_with, per_row};

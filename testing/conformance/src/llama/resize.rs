@@ -1,4 +1,5 @@
-//! `pool.metal`: maxima and means of windows, along one dimension or two. `upscale.metal`: images of another size.
+//! `pool.metal`: maxima and means of windows, along one dimension or two. `upscale.metal`: images of another
+//! size.
 
 use super::kargs::Kargs;
 use super::launch::{MAX_THREADS, ends_with, per_element, per_row};

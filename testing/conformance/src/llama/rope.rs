@@ -1,6 +1,6 @@
-//! `rope.metal`: rotary embeddings of pairs (`norm`) and of halves (`neox`), of a part of each row, with factors
-//! for frequencies and YaRN's interpolation; of halves in sections that have their own positions (`multi`, also
-//! interleaved) and of images (`vision`).
+//! `rope.metal`: rotary embeddings of pairs (`norm`) and of halves (`neox`), of a part of each row, with
+//! factors for frequencies and YaRN's interpolation; of halves in sections that have their own positions
+//! (`multi`, also interleaved) and of images (`vision`).
 
 use super::kargs::Kargs;
 use super::tensor::{Order, Tensor};

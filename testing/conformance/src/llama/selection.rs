@@ -1,5 +1,5 @@
-//! `argsort.metal` and a part of `misc.metal`: the largest of a row, the order of a row, the first ones in that
-//! order, the choice of experts, and how many elements are equal.
+//! `argsort.metal` and a part of `misc.metal`: the largest of a row, the order of a row, the first ones in
+//! that order, the choice of experts, and how many elements are equal.
 //!
 //! No two numbers of a row are equal, since the order of equal ones is open.
 

@@ -1,5 +1,5 @@
-//! `misc.metal`: series of numbers, embeddings of time steps, the snake activation, Walsh-Hadamard transforms, and
-//! steps of optimisers.
+//! `misc.metal`: series of numbers, embeddings of time steps, the snake activation, Walsh-Hadamard
+//! transforms, and steps of optimisers.
 
 use super::kargs::Kargs;
 use super::launch::{MAX_THREADS, dispatch, ends_with, output, per_element};

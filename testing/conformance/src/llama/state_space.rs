@@ -1,5 +1,5 @@
-//! `ssm.metal`: Mamba's convolution along tokens and its scan, one token after the other and in chunks as products of
-//! matrices. `solve_tri.metal`: triangular systems, one row after the other.
+//! `ssm.metal`: Mamba's convolution along tokens and its scan, one token after the other and in chunks as
+//! products of matrices. `solve_tri.metal`: triangular systems, one row after the other.
 
 use super::kargs::Kargs;
 use super::launch::{dispatch, ends_with, output};

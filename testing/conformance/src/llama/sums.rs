@@ -1,4 +1,5 @@
-//! `reduce.metal`: the sum of a tensor, and running sums of rows, in blocks, whose sums are added in a second step.
+//! `reduce.metal`: the sum of a tensor, and running sums of rows, in blocks, whose sums are added in a second
+//! step.
 
 use super::kargs::Kargs;
 use super::launch::{MAX_THREADS, dispatch, doubled, output};

@@ -1,7 +1,7 @@
 //! Whether memory stays flat over large counts of everything.
 //!
-//! Each load runs once at a tenth of its size, so that what grows to a bound has grown; then resident memory is
-//! compared before and after the whole. The allocator keeps a little of its own accord; growth beyond
+//! Each load runs once at a tenth of its size, so that what grows to a bound has grown; then resident memory
+//! is compared before and after the whole. The allocator keeps a little of its own accord; growth beyond
 //! [`SLACK_KIB`] is a leak, since every load makes at least 10,000 objects of several hundred bytes each.
 
 use std::time::Instant;

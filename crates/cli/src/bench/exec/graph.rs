@@ -90,8 +90,9 @@ fn fused(device: &Device, kernels: &Kernels, rounds: u32) -> Result<Figure, Erro
     Ok(Figure::new(name, "µs", fused, ("one launch for each", apart), Goal::None))
 }
 
-/// Three chains of small nodes, replayed over three queues, or on one with a host node after each chain: with the same
-/// arguments, which the device has encoded, against others each time, as every run was before it encoded pieces.
+/// Three chains of small nodes, replayed over three queues, or on one with a host node after each chain: with
+/// the same arguments, which the device has encoded, against others each time, as every run was before it
+/// encoded pieces.
 fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> Result<Figure, Error> {
     let (queue, queues) = (device.queue()?, device.queues(LANES)?);
     let buffers = (0..2 * LANES).map(|_| zeros(device)).collect::<Result<Vec<_>, Error>>()?;

@@ -50,7 +50,7 @@ const SHARED: usize = 24;
 const STEPS: i32 = 5000;
 /// Steps of some 15 µs: too many to be run by the thread that submits them.
 const SHORT_STEPS: i32 = 1500;
-/// So many submissions of one kind before those of another.
+/// Submissions of one kind before those of another.
 const IN_A_ROW: u32 = 50;
 
 impl Kernels {
@@ -69,9 +69,10 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
     Ok(figures)
 }
 
-/// Submit to done of one empty dispatch, waited for and awaited, and of one that is too long to be run by the thread
-/// that submits it, less its own time: that one is handed over, and the thread sleeps until its end. Each so many
-/// times in a row, by turns, because the processor that a thread wakes on depends on earlier work.
+/// Submit to done of one empty dispatch, waited for and awaited, and of one that is too long to be run by the
+/// thread that submits it, less its own time: that one is handed over, and the thread sleeps until its end.
+/// Each several times in a row, by turns, because the processor that a thread wakes on depends on earlier
+/// work.
 fn latency(device: &Device, kernels: &Kernels, count: u32) -> Result<Vec<Figure>, Error> {
     let queue = device.queue()?;
     let sums = device.rent::<f32>(THREADS as usize)?;

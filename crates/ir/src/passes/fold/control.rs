@@ -210,8 +210,8 @@ impl Folder<'_> {
         }
     }
 
-    /// Removes as many jumps as possible from a block whose end is the target of `jump`. Returns whether control reaches
-    /// the end where it did not before.
+    /// Removes as many jumps as possible from a block whose end is the target of `jump`. Returns whether
+    /// control reaches the end where it did not before.
     fn end_at(&mut self, block: Block, jump: Op, depth: usize) -> bool {
         self.move_rest(block, &jump, depth);
         self.strip_tail(block, jump)

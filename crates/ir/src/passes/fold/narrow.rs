@@ -1,8 +1,8 @@
 //! Narrows 64-bit arithmetic to 32 bits, as LLVM's CorrelatedValuePropagation does.
 //!
-//! Divisions and remainders whose dividend is an extended 32-bit value, which are faster in 32 bits: indices of
-//! tensors are `uint` divided by sizes of type `size_t`. Remainders written as `x - x / y * y`. Sums and products of
-//! which only the lower 32 bits are used.
+//! Divisions and remainders whose dividend is an extended 32-bit value, which are faster in 32 bits: indices
+//! of tensors are `uint` divided by sizes of type `size_t`. Remainders written as `x - x / y * y`. Sums and
+//! products of which only the lower 32 bits are used.
 
 use super::Folder;
 use crate::{BinOp, CastOp, CmpOp, Inst, Op, Scalar, Type, Value};
@@ -13,8 +13,8 @@ const LONG: Type = Type::Scalar(Scalar::I64);
 const DEPTH: u32 = 3;
 
 impl Folder<'_> {
-    /// Appends the narrow form of a division or remainder, if it has one. The quotient by a divisor of more than 32 bits
-    /// is zero.
+    /// Appends the narrow form of a division or remainder, if it has one. The quotient by a divisor of more
+    /// than 32 bits is zero.
     pub(super) fn narrow_division(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
         let data = self.function.inst(inst);
         let (op, dividend, divisor) = match data.op {
@@ -41,8 +41,8 @@ impl Folder<'_> {
         true
     }
 
-    /// Appends the narrow form of `x - x / y * y`, if x has 32 bits. The product is at most x, and zero if y is zero
-    /// or greater than x, so 32 bits are exact.
+    /// Appends the narrow form of `x - x / y * y`, if x has 32 bits. The product is at most x, and zero if y
+    /// is zero or greater than x, so 32 bits are exact.
     pub(super) fn narrow_rest(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
         let Op::Binary(BinOp::Sub, whole, product) = self.function.inst(inst).op else { return false };
         let Some(&Op::Binary(BinOp::Mul, a, b)) = self.function.def(product) else { return false };
@@ -63,8 +63,8 @@ impl Folder<'_> {
         true
     }
 
-    /// Replaces the lower half of a sum or product by the sum or product of the lower halves, if an operand is extended:
-    /// an index is computed as `size_t`, and stored as `uint`.
+    /// Replaces the lower half of a sum or product by the sum or product of the lower halves, if an operand
+    /// is extended: an index is computed as `size_t`, and stored as `uint`.
     pub(super) fn narrow_half(&mut self, inst: Inst, out: &mut Vec<Inst>) -> bool {
         let data = self.function.inst(inst);
         let (Op::Cast(CastOp::Trunc, wide), Some(result)) = (&data.op, data.result) else { return false };
@@ -130,7 +130,8 @@ impl Folder<'_> {
         }
     }
 
-    /// Whether a 32-bit value is recognisably the lower half of a 64-bit one, as [`Self::truncated`] makes it.
+    /// Whether a 32-bit value is recognisably the lower half of a 64-bit one, as [`Self::truncated`] makes
+    /// it.
     fn are_low_bits(&self, low: Value, value: Value, depth: u32) -> bool {
         let function = &*self.function;
         match (function.def(low), function.def(value)) {
@@ -144,7 +145,8 @@ impl Folder<'_> {
         }
     }
 
-    /// Whether a 64-bit value is recognisably below 2^32: an extended one, or the result of a narrowed division.
+    /// Whether a 64-bit value is recognisably below 2^32: an extended one, or the result of a narrowed
+    /// division.
     fn is_narrow(&self, value: Value, depth: u32) -> bool {
         let function = &*self.function;
         match function.def(value) {

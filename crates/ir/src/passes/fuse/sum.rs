@@ -1,10 +1,10 @@
 //! Addresses as linear combinations of the thread's position.
 //!
-//! Owns [`Sum`], a [`Linear`] of [`Term`]s, and [`Addresses`], which finds it. Invariant: two threads for which the terms
-//! have the same values have the same address; a value that cannot be analysed has no sum.
+//! Owns [`Sum`], a [`Linear`] of [`Term`]s, and [`Addresses`], which finds it. Invariant: two threads for
+//! which the terms have the same values have the same address; a value that cannot be analysed has no sum.
 //!
-//! 32-bit sums wrap at 2^32. Extended to 64 bits they are the same sum only if the launch is small enough; otherwise
-//! they become one [`Term::Widened`].
+//! 32-bit sums wrap at 2^32. Extended to 64 bits they are the same sum only if the launch is small enough;
+//! otherwise they become one [`Term::Widened`].
 
 use std::cell::Cell;
 
@@ -85,7 +85,8 @@ impl Sum {
         Sum::term(Term::Widened { sum, signed })
     }
 
-    /// Whether the values of any two threads differ by at least `width`, in `bits` bits. Uniform terms are ignored.
+    /// Whether the values of any two threads differ by at least `width`, in `bits` bits. Uniform terms are
+    /// ignored.
     pub(super) fn separates_threads(&self, width: u64, bits: u32, launched: &Launched) -> bool {
         let mut steps: Vec<(u128, u64)> = Vec::new();
         for axis in 0..3 {
@@ -199,7 +200,8 @@ impl Addresses<'_> {
         Linear::of(self.function, pointer, self).map(|sum| sum.regrouped(self.launched))
     }
 
-    /// The sum of an element of a vector composed of scalars, as positions are, or of arithmetic with such vectors.
+    /// The sum of an element of a vector composed of scalars, as positions are, or of arithmetic with such
+    /// vectors.
     fn of_element(&self, vector: Value, element: u8, depth: u32) -> Option<Sum> {
         let depth = depth.checked_sub(1)?;
         match self.function.def(vector)? {

@@ -1,5 +1,5 @@
-//! The proof on hand-made modules, and what the fused kernel looks like; in `sums`, the proof against an enumeration of
-//! all threads.
+//! The proof on hand-made modules, and what the fused kernel looks like; in `sums`, the proof against an
+//! enumeration of all threads.
 
 mod sums;
 
@@ -123,7 +123,8 @@ fn addresses_that_other_threads_may_access_are_refused() {
     assert!(refusal(neighbour).contains("overlap"));
 }
 
-/// Sums of sums of sums, through conversions, vectors and numbers from memory: no more is looked at than is of use.
+/// Sums of sums of sums, through conversions, vectors and numbers from memory: no more is looked at than is
+/// of use.
 #[test]
 fn exponential_address_expressions_are_refused_at_once() {
     let through = |step: &dyn Fn(u32) -> String| {

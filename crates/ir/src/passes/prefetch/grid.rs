@@ -1,9 +1,9 @@
 //! Prefetches of loads that each thread executes once: what a later threadgroup loads.
 //!
-//! If addresses are contiguous along the first axis, the prefetch distance is a constant. Otherwise it is the distance
-//! to the next threadgroup, or to a later one if threadgroups are small: along the first axis or, if the grid has one
-//! threadgroup per row, along the second. The change of an address per step along an axis ([`Advance`]) is derived from
-//! its definition. A prefetch is a hint, so wrap-around is ignored.
+//! If addresses are contiguous along the first axis, the prefetch distance is a constant. Otherwise it is the
+//! distance to the next threadgroup, or to a later one if threadgroups are small: along the first axis or, if
+//! the grid has one threadgroup per row, along the second. The change of an address per step along an axis
+//! ([`Advance`]) is derived from its definition. A prefetch is a hint, so wrap-around is ignored.
 
 use super::hints::PrefetchBuilder;
 use super::run_ahead::AddressSlice;
@@ -13,7 +13,8 @@ use crate::{
     BinOp, Block, CastOp, CmpOp, Function, Inst, Op, PrefetchHint, Query, Scalar, Space, Type, Value,
 };
 
-/// Prefetch distance in bytes of a contiguous stream. Measured: 1 KiB is 1.15 times as fast as none on streams from memory.
+/// Prefetch distance in bytes of a contiguous stream. Measured: 1 KiB is 1.15 times as fast as none on
+/// streams from memory.
 const STREAM_DISTANCE: i64 = 1024;
 /// Maximum number of loads of one argument. More of them read a neighbourhood, which is in the caches.
 const MAX_LOADS: usize = 2;
@@ -142,8 +143,8 @@ impl Finder<'_> {
         self.distance_to_next_threadgroup(pointer, None)
     }
 
-    /// The distance from an address of this threadgroup to that of the next one, if there is any, with equal values of
-    /// the loop counter.
+    /// The distance from an address of this threadgroup to that of the next one, if there is any, with equal
+    /// values of the loop counter.
     pub(super) fn distance_to_next_threadgroup(
         &self,
         pointer: Value,

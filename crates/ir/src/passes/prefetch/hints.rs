@@ -1,7 +1,7 @@
 //! Builds the instructions of a prefetch: its distance and its position.
 //!
-//! Owns the prefetch distances in threadgroups. Short threadgroups end before memory responds, so their distance is
-//! more than one. Other instructions of the function do not change.
+//! Owns the prefetch distances in threadgroups. Short threadgroups end before memory responds, so their
+//! distance is more than one. Other instructions of the function do not change.
 
 use crate::{
     BinOp, Block, CastOp, CmpOp, FpMode, Function, Inst, Loc, Op, PrefetchHint, Query, Scalar, Type, Value,
@@ -11,8 +11,8 @@ use crate::{
 const SHORT_BYTES: u64 = 4096;
 /// Prefetch distance in threadgroups, where each loads fewer bytes with one access per thread.
 const SMALL_THREADGROUPS_AHEAD: u64 = 4;
-/// Prefetch distance in rows of stores to rows that are not longer. For loads one row is enough: on Intel's servers
-/// a distance of two rows costs a third (`docs/decisions/0008-software-prefetch.md`).
+/// Prefetch distance in rows of stores to rows that are not longer. For loads one row is enough: on Intel's
+/// servers a distance of two rows costs a third (`docs/decisions/0008-software-prefetch.md`).
 const SHORT_ROWS_AHEAD: u64 = 2;
 
 /// The instructions of a prefetch.
@@ -40,8 +40,8 @@ impl<'f> PrefetchBuilder<'f> {
         self.scaled_if(row, SHORT_ROWS_AHEAD, is_short)
     }
 
-    /// The distance to the next threadgroup, or to a later one if threadgroups are small. `bytes`: loaded by each
-    /// thread.
+    /// The distance to the next threadgroup, or to a later one if threadgroups are small. `bytes`: loaded by
+    /// each thread.
     pub(super) fn threadgroups_ahead(&mut self, step: Value, bytes: u32) -> Value {
         let int = Type::Scalar(Scalar::I32);
         let sizes =

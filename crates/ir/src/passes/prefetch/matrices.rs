@@ -1,9 +1,9 @@
 //! Prefetches of the result tiles of matrix products.
 //!
-//! A threadgroup of a matrix product stores a tile whose rows are far apart, all at its end. Stores retire in order,
-//! so each waits for its cache line. While the loop before them multiplies, memory is idle: each iteration prefetches
-//! a few of the lines for writing. A counter selects them; it wraps around, since the operands' tiles evict lines
-//! from the same caches.
+//! A threadgroup of a matrix product stores a tile whose rows are far apart, all at its end. Stores retire in
+//! order, so each waits for its cache line. While the loop before them multiplies, memory is idle: each
+//! iteration prefetches a few of the lines for writing. A counter selects them; it wraps around, since the
+//! operands' tiles evict lines from the same caches.
 
 use std::collections::BTreeMap;
 

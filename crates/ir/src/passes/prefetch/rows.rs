@@ -1,9 +1,9 @@
 //! Prefetches in loops that read several rows of an argument at once, as matrix-vector products do.
 //!
-//! Each row is a short stream, read in segments with much computation in between: hardware prefetchers follow few
-//! of them, late, and stop at each row's end. So the load of a row's segment is followed by a prefetch of the segment
-//! of a later iteration. Addresses belong to one row if they differ only by constants and the thread's position in
-//! its threadgroup; a single row is left to the hardware.
+//! Each row is a short stream, read in segments with much computation in between: hardware prefetchers follow
+//! few of them, late, and stop at each row's end. So the load of a row's segment is followed by a prefetch of
+//! the segment of a later iteration. Addresses belong to one row if they differ only by constants and the
+//! thread's position in its threadgroup; a single row is left to the hardware.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,8 @@ impl Finder<'_> {
         }
     }
 
-    /// By argument, the rows that are loaded directly in the body with an address that depends on the counter.
+    /// By argument, the rows that are loaded directly in the body with an address that depends on the
+    /// counter.
     fn rows_of_body(
         &self,
         body: Block,

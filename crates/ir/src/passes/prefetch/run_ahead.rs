@@ -1,13 +1,14 @@
-//! Prefetches of loads whose address is not a linear combination, such as one with the divisions that decompose a
-//! flat index into a position in a tensor.
+//! Prefetches of loads whose address is not a linear combination, such as one with the divisions that
+//! decompose a flat index into a position in a tensor.
 //!
 //! The backward slice of the address is cloned and executed for a later thread, once per SIMD-group: with the
-//! position of the thread [`THREADS_AHEAD`] after the group's first one, all of it is scalar. It is skipped for grids
-//! that are so small that their data is cached.
+//! position of the thread [`THREADS_AHEAD`] after the group's first one, all of it is scalar. It is skipped
+//! for grids that are so small that their data is cached.
 //!
-//! Invariants: the cloned [`AddressSlice`] reads constant memory and its own variables only, and stores only to copies of
-//! these. Its control flow and its loads of constant memory do not depend on the position ([`PositionDependence`]), so it
-//! terminates if the thread's own computation does, and has no out-of-bounds loads that the thread did not have.
+//! Invariants: the cloned [`AddressSlice`] reads constant memory and its own variables only, and stores only
+//! to copies of these. Its control flow and its loads of constant memory do not depend on the position
+//! ([`PositionDependence`]), so it terminates if the thread's own computation does, and has no out-of-bounds
+//! loads that the thread did not have.
 
 use std::collections::BTreeSet;
 
@@ -181,8 +182,8 @@ impl<'a, 'f> PositionDependence<'a, 'f> {
         }
     }
 
-    /// `is_conditional`: whether it depends on the position that the instruction is executed. Returns whether the
-    /// instruction may be cloned.
+    /// `is_conditional`: whether it depends on the position that the instruction is executed. Returns whether
+    /// the instruction may be cloned.
     fn propagate(&mut self, inst: Inst, is_conditional: bool) -> bool {
         let function = self.finder.function;
         let data = function.inst(inst);

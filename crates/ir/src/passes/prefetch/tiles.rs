@@ -1,8 +1,9 @@
 //! Prefetches in short loops that load a tile: a segment of each of a few distant rows.
 //!
 //! The next threadgroup loads the adjacent segments. Hardware prefetchers cannot track that many rows across
-//! threadgroups, so each iteration prefetches its row's next segment into the second-level cache. Requires that the
-//! loop is not nested in another one, which would go on to other tiles, and that the argument has no other loads.
+//! threadgroups, so each iteration prefetches its row's next segment into the second-level cache. Requires
+//! that the loop is not nested in another one, which would go on to other tiles, and that the argument has no
+//! other loads.
 
 use super::grid::{Advance, BufferLoads, LoadAhead};
 use super::{CountedLoop, Finder};

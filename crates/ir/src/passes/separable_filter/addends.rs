@@ -1,7 +1,7 @@
 //! Decomposes a sum into weighted terms, and groups its loads by the memory row that they address.
 //!
-//! Invariant: the sum equals the sum of its terms' values times their weights, up to the reassociation that its float
-//! mode allows; the instructions inside have no other uses.
+//! Invariant: the sum equals the sum of its terms' values times their weights, up to the reassociation that
+//! its float mode allows; the instructions inside have no other uses.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,8 +174,8 @@ pub(super) fn rows_of(function: &Function, terms: &[Term]) -> Grid {
     rows.into_iter().flat_map(split_rows).collect()
 }
 
-/// The elements by their distances from the first, split where they are too far apart. Of elements with one address
-/// the last is kept; the others remain ordinary terms.
+/// The elements by their distances from the first, split where they are too far apart. Of elements with one
+/// address the last is kept; the others remain ordinary terms.
 fn split_rows(mut row: Vec<(i64, Term)>) -> Grid {
     row.sort_by_key(|&(position, _)| position);
     let mut parts: Grid = Vec::new();
@@ -202,8 +202,8 @@ fn element_address(function: &Function, value: Value) -> Option<(RowAddress, i64
     Some((RowAddress(position.terms.into_iter().collect()), position.constant))
 }
 
-/// Treats clamps and conversions as the identity. This only decides which elements are taken for a column, so it
-/// need not be exact.
+/// Treats clamps and conversions as the identity. This only decides which elements are taken for a column, so
+/// it need not be exact.
 struct IgnoreClamps<'a> {
     function: &'a Function,
     left: Cell<u32>,

@@ -1,7 +1,7 @@
 //! Emits a filter as sums over columns.
 //!
-//! Invariant: all columns of a group are summed by the same operations with the same weights, in order of their rows,
-//! so that code generators recognise equal sums of neighbouring lanes.
+//! Invariant: all columns of a group are summed by the same operations with the same weights, in order of
+//! their rows, so that code generators recognise equal sums of neighbouring lanes.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ struct Writer<'a> {
     added: Vec<Inst>,
 }
 
-/// Turns the last addition into one of the column sums and the remaining terms; returns the instructions to insert
-/// before it.
+/// Turns the last addition into one of the column sums and the remaining terms; returns the instructions to
+/// insert before it.
 pub(super) fn replace(
     function: &mut Function,
     root: Inst,

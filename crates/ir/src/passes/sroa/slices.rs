@@ -320,9 +320,9 @@ impl Collector<'_> {
     }
 }
 
-/// The longest integer slice for bytes of a local whose members are not known yet. A local aligned to 4 bytes has no
-/// longer members, and most likely members of that size: slices of 8 bytes would merge two of them. Shorter slices
-/// would be too many.
+/// The longest integer slice for bytes of a local whose members are not known yet. A local aligned to 4 bytes
+/// has no longer members, and most likely members of that size: slices of 8 bytes would merge two of them.
+/// Shorter slices would be too many.
 fn longest_member(function: &Function, local: Local) -> u64 {
     if function.locals[local.index()].align == 4 { 4 } else { 8 }
 }

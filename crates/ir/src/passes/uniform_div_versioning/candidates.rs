@@ -154,7 +154,9 @@ impl<'a> SiteSearch<'a> {
             }
             match op {
                 Op::If { then, otherwise, .. } if test.is_none() => {
-                    let leaves = |block: Block| matches!(self.function.block(block), [only] if self.function.inst(*only).op == Op::Break(label));
+                    let is_break = |inst: Inst| self.function.inst(inst).op == Op::Break(label);
+                    let leaves =
+                        |block: Block| matches!(self.function.block(block), [only] if is_break(*only));
                     let empty = |block: Block| self.function.block(block).is_empty();
                     if !(leaves(*then) && empty(*otherwise) || empty(*then) && leaves(*otherwise)) {
                         return None;
@@ -168,8 +170,8 @@ impl<'a> SiteSearch<'a> {
         None
     }
 
-    /// The variable that a division in a loop divides, possibly extended with the signedness of the division, so that
-    /// a value that wraps becomes smaller.
+    /// The variable that a division in a loop divides, possibly extended with the signedness of the division,
+    /// so that a value that wraps becomes smaller.
     fn carried_variable(&self, division: Inst) -> Option<Local> {
         let Op::Binary(op, mut value, _) = self.function.inst(division).op else { return None };
         let signed = matches!(op, BinOp::SDiv | BinOp::SRem);

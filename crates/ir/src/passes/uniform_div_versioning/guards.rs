@@ -69,9 +69,9 @@ impl Writer<'_> {
         Guard { holds, known: product.map(|product| (product, remainder)).into_iter().collect() }
     }
 
-    /// Whether `x / y` is uniform. `old` are the operands in `insts`, and `(x, y)` the same operands at the guard. The
-    /// guard fails for a zero divisor, for negative operands, and for values that wrap between threads: those become
-    /// smaller.
+    /// Whether `x / y` is uniform. `old` are the operands in `insts`, and `(x, y)` the same operands at the
+    /// guard. The guard fails for a zero divisor, for negative operands, and for values that wrap between
+    /// threads: those become smaller.
     pub(super) fn uniform_quotient_test(
         &mut self,
         to: &mut Vec<Inst>,

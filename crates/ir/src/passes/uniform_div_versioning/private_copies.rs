@@ -1,8 +1,8 @@
 //! Private locals of a version.
 //!
-//! A version gets locals of its own, so that divergence analysis, which has one shape for each local, does not join
-//! the version's values with those of the original code. Invariant: what the cloned instructions store to these
-//! locals is not read after them.
+//! A version gets locals of its own, so that divergence analysis, which has one shape for each local, does
+//! not join the version's values with those of the original code. Invariant: what the cloned instructions
+//! store to these locals is not read after them.
 
 use super::{Writer, walk_all};
 use crate::analysis::local_pointers;

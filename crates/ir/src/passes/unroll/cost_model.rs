@@ -20,8 +20,8 @@ const MAX_PRODUCTS: usize = 768;
 /// For loops that index a constant table with the counter: the loads fold to constants.
 const MAX_TABLE: usize = 256;
 
-/// For short loops that load shared memory at an address that depends on the counter: adjacent loads are then done
-/// together.
+/// For short loops that load shared memory at an address that depends on the counter: adjacent loads are then
+/// done together.
 const MAX_ADJACENT: usize = 384;
 const MAX_ADJACENT_TRIPS: usize = 8;
 

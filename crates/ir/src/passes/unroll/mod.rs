@@ -1,13 +1,13 @@
 //! Full unrolling of short loops with a constant trip count.
 //!
-//! Profitable where it makes indices into local arrays or constant tables constant, where it puts matrix products, or
-//! loads or copies of shared memory, into one block, or where the loop is tiny. Loops with a barrier are unrolled
-//! if they are the steps of a tree reduction: each step has half as many active threads as the one before, and code
-//! for a constant number of threads is much better.
+//! Profitable where it makes indices into local arrays or constant tables constant, where it puts matrix
+//! products, or loads or copies of shared memory, into one block, or where the loop is tiny. Loops with a
+//! barrier are unrolled if they are the steps of a tree reduction: each step has half as many active threads
+//! as the one before, and code for a constant number of threads is much better.
 //!
-//! Requires one counter variable (as [`super::mem2reg`] defines them): a constant stored before the loop, one store
-//! directly in its continuing block, and one exit test, first in the body or last in the continuing block
-//! (`trip_count`). `cost_model` decides whether it is profitable.
+//! Requires one counter variable (as [`super::mem2reg`] defines them): a constant stored before the loop, one
+//! store directly in its continuing block, and one exit test, first in the body or last in the continuing
+//! block (`trip_count`). `cost_model` decides whether it is profitable.
 
 mod cost_model;
 mod stride;

@@ -7,8 +7,8 @@ use crate::{BinOp, CastOp, Function, Op, Value};
 /// Maximum depth of definitions that are followed.
 const DEPTH: u32 = 16;
 
-/// The stride of a pointer or integer per unit of the counter, if nothing wraps: good enough for a cost model, not for
-/// correctness. `counter`: the loads of the counter; `derived`: all values computed from them.
+/// The stride of a pointer or integer per unit of the counter, if nothing wraps: good enough for a cost
+/// model, not for correctness. `counter`: the loads of the counter; `derived`: all values computed from them.
 pub(super) fn stride_per_iteration(
     function: &Function,
     value: Value,

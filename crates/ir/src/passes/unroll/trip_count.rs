@@ -100,7 +100,8 @@ impl Unroller<'_> {
         }
     }
 
-    /// The loads in the loop that read the counter's value of the current iteration: all but those after the store.
+    /// The loads in the loop that read the counter's value of the current iteration: all but those after the
+    /// store.
     fn current_loads(&self, counter: Local, body: Block, continuing: Block) -> FxHashSet<Value> {
         let mut loads = FxHashSet::default();
         let mut note = |inst: Inst| {
@@ -121,8 +122,8 @@ impl Unroller<'_> {
         loads
     }
 
-    /// The value of the loop's only store to the counter, if it is directly in the continuing block and the lifetime
-    /// does not restart in the loop.
+    /// The value of the loop's only store to the counter, if it is directly in the continuing block and the
+    /// lifetime does not restart in the loop.
     fn only_store(&self, counter: Local, inst: Inst, continuing: Block) -> Option<Value> {
         let mut writes = 0;
         let mut note = |inst: Inst| match self.function.inst(inst).op {

@@ -1,7 +1,7 @@
 //! `steel_attention_TYPE_bqBQ_bkBK_bdBD_wmWM_wnWN_maskTYPE`: many queries, tile by tile.
 //!
-//! With a causal mask the kernel's last tile of queries reads keys after the last one, up to its own number of
-//! rows, and masks what it got.
+//! With a causal mask the kernel's last tile of queries reads keys after the last one, up to its own number
+//! of rows, and masks what it got.
 
 use super::super::{guarded, untouched};
 use super::{Inputs, Rows, softmax};

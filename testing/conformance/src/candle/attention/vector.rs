@@ -1,5 +1,5 @@
-//! `sdpa_vector_TYPE_SIZE`: one query per head, in one pass; `2pass_1` and `2pass_2`: in 32 blocks of keys, which
-//! are then combined.
+//! `sdpa_vector_TYPE_SIZE`: one query per head, in one pass; `2pass_1` and `2pass_2`: in 32 blocks of keys,
+//! which are then combined.
 
 use super::super::{guarded, untouched};
 use super::{Rows, int, softmax};

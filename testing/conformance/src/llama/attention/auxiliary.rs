@@ -1,5 +1,5 @@
-//! `fa_aux.metal`: the preparation of flash attention, its second step where threadgroups shared the keys, and the
-//! scores that choose keys (the lightning indexer).
+//! `fa_aux.metal`: the preparation of flash attention, its second step where threadgroups shared the keys,
+//! and the scores that choose keys (the lightning indexer).
 
 use super::super::launch::{dispatch, ends_with, per_element};
 use super::{Attention, BATCHES, KEY_HEADS, Kargs, Masked, Variant, few};
@@ -136,7 +136,8 @@ fn reduced(kernel: &str, size: usize) -> Case {
     ends_with(format!("{size} elements"), launch, expected, tolerance).through_library(true)
 }
 
-/// How much each key matters to each token: products with the queries of several heads, those above zero weighted.
+/// How much each key matters to each token: products with the queries of several heads, those above zero
+/// weighted.
 fn indexer(kernel: &str, format: Format, [heads, keys, tokens]: [usize; 3]) -> Case {
     const SIZE: usize = 128;
     let q = Tensor::between(F32, 465, [SIZE, heads, tokens, BATCHES], Order::Permuted, -1.0, 1.0);

@@ -70,7 +70,8 @@ fn keys_of(threadgroup: usize, division: Division, keys: usize) -> Vec<usize> {
     (0..keys).filter(|key| key / KEYS / division.simdgroups % division.threadgroups == threadgroup).collect()
 }
 
-/// What each threadgroup adds to every result, four elements of one after those of another; then sums and maxima.
+/// What each threadgroup adds to every result, four elements of one after those of another; then sums and
+/// maxima.
 fn parts(attention: &Attention, division: Division) -> Data {
     let Variant { keys, sinks, .. } = attention.variant;
     let (mut numbers, mut measures) = (Data::new(Dtype::F32), Data::new(Dtype::F32));

@@ -10,8 +10,8 @@ use crate::suite::Level;
 const QUERIES: usize = 8;
 const KEYS: usize = 64;
 
-/// Whether a kernel has a reference. Blocks must fit into a row, and threadgroup memory into what there is; the host
-/// converts keys and values to `half` first where it does not.
+/// Whether a kernel has a reference. Blocks must fit into a row, and threadgroup memory into what there is;
+/// the host converts keys and values to `half` first where it does not.
 pub fn covers(kernel: &str) -> bool {
     const MEMORY: usize = 32 << 10;
     let name = kernel.strip_prefix("kernel_flash_attn_ext_");

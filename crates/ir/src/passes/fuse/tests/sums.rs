@@ -1,4 +1,5 @@
-//! Which forms of index are proved for which grids, and that nothing is proved for random ones in which two threads meet.
+//! Which forms of index are proved for which grids, and that nothing is proved for random ones in which two
+//! threads meet.
 
 use crate::passes::fuse::{FusedKernel, Launched, Refusal, fuse};
 use crate::{Module, parse_module, verify};
