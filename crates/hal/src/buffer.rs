@@ -100,7 +100,7 @@ struct Uses {
 }
 
 /// A list shorter than this is not pruned.
-const LEAST_PRUNED: usize = 16;
+const MIN_PRUNED: usize = 16;
 
 impl Uses {
     fn prune(&mut self) {
@@ -113,7 +113,7 @@ impl PendingUses {
     /// Notes submitted work that uses the buffer.
     pub fn note(&self, completion: &Completion) {
         let mut uses = self.lock();
-        if uses.completions.len() >= uses.prune_at.max(LEAST_PRUNED) {
+        if uses.completions.len() >= uses.prune_at.max(MIN_PRUNED) {
             uses.prune();
         }
         uses.completions.push(completion.clone());

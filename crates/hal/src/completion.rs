@@ -59,7 +59,7 @@ pub trait WaitAssist: Send + Sync {
 /// The end of a submission, to wait for or to await.
 #[derive(Clone)]
 pub struct Completion {
-    shared: Arc<Shared>,
+    shared: Arc<CompletionShared>,
 }
 
 /// The device's side of a [`Completion`].
@@ -68,7 +68,7 @@ pub struct CompletionSource {
     completion: Completion,
 }
 
-struct Shared {
+struct CompletionShared {
     done: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
@@ -87,8 +87,11 @@ impl CompletionSource {
     /// A completion that has not ended; `assist` is asked for help by blocking waiters.
     pub fn new(assist: Option<Arc<dyn WaitAssist>>) -> Self {
         let state = State { assist, ..State::default() };
-        let shared =
-            Shared { done: AtomicBool::new(false), state: Mutex::new(state), changed: Condvar::new() };
+        let shared = CompletionShared {
+            done: AtomicBool::new(false),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        };
         CompletionSource { completion: Completion { shared: Arc::new(shared) } }
     }
 

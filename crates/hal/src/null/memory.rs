@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::Shared;
+use super::NullShared;
 use crate::buffer::{Buffer, BufferDescriptor, PendingUses, StorageMode};
 use crate::error::DeviceError;
 use crate::heap::{Heap, HeapDescriptor, RangeAllocator};
@@ -15,7 +15,7 @@ use crate::validate;
 
 /// A buffer that has memory only once the host looks.
 pub(super) struct NullBuffer {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<NullShared>,
     descriptor: BufferDescriptor,
     bytes: OnceLock<Box<[AtomicU8]>>,
     pub(super) uses: PendingUses,
@@ -24,7 +24,7 @@ pub(super) struct NullBuffer {
 
 impl NullBuffer {
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<NullShared>,
         descriptor: &BufferDescriptor,
         in_heap: Option<(Arc<HeapBlock>, u64)>,
     ) -> Self {
@@ -116,7 +116,7 @@ impl fmt::Debug for NullBuffer {
 pub(super) struct NullHeap(Arc<HeapBlock>);
 
 impl NullHeap {
-    pub(super) fn new(shared: &Arc<Shared>, descriptor: &HeapDescriptor) -> Self {
+    pub(super) fn new(shared: &Arc<NullShared>, descriptor: &HeapDescriptor) -> Self {
         shared.allocated.fetch_add(descriptor.length, Ordering::Relaxed);
         let ranges = Mutex::new(RangeAllocator::new(descriptor.length));
         NullHeap(Arc::new(HeapBlock { shared: Arc::clone(shared), descriptor: descriptor.clone(), ranges }))
@@ -125,7 +125,7 @@ impl NullHeap {
 
 #[derive(Debug)]
 pub(super) struct HeapBlock {
-    shared: Arc<Shared>,
+    shared: Arc<NullShared>,
     descriptor: HeapDescriptor,
     ranges: Mutex<RangeAllocator>,
 }

@@ -24,10 +24,10 @@ mod executable;
 pub mod fuse;
 pub mod node;
 mod order;
-mod picture;
+mod partition;
 mod plan;
 pub mod resource;
-mod spread;
+mod svg;
 mod transform;
 
 pub use builder::{Graph, GraphBuilder};

@@ -1,7 +1,9 @@
-//! Forwarding: what is committed goes to the device in order, once what it depends on is done.
+//! The dispatcher: submits committed work to the device in order, once its dependencies have ended.
 //!
-//! Invariant: one thread at a time looks at the head of the waiting list (it holds the baton), and nobody calls
-//! the device or wakes anyone under the stream's lock.
+//! Invariant: one thread at a time looks at the head of the waiting list ([`SingleRunner`]); the device is never
+//! called and wakers are never woken under the stream's lock.
+//!
+//! [`SingleRunner`]: anymetal_hal::single_runner::SingleRunner
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -97,7 +99,7 @@ impl StreamCore {
 
     /// Hands to the device what can go.
     fn pump(self: &Arc<Self>) {
-        if !self.baton.take() {
+        if !self.runner.try_start() {
             return;
         }
         loop {
@@ -109,7 +111,7 @@ impl StreamCore {
                     Next::Gone(submission) => drop(submission),
                 }
             }
-            if !self.baton.pass() {
+            if !self.runner.finish() {
                 return;
             }
         }
