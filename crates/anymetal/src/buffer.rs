@@ -71,7 +71,7 @@ impl<T: Pod> Buffer<T> {
     /// Copies elements out from `start` on, once submitted work is done with them.
     pub fn read_into(&self, start: usize, elements: &mut [T]) -> Result<(), Error> {
         let offset = self.offset(start, elements.len())?;
-        self.hal().wait_unused(None);
+        self.hal().wait_for_work(None)?;
         Ok(self.hal().read(offset, bytemuck::cast_slice_mut(elements))?)
     }
 
@@ -83,7 +83,7 @@ impl<T: Pod> Buffer<T> {
     /// Overwrites elements from `start` on, once submitted work is done with them.
     pub fn write_at(&self, start: usize, elements: &[T]) -> Result<(), Error> {
         let offset = self.offset(start, elements.len())?;
-        self.hal().wait_unused(None);
+        self.hal().wait_for_work(None)?;
         Ok(self.hal().write(offset, bytemuck::cast_slice(elements))?)
     }
 

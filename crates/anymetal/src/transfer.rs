@@ -58,7 +58,7 @@ impl Device {
         if host_sees(buffer) {
             return buffer.read();
         }
-        buffer.hal().wait_unused(None);
+        buffer.hal().wait_for_work(None)?;
         self.download_from(&self.transfer_queue()?, &buffer.view(0..buffer.len())?)?.wait()
     }
 

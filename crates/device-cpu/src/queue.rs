@@ -109,7 +109,7 @@ impl Queue for CpuQueue {
         };
         let source = CompletionSource::new(assist);
         let completion = source.completion();
-        note_uses(&submission, &completion);
+        note_uses(&submission, &completion)?;
         let deadline = match submission.deadline {
             Deadline::Default => Some(device.default_deadline),
             Deadline::After(after) => Some(after),
@@ -352,8 +352,8 @@ impl WaitAssist for Assistance {
     }
 }
 
-/// Tells each buffer of the submission, once, what uses it.
-fn note_uses(submission: &Submission, completion: &Completion) {
+/// Notes the submission on each buffer that it uses, once; refused if one is mapped.
+fn note_uses(submission: &Submission, completion: &Completion) -> Result<(), DeviceError> {
     let mut buffers: Vec<&CpuBuffer> = Vec::new();
     each_buffer(submission, &mut |buffer| {
         // A command buffer tends to use the same few buffers again and again.
@@ -363,5 +363,5 @@ fn note_uses(submission: &Submission, completion: &Completion) {
     });
     buffers.sort_unstable_by_key(|buffer| std::ptr::from_ref(*buffer));
     buffers.dedup_by(|one, other| std::ptr::eq(*one, *other));
-    buffers.into_iter().for_each(|buffer| buffer.note_use(completion));
+    buffers.into_iter().try_for_each(|buffer| buffer.note_use(completion))
 }

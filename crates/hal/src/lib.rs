@@ -6,7 +6,7 @@
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first runs
 //!   nothing, the other two wrap any device.
 //! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime.
-//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`heap`],
+//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with [`buffer_uses`], [`heap`],
 //!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some, [`indirect`] to encode some for good) and [`completion`], [`event`],
 //!   [`fence`]. [`validate`] holds the rules that all devices share, [`error`] the one error type,
 //!   [`capabilities`] what a device can do, [`clock`] the one source of time.
@@ -15,6 +15,7 @@
 pub mod artifact;
 pub mod blit;
 pub mod buffer;
+pub mod buffer_uses;
 pub mod capabilities;
 pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "coarse_time_disabled.rs")]

@@ -277,12 +277,9 @@ impl Queue for NullQueue {
         }
         let source = CompletionSource::new(None);
         let completion = source.completion();
-        for command in &submission.commands {
-            command.each_buffer(&mut |buffer| {
-                if let Some(own) = buffer.as_any().downcast_ref::<NullBuffer>() {
-                    own.uses.note(&completion);
-                }
-            });
+        if let Err(mapped) = submission.note_submitted(&completion) {
+            core.space.release();
+            return Err(mapped);
         }
         let timing = Timing { submitted_ns: core.shared.now_ns(), ..Timing::default() };
         let item = Item { submission, source, timing, deadline: None, position: 0 };

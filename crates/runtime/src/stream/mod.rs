@@ -304,6 +304,17 @@ impl StreamCore {
         Ok(self.options.tenant.as_ref().map(Tenant::charge_work).transpose()?)
     }
 
+    /// Whether it is paused, and what waits in it up to a submission, which may have left it meanwhile.
+    pub(crate) fn held_up_to(&self, last: &Arc<SubmissionCore>) -> (bool, Vec<Arc<SubmissionCore>>) {
+        let state = self.lock();
+        let end = state.waiting.iter().position(|waiting| Arc::ptr_eq(waiting, last));
+        (state.paused, state.waiting.iter().take(end.map_or(0, |end| end + 1)).cloned().collect())
+    }
+
+    pub(crate) fn label(&self) -> &str {
+        &self.options.label
+    }
+
     fn resume(self: &Arc<Self>) {
         let paused = std::mem::take(&mut self.lock().paused);
         if paused {

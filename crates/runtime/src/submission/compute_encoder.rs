@@ -104,12 +104,9 @@ impl ComputeEncoder<'_, WithPipeline> {
         buffer: &Arc<dyn Buffer>,
         range: Range<u64>,
     ) -> Result<&mut Self, DeviceError> {
-        let (offset, buffer_len) = (range.start, buffer.length());
-        let outside = DeviceError::RangeOutsideBuffer { offset, len: 0, buffer_len };
-        let length = range.end.checked_sub(offset).ok_or(outside)?;
-        validate::check_range(offset, length, buffer_len)?;
+        let length = Some(validate::range_length(&range, buffer.length())?);
         let buffer = Arc::clone(buffer);
-        self.bind(index, BoundResource::Buffer { buffer, offset, length: Some(length) })
+        self.bind(index, BoundResource::Buffer { buffer, offset: range.start, length })
     }
 
     /// Binds anything that can be an argument; scalars are converted to what the kernel declares.
