@@ -14,15 +14,15 @@ use anymetal_hal::command::{
 use anymetal_hal::error::DeviceError;
 use anymetal_runtime::event::Event;
 use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
+use anymetal_runtime::submission::command_buffer;
 use anymetal_runtime::submission::compute_encoder::{self, NoPipeline};
-use anymetal_runtime::submission::{Outcome, Submission, command_buffer};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::pipeline::Pipeline;
-use crate::queue::told_at_once;
+use crate::submission::{Outcome, Submission, told};
 
 /// Commands that run together, in order. Dropping it without a commit runs nothing.
 #[derive(Debug)]
@@ -52,13 +52,13 @@ impl CommandBuffer {
 
     /// Runs it only after other work, of any queue and device, has ended well.
     pub fn after(self, other: &Submission) -> Self {
-        CommandBuffer { inner: self.inner.after(other) }
+        CommandBuffer { inner: self.inner.after(other.inner()) }
     }
 
     /// Calls back when it has ended, on the thread that ended it, which may be the one that commits: the callback
     /// must take no lock that is held across a commit, be short, and not wait.
     pub fn on_done(self, callback: impl FnOnce(&Outcome) + Send + 'static) -> Self {
-        CommandBuffer { inner: self.inner.on_done(callback) }
+        CommandBuffer { inner: self.inner.on_done(|outcome| callback(&told(outcome.clone()))) }
     }
 
     /// Starts encoding dispatches.
@@ -88,7 +88,7 @@ impl CommandBuffer {
 
     /// Hands the commands over.
     pub fn commit(self) -> Result<Submission, Error> {
-        told_at_once(self.inner.commit())
+        Submission::accepted(self.inner.commit())
     }
 }
 

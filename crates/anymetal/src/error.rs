@@ -1,7 +1,8 @@
 //! The error of every fallible call of the crate.
 //!
-//! Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device says is
-//! [`Error::Device`], whether it comes through a queue, a pool or a graph; the rest are mistakes in a call, found before anything runs.
+//! Owns [`Error`]. Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device says is
+//! [`Error::Device`], whether it comes through a queue, a pool or a graph; the rest are mistakes in a call, found
+//! before anything runs. Every error has an [`ErrorClass`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +14,24 @@ use anymetal_runtime::graph::GraphError;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::submission::ExecError;
 
-/// What went wrong.
+/// What went wrong: the one error type of this crate. [`Error::class`] is what retry policies decide by; the
+/// variants hold the typed details of the layer that refused.
+///
+/// ```
+/// use anymetal::{Device, DeviceError, Error, ErrorClass};
+/// # fn main() -> Result<(), Error> {
+/// let device = Device::system_default()?;
+/// let kernel = "kernel void set(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = 1; }";
+/// let set = device.library_from_source(kernel)?.pipeline("set")?;
+/// let y = device.buffer_zeroed::<u32>(10)?;
+/// let error = device.queue()?.launch(&set).arg(&y).threads(11).submit()?.wait().unwrap_err();
+/// assert_eq!(error.class(), ErrorClass::Caller);
+/// assert!(matches!(error, Error::Device(DeviceError::OutOfBounds(fault)) if fault.argument_name == "y"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The source or kernel did not compile.
     #[error(transparent)]
@@ -112,6 +129,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the work was taken back on purpose, with [`crate::Submission::cancel`] or
+    /// [`crate::Queue::cancel_waiting`].
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Error::Exec(error) if error.is_cancelled())
+    }
+
     /// The class, by which retry policies decide.
     pub fn class(&self) -> ErrorClass {
         match self {

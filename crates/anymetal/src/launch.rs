@@ -5,14 +5,14 @@
 use std::time::Duration;
 
 use anymetal_hal::command::{Binding, BoundResource, Deadline, Dispatch, Grid};
-use anymetal_runtime::submission::Submission;
 use anymetal_runtime::submission::argument::Argument;
 
 use crate::call::{FinishedCall, KernelCall, call_setters};
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::pipeline::Pipeline;
-use crate::queue::{Queue, told_at_once};
+use crate::queue::Queue;
+use crate::submission::Submission;
 
 /// A launch in the making.
 #[derive(Debug)]
@@ -57,10 +57,10 @@ impl<'a> Launch<'a> {
         let dispatch = dispatch(call)?;
         let mut command_buffer = queue.stream().command_buffer()?.label(label).deadline(deadline);
         for other in &after {
-            command_buffer = command_buffer.after(other);
+            command_buffer = command_buffer.after(other.inner());
         }
         command_buffer.compute().encode(dispatch)?;
-        told_at_once(command_buffer.commit())
+        Submission::accepted(command_buffer.commit())
     }
 }
 

@@ -79,6 +79,7 @@ mod memory;
 mod node;
 mod pipeline;
 mod queue;
+mod submission;
 mod transfer;
 
 pub use anymetal_hal::artifact::{
@@ -106,10 +107,10 @@ pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequ
 pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_runtime::profile::{CountedWork, Profile, Profiler};
 pub use anymetal_runtime::stream::StreamOptions as QueueOptions;
+pub use anymetal_runtime::submission::ExecError;
 pub use anymetal_runtime::submission::argument::{
     Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
 };
-pub use anymetal_runtime::submission::{ExecError, Outcome, Submission};
 pub use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
 pub use anymetal_runtime::trace::{Trace, TracedCommand, TracedSubmission};
 pub use buffer::{Buffer, BufferView};
@@ -127,4 +128,5 @@ pub use memory::MemoryUse;
 pub use node::NodeBuilder;
 pub use pipeline::Pipeline;
 pub use queue::{Queue, QueueGroup};
+pub use submission::{CancelOnDrop, Outcome, Submission};
 pub use transfer::Download;

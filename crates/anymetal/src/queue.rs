@@ -3,16 +3,18 @@
 //! Owns [`Queue`], Metal's command queue with what other systems call a stream, and [`QueueGroup`], several of
 //! them. Both are thin: the runtime below does the work, with this crate's typed buffers and pipelines on top.
 
-use anymetal_runtime::graph::Executable;
-use anymetal_runtime::stream::group::StreamGroup;
-use anymetal_runtime::stream::{Drained, Stream};
-use anymetal_runtime::submission::{ExecError, Submission};
+use std::future::Future;
 use std::time::Duration;
+
+use anymetal_runtime::graph::Executable;
+use anymetal_runtime::stream::Stream;
+use anymetal_runtime::stream::group::StreamGroup;
 
 use crate::command_buffer::CommandBuffer;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::pipeline::Pipeline;
+use crate::submission::Submission;
 
 /// Runs work in the order of its submission. Clones are the same queue.
 #[derive(Debug, Clone)]
@@ -43,7 +45,7 @@ impl Queue {
 
     /// Submits a whole graph as one command buffer and does not wait. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
-        told_at_once(graph.submit_to(&self.stream)?)
+        Submission::accepted(graph.submit_to(&self.stream)?)
     }
 
     /// As [`QueueGroup::submit_graph`], over queues that are no group, after other work has ended well.
@@ -53,7 +55,8 @@ impl Queue {
         after: &[Submission],
     ) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = queues.iter().map(|queue| &queue.stream).collect();
-        told_at_once(graph.submit_over(&streams, after)?)
+        let after: Vec<_> = after.iter().map(|other| other.inner().clone()).collect();
+        Submission::accepted(graph.submit_over(&streams, &after)?)
     }
 
     /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at it.
@@ -77,7 +80,7 @@ impl Queue {
     }
 
     /// A future that is ready when everything submitted has ended.
-    pub fn drained(&self) -> Drained<'_> {
+    pub fn drained(&self) -> impl Future<Output = ()> + Send + '_ {
         self.stream.drained()
     }
 
@@ -137,7 +140,7 @@ impl QueueGroup {
     /// gives ends when all of the graph has. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = self.group.streams().iter().collect();
-        told_at_once(graph.submit_over(&streams, &[])?)
+        Submission::accepted(graph.submit_over(&streams, &[])?)
     }
 
     /// Pauses all of them.
@@ -154,10 +157,4 @@ impl QueueGroup {
     pub fn drain(&self) -> Result<(), Error> {
         Ok(self.group.drain()?)
     }
-}
-
-/// The submission, unless the device would not take it.
-pub(crate) fn told_at_once(submission: Submission) -> Result<Submission, Error> {
-    let refusal: Option<ExecError> = submission.refusal();
-    refusal.map_or(Ok(submission), |error| Err(error.into()))
 }

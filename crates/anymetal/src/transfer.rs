@@ -16,13 +16,13 @@ use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches};
 use anymetal_runtime::memory::pool::{PooledBuffer, RentRequest};
 use anymetal_runtime::memory::staging::StagingRing;
 use anymetal_runtime::memory::view;
-use anymetal_runtime::submission::Submission;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};
 use crate::device::Device;
 use crate::error::Error;
-use crate::queue::{Queue, told_at_once};
+use crate::queue::Queue;
+use crate::submission::Submission;
 
 /// A large upload goes through the ring in pieces of this share of it, so that one is filled while others are copied.
 const PIECES: u64 = 4;
@@ -84,7 +84,6 @@ impl Device {
             let end = start.saturating_add(piece).min(bytes.len());
             let part = region.slice(start as u64..end as u64)?;
             let uploaded = self.upload_piece(&ring, queue, &bytes[start..end], &part, pieces.0.last())?;
-            let uploaded = told_at_once(uploaded)?;
             start = end;
             if start == bytes.len() {
                 pieces.0.clear();
@@ -107,7 +106,9 @@ impl Device {
         loop {
             let mut batch = ring.batch();
             match batch.upload(bytes, part) {
-                Ok(()) => return Ok(batch.commit(queue.stream(), after)?),
+                Ok(()) => {
+                    return Submission::accepted(batch.commit(queue.stream(), after.map(Submission::inner))?);
+                }
                 Err(full @ MemoryError::RingFull { .. }) => {
                     let oldest = ring.oldest_in_flight();
                     if oldest.is_some_and(|oldest| oldest.wait_until(&**clock, until).is_none()) {
@@ -126,7 +127,7 @@ impl Device {
         let mut commands = queue.stream().command_buffer()?.label("download");
         let source = region.offset()..region.offset() + region.length();
         commands.blit().copy(region.buffer(), source, staged.whole(), 0)?;
-        let submission = told_at_once(commands.commit())?;
+        let submission = Submission::accepted(commands.commit())?;
         Ok(Download { submission, staged, len: view.len(), element: PhantomData })
     }
 
@@ -204,7 +205,7 @@ impl<T: Pod> Future for Download<T> {
         match Pin::new(&mut self.submission).poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(_)) => Poll::Ready(self.elements()),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
         }
     }
 }
