@@ -87,6 +87,24 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// The kernel would be interpreted, and machine code is required.
+    #[error("kernel `{kernel}` would be interpreted, and machine code is required: {reason}")]
+    NoMachineCode {
+        /// The kernel.
+        kernel: String,
+        /// Why there is no machine code, on one line.
+        reason: String,
+    },
+    /// More threadgroup sizes than a pipeline has code for.
+    #[error(
+        "kernel `{kernel}` already has code for {limit} threadgroup sizes; make another pipeline for more"
+    )]
+    TooManyGroupSizes {
+        /// The kernel.
+        kernel: String,
+        /// How many sizes have code of their own.
+        limit: usize,
+    },
     /// The launch has no grid.
     #[error("kernel `{kernel}` was launched without a grid; call `threads` or `groups`")]
     NoGrid {
@@ -144,6 +162,8 @@ impl Error {
             Error::Graph(error) => error.class(),
             // A machine without what compiling needs, or a bug: trying again does not help, rebuilding might.
             Error::Compile(failure) if !failure.is_users() => ErrorClass::Lost,
+            Error::NoMachineCode { .. } => ErrorClass::Lost,
+            Error::TooManyGroupSizes { .. } => ErrorClass::Exhausted,
             Error::Compile(_)
             | Error::UnreadableFile { .. }
             | Error::Config(_)

@@ -120,7 +120,7 @@ pub(crate) fn stderr_has_colour() -> bool {
 
 /// Tells what the compiler wants a user to know although nothing failed.
 pub(crate) fn report_notes() {
-    for note in anymetal::compiler_notes() {
-        eprintln!("note: {note}");
+    for notice in anymetal::take_notices() {
+        eprintln!("note: {notice}");
     }
 }
