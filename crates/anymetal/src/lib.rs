@@ -85,7 +85,15 @@ mod pipeline;
 mod pipeline_descriptor;
 mod queue;
 mod submission;
+pub mod testing;
 mod transfer;
+
+/// The traits of devices, below everything here: for devices of a program's own, and for what [`Device::hal`],
+/// [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own types.
+pub use anymetal_hal as hal;
+/// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give. It changes
+/// more often than this crate's own types.
+pub use anymetal_runtime as runtime;
 
 pub use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
@@ -93,6 +101,7 @@ pub use anymetal_hal::artifact::{
 };
 pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
+pub use anymetal_hal::clock::{Clock, SystemClock};
 pub use anymetal_hal::command::{Grid, Timestamps};
 pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
@@ -109,7 +118,7 @@ pub use anymetal_runtime::history::History;
 pub use anymetal_runtime::memory::MemoryError;
 pub use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
 pub use anymetal_runtime::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
-pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest};
+pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
 pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
 pub use anymetal_runtime::profile::{CountedWork, Profile, Profiler};
 pub use anymetal_runtime::stream::StreamOptions as QueueOptions;
