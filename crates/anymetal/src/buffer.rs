@@ -13,10 +13,24 @@ use anymetal_runtime::memory::budget::Reservation;
 use anymetal_runtime::memory::mode::ModeDecision;
 use anymetal_runtime::memory::pool::PooledBuffer;
 use anymetal_runtime::memory::registry::Registration;
-use anymetal_runtime::memory::view;
+pub use anymetal_runtime::memory::view::BufferView as Region;
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;
+
+/// All bytes of the buffer.
+impl<T: Pod> From<&Buffer<T>> for Region {
+    fn from(buffer: &Buffer<T>) -> Region {
+        buffer.region()
+    }
+}
+
+/// The bytes of the view.
+impl<T: Pod> From<&BufferView<T>> for Region {
+    fn from(view: &BufferView<T>) -> Region {
+        view.region()
+    }
+}
 
 /// Device memory with elements of one type. Clones share the memory.
 pub struct Buffer<T> {
@@ -105,9 +119,9 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// Its bytes without their type, as a resource of a graph.
-    pub fn region(&self) -> view::BufferView {
+    pub fn region(&self) -> Region {
         match &*self.memory {
-            Memory::Own { buffer, .. } => view::BufferView::of(Arc::clone(buffer)),
+            Memory::Own { buffer, .. } => Region::of(Arc::clone(buffer)),
             Memory::Pooled(pooled) => pooled.view(),
         }
     }
@@ -165,7 +179,7 @@ impl<T: Pod> BufferView<T> {
     }
 
     /// Its bytes without their type, as a resource of a graph.
-    pub fn region(&self) -> view::BufferView {
+    pub fn region(&self) -> Region {
         let (start, end) = (self.start * size_of::<T>(), (self.start + self.len) * size_of::<T>());
         let region = self.buffer.region().slice(start as u64..end as u64);
         region.expect("a view lies within its buffer")

@@ -35,6 +35,10 @@ impl CommandBuffer {
         CommandBuffer { inner }
     }
 
+    pub(crate) fn into_inner(self) -> command_buffer::CommandBuffer {
+        self.inner
+    }
+
     /// A name for messages.
     pub fn label(self, label: impl Into<String>) -> Self {
         CommandBuffer { inner: self.inner.label(label) }

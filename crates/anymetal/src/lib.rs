@@ -42,7 +42,7 @@
 //! let [a, b, c, out] = [device.rent(n)?, device.rent(n)?, device.rent(n)?, device.rent::<f32>(n)?];
 //!
 //! let mut graph = GraphBuilder::new("three branches");
-//! let factor = graph.bytes_parameter("factor", 1.0f32.to_le_bytes())?;
+//! let factor = graph.value("factor", 1.0)?; // converted to what each kernel declares
 //! graph.kernel("once", scale.node().arg(&x).arg(&a).arg(factor).threads(n).build()?)?;
 //! graph.kernel("twice", scale.node().arg(&x).arg(&b).arg(2.0f32).threads(n).build()?)?;
 //! graph.kernel("thrice", scale.node().arg(&x).arg(&c).arg(3.0f32).threads(n).build()?)?;
@@ -53,7 +53,7 @@
 //! let queues = device.queues(3)?;
 //! queues.submit_graph(&graph)?.wait()?;
 //! assert_eq!(out.read()?, vec![6.0f32; n]);
-//! graph.set_bytes(factor, &10.0f32.to_le_bytes())?; // built once, run again with another argument
+//! graph.set_value(factor, 10)?; // built once, run again with another argument
 //! queues.submit_graph(&graph)?.wait()?;
 //! assert_eq!(out.read()?, vec![15.0f32; n]);
 //! # let _typed: &Buffer<f32> = &a;
@@ -72,9 +72,11 @@ mod constants;
 mod device;
 mod element;
 mod error;
+mod executable;
 mod executor;
 mod extent;
 mod fusion;
+mod graph;
 mod launch;
 mod library;
 mod machine;
@@ -83,6 +85,7 @@ mod node;
 mod notice;
 mod pipeline;
 mod pipeline_descriptor;
+mod profile;
 mod queue;
 mod submission;
 pub mod testing;
@@ -111,16 +114,16 @@ pub use anymetal_runtime::config::{
     StreamsLayer,
 };
 pub use anymetal_runtime::event::Event;
-pub use anymetal_runtime::graph::node::{Branch, Condition, HostNode, NodeArgument, NodeId};
-pub use anymetal_runtime::graph::resource::{BytesId, ResourceId, ResourceRange};
-pub use anymetal_runtime::graph::{Executable, Graph, GraphBuilder, GraphError, Plan, PlanOptions};
+pub use anymetal_runtime::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};
+pub use anymetal_runtime::graph::resource::{ResourceId, ResourceRange};
+pub use anymetal_runtime::graph::{GraphError, Hazard, Inlined, Pass, PassKind, Plan, PlanOptions, Stage};
 pub use anymetal_runtime::history::History;
 pub use anymetal_runtime::memory::MemoryError;
 pub use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
 pub use anymetal_runtime::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
 pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
 pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
-pub use anymetal_runtime::profile::{CountedWork, Profile, Profiler};
+pub use anymetal_runtime::profile::{CountedWork, Profile, TimeSource};
 pub use anymetal_runtime::stream::StreamOptions as QueueOptions;
 pub use anymetal_runtime::submission::ExecError;
 pub use anymetal_runtime::submission::argument::{
@@ -128,23 +131,27 @@ pub use anymetal_runtime::submission::argument::{
 };
 pub use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
 pub use anymetal_runtime::trace::{Trace, TracedCommand, TracedSubmission};
-pub use buffer::{Buffer, BufferView};
+pub use argument::Plain;
+pub use buffer::{Buffer, BufferView, Region};
 pub use bytemuck::Pod;
 pub use command_buffer::{BlitEncoder, CommandBuffer, ComputeEncoder};
 pub use compiling::Compiling;
 pub use constants::{ConstantKey, FunctionConstants};
 pub use device::Device;
 pub use error::{CompileFailure, Error};
+pub use executable::Executable;
 pub use executor::Executor;
 pub use extent::Extent;
+pub use graph::{Branch, Graph, GraphBuilder, ValueId};
 pub use half::{bf16, f16};
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
 pub use memory::MemoryUse;
-pub use node::NodeBuilder;
+pub use node::{KernelNode, NodeArgument, NodeBinding, NodeBuilder};
 pub use notice::{Notice, NoticeKind, set_notice_hook, take_notices};
 pub use pipeline::{Fallback, Pipeline};
 pub use pipeline_descriptor::PipelineDescriptor;
+pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
 pub use submission::{CancelOnDrop, Outcome, Submission};
 pub use transfer::Download;

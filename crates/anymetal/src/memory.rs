@@ -143,7 +143,7 @@ impl Device {
     }
 }
 
-fn bytes_of<T>(count: usize) -> Result<u64, Error> {
+pub(crate) fn bytes_of<T>(count: usize) -> Result<u64, Error> {
     let element_size = size_of::<T>();
     let bytes = count.checked_mul(element_size).ok_or(Error::TooManyElements { count, element_size })?;
     Ok(bytes as u64)

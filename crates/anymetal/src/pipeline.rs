@@ -144,6 +144,18 @@ impl Pipeline {
         failed.collect()
     }
 
+    /// The threadgroup sizes that have code of their own, in the order in which it was made.
+    pub fn compiled_group_sizes(&self) -> Vec<[u32; 3]> {
+        let known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sizes = Vec::new();
+        for known in known.iter().filter(|known| matches!(known.code.get(), Some(Ok(_)))) {
+            if !sizes.contains(&known.size) {
+                sizes.push(known.size);
+            }
+        }
+        sizes
+    }
+
     /// The code to run that grid with threadgroups of that size. The first launch with a new size may
     /// compile, and so may the first one whose grid has an edge.
     pub(crate) fn for_launch(&self, grid: Grid, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {

@@ -6,12 +6,12 @@
 use std::future::Future;
 use std::time::Duration;
 
-use anymetal_runtime::graph::Executable;
 use anymetal_runtime::stream::Stream;
 use anymetal_runtime::stream::group::StreamGroup;
 
 use crate::command_buffer::CommandBuffer;
 use crate::error::Error;
+use crate::executable::Executable;
 use crate::launch::Launch;
 use crate::pipeline::Pipeline;
 use crate::submission::Submission;
@@ -45,7 +45,7 @@ impl Queue {
 
     /// Submits a whole graph as one command buffer and does not wait. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
-        Submission::accepted(graph.submit_to(&self.stream)?)
+        Submission::accepted(graph.inner().submit_to(&self.stream)?)
     }
 
     /// As [`QueueGroup::submit_graph`], over queues that are no group, after other work has ended well.
@@ -56,12 +56,12 @@ impl Queue {
     ) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = queues.iter().map(|queue| &queue.stream).collect();
         let after: Vec<_> = after.iter().map(|other| other.inner().clone()).collect();
-        Submission::accepted(graph.submit_over(&streams, &after)?)
+        Submission::accepted(graph.inner().submit_over(&streams, &after)?)
     }
 
     /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at it.
     pub fn run_graph(&self, graph: &Executable) -> Result<Duration, Error> {
-        Ok(graph.run_on(&self.stream)?)
+        Ok(graph.inner().run_on(&self.stream)?)
     }
 
     /// Hands nothing more to the device until [`Queue::resume`]. What the device has goes on.
@@ -140,7 +140,7 @@ impl QueueGroup {
     /// gives ends when all of the graph has. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = self.group.streams().iter().collect();
-        Submission::accepted(graph.submit_over(&streams, &[])?)
+        Submission::accepted(graph.inner().submit_over(&streams, &[])?)
     }
 
     /// Pauses all of them.

@@ -203,7 +203,7 @@ fn a_graph_runs_on_one_queue_or_over_several() -> Result<(), Error> {
     let start = device.buffer(&[100u32; 64])?;
     let ends = [device.rent::<u32>(64)?, device.rent(64)?, device.rent(64)?, device.rent(64)?];
     let mut graph = GraphBuilder::new("chains");
-    let k = graph.bytes_parameter("k", 1u32.to_le_bytes())?;
+    let k = graph.value("k", 1u32)?;
     for (chain, end) in ends.iter().enumerate() {
         let first = add.node().arg(&start).arg(end).arg(k).threads(64).build()?;
         graph.kernel(format!("first {chain}"), first)?;
@@ -216,7 +216,7 @@ fn a_graph_runs_on_one_queue_or_over_several() -> Result<(), Error> {
     let mut graph = Executable::new(&graph.build()?, PlanOptions::default())?;
     let queues = device.queues(3)?;
     for (round, k_value) in [1u32, 20, 300].into_iter().enumerate() {
-        graph.set_bytes(k, &k_value.to_le_bytes())?;
+        graph.set_value(k, k_value)?;
         match round {
             0 => queues.queue(0).submit_graph(&graph)?.wait().map(drop)?,
             1 => queues.submit_graph(&graph)?.wait().map(drop)?,
@@ -238,7 +238,7 @@ fn a_cycle_is_told_by_the_names_of_its_nodes() -> Result<(), Error> {
     let [a, b] = [graph.fill("a", bytes.range(0..8), 0)?, graph.fill("b", bytes.range(8..16), 0)?];
     graph.edge(a, b)?;
     graph.edge(b, a)?;
-    let error = Error::from(graph.build().unwrap_err());
+    let error = graph.build().unwrap_err();
     assert!(matches!(&error, Error::Graph(error) if matches!(&**error, GraphError::Cycle { path, .. }
         if path == &["a", "b"])));
     assert_eq!(error.to_string(), "the graph `g` has a cycle: `a` -> `b` -> `a`");

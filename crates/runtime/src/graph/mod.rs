@@ -30,7 +30,7 @@ pub mod resource;
 mod svg;
 mod transform;
 
-pub use builder::{Graph, GraphBuilder};
+pub use builder::{Graph, GraphBuilder, Inlined};
 pub use error::{GraphError, Hazard};
 pub use executable::Executable;
 pub use plan::{Pass, PassKind, Plan, PlanOptions, Stage};

@@ -1,7 +1,7 @@
 //! A graph of 100 small nodes, replayed, against the same work submitted in other ways. Results are checked.
 
 use anymetal::{
-    Buffer, BytesId, Device, Error, Executable, GraphBuilder, HostNode, PlanOptions, Queue, ResourceId,
+    Buffer, Device, Error, Executable, GraphBuilder, HostNode, PlanOptions, Queue, ResourceId, ValueId,
 };
 
 use super::work::{Kernels, THREADS};
@@ -106,7 +106,7 @@ fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> R
     for round in 0..20 * rounds {
         same.push(microseconds(|| replay(&kept))?);
         other.push(microseconds(|| {
-            changing.set_bytes(offset, &round.to_le_bytes())?;
+            changing.set_value(offset, round)?;
             replay(&changing)
         })?);
         sum += round;
@@ -129,9 +129,9 @@ fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> R
 const KEPT_OFFSET: u32 = 7;
 
 /// Three chains that share nothing; with `hosted` the host is told of the end of each before the next begins.
-fn chains(kernels: &Kernels, buffers: &[Buffer<u32>], hosted: bool) -> Result<(Executable, BytesId), Error> {
+fn chains(kernels: &Kernels, buffers: &[Buffer<u32>], hosted: bool) -> Result<(Executable, ValueId), Error> {
     let mut builder = GraphBuilder::new("chains");
-    let offset = builder.bytes_parameter("offset", KEPT_OFFSET.to_le_bytes())?;
+    let offset = builder.value("offset", KEPT_OFFSET)?;
     let mut told = None;
     for (chain, pair) in buffers.chunks(2).enumerate() {
         let pair = [
