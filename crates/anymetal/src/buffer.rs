@@ -3,6 +3,7 @@
 //! Owns [`Buffer`] and [`BufferView`]. Invariant: a view lies within its buffer and starts at an element; the
 //! host's reads and writes wait for the submitted work that uses the buffer.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -14,9 +15,11 @@ use anymetal_runtime::memory::mode::ModeDecision;
 use anymetal_runtime::memory::pool::PooledBuffer;
 use anymetal_runtime::memory::registry::Registration;
 pub use anymetal_runtime::memory::view::BufferView as Region;
+use anymetal_runtime::tenant::MemoryCharge;
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;
+use crate::heap::HeapBlock;
 
 /// All bytes of the buffer.
 impl<T: Pod> From<&Buffer<T>> for Region {
@@ -41,12 +44,18 @@ pub struct Buffer<T> {
 }
 
 /// Where a buffer's memory comes from, and what goes back when its last handle is dropped.
-#[derive(Debug)]
 pub(crate) enum Memory {
     /// Made for it alone.
-    Own { buffer: Arc<dyn HalBuffer>, _reservation: Reservation, _registration: Registration },
-    /// A pool's.
-    Pooled(PooledBuffer),
+    Own {
+        buffer: Arc<dyn HalBuffer>,
+        _reservation: Reservation,
+        _registration: Registration,
+        _charge: Option<MemoryCharge>,
+    },
+    /// A pool's, and the renter's name for it.
+    Pooled(PooledBuffer, Cow<'static, str>),
+    /// A part of a heap's.
+    InHeap { buffer: Arc<dyn HalBuffer>, _registration: Registration, _heap: Arc<HeapBlock> },
 }
 
 impl<T: Pod> Buffer<T> {
@@ -63,6 +72,14 @@ impl<T: Pod> Buffer<T> {
     /// Why it is there, in a sentence.
     pub fn why(&self) -> &'static str {
         self.mode.why()
+    }
+
+    /// Its name for messages and listings; may be empty.
+    pub fn label(&self) -> &str {
+        match &*self.memory {
+            Memory::Own { buffer, .. } | Memory::InHeap { buffer, .. } => buffer.label(),
+            Memory::Pooled(_, label) => label,
+        }
     }
 
     /// How many elements it has.
@@ -113,16 +130,16 @@ impl<T: Pod> Buffer<T> {
     /// The untyped buffer below; that of a pooled one may be longer.
     pub fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
-            Memory::Own { buffer, .. } => buffer,
-            Memory::Pooled(pooled) => pooled.whole(),
+            Memory::Own { buffer, .. } | Memory::InHeap { buffer, .. } => buffer,
+            Memory::Pooled(pooled, _) => pooled.whole(),
         }
     }
 
     /// Its bytes without their type, as a resource of a graph.
     pub fn region(&self) -> Region {
         match &*self.memory {
-            Memory::Own { buffer, .. } => Region::of(Arc::clone(buffer)),
-            Memory::Pooled(pooled) => pooled.view(),
+            Memory::Own { buffer, .. } | Memory::InHeap { buffer, .. } => Region::of(Arc::clone(buffer)),
+            Memory::Pooled(pooled, _) => pooled.view(),
         }
     }
 
@@ -140,15 +157,16 @@ impl<T> Clone for Buffer<T> {
     }
 }
 
-impl<T> fmt::Debug for Buffer<T> {
+impl<T: Pod> fmt::Debug for Buffer<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (element, len) = (std::any::type_name::<T>(), self.len);
-        write!(formatter, "Buffer<{element}>({len} elements)")
+        let (element, len, label) = (std::any::type_name::<T>(), self.len, self.label());
+        write!(formatter, "Buffer<{element}>({len} elements)")?;
+        if label.is_empty() { Ok(()) } else { write!(formatter, " `{label}`") }
     }
 }
 
 /// A part of a buffer. It holds the buffer alive.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BufferView<T> {
     buffer: Buffer<T>,
     start: usize,
@@ -183,5 +201,11 @@ impl<T: Pod> BufferView<T> {
         let (start, end) = (self.start * size_of::<T>(), (self.start + self.len) * size_of::<T>());
         let region = self.buffer.region().slice(start as u64..end as u64);
         region.expect("a view lies within its buffer")
+    }
+}
+
+impl<T: Pod> fmt::Debug for BufferView<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "elements {}..{} of {:?}", self.start, self.start + self.len, self.buffer)
     }
 }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use anymetal_compiler::CompileError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_hal::record::file::RecordingError;
+use anymetal_hal::record::replay::ReplayError;
 use anymetal_runtime::config::ConfigError;
 use anymetal_runtime::graph::GraphError;
 use anymetal_runtime::memory::MemoryError;
@@ -59,6 +61,12 @@ pub enum Error {
     /// Settings were refused.
     #[error(transparent)]
     Config(Box<ConfigError>),
+    /// A recording could not be read or written.
+    #[error(transparent)]
+    Recording(SharedError<RecordingError>),
+    /// A replay ended early.
+    #[error(transparent)]
+    Replay(SharedError<ReplayError>),
     /// The launch gives fewer or more arguments than the kernel has.
     #[error("kernel `{kernel}` has {expected} arguments, {got} were given")]
     ArgumentCount {
@@ -123,9 +131,6 @@ pub enum Error {
         /// The extent.
         value: u128,
     },
-    /// A dispatch was encoded before a pipeline was set.
-    #[error("no pipeline is set on the encoder")]
-    NoPipeline,
     /// An element range that is not within its buffer.
     #[error("elements {start}..{end} are not within a buffer of {len} elements")]
     RangeOutsideBuffer {
@@ -160,6 +165,10 @@ impl Error {
             Error::Exec(error) => error.class(),
             Error::Memory(error) => error.class(),
             Error::Graph(error) => error.class(),
+            Error::Replay(error) => match &**error {
+                ReplayError::Device { source, .. } => source.class(),
+                _ => ErrorClass::Caller,
+            },
             // A machine without what compiling needs, or a bug: trying again does not help, rebuilding might.
             Error::Compile(failure) if !failure.is_users() => ErrorClass::Lost,
             Error::NoMachineCode { .. } => ErrorClass::Lost,
@@ -167,13 +176,13 @@ impl Error {
             Error::Compile(_)
             | Error::UnreadableFile { .. }
             | Error::Config(_)
+            | Error::Recording(_)
             | Error::ArgumentCount { .. }
             | Error::UnknownArgument { .. }
             | Error::FunctionConstant { .. }
             | Error::NoGrid { .. }
             | Error::NoGroupSize { .. }
             | Error::ExtentTooLarge { .. }
-            | Error::NoPipeline
             | Error::RangeOutsideBuffer { .. }
             | Error::TooManyElements { .. } => ErrorClass::Caller,
         }
@@ -199,6 +208,18 @@ impl From<MemoryError> for Error {
     }
 }
 
+impl From<RecordingError> for Error {
+    fn from(error: RecordingError) -> Self {
+        Error::Recording(SharedError(Arc::new(error)))
+    }
+}
+
+impl From<ReplayError> for Error {
+    fn from(error: ReplayError) -> Self {
+        Error::Replay(SharedError(Arc::new(error)))
+    }
+}
+
 impl From<ConfigError> for Error {
     fn from(error: ConfigError) -> Self {
         Error::Config(Box::new(error))
@@ -212,6 +233,43 @@ impl From<GraphError> for Error {
             GraphError::Exec(error) => (*error).into(),
             other => Error::Graph(Box::new(other)),
         }
+    }
+}
+
+/// An error of a lower layer that can neither be cloned nor compared: shared here, and equal to another that says the
+/// same.
+#[derive(Debug)]
+pub struct SharedError<E>(Arc<E>);
+
+impl<E> Clone for SharedError<E> {
+    fn clone(&self) -> Self {
+        SharedError(Arc::clone(&self.0))
+    }
+}
+
+impl<E> std::ops::Deref for SharedError<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.0
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for SharedError<E> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for SharedError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl<E: fmt::Display> PartialEq for SharedError<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
     }
 }
 

@@ -64,10 +64,12 @@
 
 mod argument;
 mod buffer;
+mod buffer_options;
 mod call;
 mod command_buffer;
 mod compile;
 mod compiling;
+mod compute_encoder;
 mod constants;
 mod device;
 mod element;
@@ -75,8 +77,10 @@ mod error;
 mod executable;
 mod executor;
 mod extent;
+mod fence;
 mod fusion;
 mod graph;
+mod heap;
 mod launch;
 mod library;
 mod machine;
@@ -87,6 +91,7 @@ mod pipeline;
 mod pipeline_descriptor;
 mod profile;
 mod queue;
+mod replay;
 mod submission;
 pub mod testing;
 mod transfer;
@@ -109,6 +114,9 @@ pub use anymetal_hal::command::{Grid, Timestamps};
 pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
 pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
+pub use anymetal_hal::record::file::RecordingError;
+pub use anymetal_hal::record::replay::{ReplayError, Replayed};
+pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_runtime::config::{
     ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size, Span,
     StreamsLayer,
@@ -133,17 +141,21 @@ pub use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage
 pub use anymetal_runtime::trace::{Trace, TracedCommand, TracedSubmission};
 pub use argument::Plain;
 pub use buffer::{Buffer, BufferView, Region};
+pub use buffer_options::BufferOptions;
 pub use bytemuck::Pod;
-pub use command_buffer::{BlitEncoder, CommandBuffer, ComputeEncoder};
+pub use command_buffer::{BlitEncoder, CommandBuffer};
 pub use compiling::Compiling;
+pub use compute_encoder::{ComputeEncoder, NoPipeline, WithPipeline};
 pub use constants::{ConstantKey, FunctionConstants};
 pub use device::Device;
-pub use error::{CompileFailure, Error};
+pub use error::{CompileFailure, Error, SharedError};
 pub use executable::Executable;
 pub use executor::Executor;
 pub use extent::Extent;
+pub use fence::Fence;
 pub use graph::{Branch, Graph, GraphBuilder, ValueId};
 pub use half::{bf16, f16};
+pub use heap::Heap;
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
 pub use memory::MemoryUse;

@@ -1,8 +1,9 @@
 //! Libraries: compiled source from which pipelines are made.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use anymetal_hal::artifact::KernelInfo;
+use anymetal_hal::artifact::{Artifact, KernelInfo};
 
 use crate::compile::CompiledLibrary;
 use crate::compiling::Compiling;
@@ -119,6 +120,11 @@ impl Library {
     pub fn pipeline_async(&self, kernel: impl Into<PipelineDescriptor>) -> Compiling<Pipeline> {
         let (compiled, device, descriptor) = (self.compiled.clone(), self.device.clone(), kernel.into());
         Compiling::start(move || Pipeline::new(compiled, device, descriptor))
+    }
+
+    /// A kernel's code for any threadgroup size, without function constants.
+    pub(crate) fn general_code(&self, kernel: &str) -> Result<Arc<Artifact>, Error> {
+        self.compiled.artifact(kernel, &FunctionConstants::new(), None, false)
     }
 
     /// Makes a kernel ready to run, with values for its function constants.

@@ -62,15 +62,9 @@ impl PipelineDescriptor {
     }
 }
 
-impl From<&str> for PipelineDescriptor {
-    fn from(kernel: &str) -> Self {
-        PipelineDescriptor::new(kernel)
-    }
-}
-
-impl From<&String> for PipelineDescriptor {
-    fn from(kernel: &String) -> Self {
-        PipelineDescriptor::new(kernel)
+impl<S: AsRef<str> + ?Sized> From<&S> for PipelineDescriptor {
+    fn from(kernel: &S) -> Self {
+        PipelineDescriptor::new(kernel.as_ref())
     }
 }
 

@@ -19,6 +19,7 @@ use anymetal_runtime::memory::view;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};
+use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
 use crate::queue::Queue;
@@ -43,14 +44,27 @@ impl Device {
     /// A buffer with a copy of those elements, placed for kernels that use them again and again: in the device's own
     /// memory, if it has some. The elements are there when this returns.
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
+        self.upload_with(elements, BufferOptions::new())
+    }
+
+    /// As [`Device::upload`], with a label, a tenant, or a placement of its own.
+    pub fn upload_with<T: Pod>(
+        &self,
+        elements: &[T],
+        options: impl Into<BufferOptions>,
+    ) -> Result<Buffer<T>, Error> {
         let usage = BufferUsage { host: Touches::Once, device: Touches::Often, imported: false };
-        let buffer = self.buffer_for(elements.len(), usage, ModeRequest::Automatic)?;
-        if host_sees(&buffer) {
-            buffer.write(elements)?;
-        } else {
-            self.upload_to(&self.transfer_queue()?, &buffer.view(0..buffer.len())?, elements)?.wait()?;
+        let mut options: BufferOptions = options.into();
+        options.placement.get_or_insert((usage, ModeRequest::Automatic));
+        self.buffer_with(elements, options)
+    }
+
+    /// Overwrites a new buffer, wherever it is, and waits.
+    pub(crate) fn fill_with<T: Pod>(&self, buffer: &Buffer<T>, elements: &[T]) -> Result<(), Error> {
+        if host_sees(buffer) {
+            return buffer.write(elements);
         }
-        Ok(buffer)
+        self.upload_to(&self.transfer_queue()?, &buffer.view(0..buffer.len())?, elements)?.wait().map(drop)
     }
 
     /// A copy of all elements, wherever they are, once submitted work is done with them.

@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(memory, expected);
         assert_eq!(memory.pool_options(Budget::new(1)).limits.max_buffers, 200);
         assert_eq!(Layers::default().resolve(), Ok(RuntimeConfig::default()));
-        let settings = "device = 'cpu'\n[kernels]\nrequire-machine-code = true\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\n";
+        let settings = "device = 'cpu'\n[kernels]\nrequire-machine-code = true\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\ncontents = true\n";
         let mut layers = file(settings).unwrap();
         layers.environment = environment(&[("ANYMETAL_STREAMS_IN_FLIGHT", "3")]).unwrap();
         let config = layers.resolve().unwrap();
@@ -309,7 +309,8 @@ mod tests {
         let options = config.streams.options(StreamOptions::default());
         assert_eq!((options.max_command_buffers, options.max_in_flight), (7, 3));
         assert_eq!(options.when_exhausted, anymetal_hal::queue::WhenFull::Refuse, "waiting for no time");
-        assert_eq!((config.history.entries, config.device.as_deref()), (5, Some("cpu")));
+        assert_eq!((config.history.entries, config.history.contents), (5, true));
+        assert_eq!(config.device.as_deref(), Some("cpu"));
     }
 
     #[test]
