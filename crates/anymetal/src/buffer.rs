@@ -54,6 +54,8 @@ pub(crate) enum Memory {
     },
     /// A pool's, and the renter's name for it.
     Pooled(PooledBuffer, Cow<'static, str>),
+    /// The host's pages.
+    Imported { buffer: Arc<dyn HalBuffer>, _registration: Registration },
     /// A part of a heap's.
     InHeap { buffer: Arc<dyn HalBuffer>, _registration: Registration, _heap: Arc<HeapBlock> },
 }
@@ -77,7 +79,9 @@ impl<T: Pod> Buffer<T> {
     /// Its name for messages and listings; may be empty.
     pub fn label(&self) -> &str {
         match &*self.memory {
-            Memory::Own { buffer, .. } | Memory::InHeap { buffer, .. } => buffer.label(),
+            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
+                buffer.label()
+            }
             Memory::Pooled(_, label) => label,
         }
     }
@@ -130,7 +134,9 @@ impl<T: Pod> Buffer<T> {
     /// The untyped buffer below; that of a pooled one may be longer.
     pub fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
-            Memory::Own { buffer, .. } | Memory::InHeap { buffer, .. } => buffer,
+            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
+                buffer
+            }
             Memory::Pooled(pooled, _) => pooled.whole(),
         }
     }
@@ -138,7 +144,9 @@ impl<T: Pod> Buffer<T> {
     /// Its bytes without their type, as a resource of a graph.
     pub fn region(&self) -> Region {
         match &*self.memory {
-            Memory::Own { buffer, .. } | Memory::InHeap { buffer, .. } => Region::of(Arc::clone(buffer)),
+            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
+                Region::of(Arc::clone(buffer))
+            }
             Memory::Pooled(pooled, _) => pooled.view(),
         }
     }

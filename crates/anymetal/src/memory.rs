@@ -83,7 +83,7 @@ impl Device {
         Ok(decide(request, usage, self.memory_kind()).map_err(MemoryError::from)?)
     }
 
-    fn memory_kind(&self) -> MemoryKind {
+    pub(crate) fn memory_kind(&self) -> MemoryKind {
         MemoryKind::of(self.capabilities())
     }
 
