@@ -26,7 +26,7 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
     let ((mut kept, parameters), (mut changing, changed)) = (chain(kernels)?, chain(kernels)?);
     kept.set_buffers([(parameters[0], buffers[0].region()), (parameters[1], buffers[1].region())])?;
     let spare = [[zeros(device)?, zeros(device)?], [zeros(device)?, zeros(device)?]];
-    let replay = |graph: &Executable| Ok::<_, Error>(queue.submit_graph(graph)?.wait().map(drop)?);
+    let replay = |graph: &Executable| queue.submit_graph(graph)?.wait().map(drop);
     // The device encodes it in its second run.
     (0..2).try_for_each(|_| replay(&kept))?;
     let mut runs = 2;
@@ -78,7 +78,7 @@ fn fused(device: &Device, kernels: &Kernels, rounds: u32) -> Result<Figure, Erro
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..4 * rounds {
         for (graph, times) in graphs.iter().zip(&mut times) {
-            times.push(microseconds(|| Ok::<_, Error>(queue.submit_graph(graph)?.wait().map(drop)?))?);
+            times.push(microseconds(|| queue.submit_graph(graph)?.wait().map(drop))?);
         }
     }
     for (number, buffer) in (0..).zip(&buffers) {
@@ -188,7 +188,7 @@ fn singly(queue: &Queue, kernels: &Kernels, buffers: &[Buffer<u32>; 2], wait: bo
         }
         last = Some(submission);
     }
-    Ok(last.map_or(Ok(()), |last| last.wait().map(drop))?)
+    last.map_or(Ok(()), |last| last.wait().map(drop))
 }
 
 /// All nodes in one command buffer, encoded anew.
@@ -202,7 +202,7 @@ fn by_hand(queue: &Queue, kernels: &Kernels, buffers: &[Buffer<u32>; 2]) -> Resu
         encoder.dispatch_threads(THREADS, THREADS)?;
     }
     encoder.end_encoding();
-    Ok(commands.commit()?.wait().map(drop)?)
+    commands.commit()?.wait().map(drop)
 }
 
 fn check(buffers: &[Buffer<u32>; 2], expected: u32) -> Result<(), Error> {
