@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::arrows;
+use crate::documents;
 use crate::source_tree::{SourceFile, text_files};
 
 /// Files longer than this are split.
@@ -41,6 +42,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
         check_file(file, &mut findings);
     }
     findings.extend(exceptions_without_need(&files));
+    findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
     findings
 }

@@ -8,7 +8,7 @@
 //!
 //! Only what has no effect is moved, to a place where its operands are known, so results are the same. For code
 //! generators, after all other passes: an early result takes a register until it is used, so few are moved.
-//! Measured: see `docs/decisions/long-functions-come-early.md`.
+//! Measured: see `docs/decisions/0011-schedule-long-latency-calls.md`.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,5 @@
 //! A loop over SIMD-groups for threadgroups that no limit concerns: see `inside`, and
-//! `docs/decisions/threadgroups-inside-run-straight.md`.
+//! `docs/decisions/0016-interior-versioning.md`.
 //!
 //! One test for the whole threadgroup says that all positions are within their limits, that no index wraps and that all
 //! accesses are in bounds. Behind it SIMD-groups run straight through: addresses are the first one's and

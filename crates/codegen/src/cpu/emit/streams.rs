@@ -6,7 +6,7 @@
 //! and the two-way store. Invariants: nothing in the kernel reads the argument or orders memory between
 //! threadgroups, and the entry ends with a fence, since these stores are not ordered with others.
 //!
-//! The thresholds are measured: see `docs/decisions/large-outputs-go-past-the-caches.md`.
+//! The thresholds are measured: see `docs/decisions/0009-non-temporal-stores.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

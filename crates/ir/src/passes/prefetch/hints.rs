@@ -12,7 +12,7 @@ const SHORT: u64 = 4096;
 /// Threadgroups ahead, where each loads less with one access a thread.
 const SMALL_AHEAD: u64 = 4;
 /// Rows ahead that are written, where they are no longer. What is read comes soon enough one row ahead: on Intel's
-/// servers requests for two rows cost a third (`docs/decisions/rows-are-asked-for-ahead.md`).
+/// servers requests for two rows cost a third (`docs/decisions/0008-software-prefetch.md`).
 const SHORT_ROWS_AHEAD: u64 = 2;
 
 /// Instructions of a hint.
