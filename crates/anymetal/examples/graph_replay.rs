@@ -1,7 +1,8 @@
-//! A graph that is built once and replayed with other arguments: heat spreading over a plate, 100 steps a replay.
+//! A graph that is built once and replayed with other arguments: heat spreading over a plate, 100 steps a
+//! replay.
 //!
-//! Compares every replay with plain Rust, and its time with the same 100 steps submitted one by one. Exits with 1
-//! if anything is wrong.
+//! Compares every replay with plain Rust, and its time with the same 100 steps submitted one by one. Exits
+//! with 1 if anything is wrong.
 //!
 //! `cargo run --release -p anymetal --example graph_replay`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]

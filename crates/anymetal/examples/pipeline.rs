@@ -1,7 +1,7 @@
 //! Images through upload → blur → histogram → download, overlapped on three queues.
 //!
-//! Makes a folder of images, runs each through the device, compares every pixel and every count with plain Rust,
-//! and says how long three queues took and how long one. Exits with 1 if anything is wrong.
+//! Makes a folder of images, runs each through the device, compares every pixel and every count with plain
+//! Rust, and says how long three queues took and how long one. Exits with 1 if anything is wrong.
 //!
 //! `cargo run --release -p anymetal --example pipeline [-- IMAGES]`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]
@@ -166,7 +166,8 @@ impl Machine {
         encoder.copy(&counts.view(0..256)?, &counts_out.view(0..256)?)?;
         encoder.end_encoding();
         let done = commands.commit()?;
-        // The buffers in between go back now; the pool hands them out again once the device is done with them.
+        // The buffers in between go back now; the pool hands them out again once the device is done with
+        // them.
         Ok(Job { source: image.to_owned(), pixels, blurred: blurred_out, counts: counts_out, done })
     }
 }

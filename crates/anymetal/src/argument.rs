@@ -1,7 +1,7 @@
 //! Typed buffers and owned structures as arguments of kernels.
 //!
-//! The trait and all other arguments are the runtime's; this file adds the check that an element type fits what
-//! the kernel declares.
+//! The trait and all other arguments are the runtime's; this file adds the check that an element type fits
+//! what the kernel declares.
 
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
@@ -28,8 +28,8 @@ impl<T: Pod> Argument for BufferView<T> {
     }
 }
 
-/// Binds the bytes of a plain structure that it owns, where [`Inline`] binds those of one that it borrows: for
-/// [`crate::GraphBuilder::value`], which keeps it.
+/// Binds the bytes of a plain structure that it owns, where [`Inline`] binds those of one that it borrows:
+/// for [`crate::GraphBuilder::value`], which keeps it.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain<T>(pub T);
 

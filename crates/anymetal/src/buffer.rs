@@ -65,8 +65,8 @@ impl<T: Pod> Buffer<T> {
         Buffer { memory: Arc::new(memory), mode, len, element: PhantomData }
     }
 
-    /// Where its memory is: whether the host sees it ([`Buffer::read`] and [`Buffer::write`]), or only commands do
-    /// ([`crate::Device::upload_to`] and [`crate::Device::download_from`]).
+    /// Where its memory is: whether the host sees it ([`Buffer::read`] and [`Buffer::write`]), or only
+    /// commands do ([`crate::Device::upload_to`] and [`crate::Device::download_from`]).
     pub fn storage_mode(&self) -> StorageMode {
         self.mode.mode
     }

@@ -47,7 +47,8 @@ impl BufferOptions {
         self
     }
 
-    /// Where its usage has it best, or where the request says if the usage allows that; [`crate::Buffer::why`] tells.
+    /// Where its usage has it best, or where the request says if the usage allows that;
+    /// [`crate::Buffer::why`] tells.
     pub fn placed(mut self, usage: BufferUsage, request: ModeRequest) -> Self {
         self.placement = Some((usage, request));
         self

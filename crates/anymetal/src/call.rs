@@ -1,7 +1,7 @@
 //! Calls of a kernel in the making: its arguments, its grid.
 //!
-//! Owns [`KernelCall`], which launches and graph nodes share; `B` is what an argument has become. Invariant: the
-//! first mistake is kept and told at the end; a call that ends well has each argument once, and a grid.
+//! Owns [`KernelCall`], which launches and graph nodes share; `B` is what an argument has become. Invariant:
+//! the first mistake is kept and told at the end; a call that ends well has each argument once, and a grid.
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};

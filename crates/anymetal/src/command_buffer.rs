@@ -53,8 +53,8 @@ impl CommandBuffer {
         CommandBuffer { inner: self.inner.after(other.inner()) }
     }
 
-    /// Calls back when it has ended, on the thread that ended it, which may be the one that commits: the callback
-    /// must take no lock that is held across a commit, be short, and not wait.
+    /// Calls back when it has ended, on the thread that ended it, which may be the one that commits: the
+    /// callback must take no lock that is held across a commit, be short, and not wait.
     pub fn on_done(self, callback: impl FnOnce(&Outcome) + Send + 'static) -> Self {
         CommandBuffer { inner: self.inner.on_done(|outcome| callback(&told(outcome.clone()))) }
     }

@@ -76,8 +76,8 @@ impl CompiledLibrary {
         }
     }
 
-    /// What the kernel's code for any threadgroup size tells of it, with all errors of its source, and what it
-    /// runs as; most of the work of compiling is not done yet.
+    /// What the kernel's code for any threadgroup size tells of it, with all errors of its source, and what
+    /// it runs as; most of the work of compiling is not done yet.
     pub(crate) fn describe(
         &self,
         kernel: &str,
@@ -178,8 +178,8 @@ pub(crate) fn fusion_refusal(inputs: &[FusionInput<'_>]) -> Option<String> {
     refusal.unwrap_or_else(Some)
 }
 
-/// Code that stands for several launches and the name of its kernel. For each of its arguments: the index, the
-/// launch, the index there.
+/// Code that stands for several launches and the name of its kernel. For each of its arguments: the index,
+/// the launch, the index there.
 pub(crate) fn fused(
     inputs: &[FusionInput<'_>],
 ) -> Result<(Arc<Artifact>, String, Vec<(u32, usize, u32)>), String> {

@@ -1,9 +1,9 @@
 //! Compiling in the background.
 //!
-//! Owns [`Compiling`], a handle that is a future for any executor and also blocks, and the threads that compile: at most
-//! as many as the machine has processors, started when there is something to compile and ended when there is nothing
-//! left. Invariant: every handle gets its result once, even if the compiler panics. Concurrency: one lock guards the
-//! list of jobs and the count of threads, another each result.
+//! Owns [`Compiling`], a handle that is a future for any executor and also blocks, and the threads that
+//! compile: at most as many as the machine has processors, started when there is something to compile and
+//! ended when there is nothing left. Invariant: every handle gets its result once, even if the compiler
+//! panics. Concurrency: one lock guards the list of jobs and the count of threads, another each result.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,8 +18,8 @@ use anymetal_compiler::CompileError;
 
 use crate::error::Error;
 
-/// Something that is being compiled: wait for it or await it. Dropping the handle does not stop the compilation,
-/// whose results stay in the caches.
+/// Something that is being compiled: wait for it or await it. Dropping the handle does not stop the
+/// compilation, whose results stay in the caches.
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
@@ -64,7 +64,8 @@ impl<T: Send + 'static> Compiling<T> {
             shared.end(result);
         };
         if let Err((job, message)) = hand_over(Box::new(job)) {
-            // No thread to be had, so nothing compiles in the background: this thread is left, which can compile.
+            // No thread to be had, so nothing compiles in the background: this thread is left, which can
+            // compile.
             tracing::debug!(target: "anymetal", message, "compiles on the calling thread");
             job();
         }

@@ -1,8 +1,8 @@
 //! The compute encoder, in Metal's words: a pipeline, its arguments, dispatches.
 //!
-//! Owns [`ComputeEncoder`], a typestate: dispatches and arguments by name exist only once a pipeline is set. Invariant:
-//! what is bound stays for later dispatches, as in Metal, and is converted by the signature of each kernel that is
-//! dispatched with it; a refused dispatch is not encoded.
+//! Owns [`ComputeEncoder`], a typestate: dispatches and arguments by name exist only once a pipeline is set.
+//! Invariant: what is bound stays for later dispatches, as in Metal, and is converted by the signature of
+//! each kernel that is dispatched with it; a refused dispatch is not encoded.
 
 use std::fmt;
 
@@ -164,9 +164,9 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         self.dispatch(Grid::Threadgroups(groups.into().to_array()?), group_size.into())
     }
 
-    /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three elements
-    /// say when the dispatch's turn comes, which an earlier command may have written. Counts beyond the limits end the
-    /// command buffer with an error.
+    /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three
+    /// elements say when the dispatch's turn comes, which an earlier command may have written. Counts beyond
+    /// the limits end the command buffer with an error.
     pub fn dispatch_threadgroups_indirect(
         &mut self,
         counts: &BufferView<u32>,

@@ -1,8 +1,8 @@
 //! Devices: which there are, and what is made from them.
 //!
 //! Owns [`Device`], a cheap handle: the device below with its execution layer, which [`crate::memory`] and
-//! [`crate::queue`] show. Which devices a process has is in [`crate::machine`]. Invariant: handles of the same device
-//! and settings share pool, budget, history and listing.
+//! [`crate::queue`] show. Which devices a process has is in [`crate::machine`]. Invariant: handles of the
+//! same device and settings share pool, budget, history and listing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,9 +54,9 @@ impl Device {
     /// The device that the settings name (`ANYMETAL_DEVICE`, or `device` in the file that `ANYMETAL_CONFIG`
     /// names), or else this machine's best: so far its processor.
     ///
-    /// The same device each time: a process has one device for each set of settings, with one pool and one budget.
-    /// [`Device::by_name`], [`Device::all`] and [`Device::with_settings`] give the one in use too if theirs are
-    /// the same. If it cannot be made, the next call tries again.
+    /// The same device each time: a process has one device for each set of settings, with one pool and one
+    /// budget. [`Device::by_name`], [`Device::all`] and [`Device::with_settings`] give the one in use too if
+    /// theirs are the same. If it cannot be made, the next call tries again.
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {
@@ -71,8 +71,8 @@ impl Device {
         machine::default_device()
     }
 
-    /// The device with those settings: the one in use with equal settings, or else a new one, with pool, budget
-    /// and listing of its own. It ends with its last handle.
+    /// The device with those settings: the one in use with equal settings, or else a new one, with pool,
+    /// budget and listing of its own. It ends with its last handle.
     pub fn with_settings(settings: &Layers) -> Result<Device, Error> {
         machine::with_settings(settings)
     }
@@ -89,14 +89,14 @@ impl Device {
         machine::with_settings(&settings)
     }
 
-    /// A device made elsewhere, with options of its own, or one that wraps another; with the default settings. Each
-    /// call gives a device of its own.
+    /// A device made elsewhere, with options of its own, or one that wraps another; with the default
+    /// settings. Each call gives a device of its own.
     pub fn from_hal(inner: Arc<dyn HalDevice>) -> Device {
         Device::from_parts(inner, RuntimeConfig::default(), SystemClock::shared())
     }
 
-    /// A device made elsewhere, its settings, and the clock that all limits go by. Each call gives a device of its
-    /// own.
+    /// A device made elsewhere, its settings, and the clock that all limits go by. Each call gives a device
+    /// of its own.
     pub fn from_parts(hal: Arc<dyn HalDevice>, config: RuntimeConfig, clock: Arc<dyn Clock>) -> Device {
         let budget = match config.memory.budget {
             Some(bytes) => Budget::new(bytes),
@@ -131,8 +131,8 @@ impl Device {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// What kernels that are compiled now run as; of one kernel [`crate::Pipeline::executor`] tells. Looks for libLLVM at the
-    /// first call.
+    /// What kernels that are compiled now run as; of one kernel [`crate::Pipeline::executor`] tells. Looks
+    /// for libLLVM at the first call.
     pub fn executor(&self) -> Executor {
         Executor::of_new_code()
     }

@@ -1,8 +1,8 @@
 //! The error of every fallible call of the crate.
 //!
-//! Owns [`Error`]. Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device says is
-//! [`Error::Device`], whether it comes through a queue, a pool or a graph; the rest are mistakes in a call, found
-//! before anything runs. Every error has an [`ErrorClass`].
+//! Owns [`Error`]. Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device
+//! says is [`Error::Device`], whether it comes through a queue, a pool or a graph; the rest are mistakes in a
+//! call, found before anything runs. Every error has an [`ErrorClass`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -236,8 +236,8 @@ impl From<GraphError> for Error {
     }
 }
 
-/// An error of a lower layer that can neither be cloned nor compared: shared here, and equal to another that says the
-/// same.
+/// An error of a lower layer that can neither be cloned nor compared: shared here, and equal to another that
+/// says the same.
 #[derive(Debug)]
 pub struct SharedError<E>(Arc<E>);
 

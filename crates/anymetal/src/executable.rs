@@ -68,7 +68,8 @@ impl Executable {
         Ok(self.inner.set_buffer(parameter, buffer.into())?)
     }
 
-    /// Sets the buffers of several parameters at once, all or none: two that swap their buffers never share one.
+    /// Sets the buffers of several parameters at once, all or none: two that swap their buffers never share
+    /// one.
     pub fn set_buffers<R: Into<Region>>(
         &mut self,
         arguments: impl IntoIterator<Item = (ResourceId, R)>,
@@ -77,7 +78,8 @@ impl Executable {
         Ok(self.inner.set_buffers(arguments)?)
     }
 
-    /// Sets a value, converted to what each kernel that takes it declares. If one cannot take it, it stays what it was for all.
+    /// Sets a value, converted to what each kernel that takes it declares. If one cannot take it, it stays
+    /// what it was for all.
     pub fn set_value(&mut self, value: ValueId, argument: impl Argument) -> Result<(), Error> {
         for (bytes, converted) in self.graph.convert(value, &argument)? {
             self.inner.set_bytes(bytes, &converted)?;

@@ -7,9 +7,9 @@ use anymetal_hal::fence::Fence as HalFence;
 use crate::device::Device;
 use crate::error::Error;
 
-/// Orders commands of one queue: an encoder updates it ([`crate::ComputeEncoder::update_fence`]), a later one waits
-/// for it. It belongs to the first queue that uses it; another's use is refused at the commit. Across queues, use an
-/// [`crate::Event`]. Clones are the same fence.
+/// Orders commands of one queue: an encoder updates it ([`crate::ComputeEncoder::update_fence`]), a later one
+/// waits for it. It belongs to the first queue that uses it; another's use is refused at the commit. Across
+/// queues, use an [`crate::Event`]. Clones are the same fence.
 ///
 /// A queue here runs its commands in order anyway, so fences are for programs that are written with them.
 #[derive(Debug, Clone)]

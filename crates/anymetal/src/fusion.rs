@@ -1,7 +1,7 @@
 //! Fusing the kernels of graphs.
 //!
-//! Owns [`PipelineFuser`], which kernel nodes bring along so that plans may put one launch in the place of several.
-//! Invariant: a fuser speaks for its own pipeline only; of others it needs their fusers.
+//! Owns [`PipelineFuser`], which kernel nodes bring along so that plans may put one launch in the place of
+//! several. Invariant: a fuser speaks for its own pipeline only; of others it needs their fusers.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Graphs: work that is described once and run many times with changed arguments.
 //!
-//! Owns [`GraphBuilder`], [`Graph`] and [`Branch`], thin over the runtime's, and values: arguments that may change from
-//! run to run. Invariant: a value is converted by the signature of each kernel that takes it, by the converter that
-//! launches use; it has bytes in the graph for each type that it is converted to.
+//! Owns [`GraphBuilder`], [`Graph`] and [`Branch`], thin over the runtime's, and values: arguments that may
+//! change from run to run. Invariant: a value is converted by the signature of each kernel that takes it, by
+//! the converter that launches use; it has bytes in the graph for each type that it is converted to.
 
 use std::fmt;
 use std::sync::Arc;
@@ -84,8 +84,9 @@ impl fmt::Debug for Value {
     }
 }
 
-/// Collects the nodes of a graph and their order: kernels ([`crate::Pipeline::node`]), copies, fills, host callbacks,
-/// conditional and inlined graphs, over buffers and values. Its name is the label of what it submits.
+/// Collects the nodes of a graph and their order: kernels ([`crate::Pipeline::node`]), copies, fills, host
+/// callbacks, conditional and inlined graphs, over buffers and values. Its name is the label of what it
+/// submits.
 #[derive(Debug)]
 pub struct GraphBuilder {
     id: u64,
@@ -101,8 +102,8 @@ impl GraphBuilder {
         GraphBuilder { id, inner: runtime::GraphBuilder::new(name.clone()), name, values: Vec::new() }
     }
 
-    /// A buffer that is the same in every run: `graph.buffer("x", &x)`. Kernels, copies and fills name it by what this gives; a
-    /// kernel may be given the buffer itself as well.
+    /// A buffer that is the same in every run: `graph.buffer("x", &x)`. Kernels, copies and fills name it by
+    /// what this gives; a kernel may be given the buffer itself as well.
     pub fn buffer(
         &mut self,
         name: impl Into<String>,
@@ -111,14 +112,14 @@ impl GraphBuilder {
         Ok(self.inner.buffer(name, buffer.into())?)
     }
 
-    /// The resource of exactly those bytes that is the same in every run: one that there is, or a new one, its name
-    /// with a number if it is taken.
+    /// The resource of exactly those bytes that is the same in every run: one that there is, or a new one,
+    /// its name with a number if it is taken.
     pub fn view(&mut self, name: impl Into<String>, buffer: impl Into<Region>) -> ResourceId {
         self.inner.view(name, buffer.into())
     }
 
-    /// A buffer of so many bytes that is set before a run with [`crate::Executable::set_buffer`], and may be another in
-    /// the next.
+    /// A buffer of so many bytes that is set before a run with [`crate::Executable::set_buffer`], and may be
+    /// another in the next.
     pub fn parameter(&mut self, name: impl Into<String>, bytes: u64) -> Result<ResourceId, Error> {
         Ok(self.inner.parameter(name, bytes)?)
     }
@@ -132,9 +133,10 @@ impl GraphBuilder {
         self.parameter(name, bytes_of::<T>(elements)?)
     }
 
-    /// An argument of kernels that may be another in the next run ([`crate::Executable::set_value`]), and what it is until
-    /// then: whatever a launch takes for an argument, except buffers; of structures, [`crate::Plain`]. It is converted to what each
-    /// kernel that it is given to declares, and refused there if that cannot be.
+    /// An argument of kernels that may be another in the next run ([`crate::Executable::set_value`]), and
+    /// what it is until then: whatever a launch takes for an argument, except buffers; of structures,
+    /// [`crate::Plain`]. It is converted to what each kernel that it is given to declares, and refused there
+    /// if that cannot be.
     pub fn value(
         &mut self,
         name: impl Into<String>,
@@ -212,8 +214,8 @@ impl GraphBuilder {
         Ok(self.inner.conditional(name, condition, then.inner, otherwise.map(|branch| branch.inner))?)
     }
 
-    /// Adds all nodes of a graph as if they had been added here, their names after `name/`. Its values stay what they
-    /// were there.
+    /// Adds all nodes of a graph as if they had been added here, their names after `name/`. Its values stay
+    /// what they were there.
     pub fn subgraph(&mut self, name: impl Into<String>, branch: Branch) -> Result<Inlined, Error> {
         Ok(self.inner.subgraph(name, branch.inner)?)
     }

@@ -1,7 +1,8 @@
 //! Heaps: one block of device memory from which buffers are cut.
 //!
-//! Owns [`Heap`]. Invariant: the heap's bytes count towards the device's budget and its tenant's quota once, when the
-//! heap is made; its buffers are listed and count no more. A heap lives as long as a handle or a buffer of it.
+//! Owns [`Heap`]. Invariant: the heap's bytes count towards the device's budget and its tenant's quota once,
+//! when the heap is made; its buffers are listed and count no more. A heap lives as long as a handle or a
+//! buffer of it.
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ use crate::memory::bytes_of;
 
 /// A block of device memory from which buffers are cut, in Metal's words. Clones are the same heap.
 ///
-/// All its memory is taken when it is made, so that cutting a buffer never asks the system or the budget. A buffer's
-/// bytes come back when its last handle is dropped and no submitted work uses it.
+/// All its memory is taken when it is made, so that cutting a buffer never asks the system or the budget. A
+/// buffer's bytes come back when its last handle is dropped and no submitted work uses it.
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
@@ -88,7 +89,8 @@ pub(crate) fn charge(tenant: &Option<Tenant>, bytes: u64) -> Result<Option<Memor
 }
 
 impl Heap {
-    /// A buffer with a copy of those elements. Refused with [`crate::DeviceError::HeapFull`] if no free range is long enough.
+    /// A buffer with a copy of those elements. Refused with [`crate::DeviceError::HeapFull`] if no free range
+    /// is long enough.
     pub fn buffer<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
         self.buffer_with(elements, "")
     }

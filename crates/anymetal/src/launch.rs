@@ -44,9 +44,9 @@ impl<'a> Launch<'a> {
 
     call_setters!(Argument, bind);
 
-    /// A grid of as many full threadgroups as the view's first three elements say when the launch's turn comes, which
-    /// work before it may have written. Their size is given with `group_size`. Counts beyond the limits end the work with
-    /// an error.
+    /// A grid of as many full threadgroups as the view's first three elements say when the launch's turn
+    /// comes, which work before it may have written. Their size is given with `group_size`. Counts beyond the
+    /// limits end the work with an error.
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {

@@ -21,9 +21,9 @@
 //! encoders, [`Buffer`]. [`Queue::launch`] is the short way for one kernel. Every mistake in a call is an
 //! [`Error`] before anything runs; every error has a class.
 //!
-//! Below lies an execution layer that programs run on for months: queues with priorities, dependencies, bounds
-//! and tenants, a pool of buffers under a budget, events, graphs, all with settings from code, `ANYMETAL_*` and
-//! a file. A graph on three queues:
+//! Below lies an execution layer that programs run on for months: queues with priorities, dependencies,
+//! bounds and tenants, a pool of buffers under a budget, events, graphs, all with settings from code,
+//! `ANYMETAL_*` and a file. A graph on three queues:
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
@@ -98,11 +98,12 @@ mod submission;
 pub mod testing;
 mod transfer;
 
-/// The traits of devices, below everything here: for devices of a program's own, and for what [`Device::hal`],
-/// [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own types.
+/// The traits of devices, below everything here: for devices of a program's own, and for what
+/// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
+/// types.
 pub use anymetal_hal as hal;
-/// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give. It changes
-/// more often than this crate's own types.
+/// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
+/// It changes more often than this crate's own types.
 pub use anymetal_runtime as runtime;
 
 pub use anymetal_hal::artifact::{

@@ -29,8 +29,8 @@ pub struct CompileOptions {
     /// The version of MSL, as `__METAL_VERSION__` gives it: 320 for Metal 3.2.
     pub language_version: u32,
     /// Whether kernels that would be interpreted, because there is no libLLVM, are refused with
-    /// [`Error::NoMachineCode`] when their pipeline is made. The settings can require it of all libraries of a
-    /// device (`kernels.require-machine-code`).
+    /// [`Error::NoMachineCode`] when their pipeline is made. The settings can require it of all libraries of
+    /// a device (`kernels.require-machine-code`).
     pub require_machine_code: bool,
 }
 
@@ -72,7 +72,8 @@ pub enum CheckMode {
     Off,
 }
 
-/// Compiled source. Each kernel is compiled for the device when its pipeline is made. Clones are the same library.
+/// Compiled source. Each kernel is compiled for the device when its pipeline is made. Clones are the same
+/// library.
 #[derive(Debug, Clone)]
 pub struct Library {
     device: Device,
@@ -110,8 +111,8 @@ impl Library {
         &self.label
     }
 
-    /// Makes a kernel ready to run: by its name, or with a label, function constants and known threadgroup sizes
-    /// by a [`PipelineDescriptor`].
+    /// Makes a kernel ready to run: by its name, or with a label, function constants and known threadgroup
+    /// sizes by a [`PipelineDescriptor`].
     pub fn pipeline(&self, kernel: impl Into<PipelineDescriptor>) -> Result<Pipeline, Error> {
         Pipeline::new(self.compiled.clone(), self.device.clone(), kernel.into())
     }

@@ -1,8 +1,10 @@
-//! Mappings: the elements of a buffer as the host's own slice, without a copy where host and device share memory.
+//! Mappings: the elements of a buffer as the host's own slice, without a copy where host and device share
+//! memory.
 //!
-//! Owns [`Mapped`] and [`MappedMut`]. Invariant: while one lives no work uses the buffer: making it waits for work that does,
-//! and work that comes meanwhile is refused with [`crate::DeviceError::BufferMapped`]. Several of the first may exist at
-//! once; one of the second excludes all others. The slice is of whole, aligned elements, checked when it is made.
+//! Owns [`Mapped`] and [`MappedMut`]. Invariant: while one lives no work uses the buffer: making it waits for
+//! work that does, and work that comes meanwhile is refused with [`crate::DeviceError::BufferMapped`].
+//! Several of the first may exist at once; one of the second excludes all others. The slice is of whole,
+//! aligned elements, checked when it is made.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,8 +32,8 @@ pub struct MappedMut<T> {
 }
 
 impl<T: Pod> BufferView<T> {
-    /// Its elements to read, without a copy where host and device share memory, once submitted work is done with the
-    /// buffer. Until the mapping is dropped, work that uses the buffer is refused.
+    /// Its elements to read, without a copy where host and device share memory, once submitted work is done
+    /// with the buffer. Until the mapping is dropped, work that uses the buffer is refused.
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {

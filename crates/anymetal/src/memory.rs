@@ -1,7 +1,7 @@
 //! Memory of a device: buffers of their own, rented ones, and who has how much.
 //!
-//! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the device's
-//! budget and is listed until its last handle is dropped; a refusal has had no effect.
+//! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the
+//! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
 
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::error::DeviceError;
@@ -63,8 +63,8 @@ impl Device {
         self.buffer_in(count, self.placement(&options)?, options)
     }
 
-    /// A buffer of so many elements where its usage has it best, or where the request says if the usage allows
-    /// that; [`Buffer::why`] tells. The usage is that of new memory, whatever it says about an import.
+    /// A buffer of so many elements where its usage has it best, or where the request says if the usage
+    /// allows that; [`Buffer::why`] tells. The usage is that of new memory, whatever it says about an import.
     pub fn buffer_for<T: Pod>(
         &self,
         count: usize,

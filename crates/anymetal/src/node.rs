@@ -1,7 +1,7 @@
 //! The node builder: one kernel, its arguments, its grid, as a node of a graph.
 //!
-//! Owns [`NodeBuilder`], [`KernelNode`] and what a node takes for an argument. Invariant: as for a launch, the first
-//! mistake is kept and told at the end.
+//! Owns [`NodeBuilder`], [`KernelNode`] and what a node takes for an argument. Invariant: as for a launch,
+//! the first mistake is kept and told at the end.
 
 use anymetal_hal::command::Grid;
 use anymetal_hal::error::DeviceError;
@@ -15,7 +15,8 @@ use crate::fusion::PipelineFuser;
 use crate::graph::{ValueId, ValueTarget};
 use crate::pipeline::Pipeline;
 
-/// What can be given to a kernel node as an argument: resources and values of the graph, and whatever a launch takes.
+/// What can be given to a kernel node as an argument: resources and values of the graph, and whatever a
+/// launch takes.
 pub trait NodeArgument {
     /// What to bind, converted to the type that the kernel declares.
     fn bind_to_node(&self, target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError>;
@@ -53,8 +54,8 @@ pub struct KernelNode {
     pub(crate) values: Vec<(u32, ValueId, ValueTarget)>,
 }
 
-/// A kernel node in the making; [`Pipeline::node`] begins one. It takes what a launch takes, and resources and
-/// values of the graph. A buffer that is given directly becomes a resource of the graph.
+/// A kernel node in the making; [`Pipeline::node`] begins one. It takes what a launch takes, and resources
+/// and values of the graph. A buffer that is given directly becomes a resource of the graph.
 ///
 /// Chains of kernels whose threads keep to their own elements become one launch, if it can be shown that this
 /// gives the same bytes:

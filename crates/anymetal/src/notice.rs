@@ -1,8 +1,8 @@
 //! Notices: what a user should know although nothing failed.
 //!
-//! Owns [`Notice`], the process's list of them, and the hook that is told of each. Invariant: this crate writes to no
-//! stream; a notice is a `tracing` event of the level WARN, goes to the hook, and stays in the list until it is
-//! taken. Each is told once per process. The list is bounded; the oldest go first.
+//! Owns [`Notice`], the process's list of them, and the hook that is told of each. Invariant: this crate
+//! writes to no stream; a notice is a `tracing` event of the level WARN, goes to the hook, and stays in the
+//! list until it is taken. Each is told once per process. The list is bounded; the oldest go first.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,7 +17,8 @@ const MAX_WAITING: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NoticeKind {
-    /// Kernels run in the interpreter, because there is no libLLVM. [`crate::Pipeline::executor`] tells of each.
+    /// Kernels run in the interpreter, because there is no libLLVM. [`crate::Pipeline::executor`] tells of
+    /// each.
     Interpreted,
     /// Compiled kernels are not kept on disk.
     CacheUnusable,
@@ -56,9 +57,9 @@ struct Notices {
 static NOTICES: Mutex<Notices> =
     Mutex::new(Notices { waiting: VecDeque::new(), hook: None, compiler_notes: 0 });
 
-/// Has a function called with each notice of this process from now on, and with those that nobody has taken yet. It
-/// replaces the function that was set before. It runs on the thread that the notice comes up on, and must neither
-/// compile nor wait for work.
+/// Has a function called with each notice of this process from now on, and with those that nobody has taken
+/// yet. It replaces the function that was set before. It runs on the thread that the notice comes up on, and
+/// must neither compile nor wait for work.
 ///
 /// ```
 /// anymetal::set_notice_hook(|notice| eprintln!("anymetal: {notice}"));

@@ -1,9 +1,10 @@
 //! Pipelines: kernels ready to run, with their reflection.
 //!
 //! Owns [`Pipeline`] and the choice between code for any threadgroup size and code for one. Invariant: both
-//! give the same results and the same errors; the second exists only where it is expected to pay. Where it cannot be
-//! made, launches have the first, and [`Pipeline::fallbacks`] says so. Concurrency: the lock on the list of sizes is
-//! not held while code is made; a second launch with the same size waits, launches with other sizes do not.
+//! give the same results and the same errors; the second exists only where it is expected to pay. Where it
+//! cannot be made, launches have the first, and [`Pipeline::fallbacks`] says so. Concurrency: the lock on the
+//! list of sizes is not held while code is made; a second launch with the same size waits, launches with
+//! other sizes do not.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -55,7 +56,8 @@ struct Specialised {
     code: OnceLock<Result<Arc<dyn HalPipeline>, Error>>,
 }
 
-/// A threadgroup size for which no code of its own could be made, so that its launches run the code for any size.
+/// A threadgroup size for which no code of its own could be made, so that its launches run the code for any
+/// size.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Fallback {
@@ -107,7 +109,8 @@ impl Pipeline {
     }
 
     /// Compiles the code for those threadgroup sizes now, so that no launch with one of them compiles: `256`,
-    /// `(16, 16)`, `[8, 8, 4]`. Up to eight sizes have code of their own. A size of [`Pipeline::fallbacks`] is tried again.
+    /// `(16, 16)`, `[8, 8, 4]`. Up to eight sizes have code of their own. A size of [`Pipeline::fallbacks`]
+    /// is tried again.
     ///
     /// Launches that give no size have 256, 16×16 or 8×8×4 threads, or what the kernel demands.
     pub fn warm_up(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Result<(), Error> {

@@ -47,7 +47,8 @@ impl Default for Profiler {
 }
 
 impl Profiler {
-    /// Runs the rounds one after the other, each a command buffer of that queue which `encode` fills. An error ends it.
+    /// Runs the rounds one after the other, each a command buffer of that queue which `encode` fills. An
+    /// error ends it.
     pub fn run(
         &self,
         queue: &Queue,

@@ -1,7 +1,8 @@
 //! Queues: where work goes, in order.
 //!
-//! Owns [`Queue`], Metal's command queue with what other systems call a stream, and [`QueueGroup`], several of
-//! them. Both are thin: the runtime below does the work, with this crate's typed buffers and pipelines on top.
+//! Owns [`Queue`], Metal's command queue with what other systems call a stream, and [`QueueGroup`], several
+//! of them. Both are thin: the runtime below does the work, with this crate's typed buffers and pipelines on
+//! top.
 
 use std::future::Future;
 use std::time::Duration;
@@ -32,8 +33,8 @@ impl Queue {
         Launch::new(self, pipeline)
     }
 
-    /// Starts a command buffer of several commands. If the queue has as many as it may, this waits or refuses as
-    /// its options say; a tenant whose quota is used up is refused at once.
+    /// Starts a command buffer of several commands. If the queue has as many as it may, this waits or refuses
+    /// as its options say; a tenant whose quota is used up is refused at once.
     pub fn command_buffer(&self) -> Result<CommandBuffer, Error> {
         Ok(CommandBuffer::new(self.stream.command_buffer()?))
     }
@@ -59,7 +60,8 @@ impl Queue {
         Submission::accepted(graph.inner().submit_over(&streams, &after)?)
     }
 
-    /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at it.
+    /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at
+    /// it.
     pub fn run_graph(&self, graph: &Executable) -> Result<Duration, Error> {
         Ok(graph.inner().run_on(&self.stream)?)
     }
@@ -136,8 +138,8 @@ impl QueueGroup {
         Queue::new(self.group.least_loaded().clone())
     }
 
-    /// Submits a graph over all of them and does not wait: what nothing orders may run at the same time. What it
-    /// gives ends when all of the graph has. Refused for graphs with host nodes.
+    /// Submits a graph over all of them and does not wait: what nothing orders may run at the same time. What
+    /// it gives ends when all of the graph has. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = self.group.streams().iter().collect();
         Submission::accepted(graph.inner().submit_over(&streams, &[])?)

@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::library::Library;
 
 impl Device {
-    /// Runs the submissions of a recording again, one after the other, each with the contents that its buffers had, and
-    /// tells of each how it ended then and now. A recording that has everything for this comes from a
-    /// device with the setting `history.contents`, or from [`crate::testing::recording`]. Code that it lacks, that of the
-    /// interpreter among it, is taken from the libraries, by the kernel's name.
+    /// Runs the submissions of a recording again, one after the other, each with the contents that its
+    /// buffers had, and tells of each how it ended then and now. A recording that has everything for this
+    /// comes from a device with the setting `history.contents`, or from [`crate::testing::recording`]. Code
+    /// that it lacks, that of the interpreter among it, is taken from the libraries, by the kernel's name.
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {

@@ -1,7 +1,7 @@
 //! Submissions: committed work, from the commit to its one end.
 //!
-//! Owns [`Submission`] and [`CancelOnDrop`], thin handles over the runtime's. Invariant: how work ended is told with
-//! this crate's [`Error`], whether it is waited for, awaited or called back.
+//! Owns [`Submission`] and [`CancelOnDrop`], thin handles over the runtime's. Invariant: how work ended is
+//! told with this crate's [`Error`], whether it is waited for, awaited or called back.
 
 use std::fmt;
 use std::future::Future;
@@ -19,8 +19,8 @@ use crate::error::Error;
 /// How a submission ended: its times on the device, or why there is no result.
 pub type Outcome = Result<Timing, Error>;
 
-/// Committed work: wait for it, await it, cancel it. Clones are the same work, and dropping handles changes nothing
-/// about it.
+/// Committed work: wait for it, await it, cancel it. Clones are the same work, and dropping handles changes
+/// nothing about it.
 ///
 /// ```
 /// # fn main() -> Result<(), anymetal::Error> {
@@ -72,8 +72,8 @@ impl Submission {
         told(self.inner.wait())
     }
 
-    /// Blocks until it has ended, at most that long by the device's clock; `None` if the time is over. The work
-    /// goes on; see [`Submission::cancel`].
+    /// Blocks until it has ended, at most that long by the device's clock; `None` if the time is over. The
+    /// work goes on; see [`Submission::cancel`].
     pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
         self.inner.wait_timeout(timeout).map(told)
     }
@@ -89,9 +89,9 @@ impl Submission {
         CancelOnDrop { submission: self }
     }
 
-    /// Calls back when it has ended, on the thread that ended it; at once if it has. That may be the thread that
-    /// commits: the callback must take no lock that is held across a commit, be short, and not wait for other
-    /// work.
+    /// Calls back when it has ended, on the thread that ended it; at once if it has. That may be the thread
+    /// that commits: the callback must take no lock that is held across a commit, be short, and not wait for
+    /// other work.
     pub fn on_done(&self, callback: impl FnOnce(&Outcome) + Send + 'static) {
         self.inner.on_done(|outcome| callback(&told(outcome.clone())));
     }
@@ -127,7 +127,8 @@ pub(crate) fn told(outcome: runtime::Outcome) -> Outcome {
     outcome.map_err(Error::from)
 }
 
-/// A submission that is cancelled when this guard is dropped before the work has ended. It is a future as well.
+/// A submission that is cancelled when this guard is dropped before the work has ended. It is a future as
+/// well.
 #[derive(Debug)]
 #[must_use = "dropping the guard cancels the work"]
 pub struct CancelOnDrop {

@@ -1,4 +1,5 @@
-//! Devices for tests: one that runs nothing, one that fails by plan, one that records, and a clock that a test moves.
+//! Devices for tests: one that runs nothing, one that fails by plan, one that records, and a clock that a
+//! test moves.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
@@ -34,15 +35,15 @@ pub use anymetal_hal::null::NullDevice;
 pub use anymetal_hal::record::device::RecordingDevice;
 pub use anymetal_hal::record::recorder::{Recorder, RecorderOptions};
 
-/// A device that accepts and checks everything and runs nothing: buffers keep what the host wrote, work ends well in
-/// its order. All times and limits go by the clock.
+/// A device that accepts and checks everything and runs nothing: buffers keep what the host wrote, work ends
+/// well in its order. All times and limits go by the clock.
 pub fn null_device(clock: &Arc<ManualClock>, settings: RuntimeConfig) -> Device {
     let clock: Arc<dyn Clock> = clock.clone();
     Device::from_parts(Arc::new(NullDevice::with_clock(clock.clone())), settings, clock)
 }
 
-/// A device over another that fails by plan, with the same settings and clock, and a pool and budget of its own. The
-/// second handle tells what was injected, loses the device and revives it.
+/// A device over another that fails by plan, with the same settings and clock, and a pool and budget of its
+/// own. The second handle tells what was injected, loses the device and revives it.
 pub fn fault_injecting(device: &Device, plan: FaultPlan) -> (Device, FaultInjectingDevice) {
     let clock = device.context().clock().clone();
     let injecting = FaultInjectingDevice::new(device.hal().clone(), plan, clock.clone());
@@ -50,8 +51,8 @@ pub fn fault_injecting(device: &Device, plan: FaultPlan) -> (Device, FaultInject
     (over, injecting)
 }
 
-/// A device over another that records what it is given, with the same settings and clock, and a pool and budget of its
-/// own.
+/// A device over another that records what it is given, with the same settings and clock, and a pool and
+/// budget of its own.
 pub fn recording(device: &Device, options: RecorderOptions) -> (Device, Arc<Recorder>) {
     let recording = RecordingDevice::new(device.hal().clone(), options);
     let recorder = Arc::clone(recording.recorder());

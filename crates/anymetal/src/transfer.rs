@@ -1,9 +1,10 @@
-//! Uploads and downloads by commands: for memory that the host does not see, and in order with a queue's work.
+//! Uploads and downloads by commands: for memory that the host does not see, and in order with a queue's
+//! work.
 //!
-//! Owns [`Transfers`], a device's staging ring and the queue of its own transfers, both made when first needed, and
-//! [`Download`]. Invariant: an upload takes its bytes at the call; the ring's bytes are written again only when
-//! the copies out of them have ended. Concurrency: one lock is held while uploads are staged, room waited for
-//! included, so that a full ring is always full of submitted work, which ends.
+//! Owns [`Transfers`], a device's staging ring and the queue of its own transfers, both made when first
+//! needed, and [`Download`]. Invariant: an upload takes its bytes at the call; the ring's bytes are written
+//! again only when the copies out of them have ended. Concurrency: one lock is held while uploads are staged,
+//! room waited for included, so that a full ring is always full of submitted work, which ends.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -25,7 +26,8 @@ use crate::error::Error;
 use crate::queue::Queue;
 use crate::submission::Submission;
 
-/// A large upload goes through the ring in pieces of this share of it, so that one is filled while others are copied.
+/// A large upload goes through the ring in pieces of this share of it, so that one is filled while others are
+/// copied.
 const PIECES: u64 = 4;
 
 /// What transfers of a device use.
@@ -41,8 +43,8 @@ struct Made {
 }
 
 impl Device {
-    /// A buffer with a copy of those elements, placed for kernels that use them again and again: in the device's own
-    /// memory, if it has some. The elements are there when this returns.
+    /// A buffer with a copy of those elements, placed for kernels that use them again and again: in the
+    /// device's own memory, if it has some. The elements are there when this returns.
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
         self.upload_with(elements, BufferOptions::new())
     }
@@ -76,9 +78,10 @@ impl Device {
         self.download_from(&self.transfer_queue()?, &buffer.view(0..buffer.len())?)?.wait()
     }
 
-    /// Overwrites a view in its turn on a queue, by way of the staging ring. The elements are taken now; if the
-    /// ring has no room, this waits for uploads before it, as long as a queue waits for a place. More than a
-    /// quarter of the ring goes in pieces: after a refusal in between, those that have not started are taken back.
+    /// Overwrites a view in its turn on a queue, by way of the staging ring. The elements are taken now; if
+    /// the ring has no room, this waits for uploads before it, as long as a queue waits for a place. More
+    /// than a quarter of the ring goes in pieces: after a refusal in between, those that have not started are
+    /// taken back.
     pub fn upload_to<T: Pod>(
         &self,
         queue: &Queue,

@@ -14,7 +14,8 @@ fn strict() -> CompileOptions {
     CompileOptions { require_machine_code: true, ..CompileOptions::default() }
 }
 
-/// Runs a test of this file in a process of its own that may not use libLLVM, nor what others compiled with it.
+/// Runs a test of this file in a process of its own that may not use libLLVM, nor what others compiled with
+/// it.
 fn without_llvm(test: &str) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", test, "--nocapture"]).env(CHILD, "1");

@@ -1,4 +1,5 @@
-//! Compiling ahead: no launch compiles what was warmed up, failures are told, and nothing waits for another size.
+//! Compiling ahead: no launch compiles what was warmed up, failures are told, and nothing waits for another
+//! size.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

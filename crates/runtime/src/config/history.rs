@@ -37,8 +37,8 @@ pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
 pub struct HistoryConfig {
     /// How many submissions the ring holds; 0, the default: there is none.
     pub entries: usize,
-    /// Whether it keeps the contents of buffers before each submission, and code: all that a replay needs. Each
-    /// submission then waits for work that uses its buffers, so it is for finding faults, not for speed.
+    /// Whether it keeps the contents of buffers before each submission, and code: all that a replay needs.
+    /// Each submission then waits for work that uses its buffers, so it is for finding faults, not for speed.
     pub contents: bool,
 }
 

@@ -28,6 +28,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<KernelsConfig, ConfigError> {
 /// The settings of kernels.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KernelsConfig {
-    /// Whether kernels that would be interpreted, because there is no compiler for this machine's code, are refused.
+    /// Whether kernels that would be interpreted, because there is no compiler for this machine's code, are
+    /// refused.
     pub require_machine_code: bool,
 }
