@@ -23,7 +23,7 @@ use anymetal_runtime::tenant::Tenant;
 pub struct BufferOptions {
     /// A name for messages and listings; may be empty.
     pub label: String,
-    /// On whose account its bytes are; `None`: nobody's.
+    /// The tenant whose quota its bytes are charged to; `None`: no quota.
     pub tenant: Option<Tenant>,
     /// Where its memory is to be; `None`: where host and device see it.
     pub placement: Option<(BufferUsage, ModeRequest)>,

@@ -170,13 +170,13 @@ macro_rules! call_setters {
             self
         }
 
-        /// A grid of so many threads; the last threadgroups may be partial.
+        /// A grid of that many threads; the last threadgroups may be partial.
         pub fn threads(mut self, threads: impl Into<Extent>) -> Self {
             self.call.grid(threads.into(), Grid::Threads);
             self
         }
 
-        /// A grid of so many full threadgroups. Their size is given with `group_size`.
+        /// A grid of that many full threadgroups. Their size is given with `group_size`.
         pub fn groups(mut self, groups: impl Into<Extent>) -> Self {
             self.call.grid(groups.into(), Grid::Threadgroups);
             self

@@ -207,7 +207,7 @@ impl Device {
         self.queues_with(count, &self.queue_options())
     }
 
-    /// As [`Device::queues`], all with those options, their numbers behind the label.
+    /// As [`Device::queues`], all with those options, their numbers after the label.
     pub fn queues_with(
         &self,
         count: impl Into<Option<usize>>,
@@ -226,7 +226,7 @@ impl Device {
         Tenant::new(name, limits, Arc::clone(self.shared.context.clock()))
     }
 
-    /// The history of what the queues gave the device, if the settings ask for one.
+    /// The history of what queues gave the device, if the settings have one.
     pub fn history(&self) -> Option<&History> {
         self.shared.context.history()
     }

@@ -189,7 +189,7 @@ impl Error {
     }
 }
 
-/// What a device says is [`Error::Device`], whoever passes it on.
+/// A device's error is [`Error::Device`], whichever layer passes it on.
 impl From<ExecError> for Error {
     fn from(error: ExecError) -> Self {
         match error {

@@ -118,13 +118,13 @@ impl GraphBuilder {
         self.inner.view(name, buffer.into())
     }
 
-    /// A buffer of so many bytes that is set before a run with [`crate::Executable::set_buffer`], and may be
+    /// A buffer of that many bytes that is set before a run with [`crate::Executable::set_buffer`], and may be
     /// another in the next.
     pub fn parameter(&mut self, name: impl Into<String>, bytes: u64) -> Result<ResourceId, Error> {
         Ok(self.inner.parameter(name, bytes)?)
     }
 
-    /// As [`GraphBuilder::parameter`], of so many elements of a type.
+    /// As [`GraphBuilder::parameter`], in elements of a type.
     pub fn parameter_of<T: Pod>(
         &mut self,
         name: impl Into<String>,

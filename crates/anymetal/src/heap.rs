@@ -60,7 +60,7 @@ impl std::fmt::Debug for HeapBlock {
 }
 
 impl Device {
-    /// A heap of so many bytes, all taken now.
+    /// A heap of that many bytes, all allocated now.
     pub fn heap(&self, bytes: u64, options: impl Into<BufferOptions>) -> Result<Heap, Error> {
         let options = options.into();
         let mode = self.placement(&options)?;
@@ -82,7 +82,7 @@ impl Device {
     }
 }
 
-/// What so many bytes take of a tenant's quota.
+/// Charges bytes to a tenant's quota.
 pub(crate) fn charge(tenant: &Option<Tenant>, bytes: u64) -> Result<Option<MemoryCharge>, Error> {
     let charge = tenant.as_ref().map(|tenant| tenant.charge_memory(bytes)).transpose();
     Ok(charge.map_err(MemoryError::from)?)

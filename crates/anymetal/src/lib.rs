@@ -21,7 +21,7 @@
 //! encoders, [`Buffer`]. [`Queue::launch`] is the short way for one kernel. Every mistake in a call is an
 //! [`Error`] before anything runs; every error has a class.
 //!
-//! Below lies an execution layer that programs run on for months: queues with priorities, dependencies,
+//! Below it is an execution layer that programs run on for months: queues with priorities, dependencies,
 //! bounds and tenants, a pool of buffers under a budget, events, graphs, all with settings from code,
 //! `ANYMETAL_*` and a file. A graph on three queues:
 //!

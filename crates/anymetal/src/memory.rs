@@ -1,4 +1,4 @@
-//! Memory of a device: buffers of their own, rented ones, and who has how much.
+//! Memory of a device: buffers of their own, rented ones, and what is allocated.
 //!
 //! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the
 //! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
@@ -21,7 +21,7 @@ use crate::heap::charge;
 /// A device's memory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryUse {
-    /// Bytes that live buffers take, whoever made them.
+    /// Bytes of all live buffers of the device.
     pub allocated_bytes: u64,
     /// The working set: how much of it is taken.
     pub budget: BudgetStats,
@@ -48,7 +48,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// A buffer of so many elements, all bytes zero.
+    /// A buffer of that many elements, all bytes zero.
     pub fn buffer_zeroed<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
         self.buffer_zeroed_with(count, BufferOptions::new())
     }
@@ -63,7 +63,7 @@ impl Device {
         self.buffer_in(count, self.placement(&options)?, options)
     }
 
-    /// A buffer of so many elements where its usage has it best, or where the request says if the usage
+    /// A buffer of that many elements where its usage has it best, or where the request says if the usage
     /// allows that; [`Buffer::why`] tells. The usage is that of new memory, whatever it says about an import.
     pub fn buffer_for<T: Pod>(
         &self,
@@ -87,7 +87,7 @@ impl Device {
         MemoryKind::of(self.capabilities())
     }
 
-    /// The decision for memory whose mode was asked for without a usage.
+    /// The decision for memory with a mode and no usage.
     fn implied(&self, mode: StorageMode) -> ModeDecision {
         let (request, host) = match mode {
             StorageMode::Shared => (ModeRequest::Shared, Touches::Often),
@@ -122,7 +122,7 @@ impl Device {
         Ok(Buffer::new(memory, mode, count))
     }
 
-    /// A buffer of so many elements from the device's pool, with whatever its last renter left in it. It goes
+    /// A buffer of that many elements from the device's pool, with whatever its last renter left in it. It goes
     /// back when its last handle is dropped, and is handed out again once the device is done with it.
     pub fn rent<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
         self.rent_with(count, |request| request)

@@ -281,7 +281,7 @@ impl Pipeline {
     }
 
     /// The pipeline below, for any threadgroup size.
-    /// It is compiled when first asked for, because launches have code for their own size.
+    /// It is compiled at the first call, because launches have code for their own size.
     pub fn hal(&self) -> Result<Arc<dyn HalPipeline>, Error> {
         if let Some(general) = self.shared.general.get() {
             return Ok(Arc::clone(general));

@@ -26,7 +26,7 @@ impl Device {
     /// device.queue()?.launch(&twice).arg(&y).threads(8).label("double it").submit()?.wait()?;
     ///
     /// let path = std::env::temp_dir().join(format!("anymetal-replay-{}", std::process::id()));
-    /// device.history().expect("the settings ask for one").save(&path)?;
+    /// device.history().expect("the settings have one").save(&path)?;
     /// let recording = Recording::load(&path)?; // perhaps on another machine
     /// # std::fs::remove_file(&path).ok();
     /// let replayed = Device::system_default()?.replay(&recording, &[&library])?;
