@@ -1,8 +1,9 @@
 //! A service: 1,000 requests at once under tokio, on the accounts of four tenants with quotas.
 //!
-//! Each request rents buffers on its tenant's account, launches a kernel on its tenant's queue, awaits the end,
-//! and compares the answer. Who is over quota is refused, backs off and tries again; a request that no quota can
-//! ever hold is refused for good. Exits with 1 if an answer is wrong, a quota was exceeded or something leaks.
+//! Each request rents buffers on its tenant's account, launches a kernel on its tenant's queue, awaits the
+//! end, and compares the answer. Who is over quota is refused, backs off and tries again; a request that no
+//! quota can ever hold is refused for good. Exits with 1 if an answer is wrong, a quota was exceeded or
+//! something leaks.
 //!
 //! `cargo run --release -p anymetal --example async_service`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]

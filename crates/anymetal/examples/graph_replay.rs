@@ -1,7 +1,8 @@
-//! A graph that is built once and replayed with other arguments: heat spreading over a plate, 100 steps a replay.
+//! A graph that is built once and replayed with other arguments: heat spreading over a plate, 100 steps a
+//! replay.
 //!
-//! Compares every replay with plain Rust, and its time with the same 100 steps submitted one by one. Exits with 1
-//! if anything is wrong.
+//! Compares every replay with plain Rust, and its time with the same 100 steps submitted one by one. Exits
+//! with 1 if anything is wrong.
 //!
 //! `cargo run --release -p anymetal --example graph_replay`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]
@@ -10,7 +11,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anymetal::{Buffer, BytesId, Device, Executable, GraphBuilder, Pipeline, PlanOptions, Queue, ResourceId};
+use anymetal::{Buffer, Device, Executable, GraphBuilder, Pipeline, PlanOptions, Queue, ResourceId, ValueId};
 
 const SIDE: usize = 16;
 const CELLS: usize = SIDE * SIDE;
@@ -80,7 +81,7 @@ fn run() -> Result<(), Failure> {
 struct Heat {
     graph: Executable,
     plates: [ResourceId; 2],
-    rate: BytesId,
+    rate: ValueId,
 }
 
 impl Heat {
@@ -88,7 +89,7 @@ impl Heat {
         let bytes = (CELLS * size_of::<i32>()) as u64;
         let mut builder = GraphBuilder::new("heat");
         let plates = [builder.parameter("one plate", bytes)?, builder.parameter("other plate", bytes)?];
-        let rate = builder.bytes_parameter("rate", 1i32.to_le_bytes())?;
+        let rate = builder.value("rate", 1i32)?;
         for step in 0..STEPS {
             let (now, next) = (plates[step % 2], plates[(step + 1) % 2]);
             let node = spread.node().arg(now).arg(next).arg(rate).arg(SIDE).threads((SIDE, SIDE));
@@ -102,7 +103,7 @@ impl Heat {
     fn set(&mut self, plates: &[Buffer<i32>; 2], rate: i32) -> Result<(), Failure> {
         let [one, other] = plates;
         self.graph.set_buffers([(self.plates[0], one.region()), (self.plates[1], other.region())])?;
-        self.graph.set_bytes(self.rate, &rate.to_le_bytes())?;
+        self.graph.set_value(self.rate, rate)?;
         Ok(())
     }
 }

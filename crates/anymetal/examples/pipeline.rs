@@ -1,7 +1,7 @@
 //! Images through upload → blur → histogram → download, overlapped on three queues.
 //!
-//! Makes a folder of images, runs each through the device, compares every pixel and every count with plain Rust,
-//! and says how long three queues took and how long one. Exits with 1 if anything is wrong.
+//! Makes a folder of images, runs each through the device, compares every pixel and every count with plain
+//! Rust, and says how long three queues took and how long one. Exits with 1 if anything is wrong.
 //!
 //! `cargo run --release -p anymetal --example pipeline [-- IMAGES]`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]
@@ -147,13 +147,12 @@ impl Machine {
 
         let mut commands = compute.command_buffer()?.label("blur and histogram").after(&uploaded);
         commands.blit_encoder().fill(&counts.view(0..256)?, 0)?;
-        let mut encoder = commands.compute_encoder();
-        encoder.set_pipeline(&self.blur);
+        let mut encoder = commands.compute_encoder().set_pipeline(&self.blur);
         encoder.set_buffer(0, &source, 0)?;
         encoder.set_buffer(1, &blurred, 0)?;
         encoder.set_argument(2, SIDE);
         encoder.dispatch_threads((SIDE, SIDE), (32usize, 8usize))?;
-        encoder.set_pipeline(&self.histogram);
+        let mut encoder = encoder.set_pipeline(&self.histogram);
         encoder.set_buffer(0, &blurred, 0)?;
         encoder.set_buffer(1, &counts, 0)?;
         encoder.set_argument(2, PIXELS);
@@ -167,7 +166,8 @@ impl Machine {
         encoder.copy(&counts.view(0..256)?, &counts_out.view(0..256)?)?;
         encoder.end_encoding();
         let done = commands.commit()?;
-        // The buffers in between go back now; the pool hands them out again once the device is done with them.
+        // The buffers in between go back now; the pool hands them out again once the device is done with
+        // them.
         Ok(Job { source: image.to_owned(), pixels, blurred: blurred_out, counts: counts_out, done })
     }
 }

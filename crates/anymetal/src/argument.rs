@@ -1,12 +1,12 @@
-//! Typed buffers as arguments of kernels.
+//! Typed buffers and owned structures as arguments of kernels.
 //!
-//! The trait and all other arguments are the runtime's; this file adds the check that an element type fits what
-//! the kernel declares.
+//! The trait and all other arguments are the runtime's; this file adds the check that an element type fits
+//! what the kernel declares.
 
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
-use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
-use bytemuck::Pod;
+use anymetal_runtime::submission::argument::{Argument, ArgumentTarget, Inline};
+use bytemuck::{NoUninit, Pod};
 
 use crate::buffer::{Buffer, BufferView};
 use crate::element::fits;
@@ -25,5 +25,16 @@ impl<T: Pod> Argument for BufferView<T> {
         // The type's rule is the buffer's.
         self.buffer().bind(target)?;
         Ok(self.region().resource())
+    }
+}
+
+/// Binds the bytes of a plain structure that it owns, where [`Inline`] binds those of one that it borrows:
+/// for [`crate::GraphBuilder::value`], which keeps it.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain<T>(pub T);
+
+impl<T: NoUninit> Argument for Plain<T> {
+    fn bind(&self, target: ArgumentTarget<'_>) -> Result<BoundResource, DeviceError> {
+        Inline(&self.0).bind(target)
     }
 }

@@ -3,6 +3,7 @@
 //! Owns [`Buffer`] and [`BufferView`]. Invariant: a view lies within its buffer and starts at an element; the
 //! host's reads and writes wait for the submitted work that uses the buffer.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,10 +14,26 @@ use anymetal_runtime::memory::budget::Reservation;
 use anymetal_runtime::memory::mode::ModeDecision;
 use anymetal_runtime::memory::pool::PooledBuffer;
 use anymetal_runtime::memory::registry::Registration;
-use anymetal_runtime::memory::view;
+pub use anymetal_runtime::memory::view::BufferView as Region;
+use anymetal_runtime::tenant::MemoryCharge;
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;
+use crate::heap::HeapBlock;
+
+/// All bytes of the buffer.
+impl<T: Pod> From<&Buffer<T>> for Region {
+    fn from(buffer: &Buffer<T>) -> Region {
+        buffer.region()
+    }
+}
+
+/// The bytes of the view.
+impl<T: Pod> From<&BufferView<T>> for Region {
+    fn from(view: &BufferView<T>) -> Region {
+        view.region()
+    }
+}
 
 /// Device memory with elements of one type. Clones share the memory.
 pub struct Buffer<T> {
@@ -27,12 +44,20 @@ pub struct Buffer<T> {
 }
 
 /// Where a buffer's memory comes from, and what goes back when its last handle is dropped.
-#[derive(Debug)]
 pub(crate) enum Memory {
     /// Made for it alone.
-    Own { buffer: Arc<dyn HalBuffer>, _reservation: Reservation, _registration: Registration },
-    /// A pool's.
-    Pooled(PooledBuffer),
+    Own {
+        buffer: Arc<dyn HalBuffer>,
+        _reservation: Reservation,
+        _registration: Registration,
+        _charge: Option<MemoryCharge>,
+    },
+    /// A pool's, and the renter's name for it.
+    Pooled(PooledBuffer, Cow<'static, str>),
+    /// The host's pages.
+    Imported { buffer: Arc<dyn HalBuffer>, _registration: Registration },
+    /// A part of a heap's.
+    InHeap { buffer: Arc<dyn HalBuffer>, _registration: Registration, _heap: Arc<HeapBlock> },
 }
 
 impl<T: Pod> Buffer<T> {
@@ -40,8 +65,8 @@ impl<T: Pod> Buffer<T> {
         Buffer { memory: Arc::new(memory), mode, len, element: PhantomData }
     }
 
-    /// Where its memory is: whether the host sees it ([`Buffer::read`] and [`Buffer::write`]), or only commands do
-    /// ([`crate::Device::upload_to`] and [`crate::Device::download_from`]).
+    /// Where its memory is: whether the host sees it ([`Buffer::read`] and [`Buffer::write`]), or only
+    /// commands do ([`crate::Device::upload_to`] and [`crate::Device::download_from`]).
     pub fn storage_mode(&self) -> StorageMode {
         self.mode.mode
     }
@@ -49,6 +74,16 @@ impl<T: Pod> Buffer<T> {
     /// Why it is there, in a sentence.
     pub fn why(&self) -> &'static str {
         self.mode.why()
+    }
+
+    /// Its name for messages and listings; may be empty.
+    pub fn label(&self) -> &str {
+        match &*self.memory {
+            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
+                buffer.label()
+            }
+            Memory::Pooled(_, label) => label,
+        }
     }
 
     /// How many elements it has.
@@ -71,7 +106,7 @@ impl<T: Pod> Buffer<T> {
     /// Copies elements out from `start` on, once submitted work is done with them.
     pub fn read_into(&self, start: usize, elements: &mut [T]) -> Result<(), Error> {
         let offset = self.offset(start, elements.len())?;
-        self.hal().wait_unused(None);
+        self.hal().wait_for_work(None)?;
         Ok(self.hal().read(offset, bytemuck::cast_slice_mut(elements))?)
     }
 
@@ -83,7 +118,7 @@ impl<T: Pod> Buffer<T> {
     /// Overwrites elements from `start` on, once submitted work is done with them.
     pub fn write_at(&self, start: usize, elements: &[T]) -> Result<(), Error> {
         let offset = self.offset(start, elements.len())?;
-        self.hal().wait_unused(None);
+        self.hal().wait_for_work(None)?;
         Ok(self.hal().write(offset, bytemuck::cast_slice(elements))?)
     }
 
@@ -99,16 +134,20 @@ impl<T: Pod> Buffer<T> {
     /// The untyped buffer below; that of a pooled one may be longer.
     pub fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
-            Memory::Own { buffer, .. } => buffer,
-            Memory::Pooled(pooled) => pooled.whole(),
+            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
+                buffer
+            }
+            Memory::Pooled(pooled, _) => pooled.whole(),
         }
     }
 
     /// Its bytes without their type, as a resource of a graph.
-    pub fn region(&self) -> view::BufferView {
+    pub fn region(&self) -> Region {
         match &*self.memory {
-            Memory::Own { buffer, .. } => view::BufferView::of(Arc::clone(buffer)),
-            Memory::Pooled(pooled) => pooled.view(),
+            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
+                Region::of(Arc::clone(buffer))
+            }
+            Memory::Pooled(pooled, _) => pooled.view(),
         }
     }
 
@@ -126,15 +165,16 @@ impl<T> Clone for Buffer<T> {
     }
 }
 
-impl<T> fmt::Debug for Buffer<T> {
+impl<T: Pod> fmt::Debug for Buffer<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (element, len) = (std::any::type_name::<T>(), self.len);
-        write!(formatter, "Buffer<{element}>({len} elements)")
+        let (element, len, label) = (std::any::type_name::<T>(), self.len, self.label());
+        write!(formatter, "Buffer<{element}>({len} elements)")?;
+        if label.is_empty() { Ok(()) } else { write!(formatter, " `{label}`") }
     }
 }
 
 /// A part of a buffer. It holds the buffer alive.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BufferView<T> {
     buffer: Buffer<T>,
     start: usize,
@@ -165,9 +205,15 @@ impl<T: Pod> BufferView<T> {
     }
 
     /// Its bytes without their type, as a resource of a graph.
-    pub fn region(&self) -> view::BufferView {
+    pub fn region(&self) -> Region {
         let (start, end) = (self.start * size_of::<T>(), (self.start + self.len) * size_of::<T>());
         let region = self.buffer.region().slice(start as u64..end as u64);
         region.expect("a view lies within its buffer")
+    }
+}
+
+impl<T: Pod> fmt::Debug for BufferView<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "elements {}..{} of {:?}", self.start, self.start + self.len, self.buffer)
     }
 }

@@ -1,7 +1,7 @@
 //! Calls of a kernel in the making: its arguments, its grid.
 //!
-//! Owns [`KernelCall`], which launches and graph nodes share; `B` is what an argument has become. Invariant: the
-//! first mistake is kept and told at the end; a call that ends well has each argument once, and a grid.
+//! Owns [`KernelCall`], which launches and graph nodes share; `B` is what an argument has become. Invariant:
+//! the first mistake is kept and told at the end; a call that ends well has each argument once, and a grid.
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind};
 use anymetal_hal::command::{Grid, ThreadgroupMemory};
@@ -170,13 +170,13 @@ macro_rules! call_setters {
             self
         }
 
-        /// A grid of so many threads; the last threadgroups may be partial.
+        /// A grid of that many threads; the last threadgroups may be partial.
         pub fn threads(mut self, threads: impl Into<Extent>) -> Self {
             self.call.grid(threads.into(), Grid::Threads);
             self
         }
 
-        /// A grid of so many full threadgroups. Their size is given with `group_size`.
+        /// A grid of that many full threadgroups. Their size is given with `group_size`.
         pub fn groups(mut self, groups: impl Into<Extent>) -> Self {
             self.call.grid(groups.into(), Grid::Threadgroups);
             self

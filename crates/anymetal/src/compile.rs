@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anymetal_compiler::{
-    Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion, FusionPart,
+    CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion, FusionPart,
     MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
@@ -15,20 +15,16 @@ use anymetal_hal::error::DeviceError;
 
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;
+use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, MathMode};
+use crate::notice::pass_on_compiler_notes;
 use anymetal_runtime::submission::argument::Scalar;
-
-/// What a user should know about compiling although nothing failed, such as that there is no LLVM and kernels
-/// are interpreted. Each note is given once per process.
-pub fn compiler_notes() -> Vec<String> {
-    Compiler::global().take_notes().iter().map(ToString::to_string).collect()
-}
 
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source { library: anymetal_compiler::Library, checks: bool },
-    Artifact(Arc<Artifact>),
+    Source { library: anymetal_compiler::Library, checks: bool, target: Target },
+    Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
 }
 
 impl CompiledLibrary {
@@ -42,47 +38,71 @@ impl CompiledLibrary {
         Self::new(Source::from_file(path, bytes, source_options(options)), options)
     }
 
-    pub(crate) fn from_artifact(artifact: Arc<Artifact>) -> Self {
-        CompiledLibrary::Artifact(artifact)
+    pub(crate) fn from_artifact(artifact: Arc<Artifact>, require_machine_code: bool) -> Self {
+        CompiledLibrary::Artifact { artifact, require_machine_code }
     }
 
     fn new(source: Source, options: &CompileOptions) -> Result<Self, Error> {
-        let library = Compiler::global().library_for(source, Some(Target::Cpu))?;
-        Ok(CompiledLibrary::Source { library, checks: options.check_mode == CheckMode::Bounds })
+        let target = if options.require_machine_code { Target::CpuLlvm } else { Target::Cpu };
+        let library = Compiler::global().library_for(source, Some(target));
+        pass_on_compiler_notes();
+        Ok(CompiledLibrary::Source {
+            library: library?,
+            checks: options.check_mode == CheckMode::Bounds,
+            target,
+        })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
         match self {
             CompiledLibrary::Source { library, .. } => library.kernel_names().to_vec(),
-            CompiledLibrary::Artifact(artifact) => artifact.kernel_names().map(str::to_owned).collect(),
+            CompiledLibrary::Artifact { artifact, .. } => {
+                artifact.kernel_names().map(str::to_owned).collect()
+            }
         }
     }
 
     pub(crate) fn warnings(&self) -> &str {
         match self {
             CompiledLibrary::Source { library, .. } => library.warnings(),
-            CompiledLibrary::Artifact(_) => "",
+            CompiledLibrary::Artifact { .. } => "",
         }
     }
 
     pub(crate) fn reflect(&self, kernel: &str) -> Result<KernelInfo, Error> {
         match self {
             CompiledLibrary::Source { library, .. } => Ok(library.reflect(kernel)?),
-            CompiledLibrary::Artifact(artifact) => artifact.kernel(kernel).cloned().ok_or_else(|| {
-                let existing = artifact.kernel_names().map(str::to_owned).collect();
-                DeviceError::UnknownKernel { name: kernel.to_owned(), existing }.into()
-            }),
+            CompiledLibrary::Artifact { artifact, .. } => info_of(artifact, kernel),
         }
     }
 
-    /// What the kernel's code for any threadgroup size tells of it, with all errors of its source; most of the
-    /// work of compiling is not done yet.
-    pub(crate) fn describe(&self, kernel: &str, constants: &FunctionConstants) -> Result<KernelInfo, Error> {
-        match self {
-            CompiledLibrary::Source { library, checks } => {
-                Ok(library.describe(kernel, &specialisation(constants, *checks))?)
+    /// What the kernel's code for any threadgroup size tells of it, with all errors of its source, and what
+    /// it runs as; most of the work of compiling is not done yet.
+    pub(crate) fn describe(
+        &self,
+        kernel: &str,
+        constants: &FunctionConstants,
+    ) -> Result<(KernelInfo, Executor), Error> {
+        let (info, executor) = match self {
+            CompiledLibrary::Source { library, checks, target } => {
+                let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
+                let artifact = made(kernel, artifact)?;
+                let executor = Executor::of_code(&artifact.target);
+                (info_of(&artifact, kernel)?, executor)
             }
-            CompiledLibrary::Artifact(_) => self.reflect(kernel),
+            CompiledLibrary::Artifact { artifact, .. } => {
+                (info_of(artifact, kernel)?, Executor::of_code(&artifact.target))
+            }
+        };
+        match (self, &executor) {
+            (
+                CompiledLibrary::Artifact { require_machine_code: true, .. },
+                Executor::Interpreter { reason },
+            ) => {
+                let (kernel, reason) = (kernel.to_owned(), reason.to_string());
+                Err(Error::NoMachineCode { kernel, reason })
+            }
+            _ => Ok((info, executor)),
         }
     }
 
@@ -100,15 +120,15 @@ impl CompiledLibrary {
         whole_threadgroups_only: bool,
     ) -> Result<Arc<Artifact>, Error> {
         match self {
-            CompiledLibrary::Source { library, checks } => {
+            CompiledLibrary::Source { library, checks, target } => {
                 let specialisation = Specialisation {
                     group_size,
                     whole_threadgroups_only,
                     ..specialisation(constants, *checks)
                 };
-                Ok(library.artifact(kernel, &specialisation, Target::Cpu)?)
+                made(kernel, library.artifact(kernel, &specialisation, *target))
             }
-            CompiledLibrary::Artifact(artifact) => match constants.iter().next() {
+            CompiledLibrary::Artifact { artifact, .. } => match constants.iter().next() {
                 None => Ok(Arc::clone(artifact)),
                 Some((constant, _)) => Err(Error::FunctionConstant {
                     constant: constant.to_string(),
@@ -117,6 +137,25 @@ impl CompiledLibrary {
             },
         }
     }
+}
+
+/// What the compiler made, its notes passed on.
+fn made(kernel: &str, artifact: Result<Arc<Artifact>, CompileError>) -> Result<Arc<Artifact>, Error> {
+    pass_on_compiler_notes();
+    artifact.map_err(|error| match error {
+        CompileError::NoLlvm(error) => {
+            let reason = Compiler::why_interpreted().unwrap_or_else(|| error.to_string());
+            Error::NoMachineCode { kernel: kernel.to_owned(), reason }
+        }
+        other => other.into(),
+    })
+}
+
+fn info_of(artifact: &Artifact, kernel: &str) -> Result<KernelInfo, Error> {
+    artifact.kernel(kernel).cloned().ok_or_else(|| {
+        let existing = artifact.kernel_names().map(str::to_owned).collect();
+        DeviceError::UnknownKernel { name: kernel.to_owned(), existing }.into()
+    })
 }
 
 /// A kernel launch to be fused with others.
@@ -139,8 +178,8 @@ pub(crate) fn fusion_refusal(inputs: &[FusionInput<'_>]) -> Option<String> {
     refusal.unwrap_or_else(Some)
 }
 
-/// Code that stands for several launches and the name of its kernel. For each of its arguments: the index, the
-/// launch, the index there.
+/// Code that stands for several launches and the name of its kernel. For each of its arguments: the index,
+/// the launch, the index there.
 pub(crate) fn fused(
     inputs: &[FusionInput<'_>],
 ) -> Result<(Arc<Artifact>, String, Vec<(u32, usize, u32)>), String> {
@@ -158,10 +197,10 @@ fn with_fusion<T>(
 ) -> Result<T, String> {
     let apart = || "they are not compiled alike".to_owned();
     let of_source = inputs.iter().map(|input| match input.compiled {
-        CompiledLibrary::Source { library, checks } => {
+        CompiledLibrary::Source { library, checks, .. } => {
             Some((library, specialisation(input.constants, *checks), input))
         }
-        CompiledLibrary::Artifact(_) => None,
+        CompiledLibrary::Artifact { .. } => None,
     });
     let of_source: Vec<_> = of_source.collect::<Option<_>>().ok_or_else(apart)?;
     let parts = of_source.iter().map(|(library, specialisation, input)| FusionPart {

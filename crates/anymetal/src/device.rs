@@ -1,19 +1,17 @@
 //! Devices: which there are, and what is made from them.
 //!
 //! Owns [`Device`], a cheap handle: the device below with its execution layer, which [`crate::memory`] and
-//! [`crate::queue`] show. Invariant: there is one CPU device per process, so that all handles share its workers;
-//! handles that were made alike share pool, budget and listing too.
+//! [`crate::queue`] show. Which devices a process has is in [`crate::machine`]. Invariant: handles of the
+//! same device and settings share pool, budget, history and listing.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use anymetal_compiler::{Compiler, CpuLevel};
-use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::device::Device as HalDevice;
-use anymetal_hal::error::DeviceError;
+use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_runtime::config::{Layers, RuntimeConfig};
 use anymetal_runtime::event::Event;
 use anymetal_runtime::history::History;
@@ -28,7 +26,9 @@ use anymetal_runtime::trace::Trace;
 
 use crate::compile::CompiledLibrary;
 use crate::error::Error;
+use crate::executor::Executor;
 use crate::library::{CompileOptions, Library};
+use crate::machine;
 use crate::queue::{Queue, QueueGroup};
 use crate::transfer::Transfers;
 
@@ -53,41 +53,50 @@ pub(crate) struct Shared {
 impl Device {
     /// The device that the settings name (`ANYMETAL_DEVICE`, or `device` in the file that `ANYMETAL_CONFIG`
     /// names), or else this machine's best: so far its processor.
+    ///
+    /// The same device each time: a process has one device for each set of settings, with one pool and one
+    /// budget. [`Device::by_name`], [`Device::all`] and [`Device::with_settings`] give the one in use too if
+    /// theirs are the same. If it cannot be made, the next call tries again.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// use anymetal::Device;
+    ///
+    /// let device = Device::system_default()?;
+    /// assert!(device.is_same(&Device::by_name(device.name())?));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn system_default() -> Result<Device, Error> {
-        static DEFAULT: OnceLock<Result<Device, Error>> = OnceLock::new();
-        DEFAULT.get_or_init(|| Device::with_settings(&Layers::load(None)?)).clone()
+        machine::default_device()
     }
 
-    /// A device of its own settings: with pool, budget and queues apart from those of [`Device::system_default`].
+    /// The device with those settings: the one in use with equal settings, or else a new one, with pool,
+    /// budget and listing of its own. It ends with its last handle.
     pub fn with_settings(settings: &Layers) -> Result<Device, Error> {
-        let config = settings.resolve()?;
-        let hal = match &config.device {
-            Some(name) => hal_named(name)?,
-            None => hal_cpu()?,
-        };
-        Ok(Device::from_parts(hal, config, SystemClock::shared()))
+        machine::with_settings(settings)
     }
 
-    /// All devices of this machine, the default one first.
+    /// All devices of this machine with the settings of environment and file, the default one first.
     pub fn all() -> Result<Vec<Device>, Error> {
-        let config = Layers::load(None)?.resolve()?;
-        let device = |hal| Device::from_parts(hal, config.clone(), SystemClock::shared());
-        Ok(hal_all()?.into_iter().map(device).collect())
+        machine::all(&Layers::load(None)?)
     }
 
     /// The device of that name, such as `cpu`, with the settings of environment and file.
     pub fn by_name(name: &str) -> Result<Device, Error> {
         let mut settings = Layers::load(None)?;
         settings.code.device = Some(name.to_owned());
-        Device::with_settings(&settings)
+        machine::with_settings(&settings)
     }
 
-    /// A device made elsewhere, with options of its own, or one that wraps another; with the default settings.
+    /// A device made elsewhere, with options of its own, or one that wraps another; with the default
+    /// settings. Each call gives a device of its own.
     pub fn from_hal(inner: Arc<dyn HalDevice>) -> Device {
         Device::from_parts(inner, RuntimeConfig::default(), SystemClock::shared())
     }
 
-    /// A device made elsewhere, its settings, and the clock that all limits go by.
+    /// A device made elsewhere, its settings, and the clock that all limits go by. Each call gives a device
+    /// of its own.
     pub fn from_parts(hal: Arc<dyn HalDevice>, config: RuntimeConfig, clock: Arc<dyn Clock>) -> Device {
         let budget = match config.memory.budget {
             Some(bytes) => Budget::new(bytes),
@@ -117,6 +126,17 @@ impl Device {
         &self.shared.config
     }
 
+    /// Whether both are handles of one device, with one pool and one budget.
+    pub fn is_same(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// What kernels that are compiled now run as; of one kernel [`crate::Pipeline::executor`] tells. Looks
+    /// for libLLVM at the first call.
+    pub fn executor(&self) -> Executor {
+        Executor::of_new_code()
+    }
+
     /// Compiles MSL source with default options.
     pub fn library_from_source(&self, source: &str) -> Result<Library, Error> {
         self.library_from_source_with(source, &CompileOptions::default())
@@ -124,8 +144,9 @@ impl Device {
 
     /// Compiles MSL source. Kernels are compiled down to device code when their pipeline is made.
     pub fn library_from_source_with(&self, source: &str, options: &CompileOptions) -> Result<Library, Error> {
-        let compiled = CompiledLibrary::from_source(source, options)?;
-        Ok(Library::new(self.clone(), compiled))
+        let options = self.with_requirements(options);
+        let compiled = CompiledLibrary::from_source(source, &options)?;
+        Ok(Library::new(self.clone(), compiled, &options.file_name))
     }
 
     /// Compiles a file of MSL; its folder is searched for includes first.
@@ -134,14 +155,36 @@ impl Device {
         path: impl Into<PathBuf>,
         options: &CompileOptions,
     ) -> Result<Library, Error> {
-        let compiled = CompiledLibrary::from_file(&path.into(), options)?;
-        Ok(Library::new(self.clone(), compiled))
+        let path = path.into();
+        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options))?;
+        Ok(Library::new(self.clone(), compiled, &path.to_string_lossy()))
     }
 
     /// A library of code that was compiled before. Machine code in it runs with the rights of the process, so
     /// take it only from where you would take a program.
     pub fn library_from_artifact(&self, artifact: Arc<Artifact>) -> Library {
-        Library::new(self.clone(), CompiledLibrary::from_artifact(artifact))
+        let required = self.config().kernels.require_machine_code;
+        Library::new(self.clone(), CompiledLibrary::from_artifact(artifact, required), "")
+    }
+
+    /// What the settings require is required of every library.
+    fn with_requirements(&self, options: &CompileOptions) -> CompileOptions {
+        let mut options = options.clone();
+        options.require_machine_code |= self.config().kernels.require_machine_code;
+        options
+    }
+
+    /// The device's pipeline of a kernel, known to the history.
+    pub(crate) fn pipeline_of(
+        &self,
+        artifact: &Arc<Artifact>,
+        kernel: &str,
+    ) -> Result<Arc<dyn HalPipeline>, Error> {
+        let pipeline = self.hal().pipeline(artifact, kernel)?;
+        if let Some(history) = self.history() {
+            history.note_pipeline(&pipeline, artifact);
+        }
+        Ok(pipeline)
     }
 
     /// A queue with the limits that the settings say.
@@ -164,7 +207,7 @@ impl Device {
         self.queues_with(count, &self.queue_options())
     }
 
-    /// As [`Device::queues`], all with those options, their numbers behind the label.
+    /// As [`Device::queues`], all with those options, their numbers after the label.
     pub fn queues_with(
         &self,
         count: impl Into<Option<usize>>,
@@ -183,7 +226,7 @@ impl Device {
         Tenant::new(name, limits, Arc::clone(self.shared.context.clock()))
     }
 
-    /// The history of what the queues gave the device, if the settings ask for one.
+    /// The history of what queues gave the device, if the settings have one.
     pub fn history(&self) -> Option<&History> {
         self.shared.context.history()
     }
@@ -205,27 +248,13 @@ impl Device {
     }
 }
 
-/// The one CPU device of the process.
-fn hal_cpu() -> Result<Arc<dyn HalDevice>, Error> {
-    static CPU: OnceLock<Result<Arc<dyn HalDevice>, Error>> = OnceLock::new();
-    let make = || -> Result<Arc<dyn HalDevice>, Error> {
-        let level = Compiler::cpu_level()?;
-        let vector_extension = level.map(CpuLevel::vector_extension);
-        let options = CpuDeviceOptions { vector_extension, ..CpuDeviceOptions::from_environment()? };
-        Ok(Arc::new(CpuDevice::new(&options)?))
-    };
-    CPU.get_or_init(make).clone()
-}
+impl Shared {
+    /// Whether it is over that device.
+    pub(crate) fn is_of(&self, hal: &Arc<dyn HalDevice>) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.hal), Arc::as_ptr(hal))
+    }
 
-fn hal_all() -> Result<Vec<Arc<dyn HalDevice>>, Error> {
-    Ok(vec![hal_cpu()?])
-}
-
-fn hal_named(name: &str) -> Result<Arc<dyn HalDevice>, Error> {
-    let devices = hal_all()?;
-    let found = devices.iter().find(|device| device.name().eq_ignore_ascii_case(name.trim())).cloned();
-    found.ok_or_else(|| {
-        let existing = devices.iter().map(|device| device.name().to_owned()).collect();
-        DeviceError::UnknownDevice { name: name.to_owned(), existing }.into()
-    })
+    pub(crate) fn config(&self) -> &RuntimeConfig {
+        &self.config
+    }
 }

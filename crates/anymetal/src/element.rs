@@ -1,7 +1,8 @@
 //! Which Rust types stand for which MSL types.
 //!
-//! Owns the check that a buffer's element type fits what a kernel declares. Invariant: known scalars must match
-//! exactly; `u8` stands for raw bytes and fits everything; other structures must have the declared size.
+//! Owns the check that a buffer's element type fits what a kernel declares. Invariant: known scalars must
+//! match exactly; `u8` stands for raw bytes and fits everything; other structures must have the declared
+//! size.
 
 use std::any::TypeId;
 

@@ -1,20 +1,39 @@
 //! The error of every fallible call of the crate.
 //!
-//! Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device says is
-//! [`Error::Device`], whether it comes through a queue, a pool or a graph; the rest are mistakes in a call, found before anything runs.
+//! Owns [`Error`]. Invariant: what the compiler says is [`Error::Compile`], with diagnostics; what a device
+//! says is [`Error::Device`], whether it comes through a queue, a pool or a graph; the rest are mistakes in a
+//! call, found before anything runs. Every error has an [`ErrorClass`].
 
 use std::fmt;
 use std::sync::Arc;
 
 use anymetal_compiler::CompileError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_hal::record::file::RecordingError;
+use anymetal_hal::record::replay::ReplayError;
 use anymetal_runtime::config::ConfigError;
 use anymetal_runtime::graph::GraphError;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::submission::ExecError;
 
-/// What went wrong.
+/// What went wrong: the one error type of this crate. [`Error::class`] is what retry policies decide by; the
+/// variants hold the typed details of the layer that refused.
+///
+/// ```
+/// use anymetal::{Device, DeviceError, Error, ErrorClass};
+/// # fn main() -> Result<(), Error> {
+/// let device = Device::system_default()?;
+/// let kernel = "kernel void set(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = 1; }";
+/// let set = device.library_from_source(kernel)?.pipeline("set")?;
+/// let y = device.buffer_zeroed::<u32>(10)?;
+/// let error = device.queue()?.launch(&set).arg(&y).threads(11).submit()?.wait().unwrap_err();
+/// assert_eq!(error.class(), ErrorClass::Caller);
+/// assert!(matches!(error, Error::Device(DeviceError::OutOfBounds(fault)) if fault.argument_name == "y"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The source or kernel did not compile.
     #[error(transparent)]
@@ -42,6 +61,12 @@ pub enum Error {
     /// Settings were refused.
     #[error(transparent)]
     Config(Box<ConfigError>),
+    /// A recording could not be read or written.
+    #[error(transparent)]
+    Recording(SharedError<RecordingError>),
+    /// A replay ended early.
+    #[error(transparent)]
+    Replay(SharedError<ReplayError>),
     /// The launch gives fewer or more arguments than the kernel has.
     #[error("kernel `{kernel}` has {expected} arguments, {got} were given")]
     ArgumentCount {
@@ -70,6 +95,24 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// The kernel would be interpreted, and machine code is required.
+    #[error("kernel `{kernel}` would be interpreted, and machine code is required: {reason}")]
+    NoMachineCode {
+        /// The kernel.
+        kernel: String,
+        /// Why there is no machine code, on one line.
+        reason: String,
+    },
+    /// More threadgroup sizes than a pipeline has code for.
+    #[error(
+        "kernel `{kernel}` already has code for {limit} threadgroup sizes; make another pipeline for more"
+    )]
+    TooManyGroupSizes {
+        /// The kernel.
+        kernel: String,
+        /// How many sizes have code of their own.
+        limit: usize,
+    },
     /// The launch has no grid.
     #[error("kernel `{kernel}` was launched without a grid; call `threads` or `groups`")]
     NoGrid {
@@ -88,9 +131,6 @@ pub enum Error {
         /// The extent.
         value: u128,
     },
-    /// A dispatch was encoded before a pipeline was set.
-    #[error("no pipeline is set on the encoder")]
-    NoPipeline,
     /// An element range that is not within its buffer.
     #[error("elements {start}..{end} are not within a buffer of {len} elements")]
     RangeOutsideBuffer {
@@ -112,6 +152,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the work was taken back on purpose, with [`crate::Submission::cancel`] or
+    /// [`crate::Queue::cancel_waiting`].
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Error::Exec(error) if error.is_cancelled())
+    }
+
     /// The class, by which retry policies decide.
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -119,25 +165,31 @@ impl Error {
             Error::Exec(error) => error.class(),
             Error::Memory(error) => error.class(),
             Error::Graph(error) => error.class(),
+            Error::Replay(error) => match &**error {
+                ReplayError::Device { source, .. } => source.class(),
+                _ => ErrorClass::Caller,
+            },
             // A machine without what compiling needs, or a bug: trying again does not help, rebuilding might.
             Error::Compile(failure) if !failure.is_users() => ErrorClass::Lost,
+            Error::NoMachineCode { .. } => ErrorClass::Lost,
+            Error::TooManyGroupSizes { .. } => ErrorClass::Exhausted,
             Error::Compile(_)
             | Error::UnreadableFile { .. }
             | Error::Config(_)
+            | Error::Recording(_)
             | Error::ArgumentCount { .. }
             | Error::UnknownArgument { .. }
             | Error::FunctionConstant { .. }
             | Error::NoGrid { .. }
             | Error::NoGroupSize { .. }
             | Error::ExtentTooLarge { .. }
-            | Error::NoPipeline
             | Error::RangeOutsideBuffer { .. }
             | Error::TooManyElements { .. } => ErrorClass::Caller,
         }
     }
 }
 
-/// What a device says is [`Error::Device`], whoever passes it on.
+/// A device's error is [`Error::Device`], whichever layer passes it on.
 impl From<ExecError> for Error {
     fn from(error: ExecError) -> Self {
         match error {
@@ -156,6 +208,18 @@ impl From<MemoryError> for Error {
     }
 }
 
+impl From<RecordingError> for Error {
+    fn from(error: RecordingError) -> Self {
+        Error::Recording(SharedError(Arc::new(error)))
+    }
+}
+
+impl From<ReplayError> for Error {
+    fn from(error: ReplayError) -> Self {
+        Error::Replay(SharedError(Arc::new(error)))
+    }
+}
+
 impl From<ConfigError> for Error {
     fn from(error: ConfigError) -> Self {
         Error::Config(Box::new(error))
@@ -169,6 +233,43 @@ impl From<GraphError> for Error {
             GraphError::Exec(error) => (*error).into(),
             other => Error::Graph(Box::new(other)),
         }
+    }
+}
+
+/// An error of a lower layer that can neither be cloned nor compared: shared here, and equal to another that
+/// says the same.
+#[derive(Debug)]
+pub struct SharedError<E>(Arc<E>);
+
+impl<E> Clone for SharedError<E> {
+    fn clone(&self) -> Self {
+        SharedError(Arc::clone(&self.0))
+    }
+}
+
+impl<E> std::ops::Deref for SharedError<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.0
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for SharedError<E> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for SharedError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl<E: fmt::Display> PartialEq for SharedError<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
     }
 }
 

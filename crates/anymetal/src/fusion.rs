@@ -1,7 +1,7 @@
 //! Fusing the kernels of graphs.
 //!
-//! Owns [`PipelineFuser`], which kernel nodes bring along so that plans may put one launch in the place of several.
-//! Invariant: a fuser speaks for its own pipeline only; of others it needs their fusers.
+//! Owns [`PipelineFuser`], which kernel nodes bring along so that plans may put one launch in the place of
+//! several. Invariant: a fuser speaks for its own pipeline only; of others it needs their fusers.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Fuser for PipelineFuser {
     fn fuse(&self, launches: &[Launch<'_>]) -> Result<Fused, String> {
         let inputs = self.inputs(launches).ok_or("they are of different kinds or devices")?;
         let (artifact, name, arguments) = compile::fused(&inputs)?;
-        let pipeline = self.device().hal().pipeline(&artifact, &name).map_err(|error| error.to_string())?;
+        let pipeline = self.device().pipeline_of(&artifact, &name).map_err(|error| error.to_string())?;
         Ok(Fused { pipeline, arguments })
     }
 

@@ -4,15 +4,17 @@
 
 use std::time::Duration;
 
-use anymetal_hal::command::{Binding, BoundResource, Deadline, Dispatch, Grid};
-use anymetal_runtime::submission::Submission;
+use anymetal_hal::command::{Binding, BoundResource, Deadline, Dispatch, Grid, IndirectDispatch};
 use anymetal_runtime::submission::argument::Argument;
 
+use crate::buffer::{BufferView, Region};
 use crate::call::{FinishedCall, KernelCall, call_setters};
+use crate::compute_encoder::counts_in;
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::pipeline::Pipeline;
-use crate::queue::{Queue, told_at_once};
+use crate::queue::Queue;
+use crate::submission::Submission;
 
 /// A launch in the making.
 #[derive(Debug)]
@@ -23,15 +25,50 @@ pub struct Launch<'a> {
     deadline: Deadline,
     label: String,
     after: Vec<Submission>,
+    /// The counts of an indirect dispatch.
+    counts: Option<Result<Region, Error>>,
 }
 
 impl<'a> Launch<'a> {
     pub(crate) fn new(queue: &'a Queue, pipeline: &'a Pipeline) -> Self {
         let call = KernelCall::new(pipeline);
-        Launch { queue, call, deadline: Deadline::Default, label: String::new(), after: Vec::new() }
+        Launch {
+            queue,
+            call,
+            deadline: Deadline::Default,
+            label: String::new(),
+            after: Vec::new(),
+            counts: None,
+        }
     }
 
     call_setters!(Argument, bind);
+
+    /// A grid of as many full threadgroups as the view's first three elements say when the launch's turn
+    /// comes, which work before it may have written. Their size is given with `group_size`. Counts beyond the
+    /// limits end the work with an error.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// let device = anymetal::Device::system_default()?;
+    /// let library = device.library_from_source(
+    ///     "kernel void decide(device uint* groups) { groups[0] = 3; groups[1] = groups[2] = 1; }
+    ///      kernel void mark(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = 1; }",
+    /// )?;
+    /// let (decide, mark) = (library.pipeline("decide")?, library.pipeline("mark")?);
+    /// let (groups, y) = (device.buffer_zeroed::<u32>(3)?, device.buffer_zeroed::<u32>(128)?);
+    /// let queue = device.queue()?;
+    /// queue.launch(&decide).arg(&groups).threads(1).submit()?;
+    /// queue.launch(&mark).arg(&y).groups_from(&groups.view(0..3)?).group_size(32).submit()?.wait()?;
+    /// assert_eq!(y.read()?.iter().sum::<u32>(), 96);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn groups_from(mut self, counts: &BufferView<u32>) -> Self {
+        self.call.grid(Extent::from(1), Grid::Threadgroups);
+        self.counts = Some(counts_in(counts));
+        self
+    }
 
     /// Stops the kernel when it has run that long.
     pub fn deadline(mut self, after: Duration) -> Self {
@@ -53,14 +90,18 @@ impl<'a> Launch<'a> {
 
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
-        let Launch { queue, call, deadline, label, after } = self;
+        let Launch { queue, call, deadline, label, after, counts } = self;
+        let counts = counts.transpose()?;
         let dispatch = dispatch(call)?;
         let mut command_buffer = queue.stream().command_buffer()?.label(label).deadline(deadline);
         for other in &after {
-            command_buffer = command_buffer.after(other);
+            command_buffer = command_buffer.after(other.inner());
         }
-        command_buffer.compute().encode(dispatch)?;
-        told_at_once(command_buffer.commit())
+        match counts {
+            None => drop(command_buffer.compute().encode(dispatch)?),
+            Some(counts) => drop(command_buffer.compute().encode_indirect(indirect(dispatch, &counts))?),
+        }
+        Submission::accepted(command_buffer.commit())
     }
 }
 
@@ -75,4 +116,11 @@ fn dispatch(call: KernelCall<'_, BoundResource>) -> Result<Dispatch, Error> {
         grid,
         group_size,
     })
+}
+
+/// The same with counts from a buffer.
+fn indirect(dispatch: Dispatch, counts: &Region) -> IndirectDispatch {
+    let Dispatch { pipeline, bindings, threadgroup_memory, group_size, .. } = dispatch;
+    let (counts, counts_offset) = (counts.buffer().clone(), counts.offset());
+    IndirectDispatch { pipeline, bindings, threadgroup_memory, counts, counts_offset, group_size }
 }

@@ -21,9 +21,9 @@
 //! encoders, [`Buffer`]. [`Queue::launch`] is the short way for one kernel. Every mistake in a call is an
 //! [`Error`] before anything runs; every error has a class.
 //!
-//! Below lies an execution layer that programs run on for months: queues with priorities, dependencies, bounds
-//! and tenants, a pool of buffers under a budget, events, graphs, all with settings from code, `ANYMETAL_*` and
-//! a file. A graph on three queues:
+//! Below it is an execution layer that programs run on for months: queues with priorities, dependencies,
+//! bounds and tenants, a pool of buffers under a budget, events, graphs, all with settings from code,
+//! `ANYMETAL_*` and a file. A graph on three queues:
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
@@ -42,7 +42,7 @@
 //! let [a, b, c, out] = [device.rent(n)?, device.rent(n)?, device.rent(n)?, device.rent::<f32>(n)?];
 //!
 //! let mut graph = GraphBuilder::new("three branches");
-//! let factor = graph.bytes_parameter("factor", 1.0f32.to_le_bytes())?;
+//! let factor = graph.value("factor", 1.0)?; // converted to what each kernel declares
 //! graph.kernel("once", scale.node().arg(&x).arg(&a).arg(factor).threads(n).build()?)?;
 //! graph.kernel("twice", scale.node().arg(&x).arg(&b).arg(2.0f32).threads(n).build()?)?;
 //! graph.kernel("thrice", scale.node().arg(&x).arg(&c).arg(3.0f32).threads(n).build()?)?;
@@ -53,7 +53,7 @@
 //! let queues = device.queues(3)?;
 //! queues.submit_graph(&graph)?.wait()?;
 //! assert_eq!(out.read()?, vec![6.0f32; n]);
-//! graph.set_bytes(factor, &10.0f32.to_le_bytes())?; // built once, run again with another argument
+//! graph.set_value(factor, 10)?; // built once, run again with another argument
 //! queues.submit_graph(&graph)?.wait()?;
 //! assert_eq!(out.read()?, vec![15.0f32; n]);
 //! # let _typed: &Buffer<f32> = &a;
@@ -64,22 +64,47 @@
 
 mod argument;
 mod buffer;
+mod buffer_options;
 mod call;
 mod command_buffer;
 mod compile;
+mod compiling;
+mod compute_encoder;
 mod constants;
 mod device;
 mod element;
 mod error;
+mod executable;
+mod executor;
 mod extent;
+mod fence;
 mod fusion;
+mod graph;
+mod heap;
+mod import;
 mod launch;
 mod library;
+mod machine;
+mod mapping;
 mod memory;
 mod node;
+mod notice;
 mod pipeline;
+mod pipeline_descriptor;
+mod profile;
 mod queue;
+mod replay;
+mod submission;
+pub mod testing;
 mod transfer;
+
+/// The traits of devices, below everything here: for devices of a program's own, and for what
+/// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
+/// types.
+pub use anymetal_hal as hal;
+/// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
+/// It changes more often than this crate's own types.
+pub use anymetal_runtime as runtime;
 
 pub use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ElementType, FunctionConstantInfo,
@@ -87,44 +112,64 @@ pub use anymetal_hal::artifact::{
 };
 pub use anymetal_hal::buffer::StorageMode;
 pub use anymetal_hal::capabilities::{Capabilities, DeviceKind};
+pub use anymetal_hal::clock::{Clock, SystemClock};
 pub use anymetal_hal::command::{Grid, Timestamps};
 pub use anymetal_hal::completion::{CommandTiming, Timing};
 pub use anymetal_hal::error::{DeviceError, ErrorClass, OutOfBounds};
+pub use anymetal_hal::host_pages::HostPages;
 pub use anymetal_hal::queue::{Cancellation, Priority, WhenFull};
+pub use anymetal_hal::record::file::RecordingError;
+pub use anymetal_hal::record::replay::{ReplayError, Replayed};
+pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_runtime::config::{
-    ConfigError, HistoryLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size, Span, StreamsLayer,
+    ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size, Span,
+    StreamsLayer,
 };
 pub use anymetal_runtime::event::Event;
-pub use anymetal_runtime::graph::node::{Branch, Condition, HostNode, NodeArgument, NodeId};
-pub use anymetal_runtime::graph::resource::{BytesId, ResourceId, ResourceRange};
-pub use anymetal_runtime::graph::{Executable, Graph, GraphBuilder, GraphError, Plan, PlanOptions};
+pub use anymetal_runtime::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};
+pub use anymetal_runtime::graph::resource::{ResourceId, ResourceRange};
+pub use anymetal_runtime::graph::{GraphError, Hazard, Inlined, Pass, PassKind, Plan, PlanOptions, Stage};
 pub use anymetal_runtime::history::History;
 pub use anymetal_runtime::memory::MemoryError;
 pub use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
 pub use anymetal_runtime::memory::mode::{BufferUsage, ModeError, ModeRequest, Touches};
-pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest};
+pub use anymetal_runtime::memory::pool::{Pool, PoolStats, PooledBuffer, RentRequest, Trimmed};
 pub use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
-pub use anymetal_runtime::profile::{CountedWork, Profile, Profiler};
+pub use anymetal_runtime::profile::{CountedWork, Profile, TimeSource};
 pub use anymetal_runtime::stream::StreamOptions as QueueOptions;
+pub use anymetal_runtime::submission::ExecError;
 pub use anymetal_runtime::submission::argument::{
     Argument, ArgumentTarget, Inline, InlineBytes, Scalar, Unbound,
 };
-pub use anymetal_runtime::submission::{ExecError, Outcome, Submission};
 pub use anymetal_runtime::tenant::{QuotaError, Tenant, TenantLimits, TenantUsage, TimeShare};
 pub use anymetal_runtime::trace::{Trace, TracedCommand, TracedSubmission};
-pub use buffer::{Buffer, BufferView};
+pub use argument::Plain;
+pub use buffer::{Buffer, BufferView, Region};
+pub use buffer_options::BufferOptions;
 pub use bytemuck::Pod;
-pub use command_buffer::{BlitEncoder, CommandBuffer, ComputeEncoder};
-pub use compile::compiler_notes;
+pub use command_buffer::{BlitEncoder, CommandBuffer};
+pub use compiling::Compiling;
+pub use compute_encoder::{ComputeEncoder, NoPipeline, WithPipeline};
 pub use constants::{ConstantKey, FunctionConstants};
 pub use device::Device;
-pub use error::{CompileFailure, Error};
+pub use error::{CompileFailure, Error, SharedError};
+pub use executable::Executable;
+pub use executor::Executor;
 pub use extent::Extent;
+pub use fence::Fence;
+pub use graph::{Branch, Graph, GraphBuilder, ValueId};
 pub use half::{bf16, f16};
+pub use heap::Heap;
+pub use import::ImportRefused;
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
+pub use mapping::{Mapped, MappedMut};
 pub use memory::MemoryUse;
-pub use node::NodeBuilder;
-pub use pipeline::Pipeline;
+pub use node::{KernelNode, NodeArgument, NodeBinding, NodeBuilder};
+pub use notice::{Notice, NoticeKind, set_notice_hook, take_notices};
+pub use pipeline::{Fallback, Pipeline};
+pub use pipeline_descriptor::PipelineDescriptor;
+pub use profile::Profiler;
 pub use queue::{Queue, QueueGroup};
+pub use submission::{CancelOnDrop, Outcome, Submission};
 pub use transfer::Download;

@@ -1,14 +1,17 @@
 //! Libraries: compiled source from which pipelines are made.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use anymetal_hal::artifact::KernelInfo;
+use anymetal_hal::artifact::{Artifact, KernelInfo};
 
 use crate::compile::CompiledLibrary;
+use crate::compiling::Compiling;
 use crate::constants::FunctionConstants;
 use crate::device::Device;
 use crate::error::Error;
-use crate::pipeline::{Pipeline, Specialiser};
+use crate::pipeline::Pipeline;
+use crate::pipeline_descriptor::PipelineDescriptor;
 
 /// How source is compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,10 @@ pub struct CompileOptions {
     pub check_mode: CheckMode,
     /// The version of MSL, as `__METAL_VERSION__` gives it: 320 for Metal 3.2.
     pub language_version: u32,
+    /// Whether kernels that would be interpreted, because there is no libLLVM, are refused with
+    /// [`Error::NoMachineCode`] when their pipeline is made. The settings can require it of all libraries of
+    /// a device (`kernels.require-machine-code`).
+    pub require_machine_code: bool,
 }
 
 impl Default for CompileOptions {
@@ -36,12 +43,14 @@ impl Default for CompileOptions {
             math_mode: MathMode::default(),
             check_mode: CheckMode::default(),
             language_version: 320,
+            require_machine_code: false,
         }
     }
 }
 
 /// What the compiler may do to floating-point arithmetic, in Metal's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum MathMode {
     /// Nothing that changes a result.
     Safe,
@@ -54,6 +63,7 @@ pub enum MathMode {
 
 /// Whether memory accesses are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum CheckMode {
     /// Out of bounds, loads give zero, stores are dropped, and the launch ends with an error.
     #[default]
@@ -62,16 +72,18 @@ pub enum CheckMode {
     Off,
 }
 
-/// Compiled source. Each kernel is compiled for the device when its pipeline is made.
-#[derive(Debug)]
+/// Compiled source. Each kernel is compiled for the device when its pipeline is made. Clones are the same
+/// library.
+#[derive(Debug, Clone)]
 pub struct Library {
     device: Device,
     compiled: CompiledLibrary,
+    label: String,
 }
 
 impl Library {
-    pub(crate) fn new(device: Device, compiled: CompiledLibrary) -> Self {
-        Library { device, compiled }
+    pub(crate) fn new(device: Device, compiled: CompiledLibrary, label: &str) -> Self {
+        Library { device, compiled, label: label.to_owned() }
     }
 
     /// The device that it is for.
@@ -94,18 +106,30 @@ impl Library {
         self.compiled.warnings()
     }
 
-    /// Makes a kernel ready to run.
-    pub fn pipeline(&self, kernel: &str) -> Result<Pipeline, Error> {
-        self.pipeline_with(kernel, &FunctionConstants::default())
+    /// The name of its source in diagnostics; that of a library of ready code is empty.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Makes a kernel ready to run: by its name, or with a label, function constants and known threadgroup
+    /// sizes by a [`PipelineDescriptor`].
+    pub fn pipeline(&self, kernel: impl Into<PipelineDescriptor>) -> Result<Pipeline, Error> {
+        Pipeline::new(self.compiled.clone(), self.device.clone(), kernel.into())
+    }
+
+    /// As [`Library::pipeline`], in the background: a future, which also blocks.
+    pub fn pipeline_async(&self, kernel: impl Into<PipelineDescriptor>) -> Compiling<Pipeline> {
+        let (compiled, device, descriptor) = (self.compiled.clone(), self.device.clone(), kernel.into());
+        Compiling::start(move || Pipeline::new(compiled, device, descriptor))
+    }
+
+    /// A kernel's code for any threadgroup size, without function constants.
+    pub(crate) fn general_code(&self, kernel: &str) -> Result<Arc<Artifact>, Error> {
+        self.compiled.artifact(kernel, &FunctionConstants::new(), None, false)
     }
 
     /// Makes a kernel ready to run, with values for its function constants.
     pub fn pipeline_with(&self, kernel: &str, constants: &FunctionConstants) -> Result<Pipeline, Error> {
-        let specialiser = Specialiser {
-            compiled: self.compiled.clone(),
-            device: self.device.clone(),
-            constants: constants.clone(),
-        };
-        Pipeline::new(kernel, specialiser)
+        self.pipeline(PipelineDescriptor::new(kernel).constants(constants.clone()))
     }
 }

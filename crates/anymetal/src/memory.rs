@@ -1,7 +1,7 @@
-//! Memory of a device: buffers of their own, rented ones, and who has how much.
+//! Memory of a device: buffers of their own, rented ones, and what is allocated.
 //!
-//! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the device's
-//! budget and is listed until its last handle is dropped; a refusal has had no effect.
+//! Owns the part of [`Device`] that makes buffers. Invariant: every buffer made here counts towards the
+//! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
 
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::error::DeviceError;
@@ -13,13 +13,15 @@ use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};
+use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
+use crate::heap::charge;
 
 /// A device's memory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryUse {
-    /// Bytes that live buffers take, whoever made them.
+    /// Bytes of all live buffers of the device.
     pub allocated_bytes: u64,
     /// The working set: how much of it is taken.
     pub budget: BudgetStats,
@@ -32,34 +34,60 @@ pub struct MemoryUse {
 impl Device {
     /// A buffer with a copy of those elements.
     pub fn buffer<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
-        let buffer = self.buffer_zeroed(elements.len())?;
-        buffer.write(elements)?;
+        self.buffer_with(elements, BufferOptions::new())
+    }
+
+    /// As [`Device::buffer`], with a label, a tenant, a placement: `device.buffer_with(&weights, "weights")`.
+    pub fn buffer_with<T: Pod>(
+        &self,
+        elements: &[T],
+        options: impl Into<BufferOptions>,
+    ) -> Result<Buffer<T>, Error> {
+        let buffer = self.buffer_zeroed_with(elements.len(), options)?;
+        self.fill_with(&buffer, elements)?;
         Ok(buffer)
     }
 
-    /// A buffer of so many elements, all bytes zero.
+    /// A buffer of that many elements, all bytes zero.
     pub fn buffer_zeroed<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
-        self.buffer_in(count, self.implied(StorageMode::Shared))
+        self.buffer_zeroed_with(count, BufferOptions::new())
     }
 
-    /// A buffer of so many elements where its usage has it best, or where the request says if the usage allows
-    /// that; [`Buffer::why`] tells. The usage is that of new memory, whatever it says about an import.
+    /// As [`Device::buffer_zeroed`], with a label, a tenant, a placement.
+    pub fn buffer_zeroed_with<T: Pod>(
+        &self,
+        count: usize,
+        options: impl Into<BufferOptions>,
+    ) -> Result<Buffer<T>, Error> {
+        let options = options.into();
+        self.buffer_in(count, self.placement(&options)?, options)
+    }
+
+    /// A buffer of that many elements where its usage has it best, or where the request says if the usage
+    /// allows that; [`Buffer::why`] tells. The usage is that of new memory, whatever it says about an import.
     pub fn buffer_for<T: Pod>(
         &self,
         count: usize,
         usage: BufferUsage,
         request: ModeRequest,
     ) -> Result<Buffer<T>, Error> {
-        let usage = BufferUsage { imported: false, ..usage };
-        let decided = decide(request, usage, self.memory_kind()).map_err(MemoryError::from)?;
-        self.buffer_in(count, decided)
+        self.buffer_zeroed_with(count, BufferOptions::new().placed(usage, request))
     }
 
-    fn memory_kind(&self) -> MemoryKind {
+    /// Where memory with those options is.
+    pub(crate) fn placement(&self, options: &BufferOptions) -> Result<ModeDecision, Error> {
+        let Some((usage, request)) = options.placement else {
+            return Ok(self.implied(StorageMode::Shared));
+        };
+        let usage = BufferUsage { imported: false, ..usage };
+        Ok(decide(request, usage, self.memory_kind()).map_err(MemoryError::from)?)
+    }
+
+    pub(crate) fn memory_kind(&self) -> MemoryKind {
         MemoryKind::of(self.capabilities())
     }
 
-    /// The decision for memory whose mode was asked for without a usage.
+    /// The decision for memory with a mode and no usage.
     fn implied(&self, mode: StorageMode) -> ModeDecision {
         let (request, host) = match mode {
             StorageMode::Shared => (ModeRequest::Shared, Touches::Often),
@@ -70,7 +98,12 @@ impl Device {
         decide(request, usage, self.memory_kind()).expect("each mode fits the usage that stands for it")
     }
 
-    fn buffer_in<T: Pod>(&self, count: usize, mode: ModeDecision) -> Result<Buffer<T>, Error> {
+    fn buffer_in<T: Pod>(
+        &self,
+        count: usize,
+        mode: ModeDecision,
+        options: BufferOptions,
+    ) -> Result<Buffer<T>, Error> {
         let bytes = bytes_of::<T>(count)?;
         let shared = &self.shared;
         let limit = self.capabilities().max_buffer_bytes;
@@ -78,15 +111,18 @@ impl Device {
             // Never possible, however much memory is free: not the budget's business.
             return Err(DeviceError::BufferTooLarge { requested: bytes, limit }.into());
         }
+        let BufferOptions { label, tenant, .. } = options;
+        let charge = charge(&tenant, bytes)?;
         let reservation = shared.budget.reserve(bytes)?;
-        let descriptor = BufferDescriptor { storage_mode: mode.mode, ..BufferDescriptor::shared(bytes) };
+        let descriptor = BufferDescriptor { length: bytes, storage_mode: mode.mode, label: label.clone() };
         let buffer = self.hal().buffer(&descriptor)?;
-        let registration = shared.registry.register(ResourceKind::Buffer, "", bytes);
-        let memory = Memory::Own { buffer, _reservation: reservation, _registration: registration };
+        let registration = shared.registry.register(ResourceKind::Buffer, label, bytes);
+        let memory =
+            Memory::Own { buffer, _reservation: reservation, _registration: registration, _charge: charge };
         Ok(Buffer::new(memory, mode, count))
     }
 
-    /// A buffer of so many elements from the device's pool, with whatever its last renter left in it. It goes
+    /// A buffer of that many elements from the device's pool, with whatever its last renter left in it. It goes
     /// back when its last handle is dropped, and is handed out again once the device is done with it.
     pub fn rent<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
         self.rent_with(count, |request| request)
@@ -100,9 +136,10 @@ impl Device {
         wish: impl FnOnce(RentRequest<'a>) -> RentRequest<'a>,
     ) -> Result<Buffer<T>, Error> {
         let request = wish(RentRequest::new(bytes_of::<T>(count)?));
+        let label = request.given_label().clone();
         let rented = self.shared.pool.rent(&request)?;
         let mode = self.implied(rented.storage_mode());
-        Ok(Buffer::new(Memory::Pooled(rented), mode, count))
+        Ok(Buffer::new(Memory::Pooled(rented, label), mode, count))
     }
 
     /// The pool that [`Device::rent`] rents from, for untyped buffers and waiting rents.
@@ -143,7 +180,7 @@ impl Device {
     }
 }
 
-fn bytes_of<T>(count: usize) -> Result<u64, Error> {
+pub(crate) fn bytes_of<T>(count: usize) -> Result<u64, Error> {
     let element_size = size_of::<T>();
     let bytes = count.checked_mul(element_size).ok_or(Error::TooManyElements { count, element_size })?;
     Ok(bytes as u64)

@@ -1,18 +1,61 @@
 //! The node builder: one kernel, its arguments, its grid, as a node of a graph.
 //!
-//! Owns [`NodeBuilder`]. Invariant: as for a launch, the first mistake is kept and told at the end.
+//! Owns [`NodeBuilder`], [`KernelNode`] and what a node takes for an argument. Invariant: as for a launch,
+//! the first mistake is kept and told at the end.
 
 use anymetal_hal::command::Grid;
-use anymetal_runtime::graph::node::{KernelNode, NodeArgument, NodeBinding};
+use anymetal_hal::error::DeviceError;
+use anymetal_runtime::graph::node as runtime;
+use anymetal_runtime::submission::argument::ArgumentTarget;
 
 use crate::call::{FinishedCall, KernelCall, call_setters};
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::fusion::PipelineFuser;
+use crate::graph::{ValueId, ValueTarget};
 use crate::pipeline::Pipeline;
 
-/// A kernel node in the making; [`Pipeline::node`] begins one. It takes what a launch takes, and resources and
-/// parameters of the graph. A buffer that is given directly becomes a resource of the graph.
+/// What can be given to a kernel node as an argument: resources and values of the graph, and whatever a
+/// launch takes.
+pub trait NodeArgument {
+    /// What to bind, converted to the type that the kernel declares.
+    fn bind_to_node(&self, target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError>;
+}
+
+/// What an argument of a kernel node has become.
+#[derive(Debug, Clone)]
+pub struct NodeBinding {
+    bound: Bound,
+}
+
+#[derive(Debug, Clone)]
+enum Bound {
+    Fixed(runtime::NodeBinding),
+    Value(ValueId, ValueTarget),
+}
+
+impl<A: runtime::NodeArgument> NodeArgument for A {
+    fn bind_to_node(&self, target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError> {
+        Ok(NodeBinding { bound: Bound::Fixed(runtime::NodeArgument::bind_to_node(self, target)?) })
+    }
+}
+
+impl NodeArgument for ValueId {
+    fn bind_to_node(&self, target: ArgumentTarget<'_>) -> Result<NodeBinding, DeviceError> {
+        Ok(NodeBinding { bound: Bound::Value(*self, ValueTarget::new(target)) })
+    }
+}
+
+/// A kernel launch for [`crate::GraphBuilder::kernel`]; [`Pipeline::node`] begins one.
+#[derive(Debug, Clone)]
+pub struct KernelNode {
+    pub(crate) inner: runtime::KernelNode,
+    /// By Metal's index: values of the graph, and the arguments that they are for.
+    pub(crate) values: Vec<(u32, ValueId, ValueTarget)>,
+}
+
+/// A kernel node in the making; [`Pipeline::node`] begins one. It takes what a launch takes, and resources
+/// and values of the graph. A buffer that is given directly becomes a resource of the graph.
 ///
 /// Chains of kernels whose threads keep to their own elements become one launch, if it can be shown that this
 /// gives the same bytes:
@@ -57,19 +100,26 @@ impl<'a> NodeBuilder<'a> {
 
     call_setters!(NodeArgument, bind_to_node);
 
-    /// The node, for [`anymetal_runtime::graph::GraphBuilder::kernel`].
+    /// The node, for [`crate::GraphBuilder::kernel`].
     pub fn build(self) -> Result<KernelNode, Error> {
         let pipeline = self.call.pipeline;
         let FinishedCall { bindings, threadgroup_memory, grid, group_size } = self.call.finish()?;
         // For any grid: a later run may have another.
-        let node = KernelNode::new(pipeline.for_group_size(group_size)?, grid, group_size);
+        let node = runtime::KernelNode::new(pipeline.for_group_size(group_size)?, grid, group_size);
         let node = match PipelineFuser::of(pipeline) {
             Some(fuser) => node.fused_by(fuser),
             None => node,
         };
-        let node = threadgroup_memory
+        let mut node = threadgroup_memory
             .into_iter()
             .fold(node, |node, memory| node.threadgroup_memory(memory.index, memory.length));
-        Ok(bindings.into_iter().fold(node, |node, (index, binding)| node.bind_to(index, binding)))
+        let mut values = Vec::new();
+        for (index, binding) in bindings {
+            match binding.bound {
+                Bound::Fixed(binding) => node = node.bind_to(index, binding),
+                Bound::Value(value, target) => values.push((index, value, target)),
+            }
+        }
+        Ok(KernelNode { inner: node, values })
     }
 }

@@ -1,24 +1,31 @@
 //! Pipelines: kernels ready to run, with their reflection.
 //!
 //! Owns [`Pipeline`] and the choice between code for any threadgroup size and code for one. Invariant: both
-//! give the same results and the same errors; the second exists only where it is expected to pay.
+//! give the same results and the same errors; the second exists only where it is expected to pay. Where it
+//! cannot be made, launches have the first, and [`Pipeline::fallbacks`] says so. Concurrency: the lock on the
+//! list of sizes is not held while code is made; a second launch with the same size waits, launches with
+//! other sizes do not.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
-use anymetal_hal::validate::check_arguments;
+use anymetal_hal::validate::{check_arguments, indirect_shape};
 
 use crate::compile::CompiledLibrary;
+use crate::compiling::Compiling;
 use crate::constants::FunctionConstants;
 use crate::device::Device;
 use crate::error::Error;
-use crate::extent::default_group_size;
+use crate::executor::Executor;
+use crate::extent::{Extent, default_group_size};
 use crate::node::NodeBuilder;
+use crate::notice::{NoticeKind, notify};
+use crate::pipeline_descriptor::PipelineDescriptor;
 
-/// How many threadgroup sizes get code of their own.
-const MOST_SPECIALISED: usize = 8;
+/// How many threadgroup sizes get code of their own; one with and without an edge of the grid counts as two.
+const MAX_SPECIALISED: usize = 8;
 
 /// A kernel ready to run on one device. Clones share the code.
 #[derive(Debug, Clone)]
@@ -29,11 +36,13 @@ pub struct Pipeline {
 #[derive(Debug)]
 struct Shared {
     description: KernelInfo,
+    label: String,
+    executor: Executor,
     /// The enabled buffer arguments in the order of their Metal indices, by their places in the description.
     buffer_arguments: Vec<usize>,
     /// For any threadgroup size, once needed.
     general: OnceLock<Arc<dyn HalPipeline>>,
-    specialised: Mutex<Vec<Specialised>>,
+    specialised: Mutex<Vec<Arc<Specialised>>>,
     specialiser: Specialiser,
 }
 
@@ -43,8 +52,19 @@ struct Specialised {
     size: [u32; 3],
     /// Only for grids without an edge.
     whole_only: bool,
-    /// `None`: it was tried and cannot be made.
-    pipeline: Option<Arc<dyn HalPipeline>>,
+    /// Empty while it is made.
+    code: OnceLock<Result<Arc<dyn HalPipeline>, Error>>,
+}
+
+/// A threadgroup size for which no code of its own could be made, so that its launches run the code for any
+/// size.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Fallback {
+    /// The threadgroup size.
+    pub group_size: [u32; 3],
+    /// Why.
+    pub error: Error,
 }
 
 /// What making code for one threadgroup size needs.
@@ -56,9 +76,14 @@ pub(crate) struct Specialiser {
 }
 
 impl Pipeline {
-    pub(crate) fn new(name: &str, specialiser: Specialiser) -> Result<Self, Error> {
-        let description = specialiser.compiled.describe(name, &specialiser.constants)?;
-        check_arguments(&description, specialiser.device.name())?;
+    pub(crate) fn new(
+        compiled: CompiledLibrary,
+        device: Device,
+        descriptor: PipelineDescriptor,
+    ) -> Result<Self, Error> {
+        let PipelineDescriptor { kernel, label, constants, group_sizes } = descriptor;
+        let (description, executor) = compiled.describe(&kernel, &constants)?;
+        check_arguments(&description, device.name())?;
         let is_buffer = |&place: &usize| {
             let argument: &ArgumentInfo = &description.arguments[place];
             argument.enabled && argument.kind == ArgumentKind::Buffer
@@ -68,16 +93,70 @@ impl Pipeline {
         let pipeline = Pipeline {
             shared: Arc::new(Shared {
                 description,
+                label,
+                executor,
                 buffer_arguments,
                 general: OnceLock::new(),
                 specialised: Mutex::default(),
-                specialiser,
+                specialiser: Specialiser { compiled, device, constants },
             }),
         };
         if !pipeline.specialisation_pays() {
             pipeline.hal()?;
         }
+        pipeline.warm_up(group_sizes)?;
         Ok(pipeline)
+    }
+
+    /// Compiles the code for those threadgroup sizes now, so that no launch with one of them compiles: `256`,
+    /// `(16, 16)`, `[8, 8, 4]`. Up to eight sizes have code of their own. A size of [`Pipeline::fallbacks`]
+    /// is tried again.
+    ///
+    /// Launches that give no size have 256, 16×16 or 8×8×4 threads, or what the kernel demands.
+    pub fn warm_up(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Result<(), Error> {
+        let limits = self.shared.specialiser.device.capabilities();
+        for size in sizes {
+            let size = size.into().to_array()?;
+            indirect_shape(self.kernel(), [1; 3], size, limits)?;
+            if !self.specialisation_pays() {
+                self.hal()?;
+                continue;
+            }
+            let (kernel, limit) = (self.name().to_owned(), MAX_SPECIALISED);
+            self.forget_failure(size);
+            let found = self.specialised(false, size).ok_or(Error::TooManyGroupSizes { kernel, limit })?;
+            self.code(&found).as_ref().map_err(Error::clone)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Pipeline::warm_up`], in the background.
+    pub fn warm_up_async(&self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Compiling<()> {
+        let pipeline = self.clone();
+        let sizes: Vec<Extent> = sizes.into_iter().map(Into::into).collect();
+        Compiling::start(move || pipeline.warm_up(sizes))
+    }
+
+    /// The threadgroup sizes that launches came with and that could get no code of their own.
+    pub fn fallbacks(&self) -> Vec<Fallback> {
+        let known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = known.iter().filter_map(|known| match known.code.get() {
+            Some(Err(error)) => Some(Fallback { group_size: known.size, error: error.clone() }),
+            Some(Ok(_)) | None => None,
+        });
+        failed.collect()
+    }
+
+    /// The threadgroup sizes that have code of their own, in the order in which it was made.
+    pub fn compiled_group_sizes(&self) -> Vec<[u32; 3]> {
+        let known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sizes = Vec::new();
+        for known in known.iter().filter(|known| matches!(known.code.get(), Some(Ok(_)))) {
+            if !sizes.contains(&known.size) {
+                sizes.push(known.size);
+            }
+        }
+        sizes
     }
 
     /// The code to run that grid with threadgroups of that size. The first launch with a new size may
@@ -92,39 +171,68 @@ impl Pipeline {
     }
 
     fn for_grids(&self, whole_only: bool, size: [u32; 3]) -> Result<Arc<dyn HalPipeline>, Error> {
-        if !self.specialisation_pays() {
+        if !self.specialisation_pays() || !self.could_be_a_size(size) {
             return self.hal();
         }
-        // Held while compiling: a second launch with the same size waits instead of compiling too.
-        let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = match known.iter().find(|known| known.size == size && (whole_only || !known.whole_only)) {
-            Some(specialised) => specialised.pipeline.clone(),
-            None if known.len() >= MOST_SPECIALISED => None,
-            None => {
-                let pipeline = self.specialise(size, whole_only);
-                known.push(Specialised { size, whole_only, pipeline: pipeline.clone() });
-                pipeline
-            }
-        };
-        drop(known);
-        found.map_or_else(|| self.hal(), Ok)
+        let found = self.specialised(whole_only, size);
+        match found.as_ref().map(|specialised| self.code(specialised)) {
+            Some(Ok(pipeline)) => Ok(Arc::clone(pipeline)),
+            Some(Err(_)) | None => self.hal(),
+        }
     }
 
-    /// A known size tells which lanes lie side by side in memory, how many SIMD-groups there are, and which
+    /// The place of the code for a threadgroup size; `None` if there are too many sizes.
+    fn specialised(&self, whole_only: bool, size: [u32; 3]) -> Option<Arc<Specialised>> {
+        let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |known: &&Arc<Specialised>| known.size == size && (whole_only || !known.whole_only);
+        if let Some(found) = known.iter().find(fits) {
+            return Some(Arc::clone(found));
+        }
+        if known.len() >= MAX_SPECIALISED {
+            return None;
+        }
+        let new = Arc::new(Specialised { size, whole_only, code: OnceLock::new() });
+        known.push(Arc::clone(&new));
+        Some(new)
+    }
+
+    fn forget_failure(&self, size: [u32; 3]) {
+        let mut known = self.shared.specialised.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|known| known.size != size || !matches!(known.code.get(), Some(Err(_))));
+    }
+
+    /// The code, made now if it is not there.
+    fn code<'s>(&self, specialised: &'s Specialised) -> &'s Result<Arc<dyn HalPipeline>, Error> {
+        specialised.code.get_or_init(|| {
+            let made = self.specialise(specialised.size, specialised.whole_only);
+            if let Err(error) = &made {
+                let (name, size) = (self.label(), specialised.size);
+                let message = format!(
+                    "kernel `{name}` has no code of its own for threadgroups of {size:?} and runs the code for \
+                     any size, which is slower: {error}"
+                );
+                notify(NoticeKind::NotSpecialised, message);
+            }
+            made
+        })
+    }
+
+    /// A known size tells which lanes are neighbours in memory, how many SIMD-groups there are, and which
     /// are full; that pays for nearly every kernel.
     fn specialisation_pays(&self) -> bool {
         self.kernel().specialised_group.is_none() && self.shared.specialiser.compiled.can_specialise()
     }
 
-    /// Wrong sizes and failures leave the general code, which tells what is wrong.
-    fn specialise(&self, size: [u32; 3], whole_only: bool) -> Option<Arc<dyn HalPipeline>> {
-        let threads = size.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent))?;
-        if threads == 0 || threads > self.kernel().max_threads_per_threadgroup {
-            return None;
-        }
+    /// Wrong sizes leave the general code, whose checks tell what is wrong.
+    fn could_be_a_size(&self, size: [u32; 3]) -> bool {
+        let threads = size.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent));
+        threads.is_some_and(|threads| (1..=self.kernel().max_threads_per_threadgroup).contains(&threads))
+    }
+
+    fn specialise(&self, size: [u32; 3], whole_only: bool) -> Result<Arc<dyn HalPipeline>, Error> {
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
-        let artifact = compiled.artifact(self.name(), constants, Some(size), whole_only).ok()?;
-        device.hal().pipeline(&artifact, self.name()).ok()
+        let artifact = compiled.artifact(self.name(), constants, Some(size), whole_only)?;
+        device.pipeline_of(&artifact, self.name())
     }
 
     /// What more code is made with.
@@ -140,6 +248,16 @@ impl Pipeline {
     /// The kernel's reflection: arguments, limits, attributes.
     pub fn kernel(&self) -> &KernelInfo {
         &self.shared.description
+    }
+
+    /// What the kernel runs as: machine code, or the interpreter where there is no libLLVM.
+    pub fn executor(&self) -> &Executor {
+        &self.shared.executor
+    }
+
+    /// Its name for messages; the kernel's, unless it was made with another.
+    pub fn label(&self) -> &str {
+        if self.shared.label.is_empty() { self.name() } else { &self.shared.label }
     }
 
     /// The kernel's name.
@@ -163,14 +281,14 @@ impl Pipeline {
     }
 
     /// The pipeline below, for any threadgroup size.
-    /// It is compiled when first asked for, because launches have code for their own size.
+    /// It is compiled at the first call, because launches have code for their own size.
     pub fn hal(&self) -> Result<Arc<dyn HalPipeline>, Error> {
         if let Some(general) = self.shared.general.get() {
             return Ok(Arc::clone(general));
         }
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
         let artifact = compiled.artifact(self.name(), constants, None, false)?;
-        let general = device.hal().pipeline(&artifact, self.name())?;
+        let general = device.pipeline_of(&artifact, self.name())?;
         Ok(Arc::clone(self.shared.general.get_or_init(|| general)))
     }
 

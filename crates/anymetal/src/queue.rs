@@ -1,18 +1,21 @@
 //! Queues: where work goes, in order.
 //!
-//! Owns [`Queue`], Metal's command queue with what other systems call a stream, and [`QueueGroup`], several of
-//! them. Both are thin: the runtime below does the work, with this crate's typed buffers and pipelines on top.
+//! Owns [`Queue`], Metal's command queue with what other systems call a stream, and [`QueueGroup`], several
+//! of them. Both are thin: the runtime below does the work, with this crate's typed buffers and pipelines on
+//! top.
 
-use anymetal_runtime::graph::Executable;
-use anymetal_runtime::stream::group::StreamGroup;
-use anymetal_runtime::stream::{Drained, Stream};
-use anymetal_runtime::submission::{ExecError, Submission};
+use std::future::Future;
 use std::time::Duration;
+
+use anymetal_runtime::stream::Stream;
+use anymetal_runtime::stream::group::StreamGroup;
 
 use crate::command_buffer::CommandBuffer;
 use crate::error::Error;
+use crate::executable::Executable;
 use crate::launch::Launch;
 use crate::pipeline::Pipeline;
+use crate::submission::Submission;
 
 /// Runs work in the order of its submission. Clones are the same queue.
 #[derive(Debug, Clone)]
@@ -30,8 +33,8 @@ impl Queue {
         Launch::new(self, pipeline)
     }
 
-    /// Starts a command buffer of several commands. If the queue has as many as it may, this waits or refuses as
-    /// its options say; a tenant whose quota is used up is refused at once.
+    /// Starts a command buffer of several commands. If the queue has as many as it may, this waits or refuses
+    /// as its options say; a tenant whose quota is used up is refused at once.
     pub fn command_buffer(&self) -> Result<CommandBuffer, Error> {
         Ok(CommandBuffer::new(self.stream.command_buffer()?))
     }
@@ -43,7 +46,7 @@ impl Queue {
 
     /// Submits a whole graph as one command buffer and does not wait. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
-        told_at_once(graph.submit_to(&self.stream)?)
+        Submission::accepted(graph.inner().submit_to(&self.stream)?)
     }
 
     /// As [`QueueGroup::submit_graph`], over queues that are no group, after other work has ended well.
@@ -53,12 +56,14 @@ impl Queue {
         after: &[Submission],
     ) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = queues.iter().map(|queue| &queue.stream).collect();
-        told_at_once(graph.submit_over(&streams, after)?)
+        let after: Vec<_> = after.iter().map(|other| other.inner().clone()).collect();
+        Submission::accepted(graph.inner().submit_over(&streams, &after)?)
     }
 
-    /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at it.
+    /// Runs a whole graph, host nodes included, and waits for its end; gives the time that the device was at
+    /// it.
     pub fn run_graph(&self, graph: &Executable) -> Result<Duration, Error> {
-        Ok(graph.run_on(&self.stream)?)
+        Ok(graph.inner().run_on(&self.stream)?)
     }
 
     /// Hands nothing more to the device until [`Queue::resume`]. What the device has goes on.
@@ -77,7 +82,7 @@ impl Queue {
     }
 
     /// A future that is ready when everything submitted has ended.
-    pub fn drained(&self) -> Drained<'_> {
+    pub fn drained(&self) -> impl Future<Output = ()> + Send + '_ {
         self.stream.drained()
     }
 
@@ -133,11 +138,11 @@ impl QueueGroup {
         Queue::new(self.group.least_loaded().clone())
     }
 
-    /// Submits a graph over all of them and does not wait: what nothing orders may run at the same time. What it
-    /// gives ends when all of the graph has. Refused for graphs with host nodes.
+    /// Submits a graph over all of them and does not wait: what nothing orders may run at the same time. What
+    /// it gives ends when all of the graph has. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
         let streams: Vec<&Stream> = self.group.streams().iter().collect();
-        told_at_once(graph.submit_over(&streams, &[])?)
+        Submission::accepted(graph.inner().submit_over(&streams, &[])?)
     }
 
     /// Pauses all of them.
@@ -154,10 +159,4 @@ impl QueueGroup {
     pub fn drain(&self) -> Result<(), Error> {
         Ok(self.group.drain()?)
     }
-}
-
-/// The submission, unless the device would not take it.
-pub(crate) fn told_at_once(submission: Submission) -> Result<Submission, Error> {
-    let refusal: Option<ExecError> = submission.refusal();
-    refusal.map_or(Ok(submission), |error| Err(error.into()))
 }

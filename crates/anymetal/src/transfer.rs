@@ -1,9 +1,10 @@
-//! Uploads and downloads by commands: for memory that the host does not see, and in order with a queue's work.
+//! Uploads and downloads by commands: for memory that the host does not see, and in order with a queue's
+//! work.
 //!
-//! Owns [`Transfers`], a device's staging ring and the queue of its own transfers, both made when first needed, and
-//! [`Download`]. Invariant: an upload takes its bytes at the call; the ring's bytes are written again only when
-//! the copies out of them have ended. Concurrency: one lock is held while uploads are staged, room waited for
-//! included, so that a full ring is always full of submitted work, which ends.
+//! Owns [`Transfers`], a device's staging ring and the queue of its own transfers, both made when first
+//! needed, and [`Download`]. Invariant: an upload takes its bytes at the call; the ring's bytes are written
+//! again only when the copies out of them have ended. Concurrency: one lock is held while uploads are staged,
+//! room waited for included, so that a full ring is always full of submitted work, which ends.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -16,15 +17,17 @@ use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches};
 use anymetal_runtime::memory::pool::{PooledBuffer, RentRequest};
 use anymetal_runtime::memory::staging::StagingRing;
 use anymetal_runtime::memory::view;
-use anymetal_runtime::submission::Submission;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};
+use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
-use crate::queue::{Queue, told_at_once};
+use crate::queue::Queue;
+use crate::submission::Submission;
 
-/// A large upload goes through the ring in pieces of this share of it, so that one is filled while others are copied.
+/// A large upload goes through the ring in pieces of this share of it, so that one is filled while others are
+/// copied.
 const PIECES: u64 = 4;
 
 /// What transfers of a device use.
@@ -40,17 +43,30 @@ struct Made {
 }
 
 impl Device {
-    /// A buffer with a copy of those elements, placed for kernels that use them again and again: in the device's own
-    /// memory, if it has some. The elements are there when this returns.
+    /// A buffer with a copy of those elements, placed for kernels that use them again and again: in the
+    /// device's own memory, if it has some. The elements are there when this returns.
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
+        self.upload_with(elements, BufferOptions::new())
+    }
+
+    /// As [`Device::upload`], with a label, a tenant, or a placement of its own.
+    pub fn upload_with<T: Pod>(
+        &self,
+        elements: &[T],
+        options: impl Into<BufferOptions>,
+    ) -> Result<Buffer<T>, Error> {
         let usage = BufferUsage { host: Touches::Once, device: Touches::Often, imported: false };
-        let buffer = self.buffer_for(elements.len(), usage, ModeRequest::Automatic)?;
-        if host_sees(&buffer) {
-            buffer.write(elements)?;
-        } else {
-            self.upload_to(&self.transfer_queue()?, &buffer.view(0..buffer.len())?, elements)?.wait()?;
+        let mut options: BufferOptions = options.into();
+        options.placement.get_or_insert((usage, ModeRequest::Automatic));
+        self.buffer_with(elements, options)
+    }
+
+    /// Overwrites a new buffer, wherever it is, and waits.
+    pub(crate) fn fill_with<T: Pod>(&self, buffer: &Buffer<T>, elements: &[T]) -> Result<(), Error> {
+        if host_sees(buffer) {
+            return buffer.write(elements);
         }
-        Ok(buffer)
+        self.upload_to(&self.transfer_queue()?, &buffer.view(0..buffer.len())?, elements)?.wait().map(drop)
     }
 
     /// A copy of all elements, wherever they are, once submitted work is done with them.
@@ -58,13 +74,14 @@ impl Device {
         if host_sees(buffer) {
             return buffer.read();
         }
-        buffer.hal().wait_unused(None);
+        buffer.hal().wait_for_work(None)?;
         self.download_from(&self.transfer_queue()?, &buffer.view(0..buffer.len())?)?.wait()
     }
 
-    /// Overwrites a view in its turn on a queue, by way of the staging ring. The elements are taken now; if the
-    /// ring has no room, this waits for uploads before it, as long as a queue waits for a place. More than a
-    /// quarter of the ring goes in pieces: after a refusal in between, those that have not started are taken back.
+    /// Overwrites a view in its turn on a queue, by way of the staging ring. The elements are taken now; if
+    /// the ring has no room, this waits for uploads before it, as long as a queue waits for a place. More
+    /// than a quarter of the ring goes in pieces: after a refusal in between, those that have not started are
+    /// taken back.
     pub fn upload_to<T: Pod>(
         &self,
         queue: &Queue,
@@ -84,7 +101,6 @@ impl Device {
             let end = start.saturating_add(piece).min(bytes.len());
             let part = region.slice(start as u64..end as u64)?;
             let uploaded = self.upload_piece(&ring, queue, &bytes[start..end], &part, pieces.0.last())?;
-            let uploaded = told_at_once(uploaded)?;
             start = end;
             if start == bytes.len() {
                 pieces.0.clear();
@@ -107,7 +123,9 @@ impl Device {
         loop {
             let mut batch = ring.batch();
             match batch.upload(bytes, part) {
-                Ok(()) => return Ok(batch.commit(queue.stream(), after)?),
+                Ok(()) => {
+                    return Submission::accepted(batch.commit(queue.stream(), after.map(Submission::inner))?);
+                }
                 Err(full @ MemoryError::RingFull { .. }) => {
                     let oldest = ring.oldest_in_flight();
                     if oldest.is_some_and(|oldest| oldest.wait_until(&**clock, until).is_none()) {
@@ -126,7 +144,7 @@ impl Device {
         let mut commands = queue.stream().command_buffer()?.label("download");
         let source = region.offset()..region.offset() + region.length();
         commands.blit().copy(region.buffer(), source, staged.whole(), 0)?;
-        let submission = told_at_once(commands.commit())?;
+        let submission = Submission::accepted(commands.commit())?;
         Ok(Download { submission, staged, len: view.len(), element: PhantomData })
     }
 
@@ -204,7 +222,7 @@ impl<T: Pod> Future for Download<T> {
         match Pin::new(&mut self.submission).poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(_)) => Poll::Ready(self.elements()),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
         }
     }
 }

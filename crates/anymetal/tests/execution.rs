@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal::{
-    Device, DeviceError, Error, ErrorClass, ExecError, Executable, GraphBuilder, GraphError, Layer, Layers,
-    MemoryError, PlanOptions, QueueOptions, QuotaError, TenantLimits, TimeShare, WhenFull,
+    Cancellation, Device, DeviceError, Error, ErrorClass, ExecError, Executable, GraphBuilder, GraphError,
+    Layer, Layers, MemoryError, PlanOptions, QueueOptions, QuotaError, Submission, TenantLimits, TimeShare,
+    WhenFull,
 };
 use anymetal_hal::clock::ManualClock;
 use anymetal_hal::null::NullDevice;
@@ -186,9 +187,9 @@ fn work_after_failed_work_does_not_run_and_names_the_cause() -> Result<(), Error
     let short = x.view(0..32)?;
     let fails = one.launch(&add).arg(&short).arg(&y).arg(1).threads(64).label("reads too far").submit()?;
     let depends = other.launch(&add).arg(&x).arg(&y).arg(5).threads(64).after(&fails).submit()?;
-    let Err(ExecError::DependencyFailed { dependency, error, .. }) = depends.wait() else {
-        panic!("it must not run");
-    };
+    let Err(Error::Exec(failed)) = depends.wait() else { panic!("it must not run") };
+    assert_eq!(failed.class(), ErrorClass::Caller, "that of the first cause");
+    let ExecError::DependencyFailed { dependency, error, .. } = *failed else { panic!("{failed}") };
     assert_eq!(dependency, "reads too far");
     assert!(matches!(*error, ExecError::Device(DeviceError::OutOfBounds(_))));
     assert!(y.read()?.iter().all(|&word| word != 6), "it did not run");
@@ -202,7 +203,7 @@ fn a_graph_runs_on_one_queue_or_over_several() -> Result<(), Error> {
     let start = device.buffer(&[100u32; 64])?;
     let ends = [device.rent::<u32>(64)?, device.rent(64)?, device.rent(64)?, device.rent(64)?];
     let mut graph = GraphBuilder::new("chains");
-    let k = graph.bytes_parameter("k", 1u32.to_le_bytes())?;
+    let k = graph.value("k", 1u32)?;
     for (chain, end) in ends.iter().enumerate() {
         let first = add.node().arg(&start).arg(end).arg(k).threads(64).build()?;
         graph.kernel(format!("first {chain}"), first)?;
@@ -215,7 +216,7 @@ fn a_graph_runs_on_one_queue_or_over_several() -> Result<(), Error> {
     let mut graph = Executable::new(&graph.build()?, PlanOptions::default())?;
     let queues = device.queues(3)?;
     for (round, k_value) in [1u32, 20, 300].into_iter().enumerate() {
-        graph.set_bytes(k, &k_value.to_le_bytes())?;
+        graph.set_value(k, k_value)?;
         match round {
             0 => queues.queue(0).submit_graph(&graph)?.wait().map(drop)?,
             1 => queues.submit_graph(&graph)?.wait().map(drop)?,
@@ -237,9 +238,38 @@ fn a_cycle_is_told_by_the_names_of_its_nodes() -> Result<(), Error> {
     let [a, b] = [graph.fill("a", bytes.range(0..8), 0)?, graph.fill("b", bytes.range(8..16), 0)?];
     graph.edge(a, b)?;
     graph.edge(b, a)?;
-    let error = Error::from(graph.build().unwrap_err());
+    let error = graph.build().unwrap_err();
     assert!(matches!(&error, Error::Graph(error) if matches!(&**error, GraphError::Cycle { path, .. }
         if path == &["a", "b"])));
     assert_eq!(error.to_string(), "the graph `g` has a cycle: `a` -> `b` -> `a`");
+    Ok(())
+}
+
+#[test]
+fn every_end_is_told_with_the_one_error_type() -> Result<(), Error> {
+    let (device, _clock) = null("")?;
+    let (queue, buffer) = (device.queue()?, device.buffer(&[0u8; 8])?);
+    queue.pause();
+    let fill = |label: &str| -> Result<Submission, Error> {
+        let mut commands = queue.command_buffer()?.label(label);
+        commands.blit_encoder().fill(&buffer.view(0..8)?, 1)?;
+        commands.commit()
+    };
+    let (waiting, guarded) = (fill("waits")?, fill("guarded")?);
+    let (sender, told) = std::sync::mpsc::channel();
+    waiting.on_done(move |outcome| sender.send(outcome.clone()).unwrap_or_default());
+    assert_eq!(waiting.outcome(), None);
+    assert!(matches!(queue.drain(), Err(Error::Exec(error)) if matches!(*error, ExecError::Paused { .. })));
+    assert_eq!(waiting.cancel(), Cancellation::Removed);
+    let error = waiting.wait().unwrap_err();
+    assert!(error.is_cancelled() && error.class() == ErrorClass::Caller);
+    assert_eq!(told.try_recv(), Ok(Err(error)));
+
+    let other_handle = guarded.clone();
+    drop(guarded.cancel_on_drop());
+    assert!(other_handle.wait().unwrap_err().is_cancelled());
+    queue.resume();
+    let late = fill("runs")?.elapsed_since(&waiting).unwrap_err();
+    assert_eq!(late.to_string(), "no time between the two submissions: one has not ended well");
     Ok(())
 }

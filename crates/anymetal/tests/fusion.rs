@@ -128,7 +128,7 @@ fn random_graph(
         graph.kernel(format!("{number} {name}"), node.build()?)?;
     }
     graph.order_as_added();
-    Ok(graph.build()?)
+    graph.build()
 }
 
 /// The bits of all buffers after a graph ran twice, and how many kernels were fused into others.
@@ -186,7 +186,7 @@ fn chain(
     between(&mut graph)?;
     graph.kernel("two", affine.node().arg(mid).arg(y).arg(3.0f32).arg(0.0f32).threads(N).build()?)?;
     graph.order_as_added();
-    Ok(Executable::new(&graph.build()?, PlanOptions::default())?)
+    Executable::new(&graph.build()?, PlanOptions::default())
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_plan_shows_what_is_fused_and_a_set_grid_parts_it() -> Result<(), Error> {
     let affine = library.pipeline("affine")?;
     let mut graph = GraphBuilder::new("g");
     let [x, mid, y] = &buffers;
-    let scale = graph.bytes_parameter("scale", 2.0f32.to_le_bytes())?;
+    let scale = graph.value("scale", 2.0f32)?;
     let one = affine.node().arg(x).arg(mid).arg(scale).arg(1.0f32).threads(N).build()?;
     let one = graph.kernel("one", one)?;
     let two = affine.node().arg(mid).arg(y).arg(3.0f32).arg(0.0f32).threads(N).build()?;
@@ -210,7 +210,7 @@ fn a_plan_shows_what_is_fused_and_a_set_grid_parts_it() -> Result<(), Error> {
     let queue = device.queue()?;
     queue.submit_graph(&graph)?.wait()?;
     assert_eq!((mid.read()?, y.read()?), (vec![3.0; N], vec![9.0; N]));
-    graph.set_bytes(scale, &4.0f32.to_le_bytes())?;
+    graph.set_value(scale, 4.0f32)?;
     queue.submit_graph(&graph)?.wait()?;
     assert_eq!((mid.read()?, y.read()?), (vec![5.0; N], vec![15.0; N]));
 

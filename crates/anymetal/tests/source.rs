@@ -89,16 +89,7 @@ fn an_access_out_of_bounds_names_kernel_argument_index_and_line() -> Result<(), 
     let library = library()?;
     let (saxpy, queue) = (library.pipeline("saxpy")?, library.device().queue()?);
     let (x, y) = (library.device().buffer(&[1.0f32; 100])?, library.device().buffer(&[1.0f32; 90])?);
-    let error = queue
-        .launch(&saxpy)
-        .arg(&x)
-        .arg(&y)
-        .arg(1.0f32)
-        .threads(100)
-        .submit()?
-        .wait()
-        .map_err(Error::from)
-        .unwrap_err();
+    let error = queue.launch(&saxpy).arg(&x).arg(&y).arg(1.0f32).threads(100).submit()?.wait().unwrap_err();
     let Error::Device(DeviceError::OutOfBounds(fault)) = &error else { panic!("{error}") };
     assert_eq!(
         (fault.kernel.as_str(), fault.argument, fault.argument_name.as_str()),

@@ -120,7 +120,7 @@ pub(crate) fn stderr_has_colour() -> bool {
 
 /// Prints the compiler's notes for the user that are not errors.
 pub(crate) fn report_notes() {
-    for note in anymetal::compiler_notes() {
-        eprintln!("note: {note}");
+    for notice in anymetal::take_notices() {
+        eprintln!("note: {notice}");
     }
 }

@@ -274,7 +274,7 @@ fn launch(
     }
     let start = Instant::now();
     let submitted = launch.submit()?;
-    let timing = submitted.wait().map_err(|error| Failure::Run(error.into()))?;
+    let timing = submitted.wait().map_err(Failure::Run)?;
     times.push(start.elapsed(), timing.device_time());
     Ok(())
 }

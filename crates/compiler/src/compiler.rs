@@ -98,9 +98,20 @@ impl Compiler {
         Ok(Library::new(state))
     }
 
-    /// Notes for the user that are not errors; each is given once.
+    /// What a user should know although nothing failed, taken before or not.
+    pub fn notes(&self) -> Vec<Note> {
+        self.shared.notes.all()
+    }
+
+    /// What a user should know although nothing failed; each note is given once.
     pub fn take_notes(&self) -> Vec<Note> {
         self.shared.notes.take()
+    }
+
+    /// Why kernels that this process compiles now are interpreted, on one line; `None` if there is an LLVM for
+    /// them. Looks for libLLVM at the first call.
+    pub fn why_interpreted() -> Option<String> {
+        Llvm::load().err().and_then(|error| Note::NoLlvm(error).why_interpreted())
     }
 
     /// The libLLVM that this process compiles with, looked for at the first call.

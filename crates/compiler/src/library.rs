@@ -357,19 +357,35 @@ impl Library {
         kernel: &str,
         specialisation: &Specialisation,
     ) -> Result<KernelInfo, CompileError> {
-        self.check_name(kernel)?;
-        let description = match self.shared().llvm_disabled()? {
-            Some(error) => Err(CompileError::NoLlvm(error)),
-            None => artifacts::described(&OneKernel { library: self, kernel, specialisation }),
-        };
-        let artifact = match description {
-            Err(CompileError::NoLlvm(_)) => self.artifact(kernel, specialisation, Target::Cpu)?,
-            other => other?,
-        };
+        let artifact = self.description(kernel, specialisation, Target::Cpu)?;
         artifact.kernel(kernel).cloned().ok_or_else(|| CompileError::Internal {
             stage: "cache",
             message: format!("the description of kernel `{kernel}` is of another"),
         })
+    }
+
+    /// What [`Library::describe`] tells, with the target that it is of, as an artifact without code; the
+    /// interpreter's artifact has its code. With [`Target::CpuLlvm`] it is an error if there is no LLVM.
+    pub fn description(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        target: Target,
+    ) -> Result<Arc<Artifact>, CompileError> {
+        self.check_name(kernel)?;
+        if target == Target::Interpreter {
+            return self.artifact(kernel, specialisation, target);
+        }
+        let description = match self.shared().llvm_disabled()? {
+            Some(error) => Err(CompileError::NoLlvm(error)),
+            None => artifacts::described(&OneKernel { library: self, kernel, specialisation }),
+        };
+        match description {
+            Err(CompileError::NoLlvm(_)) if target == Target::Cpu => {
+                self.artifact(kernel, specialisation, Target::Cpu)
+            }
+            other => other,
+        }
     }
 
     /// A kernel's artifact: from memory, from disk, or compiled now.

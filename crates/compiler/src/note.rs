@@ -26,7 +26,15 @@ pub enum Note {
 }
 
 impl Note {
-    /// The same on one line for a terminal.
+    /// Why there is no LLVM, on one line, if that is what the note says.
+    pub fn why_interpreted(&self) -> Option<String> {
+        match self {
+            Note::NoLlvm(error) => Some(why_no_llvm(error)),
+            Note::CacheUnusable { .. } => None,
+        }
+    }
+
+    /// Whether both are of one kind.
     fn same_kind(&self, other: &Note) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
@@ -65,6 +73,11 @@ impl Notes {
         }
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<Note> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).seen.clone()
+    }
+
     /// Those that no earlier call returned.
     pub(crate) fn take(&self) -> Vec<Note> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,5 +100,6 @@ mod tests {
         assert_eq!(notes.take(), std::slice::from_ref(&disabled));
         notes.add(disabled);
         assert_eq!(notes.take(), []);
+        assert_eq!(notes.all().len(), 1);
     }
 }

@@ -33,7 +33,7 @@ const INLINE_ALIGNMENT: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct LaunchTables {
     /// One per command, in order.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<CommandStep>,
     buffers: Vec<BoundBuffer>,
     threadgroup_slots: Vec<ThreadgroupSlot>,
     /// Holds the inline bytes that `buffers` points to.
@@ -62,7 +62,7 @@ fn stack_bytes(command: &Command) -> usize {
 
 /// What preparing a command has found out.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum CommandStep {
     /// A dispatch with threads in it.
     Dispatch(PreparedDispatch),
     /// A dispatch of nothing.
@@ -136,14 +136,15 @@ impl Preparer<'_> {
                 Command::Fill(fill) => {
                     let buffer = self.own(&fill.buffer)?;
                     validate::check_range(fill.offset, fill.length, buffer.length())?;
-                    Step::Other
+                    CommandStep::Other
                 }
                 Command::ExecuteIndirect(indirect) => {
                     let own = cpu_indirect(indirect).filter(|own| own.belongs_to(self.account));
-                    own.map(|_| Step::Other).ok_or_else(|| self.wrong_device("indirect command buffer"))?
+                    own.map(|_| CommandStep::Other)
+                        .ok_or_else(|| self.wrong_device("indirect command buffer"))?
                 }
                 // Any event can be signalled and subscribed to from the host, which is this device.
-                Command::WaitEvent { .. } | Command::SignalEvent { .. } => Step::Other,
+                Command::WaitEvent { .. } | Command::SignalEvent { .. } => CommandStep::Other,
                 Command::UpdateFence(fence) | Command::WaitFence(fence) => self.fence(fence)?,
             };
             tables.steps.push(step);
@@ -157,13 +158,13 @@ impl Preparer<'_> {
         dispatch: &Dispatch,
         tables: &mut LaunchTables,
         inline: &mut InlineCursor,
-    ) -> Result<Step, DeviceError> {
+    ) -> Result<CommandStep, DeviceError> {
         let kernel = self.kernel(&dispatch.pipeline)?;
         let shape = validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
         let arguments =
             Arguments { bindings: &dispatch.bindings, threadgroup_memory: &dispatch.threadgroup_memory };
         let prepared = self.arguments(kernel, arguments, shape, tables, inline)?;
-        Ok(prepared.map_or(Step::EmptyDispatch, Step::Dispatch))
+        Ok(prepared.map_or(CommandStep::EmptyDispatch, CommandStep::Dispatch))
     }
 
     fn indirect(
@@ -171,7 +172,7 @@ impl Preparer<'_> {
         dispatch: &IndirectDispatch,
         tables: &mut LaunchTables,
         inline: &mut InlineCursor,
-    ) -> Result<Step, DeviceError> {
+    ) -> Result<CommandStep, DeviceError> {
         let kernel = self.kernel(&dispatch.pipeline)?;
         let counts = self.own(&dispatch.counts)?;
         validate::check_counts(kernel, dispatch.counts_offset, counts.length())?;
@@ -179,7 +180,7 @@ impl Preparer<'_> {
         let arguments =
             Arguments { bindings: &dispatch.bindings, threadgroup_memory: &dispatch.threadgroup_memory };
         let prepared = self.arguments(kernel, arguments, shape, tables, inline)?;
-        Ok(prepared.map_or(Step::EmptyDispatch, Step::Indirect))
+        Ok(prepared.map_or(CommandStep::EmptyDispatch, CommandStep::Indirect))
     }
 
     fn kernel<'b>(&self, pipeline: &'b Arc<dyn Pipeline>) -> Result<&'b KernelInfo, DeviceError> {
@@ -234,15 +235,15 @@ impl Preparer<'_> {
         }
     }
 
-    fn copy(&self, copy: &BufferCopy) -> Result<Step, DeviceError> {
+    fn copy(&self, copy: &BufferCopy) -> Result<CommandStep, DeviceError> {
         let (source, destination) = (self.own(&copy.source)?, self.own(&copy.destination)?);
         validate::check_copy(copy, std::ptr::eq(source, destination))?;
-        Ok(Step::Other)
+        Ok(CommandStep::Other)
     }
 
-    fn fence(&self, fence: &Arc<dyn Fence>) -> Result<Step, DeviceError> {
+    fn fence(&self, fence: &Arc<dyn Fence>) -> Result<CommandStep, DeviceError> {
         let own = fence.as_any().downcast_ref::<HostFence>().ok_or_else(|| self.wrong_device("fence"))?;
-        if own.claim(self.queue) { Ok(Step::Other) } else { Err(DeviceError::FenceAcrossQueues) }
+        if own.claim(self.queue) { Ok(CommandStep::Other) } else { Err(DeviceError::FenceAcrossQueues) }
     }
 
     fn own<'b>(&self, buffer: &'b Arc<dyn Buffer>) -> Result<&'b CpuBuffer, DeviceError> {

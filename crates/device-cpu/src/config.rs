@@ -10,7 +10,7 @@ use anymetal_hal::error::DeviceError;
 use crate::guarded::Guard;
 
 /// The most threads that may be asked for.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// How a CPU device works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl CpuDeviceOptions {
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, DeviceError> {
         let mut options = CpuDeviceOptions::default();
         if let Some(value) = variable("ANYMETAL_CPU_THREADS") {
-            let threads = value.trim().parse().ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
+            let threads = value.trim().parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
             let setting = "ANYMETAL_CPU_THREADS";
             let expected = "a number from 1 to 1024";
             options.threads =
@@ -90,7 +90,7 @@ impl CpuDeviceOptions {
     /// The number of threads to use.
     pub(crate) fn resolved_threads(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.threads.unwrap_or_else(available).clamp(1, MOST_THREADS)
+        self.threads.unwrap_or_else(available).clamp(1, MAX_THREADS)
     }
 }
 

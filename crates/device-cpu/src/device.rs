@@ -23,11 +23,11 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
 use crate::affinity;
-use crate::brief::Rhythm;
 use crate::capabilities;
 use crate::config::CpuDeviceOptions;
 use crate::heap::CpuHeap;
 use crate::indirect::CpuIndirect;
+use crate::inline_policy::SerialSubmissions;
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{CpuPipeline, LoadedCode};
 use crate::pool::{Pool, PoolOptions};
@@ -49,7 +49,7 @@ pub(crate) struct DeviceShared {
     pub(crate) default_deadline: Duration,
     pub(crate) lend_waiting_threads: bool,
     pub(crate) pool: Pool,
-    pub(crate) rhythm: Rhythm,
+    pub(crate) serial_submissions: SerialSubmissions,
     loaded: LoadedCode,
     made_at: Duration,
 }
@@ -68,7 +68,7 @@ impl DeviceShared {
             default_deadline: options.default_deadline,
             lend_waiting_threads: options.lend_waiting_threads,
             pool,
-            rhythm: Rhythm::default(),
+            serial_submissions: SerialSubmissions::default(),
             loaded: LoadedCode::default(),
             made_at: clock.now(),
             clock,

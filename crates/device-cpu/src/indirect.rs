@@ -14,7 +14,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::validate::check_indirect;
 
-use crate::command_buffer::{LaunchTables, Preparer, Step, cpu_buffer};
+use crate::command_buffer::{CommandStep, LaunchTables, Preparer, cpu_buffer};
 use crate::device::DeviceShared;
 use crate::memory::{CpuBuffer, MemoryAccount};
 
@@ -52,7 +52,7 @@ impl CpuIndirect {
     }
 
     /// Its commands, each with what preparing it has found out.
-    pub(crate) fn steps(&self) -> impl Iterator<Item = (&Command, &Step)> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (&Command, &CommandStep)> {
         self.submission.commands.iter().zip(&self.tables.steps)
     }
 

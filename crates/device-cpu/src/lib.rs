@@ -12,7 +12,6 @@ compile_error!("anymetal-device-cpu maps memory with mmap: Unix only so far");
 #[cfg_attr(any(loom, not(target_os = "linux")), path = "affinity_disabled.rs")]
 mod affinity;
 mod aligned;
-mod brief;
 mod capabilities;
 mod command_buffer;
 mod config;
@@ -22,6 +21,7 @@ mod fault;
 mod guarded;
 mod heap;
 mod indirect;
+mod inline_policy;
 pub mod loader;
 mod memory;
 mod pipeline;

@@ -2,21 +2,22 @@
 //!
 //! Owns [`CpuBuffer`], with memory of its own or a range of a heap's. Invariant: its bytes are only ever touched through raw pointers (host copies here,
 //! generated code elsewhere), or through slices under the exclusive side of the device's [`MemoryGate`].
-//! `uses` lists the completions of submitted work that uses the buffer, for `wait_unused`.
+//! `uses` lists the work that uses the buffer, and keeps work and host copies from mapped bytes.
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Range as ByteRange;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
 
-use anymetal_hal::buffer::{Buffer, BufferDescriptor, PendingUses, StorageMode};
+use anymetal_hal::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode};
+use anymetal_hal::buffer_uses::{BufferUses, CopyGuard, MapMode};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::completion::Completion;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::host_pages::HostPages;
-use anymetal_hal::validate::check_range;
+use anymetal_hal::validate::{check_range, range_length};
 
 use crate::aligned::AlignedMemory;
 use crate::guarded::Guard;
@@ -84,7 +85,7 @@ pub(crate) struct CpuBuffer {
     storage_mode: StorageMode,
     label: String,
     account: Arc<MemoryAccount>,
-    uses: PendingUses,
+    uses: BufferUses,
 }
 
 /// Where a buffer's bytes are.
@@ -155,7 +156,7 @@ impl CpuBuffer {
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
             account: Arc::clone(account),
-            uses: PendingUses::default(),
+            uses: BufferUses::default(),
         }
     }
 
@@ -169,9 +170,13 @@ impl CpuBuffer {
         Arc::ptr_eq(&self.account, account)
     }
 
-    /// Notes submitted work that uses the buffer.
-    pub(crate) fn note_use(&self, completion: &Completion) {
-        self.uses.note(completion);
+    /// Notes submitted work that uses the buffer; refused while it is mapped.
+    pub(crate) fn note_use(&self, completion: &Completion) -> Result<(), DeviceError> {
+        self.uses.note_submitted(completion).map_err(|conflict| conflict.error(&self.label))
+    }
+
+    fn begin_copy(&self, mode: MapMode) -> Result<CopyGuard<'_>, DeviceError> {
+        self.uses.begin_copy(mode).map_err(|conflict| conflict.error(&self.label))
     }
 
     fn host_access(&self) -> Result<(), DeviceError> {
@@ -206,6 +211,7 @@ impl Buffer for CpuBuffer {
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError> {
         self.host_access()?;
         check_range(offset, destination.len() as u64, self.length())?;
+        let _copy = self.begin_copy(MapMode::Read)?;
         let _gate = self.account.gate.shared();
         // SAFETY: the range is within the buffer (checked above), `destination` is exclusively ours, and no
         // slice into the buffer exists while the gate is shared.
@@ -219,6 +225,7 @@ impl Buffer for CpuBuffer {
     fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError> {
         self.host_access()?;
         check_range(offset, source.len() as u64, self.length())?;
+        let _copy = self.begin_copy(MapMode::Write)?;
         let _gate = self.account.gate.shared();
         // SAFETY: the range is within the buffer (checked above); no slice into the buffer exists while the
         // gate is shared, so `source` does not overlap it.
@@ -229,16 +236,67 @@ impl Buffer for CpuBuffer {
         Ok(())
     }
 
-    fn is_unused(&self) -> bool {
-        self.uses.are_done()
+    fn map(
+        self: Arc<Self>,
+        range: ByteRange<u64>,
+        mode: MapMode,
+    ) -> Result<Box<dyn BufferMapping>, DeviceError> {
+        self.host_access()?;
+        let length = range_length(&range, self.length())? as usize;
+        self.uses.begin_mapping(mode).map_err(|conflict| conflict.error(&self.label))?;
+        Ok(Box::new(CpuMapping { buffer: self, offset: range.start as usize, length, mode }))
     }
 
-    fn wait_unused(&self, timeout: Option<Duration>) -> bool {
-        self.uses.wait(timeout)
+    fn uses(&self) -> &BufferUses {
+        &self.uses
     }
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// The bytes of a buffer as slices. Invariant: while it exists the buffer is mapped in `mode`, so the device is given no
+/// work that uses the buffer, none that it was given is running, and host copies that conflict are refused.
+struct CpuMapping {
+    buffer: Arc<CpuBuffer>,
+    offset: usize,
+    length: usize,
+    mode: MapMode,
+}
+
+impl BufferMapping for CpuMapping {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the range is within the buffer, which lives as long as `self` and whose bytes are initialised. By
+        // the invariant of the mapping nothing writes them meanwhile: mapped for reading nobody does, mapped for
+        // writing only `bytes_mut` does, which borrows `self` exclusively.
+        unsafe { std::slice::from_raw_parts(self.buffer.start().add(self.offset), self.length) }
+    }
+
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        if self.mode == MapMode::Read {
+            return None;
+        }
+        // SAFETY: as in `bytes`; a mapping for writing is the only access to the buffer, and it is borrowed
+        // exclusively for as long as the slice lives.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.buffer.start().add(self.offset), self.length) })
+    }
+}
+
+impl Drop for CpuMapping {
+    fn drop(&mut self) {
+        self.buffer.uses.end_mapping(self.mode);
+    }
+}
+
+impl fmt::Debug for CpuMapping {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (buffer, mode) = (&self.buffer, self.mode);
+        formatter
+            .debug_struct("CpuMapping")
+            .field("buffer", buffer)
+            .field("mode", &mode)
+            .finish_non_exhaustive()
     }
 }
 

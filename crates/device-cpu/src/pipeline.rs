@@ -14,8 +14,8 @@ use anymetal_hal::launch::{CpuEntry, DispatchInterpreter, FAULT_SYMBOL};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::check_arguments;
 
-use crate::brief::Brief;
 use crate::fault::anymetal_fault;
+use crate::inline_policy::DispatchDurations;
 use crate::loader::{LoadedObject, default_symbols};
 use crate::stack;
 
@@ -25,7 +25,7 @@ pub(crate) struct CpuPipeline {
     kernel: usize,
     code: Code,
     pace: Pace,
-    brief: Brief,
+    durations: DispatchDurations,
     /// The most that its code needs; 0 for the interpreter, which brings its own.
     stack_bytes: usize,
 }
@@ -94,7 +94,7 @@ impl CpuPipeline {
             kernel: index,
             code,
             pace: Pace::default(),
-            brief: Brief::default(),
+            durations: DispatchDurations::default(),
             stack_bytes,
         })
     }
@@ -117,8 +117,8 @@ impl CpuPipeline {
         self.stack_bytes
     }
 
-    pub(crate) fn brief(&self) -> &Brief {
-        &self.brief
+    pub(crate) fn durations(&self) -> &DispatchDurations {
+        &self.durations
     }
 }
 

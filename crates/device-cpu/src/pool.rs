@@ -52,7 +52,7 @@ pub(crate) trait Runnable: Send + Sync {
 
 /// Where a runnable is to run, if there is a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SchedulePlace {
     /// In the place of the thread that schedules it.
     Here,
     /// Beside it.
@@ -74,11 +74,11 @@ pub(crate) struct PoolOptions {
 /// The pool; dropping it ends the workers.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-struct Shared {
+struct PoolShared {
     work: Mutex<Work>,
     job_left: Condvar,
     /// By worker: there is something for it.
@@ -151,7 +151,7 @@ impl Pool {
             .collect();
         let seat_processors: Vec<Option<usize>> = seats.iter().map(|seat| seat.processor).collect();
         let work = Work { jobs: Vec::new(), runnables: Default::default(), taken: 0, seats, shutdown: false };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolShared {
             work: Mutex::new(work),
             job_left: Condvar::new(),
             called: (0..options.threads).map(|_| Flag::default()).collect(),
@@ -175,10 +175,10 @@ impl Pool {
 
     /// Has a worker run this, soon. Waking a worker on another processor may cost the caller 13 µs, and as much
     /// again until it runs; one on the caller's runs at once, in place of the caller (`at`).
-    pub(crate) fn schedule(&self, runnable: Arc<dyn Runnable>, at: Place) {
+    pub(crate) fn schedule(&self, runnable: Arc<dyn Runnable>, at: SchedulePlace) {
         let here = affinity::current_processor();
         let near = |seat: &Seat| seat.processor.is_some() && seat.processor == here;
-        let preferred = |seat: &Seat| seat.mode == Mode::Parked && near(seat) == (at == Place::Here);
+        let preferred = |seat: &Seat| seat.mode == Mode::Parked && near(seat) == (at == SchedulePlace::Here);
         let line = runnable.priority() as usize;
         let mut work = self.shared.lock();
         work.runnables[line].push_back(runnable);
@@ -218,7 +218,7 @@ impl Drop for Pool {
     }
 }
 
-impl Shared {
+impl PoolShared {
     fn lock(&self) -> MutexGuard<'_, Work> {
         // Bodies and queues run outside the lock, so nothing panics inside.
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
@@ -289,8 +289,8 @@ impl Asleep {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for PoolShared {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Shared").field("called", &self.called).finish_non_exhaustive()
+        formatter.debug_struct("PoolShared").field("called", &self.called).finish_non_exhaustive()
     }
 }

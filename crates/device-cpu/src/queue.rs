@@ -1,19 +1,19 @@
-//! Queues of the CPU device: command buffers in order, run by whoever comes first.
+//! Queues of the CPU device: command buffers in order, run by pool workers or waiting threads.
 //!
-//! A queue has no thread of its own. When command buffers are pending, a pool worker is asked to lead the
-//! queue; a thread that waits for one of them, or submits a brief one, may lead instead. The leader runs command
-//! buffers (`running`) until none is left (a waiting thread only until its own is done). How many are in flight is
-//! bounded (`space`).
+//! A queue has no thread of its own. When command buffers are pending, a pool worker is scheduled to lead the
+//! queue; a thread that waits for one of them, or submits a short one, may lead instead. The leader runs command
+//! buffers (`execution`) until none is left (a waiting thread only until its own is done). How many are in flight is
+//! bounded (`backpressure`).
 //!
 //! Concurrency: `state` guards the pending list and the [`Role`]. Only the leader (the one that set
 //! `Role::Running`) pops and runs. A command buffer that waits for an event is put back and the queue becomes
 //! `Blocked`, without a thread, until the event or its deadline's alarm unblocks it. A leader that is a worker
 //! goes back in line when others of the pool wait and are more urgent or have waited long.
 
+mod backpressure;
+mod execution;
 #[cfg(all(test, loom))]
 mod models;
-mod running;
-mod space;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -31,12 +31,12 @@ use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor};
 use anymetal_hal::sync::{Condvar, Mutex, MutexGuard, lock};
 
 use crate::affinity;
-use crate::brief::{self, Expected};
 use crate::command_buffer::{Preparer, each_buffer};
 use crate::device::DeviceShared;
+use crate::inline_policy::{self, Expected};
 use crate::memory::CpuBuffer;
-use crate::pool::{Place, Runnable};
-use running::{CommandBuffer, Progress, StopSignal};
+use crate::pool::{Runnable, SchedulePlace};
+use execution::{CommandBuffer, Progress, StopSignal};
 
 /// A queue's handle. Dropping it lets submitted work finish.
 pub(crate) struct CpuQueue {
@@ -109,13 +109,13 @@ impl Queue for CpuQueue {
         };
         let source = CompletionSource::new(assist);
         let completion = source.completion();
-        note_uses(&submission, &completion);
+        note_uses(&submission, &completion)?;
         let deadline = match submission.deadline {
             Deadline::Default => Some(device.default_deadline),
             Deadline::After(after) => Some(after),
             Deadline::Never => None,
         };
-        let expected = brief::expect(&submission, &tables);
+        let expected = inline_policy::expect(&submission, &tables);
         let stop = StopSignal { flag: AtomicU32::new(0), queue: Arc::downgrade(&self.core) };
         let command_buffer = CommandBuffer::new(submission, tables, source, stop, deadline, submitted_ns);
         self.core.enqueue(command_buffer, &completion, expected)?;
@@ -163,7 +163,7 @@ impl QueueCore {
         let mut state = self.wait_for_space()?;
         state.pending.push_back(command_buffer);
         state.in_flight += 1;
-        let alone = self.device.rhythm.begin();
+        let alone = self.device.serial_submissions.begin();
         let wake = state.role == Role::Idle;
         if wake {
             state.role = Role::Scheduled;
@@ -174,17 +174,17 @@ impl QueueCore {
         }
         match expected {
             // It must not wait for an interpreted dispatch. Anybody may be faster, and then leads instead.
-            Expected::AtOnce if self.device.account.gate.is_free_to_share() => {
+            Expected::Inline if self.device.account.gate.is_free_to_share() => {
                 self.try_lead(Some(completion))
             }
-            Expected::Short if alone => self.schedule(Place::Here),
-            Expected::AtOnce | Expected::Short | Expected::Unknown => self.schedule(Place::Elsewhere),
+            Expected::Short if alone => self.schedule(SchedulePlace::Here),
+            Expected::Inline | Expected::Short | Expected::Unknown => self.schedule(SchedulePlace::Elsewhere),
         }
         Ok(())
     }
 
     /// Has a worker lead.
-    fn schedule(self: &Arc<Self>, at: Place) {
+    fn schedule(self: &Arc<Self>, at: SchedulePlace) {
         self.device.pool.schedule(Arc::<QueueCore>::clone(self), at);
     }
 
@@ -202,7 +202,7 @@ impl QueueCore {
                 state.pending.push_front(command_buffer);
                 state.role = Role::Scheduled;
                 drop(state);
-                self.schedule(Place::Elsewhere);
+                self.schedule(SchedulePlace::Elsewhere);
                 return;
             }
             state.role = Role::Running;
@@ -219,7 +219,7 @@ impl QueueCore {
             if leaves && !state.pending.is_empty() {
                 state.role = Role::Scheduled;
                 drop(state);
-                self.schedule(Place::Elsewhere);
+                self.schedule(SchedulePlace::Elsewhere);
                 return;
             }
         }
@@ -256,7 +256,7 @@ impl QueueCore {
         }
         timing.ended_ns = self.device.now_ns();
         if result.is_ok() {
-            brief::note(&submission, &tables, timing.device_time());
+            inline_policy::note(&submission, &tables, timing.device_time());
         }
         // Whoever waits finds resources given back and the place free.
         drop(tables);
@@ -319,9 +319,9 @@ impl QueueCore {
         }
         state.role = Role::Scheduled;
         let (first, more) = (state.pending.front(), state.pending.len() > 1);
-        let brief = first.is_none_or(CommandBuffer::ends_briefly);
+        let inline = first.is_none_or(CommandBuffer::ends_inline);
         drop(state);
-        self.schedule(if brief && !more { Place::Here } else { Place::Elsewhere });
+        self.schedule(if inline && !more { SchedulePlace::Here } else { SchedulePlace::Elsewhere });
     }
 }
 
@@ -352,8 +352,8 @@ impl WaitAssist for Assistance {
     }
 }
 
-/// Tells each buffer of the submission, once, what uses it.
-fn note_uses(submission: &Submission, completion: &Completion) {
+/// Notes the submission on each buffer that it uses, once; refused if one is mapped.
+fn note_uses(submission: &Submission, completion: &Completion) -> Result<(), DeviceError> {
     let mut buffers: Vec<&CpuBuffer> = Vec::new();
     each_buffer(submission, &mut |buffer| {
         // A command buffer tends to use the same few buffers again and again.
@@ -363,5 +363,5 @@ fn note_uses(submission: &Submission, completion: &Completion) {
     });
     buffers.sort_unstable_by_key(|buffer| std::ptr::from_ref(*buffer));
     buffers.dedup_by(|one, other| std::ptr::eq(*one, *other));
-    buffers.into_iter().for_each(|buffer| buffer.note_use(completion));
+    buffers.into_iter().try_for_each(|buffer| buffer.note_use(completion))
 }

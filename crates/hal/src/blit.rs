@@ -10,7 +10,7 @@ use crate::buffer::Buffer;
 use crate::command::{BufferCopy, BufferFill, Command};
 use crate::error::DeviceError;
 use crate::fence::Fence;
-use crate::validate::{check_copy, check_range};
+use crate::validate::{check_copy, range_length};
 
 /// Encodes copies and fills. It borrows the command list, so nothing else can be encoded meanwhile; dropping it
 /// ends the encoding.
@@ -38,7 +38,7 @@ impl<'a> BlitEncoder<'a> {
             source_offset: range.start,
             destination: Arc::clone(destination),
             destination_offset,
-            length: length(&range, source)?,
+            length: range_length(&range, source.length())?,
         };
         check_copy(&copy, same_buffer(source, destination))?;
         self.commands.push(Command::Copy(copy));
@@ -52,8 +52,7 @@ impl<'a> BlitEncoder<'a> {
         range: Range<u64>,
         value: u8,
     ) -> Result<&mut Self, DeviceError> {
-        let (offset, length) = (range.start, length(&range, buffer)?);
-        check_range(offset, length, buffer.length())?;
+        let (offset, length) = (range.start, range_length(&range, buffer.length())?);
         self.commands.push(Command::Fill(BufferFill { buffer: Arc::clone(buffer), offset, length, value }));
         Ok(self)
     }
@@ -78,10 +77,4 @@ impl<'a> BlitEncoder<'a> {
 pub fn same_buffer(one: &Arc<dyn Buffer>, other: &Arc<dyn Buffer>) -> bool {
     // By address alone: the same object may be seen through two copies of its vtable.
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
-}
-
-fn length(range: &Range<u64>, buffer: &Arc<dyn Buffer>) -> Result<u64, DeviceError> {
-    let backwards =
-        DeviceError::RangeOutsideBuffer { offset: range.start, len: 0, buffer_len: buffer.length() };
-    range.end.checked_sub(range.start).ok_or(backwards)
 }

@@ -1,17 +1,18 @@
 //! Buffers: memory that kernels read and write.
 //!
-//! Owns the [`Buffer`] trait, and [`PendingUses`] for its implementations. Invariant: a buffer has its length and address for life, and its memory lives as
-//! long as any handle or any submitted work that uses it.
+//! Owns the [`Buffer`] trait and [`BufferMapping`], a host view of one. Invariant: a buffer has its length and address
+//! for life, and its memory lives as long as any handle or any submitted work that uses it. Who uses a buffer is in
+//! [`crate::buffer_uses`].
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::completion::Completion;
+use crate::buffer_uses::{BufferUses, MapMode};
 use crate::error::DeviceError;
-use crate::sync::{AtomicBool, Mutex, MutexGuard};
 
 /// Where a buffer's memory is and who may touch it, in Metal's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -47,9 +48,9 @@ impl BufferDescriptor {
 /// A range of device memory.
 ///
 /// *Validation*: ranges are checked here; whether the host may touch the memory too
-/// ([`DeviceError::Unsupported`] for private storage). *Blocking*: only [`Buffer::wait_unused`] waits for
-/// submitted work; `read` and `write` copy at once. Bytes that running work writes at the same time are
-/// unspecified, never unsafe.
+/// ([`DeviceError::Unsupported`] for private storage). *Blocking*: only [`Buffer::wait_unused`] and
+/// [`Buffer::wait_for_work`] wait for work; `read` and `write` copy at once. Bytes that running work writes at the
+/// same time are unspecified, never unsafe.
 pub trait Buffer: Send + Sync + fmt::Debug {
     /// Its length in bytes.
     fn length(&self) -> u64;
@@ -61,157 +62,63 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     fn label(&self) -> &str;
 
     /// The memory as the host sees it, or `None` for private storage. Valid while the buffer lives. Whoever
-    /// dereferences it must know that no running work writes there.
+    /// dereferences it must know that no running work writes there and that the buffer is not mapped.
     fn contents(&self) -> Option<NonNull<u8>>;
 
-    /// Copies bytes out.
+    /// Copies bytes out. [`DeviceError::BufferMapped`] while it is mapped for writing.
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// Copies bytes in.
+    /// Copies bytes in. [`DeviceError::BufferMapped`] while it is mapped.
     fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError>;
 
-    /// Blocks until no work submitted before this call uses the buffer, or the time is over; says which
-    /// (`true`: unused). `None` waits as long as it takes.
-    fn wait_unused(&self, timeout: Option<Duration>) -> bool;
+    /// Maps a range of bytes for the host, without a copy where the device's memory is the host's. Never waits for
+    /// work: [`DeviceError::BufferInUse`] if submitted or held work uses the buffer, [`DeviceError::BufferMapped`] if
+    /// another mapping excludes this one. Until the mapping is dropped, work that uses the buffer is refused when the
+    /// device is given it. Several mappings for reading may exist at once, one for writing excludes all others.
+    fn map(self: Arc<Self>, range: Range<u64>, mode: MapMode) -> Result<Box<dyn BufferMapping>, DeviceError> {
+        let _no_mapping = (range, mode);
+        Err(DeviceError::Unsupported {
+            device: "the device".to_owned(),
+            what: format!("a mapping of buffer `{}`", self.label()),
+            alternative: "copy its bytes with `read` and `write`".to_owned(),
+        })
+    }
 
-    /// Whether no submitted work uses the buffer; never blocks. Pools ask before they hand a buffer out again.
+    /// The work and host accesses that use it.
+    fn uses(&self) -> &BufferUses;
+
+    /// Blocks until no work that was submitted, or held on the host, before this call uses the buffer, or the time is
+    /// over; returns which (`true`: unused). `None` waits as long as it takes, so work that waits for something that
+    /// only this thread would do blocks it for ever; [`Buffer::wait_for_work`] refuses instead where that is known.
+    fn wait_unused(&self, timeout: Option<Duration>) -> bool {
+        self.uses().wait(timeout)
+    }
+
+    /// As [`Buffer::wait_unused`], as an error: [`DeviceError::HeldByPause`] at once if work that uses the buffer is
+    /// held by a paused queue, [`DeviceError::BufferInUse`] when the time is over. Work that waits for an event ends
+    /// by its deadline at the latest.
+    fn wait_for_work(&self, timeout: Option<Duration>) -> Result<(), DeviceError> {
+        match self.uses().wait_unless_blocked(timeout)? {
+            true => Ok(()),
+            false => Err(DeviceError::BufferInUse { label: self.label().to_owned() }),
+        }
+    }
+
+    /// Whether no submitted and no held work uses the buffer; never blocks. Pools ask before they hand a buffer out
+    /// again.
     fn is_unused(&self) -> bool {
-        self.wait_unused(Some(Duration::ZERO))
+        self.uses().are_done()
     }
 
     /// For the owning device to find its own type again.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// Submitted work that uses a buffer, some of it done: what [`Buffer::wait_unused`] waits for.
-/// Concurrency: `uses` is behind one lock; `noted` is set and cleared under it, and only lets readers skip it.
-#[derive(Debug, Default)]
-pub struct PendingUses {
-    uses: Mutex<Uses>,
-    /// Whether there may be work that is not done.
-    noted: AtomicBool,
-}
+/// A host view of a buffer's bytes, from [`Buffer::map`]; dropping it ends the mapping. It keeps the buffer alive.
+pub trait BufferMapping: Send + Sync + fmt::Debug {
+    /// The mapped bytes.
+    fn bytes(&self) -> &[u8];
 
-#[derive(Debug, Default)]
-struct Uses {
-    completions: Vec<Completion>,
-    /// At this length the done ones are taken out, so that each is looked at a bounded number of times.
-    prune_at: usize,
-}
-
-/// A list shorter than this is not pruned.
-const LEAST_PRUNED: usize = 16;
-
-impl Uses {
-    fn prune(&mut self) {
-        self.completions.retain(|completion| !completion.is_done());
-        self.prune_at = 2 * self.completions.len();
-    }
-}
-
-impl PendingUses {
-    /// Notes submitted work that uses the buffer.
-    pub fn note(&self, completion: &Completion) {
-        let mut uses = self.lock();
-        if uses.completions.len() >= uses.prune_at.max(LEAST_PRUNED) {
-            uses.prune();
-        }
-        uses.completions.push(completion.clone());
-        self.noted.store(true, Ordering::Release);
-    }
-
-    /// Whether everything noted is done; never blocks.
-    pub fn are_done(&self) -> bool {
-        !self.noted.load(Ordering::Acquire) || self.prune()
-    }
-
-    /// Forgets what is done; says whether that was all.
-    fn prune(&self) -> bool {
-        let mut uses = self.lock();
-        uses.prune();
-        let none = uses.completions.is_empty();
-        self.noted.store(!none, Ordering::Release);
-        none
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Uses> {
-        crate::sync::lock(&self.uses)
-    }
-
-    /// Blocks until everything noted before is done, or the time is over; says which (`true`: done).
-    pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        let limit = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let pending = self.lock().completions.clone();
-        let unused = pending.iter().all(|completion| match limit {
-            None => {
-                // How the work ended is its submitter's business.
-                let _outcome = completion.wait();
-                true
-            }
-            Some(limit) => completion.wait_timeout(limit.saturating_duration_since(Instant::now())).is_some(),
-        });
-        if unused {
-            self.prune();
-        }
-        unused
-    }
-}
-
-/// Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-hal --lib --release models`.
-#[cfg(all(test, loom))]
-mod models {
-    use std::sync::Arc;
-
-    use loom::thread;
-
-    use super::*;
-    use crate::completion::{CompletionSource, Timing};
-
-    fn finish(source: CompletionSource) {
-        source.finish(Ok(Timing::default()));
-    }
-
-    /// Work is noted while others look and forget what is done: what is not done is never forgotten.
-    #[test]
-    fn work_that_is_not_done_is_not_forgotten() {
-        loom::model(|| {
-            let uses = Arc::new(PendingUses::default());
-            let (first, second) = (CompletionSource::new(None), CompletionSource::new(None));
-            uses.note(&first.completion());
-            let ends = thread::spawn(move || finish(first));
-            let looks = {
-                let uses = Arc::clone(&uses);
-                thread::spawn(move || uses.are_done())
-            };
-            uses.note(&second.completion());
-            assert!(!uses.are_done(), "the second is not done");
-            ends.join().unwrap();
-            let _either = looks.join().unwrap();
-            assert!(!uses.are_done());
-            finish(second);
-            assert!(uses.are_done());
-        });
-    }
-
-    /// Who waits for what was noted before sees it done, and what was done is seen by who finds the buffer unused.
-    #[test]
-    fn a_buffer_that_is_unused_has_its_work_behind_it() {
-        loom::model(|| {
-            let uses = Arc::new(PendingUses::default());
-            let source = CompletionSource::new(None);
-            let completion = source.completion();
-            uses.note(&completion);
-            let ends = thread::spawn(move || finish(source));
-            let waits = {
-                let uses = Arc::clone(&uses);
-                thread::spawn(move || uses.wait(None))
-            };
-            if uses.are_done() {
-                assert!(completion.is_done());
-            }
-            assert!(waits.join().unwrap());
-            assert!(completion.is_done() && uses.are_done());
-            ends.join().unwrap();
-        });
-    }
+    /// The mapped bytes to write; `None` if it was mapped for reading.
+    fn bytes_mut(&mut self) -> Option<&mut [u8]>;
 }

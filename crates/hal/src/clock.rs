@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use crate::left_waker::LeftWaker;
 use crate::sync::{AtomicBool, park_timeout, thread};
+use crate::waker_slot::WakerSlot;
 
 mod system;
 
@@ -227,13 +227,13 @@ pub fn wait_for<F: Future>(clock: &dyn Clock, until: Option<Duration>, future: F
 pub struct Sleep {
     clock: Arc<dyn Clock>,
     at: Duration,
-    alarm: LeftWaker<AlarmId>,
+    alarm: WakerSlot<AlarmId>,
 }
 
 impl Sleep {
     /// Ready at that time.
     pub fn until(clock: Arc<dyn Clock>, at: Duration) -> Self {
-        Sleep { clock, at, alarm: LeftWaker::default() }
+        Sleep { clock, at, alarm: WakerSlot::default() }
     }
 }
 
@@ -246,7 +246,7 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         let set_alarm = |waker| Some(clock.set_alarm(*at, waker));
-        alarm.leave(context.waker(), set_alarm, |old| clock.clear_alarm(old))
+        alarm.register(context.waker(), set_alarm, |old| clock.clear_alarm(old))
     }
 }
 

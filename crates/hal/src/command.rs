@@ -6,7 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::blit::same_buffer;
 use crate::buffer::Buffer;
+use crate::completion::Completion;
+use crate::error::DeviceError;
 use crate::event::Event;
 use crate::fence::Fence;
 use crate::indirect::IndirectCommandBuffer;
@@ -27,6 +30,37 @@ pub struct Submission {
     /// Whether the device may run it on the thread that submits it, before `submit` returns, if it expects that
     /// to take less than handing it over. Only for work whose end runs nothing that could wait for the submitter.
     pub may_run_at_once: bool,
+}
+
+impl Submission {
+    /// Notes the work on each buffer that it uses, for a device that is given it. Refused with
+    /// [`DeviceError::BufferMapped`] if one of them is mapped; drop the completion's source then.
+    pub fn note_submitted(&self, completion: &Completion) -> Result<(), DeviceError> {
+        self.buffers().into_iter().try_for_each(|buffer| {
+            let noted = buffer.uses().note_submitted(completion);
+            noted.map_err(|conflict| conflict.error(buffer.label()))
+        })
+    }
+
+    /// Notes the work on each buffer that it uses, while it is held on the host.
+    pub fn note_held(&self, completion: &Completion) {
+        self.buffers().into_iter().for_each(|buffer| buffer.uses().note_held(completion));
+    }
+
+    /// The buffers that it uses, each once, in no particular order.
+    pub fn buffers(&self) -> Vec<&Arc<dyn Buffer>> {
+        let mut buffers: Vec<&Arc<dyn Buffer>> = Vec::new();
+        let mut add = |buffer| {
+            // A command buffer tends to use the same few buffers again and again.
+            if !buffers.iter().rev().take(8).any(|known| same_buffer(known, buffer)) {
+                buffers.push(buffer);
+            }
+        };
+        self.commands.iter().for_each(|command| command.each_buffer(&mut add));
+        buffers.sort_unstable_by_key(|buffer| Arc::as_ptr(buffer).cast::<()>());
+        buffers.dedup_by(|one, other| same_buffer(one, other));
+        buffers
+    }
 }
 
 /// What the device's clock is read for.

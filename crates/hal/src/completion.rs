@@ -54,12 +54,17 @@ pub trait WaitAssist: Send + Sync {
     /// done or when there is none. Must not block for long without working. Says whether what is left is done on
     /// another processor, so that looking for its end does not keep it from ending.
     fn assist(&self, completion: &Completion) -> bool;
+
+    /// Why the completion cannot end by itself for now, such as a paused queue; `None`: nothing is known.
+    fn obstacle(&self) -> Option<DeviceError> {
+        None
+    }
 }
 
 /// The end of a submission, to wait for or to await.
 #[derive(Clone)]
 pub struct Completion {
-    shared: Arc<Shared>,
+    shared: Arc<CompletionShared>,
 }
 
 /// The device's side of a [`Completion`].
@@ -68,7 +73,7 @@ pub struct CompletionSource {
     completion: Completion,
 }
 
-struct Shared {
+struct CompletionShared {
     done: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
@@ -87,8 +92,11 @@ impl CompletionSource {
     /// A completion that has not ended; `assist` is asked for help by blocking waiters.
     pub fn new(assist: Option<Arc<dyn WaitAssist>>) -> Self {
         let state = State { assist, ..State::default() };
-        let shared =
-            Shared { done: AtomicBool::new(false), state: Mutex::new(state), changed: Condvar::new() };
+        let shared = CompletionShared {
+            done: AtomicBool::new(false),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        };
         CompletionSource { completion: Completion { shared: Arc::new(shared) } }
     }
 
@@ -145,6 +153,12 @@ impl Completion {
     /// Whether both are of one submission.
     pub fn is_same(&self, other: &Completion) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Why it cannot end by itself for now, if that is known; never blocks.
+    pub fn obstacle(&self) -> Option<DeviceError> {
+        let assist = self.lock().assist.clone();
+        assist.and_then(|assist| assist.obstacle())
     }
 
     /// Has the waker woken, on the thread that ends it, when it ends. `false`: it has ended already, and the

@@ -384,6 +384,24 @@ pub enum DeviceError {
         /// Its limit.
         limit: usize,
     },
+    /// The buffer is mapped by the host in a way that excludes the access.
+    #[error("buffer `{label}` is mapped by the host; drop the mapping first")]
+    BufferMapped {
+        /// The buffer's label; may be empty.
+        label: String,
+    },
+    /// Submitted or held work uses the buffer.
+    #[error("buffer `{label}` is used by work that has not ended")]
+    BufferInUse {
+        /// The buffer's label; may be empty.
+        label: String,
+    },
+    /// Work that uses the buffer is held by a paused queue, so that it does not end by itself.
+    #[error("queue `{queue}` is paused and holds work that uses the buffer; resume it first")]
+    HeldByPause {
+        /// The queue's label; may be empty.
+        queue: String,
+    },
     /// An earlier command buffer of the device broke it, or it was shut down.
     #[error("{device} was lost: {reason}")]
     DeviceLost {
@@ -427,7 +445,7 @@ impl DeviceError {
         match self {
             E::OutOfMemory { .. } | E::QueueFull { .. } | E::HeapFull { .. } => ErrorClass::Exhausted,
             // Slow because the machine was busy, or an endless loop: one more try can tell.
-            E::DeadlineExceeded { .. } | E::Busy { .. } => ErrorClass::Transient,
+            E::DeadlineExceeded { .. } | E::Busy { .. } | E::BufferInUse { .. } => ErrorClass::Transient,
             E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
             | E::KernelRefused { .. }
@@ -455,6 +473,8 @@ impl DeviceError {
             | E::MisalignedCounts { .. }
             | E::FenceAcrossQueues
             | E::NotIndirect { .. }
+            | E::BufferMapped { .. }
+            | E::HeldByPause { .. }
             | E::Cancelled { .. }
             | E::InvalidSetting { .. } => ErrorClass::Caller,
         }

@@ -13,8 +13,8 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::left_waker::LeftWaker;
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::waker_slot::WakerSlot;
 
 /// A monotonic value across queues and the host.
 pub trait Event: Send + Sync + fmt::Debug {
@@ -149,13 +149,13 @@ impl fmt::Debug for HostEvent {
 pub struct Reached {
     event: Arc<dyn Event>,
     value: u64,
-    subscription: LeftWaker<Subscription>,
+    subscription: WakerSlot<Subscription>,
 }
 
 impl Reached {
     /// Ready when the event reaches the value.
     pub fn new(event: Arc<dyn Event>, value: u64) -> Self {
-        Reached { event, value, subscription: LeftWaker::default() }
+        Reached { event, value, subscription: WakerSlot::default() }
     }
 }
 
@@ -168,7 +168,7 @@ impl Future for Reached {
             return Poll::Ready(());
         }
         let subscribe = |waker| event.subscribe(*value, waker);
-        subscription.leave(context.waker(), subscribe, |old| event.unsubscribe(old))
+        subscription.register(context.waker(), subscribe, |old| event.unsubscribe(old))
     }
 }
 

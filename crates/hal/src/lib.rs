@@ -5,17 +5,17 @@
 //!   the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first runs
 //!   nothing, the other two wrap any device.
-//! - [`permits`], [`baton`] and [`sync`] are what devices and the runtime above build concurrency from.
-//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`], [`heap`],
+//! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime.
+//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with [`buffer_uses`], [`heap`],
 //!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some, [`indirect`] to encode some for good) and [`completion`], [`event`],
 //!   [`fence`]. [`validate`] holds the rules that all devices share, [`error`] the one error type,
 //!   [`capabilities`] what a device can do, [`clock`] the one source of time.
 #![forbid(unsafe_code)]
 
 pub mod artifact;
-pub mod baton;
 pub mod blit;
 pub mod buffer;
+pub mod buffer_uses;
 pub mod capabilities;
 pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "coarse_time_disabled.rs")]
@@ -32,11 +32,12 @@ pub mod heap;
 pub mod host_pages;
 pub mod indirect;
 pub mod launch;
-mod left_waker;
 pub mod null;
-pub mod permits;
 pub mod pipeline;
 pub mod queue;
 pub mod record;
+pub mod semaphore;
+pub mod single_runner;
 pub mod sync;
 pub mod validate;
+mod waker_slot;

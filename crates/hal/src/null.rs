@@ -35,11 +35,11 @@ use queue::NullQueue;
 /// A device that runs nothing.
 #[derive(Debug, Clone)]
 pub struct NullDevice {
-    shared: Arc<Shared>,
+    shared: Arc<NullShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct NullShared {
     name: String,
     capabilities: Capabilities,
     clock: Arc<dyn Clock>,
@@ -69,7 +69,9 @@ impl NullDevice {
 
     fn made(name: &str, clock: Arc<dyn Clock>, capabilities: Capabilities) -> Self {
         let name = name.to_owned();
-        NullDevice { shared: Arc::new(Shared { name, capabilities, clock, allocated: AtomicU64::new(0) }) }
+        NullDevice {
+            shared: Arc::new(NullShared { name, capabilities, clock, allocated: AtomicU64::new(0) }),
+        }
     }
 }
 
@@ -102,7 +104,7 @@ fn capabilities() -> Capabilities {
     }
 }
 
-impl Shared {
+impl NullShared {
     fn now_ns(&self) -> u64 {
         self.clock.now().as_nanos() as u64
     }

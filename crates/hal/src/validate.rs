@@ -5,6 +5,8 @@
 //! the limits, and counts that fit their fields. Start at [`dispatch_shape`], [`check_bindings`] and
 //! [`threadgroup_layout`].
 
+use std::ops::Range;
+
 use crate::artifact::{Access, ArgumentInfo, ArgumentKind, KernelInfo};
 use crate::capabilities::Capabilities;
 use crate::command::{
@@ -279,6 +281,14 @@ pub fn check_range(offset: u64, len: u64, buffer_len: u64) -> Result<(), DeviceE
         Some(end) if end <= buffer_len => Ok(()),
         _ => Err(DeviceError::RangeOutsideBuffer { offset, len, buffer_len }),
     }
+}
+
+/// The length of a range that is within a buffer.
+pub fn range_length(range: &Range<u64>, buffer_len: u64) -> Result<u64, DeviceError> {
+    let outside = DeviceError::RangeOutsideBuffer { offset: range.start, len: 0, buffer_len };
+    let length = range.end.checked_sub(range.start).ok_or(outside)?;
+    check_range(range.start, length, buffer_len)?;
+    Ok(length)
 }
 
 /// Checks a copy's ranges; `same_buffer` says whether it stays within one buffer.

@@ -94,7 +94,7 @@ impl Machine {
         let launch = queue.launch(&pipeline);
         let launch =
             (0u32..).zip(&bound).fold(launch, |launch, (index, buffer)| launch.arg_at(index, buffer));
-        let outcome = launch.threads(threads).group_size(group).submit()?.wait().map_err(Error::from);
+        let outcome = launch.threads(threads).group_size(group).submit()?.wait();
         for (buffer, bytes) in bound.iter().zip(buffers) {
             *bytes = buffer.read()?;
         }

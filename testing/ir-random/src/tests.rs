@@ -143,7 +143,7 @@ fn the_deepest_nesting_does_not_exhaust_the_stack() {
 }
 
 /// Relations between the answers that must hold for whatever operation.
-fn check(op: &Op) {
+fn check_effects(op: &Op) {
     let [pure, computes, effects, repeatable, writes] =
         [op.is_pure(), op.only_computes(), op.has_side_effects(), op.is_repeatable(), op.may_write_memory()];
     assert!(!pure || computes, "{op:?}: what is pure only computes");
@@ -162,7 +162,7 @@ fn answers_agree_for_every_operation_that_kernels_have() {
         let options = RandomOptions { statements: 120, ..RandomOptions::default() };
         for function in &kernel(seed, &options).module.functions {
             for inst in &function.insts {
-                check(&inst.op);
+                check_effects(&inst.op);
                 let text = format!("{:?}", inst.op.effect());
                 kinds.insert(text.split([' ', '(']).next().unwrap_or_default().to_owned());
             }

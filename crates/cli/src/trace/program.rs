@@ -189,26 +189,26 @@ impl<'a> Parts<'a> {
             match node.action().map_err(Failure::Input)? {
                 Action::Kernel { kernel, args, grid, group } => {
                     let call = self.call(node, kernel, args, grid, group)?;
-                    builder.kernel(name, call.node().build()?).map_err(Error::from)?;
+                    builder.kernel(name, call.node().build()?)?;
                 }
                 Action::Copy { from, to } => {
                     let (source, target) = (self.buffer(from)?, self.buffer(to)?);
                     let from = builder.view(from, source.region());
                     let to = builder.view(to, target.region());
-                    builder.copy(name, from, to).map_err(Error::from)?;
+                    builder.copy(name, from, to)?;
                 }
                 Action::Fill { buffer, value } => {
                     let target = builder.view(buffer, self.buffer(buffer)?.region());
-                    builder.fill(name, target, value).map_err(Error::from)?;
+                    builder.fill(name, target, value)?;
                 }
                 Action::Graph(_) => {}
             }
         }
         builder.order_as_added();
-        let graph = builder.build().map_err(Error::from)?;
+        let graph = builder.build()?;
         // Each described node is to be seen.
         let options = PlanOptions { fusion: false, ..PlanOptions::default() };
-        Ok(Executable::new(&graph, options).map_err(Error::from)?)
+        Ok(Executable::new(&graph, options)?)
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 use anymetal_hal::queue::Priority;
 use anymetal_hal::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, SPIN};
 
-use super::{Body, HelperPanicked, Mode, Pool, Seat, Share, Shared, Work};
+use super::{Body, HelperPanicked, Mode, Pool, PoolShared, Seat, Share, Work};
 use crate::affinity;
 
 /// A claim is this share of what is left per participant: coarse at first, fine at the end.
@@ -86,12 +86,12 @@ impl Pool {
 
 /// A job's time in the list.
 struct Listing<'a> {
-    shared: &'a Shared,
+    shared: &'a PoolShared,
     job: &'a Job<'a>,
 }
 
 impl<'a> Listing<'a> {
-    pub(super) fn new(shared: &'a Shared, job: &'a Job<'a>, helpers: usize) -> Self {
+    pub(super) fn new(shared: &'a PoolShared, job: &'a Job<'a>, helpers: usize) -> Self {
         let mut work = shared.lock();
         work.jobs.push(ListedJob::of(job));
         let avoid = job.leader_processor;
@@ -144,7 +144,7 @@ impl Job<'_> {
 
     /// The leader's end: spins a little, then parks until the last helper has left. The acquire loads here
     /// pair with the helpers' release in `Visit::drop`: what they wrote is visible afterwards.
-    fn wait_until_left(&self, shared: &Shared) {
+    fn wait_until_left(&self, shared: &PoolShared) {
         let start = Instant::now();
         while start.elapsed() < SPIN {
             for _ in 0..64 {
@@ -165,13 +165,17 @@ impl Job<'_> {
 
 /// A helper's time in a job.
 pub(super) struct Visit<'a> {
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a PoolShared,
     pub(super) job: ListedJob,
 }
 
 impl<'a> Visit<'a> {
     /// Joins the most urgent job that a worker on this processor is of use to.
-    pub(super) fn of_an_open_job(shared: &'a Shared, work: &Work, processor: Option<usize>) -> Option<Self> {
+    pub(super) fn of_an_open_job(
+        shared: &'a PoolShared,
+        work: &Work,
+        processor: Option<usize>,
+    ) -> Option<Self> {
         let mut best: Option<(ListedJob, &Job<'_>)> = None;
         for &listed in &work.jobs {
             // SAFETY: the job is listed and the lock is held, so the leader has not passed its unlisting.

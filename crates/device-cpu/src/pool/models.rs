@@ -41,7 +41,7 @@ impl Runnable for Counts {
 fn whoever_is_called_comes() {
     loom::model(|| {
         let (pool, ran) = (pool(1), Arc::new(AtomicUsize::new(0)));
-        for place in [Place::Elsewhere, Place::Here] {
+        for place in [SchedulePlace::Elsewhere, SchedulePlace::Here] {
             pool.schedule(Arc::new(Counts(Arc::clone(&ran))), place);
         }
         while ran.load(Ordering::Relaxed) < 2 {

@@ -11,7 +11,7 @@ use std::time::Instant;
 use anymetal_hal::sync::{SPIN, thread};
 
 use super::job::Visit;
-use super::{Mode, Runnable, Shared};
+use super::{Mode, PoolShared, Runnable};
 use crate::affinity;
 
 /// One worker thread.
@@ -29,7 +29,7 @@ enum Found<'a> {
 }
 
 impl Worker {
-    pub(super) fn run(&self, shared: &Shared) {
+    pub(super) fn run(&self, shared: &PoolShared) {
         if let Some(processor) = self.processor {
             affinity::pin_to(processor);
         }
@@ -54,7 +54,7 @@ impl Worker {
     }
 
     /// Looks for something to do; if there is nothing, the worker counts as idle from here on.
-    fn find<'a>(&self, shared: &'a Shared) -> Found<'a> {
+    fn find<'a>(&self, shared: &'a PoolShared) -> Found<'a> {
         let mut work = shared.lock();
         if work.shutdown {
             return Found::Shutdown;
@@ -75,7 +75,7 @@ impl Worker {
     }
 
     /// Waits until called: at first by looking, then asleep.
-    fn idle(&self, shared: &Shared, mode: Mode) {
+    fn idle(&self, shared: &PoolShared, mode: Mode) {
         let called = &shared.called[self.index].called;
         if mode == Mode::Spinning {
             let start = Instant::now();

@@ -1,10 +1,10 @@
 //! The CPU device under test, through the hal traits only. Kernels are C, compiled by gcc when the tests run.
 
-mod brief;
 mod commands;
 mod faults;
 mod guards;
 mod indirect;
+mod inline_policy;
 mod interpreter;
 mod kernels;
 mod launches;

@@ -65,11 +65,11 @@ impl Time for Start {
 /// Alarms with a thread; dropping it ends the thread, soon.
 #[derive(Default)]
 struct AlarmThread<T: Time> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<ClockShared<T>>,
 }
 
 #[derive(Default)]
-struct Shared<T> {
+struct ClockShared<T> {
     time: T,
     state: Mutex<State>,
     earlier: Condvar,
@@ -117,7 +117,7 @@ impl<T: Time> Drop for AlarmThread<T> {
     }
 }
 
-impl<T: Time> Shared<T> {
+impl<T: Time> ClockShared<T> {
     /// What the thread does.
     fn watch(&self) {
         let mut state = lock(&self.state);
@@ -235,7 +235,7 @@ mod models {
 
     /// Time comes that far, and a wait that was to last no longer ends, as the system would end it.
     fn move_to(clock: &Modelled, now: u64) {
-        let Shared { time, state, earlier } = &*clock.shared;
+        let ClockShared { time, state, earlier } = &*clock.shared;
         time.seconds.swap(now, Ordering::AcqRel);
         let _state = lock(state);
         if time.waits_until.lock().unwrap().is_some_and(|until| until <= seconds(now)) {

@@ -9,12 +9,12 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use super::plan::{Injector, Kind};
-use crate::baton::Baton;
 use crate::command::Submission;
 use crate::completion::{Completion, CompletionSource, Outcome};
 use crate::error::DeviceError;
-use crate::permits::Permits;
 use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
+use crate::semaphore::Semaphore;
+use crate::single_runner::SingleRunner;
 
 pub(super) struct FaultInjectingQueue(Arc<QueueCore>);
 
@@ -23,10 +23,10 @@ impl FaultInjectingQueue {
         FaultInjectingQueue(Arc::new(QueueCore {
             injector: Arc::clone(injector),
             inner,
-            space: Permits::new(descriptor.max_in_flight),
+            space: Semaphore::new(descriptor.max_in_flight),
             when_full: descriptor.when_full,
             pending: Mutex::default(),
-            baton: Baton::default(),
+            runner: SingleRunner::default(),
         }))
     }
 }
@@ -34,11 +34,11 @@ impl FaultInjectingQueue {
 struct QueueCore {
     injector: Arc<Injector>,
     inner: Arc<dyn Queue>,
-    space: Permits,
+    space: Semaphore,
     when_full: WhenFull,
     pending: Mutex<VecDeque<Pending>>,
     /// Who passes completions on.
-    baton: Baton,
+    runner: SingleRunner,
 }
 
 /// A submission whose completion has not been passed on.
@@ -57,7 +57,7 @@ impl QueueCore {
 
     /// Passes on, in order, the completions that are done and due.
     fn deliver(self: &Arc<Self>) {
-        if !self.baton.take() {
+        if !self.runner.try_start() {
             return;
         }
         loop {
@@ -74,7 +74,7 @@ impl QueueCore {
                     Due::Later => break,
                 }
             }
-            if !self.baton.pass() {
+            if !self.runner.finish() {
                 return;
             }
         }

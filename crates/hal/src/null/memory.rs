@@ -2,38 +2,43 @@
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
-use super::Shared;
-use crate::buffer::{Buffer, BufferDescriptor, PendingUses, StorageMode};
+use super::NullShared;
+use crate::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode};
+use crate::buffer_uses::{BufferUses, CopyGuard, MapMode};
 use crate::error::DeviceError;
 use crate::heap::{Heap, HeapDescriptor, RangeAllocator};
 use crate::validate;
 
 /// A buffer that has memory only once the host looks.
 pub(super) struct NullBuffer {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<NullShared>,
     descriptor: BufferDescriptor,
     bytes: OnceLock<Box<[AtomicU8]>>,
-    pub(super) uses: PendingUses,
+    pub(super) uses: BufferUses,
     in_heap: Option<(Arc<HeapBlock>, u64)>,
 }
 
 impl NullBuffer {
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<NullShared>,
         descriptor: &BufferDescriptor,
         in_heap: Option<(Arc<HeapBlock>, u64)>,
     ) -> Self {
         let (shared, descriptor) = (Arc::clone(shared), descriptor.clone());
-        NullBuffer { shared, descriptor, bytes: OnceLock::new(), uses: PendingUses::default(), in_heap }
+        NullBuffer { shared, descriptor, bytes: OnceLock::new(), uses: BufferUses::default(), in_heap }
     }
 
     fn bytes(&self) -> &[AtomicU8] {
         self.bytes.get_or_init(|| (0..self.descriptor.length).map(|_| AtomicU8::new(0)).collect())
+    }
+
+    fn begin_copy(&self, mode: MapMode) -> Result<CopyGuard<'_>, DeviceError> {
+        self.uses.begin_copy(mode).map_err(|conflict| conflict.error(&self.descriptor.label))
     }
 
     fn range(&self, offset: u64, length: usize) -> Result<&[AtomicU8], DeviceError> {
@@ -69,6 +74,7 @@ impl Buffer for NullBuffer {
 
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError> {
         let source = self.range(offset, destination.len())?;
+        let _copy = self.begin_copy(MapMode::Read)?;
         for (to, from) in destination.iter_mut().zip(source) {
             *to = from.load(Ordering::Relaxed);
         }
@@ -77,18 +83,26 @@ impl Buffer for NullBuffer {
 
     fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError> {
         let destination = self.range(offset, source.len())?;
+        let _copy = self.begin_copy(MapMode::Write)?;
         for (to, from) in destination.iter().zip(source) {
             to.store(*from, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    fn is_unused(&self) -> bool {
-        self.uses.are_done()
+    fn map(self: Arc<Self>, range: Range<u64>, mode: MapMode) -> Result<Box<dyn BufferMapping>, DeviceError> {
+        let length = validate::range_length(&range, self.descriptor.length)?;
+        let bytes = self.range(range.start, length as usize)?;
+        self.uses.begin_mapping(mode).map_err(|conflict| conflict.error(&self.descriptor.label))?;
+        let mut words = vec![0u128; bytes.len().div_ceil(size_of::<u128>())];
+        for (to, from) in bytemuck::cast_slice_mut(&mut words).iter_mut().zip(bytes) {
+            *to = from.load(Ordering::Relaxed);
+        }
+        Ok(Box::new(NullMapping { buffer: self, range, mode, words }))
     }
 
-    fn wait_unused(&self, timeout: Option<Duration>) -> bool {
-        self.uses.wait(timeout)
+    fn uses(&self) -> &BufferUses {
+        &self.uses
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -112,11 +126,57 @@ impl fmt::Debug for NullBuffer {
     }
 }
 
+/// A copy of the mapped bytes, written back when a mapping for writing ends; in words, so that it is aligned.
+struct NullMapping {
+    buffer: Arc<NullBuffer>,
+    range: Range<u64>,
+    mode: MapMode,
+    words: Vec<u128>,
+}
+
+impl NullMapping {
+    fn length(&self) -> usize {
+        (self.range.end - self.range.start) as usize
+    }
+}
+
+impl BufferMapping for NullMapping {
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.length()]
+    }
+
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        let length = self.length();
+        (self.mode == MapMode::Write).then(|| &mut bytemuck::cast_slice_mut(&mut self.words)[..length])
+    }
+}
+
+impl Drop for NullMapping {
+    fn drop(&mut self) {
+        if self.mode == MapMode::Write {
+            let mapped = &self.buffer.bytes()[self.range.start as usize..self.range.end as usize];
+            mapped.iter().zip(self.bytes()).for_each(|(to, from)| to.store(*from, Ordering::Relaxed));
+        }
+        self.buffer.uses.end_mapping(self.mode);
+    }
+}
+
+impl fmt::Debug for NullMapping {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (range, mode) = (&self.range, self.mode);
+        formatter
+            .debug_struct("NullMapping")
+            .field("range", range)
+            .field("mode", &mode)
+            .finish_non_exhaustive()
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct NullHeap(Arc<HeapBlock>);
 
 impl NullHeap {
-    pub(super) fn new(shared: &Arc<Shared>, descriptor: &HeapDescriptor) -> Self {
+    pub(super) fn new(shared: &Arc<NullShared>, descriptor: &HeapDescriptor) -> Self {
         shared.allocated.fetch_add(descriptor.length, Ordering::Relaxed);
         let ranges = Mutex::new(RangeAllocator::new(descriptor.length));
         NullHeap(Arc::new(HeapBlock { shared: Arc::clone(shared), descriptor: descriptor.clone(), ranges }))
@@ -125,7 +185,7 @@ impl NullHeap {
 
 #[derive(Debug)]
 pub(super) struct HeapBlock {
-    shared: Arc<Shared>,
+    shared: Arc<NullShared>,
     descriptor: HeapDescriptor,
     ranges: Mutex<RangeAllocator>,
 }

@@ -13,18 +13,18 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use super::memory::NullBuffer;
-use super::{NullPipeline, Shared};
+use super::{NullPipeline, NullShared};
 use crate::artifact::KernelInfo;
-use crate::baton::Baton;
 use crate::clock::AlarmId;
 use crate::command::{Command, Deadline, Submission};
 use crate::completion::{Completion, CompletionSource, Timing};
 use crate::error::DeviceError;
 use crate::fence::HostFence;
 use crate::indirect::HostIndirect;
-use crate::permits::Permits;
 use crate::pipeline::Pipeline;
 use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
+use crate::semaphore::Semaphore;
+use crate::single_runner::SingleRunner;
 use crate::validate;
 
 /// The deadline of submissions that do not give one.
@@ -34,27 +34,27 @@ pub(super) const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 pub(super) struct NullQueue(Arc<QueueCore>);
 
 impl NullQueue {
-    pub(super) fn new(shared: &Arc<Shared>, descriptor: &QueueDescriptor) -> Self {
+    pub(super) fn new(shared: &Arc<NullShared>, descriptor: &QueueDescriptor) -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         NullQueue(Arc::new(QueueCore {
             shared: Arc::clone(shared),
             number: NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed)),
             descriptor: descriptor.clone(),
-            space: Permits::new(descriptor.max_in_flight),
+            space: Semaphore::new(descriptor.max_in_flight),
             pending: Mutex::default(),
-            baton: Baton::default(),
+            runner: SingleRunner::default(),
         }))
     }
 }
 
 struct QueueCore {
-    shared: Arc<Shared>,
+    shared: Arc<NullShared>,
     number: NonZero<usize>,
     descriptor: QueueDescriptor,
-    space: Permits,
+    space: Semaphore,
     pending: Mutex<VecDeque<Item>>,
     /// Who ends command buffers.
-    baton: Baton,
+    runner: SingleRunner,
 }
 
 /// A command buffer on its way.
@@ -122,7 +122,7 @@ impl QueueCore {
 
     /// Ends command buffers until one has to wait.
     fn run(self: &Arc<Self>) {
-        if !self.baton.take() {
+        if !self.runner.try_start() {
             return;
         }
         loop {
@@ -130,14 +130,14 @@ impl QueueCore {
                 match self.advance(&mut item) {
                     Some(result) => self.finish(item, result),
                     None => {
-                        // What it waits for may happen before it is back in its place: then the baton is
+                        // What it waits for may happen before it is back in its place: then the runner is
                         // passed on to this loop.
                         self.lock().push_front(item);
                         break;
                     }
                 }
             }
-            if !self.baton.pass() {
+            if !self.runner.finish() {
                 return;
             }
         }
@@ -236,7 +236,7 @@ impl QueueCore {
                 }
             }
             Command::ExecuteIndirect(indirect) => {
-                let own = indirect.as_any().downcast_ref::<HostIndirect<Arc<Shared>>>();
+                let own = indirect.as_any().downcast_ref::<HostIndirect<Arc<NullShared>>>();
                 if own.is_none_or(|own| !Arc::ptr_eq(&own.owner, &self.shared)) {
                     return Err(self.shared.wrong_device("indirect command buffer"));
                 }
@@ -277,12 +277,9 @@ impl Queue for NullQueue {
         }
         let source = CompletionSource::new(None);
         let completion = source.completion();
-        for command in &submission.commands {
-            command.each_buffer(&mut |buffer| {
-                if let Some(own) = buffer.as_any().downcast_ref::<NullBuffer>() {
-                    own.uses.note(&completion);
-                }
-            });
+        if let Err(mapped) = submission.note_submitted(&completion) {
+            core.space.release();
+            return Err(mapped);
         }
         let timing = Timing { submitted_ns: core.shared.now_ns(), ..Timing::default() };
         let item = Item { submission, source, timing, deadline: None, position: 0 };

@@ -207,21 +207,13 @@ impl Recorder {
         if !self.options.contents {
             return Vec::new();
         }
-        let mut buffers: Vec<&Arc<dyn Buffer>> = Vec::new();
-        for command in &submission.commands {
-            command.each_buffer(&mut |buffer| {
-                if !buffers.iter().any(|known| crate::blit::same_buffer(known, buffer)) {
-                    buffers.push(buffer);
-                }
-            });
-        }
         let read = |buffer: &dyn Buffer| {
-            buffer.wait_unused(None);
+            buffer.uses().wait_submitted();
             let mut bytes = vec![0; usize::try_from(buffer.length()).ok()?];
             buffer.read(0, &mut bytes).ok()?;
             Some(Arc::from(bytes))
         };
-        buffers.into_iter().map(|buffer| (buffer, read(buffer.as_ref()))).collect()
+        submission.buffers().into_iter().map(|buffer| (buffer, read(buffer.as_ref()))).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

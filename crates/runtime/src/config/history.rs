@@ -3,7 +3,7 @@
 use anymetal_hal::record::recorder::RecorderOptions;
 use serde::Deserialize;
 
-use super::{ConfigError, Layers, Setter, parse, value};
+use super::{ConfigError, Layers, Setter, flag, parse, value};
 use crate::history::History;
 
 /// The section `[history]` of a layer.
@@ -12,16 +12,24 @@ use crate::history::History;
 pub struct HistoryLayer {
     /// How many submissions the ring holds; 0: there is none.
     pub entries: Option<usize>,
+    /// Whether it keeps the contents of buffers, and code, so that it can be replayed.
+    pub contents: Option<bool>,
 }
 
 /// The variables, one for each setting.
-pub(super) const VARIABLES: &[(&str, Setter)] =
-    &[("ANYMETAL_HISTORY_ENTRIES", |layer, text| parse(&mut layer.history.entries, text, "a whole number"))];
+pub(super) const VARIABLES: &[(&str, Setter)] = &[
+    ("ANYMETAL_HISTORY_ENTRIES", |layer, text| parse(&mut layer.history.entries, text, "a whole number")),
+    ("ANYMETAL_HISTORY_CONTENTS", |layer, text| flag(&mut layer.history.contents, text)),
+];
 
 /// The section's settings that count.
 pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
     let entries = layers.find("ANYMETAL_HISTORY_ENTRIES", |layer| &layer.history.entries);
-    Ok(HistoryConfig { entries: value(entries).unwrap_or_default() })
+    let contents = layers.find("ANYMETAL_HISTORY_CONTENTS", |layer| &layer.history.contents);
+    Ok(HistoryConfig {
+        entries: value(entries).unwrap_or_default(),
+        contents: value(contents).unwrap_or_default(),
+    })
 }
 
 /// The settings of the history.
@@ -29,12 +37,18 @@ pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
 pub struct HistoryConfig {
     /// How many submissions the ring holds; 0, the default: there is none.
     pub entries: usize,
+    /// Whether it keeps the contents of buffers before each submission, and code: all that a replay needs.
+    /// Each submission then waits for work that uses its buffers, so it is for finding faults, not for speed.
+    pub contents: bool,
 }
 
 impl HistoryConfig {
     /// The ring, if there is one.
     pub fn history(&self) -> Option<History> {
-        let options = RecorderOptions { entries: self.entries, ..RecorderOptions::default() };
+        let options = match self.contents {
+            true => RecorderOptions::replayable(self.entries),
+            false => RecorderOptions { entries: self.entries, ..RecorderOptions::default() },
+        };
         (self.entries > 0).then(|| History::new(options))
     }
 }

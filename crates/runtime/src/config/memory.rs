@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{ConfigError, Layers, Setter, Size, Span, check, parse, value};
+use super::{ConfigError, Layers, Setter, Size, Span, check, flag, parse, value};
 use crate::memory::budget::Budget;
 use crate::memory::pool::{PoolLimits, PoolOptions};
 
@@ -44,15 +44,7 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_MEMORY_STAGING_BYTES", |layer, text| {
         parse(&mut layer.memory.staging_bytes, text, Size::EXPECTED)
     }),
-    ("ANYMETAL_MEMORY_BACKTRACES", |layer, text| {
-        let value = match text {
-            "0" | "false" => false,
-            "1" | "true" => true,
-            _ => return Err("0, 1, true or false"),
-        };
-        layer.memory.backtraces = Some(value);
-        Ok(())
-    }),
+    ("ANYMETAL_MEMORY_BACKTRACES", |layer, text| flag(&mut layer.memory.backtraces, text)),
 ];
 
 /// The section's settings that count, checked.

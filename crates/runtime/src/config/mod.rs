@@ -8,6 +8,7 @@
 //! setting, the value and what it should look like. This module reads the environment, no other does.
 
 mod history;
+mod kernels;
 mod memory;
 mod quantity;
 mod streams;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 pub use history::{HistoryConfig, HistoryLayer};
+pub use kernels::{KernelsConfig, KernelsLayer};
 pub use memory::{MemoryConfig, MemoryLayer};
 pub use quantity::{Size, Span};
 pub use streams::{StreamsConfig, StreamsLayer};
@@ -31,6 +33,8 @@ const FILE_VARIABLE: &str = "ANYMETAL_CONFIG";
 pub struct Layer {
     /// The name of the device that is used where the program asks for none.
     pub device: Option<String>,
+    /// The section `[kernels]`.
+    pub kernels: KernelsLayer,
     /// The section `[memory]`.
     pub memory: MemoryLayer,
     /// The section `[streams]`.
@@ -114,7 +118,9 @@ const VARIABLES: &[(&str, Setter)] = &[("ANYMETAL_DEVICE", |layer, text| {
 
 /// The variables of all sections.
 fn variables() -> impl Iterator<Item = &'static (&'static str, Setter)> {
-    [VARIABLES, memory::VARIABLES, streams::VARIABLES, history::VARIABLES].into_iter().flatten()
+    [VARIABLES, kernels::VARIABLES, memory::VARIABLES, streams::VARIABLES, history::VARIABLES]
+        .into_iter()
+        .flatten()
 }
 
 fn parse<T: std::str::FromStr>(
@@ -123,6 +129,15 @@ fn parse<T: std::str::FromStr>(
     expected: &'static str,
 ) -> Result<(), &'static str> {
     *field = Some(text.parse().map_err(|_| expected)?);
+    Ok(())
+}
+
+fn flag(field: &mut Option<bool>, text: &str) -> Result<(), &'static str> {
+    *field = Some(match text {
+        "0" | "false" => false,
+        "1" | "true" => true,
+        _ => return Err("0, 1, true or false"),
+    });
     Ok(())
 }
 
@@ -201,6 +216,7 @@ impl Layers {
     pub fn resolve(&self) -> Result<RuntimeConfig, ConfigError> {
         Ok(RuntimeConfig {
             device: value(self.find("ANYMETAL_DEVICE", |layer| &layer.device)),
+            kernels: kernels::resolve(self)?,
             memory: memory::resolve(self)?,
             streams: streams::resolve(self)?,
             history: history::resolve(self)?,
@@ -232,6 +248,8 @@ fn check<T: fmt::Display>(
 pub struct RuntimeConfig {
     /// The device to use; `None`: the machine's best.
     pub device: Option<String>,
+    /// Kernels.
+    pub kernels: KernelsConfig,
     /// Memory.
     pub memory: MemoryConfig,
     /// Streams.
@@ -281,15 +299,18 @@ mod tests {
         assert_eq!(memory, expected);
         assert_eq!(memory.pool_options(Budget::new(1)).limits.max_buffers, 200);
         assert_eq!(Layers::default().resolve(), Ok(RuntimeConfig::default()));
-        let settings =
-            "device = 'cpu'\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\n";
+        let settings = "device = 'cpu'\n[kernels]\nrequire-machine-code = true\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\ncontents = true\n";
         let mut layers = file(settings).unwrap();
         layers.environment = environment(&[("ANYMETAL_STREAMS_IN_FLIGHT", "3")]).unwrap();
         let config = layers.resolve().unwrap();
+        assert!(
+            config.kernels.require_machine_code && !RuntimeConfig::default().kernels.require_machine_code
+        );
         let options = config.streams.options(StreamOptions::default());
         assert_eq!((options.max_command_buffers, options.max_in_flight), (7, 3));
         assert_eq!(options.when_exhausted, anymetal_hal::queue::WhenFull::Refuse, "waiting for no time");
-        assert_eq!((config.history.entries, config.device.as_deref()), (5, Some("cpu")));
+        assert_eq!((config.history.entries, config.history.contents), (5, true));
+        assert_eq!(config.device.as_deref(), Some("cpu"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use anymetal_hal::event::{Event as DeviceEvent, Reached, Subscription};
 use crate::stream::context::Context;
 
 /// The most idle events that a pool keeps.
-const MOST_IDLE: usize = 256;
+const MAX_IDLE: usize = 256;
 /// Beyond that value an event is not used again.
 const WORN_OUT: u64 = u64::MAX / 2;
 
@@ -105,7 +105,7 @@ impl Drop for Inner {
         // Work in flight and waiting futures have handles of their own.
         let unused = Arc::strong_count(&self.event) == 1 && self.event.signaled_value() < WORN_OUT;
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if unused && idle.len() < MOST_IDLE {
+        if unused && idle.len() < MAX_IDLE {
             idle.push(Arc::clone(&self.event));
         }
     }

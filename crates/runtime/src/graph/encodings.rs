@@ -11,10 +11,10 @@ use anymetal_hal::command::Command;
 use anymetal_hal::device::Device;
 use anymetal_hal::indirect::IndirectCommandBuffer;
 
-use crate::graph::spread::Part;
+use crate::graph::partition::Part;
 
 /// More ways of running one graph are not kept; the oldest goes.
-const MOST: usize = 8;
+const MAX_KEPT: usize = 8;
 /// Fewer commands are as quickly given as they are.
 const FEWEST_COMMANDS: usize = 2;
 
@@ -79,7 +79,7 @@ impl Encodings {
     ) -> Prepared {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(entry) = entries.iter_mut().find(|entry| entry.way == way) else {
-            if entries.len() >= MOST {
+            if entries.len() >= MAX_KEPT {
                 entries.remove(0);
             }
             let parts: Arc<[Part]> = divide().into();

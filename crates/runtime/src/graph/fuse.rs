@@ -16,11 +16,11 @@ use anymetal_hal::pipeline::Pipeline;
 
 use crate::graph::node::{Access, Bound, KernelWork, Node, Work};
 use crate::graph::order::{Order, Reachability};
-use crate::graph::resource::{Place, Table};
+use crate::graph::resource::{ByteRange, Table};
 use crate::graph::transform::{Merger, PlanNode};
 
 /// The most launches made into one: the work of compiling grows faster than what one more saves.
-const MOST_LAUNCHES: usize = 8;
+const MAX_LAUNCHES: usize = 8;
 
 /// What a kernel's node can be fused by: knows the kernel better than its pipeline does.
 pub trait Fuser: Send + Sync + fmt::Debug {
@@ -127,7 +127,7 @@ impl<'m> Chain<'m> {
     fn from(merger: &'m Merger<'m>, paths: &Paths, first: usize, grids: &[Option<Grid>]) -> Option<Self> {
         let (kernel, grid) = launch_of(merger.node(first)?, grids)?;
         let mut chain = Chain { merger, grid, members: vec![first] };
-        while chain.members.len() < MOST_LAUNCHES {
+        while chain.members.len() < MAX_LAUNCHES {
             let next = chain.members.iter().flat_map(|&member| paths.order.after[member].iter().copied());
             let mut next: Vec<usize> = next.filter(|node| !chain.members.contains(node)).collect();
             next.sort_unstable();
@@ -172,7 +172,7 @@ impl<'m> Chain<'m> {
     /// As the fuser takes them; `None` if arguments share bytes in part that one of them may write.
     fn launches(&self, members: &[usize]) -> Option<Vec<Launch<'m>>> {
         // By number: where it is, and whether it is written.
-        let mut known: Vec<(Option<Place>, bool)> = Vec::new();
+        let mut known: Vec<(Option<ByteRange>, bool)> = Vec::new();
         let mut launches = Vec::new();
         for kernel in self.kernels(members) {
             let (mut places, mut bytes) = (Vec::new(), Vec::new());
@@ -198,7 +198,7 @@ impl<'m> Chain<'m> {
             let threads = threads_of(self.grid, group_size)?;
             launches.push(Launch { fuser, places, bytes, threads, group_size });
         }
-        let in_part = |(number, (place, written)): (usize, &(Option<Place>, bool))| {
+        let in_part = |(number, (place, written)): (usize, &(Option<ByteRange>, bool))| {
             known[..number].iter().any(|(other, other_written)| {
                 let overlap = place.zip(*other).is_some_and(|(place, other)| place.overlaps(&other));
                 overlap && (*written || *other_written)

@@ -24,13 +24,13 @@ mod executable;
 pub mod fuse;
 pub mod node;
 mod order;
-mod picture;
+mod partition;
 mod plan;
 pub mod resource;
-mod spread;
+mod svg;
 mod transform;
 
-pub use builder::{Graph, GraphBuilder};
+pub use builder::{Graph, GraphBuilder, Inlined};
 pub use error::{GraphError, Hazard};
 pub use executable::Executable;
 pub use plan::{Pass, PassKind, Plan, PlanOptions, Stage};

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use crate::graph::error::{GraphError, Hazard};
 use crate::graph::node::{Access, Node};
-use crate::graph::resource::{Place, Table};
+use crate::graph::resource::{ByteRange, Table};
 
 /// Two nodes that touch the same bytes, one of them writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct Conflict {
 pub(crate) fn conflicts(table: &Table, nodes: &[Node]) -> Vec<Conflict> {
     let numbered = nodes.iter().enumerate();
     let all = numbered.flat_map(|(node, at)| at.accesses.iter().map(move |access| (node as u32, *access)));
-    let mut placed: Vec<(Place, u32, Access)> =
+    let mut placed: Vec<(ByteRange, u32, Access)> =
         all.map(|(node, access)| (table.place(access.bytes), node, access)).collect();
     placed.retain(|(place, ..)| place.start < place.end);
     placed.sort_unstable_by_key(|(place, node, _)| (*place, *node));
@@ -46,7 +46,7 @@ pub(crate) fn conflicts(table: &Table, nodes: &[Node]) -> Vec<Conflict> {
     found
 }
 
-fn conflict(one: (&Place, u32, &Access), other: (&Place, u32, &Access)) -> Conflict {
+fn conflict(one: (&ByteRange, u32, &Access), other: (&ByteRange, u32, &Access)) -> Conflict {
     let (first, second) = if one.1 < other.1 { (one, other) } else { (other, one) };
     let (start, end) = (first.0.start.max(second.0.start), first.0.end.min(second.0.end));
     Conflict {

@@ -16,8 +16,8 @@ use crate::graph::builder::Graph;
 use crate::graph::fuse::fuse_kernels;
 use crate::graph::node::Work;
 use crate::graph::order::Order;
-use crate::graph::picture;
 use crate::graph::resource::Table;
+use crate::graph::svg;
 use crate::graph::transform::{PlanNode, merge_transfers, needed_edges};
 
 /// How many states of the search for few passes are kept at each step.
@@ -205,7 +205,7 @@ impl Plan {
 
     /// The plan as an SVG picture.
     pub fn to_svg(&self) -> String {
-        picture::svg(self)
+        svg::svg(self)
     }
 }
 

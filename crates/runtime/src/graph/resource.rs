@@ -98,15 +98,15 @@ pub(crate) enum Home {
 
 /// Bytes in their home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct ByteRange {
     pub(crate) home: Home,
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-impl Place {
+impl ByteRange {
     /// Whether both share a byte.
-    pub(crate) fn overlaps(&self, other: &Place) -> bool {
+    pub(crate) fn overlaps(&self, other: &ByteRange) -> bool {
         self.home == other.home
             && self.start < other.end
             && other.start < self.end
@@ -121,12 +121,12 @@ impl Table {
     }
 
     /// Where bytes are.
-    pub(crate) fn place(&self, bytes: Bytes) -> Place {
+    pub(crate) fn place(&self, bytes: Bytes) -> ByteRange {
         let (home, first) = match &self.resource(bytes).view {
             Some(view) => (Home::Buffer(address(view.buffer())), view.offset()),
             None => (Home::Parameter(bytes.resource), 0),
         };
-        Place { home, start: first + bytes.offset, end: first + bytes.end() }
+        ByteRange { home, start: first + bytes.offset, end: first + bytes.end() }
     }
 
     /// The buffer behind bytes and where they start in it.
@@ -140,10 +140,10 @@ impl Table {
         let whole = |(index, resource): (usize, &Resource)| {
             self.place(Bytes { resource: index as u32, offset: 0, length: resource.length })
         };
-        let mut places: Vec<Place> = self.resources.iter().enumerate().map(whole).collect();
+        let mut places: Vec<ByteRange> = self.resources.iter().enumerate().map(whole).collect();
         places.retain(|place| place.start < place.end);
         places.sort_unstable();
-        let mut reached: Option<Place> = None;
+        let mut reached: Option<ByteRange> = None;
         places.into_iter().any(|place| {
             let shared = reached.is_some_and(|before| before.home == place.home && place.start < before.end);
             // Sorted by start, so the furthest end decides.
@@ -151,7 +151,7 @@ impl Table {
                 Some(before) if before.home == place.home => before.end.max(place.end),
                 _ => place.end,
             };
-            reached = Some(Place { end, ..place });
+            reached = Some(ByteRange { end, ..place });
             shared
         })
     }

@@ -9,7 +9,7 @@
 
 use crate::graph::node::{Access, Node, Work};
 use crate::graph::order::{Order, conflicts};
-use crate::graph::resource::{Bytes, Place, Table};
+use crate::graph::resource::{ByteRange, Bytes, Table};
 
 /// A node of a plan: one of the graph's, or several in one.
 #[derive(Debug, Clone)]
@@ -179,7 +179,7 @@ fn joined(table: &Table, first: &Work, second: &Work) -> Option<Work> {
             Work::Copy { source: next_source, destination: next_destination },
         ) => {
             let (source, destination) = (longer(source, next_source), longer(destination, next_destination));
-            let places: [Place; 2] = [table.place(source), table.place(destination)];
+            let places: [ByteRange; 2] = [table.place(source), table.place(destination)];
             (!places[0].overlaps(&places[1])).then_some(Work::Copy { source, destination })
         }
         (Work::Fill { target, value }, Work::Fill { target: next, .. }) => {

@@ -36,10 +36,10 @@ pub enum Pressure {
 /// The bytes that a device's working set may take.
 #[derive(Clone)]
 pub struct Budget {
-    shared: Arc<Shared>,
+    shared: Arc<BudgetShared>,
 }
 
-struct Shared {
+struct BudgetShared {
     state: Mutex<State>,
 }
 
@@ -52,7 +52,7 @@ struct State {
 
 /// Bytes of a budget, given back when dropped.
 pub struct Reservation {
-    shared: Arc<Shared>,
+    shared: Arc<BudgetShared>,
     bytes: u64,
 }
 
@@ -71,7 +71,7 @@ impl Budget {
     /// A budget of that many bytes.
     pub fn new(limit: u64) -> Self {
         let state = State { limit, reserved: 0, peak: 0, trimmers: Vec::new() };
-        Budget { shared: Arc::new(Shared { state: Mutex::new(state) }) }
+        Budget { shared: Arc::new(BudgetShared { state: Mutex::new(state) }) }
     }
 
     /// The working set that a device recommends.

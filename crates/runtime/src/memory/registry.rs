@@ -98,10 +98,10 @@ pub struct RegistryTotals {
 /// Lists live resources. Clones are handles to the same listing.
 #[derive(Clone)]
 pub struct Registry {
-    shared: Arc<Shared>,
+    shared: Arc<RegistryShared>,
 }
 
-struct Shared {
+struct RegistryShared {
     clock: Arc<dyn Clock>,
     backtraces: bool,
     state: Mutex<State>,
@@ -126,14 +126,16 @@ struct Entry {
 
 /// A resource's place in the listing; dropping it takes the resource off.
 pub struct Registration {
-    shared: Arc<Shared>,
+    shared: Arc<RegistryShared>,
     id: u64,
 }
 
 impl Registry {
     /// An empty listing; `backtraces` says whether to keep where resources were made.
     pub fn new(clock: Arc<dyn Clock>, backtraces: bool) -> Self {
-        Registry { shared: Arc::new(Shared { clock, backtraces, state: Mutex::new(State::default()) }) }
+        Registry {
+            shared: Arc::new(RegistryShared { clock, backtraces, state: Mutex::new(State::default()) }),
+        }
     }
 
     /// Lists a resource.

@@ -30,10 +30,10 @@ const ALIGNMENT: u64 = 256;
 /// A ring of host-visible memory. Clones are handles to the same ring.
 #[derive(Clone)]
 pub struct StagingRing {
-    shared: Arc<Shared>,
+    shared: Arc<RingShared>,
 }
 
-struct Shared {
+struct RingShared {
     buffer: Arc<dyn Buffer>,
     state: Mutex<State>,
 }
@@ -120,7 +120,7 @@ impl StagingRing {
     pub fn new(device: &dyn Device, capacity: u64) -> Result<Self, MemoryError> {
         let label = "staging ring".to_owned();
         let buffer = device.buffer(&BufferDescriptor { label, ..BufferDescriptor::shared(capacity) })?;
-        Ok(StagingRing { shared: Arc::new(Shared { buffer, state: Mutex::default() }) })
+        Ok(StagingRing { shared: Arc::new(RingShared { buffer, state: Mutex::default() }) })
     }
 
     /// Begins a batch of uploads that are submitted together.
@@ -145,7 +145,7 @@ impl StagingRing {
 
 /// Uploads that are submitted together.
 pub struct UploadBatch {
-    shared: Arc<Shared>,
+    shared: Arc<RingShared>,
     commands: Vec<Command>,
     pieces: Vec<u64>,
 }
@@ -246,13 +246,13 @@ mod tests {
     const CAPACITY: u64 = 4096;
 
     #[derive(Debug, Clone)]
-    enum Step {
+    enum RingStep {
         Take(u64),
         End(usize),
     }
 
-    fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![(1..1500u64).prop_map(Step::Take), any::<usize>().prop_map(Step::End)]
+    fn step() -> impl Strategy<Value = RingStep> {
+        prop_oneof![(1..1500u64).prop_map(RingStep::Take), any::<usize>().prop_map(RingStep::End)]
     }
 
     proptest! {
@@ -264,7 +264,7 @@ mod tests {
             let mut held: Vec<(u64, std::ops::Range<u64>)> = Vec::new();
             for step in steps {
                 match step {
-                    Step::Take(length) => {
+                    RingStep::Take(length) => {
                         if let Ok((number, start)) = state.take(length, CAPACITY) {
                             let piece = start..start + length;
                             prop_assert!(piece.end <= CAPACITY && start.is_multiple_of(ALIGNMENT));
@@ -277,11 +277,11 @@ mod tests {
                             prop_assert!(!held.is_empty(), "an empty ring has room");
                         }
                     }
-                    Step::End(which) if !held.is_empty() => {
+                    RingStep::End(which) if !held.is_empty() => {
                         let (number, _) = held.swap_remove(which % held.len());
                         state.set(number, Stage::Over);
                     }
-                    Step::End(_) => {}
+                    RingStep::End(_) => {}
                 }
             }
             for (number, _) in held {

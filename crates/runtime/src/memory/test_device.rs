@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
+use anymetal_hal::buffer_uses::BufferUses;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
@@ -135,6 +136,10 @@ impl Buffer for TestBuffer {
 
     fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError> {
         self.inner.write(offset, source)
+    }
+
+    fn uses(&self) -> &BufferUses {
+        self.inner.uses()
     }
 
     fn wait_unused(&self, timeout: Option<Duration>) -> bool {

@@ -8,6 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::stream::Stream;
+use crate::stream::context::Context;
 use crate::submission::ExecError;
 use crate::submission::command_buffer::CommandBuffer;
 
@@ -62,13 +63,24 @@ impl Profiler {
         stream: &Stream,
         mut encode: impl FnMut(&mut CommandBuffer) -> Result<(), ExecError>,
     ) -> Result<Profile, ExecError> {
-        let context = stream.context();
+        self.run_encoded(stream.context(), || {
+            let mut command_buffer = stream.command_buffer()?;
+            encode(&mut command_buffer)?;
+            Ok(command_buffer)
+        })
+    }
+
+    /// As [`Profiler::run`], with command buffers that `encode` makes, of a stream of that context.
+    pub fn run_encoded<E: From<ExecError>>(
+        &self,
+        context: &Context,
+        mut encode: impl FnMut() -> Result<CommandBuffer, E>,
+    ) -> Result<Profile, E> {
         let by_device = context.device().capabilities().supports_timestamps;
         let source = if by_device { TimeSource::Device } else { TimeSource::Host };
         let mut samples_ns = Vec::with_capacity(self.iterations.max(1));
         for round in 0..self.warm_up + self.iterations.max(1) {
-            let mut command_buffer = stream.command_buffer()?;
-            encode(&mut command_buffer)?;
+            let command_buffer = encode()?;
             let start = context.clock().now();
             let timing = command_buffer.commit().wait()?;
             let time = match source {

@@ -8,12 +8,12 @@
 //! Invariants: submissions of a stream reach the device in the order of their commits, and never before those
 //! they depend on have ended; a dependent of one that failed does not run, but ends as
 //! [`ExecError::DependencyFailed`]; every committed submission ends. Concurrency: `state` guards list and
-//! counts; [`Baton`] lets one thread at a time pump; a thread that pumps one stream while it is pumping
+//! counts; [`SingleRunner`] lets one thread at a time pump; a thread that pumps one stream while it is pumping
 //! another does so in a loop ([`StreamCore::pump_soon`]), not by recursion. [`context`] is where streams come
 //! from, [`group`] spreads work over several, a [`Tenant`] limits several together.
 
 pub mod context;
-mod forward;
+mod dispatcher;
 pub mod group;
 pub(crate) mod permit;
 
@@ -26,12 +26,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
-use anymetal_hal::baton::Baton;
 use anymetal_hal::clock::{Clock, wait_for};
 use anymetal_hal::command::Command;
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::permits::Permits;
 use anymetal_hal::queue::{Priority, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::semaphore::Semaphore;
+use anymetal_hal::single_runner::SingleRunner;
 
 use crate::event::Event;
 use crate::stream::context::Context;
@@ -86,10 +86,10 @@ pub(crate) struct StreamCore {
     options: StreamOptions,
     number: u32,
     queue: Arc<dyn Queue>,
-    pub(crate) permits: Permits,
+    pub(crate) permits: Semaphore,
     pub(crate) uncommitted: AtomicUsize,
     state: Mutex<State>,
-    baton: Baton,
+    runner: SingleRunner,
 }
 
 #[derive(Default)]
@@ -115,11 +115,11 @@ impl Stream {
             context: context.clone(),
             number: context.next_stream_number(),
             queue,
-            permits: Permits::new(options.max_command_buffers),
+            permits: Semaphore::new(options.max_command_buffers),
             options,
             uncommitted: AtomicUsize::new(0),
             state: Mutex::default(),
-            baton: Baton::default(),
+            runner: SingleRunner::default(),
         };
         Ok(Stream { handle: Arc::new(Handle { core: Arc::new(core) }) })
     }
@@ -302,6 +302,17 @@ impl StreamCore {
     /// What a new command buffer takes of its tenant's quota.
     fn charge(&self) -> Result<Option<WorkCharge>, ExecError> {
         Ok(self.options.tenant.as_ref().map(Tenant::charge_work).transpose()?)
+    }
+
+    /// Whether it is paused, and what waits in it up to a submission, which may have left it meanwhile.
+    pub(crate) fn held_up_to(&self, last: &Arc<SubmissionCore>) -> (bool, Vec<Arc<SubmissionCore>>) {
+        let state = self.lock();
+        let end = state.waiting.iter().position(|waiting| Arc::ptr_eq(waiting, last));
+        (state.paused, state.waiting.iter().take(end.map_or(0, |end| end + 1)).cloned().collect())
+    }
+
+    pub(crate) fn label(&self) -> &str {
+        &self.options.label
     }
 
     fn resume(self: &Arc<Self>) {

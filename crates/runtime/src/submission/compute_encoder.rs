@@ -74,6 +74,18 @@ impl<'a, P> ComputeEncoder<'a, P> {
         Ok(self)
     }
 
+    /// Encodes an indirect dispatch that brings its own pipeline and arguments; what is set on the encoder stays for
+    /// others.
+    pub fn encode_indirect(&mut self, dispatch: IndirectDispatch) -> Result<&mut Self, DeviceError> {
+        let kernel = dispatch.pipeline.kernel();
+        validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
+        validate::indirect_shape(kernel, [1; 3], dispatch.group_size, self.limits)?;
+        validate::check_bindings(kernel, &dispatch.bindings, self.limits)?;
+        validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, self.limits)?;
+        self.commands.push(Command::DispatchIndirect(dispatch));
+        Ok(self)
+    }
+
     /// Updates a fence once everything before is done.
     pub fn update_fence(&mut self, fence: &Arc<dyn Fence>) -> &mut Self {
         self.commands.push(Command::UpdateFence(Arc::clone(fence)));
@@ -104,12 +116,9 @@ impl ComputeEncoder<'_, WithPipeline> {
         buffer: &Arc<dyn Buffer>,
         range: Range<u64>,
     ) -> Result<&mut Self, DeviceError> {
-        let (offset, buffer_len) = (range.start, buffer.length());
-        let outside = DeviceError::RangeOutsideBuffer { offset, len: 0, buffer_len };
-        let length = range.end.checked_sub(offset).ok_or(outside)?;
-        validate::check_range(offset, length, buffer_len)?;
+        let length = Some(validate::range_length(&range, buffer.length())?);
         let buffer = Arc::clone(buffer);
-        self.bind(index, BoundResource::Buffer { buffer, offset, length: Some(length) })
+        self.bind(index, BoundResource::Buffer { buffer, offset: range.start, length })
     }
 
     /// Binds anything that can be an argument; scalars are converted to what the kernel declares.
@@ -157,20 +166,15 @@ impl ComputeEncoder<'_, WithPipeline> {
         counts_offset: u64,
         group_size: [u32; 3],
     ) -> Result<&mut Self, DeviceError> {
-        let kernel = self.pipeline.0.kernel();
-        validate::check_counts(kernel, counts_offset, counts.length())?;
-        validate::indirect_shape(kernel, [1; 3], group_size, self.limits)?;
-        self.check_arguments()?;
-        let counts = Arc::clone(counts);
-        self.commands.push(Command::DispatchIndirect(IndirectDispatch {
+        let dispatch = IndirectDispatch {
             pipeline: Arc::clone(&self.pipeline.0),
             bindings: self.bindings.clone(),
             threadgroup_memory: self.threadgroup_memory.clone(),
-            counts,
+            counts: Arc::clone(counts),
             counts_offset,
             group_size,
-        }));
-        Ok(self)
+        };
+        self.encode_indirect(dispatch)
     }
 
     fn dispatch(&mut self, grid: Grid, group_size: [u32; 3]) -> Result<&mut Self, DeviceError> {
@@ -182,13 +186,6 @@ impl ComputeEncoder<'_, WithPipeline> {
             group_size,
         };
         self.encode(dispatch)
-    }
-
-    fn check_arguments(&self) -> Result<(), DeviceError> {
-        let kernel = self.pipeline.0.kernel();
-        validate::check_bindings(kernel, &self.bindings, self.limits)?;
-        validate::threadgroup_layout(kernel, &self.threadgroup_memory, self.limits)?;
-        Ok(())
     }
 
     fn bind(&mut self, index: u32, resource: BoundResource) -> Result<&mut Self, DeviceError> {

@@ -13,16 +13,17 @@ mod stage;
 
 pub use error::ExecError;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use anymetal_hal::clock::wait_for;
-use anymetal_hal::completion::{CommandTiming, Completion, Timing};
+use anymetal_hal::completion::{CommandTiming, Completion, CompletionSource, Timing, WaitAssist};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::queue::Cancellation;
 use anymetal_hal::record::recorder::EntryId;
@@ -75,6 +76,8 @@ pub(crate) struct Attached {
     pub(crate) traced: Option<Box<TracedSubmission>>,
     /// Whether the stream counts it as with the device.
     pub(crate) counted: bool,
+    /// Ends when the work has, where it was noted on its buffers as held.
+    pub(crate) held: Option<CompletionSource>,
 }
 
 /// The shared part of a submission.
@@ -102,6 +105,29 @@ impl SubmissionCore {
         change(&mut self.attached.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
+    /// Blocks until it has ended.
+    fn wait(&self) -> Outcome {
+        loop {
+            match self.stages.look() {
+                Look::Ended(outcome) => return outcome,
+                Look::Forwarded(completion) => self.settle(&completion, completion.wait()),
+                Look::Waiting => {
+                    wait_for(self.stream.clock(), None, LeavesStream { core: self, place: None });
+                }
+            }
+        }
+    }
+
+    /// Notes it on the buffers that it uses, if the device has not been given it. To be called while no other thread
+    /// can give it to the device: by the dispatcher, or before it is in the waiting list.
+    pub(crate) fn note_held(self: &Arc<Self>) {
+        let source = CompletionSource::new(Some(Arc::new(HeldWork(Arc::downgrade(self)))));
+        let completion = source.completion();
+        // First: whatever ends it from here on ends the completion too.
+        self.with_attached(|attached| attached.held = Some(source));
+        self.stages.with_held(|work| work.commands.note_held(&completion));
+    }
+
     /// The device is done with it.
     pub(crate) fn settle(&self, completion: &Completion, outcome: Result<Timing, DeviceError>) {
         if let Some(timings) = completion.command_timings() {
@@ -118,8 +144,10 @@ impl SubmissionCore {
         self.end(outcome);
     }
 
-    /// Ends it, if it has not ended.
+    /// Ends it, if it has not ended. Only when the device is done with it or will not be given it.
     pub(crate) fn end(&self, outcome: Outcome) -> bool {
+        // Before anybody sees the end: whoever waited for it finds its buffers unused.
+        self.with_attached(|attached| drop(attached.held.take()));
         let ending = self.stages.end(outcome.clone());
         self.after_end(ending, &outcome)
     }
@@ -139,7 +167,7 @@ impl SubmissionCore {
             drop(work);
         }
         let attached = self.with_attached(std::mem::take);
-        drop((attached.permit, attached.bridges, attached.charge));
+        drop((attached.held, attached.permit, attached.bridges, attached.charge));
         if let Some(entry) = attached.entry {
             self.stream.note_end(entry, outcome);
         }
@@ -156,6 +184,43 @@ impl SubmissionCore {
         self.stream.pump_soon();
         true
     }
+}
+
+/// Work that was noted on its buffers while it was held: how those who wait for the buffers wait for it.
+struct HeldWork(Weak<SubmissionCore>);
+
+impl WaitAssist for HeldWork {
+    fn assist(&self, _completion: &Completion) -> bool {
+        if let Some(core) = self.0.upgrade() {
+            let _outcome = core.wait();
+        }
+        true
+    }
+
+    fn obstacle(&self) -> Option<DeviceError> {
+        self.0.upgrade().and_then(paused_before)
+    }
+}
+
+/// The pause that keeps held work from the device: of its stream, or of one that it depends on.
+fn paused_before(core: Arc<SubmissionCore>) -> Option<DeviceError> {
+    let mut seen = BTreeSet::new();
+    let mut left = vec![core];
+    while let Some(core) = left.pop() {
+        if seen.contains(&Arc::as_ptr(&core)) || !core.stages.is_held() {
+            continue;
+        }
+        let (paused, held) = core.stream.held_up_to(&core);
+        if paused {
+            return Some(DeviceError::HeldByPause { queue: core.stream.label().to_owned() });
+        }
+        // What is before it in its stream goes first, and waits for what that depends on.
+        for core in held {
+            seen.insert(Arc::as_ptr(&core));
+            core.stages.with_held(|work| left.extend(work.dependencies.iter().map(|on| Arc::clone(&on.on))));
+        }
+    }
+    None
 }
 
 /// Calls back. A panic of the callback is its own: it must stop neither the device's thread nor the stream.
@@ -209,16 +274,7 @@ impl Submission {
 
     /// Blocks until it has ended. The thread may run work of the same queue meanwhile.
     pub fn wait(&self) -> Outcome {
-        loop {
-            match self.core.stages.look() {
-                Look::Ended(outcome) => return outcome,
-                Look::Forwarded(completion) => self.core.settle(&completion, completion.wait()),
-                Look::Waiting => {
-                    let clock = self.core.stream.clock();
-                    wait_for(clock, None, LeavesStream { core: &self.core, place: None });
-                }
-            }
-        }
+        self.core.wait()
     }
 
     /// Blocks until it has ended, at most that long by the stream's clock; `None` if the time is over. The work

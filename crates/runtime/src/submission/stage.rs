@@ -76,6 +76,11 @@ impl<W, C: Clone, O: Clone> Stages<W, C, O> {
         }
     }
 
+    /// Whether the device has not been given it.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.lock().stage, Stage::Held(_))
+    }
+
     /// The device has taken it. Gives the wakers that waited for that.
     pub(crate) fn set_forwarded(&self, completion: C) -> Vec<Waker> {
         let mut state = self.lock();

@@ -51,10 +51,10 @@ pub struct TimeShare {
 /// Someone whose use of a device is counted and limited.
 #[derive(Clone)]
 pub struct Tenant {
-    shared: Arc<Shared>,
+    shared: Arc<TenantShared>,
 }
 
-struct Shared {
+struct TenantShared {
     name: String,
     limits: TenantLimits,
     clock: Arc<dyn Clock>,
@@ -91,7 +91,7 @@ impl Tenant {
     /// A tenant with these limits.
     pub fn new(name: impl Into<String>, limits: TenantLimits, clock: Arc<dyn Clock>) -> Self {
         let usage = Mutex::new(Usage::default());
-        Tenant { shared: Arc::new(Shared { name: name.into(), limits, clock, usage }) }
+        Tenant { shared: Arc::new(TenantShared { name: name.into(), limits, clock, usage }) }
     }
 
     /// Its name.
@@ -131,7 +131,7 @@ impl Tenant {
 
     /// Takes one submission from the quota; hold the charge until its work has ended.
     pub fn charge_work(&self) -> Result<WorkCharge, QuotaError> {
-        let Shared { name, limits, clock, .. } = &*self.shared;
+        let TenantShared { name, limits, clock, .. } = &*self.shared;
         let now = clock.now();
         let mut usage = lock(&self.shared.usage);
         let owing = usage.paid_off_at.saturating_sub(now);
@@ -192,7 +192,7 @@ impl TimeShare {
 
 /// One buffer's part of a quota.
 pub struct MemoryCharge {
-    shared: Arc<Shared>,
+    shared: Arc<TenantShared>,
     bytes: u64,
 }
 
@@ -206,7 +206,7 @@ impl Drop for MemoryCharge {
 
 /// One submission's part of a quota. Dropping it ends it without device time.
 pub struct WorkCharge {
-    shared: Arc<Shared>,
+    shared: Arc<TenantShared>,
 }
 
 impl WorkCharge {
@@ -230,7 +230,7 @@ impl Drop for WorkCharge {
 
 impl fmt::Debug for Tenant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { name, limits, .. } = &*self.shared;
+        let TenantShared { name, limits, .. } = &*self.shared;
         let usage = self.usage();
         formatter
             .debug_struct("Tenant")

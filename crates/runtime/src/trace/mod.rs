@@ -20,15 +20,15 @@ use crate::submission::Outcome;
 use crate::sync::{AtomicU64, Mutex, MutexGuard};
 
 /// The most commands that a trace keeps.
-const MOST_COMMANDS: usize = 1 << 20;
+const MAX_COMMANDS: usize = 1 << 20;
 
 /// What the streams of a device did. Clones are the same trace.
 #[derive(Clone)]
 pub struct Trace {
-    shared: Arc<Shared>,
+    shared: Arc<TraceShared>,
 }
 
-struct Shared {
+struct TraceShared {
     device: Arc<dyn Device>,
     /// Numbers submissions from 1 on.
     next: AtomicU64,
@@ -86,12 +86,12 @@ pub struct EventKey(usize);
 
 impl Trace {
     pub(crate) fn new(device: Arc<dyn Device>) -> Self {
-        Trace::bounded(device, MOST_COMMANDS)
+        Trace::bounded(device, MAX_COMMANDS)
     }
 
     fn bounded(device: Arc<dyn Device>, most_commands: usize) -> Self {
         let (next, state) = (AtomicU64::new(1), Mutex::default());
-        Trace { shared: Arc::new(Shared { device, next, most_commands, state }) }
+        Trace { shared: Arc::new(TraceShared { device, next, most_commands, state }) }
     }
 
     /// A number for a new submission.

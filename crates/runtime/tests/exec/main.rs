@@ -5,6 +5,7 @@
 mod encoding;
 mod events;
 mod executors;
+mod held;
 mod history;
 mod limits;
 mod machine;

@@ -168,7 +168,7 @@ impl Prepared for PreparedPipeline {
             Grid::Threads(threads) => build.threads(threads),
             Grid::Groups(groups) => build.groups(groups),
         };
-        let outcome = build.group_size(launch.group).submit().and_then(|submitted| Ok(submitted.wait()?));
+        let outcome = build.group_size(launch.group).submit().and_then(|submitted| submitted.wait());
         let read = |buffer: &Option<Buffer<u8>>| match buffer {
             Some(buffer) => buffer.read().map_err(failed),
             None => Ok(Vec::new()),

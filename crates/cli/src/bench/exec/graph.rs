@@ -1,7 +1,7 @@
 //! A graph of 100 small nodes, replayed, against the same work submitted in other ways. Results are checked.
 
 use anymetal::{
-    Buffer, BytesId, Device, Error, Executable, GraphBuilder, HostNode, PlanOptions, Queue, ResourceId,
+    Buffer, Device, Error, Executable, GraphBuilder, HostNode, PlanOptions, Queue, ResourceId, ValueId,
 };
 
 use super::work::{Kernels, THREADS};
@@ -26,7 +26,7 @@ pub(super) fn figures(device: &Device, kernels: &Kernels, rounds: u32) -> Result
     let ((mut kept, parameters), (mut changing, changed)) = (chain(kernels)?, chain(kernels)?);
     kept.set_buffers([(parameters[0], buffers[0].region()), (parameters[1], buffers[1].region())])?;
     let spare = [[zeros(device)?, zeros(device)?], [zeros(device)?, zeros(device)?]];
-    let replay = |graph: &Executable| Ok::<_, Error>(queue.submit_graph(graph)?.wait().map(drop)?);
+    let replay = |graph: &Executable| queue.submit_graph(graph)?.wait().map(drop);
     // The device encodes it in its second run.
     (0..2).try_for_each(|_| replay(&kept))?;
     let mut runs = 2;
@@ -78,7 +78,7 @@ fn fused(device: &Device, kernels: &Kernels, rounds: u32) -> Result<Figure, Erro
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..4 * rounds {
         for (graph, times) in graphs.iter().zip(&mut times) {
-            times.push(microseconds(|| Ok::<_, Error>(queue.submit_graph(graph)?.wait().map(drop)?))?);
+            times.push(microseconds(|| queue.submit_graph(graph)?.wait().map(drop))?);
         }
     }
     for (number, buffer) in (0..).zip(&buffers) {
@@ -107,7 +107,7 @@ fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> R
     for round in 0..20 * rounds {
         same.push(microseconds(|| replay(&kept))?);
         other.push(microseconds(|| {
-            changing.set_bytes(offset, &round.to_le_bytes())?;
+            changing.set_value(offset, round)?;
             replay(&changing)
         })?);
         sum += round;
@@ -130,9 +130,9 @@ fn in_pieces(device: &Device, kernels: &Kernels, rounds: u32, hosted: bool) -> R
 const KEPT_OFFSET: u32 = 7;
 
 /// Three chains that share nothing; with `hosted` a host node separates each from the next.
-fn chains(kernels: &Kernels, buffers: &[Buffer<u32>], hosted: bool) -> Result<(Executable, BytesId), Error> {
+fn chains(kernels: &Kernels, buffers: &[Buffer<u32>], hosted: bool) -> Result<(Executable, ValueId), Error> {
     let mut builder = GraphBuilder::new("chains");
-    let offset = builder.bytes_parameter("offset", KEPT_OFFSET.to_le_bytes())?;
+    let offset = builder.value("offset", KEPT_OFFSET)?;
     let mut told = None;
     for (chain, pair) in buffers.chunks(2).enumerate() {
         let pair = [
@@ -189,14 +189,13 @@ fn singly(queue: &Queue, kernels: &Kernels, buffers: &[Buffer<u32>; 2], wait: bo
         }
         last = Some(submission);
     }
-    Ok(last.map_or(Ok(()), |last| last.wait().map(drop))?)
+    last.map_or(Ok(()), |last| last.wait().map(drop))
 }
 
 /// All nodes in one command buffer, encoded anew.
 fn by_hand(queue: &Queue, kernels: &Kernels, buffers: &[Buffer<u32>; 2]) -> Result<(), Error> {
     let mut commands = queue.command_buffer()?;
-    let mut encoder = commands.compute_encoder();
-    encoder.set_pipeline(&kernels.step);
+    let mut encoder = commands.compute_encoder().set_pipeline(&kernels.step);
     for node in 0..NODES {
         encoder.set_buffer(0, &buffers[node % 2], 0)?;
         encoder.set_buffer(1, &buffers[(node + 1) % 2], 0)?;
@@ -204,7 +203,7 @@ fn by_hand(queue: &Queue, kernels: &Kernels, buffers: &[Buffer<u32>; 2]) -> Resu
         encoder.dispatch_threads(THREADS, THREADS)?;
     }
     encoder.end_encoding();
-    Ok(commands.commit()?.wait().map(drop)?)
+    commands.commit()?.wait().map(drop)
 }
 
 fn check(buffers: &[Buffer<u32>; 2], expected: u32) -> Result<(), Error> {

@@ -81,10 +81,10 @@ fn latency(device: &Device, kernels: &Kernels, count: u32) -> Result<Vec<Figure>
     let [waited, awaited, handed_over, message] = &mut times;
     for _ in 0..count.div_ceil(IN_A_ROW) {
         for _ in 0..IN_A_ROW {
-            waited.push(microseconds(|| Ok(submit(&queue, &kernels.empty)?.wait().map(drop)?))?);
+            waited.push(microseconds(|| submit(&queue, &kernels.empty)?.wait().map(drop))?);
         }
         for _ in 0..IN_A_ROW {
-            awaited.push(microseconds(|| Ok(block_on(submit(&queue, &kernels.empty)?).map(drop)?))?);
+            awaited.push(microseconds(|| block_on(submit(&queue, &kernels.empty)?).map(drop))?);
         }
         for _ in 0..IN_A_ROW {
             let mut own = Duration::ZERO;
@@ -114,17 +114,15 @@ fn batched(device: &Device, kernels: &Kernels, count: u32) -> Result<Figure, Err
     let (mut batched, mut singly) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let mut commands = queue.command_buffer()?;
-        let mut encoder = commands.compute_encoder();
-        encoder.set_pipeline(&kernels.empty);
+        let mut encoder = commands.compute_encoder().set_pipeline(&kernels.empty);
         for _ in 0..BATCH {
             encoder.dispatch_threads(THREADS, THREADS)?;
         }
         encoder.end_encoding();
-        batched.push(microseconds(|| Ok(commands.commit()?.wait().map(drop)?))? / BATCH as f64);
+        batched.push(microseconds(|| commands.commit()?.wait().map(drop))? / BATCH as f64);
         singly.push(
-            microseconds(|| {
-                (0..BATCH).try_for_each(|_| Ok(submit(&queue, &kernels.empty)?.wait().map(drop)?))
-            })? / BATCH as f64,
+            microseconds(|| (0..BATCH).try_for_each(|_| submit(&queue, &kernels.empty)?.wait().map(drop)))?
+                / BATCH as f64,
         );
     }
     let plain = ("each submitted and waited for", median(singly));
@@ -149,7 +147,7 @@ fn event(device: &Device, count: u32) -> Result<Figure, Error> {
         std::thread::sleep(Duration::from_micros(200));
         signal.push(microseconds(|| {
             event.signal(value);
-            Ok(waits.wait().map(drop)?)
+            waits.wait().map(drop)
         })?);
         message.push(microseconds(|| round_trip(&to, &from))?);
     }
@@ -169,7 +167,7 @@ fn overlap(device: &Device, kernels: &Kernels, count: u32) -> Result<Figure, Err
                 launch.groups(1).group_size(THREADS).submit()
             });
             let submitted = launches.collect::<Result<Vec<_>, _>>()?;
-            submitted.iter().try_for_each(|submission| Ok(submission.wait().map(drop)?))
+            submitted.iter().try_for_each(|submission| submission.wait().map(drop))
         })
     };
     let all: Vec<Queue> = (0..3).map(|number| queues.queue(number)).collect();

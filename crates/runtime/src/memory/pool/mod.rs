@@ -48,10 +48,10 @@ const THROTTLE_STEP: Duration = Duration::from_millis(5);
 /// A pool of a device's buffers. Clones are handles to the same pool; rented buffers keep it alive.
 #[derive(Clone)]
 pub struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
 }
 
-struct Shared {
+struct PoolShared {
     device: Arc<dyn Device>,
     clock: Arc<dyn Clock>,
     options: PoolOptions,
@@ -76,9 +76,10 @@ impl Pool {
         let classes = SizeClasses { largest: device.capabilities().max_buffer_bytes };
         let budget = options.budget.clone();
         let state = Mutex::new(State::default());
-        let shared = Arc::new(Shared { device, clock, options, classes, state, returned: Condvar::new() });
+        let shared =
+            Arc::new(PoolShared { device, clock, options, classes, state, returned: Condvar::new() });
         if let Some(budget) = budget {
-            let trimmer: Arc<dyn Trim> = Arc::<Shared>::clone(&shared);
+            let trimmer: Arc<dyn Trim> = Arc::<PoolShared>::clone(&shared);
             budget.add_trimmer(Arc::downgrade(&trimmer));
         }
         Pool { shared }
@@ -177,7 +178,7 @@ impl Pool {
 
     /// For a registry to list what is rented.
     pub fn inventory(&self) -> Weak<dyn Inventory> {
-        let inventory: Arc<dyn Inventory> = Arc::<Shared>::clone(&self.shared);
+        let inventory: Arc<dyn Inventory> = Arc::<PoolShared>::clone(&self.shared);
         Arc::downgrade(&inventory)
     }
 
@@ -188,7 +189,7 @@ impl Pool {
     }
 }
 
-impl Shared {
+impl PoolShared {
     fn shelf(&self, request: &RentRequest<'_>) -> Result<Shelf, MemoryError> {
         if request.length > self.classes.largest {
             return Err(MemoryError::AboveLargestBuffer {
@@ -319,13 +320,13 @@ impl Shared {
     }
 }
 
-impl Trim for Shared {
+impl Trim for PoolShared {
     fn trim_bytes(&self, bytes: u64) -> u64 {
         self.trim(None, bytes).bytes
     }
 }
 
-impl Inventory for Shared {
+impl Inventory for PoolShared {
     fn list(&self, now: Duration, into: &mut Vec<LiveResource>) {
         let state = lock(&self.state);
         into.extend(state.rented().map(|block| LiveResource {

@@ -97,6 +97,11 @@ impl<'a> RentRequest<'a> {
         self
     }
 
+    /// The name that was given; may be empty.
+    pub fn given_label(&self) -> &Label {
+        &self.label
+    }
+
     /// With zeros in it.
     pub fn zeroed(mut self) -> Self {
         self.contents = Contents::Zeroed;

@@ -9,7 +9,7 @@ use anymetal_hal::buffer::{Buffer, StorageMode};
 use anymetal_hal::command::BoundResource;
 use anymetal_hal::error::DeviceError;
 
-use super::Shared;
+use super::PoolShared;
 use super::state::{Block, SlotId};
 use crate::memory::view::BufferView;
 use crate::sync::lock;
@@ -27,7 +27,7 @@ pub struct PooledBuffer {
     pub(super) block: Option<Block>,
     pub(super) slot: SlotId,
     pub(super) length: u64,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<PoolShared>,
     // Given back after the block, so that a tenant is never below its true use.
     pub(super) _charge: Option<MemoryCharge>,
 }

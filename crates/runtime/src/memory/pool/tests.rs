@@ -219,7 +219,7 @@ fn a_throttled_rent_gets_what_another_thread_gives_back() {
 
 /// One step of a random program. Numbers choose among what there is.
 #[derive(Debug, Clone)]
-enum Step {
+enum PoolStep {
     Rent {
         length: u64,
         mode: StorageMode,
@@ -256,20 +256,20 @@ fn mode() -> impl Strategy<Value = StorageMode> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = PoolStep> {
     prop_oneof![
         8 => (length(), mode(), any::<bool>())
-            .prop_map(|(length, mode, zeroed)| Step::Rent { length, mode, zeroed }),
-        6 => any::<usize>().prop_map(Step::Drop),
-        4 => (any::<usize>(), any::<bool>()).prop_map(|(which, holds)| Step::Submit { which, holds }),
-        4 => any::<usize>().prop_map(Step::Complete),
-        1 => any::<usize>().prop_map(Step::View),
-        1 => any::<usize>().prop_map(Step::DropView),
-        1 => (0..10u64).prop_map(Step::Advance),
-        1 => (0..10u64).prop_map(Step::TrimOlder),
-        1 => proptest::prelude::Just(Step::TrimAll),
-        1 => (length(), 0..4usize).prop_map(|(length, count)| Step::Reserve { length, count }),
-        1 => any::<bool>().prop_map(Step::OutOfMemory),
+            .prop_map(|(length, mode, zeroed)| PoolStep::Rent { length, mode, zeroed }),
+        6 => any::<usize>().prop_map(PoolStep::Drop),
+        4 => (any::<usize>(), any::<bool>()).prop_map(|(which, holds)| PoolStep::Submit { which, holds }),
+        4 => any::<usize>().prop_map(PoolStep::Complete),
+        1 => any::<usize>().prop_map(PoolStep::View),
+        1 => any::<usize>().prop_map(PoolStep::DropView),
+        1 => (0..10u64).prop_map(PoolStep::Advance),
+        1 => (0..10u64).prop_map(PoolStep::TrimOlder),
+        1 => proptest::prelude::Just(PoolStep::TrimAll),
+        1 => (length(), 0..4usize).prop_map(|(length, count)| PoolStep::Reserve { length, count }),
+        1 => any::<bool>().prop_map(PoolStep::OutOfMemory),
     ]
 }
 
@@ -331,14 +331,14 @@ impl World {
         Ok(())
     }
 
-    fn run(&mut self, step: Step) -> Result<(), TestCaseError> {
+    fn run(&mut self, step: PoolStep) -> Result<(), TestCaseError> {
         match step {
-            Step::Rent { length, mode, zeroed } => {
+            PoolStep::Rent { length, mode, zeroed } => {
                 let request = RentRequest::new(length).mode(mode);
                 self.rent(if zeroed { request.zeroed() } else { request }, length, zeroed)?;
             }
-            Step::Drop(which) => drop(choose(&mut self.rented, which)),
-            Step::Submit { which, holds } if !self.rented.is_empty() => {
+            PoolStep::Drop(which) => drop(choose(&mut self.rented, which)),
+            PoolStep::Submit { which, holds } if !self.rented.is_empty() => {
                 let which = which % self.rented.len();
                 let buffer = self.rented[which].whole();
                 let uses = Arc::clone(&test_buffer(buffer).uses);
@@ -346,20 +346,20 @@ impl World {
                 let handle = holds.then(|| Arc::clone(buffer));
                 self.working.push(Work { address: address(buffer), uses, _handle: handle });
             }
-            Step::Submit { .. } => {}
-            Step::Complete(which) => drop(choose(&mut self.working, which)),
-            Step::View(which) if !self.rented.is_empty() => {
+            PoolStep::Submit { .. } => {}
+            PoolStep::Complete(which) => drop(choose(&mut self.working, which)),
+            PoolStep::View(which) if !self.rented.is_empty() => {
                 self.views.push(self.rented[which % self.rented.len()].view());
             }
-            Step::View(_) => {}
-            Step::DropView(which) => drop(choose(&mut self.views, which)),
-            Step::Advance(seconds) => self.bench.clock.advance(SECOND * seconds as u32),
-            Step::TrimOlder(seconds) => drop(self.bench.pool.trim_older_than(SECOND * seconds as u32)),
-            Step::TrimAll => drop(self.bench.pool.trim_all()),
-            Step::Reserve { length, count } => {
+            PoolStep::View(_) => {}
+            PoolStep::DropView(which) => drop(choose(&mut self.views, which)),
+            PoolStep::Advance(seconds) => self.bench.clock.advance(SECOND * seconds as u32),
+            PoolStep::TrimOlder(seconds) => drop(self.bench.pool.trim_older_than(SECOND * seconds as u32)),
+            PoolStep::TrimAll => drop(self.bench.pool.trim_all()),
+            PoolStep::Reserve { length, count } => {
                 let _ = self.bench.pool.reserve(length, StorageMode::Shared, count);
             }
-            Step::OutOfMemory(on) => self.bench.device.out_of_memory.store(on, Ordering::SeqCst),
+            PoolStep::OutOfMemory(on) => self.bench.device.out_of_memory.store(on, Ordering::SeqCst),
         }
         self.check()
     }

@@ -19,7 +19,7 @@ type Span = (usize, u64, u64);
 
 /// One step of a random program.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum ProgramStep {
     Affine(Span, Span, u32),
     Accumulate(Span, Span),
     /// In so many contiguous pieces.
@@ -51,20 +51,20 @@ fn pair() -> impl Strategy<Value = (Span, Span)> {
     pair.prop_filter("the two must not overlap", |(one, other)| apart(&[*one, *other]))
 }
 
-pub(super) fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = ProgramStep> {
     prop_oneof![
-        3 => (pair(), any::<u32>()).prop_map(|((x, y), k)| Step::Affine(x, y, k)),
-        1 => (span(32), any::<u32>()).prop_map(|(x, k)| Step::Affine(x, x, k)),
-        2 => pair().prop_map(|(x, y)| Step::Accumulate(x, y)),
-        4 => (pair(), 1..5u64).prop_map(|((x, y), pieces)| Step::Copy(x, y, pieces)),
-        3 => (span(32), any::<u8>(), 1..5u64).prop_map(|(x, value, pieces)| Step::Fill(x, value, pieces)),
-        1 => pair().prop_map(|(x, y)| Step::Flip(x, y)),
-        1 => (span(4), pair()).prop_map(|(when, (x, y))| Step::Choose(when, x, y))
+        3 => (pair(), any::<u32>()).prop_map(|((x, y), k)| ProgramStep::Affine(x, y, k)),
+        1 => (span(32), any::<u32>()).prop_map(|(x, k)| ProgramStep::Affine(x, x, k)),
+        2 => pair().prop_map(|(x, y)| ProgramStep::Accumulate(x, y)),
+        4 => (pair(), 1..5u64).prop_map(|((x, y), pieces)| ProgramStep::Copy(x, y, pieces)),
+        3 => (span(32), any::<u8>(), 1..5u64).prop_map(|(x, value, pieces)| ProgramStep::Fill(x, value, pieces)),
+        1 => pair().prop_map(|(x, y)| ProgramStep::Flip(x, y)),
+        1 => (span(4), pair()).prop_map(|(when, (x, y))| ProgramStep::Choose(when, x, y))
             .prop_filter("the three must not overlap", |step| {
-                matches!(step, Step::Choose(a, b, c) if apart(&[*a, *b, *c]))
+                matches!(step, ProgramStep::Choose(a, b, c) if apart(&[*a, *b, *c]))
             }),
-        1 => pair().prop_map(|(x, y)| Step::Inlined(x, y)),
-        1 => pair().prop_filter_map("two words or more", |(x, y)| (x.2 > 4).then_some(Step::Around(x, y))),
+        1 => pair().prop_map(|(x, y)| ProgramStep::Inlined(x, y)),
+        1 => pair().prop_filter_map("two words or more", |(x, y)| (x.2 > 4).then_some(ProgramStep::Around(x, y))),
     ]
 }
 
@@ -105,24 +105,24 @@ impl Reference {
         self.set(y, sum.collect::<Vec<_>>());
     }
 
-    pub(super) fn run(&mut self, step: &Step, extra: u32) {
+    pub(super) fn run(&mut self, step: &ProgramStep, extra: u32) {
         match *step {
-            Step::Affine(x, y, k) => self.affine(x, y, k.wrapping_add(extra)),
-            Step::Accumulate(x, y) => self.accumulate(x, y),
-            Step::Copy(x, y, _) => self.set(y, self.words(x)),
-            Step::Fill(x, value, _) => {
+            ProgramStep::Affine(x, y, k) => self.affine(x, y, k.wrapping_add(extra)),
+            ProgramStep::Accumulate(x, y) => self.accumulate(x, y),
+            ProgramStep::Copy(x, y, _) => self.set(y, self.words(x)),
+            ProgramStep::Fill(x, value, _) => {
                 self.set(x, self.words(x).into_iter().map(|_| u32::from_le_bytes([value; 4])))
             }
-            Step::Flip(x, y) => self.set(y, self.words(x).into_iter().map(|word| word ^ 0x5a5a_5a5a)),
-            Step::Choose(when, x, y) if self.words(when) != [0] => self.set(y, self.words(x)),
-            Step::Choose(_, _, y) => self.set(y, self.words(y).into_iter().map(|_| 0x1111_1111)),
-            Step::Around(x, y) => {
+            ProgramStep::Flip(x, y) => self.set(y, self.words(x).into_iter().map(|word| word ^ 0x5a5a_5a5a)),
+            ProgramStep::Choose(when, x, y) if self.words(when) != [0] => self.set(y, self.words(x)),
+            ProgramStep::Choose(_, _, y) => self.set(y, self.words(y).into_iter().map(|_| 0x1111_1111)),
+            ProgramStep::Around(x, y) => {
                 let [[from, then_from], [to, then_to]] = [halves(x), halves(y)];
                 self.set(to, self.words(from));
                 self.accumulate(to, then_from);
                 self.set(then_to, self.words(then_from));
             }
-            Step::Inlined(x, y) => {
+            ProgramStep::Inlined(x, y) => {
                 self.affine(x, y, 1);
                 self.accumulate(y, x);
             }
@@ -143,33 +143,33 @@ impl Program {
         self.resources[buffer].range(first..first + length)
     }
 
-    fn add(&mut self, bench: &Bench, number: usize, step: &Step) -> Result<(), GraphError> {
+    fn add(&mut self, bench: &Bench, number: usize, step: &ProgramStep) -> Result<(), GraphError> {
         let name = |what: &str, piece: usize| format!("{number} {what} {piece}");
         match *step {
-            Step::Affine(x, y, k) => {
+            ProgramStep::Affine(x, y, k) => {
                 let constant = self.builder.bytes_parameter(name("k", 0), k.to_le_bytes())?;
                 self.constants.push((constant, k));
                 let launch = bench.launch(&bench.affine, x.2).bind(0, self.range(x)).bind(1, self.range(y));
                 self.builder.kernel(name("affine", 0), launch.bind_parameter(2, constant))?;
             }
-            Step::Accumulate(x, y) => {
+            ProgramStep::Accumulate(x, y) => {
                 let launch =
                     bench.launch(&bench.accumulate, x.2).bind(0, self.range(x)).bind(1, self.range(y));
                 self.builder.kernel(name("accumulate", 0), launch)?;
             }
-            Step::Copy(x, y, count) => {
+            ProgramStep::Copy(x, y, count) => {
                 for (piece, (x, y)) in pieces(x, count).zip(pieces(y, count)).enumerate() {
                     let (x, y) = (self.range(x), self.range(y));
                     self.builder.copy(name("copy", piece), x, y)?;
                 }
             }
-            Step::Fill(x, value, count) => {
+            ProgramStep::Fill(x, value, count) => {
                 for (piece, x) in pieces(x, count).enumerate() {
                     let x = self.range(x);
                     self.builder.fill(name("fill", piece), x, value)?;
                 }
             }
-            Step::Flip(x, y) => {
+            ProgramStep::Flip(x, y) => {
                 let (from, to) = (self.resources[x.0], self.resources[y.0]);
                 let flip = HostNode::new(move |context| {
                     let mut bytes = vec![0; x.2 as usize];
@@ -180,7 +180,7 @@ impl Program {
                 let flip = flip.reads(self.range(x)).writes(self.range(y));
                 self.builder.host(name("flip", 0), flip)?;
             }
-            Step::Choose(when, x, y) => {
+            ProgramStep::Choose(when, x, y) => {
                 let mut then = GraphBuilder::new("then");
                 let (from, to) = (then.parameter("from", x.2)?, then.parameter("to", y.2)?);
                 then.copy("copy", from, to)?;
@@ -193,7 +193,7 @@ impl Program {
                 let when = Condition::NotZero(self.range(when));
                 self.builder.conditional(name("choose", 0), when, then, Some(otherwise))?;
             }
-            Step::Around(x, y) => {
+            ProgramStep::Around(x, y) => {
                 let [from, then_from] = halves(x).map(|span| self.range(span));
                 let [to, then_to] = halves(y).map(|span| self.range(span));
                 self.builder.copy(name("around", 0), from, to)?;
@@ -201,7 +201,7 @@ impl Program {
                 self.builder.kernel(name("between", 0), launch)?;
                 self.builder.copy(name("around", 1), then_from, then_to)?;
             }
-            Step::Inlined(x, y) => {
+            ProgramStep::Inlined(x, y) => {
                 let mut inner = GraphBuilder::new("inner");
                 let (from, to) = (inner.parameter("from", x.2)?, inner.parameter("to", y.2)?);
                 let there =
@@ -224,7 +224,7 @@ pub(super) fn initial(seed: u8) -> Vec<u8> {
     (0..LENGTH as u8).map(|at| if at / 4 % 3 == 0 { 0 } else { at.wrapping_mul(37) ^ seed }).collect()
 }
 
-pub(super) fn build(bench: &Bench, steps: &[Step]) -> (Program, Vec<BufferView>) {
+pub(super) fn build(bench: &Bench, steps: &[ProgramStep]) -> (Program, Vec<BufferView>) {
     let mut builder = GraphBuilder::new("random");
     let views: Vec<BufferView> = (0..BUFFERS).map(|buffer| bench.view(&initial(buffer as u8))).collect();
     let mut resources = Vec::new();

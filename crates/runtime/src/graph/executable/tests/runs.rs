@@ -3,7 +3,7 @@
 use proptest::prelude::{any, prop_assert_eq};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use super::program::{Program, Reference, Step, build, initial, step};
+use super::program::{Program, ProgramStep, Reference, build, initial, step};
 use super::{Bench, bench, contents};
 use crate::graph::GraphBuilder;
 use crate::graph::encodings::Way;
@@ -25,7 +25,7 @@ fn all_options() -> impl Iterator<Item = PlanOptions> {
 
 /// Runs with all options, the nodes of a stage in an order made from the seed, four times with other arguments, in
 /// every way, each often enough that the device has encoded what it can.
-fn runs_like_the_reference(bench: &Bench, steps: &[Step], mut seed: u64) -> Result<(), TestCaseError> {
+fn runs_like_the_reference(bench: &Bench, steps: &[ProgramStep], mut seed: u64) -> Result<(), TestCaseError> {
     let (program, views) = build(bench, steps);
     let Program { builder, resources, constants } = program;
     let graph = builder.build().unwrap();

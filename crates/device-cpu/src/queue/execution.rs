@@ -1,4 +1,4 @@
-//! A command buffer on its way: running its commands one after the other, until it ends or must wait.
+//! An executing command buffer: runs its commands in order until it ends or waits for an event.
 //!
 //! Invariant: `position` is the next command to run; a command buffer that waits for an event goes on there, with
 //! the clock of its deadline running since a leader first looked at it.
@@ -18,14 +18,14 @@ use anymetal_hal::queue::Priority;
 use anymetal_hal::validate;
 
 use super::QueueCore;
-use crate::command_buffer::{LaunchTables, PreparedDispatch, Step};
+use crate::command_buffer::{CommandStep, LaunchTables, PreparedDispatch};
 use crate::device::DeviceShared;
 use crate::execute::{Ended, Executor};
 use crate::indirect::cpu_indirect;
 use crate::pipeline::cpu_pipeline;
-use crate::{brief, stack};
+use crate::{inline_policy, stack};
 
-/// A command buffer on its way.
+/// A command buffer with its execution state.
 pub(super) struct CommandBuffer {
     pub(super) submission: Submission,
     pub(super) tables: LaunchTables,
@@ -102,9 +102,9 @@ impl CommandBuffer {
         self.tables.stack_bytes <= stack::left_here()
     }
 
-    /// Whether it has little to do behind what it waits for.
-    pub(super) fn ends_briefly(&self) -> bool {
-        brief::rest_is_brief(&self.submission, &self.tables, self.position)
+    /// Whether what follows the wait is short enough to run inline.
+    pub(super) fn ends_inline(&self) -> bool {
+        inline_policy::rest_runs_inline(&self.submission, &self.tables, self.position)
     }
 
     /// Runs commands from `position` on.
@@ -176,7 +176,7 @@ impl CommandBuffer {
         device: &Arc<DeviceShared>,
         executor: &Executor<'_>,
         command: &Command,
-        step: &Step,
+        step: &CommandStep,
         tables: &LaunchTables,
     ) -> Result<(), DeviceError> {
         let launch = |pipeline: &Arc<dyn Pipeline>, bindings: &[Binding], prepared: &PreparedDispatch| {
@@ -187,10 +187,10 @@ impl CommandBuffer {
             }
         };
         match (command, step) {
-            (Command::Dispatch(dispatch), Step::Dispatch(prepared)) => {
+            (Command::Dispatch(dispatch), CommandStep::Dispatch(prepared)) => {
                 launch(&dispatch.pipeline, &dispatch.bindings, prepared)
             }
-            (Command::DispatchIndirect(dispatch), Step::Indirect(prepared)) => {
+            (Command::DispatchIndirect(dispatch), CommandStep::Indirect(prepared)) => {
                 let (kernel, counts) = (dispatch.pipeline.kernel(), executor.counts(dispatch));
                 let limits = &device.capabilities;
                 match validate::indirect_shape(kernel, counts, dispatch.group_size, limits)? {

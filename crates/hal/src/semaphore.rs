@@ -1,9 +1,9 @@
-//! Permits: a counting semaphore that threads block on and futures await, first come first served.
+//! A counting semaphore that threads block on and futures await, in FIFO order.
 //!
-//! Owns [`Permits`]. Invariant: permits handed out and free ones always add up to the capacity; a free permit
-//! belongs to the waiter who came first, so nobody is overtaken and no wake-up is lost. Concurrency: everything
-//! is behind one mutex; a waiter stays in line until it has taken its permit or gives up, and whoever leaves
-//! the line while permits are free wakes the next.
+//! Owns [`Semaphore`]. Invariant: acquired and free permits always add up to the capacity; a free permit goes to
+//! the first waiter, so waiters are not overtaken and no wake-up is lost. Concurrency: one mutex guards all state;
+//! a waiter stays in the queue until it has its permit or is dropped, and a waiter that leaves the queue while
+//! permits are free wakes the next one.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,7 +16,7 @@ use crate::sync::{Mutex, MutexGuard};
 
 /// A counting semaphore.
 #[derive(Debug)]
-pub struct Permits {
+pub struct Semaphore {
     capacity: usize,
     state: Mutex<State>,
 }
@@ -24,8 +24,8 @@ pub struct Permits {
 #[derive(Debug)]
 struct State {
     free: usize,
-    line: VecDeque<Waiter>,
-    came: u64,
+    waiters: VecDeque<Waiter>,
+    next_number: u64,
 }
 
 #[derive(Debug)]
@@ -34,47 +34,50 @@ struct Waiter {
     waker: Waker,
 }
 
-impl Permits {
-    /// So many permits, at least one.
+impl Semaphore {
+    /// A semaphore with `capacity` permits, at least one.
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
-        Permits { capacity, state: Mutex::new(State { free: capacity, line: VecDeque::new(), came: 0 }) }
+        Semaphore {
+            capacity,
+            state: Mutex::new(State { free: capacity, waiters: VecDeque::new(), next_number: 0 }),
+        }
     }
 
-    /// How many there are, free or not.
+    /// The number of permits, free or acquired.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// How many are handed out.
+    /// The number of acquired permits.
     pub fn used(&self) -> usize {
         self.capacity - self.lock().free
     }
 
-    /// Takes one if one is free and nobody waits for it.
+    /// Acquires a permit if one is free and no waiter is queued.
     pub fn try_acquire(&self) -> bool {
         let mut state = self.lock();
-        let taken = state.free > 0 && state.line.is_empty();
+        let taken = state.free > 0 && state.waiters.is_empty();
         state.free -= usize::from(taken);
         taken
     }
 
-    /// A future that takes one in its turn. Dropping it before it is ready leaves the line.
+    /// A future that acquires a permit in FIFO order. Dropping it before it is ready leaves the queue.
     pub fn acquire(&self) -> Acquire<'_> {
-        Acquire { permits: self, number: None }
+        Acquire { semaphore: self, number: None }
     }
 
-    /// Takes one, blocking at most until the clock reaches `until`; says whether it did.
+    /// Acquires a permit, blocking at most until the clock reaches `until`; returns whether it did.
     pub fn acquire_until(&self, clock: &dyn Clock, until: Duration) -> bool {
         self.try_acquire() || wait_for(clock, Some(until), self.acquire()).is_some()
     }
 
-    /// Gives one back.
+    /// Releases a permit.
     pub fn release(&self) {
         let mut state = self.lock();
-        debug_assert!(state.free < self.capacity, "a permit is given back once");
+        debug_assert!(state.free < self.capacity, "a permit is released once");
         state.free = (state.free + 1).min(self.capacity);
-        state.call_first().into_iter().for_each(Waker::wake);
+        state.first_to_wake().into_iter().for_each(Waker::wake);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -83,18 +86,18 @@ impl Permits {
 }
 
 impl State {
-    /// The waker of who is first in line, if it can have a permit.
-    fn call_first(&self) -> Option<Waker> {
-        let first = self.line.front().filter(|_| self.free > 0);
+    /// The waker of the first waiter, if a permit is free.
+    fn first_to_wake(&self) -> Option<Waker> {
+        let first = self.waiters.front().filter(|_| self.free > 0);
         first.map(|waiter| waiter.waker.clone())
     }
 }
 
-/// Takes a permit in its turn.
+/// Acquires a permit in FIFO order; from [`Semaphore::acquire`].
 #[derive(Debug)]
 pub struct Acquire<'a> {
-    permits: &'a Permits,
-    /// The place in line, once it has one.
+    semaphore: &'a Semaphore,
+    /// Its number in the queue, once it has one.
     number: Option<u64>,
 }
 
@@ -102,14 +105,14 @@ impl Future for Acquire<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.permits.lock();
-        let first = state.line.front().map(|waiter| waiter.number);
+        let mut state = self.semaphore.lock();
+        let first = state.waiters.front().map(|waiter| waiter.number);
         if state.free > 0 && (first.is_none() || first == self.number) {
             state.free -= 1;
             if self.number.take().is_some() {
-                state.line.pop_front();
+                state.waiters.pop_front();
             }
-            let next = state.call_first();
+            let next = state.first_to_wake();
             drop(state);
             next.into_iter().for_each(Waker::wake);
             return Poll::Ready(());
@@ -117,14 +120,14 @@ impl Future for Acquire<'_> {
         let waker = context.waker().clone();
         match self.number {
             None => {
-                let number = state.came;
-                state.came += 1;
-                state.line.push_back(Waiter { number, waker });
+                let number = state.next_number;
+                state.next_number += 1;
+                state.waiters.push_back(Waiter { number, waker });
                 drop(state);
                 self.number = Some(number);
             }
             Some(number) => {
-                if let Some(waiter) = state.line.iter_mut().find(|waiter| waiter.number == number) {
+                if let Some(waiter) = state.waiters.iter_mut().find(|waiter| waiter.number == number) {
                     waiter.waker = waker;
                 }
             }
@@ -136,9 +139,9 @@ impl Future for Acquire<'_> {
 impl Drop for Acquire<'_> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        let mut state = self.permits.lock();
-        state.line.retain(|waiter| waiter.number != number);
-        let next = state.call_first();
+        let mut state = self.semaphore.lock();
+        state.waiters.retain(|waiter| waiter.number != number);
+        let next = state.first_to_wake();
         drop(state);
         next.into_iter().for_each(Waker::wake);
     }
@@ -152,43 +155,43 @@ mod tests {
     use crate::clock::ManualClock;
 
     #[test]
-    fn nobody_is_overtaken_and_who_leaves_calls_the_next() {
-        let permits = Permits::new(1);
+    fn waiters_are_served_in_order_and_one_that_leaves_wakes_the_next() {
+        let semaphore = Semaphore::new(1);
         let mut context = Context::from_waker(Waker::noop());
-        assert!(permits.try_acquire());
-        let mut first = Box::pin(permits.acquire());
-        let mut second = pin!(permits.acquire());
+        assert!(semaphore.try_acquire());
+        let mut first = Box::pin(semaphore.acquire());
+        let mut second = pin!(semaphore.acquire());
         assert!(first.as_mut().poll(&mut context).is_pending());
         assert!(second.as_mut().poll(&mut context).is_pending());
-        permits.release();
-        assert!(!permits.try_acquire(), "it is the first waiter's");
+        semaphore.release();
+        assert!(!semaphore.try_acquire(), "it is the first waiter's");
         assert!(second.as_mut().poll(&mut context).is_pending());
         drop(first);
         assert!(second.as_mut().poll(&mut context).is_ready());
-        assert_eq!(permits.used(), 1);
-        permits.release();
-        assert_eq!(permits.used(), 0);
+        assert_eq!(semaphore.used(), 1);
+        semaphore.release();
+        assert_eq!(semaphore.used(), 0);
     }
 
     #[test]
     fn a_blocking_wait_ends_with_the_time_or_with_the_permit() {
-        let (permits, clock) = (Permits::new(1), ManualClock::new());
-        assert!(permits.try_acquire());
+        let (semaphore, clock) = (Semaphore::new(1), ManualClock::new());
+        assert!(semaphore.try_acquire());
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| permits.acquire_until(&*clock, Duration::from_secs(1)));
+            let waits = scope.spawn(|| semaphore.acquire_until(&*clock, Duration::from_secs(1)));
             while clock.next_alarm().is_none() {
                 std::thread::yield_now();
             }
             clock.advance(Duration::from_secs(1));
             assert!(!waits.join().unwrap());
-            let waits = scope.spawn(|| permits.acquire_until(&*clock, Duration::from_secs(9)));
+            let waits = scope.spawn(|| semaphore.acquire_until(&*clock, Duration::from_secs(9)));
             while clock.next_alarm().is_none() {
                 std::thread::yield_now();
             }
-            permits.release();
+            semaphore.release();
             assert!(waits.join().unwrap());
         });
-        assert_eq!(permits.used(), 1);
+        assert_eq!(semaphore.used(), 1);
     }
 }
 
@@ -202,29 +205,29 @@ mod models {
     #[test]
     fn every_waiter_gets_a_permit_whatever_the_interleaving() {
         loom::model(|| {
-            let permits = Arc::new(Permits::new(1));
+            let semaphore = Arc::new(Semaphore::new(1));
             let threads: Vec<_> = (0..2)
                 .map(|_| {
-                    let permits = Arc::clone(&permits);
+                    let semaphore = Arc::clone(&semaphore);
                     loom::thread::spawn(move || {
-                        loom::future::block_on(permits.acquire());
-                        permits.release();
+                        loom::future::block_on(semaphore.acquire());
+                        semaphore.release();
                     })
                 })
                 .collect();
-            loom::future::block_on(permits.acquire());
-            permits.release();
+            loom::future::block_on(semaphore.acquire());
+            semaphore.release();
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            assert_eq!(permits.used(), 0);
+            assert_eq!(semaphore.used(), 0);
         });
     }
 
     #[test]
     fn a_waiter_that_leaves_loses_no_permit() {
         loom::model(|| {
-            let permits = Arc::new(Permits::new(1));
-            assert!(permits.try_acquire());
-            let leaves = Arc::clone(&permits);
+            let semaphore = Arc::new(Semaphore::new(1));
+            assert!(semaphore.try_acquire());
+            let leaves = Arc::clone(&semaphore);
             let leaver = loom::thread::spawn(move || {
                 let mut acquire = Box::pin(leaves.acquire());
                 let mut context = Context::from_waker(Waker::noop());
@@ -232,13 +235,13 @@ mod models {
                     leaves.release();
                 }
             });
-            let gives = Arc::clone(&permits);
+            let gives = Arc::clone(&semaphore);
             let giver = loom::thread::spawn(move || gives.release());
-            loom::future::block_on(permits.acquire());
-            permits.release();
+            loom::future::block_on(semaphore.acquire());
+            semaphore.release();
             leaver.join().unwrap();
             giver.join().unwrap();
-            assert_eq!(permits.used(), 0);
+            assert_eq!(semaphore.used(), 0);
         });
     }
 }

@@ -1,8 +1,8 @@
-//! A plan as a picture.
+//! A plan as an SVG drawing.
 //!
 //! Owns [`svg`]: time runs from left to right, one column per stage, one box per node, passes as coloured
 //! bands, barriers as dashed lines, and an arrow for each order that no other arrows imply. Invariant: names
-//! are escaped, so the picture is well-formed whatever they hold; the same plan gives the same text.
+//! are escaped, so the drawing is well-formed whatever they hold; the same plan gives the same text.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ const TOP: usize = 64;
 /// Names longer than this are cut; the whole name is in the tooltip.
 const NAME_LENGTH: usize = 20;
 
-/// The picture as SVG text.
+/// The drawing as SVG text.
 pub(crate) fn svg(plan: &Plan) -> String {
     let columns: usize = plan.passes.iter().map(|pass| pass.stages.len()).sum();
     let stages = plan.passes.iter().flat_map(|pass| &pass.stages);

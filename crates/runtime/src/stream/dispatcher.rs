@@ -1,7 +1,9 @@
-//! Forwarding: what is committed goes to the device in order, once what it depends on is done.
+//! The dispatcher: submits committed work to the device in order, once its dependencies have ended.
 //!
-//! Invariant: one thread at a time looks at the head of the waiting list (it holds the baton), and nobody calls
-//! the device or wakes anyone under the stream's lock.
+//! Invariant: one thread at a time looks at the head of the waiting list ([`SingleRunner`]); the device is never
+//! called and wakers are never woken under the stream's lock.
+//!
+//! [`SingleRunner`]: anymetal_hal::single_runner::SingleRunner
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -40,13 +42,31 @@ thread_local! {
 }
 
 impl StreamCore {
-    /// Takes a committed submission over.
+    /// Takes a committed submission over. When this returns the device has it, or it is noted on its buffers as held:
+    /// a read after a commit never misses it.
     pub(crate) fn enqueue(self: &Arc<Self>, submission: &Arc<SubmissionCore>) {
+        // As the only dispatcher this thread knows whether the device is given it at once; within another pump, or
+        // while another thread dispatches, it does not.
+        let pump_loop = PumpLoop::begin();
+        let dispatches = pump_loop.is_some() && self.runner.try_start();
+        if !dispatches {
+            submission.note_held();
+        }
         let mut state = self.lock();
         state.waiting.push_back(Arc::clone(submission));
         state.load += 1;
         drop(state);
-        self.pump_soon();
+        match pump_loop {
+            None => PumpLoop::add(self),
+            Some(pump_loop) => {
+                if dispatches {
+                    self.dispatch(Some(submission));
+                } else {
+                    self.pump();
+                }
+                pump_loop.run();
+            }
+        }
     }
 
     /// A submission that the device had has ended.
@@ -74,32 +94,25 @@ impl StreamCore {
 
     /// Pumps on this thread, now or in the loop that runs on it.
     pub(crate) fn pump_soon(self: &Arc<Self>) {
-        let nested = TO_PUMP.with_borrow_mut(|list| match list {
-            Some(list) => {
-                list.push_back(Arc::clone(self));
-                true
+        match PumpLoop::begin() {
+            None => PumpLoop::add(self),
+            Some(pump_loop) => {
+                self.pump();
+                pump_loop.run();
             }
-            None => {
-                *list = Some(VecDeque::new());
-                false
-            }
-        });
-        if nested {
-            return;
-        }
-        let _end = LoopEnd;
-        let mut next = Some(Arc::clone(self));
-        while let Some(stream) = next {
-            stream.pump();
-            next = TO_PUMP.with_borrow_mut(|list| list.as_mut().and_then(VecDeque::pop_front));
         }
     }
 
-    /// Hands to the device what can go.
+    /// Hands to the device what can go, unless another thread does.
     fn pump(self: &Arc<Self>) {
-        if !self.baton.take() {
-            return;
+        if self.runner.try_start() {
+            self.dispatch(None);
         }
+    }
+
+    /// Hands to the device what can go, as the runner. A submission that was just committed is noted on its buffers
+    /// if it is still held, before another thread may dispatch it.
+    fn dispatch(self: &Arc<Self>, mut committed: Option<&Arc<SubmissionCore>>) {
         loop {
             loop {
                 match self.next() {
@@ -109,7 +122,12 @@ impl StreamCore {
                     Next::Gone(submission) => drop(submission),
                 }
             }
-            if !self.baton.pass() {
+            if let Some(committed) = committed.take()
+                && committed.stages.is_held()
+            {
+                committed.note_held();
+            }
+            if !self.runner.finish() {
                 return;
             }
         }
@@ -219,10 +237,35 @@ impl StreamCore {
     }
 }
 
-/// Ends the pumping loop of this thread, even by a panic of a callback.
-struct LoopEnd;
+/// The pumping loop of this thread, of which there is one at a time; dropping it ends it, even by a panic of a callback.
+struct PumpLoop;
 
-impl Drop for LoopEnd {
+impl PumpLoop {
+    /// Begins it; `None`: one runs on this thread.
+    fn begin() -> Option<PumpLoop> {
+        TO_PUMP.with_borrow_mut(|list| match list {
+            Some(_) => None,
+            None => {
+                *list = Some(VecDeque::new());
+                Some(PumpLoop)
+            }
+        })
+    }
+
+    /// Has the loop that runs on this thread look at a stream.
+    fn add(stream: &Arc<StreamCore>) {
+        TO_PUMP.with_borrow_mut(|list| list.get_or_insert_default().push_back(Arc::clone(stream)));
+    }
+
+    /// Pumps what was added until nothing is left.
+    fn run(self) {
+        while let Some(stream) = TO_PUMP.with_borrow_mut(|list| list.as_mut().and_then(VecDeque::pop_front)) {
+            stream.pump();
+        }
+    }
+}
+
+impl Drop for PumpLoop {
     fn drop(&mut self) {
         TO_PUMP.with_borrow_mut(|list| *list = None);
     }

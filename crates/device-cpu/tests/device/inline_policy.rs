@@ -1,4 +1,4 @@
-//! Brief work runs on the thread that submits it, where that is allowed.
+//! Short work runs inline on the submitting thread, where that is allowed.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use anymetal_hal::queue::QueueDescriptor;
 use crate::kernels::{dispatch, pipeline, submission};
 
 #[test]
-fn brief_work_is_done_when_it_has_been_submitted_if_it_may() {
+fn short_work_runs_inline_if_allowed() {
     // One worker, and waiting threads do not help.
     let options =
         CpuDeviceOptions { threads: Some(1), lend_waiting_threads: false, ..CpuDeviceOptions::default() };
     let device = CpuDevice::new(&options).unwrap();
     let queue = || device.queue(&QueueDescriptor::default()).unwrap();
     let (empty, endless) = (pipeline(&device, "empty"), pipeline(&device, "endless"));
-    let (brief, busy) = (queue(), queue());
+    let (short, busy) = (queue(), queue());
     let work =
         |may_run_at_once| Submission { may_run_at_once, ..submission(vec![dispatch(&empty, vec![], 1, 1)]) };
-    // A busy machine may keep this thread from running for longer than brief work takes: then once more.
+    // A busy machine may keep this thread from running for longer than short work takes: then once more.
     let ran_at_once = (0..20).any(|_| {
         for _ in 0..200 {
-            brief.submit(work(true)).unwrap().wait().unwrap();
+            short.submit(work(true)).unwrap().wait().unwrap();
         }
         let occupies = Submission {
             deadline: Deadline::After(Duration::from_millis(300)),
@@ -31,8 +31,8 @@ fn brief_work_is_done_when_it_has_been_submitted_if_it_may() {
         };
         let occupied = busy.submit(occupies).unwrap();
         // The worker is busy, so whatever ends meanwhile was run by this thread.
-        let done = brief.submit(work(true)).unwrap().is_done();
-        let others = brief.submit(work(false)).unwrap();
+        let done = short.submit(work(true)).unwrap().is_done();
+        let others = short.submit(work(false)).unwrap();
         let (without_leave, still_busy) = (others.is_done(), !occupied.is_done());
         occupied.wait().unwrap_err();
         others.wait().unwrap();
@@ -51,7 +51,7 @@ fn work_that_waits_its_turn_keeps_it() {
         ..submission(vec![dispatch(&pipeline(&device, "endless"), vec![], 1, 1)])
     };
     let first = queue.submit(endless).unwrap();
-    // Nothing to do is as brief as can be, but not before what was submitted first.
+    // Nothing to do is as short as can be, but not before what was submitted first.
     let second = queue.submit(Submission { may_run_at_once: true, ..Submission::default() }).unwrap();
     assert!(!second.is_done() || first.is_done());
     first.wait().unwrap_err();

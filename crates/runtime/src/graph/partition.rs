@@ -1,8 +1,8 @@
-//! Spreading a plan over several streams.
+//! Partitions a plan over several streams.
 //!
-//! Owns [`Part`], nodes that one command buffer takes, and [`parts`]. Invariant: a node is in the same part as
-//! those it waits for and behind them, or in a later part of the same lane, or in a part that waits for theirs;
-//! a part waits for earlier parts only, so handing parts over in order never waits for what was not handed over.
+//! Owns [`Part`], the nodes of one command buffer, and [`parts`]. Invariant: a node follows its predecessors in the
+//! same part, or is in a later part of the same lane, or in a part that depends on theirs; a part depends on earlier
+//! parts only, so submitting parts in order never waits for one that is not submitted.
 
 use crate::graph::plan::Plan;
 
@@ -20,7 +20,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// A part that waits for nobody.
+    /// A part without dependencies.
     pub(crate) fn alone(nodes: Vec<usize>) -> Self {
         Part { lane: 0, nodes, after: Vec::new(), closed: true }
     }
@@ -71,8 +71,8 @@ mod tests {
     use super::*;
     use crate::graph::{GraphBuilder, PlanOptions};
 
-    /// A graph of fills with these edges, spread.
-    fn spread(nodes: usize, edges: &[(usize, usize)], lanes: usize) -> Vec<Part> {
+    /// A graph of fills with these edges, partitioned.
+    fn partition(nodes: usize, edges: &[(usize, usize)], lanes: usize) -> Vec<Part> {
         let mut builder = GraphBuilder::new("g");
         let nodes: Vec<_> = (0..nodes)
             .map(|node| {
@@ -85,10 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn independent_nodes_share_the_lanes_and_wait_for_nobody() {
-        let parts = spread(6, &[], 3);
+    fn independent_nodes_are_balanced_over_lanes_without_dependencies() {
+        let parts = partition(6, &[], 3);
         assert_eq!(parts.iter().map(|part| part.nodes.len()).collect::<Vec<_>>(), [2, 2, 2]);
         assert!(parts.iter().all(|part| part.after.is_empty()));
-        assert_eq!(spread(6, &[], 1).len(), 1, "one lane needs one command buffer");
+        assert_eq!(partition(6, &[], 1).len(), 1, "one lane needs one command buffer");
     }
 }

@@ -1,7 +1,7 @@
-//! Places in a queue: waiting for one, and giving one back.
+//! Back-pressure of a queue: submitters wait while the limit of command buffers in flight is reached.
 //!
-//! Invariant: whoever waits is woken when a place is free for good, or when its time is over by whatever clock the
-//! device has; not for every place, where that would cost more than the work.
+//! Invariant: a waiting submitter is woken when enough command buffers have ended, or when its timeout has passed by
+//! the device's clock; not for each one that ends, where waking would cost more than the work.
 
 use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};
@@ -62,7 +62,7 @@ impl QueueCore {
     pub(super) fn give_place_back(&self, took: Duration) {
         let mut state = self.lock();
         state.in_flight -= 1;
-        self.device.rhythm.end();
+        self.device.serial_submissions.end();
         let wake = state.frees_enough(self.limit(), took);
         drop(state);
         if wake {

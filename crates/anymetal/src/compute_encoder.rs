@@ -1,0 +1,235 @@
+//! The compute encoder, in Metal's words: a pipeline, its arguments, dispatches.
+//!
+//! Owns [`ComputeEncoder`], a typestate: dispatches and arguments by name exist only once a pipeline is set.
+//! Invariant: what is bound stays for later dispatches, as in Metal, and is converted by the signature of
+//! each kernel that is dispatched with it; a refused dispatch is not encoded.
+
+use std::fmt;
+
+use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::command::{Binding, BoundResource, Dispatch, Grid, IndirectDispatch, ThreadgroupMemory};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::pipeline::Pipeline as HalPipeline;
+use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
+use anymetal_runtime::submission::compute_encoder as runtime;
+use bytemuck::Pod;
+
+use crate::buffer::{Buffer, BufferView};
+use crate::error::Error;
+use crate::extent::Extent;
+use crate::fence::Fence;
+use crate::pipeline::Pipeline;
+
+/// The state of an encoder that has no pipeline: it cannot dispatch.
+#[derive(Debug)]
+pub struct NoPipeline(());
+
+/// The state of an encoder with a pipeline.
+#[derive(Debug)]
+pub struct WithPipeline(Pipeline);
+
+/// Encodes dispatches into a command buffer. Dropping it ends the encoding.
+///
+/// ```
+/// # fn main() -> Result<(), anymetal::Error> {
+/// let device = anymetal::Device::system_default()?;
+/// let source = "kernel void add(device const uint* x, device uint* y, constant uint& k,
+///                               uint i [[thread_position_in_grid]]) { y[i] = x[i] + k; }";
+/// let add = device.library_from_source(source)?.pipeline("add")?;
+/// let (x, y) = (device.buffer(&[1u32; 64])?, device.buffer_zeroed::<u32>(64)?);
+/// let mut commands = device.queue()?.command_buffer()?;
+/// let mut encoder = commands.compute_encoder().set_pipeline(&add);
+/// encoder.set_buffer(0, &x, 0)?;
+/// encoder.set_argument_named("y", &y)?;
+/// encoder.set_argument_named("k", 41)?; // converted to what the kernel declares
+/// encoder.dispatch_threads(64, 32)?;
+/// encoder.end_encoding();
+/// commands.commit()?.wait()?;
+/// assert_eq!(y.read()?, [42; 64]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Without a pipeline there is nothing to dispatch:
+///
+/// ```compile_fail,E0599
+/// # fn example(queue: &anymetal::Queue) -> Result<(), anymetal::Error> {
+/// let mut commands = queue.command_buffer()?;
+/// commands.compute_encoder().dispatch_threads(64, 32)
+/// # }
+/// ```
+pub struct ComputeEncoder<'a, State> {
+    inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>,
+    slots: Vec<(u32, Box<dyn Argument + 'a>)>,
+    threadgroup_memory: Vec<ThreadgroupMemory>,
+    state: State,
+}
+
+impl<State: fmt::Debug> fmt::Debug for ComputeEncoder<'_, State> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ComputeEncoder").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl<'a> ComputeEncoder<'a, NoPipeline> {
+    pub(crate) fn new(inner: runtime::ComputeEncoder<'a, runtime::NoPipeline>) -> Self {
+        ComputeEncoder { inner, slots: Vec::new(), threadgroup_memory: Vec::new(), state: NoPipeline(()) }
+    }
+}
+
+impl<'a, State> ComputeEncoder<'a, State> {
+    /// The kernel of the following dispatches. What is bound stays bound.
+    #[must_use = "it gives the encoder back, which can dispatch then"]
+    pub fn set_pipeline(self, pipeline: &Pipeline) -> ComputeEncoder<'a, WithPipeline> {
+        let ComputeEncoder { inner, slots, threadgroup_memory, .. } = self;
+        ComputeEncoder { inner, slots, threadgroup_memory, state: WithPipeline(pipeline.clone()) }
+    }
+
+    /// Binds a buffer from an element on.
+    pub fn set_buffer<T: Pod>(
+        &mut self,
+        index: u32,
+        buffer: &Buffer<T>,
+        first_element: usize,
+    ) -> Result<(), Error> {
+        let view = buffer.view(first_element..buffer.len())?;
+        self.set_argument(index, view);
+        Ok(())
+    }
+
+    /// Binds a view.
+    pub fn set_view<T: Pod>(&mut self, index: u32, view: &BufferView<T>) {
+        self.set_argument(index, view.clone());
+    }
+
+    /// Copies a plain value into the command buffer, as Metal's `setBytes`: its bytes are not converted.
+    pub fn set_bytes<T: Pod>(&mut self, index: u32, value: &T) {
+        self.set_argument(index, OwnedBytes(bytemuck::bytes_of(value).to_vec()));
+    }
+
+    /// Binds anything that a launch takes too; scalars are converted to what the kernel declares.
+    pub fn set_argument(&mut self, index: u32, argument: impl Argument + 'a) {
+        self.slots.retain(|(known, _)| *known != index);
+        self.slots.push((index, Box::new(argument)));
+    }
+
+    /// The length in bytes of a threadgroup memory argument.
+    pub fn set_threadgroup_memory_length(&mut self, index: u32, length: u64) {
+        self.threadgroup_memory.retain(|known| known.index != index);
+        self.threadgroup_memory.push(ThreadgroupMemory { index, length });
+    }
+
+    /// Updates a fence once everything before is done.
+    pub fn update_fence(&mut self, fence: &Fence) {
+        self.inner.update_fence(fence.inner());
+    }
+
+    /// Goes on once the last update of the fence before here is done.
+    pub fn wait_for_fence(&mut self, fence: &Fence) {
+        self.inner.wait_for_fence(fence.inner());
+    }
+
+    /// Ends the encoding; so does dropping the encoder.
+    pub fn end_encoding(self) {}
+}
+
+impl<'a> ComputeEncoder<'a, WithPipeline> {
+    /// The pipeline that is set.
+    pub fn pipeline(&self) -> &Pipeline {
+        &self.state.0
+    }
+
+    /// As [`ComputeEncoder::set_argument`], by the argument's name in the kernel that is set.
+    pub fn set_argument_named(&mut self, name: &str, argument: impl Argument + 'a) -> Result<(), Error> {
+        let index = self.state.0.buffer_argument_named(name)?.index;
+        self.set_argument(index, argument);
+        Ok(())
+    }
+
+    /// Metal's `dispatchThreads`.
+    pub fn dispatch_threads(
+        &mut self,
+        threads: impl Into<Extent>,
+        group_size: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        self.dispatch(Grid::Threads(threads.into().to_array()?), group_size.into())
+    }
+
+    /// Metal's `dispatchThreadgroups`.
+    pub fn dispatch_threadgroups(
+        &mut self,
+        groups: impl Into<Extent>,
+        group_size: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        self.dispatch(Grid::Threadgroups(groups.into().to_array()?), group_size.into())
+    }
+
+    /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three
+    /// elements say when the dispatch's turn comes, which an earlier command may have written. Counts beyond
+    /// the limits end the command buffer with an error.
+    pub fn dispatch_threadgroups_indirect(
+        &mut self,
+        counts: &BufferView<u32>,
+        group_size: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        let (counts, group_size) = (counts_in(counts)?, group_size.into().to_array()?);
+        let (pipeline, bindings, threadgroup_memory) = self.call(Grid::Threadgroups([1; 3]), group_size)?;
+        self.inner.encode_indirect(IndirectDispatch {
+            pipeline,
+            bindings,
+            threadgroup_memory,
+            counts: counts.buffer().clone(),
+            counts_offset: counts.offset(),
+            group_size,
+        })?;
+        Ok(())
+    }
+
+    fn dispatch(&mut self, grid: Grid, group_size: Extent) -> Result<(), Error> {
+        let group_size = group_size.to_array()?;
+        let (pipeline, bindings, threadgroup_memory) = self.call(grid, group_size)?;
+        self.inner.encode(Dispatch { pipeline, bindings, threadgroup_memory, grid, group_size })?;
+        Ok(())
+    }
+
+    /// The code for that grid, and what is bound of what the kernel takes: the rest stays for another.
+    fn call(
+        &self,
+        grid: Grid,
+        group_size: [u32; 3],
+    ) -> Result<(std::sync::Arc<dyn HalPipeline>, Vec<Binding>, Vec<ThreadgroupMemory>), Error> {
+        let pipeline = &self.state.0;
+        let mut bindings = Vec::new();
+        for argument in pipeline.buffer_arguments() {
+            let (_, value) =
+                self.slots.iter().find(|(index, _)| *index == argument.index).ok_or_else(|| {
+                    let (kernel, name) = (pipeline.name().to_owned(), argument.name.clone());
+                    Error::Device(DeviceError::MissingArgument { kernel, index: argument.index, name })
+                })?;
+            let resource = value.bind(ArgumentTarget { kernel: pipeline.name(), argument })?;
+            bindings.push(Binding { index: argument.index, resource });
+        }
+        let used = |memory: &&ThreadgroupMemory| {
+            pipeline.kernel().argument(ArgumentKind::ThreadgroupMemory, memory.index).is_some()
+        };
+        let threadgroup_memory = self.threadgroup_memory.iter().filter(used).copied().collect();
+        Ok((pipeline.for_launch(grid, group_size)?, bindings, threadgroup_memory))
+    }
+}
+
+/// The three counts of an indirect dispatch.
+pub(crate) fn counts_in(view: &BufferView<u32>) -> Result<crate::buffer::Region, Error> {
+    match view.len() {
+        3.. => Ok(view.region()),
+        len => Err(Error::RangeOutsideBuffer { start: 0, end: 3, len }),
+    }
+}
+
+/// Bytes kept for later dispatches.
+struct OwnedBytes(Vec<u8>);
+
+impl Argument for OwnedBytes {
+    fn bind(&self, _target: ArgumentTarget<'_>) -> Result<BoundResource, DeviceError> {
+        Ok(BoundResource::Bytes(self.0.clone()))
+    }
+}

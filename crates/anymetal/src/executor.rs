@@ -1,0 +1,61 @@
+//! What kernels run as: machine code, or the interpreter where there is no compiler for machine code.
+
+use std::sync::Arc;
+
+use anymetal_compiler::Compiler;
+use anymetal_hal::artifact::ArtifactTarget;
+
+/// What a kernel runs as. The interpreter gives the same results and the same errors, and is much slower.
+///
+/// ```
+/// # fn main() -> Result<(), anymetal::Error> {
+/// use anymetal::{CompileOptions, Device, Error};
+///
+/// let device = Device::system_default()?;
+/// // An error instead of the interpreter; for a whole program: `kernels.require-machine-code` in the settings.
+/// let strict = CompileOptions { require_machine_code: true, ..CompileOptions::default() };
+/// let library = device.library_from_source_with("kernel void nothing() {}", &strict)?;
+/// match library.pipeline("nothing") {
+///     Ok(pipeline) => assert!(pipeline.executor().is_machine_code()),
+///     Err(Error::NoMachineCode { kernel, reason }) => eprintln!("{kernel} would be interpreted: {reason}"),
+///     Err(other) => return Err(other),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Executor {
+    /// Code of the device itself.
+    MachineCode,
+    /// The interpreter.
+    Interpreter {
+        /// Why there is no machine code, on one line.
+        reason: Arc<str>,
+    },
+}
+
+impl Executor {
+    /// Whether it is machine code.
+    pub fn is_machine_code(&self) -> bool {
+        *self == Executor::MachineCode
+    }
+
+    /// That of kernels which this process compiles now. Looks for libLLVM at the first call.
+    pub(crate) fn of_new_code() -> Self {
+        match Compiler::why_interpreted() {
+            None => Executor::MachineCode,
+            Some(reason) => Executor::Interpreter { reason: reason.into() },
+        }
+    }
+
+    /// That of code which was made for a target.
+    pub(crate) fn of_code(target: &ArtifactTarget) -> Self {
+        if *target != ArtifactTarget::Interpreter {
+            return Executor::MachineCode;
+        }
+        let reason = Compiler::why_interpreted();
+        let reason = reason.unwrap_or_else(|| "the library was made for the interpreter".to_owned());
+        Executor::Interpreter { reason: reason.into() }
+    }
+}

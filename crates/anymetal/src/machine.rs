@@ -1,0 +1,93 @@
+//! The devices of this machine, each once in a process for each set of settings.
+//!
+//! Owns the process's CPU device and the list of devices in use. Invariant: two requests for the same device
+//! with equal settings give the same [`Device`], so that its pool, budget and listing are the same, as long as
+//! a handle of the first is alive; the default device lives as long as the process. Errors are not remembered:
+//! the next request tries again. Concurrency: one lock for each of the three statics, taken in the order
+//! default, devices or CPU; none of the last two while holding the other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use anymetal_compiler::{Compiler, CpuLevel};
+use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_hal::clock::SystemClock;
+use anymetal_hal::device::Device as HalDevice;
+use anymetal_hal::error::DeviceError;
+use anymetal_runtime::config::{Layers, RuntimeConfig};
+
+use crate::device::{Device, Shared};
+use crate::error::Error;
+
+static DEFAULT: Mutex<Option<Device>> = Mutex::new(None);
+static DEVICES: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+static CPU: Mutex<Option<Arc<dyn HalDevice>>> = Mutex::new(None);
+
+/// The default device, made by the first request that succeeds.
+pub(crate) fn default_device() -> Result<Device, Error> {
+    let mut default = lock(&DEFAULT);
+    match &*default {
+        Some(device) => Ok(device.clone()),
+        None => Ok(default.insert(with_settings(&Layers::load(None)?)?).clone()),
+    }
+}
+
+/// The device that the settings name, or else the machine's best.
+pub(crate) fn with_settings(settings: &Layers) -> Result<Device, Error> {
+    let config = settings.resolve()?;
+    let hal = match &config.device {
+        Some(name) => named(name)?,
+        None => cpu()?,
+    };
+    Ok(shared_device(hal, config))
+}
+
+/// All devices with those settings, the default one first.
+pub(crate) fn all(settings: &Layers) -> Result<Vec<Device>, Error> {
+    let config = settings.resolve()?;
+    Ok(every()?.into_iter().map(|hal| shared_device(hal, config.clone())).collect())
+}
+
+/// The device in use with these settings, or a new one.
+fn shared_device(hal: Arc<dyn HalDevice>, config: RuntimeConfig) -> Device {
+    // By which name it was found makes no difference.
+    let config = RuntimeConfig { device: Some(hal.name().to_owned()), ..config };
+    let mut devices = lock(&DEVICES);
+    devices.retain(|device| device.strong_count() > 0);
+    let same = |device: &Arc<Shared>| device.is_of(&hal) && *device.config() == config;
+    if let Some(shared) = devices.iter().filter_map(Weak::upgrade).find(same) {
+        return Device { shared };
+    }
+    let device = Device::from_parts(hal, config, SystemClock::shared());
+    devices.push(Arc::downgrade(&device.shared));
+    device
+}
+
+/// The one CPU device of the process.
+fn cpu() -> Result<Arc<dyn HalDevice>, Error> {
+    let mut cpu = lock(&CPU);
+    if let Some(device) = &*cpu {
+        return Ok(Arc::clone(device));
+    }
+    let level = Compiler::cpu_level()?;
+    let vector_extension = level.map(CpuLevel::vector_extension);
+    let options = CpuDeviceOptions { vector_extension, ..CpuDeviceOptions::from_environment()? };
+    let device: Arc<dyn HalDevice> = Arc::new(CpuDevice::new(&options)?);
+    Ok(Arc::clone(cpu.insert(device)))
+}
+
+fn every() -> Result<Vec<Arc<dyn HalDevice>>, Error> {
+    Ok(vec![cpu()?])
+}
+
+fn named(name: &str) -> Result<Arc<dyn HalDevice>, Error> {
+    let devices = every()?;
+    let found = devices.iter().find(|device| device.name().eq_ignore_ascii_case(name.trim())).cloned();
+    found.ok_or_else(|| {
+        let existing = devices.iter().map(|device| device.name().to_owned()).collect();
+        DeviceError::UnknownDevice { name: name.to_owned(), existing }.into()
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,124 @@
+//! Notices: what a user should know although nothing failed.
+//!
+//! Owns [`Notice`], the process's list of them, and the hook that is told of each. Invariant: this crate
+//! writes to no stream; a notice is a `tracing` event of the level WARN, goes to the hook, and stays in the
+//! list until it is taken. Each is told once per process. The list is bounded; the oldest go first.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anymetal_compiler::{Compiler, Note};
+
+/// The most notices that wait to be taken.
+const MAX_WAITING: usize = 256;
+
+/// What a notice is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NoticeKind {
+    /// Kernels run in the interpreter, because there is no libLLVM. [`crate::Pipeline::executor`] tells of
+    /// each.
+    Interpreted,
+    /// Compiled kernels are not kept on disk.
+    CacheUnusable,
+    /// A kernel has no code of its own for a threadgroup size, and runs the code for any size.
+    /// [`crate::Pipeline::fallbacks`] tells of each.
+    NotSpecialised,
+    /// Something else that the compiler says.
+    Other,
+}
+
+/// Something that went on in another way than wished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notice {
+    /// What it is about.
+    pub kind: NoticeKind,
+    /// What it says, on one line.
+    pub message: String,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+type Hook = Arc<dyn Fn(&Notice) + Send + Sync>;
+
+struct Notices {
+    waiting: VecDeque<Notice>,
+    hook: Option<Hook>,
+    /// How many of the compiler's notes are notices already.
+    compiler_notes: usize,
+}
+
+static NOTICES: Mutex<Notices> =
+    Mutex::new(Notices { waiting: VecDeque::new(), hook: None, compiler_notes: 0 });
+
+/// Sets a function that is called with each notice of this process from now on, and at once with those that
+/// have not been taken yet. It replaces the function that was set before. It runs on the thread that the notice
+/// comes up on, and must neither compile nor wait for work.
+///
+/// ```
+/// anymetal::set_notice_hook(|notice| eprintln!("anymetal: {notice}"));
+/// ```
+pub fn set_notice_hook(hook: impl Fn(&Notice) + Send + Sync + 'static) {
+    let hook: Hook = Arc::new(hook);
+    let waiting = {
+        let mut notices = lock();
+        notices.hook = Some(Arc::clone(&hook));
+        notices.waiting.clone()
+    };
+    waiting.iter().for_each(|notice| hook(notice));
+}
+
+/// The notices of this process that no earlier call returned, for programs that tell them at the end.
+pub fn take_notices() -> Vec<Notice> {
+    lock().waiting.drain(..).collect()
+}
+
+/// Tells a notice.
+pub(crate) fn notify(kind: NoticeKind, message: String) {
+    tracing::warn!(target: "anymetal", ?kind, "{message}");
+    let notice = Notice { kind, message };
+    let hook = {
+        let mut notices = lock();
+        if notices.waiting.len() == MAX_WAITING {
+            notices.waiting.pop_front();
+        }
+        notices.waiting.push_back(notice.clone());
+        notices.hook.clone()
+    };
+    // Outside the lock: the hook may set another.
+    if let Some(hook) = hook {
+        hook(&notice);
+    }
+}
+
+/// Tells what the compiler has noted since the last call.
+pub(crate) fn pass_on_compiler_notes() {
+    let (notes, told) = {
+        let mut notices = lock();
+        // Read under the lock: the list only grows, and no thread may set the count back.
+        let notes = Compiler::global().notes();
+        let told = std::mem::replace(&mut notices.compiler_notes, notes.len());
+        (notes, told)
+    };
+    for note in notes.get(told..).unwrap_or_default() {
+        notify(kind_of(note), note.to_string());
+    }
+}
+
+fn kind_of(note: &Note) -> NoticeKind {
+    match note {
+        Note::NoLlvm(_) => NoticeKind::Interpreted,
+        Note::CacheUnusable { .. } => NoticeKind::CacheUnusable,
+        _ => NoticeKind::Other,
+    }
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Notices> {
+    NOTICES.lock().unwrap_or_else(PoisonError::into_inner)
+}

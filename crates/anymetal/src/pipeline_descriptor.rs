@@ -1,0 +1,75 @@
+//! What pipeline to make: a kernel's name, and what else there is to say.
+
+use crate::constants::FunctionConstants;
+use crate::extent::Extent;
+
+/// What pipeline to make; a kernel's name alone is enough: `library.pipeline("saxpy")`.
+///
+/// ```
+/// # fn main() -> Result<(), anymetal::Error> {
+/// use anymetal::{Device, FunctionConstants, PipelineDescriptor};
+///
+/// let device = Device::system_default()?;
+/// let library = device.library_from_source(
+///     "constant uint step [[function_constant(0)]];
+///      kernel void count(device uint* y, uint i [[thread_position_in_grid]]) { y[i] = step * i; }",
+/// )?;
+/// let descriptor = PipelineDescriptor::new("count")
+///     .label("count by threes")
+///     .constants(FunctionConstants::new().with(0, 3))
+///     .group_sizes([256]); // launches with this size find their code compiled
+/// let pipeline = library.pipeline(descriptor)?;
+/// assert_eq!((pipeline.name(), pipeline.label()), ("count", "count by threes"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PipelineDescriptor {
+    /// The kernel's name in the source.
+    pub kernel: String,
+    /// A name for messages; empty: the kernel's.
+    pub label: String,
+    /// Values for function constants.
+    pub constants: FunctionConstants,
+    /// The threadgroup sizes for which code is compiled at once, as by [`crate::Pipeline::warm_up`].
+    pub group_sizes: Vec<Extent>,
+}
+
+impl PipelineDescriptor {
+    /// That kernel.
+    pub fn new(kernel: impl Into<String>) -> Self {
+        let (label, constants, group_sizes) = (String::new(), FunctionConstants::new(), Vec::new());
+        PipelineDescriptor { kernel: kernel.into(), label, constants, group_sizes }
+    }
+
+    /// With a name for messages.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// With values for its function constants.
+    pub fn constants(mut self, constants: FunctionConstants) -> Self {
+        self.constants = constants;
+        self
+    }
+
+    /// With code for those threadgroup sizes from the start.
+    pub fn group_sizes(mut self, sizes: impl IntoIterator<Item = impl Into<Extent>>) -> Self {
+        self.group_sizes.extend(sizes.into_iter().map(Into::into));
+        self
+    }
+}
+
+impl<S: AsRef<str> + ?Sized> From<&S> for PipelineDescriptor {
+    fn from(kernel: &S) -> Self {
+        PipelineDescriptor::new(kernel.as_ref())
+    }
+}
+
+impl From<String> for PipelineDescriptor {
+    fn from(kernel: String) -> Self {
+        PipelineDescriptor::new(kernel)
+    }
+}

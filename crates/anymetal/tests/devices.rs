@@ -1,0 +1,76 @@
+//! Which devices a process has: one for each set of settings; and that no failure is remembered.
+
+use std::path::Path;
+use std::process::Command;
+
+use anymetal::{Device, Error, ErrorClass, Layers, Size, StorageMode};
+
+const CHILD: &str = "ANYMETAL_TEST_CHILD";
+
+/// Runs a test of this file in a process of its own, with a variable of its environment set.
+fn in_child(test: &str, variable: &str, value: &Path) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]).env(CHILD, "1").env(variable, value);
+    let output = child.output().unwrap();
+    let told =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+}
+
+fn budget(bytes: u64) -> Layers {
+    let mut settings = Layers::default();
+    settings.code.memory.budget = Some(Size(bytes));
+    settings
+}
+
+#[test]
+fn a_device_is_one_for_each_set_of_settings() -> Result<(), Error> {
+    let default = Device::system_default()?;
+    let named = Device::by_name("CPU")?;
+    assert!(default.is_same(&named) && default.is_same(&Device::all()?[0]));
+    assert!(default.is_same(&Device::with_settings(&Layers::load(None)?)?));
+    // So what one of them holds counts for all.
+    let held = default.buffer_zeroed::<u8>(1000)?;
+    assert_eq!(named.memory().budget.reserved, default.memory().budget.reserved);
+    assert!(named.live_buffers().iter().any(|buffer| buffer.bytes == 1000));
+    assert_eq!(held.storage_mode(), StorageMode::Shared);
+
+    let small = Device::with_settings(&budget(4096))?;
+    assert!(!small.is_same(&default) && small.is_same(&Device::with_settings(&budget(4096))?));
+    assert!(!small.is_same(&Device::with_settings(&budget(8192))?));
+    let all = small.buffer_zeroed::<u8>(4096)?;
+    let over = Device::with_settings(&budget(4096))?.buffer_zeroed::<u8>(1).unwrap_err();
+    assert_eq!(over.class(), ErrorClass::Exhausted, "one budget, whoever has the handle");
+    drop((all, small));
+    assert!(Device::with_settings(&budget(4096))?.live_buffers().is_empty());
+    // A device made by hand is its own.
+    assert!(!Device::from_hal(default.hal().clone()).is_same(&default));
+    Ok(())
+}
+
+#[test]
+fn threads_that_begin_at_once_get_one_device() {
+    let devices: Vec<Device> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| Device::by_name("cpu").unwrap())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(devices.iter().all(|device| device.is_same(&devices[0])));
+}
+
+#[test]
+fn a_failure_is_not_remembered() {
+    if std::env::var_os(CHILD).is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        return in_child("a_failure_is_not_remembered", "ANYMETAL_CONFIG", &folder.path().join("a.toml"));
+    }
+    let file = std::env::var_os("ANYMETAL_CONFIG").unwrap();
+    let missing = Device::system_default().unwrap_err();
+    assert!(matches!(missing, Error::Config(_)), "{missing}");
+    std::fs::write(&file, "device = 'abacus'").unwrap();
+    assert!(Device::system_default().unwrap_err().to_string().starts_with("there is no device `abacus`"));
+    std::fs::write(&file, "device = 'cpu'\n[streams]\nin-flight = 3\n").unwrap();
+    let device = Device::system_default().unwrap();
+    assert_eq!(device.config().streams.in_flight, 3);
+    std::fs::remove_file(&file).unwrap();
+    assert!(device.is_same(&Device::system_default().unwrap()), "what was made stays");
+}

@@ -1,0 +1,76 @@
+//! Host views of buffers, and buffers of host memory.
+
+use anymetal::testing::{ManualClock, null_device};
+use anymetal::{Device, DeviceError, Error, ErrorClass, HostPages, RuntimeConfig};
+
+const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
+
+#[test]
+fn a_mapping_is_the_memory_itself_and_excludes_work() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let twice = device.library_from_source(SOURCE)?.pipeline("twice")?;
+    let (queue, y) = (device.queue()?, device.buffer_with(&[1u32; 64], "y")?);
+    let launch = || queue.launch(&twice).arg(&y).threads(64).submit();
+    launch()?;
+    {
+        let mut elements = y.map_mut()?;
+        assert_eq!(*elements, [2; 64], "what was submitted is done");
+        elements[63] = 100;
+        let refused = launch().and_then(|work| work.wait()).unwrap_err();
+        assert_eq!(refused, Error::Device(DeviceError::BufferMapped { label: "y".into() }));
+        assert!(y.read().is_err() && y.map().is_err() && y.write(&[1]).is_err());
+    }
+    launch()?.wait()?;
+    let (all, tail) = (y.map()?, y.view(62..64)?);
+    assert_eq!((all[0], &*tail.map()?), (4, &[4, 200][..]));
+    assert_eq!(y.read()?, *all, "reads beside a mapping for reading");
+    assert!(y.map_mut().is_err());
+    Ok(())
+}
+
+#[test]
+fn a_mapping_keeps_a_rented_buffer_from_the_pool() -> Result<(), Error> {
+    let device = null_device(&ManualClock::new(), RuntimeConfig::default());
+    let rented = device.rent_with::<u32>(16, |request| request.zeroed())?;
+    let mapped = rented.map()?;
+    drop(rented);
+    let _other = device.rent::<u32>(16)?;
+    assert_eq!(device.memory().pool.buffers, 2, "the mapped one is not handed out");
+    assert_eq!(*mapped, [0; 16]);
+    Ok(())
+}
+
+#[test]
+fn a_map_behind_a_paused_queue_is_an_error_and_no_hang() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let (queue, y) = (device.queue()?, device.buffer(&[1u8; 64])?);
+    queue.pause();
+    let mut commands = queue.command_buffer()?;
+    commands.blit_encoder().fill(&y.view(0..64)?, 7)?;
+    let fill = commands.commit()?;
+    assert!(matches!(y.map(), Err(Error::Device(DeviceError::HeldByPause { .. }))));
+    queue.resume();
+    assert_eq!(*y.map()?, [7; 64]);
+    fill.wait().map(drop)
+}
+
+#[test]
+fn imported_pages_are_a_buffer_that_does_not_count() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let twice = device.library_from_source(SOURCE)?.pipeline("twice")?;
+    let reserved = device.memory().budget.reserved;
+    let mut pages = HostPages::zeroed(256).unwrap();
+    pages.write(252, &21u32.to_le_bytes())?;
+    let y = device.import::<u32>(pages, "pages")?;
+    assert_eq!((y.len(), y.label(), device.memory().budget.reserved), (64, "pages", reserved));
+    assert!(device.live_buffers().iter().any(|live| live.label == "pages" && live.bytes == 256));
+    device.queue()?.launch(&twice).arg(&y).threads(64).submit()?.wait()?;
+    assert_eq!(y.map()?[63], 42);
+
+    let refused = device.import::<u32>(HostPages::zeroed(255).unwrap(), "odd").unwrap_err();
+    assert_eq!((refused.pages.length(), refused.error.class()), (255, ErrorClass::Caller));
+    let null = null_device(&ManualClock::new(), RuntimeConfig::default());
+    let cannot = null.import::<u32>(HostPages::zeroed(8).unwrap(), "none").unwrap_err();
+    assert!(matches!(Error::from(cannot), Error::Device(DeviceError::Unsupported { .. })));
+    Ok(())
+}
