@@ -10,22 +10,22 @@
 
 mod bundles;
 mod emit;
-mod inside;
+mod interior;
+mod lane_order;
+mod lane_shift_reuse;
 mod launch_abi;
 mod liveness;
 mod llvm_text;
 pub mod math;
 mod options;
-mod parts;
 mod polynomial;
-mod quotients;
 mod regions;
 mod shape;
-mod shifted;
+mod split_module;
+mod stencil_rows;
 mod storage;
-mod turned;
+mod uniform_div_versioning;
 mod walk;
-mod windows;
 
 use std::borrow::Cow;
 
@@ -74,7 +74,12 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     // And most of the work is theirs, so that copies are worth it.
     if let Some(size) = options.group_size {
         let geometry = whole_geometry(module.function(kernel.function), size);
-        let copies = quotients::with_copies(module, kernel, sized.as_ref().unwrap_or(function), geometry)?;
+        let copies = uniform_div_versioning::with_copies(
+            module,
+            kernel,
+            sized.as_ref().unwrap_or(function),
+            geometry,
+        )?;
         sized = copies.or(sized);
     }
     let whole = sized.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
@@ -86,7 +91,7 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 
 /// How the threads of whole threadgroups lie in SIMD-groups.
 fn whole_geometry(function: &Function, size: [u32; 3]) -> Geometry {
-    if turned::turns(function, size) { Geometry::Turned(size) } else { Geometry::Full(size) }
+    if lane_order::turns(function, size) { Geometry::Turned(size) } else { Geometry::Full(size) }
 }
 
 /// A function and what is found out about it before its shapes.

@@ -73,7 +73,7 @@ impl CpuCode {
     /// The module as at most `most` modules to be compiled side by side; one if it is small. Their objects joined
     /// are the code of the whole.
     pub fn parts(&self, most: usize) -> Vec<String> {
-        super::parts::parts(&self.llvm_ir, most)
+        super::split_module::parts(&self.llvm_ir, most)
     }
 }
 

@@ -8,9 +8,9 @@ use anymetal_ir::{Inst, Op, Scalar, Value};
 
 use super::Emitter;
 use super::access::{Plan, plan};
+use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use super::place::Place;
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;

@@ -3,10 +3,10 @@
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value};
 
 use super::access::runs;
+use super::available_checks::Test;
 use super::cast::cast;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;

@@ -10,8 +10,8 @@ use anymetal_ir::{Kernel, Module, Op, Query};
 use super::group::Plan;
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
+use super::nontemporal::Streams;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
-use super::streams::Streams;
 use super::{Emitter, GroupValues, Mask, Shared};
 use crate::cpu::launch_abi::{FAULT_DECLARATION, WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
 use crate::cpu::llvm_text::{Opd, Text};
@@ -19,8 +19,8 @@ use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
+use crate::cpu::stencil_rows::Windows;
 use crate::cpu::whole_geometry;
-use crate::cpu::windows::Windows;
 
 /// The most threadgroup memory that static variables may take.
 const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
@@ -244,7 +244,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         exit: groups.exit,
         copies_left: 1,
         plan,
-        layout: super::frame::Layout::default(),
+        layout: super::context_save::Layout::default(),
         stop: None,
         frame: Opd::text("null"),
         region_slot: None,

@@ -7,12 +7,12 @@
 
 use anymetal_ir::Scalar;
 
-use super::indexed::Indexed;
+use super::allocation::Place;
+use super::available_checks::Test;
+use super::indexed_gather::Indexed;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::out_of_line::Helper;
-use super::place::Place;
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
 use crate::cpu::shape::Lanes;

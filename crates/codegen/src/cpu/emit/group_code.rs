@@ -79,12 +79,12 @@ impl Emitter<'_, '_> {
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
                 let mut tile_loop = self.tile_loop([*body, *continuing]);
-                tile_loop.wishes = self.start_wishes([*body, *continuing]);
+                tile_loop.prefetch_queue = self.start_prefetch_queue([*body, *continuing]);
                 self.tile_loops.push(tile_loop);
                 self.t.label(head);
                 self.group_block(*body);
                 self.t.label(next);
-                self.end_wishes();
+                self.end_prefetch_queue();
                 self.group_block(*continuing);
                 self.tile_loops.pop();
                 self.poll();

@@ -9,7 +9,7 @@ use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 
 use super::Emitter;
 use super::group::for_each_inst;
-use super::scalar_tests::Below;
+use super::mask_predicates::Below;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;

@@ -9,7 +9,7 @@
 //! - Loads and stores: `memory` (shared memory), `cells`, `private` (arrays of one thread), `place`, `access`, `copy`,
 //!   `atomic`; places that only the run shows: `adjacent`, `near`, `gather`, `scatter`, `indexed`, `rare`; several
 //!   at once: `bundle`, `window`, `open_windows`, `held`, `together`, `transpose`; `under_mask` (vectors of which lanes
-//!   are off); tests of bounds: `tested`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `wishes`, `streams`.
+//!   are off); tests of bounds: `tested`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `prefetch_queue`, `streams`.
 //! - Control: `control` (branches and loops), `scalar_tests` (cheap tests of masks), `full_loop`, `counted`.
 //! - What runs how often: `group` (division into regions), `group_code`, `group_span`, `region`, `simdgroups` (what runs
 //!   them), `frame` (what crosses from one to another), `group_loop` (threadgroups).
@@ -19,56 +19,55 @@
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
 
 mod access;
-mod adjacent;
+mod allocation;
 mod arith;
+mod assumptions;
 mod atomic;
+mod available_checks;
+mod bounded_loops;
 mod bundle;
 mod cast;
-mod cells;
-mod conditional;
+mod clamped_rows;
+mod cold_gather;
+mod context_save;
+mod contiguity_check;
 mod control;
 mod copy;
-mod counted;
 mod entry;
-mod frame;
-mod full_loop;
 mod gather;
 mod group;
 mod group_code;
 mod group_loop;
 mod group_span;
-mod held;
-mod indexed;
-mod inside;
+mod guard_versioning;
+mod indexed_gather;
+mod interior;
+mod interleaved_cache;
 mod lane;
+mod lane_shift_reuse;
 mod loop_bounds;
 mod mask;
+mod mask_predicates;
 mod matrix;
 mod memory;
-mod near;
-mod next_tile;
-mod open_windows;
+mod nontemporal;
 mod out_of_line;
-mod place;
+mod permute_gather;
 mod pointers;
 mod prefetch;
 mod private;
+mod promoted;
 mod pure;
 mod query;
-mod rare;
 mod region;
-mod scalar_tests;
 mod scatter;
-mod shifted;
 mod simd;
 mod simdgroups;
-mod streams;
-mod tested;
-mod together;
+mod stencil_rows;
+mod tile_prefetch;
 mod transpose;
 mod under_mask;
-mod window;
-mod wishes;
+mod unmasked_loop;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -84,8 +83,8 @@ use super::math::Library;
 use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
 use super::shape::{Lanes, Shape};
+use super::stencil_rows::Windows;
 use super::storage::{CellType, Root};
-use super::windows::Windows;
 
 /// What all versions of a kernel share.
 #[derive(Debug)]
@@ -159,7 +158,7 @@ pub(super) struct Emitter<'a, 'm> {
     /// How many more all-lanes-on copies of code may be nested.
     copies_left: u32,
     plan: group::Plan,
-    layout: frame::Layout,
+    layout: context_save::Layout,
     /// The address of the stop flag, once needed.
     stop: Option<Opd>,
     /// The current SIMD-group's frame, if there are frames.
@@ -174,11 +173,11 @@ pub(super) struct Emitter<'a, 'm> {
     /// What slow paths need, once needed.
     slow: Option<memory::SlowBuffers>,
     /// Tests of bounds that need not be made again.
-    tested: tested::Tested,
+    tested: available_checks::Tested,
     /// Values that tell which lanes were on, and the mask that says so.
     active_masks: BTreeMap<Value, Mask>,
     /// What is known of masks, by their registers.
-    mask_tests: BTreeMap<u32, scalar_tests::MaskTests>,
+    mask_tests: BTreeMap<u32, mask_predicates::MaskTests>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
     /// Values that were loaded with the first load of their bundle or window.
@@ -188,17 +187,17 @@ pub(super) struct Emitter<'a, 'm> {
     open_windows: BTreeSet<Inst>,
     may_open_windows: bool,
     /// Those of which lanes are held back, tested before too.
-    held_windows: BTreeMap<Inst, held::Held>,
+    held_windows: BTreeMap<Inst, clamped_rows::Held>,
     /// Pointers in a loop for threadgroups that no limit concerns.
-    straight: BTreeMap<Value, inside::Straight>,
+    straight: BTreeMap<Value, interior::Straight>,
     /// Families of values that are each other shifted, where windows are open.
-    spans: shifted::Spans,
+    spans: lane_shift_reuse::Spans,
     /// Loaded vectors, by the register of the first component.
-    together: BTreeMap<u32, together::Together>,
+    together: BTreeMap<u32, interleaved_cache::Together>,
     /// The loops around barriers that the position is in.
-    tile_loops: Vec<next_tile::TileLoop>,
+    tile_loops: Vec<tile_prefetch::TileLoop>,
     /// Stores that may go past the caches, and the flags that say whether they do.
-    streams: streams::Streams,
+    streams: nontemporal::Streams,
     stream_flags: BTreeMap<usize, Opd>,
     /// A block, and how many vectors were loaded lane by lane in it.
     lane_loads: (BlockName, u32),

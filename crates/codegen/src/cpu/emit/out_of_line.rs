@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
-use super::indexed::{gather_indexed, scatter_indexed};
-use super::rare::{self, rare_gather};
+use super::cold_gather::{self, rare_gather};
+use super::indexed_gather::{gather_indexed, scatter_indexed};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
 
@@ -75,7 +75,7 @@ impl Helper {
     /// Declarations of intrinsics that it calls, beside [`DECLARATIONS`].
     pub(super) fn declarations(self, features: &CpuFeatures) -> &'static [&'static str] {
         match self {
-            Self::RareGather(bits) => rare::declarations(bits, features),
+            Self::RareGather(bits) => cold_gather::declarations(bits, features),
             _ => &[],
         }
     }

@@ -5,10 +5,10 @@
 //! would write to keeps what it holds.
 
 use super::access::{Piece, Run, pieces};
-use super::indexed::Indexed;
+use super::available_checks::Test;
+use super::indexed_gather::Indexed;
 use super::lane::Lane;
 use super::memory::{Address, Item};
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
 use crate::cpu::shape::Lanes;

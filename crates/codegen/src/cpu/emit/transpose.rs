@@ -6,8 +6,8 @@
 
 use super::Emitter;
 use super::access::Run;
+use super::allocation::Place;
 use super::memory::Item;
-use super::place::Place;
 use crate::cpu::llvm_text::{LANES, Opd};
 
 /// Bytes of a quarter.

@@ -4,9 +4,9 @@
 
 use anymetal_ir::Space;
 
+use super::allocation::Place;
+use super::available_checks::Test;
 use super::memory::{Address, Item};
-use super::place::Place;
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, mangle};
 use crate::cpu::storage::Root;

@@ -9,9 +9,9 @@
 //! Here are the division ([`Plan`]) and what the [`Planner`] is; `marks` decides which instructions are group steps,
 //! `cut` cuts blocks into steps, `crossing` finds what regions take from each other.
 
-mod crossing;
-mod cut;
-mod marks;
+mod form_regions;
+mod live_across;
+mod wg_uniform;
 
 use std::collections::{BTreeMap, BTreeSet};
 

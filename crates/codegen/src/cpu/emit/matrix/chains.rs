@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::{Scalar, Value};
 
-use super::panels::RoomFor;
-use super::pending::{Product, Sum};
+use super::deferred_mma::{Product, Sum};
+use super::panel_calls::RoomFor;
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::llvm_text::Opd;

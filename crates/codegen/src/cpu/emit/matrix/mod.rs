@@ -11,15 +11,15 @@
 //!
 //! Invariant: whatever does not know of rows finds a fragment's lanes defined as any other value's.
 
+mod accumulator_tiles;
 mod chains;
-mod distance;
-mod factors;
-mod homes;
-mod kernel;
-mod panel;
-mod panels;
-mod pending;
-mod stored;
+mod deferred_mma;
+mod element_stores;
+mod microkernel;
+mod operands;
+mod panel_calls;
+mod panel_microkernel;
+mod pointer_distance;
 mod transfer;
 mod uses;
 
@@ -30,9 +30,9 @@ use anymetal_ir::{Inst, MatrixOp, Op, Value};
 use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use factors::Factor;
-pub(super) use panel::{Fit, Panel};
-use pending::Product;
+use deferred_mma::Product;
+use operands::Factor;
+pub(super) use panel_microkernel::{Fit, Panel};
 pub(super) use uses::Uses;
 
 /// The side of a matrix.
@@ -68,7 +68,7 @@ pub(super) struct Matrices {
     scratch: Vec<Opd>,
     scratch_used: usize,
     /// Memory for the factors of panels.
-    rooms: BTreeMap<panels::Room, Opd>,
+    rooms: BTreeMap<panel_calls::Room, Opd>,
     /// The memory of all homes that are not in the frame.
     homes_on_stack: Option<Opd>,
 }

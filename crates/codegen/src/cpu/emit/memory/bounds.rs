@@ -6,9 +6,9 @@ use anymetal_ir::{CastOp, Op, Scalar, Type, ValueDef};
 
 use super::Address;
 use crate::cpu::emit::access::extent_of_segment;
+use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
-use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::Lanes;

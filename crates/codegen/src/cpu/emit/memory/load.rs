@@ -7,9 +7,9 @@ use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
+use crate::cpu::emit::allocation::Place;
+use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
-use crate::cpu::emit::place::Place;
-use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;

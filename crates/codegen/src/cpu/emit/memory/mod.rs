@@ -17,8 +17,8 @@ mod waterfall;
 use anymetal_ir::{Scalar, Space, Type, Value};
 
 use super::Emitter;
+use super::allocation::Place;
 use super::lane::{Lane, Width};
-use super::place::Place;
 use crate::cpu::llvm_text::{Opd, scalar_type};
 use crate::cpu::storage::Root;
 pub(super) use slow::{SlowBuffers, SlowOffsets};

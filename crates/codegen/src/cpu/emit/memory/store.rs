@@ -6,8 +6,8 @@ use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
+use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
-use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;

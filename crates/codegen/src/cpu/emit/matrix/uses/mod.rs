@@ -4,19 +4,19 @@
 //! Invariant: what is found holds wherever the program goes; a fragment of which it is not certain is as any
 //! other value.
 
-mod factors;
-mod homes;
-mod stored;
+mod accumulator_tiles;
+mod element_stores;
+mod operands;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value, ValueDef};
 
-use super::homes::{Home, Slot};
+use super::accumulator_tiles::{Home, Slot};
 use crate::cpu::emit::group::Plan;
 use crate::cpu::shape::flow::{Facts, Flow};
-pub(super) use stored::Stored;
+pub(super) use element_stores::Stored;
 
 /// A fragment whose two elements the program loads by itself, in Metal's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,17 +8,17 @@ use std::collections::BTreeSet;
 use anymetal_ir::{Inst, Op, Scalar, Value};
 
 use super::access::{Plan, Run, extent_of_segment, plan};
+use super::allocation::Place;
 use super::lane::{Lane, Width};
+use super::lane_shift_reuse::{ELEMENT, Span, WHOLE};
 use super::memory::{Address, Item};
-use super::place::Place;
-use super::shifted::{ELEMENT, Span, WHOLE};
 use super::{Emitter, Mask};
 use crate::cpu::bundles::Member;
+use crate::cpu::lane_shift_reuse;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Lanes;
-use crate::cpu::shifted;
+use crate::cpu::stencil_rows::{LEAST, Together};
 use crate::cpu::storage::Root;
-use crate::cpu::windows::{LEAST, Together};
 
 /// Bytes of a vector that is shifted.
 const VECTOR: i64 = 64;
@@ -280,13 +280,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Where the members of a window are, if they are cut out of one span.
-    pub(super) fn places_in_window(&mut self, first: Inst) -> Vec<(Value, shifted::Place)> {
+    pub(super) fn places_in_window(&mut self, first: Inst) -> Vec<(Value, lane_shift_reuse::Place)> {
         let Some(loads) = self.loads_from(first) else { return Vec::new() };
         if self.span_of(&loads).is_none() {
             return Vec::new();
         }
         let family = loads.parts[0].result;
-        let place = |part| shifted::Place { family, shift: loads.shift(part) };
+        let place = |part| lane_shift_reuse::Place { family, shift: loads.shift(part) };
         loads.parts.iter().map(|part| (part.result, place(part))).collect()
     }
 }

@@ -13,11 +13,11 @@ use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 
 use super::control::{Context, MAX_COPY};
 use super::lane::Lane;
+use super::lane_shift_reuse::Spans;
 use super::memory::Item;
-use super::shifted::Spans;
-use super::window::Loads;
+use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
-use crate::cpu::inside::{Inside, Known, Sum};
+use crate::cpu::interior::{Inside, Known, Sum};
 use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::polynomial::{Factor, Polynomial};
 use crate::cpu::storage::Root;

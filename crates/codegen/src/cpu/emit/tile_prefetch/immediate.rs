@@ -3,7 +3,7 @@
 //! Such a loop brings tile after tile from device memory to threadgroup memory, and computes on it in
 //! between. Its threads read short pieces of many rows, which no processor's prefetcher follows, and nothing
 //! runs ahead over the computation. So each load of a tile also asks for the same place of the next one: the
-//! address, plus what one iteration adds to it. Where panels of products follow, they ask (`wishes`).
+//! address, plus what one iteration adds to it. Where panels of products follow, they ask (`prefetch_queue`).
 //!
 //! Nothing here needs to be right: asking for a place that is never read, or does not exist, only costs time.
 
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::{BinOp, Block, CastOp, Inst, Op, PrefetchHint, Scalar, Space, Value};
 
-use super::Emitter;
-use super::group::for_each_inst;
-use super::memory::Address;
-use super::prefetch::LINE;
-use super::wishes::Wishes;
+use super::queued::PrefetchQueue;
+use crate::cpu::emit::Emitter;
+use crate::cpu::emit::group::for_each_inst;
+use crate::cpu::emit::memory::Address;
+use crate::cpu::emit::prefetch::LINE;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::storage::{Pointer, Root};
 
@@ -26,14 +26,14 @@ const MAX_LINES: i64 = 32;
 
 /// A loop around barriers.
 #[derive(Clone, Debug)]
-pub(super) struct TileLoop {
+pub(in crate::cpu::emit) struct TileLoop {
     /// By instruction: whether it is in the loop.
     inside: Vec<bool>,
     /// By cell that is written in the loop: what one iteration adds, if that is all that happens to it.
     /// Variables of one iteration count as adding nothing.
     cells: BTreeMap<usize, Option<Step>>,
     /// What its products ask for.
-    pub(super) wishes: Option<Wishes>,
+    pub(in crate::cpu::emit) prefetch_queue: Option<PrefetchQueue>,
 }
 
 /// `index × scale + offset`.
@@ -46,11 +46,14 @@ struct Step {
 
 impl Emitter<'_, '_> {
     /// What loads in this loop will need.
-    pub(super) fn tile_loop(&self, blocks: [Block; 2]) -> TileLoop {
+    pub(in crate::cpu::emit) fn tile_loop(&self, blocks: [Block; 2]) -> TileLoop {
         let function = self.facts.function;
         let storage = self.facts.storage;
-        let mut found =
-            TileLoop { inside: vec![false; function.insts.len()], cells: BTreeMap::new(), wishes: None };
+        let mut found = TileLoop {
+            inside: vec![false; function.insts.len()],
+            cells: BTreeMap::new(),
+            prefetch_queue: None,
+        };
         let mut started = Vec::new();
         let mut note = |inst: Inst| {
             found.inside[inst.index()] = true;
@@ -107,7 +110,7 @@ impl Emitter<'_, '_> {
 
     /// Asks for what the access at these offsets from its allocation will load in the next iteration:
     /// `(offset, bytes)`.
-    pub(super) fn prefetch_next(&mut self, address: &Address, pieces: &[(Opd, i64)]) {
+    pub(in crate::cpu::emit) fn prefetch_next(&mut self, address: &Address, pieces: &[(Opd, i64)]) {
         let (Some(pointer), false) = (address.value, self.tile_loops.is_empty()) else { return };
         let is_device = match address.place.root {
             Root::Argument(index) => self.shared.kernel.args[index].space == Space::Device,
@@ -118,7 +121,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let Some(Some(step)) = self.advance(pointer, DEPTH) else { return };
-        if self.wish(address, pieces, &step) {
+        if self.queue_prefetch(address, pieces, &step) {
             return;
         }
         for (offset, bytes) in pieces {

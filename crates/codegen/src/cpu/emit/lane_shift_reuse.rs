@@ -11,8 +11,8 @@ use super::Emitter;
 use super::arith::{self, Arithmetic};
 use super::cast;
 use super::lane::{Lane, Width};
+use crate::cpu::lane_shift_reuse::{Place, Shifted};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::shifted::{Place, Shifted};
 
 /// Elements side by side, in whole vectors of 16 and a shorter one; as integers, which are shifted by one
 /// instruction that needs no pattern in a register.

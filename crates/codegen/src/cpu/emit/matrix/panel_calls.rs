@@ -8,9 +8,9 @@
 use anymetal_ir::{MatrixOp, Op, Scalar, Value};
 
 use super::chains::{Chain, Row, Unit};
-use super::factors::Factor;
-use super::panel::{Fit, Panel, ROW, Side};
-use super::pending::Product;
+use super::deferred_mma::Product;
+use super::operands::Factor;
+use super::panel_microkernel::{Fit, Panel, ROW, Side};
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::emit::out_of_line::Helper;
@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
     ) -> bool {
         let Some((_, units)) = rows.first() else { return true };
         let Some(fit) = Fit::of(&self.shared.options.features) else { return false };
-        let blocks = super::kernel::blocks_at_once(&self.shared.options.features);
+        let blocks = super::microkernel::blocks_at_once(&self.shared.options.features);
         let mut calls = Vec::new();
         for first in (0..units.len()).step_by(blocks) {
             let last = units.len().min(first + blocks);
@@ -91,8 +91,8 @@ impl Emitter<'_, '_> {
                 })
                 .collect();
             let (right_start, right) = self.place_right(&right);
-            let wishes = self.take_wishes(fit.groups(steps) as i64);
-            let (notes, walks) = wishes.unwrap_or((Opd::text("null"), Vec::new()));
+            let prefetch_queue = self.take_prefetch_queue(fit.groups(steps) as i64);
+            let (notes, walks) = prefetch_queue.unwrap_or((Opd::text("null"), Vec::new()));
             let panel = Panel { fit, steps, sums, left: left.clone(), right, walks };
             let name = self.panel_function(panel);
             let sums = &units[range.start].rows.start;

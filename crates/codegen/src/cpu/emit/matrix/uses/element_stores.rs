@@ -2,7 +2,7 @@
 
 use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 
-use super::factors::layout;
+use super::operands::layout;
 use super::{Finder, writes_memory};
 use crate::cpu::emit::group::Plan;
 use crate::cpu::shape::Shape;

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::{Block, Inst, MatrixOp, Op, PrefetchHint, Value};
 
-use super::Emitter;
-use super::matrix::Fit;
-use super::memory::Address;
-use super::prefetch::LINE;
+use crate::cpu::emit::Emitter;
+use crate::cpu::emit::matrix::Fit;
+use crate::cpu::emit::memory::Address;
+use crate::cpu::emit::prefetch::LINE;
 use crate::cpu::llvm_text::Opd;
 
 /// Notes of a SIMD-group; one more is overwritten by all that come later.
@@ -30,7 +30,7 @@ const MAX_LINES: i64 = 96;
 
 /// The notes of a loop.
 #[derive(Clone, Debug)]
-pub(super) struct Wishes {
+pub(in crate::cpu::emit) struct PrefetchQueue {
     notes: Opd,
     counts: Opd,
     /// By pointer that is loaded from: the innermost loop around it in the loop of tiles, and its iterations.
@@ -50,19 +50,19 @@ struct Noted {
 
 /// Lines that are asked for one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Walk {
+pub(in crate::cpu::emit) struct Walk {
     /// Bytes to the note from the first one.
-    pub(super) note: i64,
+    pub(in crate::cpu::emit) note: i64,
     /// The piece to start in, and the byte there.
-    pub(super) row: i64,
-    pub(super) byte: i64,
+    pub(in crate::cpu::emit) row: i64,
+    pub(in crate::cpu::emit) byte: i64,
     /// From piece to piece, instead of line to line.
-    pub(super) down: bool,
+    pub(in crate::cpu::emit) down: bool,
 }
 
 impl Emitter<'_, '_> {
     /// Makes room for notes, before a loop of tiles that multiplies them in panels.
-    pub(super) fn start_wishes(&mut self, blocks: [Block; 2]) -> Option<Wishes> {
+    pub(in crate::cpu::emit) fn start_prefetch_queue(&mut self, blocks: [Block; 2]) -> Option<PrefetchQueue> {
         let threads = self.facts.geometry.threads()?;
         let mut repeats = BTreeMap::new();
         let mut products = false;
@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
         for (at, bytes) in [(&notes, simdgroups * NOTES), (&counts, simdgroups * 8)] {
             self.t.line(format_args!("call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {bytes}, i1 false)"));
         }
-        Some(Wishes { notes, counts, repeats, noted: Vec::new(), taken: false })
+        Some(PrefetchQueue { notes, counts, repeats, noted: Vec::new(), taken: false })
     }
 
     fn find_repeats(
@@ -116,14 +116,17 @@ impl Emitter<'_, '_> {
     }
 
     /// Behind the body of a loop of tiles: asks for what was noted, if no panel did.
-    pub(super) fn end_wishes(&mut self) {
-        let Some(wishes) = self.tile_loops.last().and_then(|found| found.wishes.as_ref()) else { return };
-        if wishes.taken || wishes.noted.is_empty() {
+    pub(in crate::cpu::emit) fn end_prefetch_queue(&mut self) {
+        let Some(prefetch_queue) = self.tile_loops.last().and_then(|found| found.prefetch_queue.as_ref())
+        else {
+            return;
+        };
+        if prefetch_queue.taken || prefetch_queue.noted.is_empty() {
             return;
         }
-        let noted = wishes.in_order();
+        let noted = prefetch_queue.in_order();
         let simdgroups = self.begin_simdgroups();
-        if let Some((notes, count_at)) = self.wish_places() {
+        if let Some((notes, count_at)) = self.queue_addresses() {
             self.t.store("i64", &Opd::Int(0), &count_at, 8);
             for (number, noted) in noted.iter().enumerate() {
                 let note = self.t.offset(&notes, &Opd::Int(NOTE * number as i64));
@@ -140,9 +143,9 @@ impl Emitter<'_, '_> {
     }
 
     /// The current SIMD-group's notes, and where their number is.
-    fn wish_places(&mut self) -> Option<(Opd, Opd)> {
-        let wishes = self.tile_loops.last()?.wishes.as_ref()?;
-        let (notes, counts) = (wishes.notes.clone(), wishes.counts.clone());
+    fn queue_addresses(&mut self) -> Option<(Opd, Opd)> {
+        let prefetch_queue = self.tile_loops.last()?.prefetch_queue.as_ref()?;
+        let (notes, counts) = (prefetch_queue.notes.clone(), prefetch_queue.counts.clone());
         let simdgroup = match &self.simdgroup {
             Opd::Int(number) => Opd::Int(*number),
             number => self.t.value(format_args!("zext i32 {number} to i64")),
@@ -154,29 +157,35 @@ impl Emitter<'_, '_> {
     }
 
     /// Notes the pieces, `step` bytes further on: `(offset, bytes)`; `false` if they must be asked for now.
-    pub(super) fn wish(&mut self, address: &Address, pieces: &[(Opd, i64)], step: &Opd) -> bool {
+    pub(in crate::cpu::emit) fn queue_prefetch(
+        &mut self,
+        address: &Address,
+        pieces: &[(Opd, i64)],
+        step: &Opd,
+    ) -> bool {
         let Some(pointer) = address.value else { return false };
         let Some((first, bytes)) = pieces.first().cloned() else { return false };
         if pieces.iter().any(|piece| piece.1 != bytes) {
             return false;
         }
-        let Some(wishes) = self.tile_loops.last_mut().and_then(|found| found.wishes.as_mut()) else {
+        let Some(prefetch_queue) = self.tile_loops.last_mut().and_then(|found| found.prefetch_queue.as_mut())
+        else {
             return false;
         };
-        let noted = match wishes.repeats.get(&pointer) {
+        let noted = match prefetch_queue.repeats.get(&pointer) {
             Some(&around) if around.1 > 0 => Noted { pointer, rows: pieces.len() as i64, bytes, around },
             _ => return false,
         };
         // There may be two copies of a loop: with all lanes, and with some.
-        if wishes.noted.iter().all(|other| other.pointer != pointer) {
-            wishes.noted.push(noted);
-            if wishes.is_too_much() {
-                wishes.noted.pop();
-                wishes.repeats.remove(&pointer);
+        if prefetch_queue.noted.iter().all(|other| other.pointer != pointer) {
+            prefetch_queue.noted.push(noted);
+            if prefetch_queue.is_too_much() {
+                prefetch_queue.noted.pop();
+                prefetch_queue.repeats.remove(&pointer);
                 return false;
             }
         }
-        let Some((notes, count_at)) = self.wish_places() else { return false };
+        let Some((notes, count_at)) = self.queue_addresses() else { return false };
         let count = self.t.load("i64", &count_at, 8);
         let bytes = self.t.mul("i64", &count, &Opd::Int(NOTE));
         let note = self.t.offset(&notes, &bytes);
@@ -196,20 +205,20 @@ impl Emitter<'_, '_> {
     }
 
     /// The notes for a panel that asks for lines so many times, and how it walks through them.
-    pub(super) fn take_wishes(&mut self, times: i64) -> Option<(Opd, Vec<Walk>)> {
-        let wishes = self.tile_loops.last_mut()?.wishes.as_mut()?;
-        if wishes.taken || wishes.noted.is_empty() {
+    pub(in crate::cpu::emit) fn take_prefetch_queue(&mut self, times: i64) -> Option<(Opd, Vec<Walk>)> {
+        let prefetch_queue = self.tile_loops.last_mut()?.prefetch_queue.as_mut()?;
+        if prefetch_queue.taken || prefetch_queue.noted.is_empty() {
             return None;
         }
-        wishes.taken = true;
-        let walks = wishes.walks(times);
-        let (notes, count_at) = self.wish_places()?;
+        prefetch_queue.taken = true;
+        let walks = prefetch_queue.walks(times);
+        let (notes, count_at) = self.queue_addresses()?;
         self.t.store("i64", &Opd::Int(0), &count_at, 8);
         Some((notes, walks))
     }
 }
 
-impl Wishes {
+impl PrefetchQueue {
     /// All notes of an iteration in order.
     fn in_order(&self) -> Vec<Noted> {
         let same_loop = |a: &Noted, b: &Noted| a.around.0 == b.around.0;

@@ -13,7 +13,7 @@ use anymetal_ir::PrefetchHint;
 
 use super::SIDE;
 use crate::cpu::emit::prefetch::{LINE, ask_for_line};
-use crate::cpu::emit::wishes::Walk;
+use crate::cpu::emit::tile_prefetch::Walk;
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::options::CpuFeatures;
 

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Value};
 
-use super::window::Loads;
+use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
-use crate::cpu::emit::place::Place;
+use crate::cpu::emit::allocation::Place;
 use crate::cpu::llvm_text::{LANES, Opd};
 
 /// Lanes of a half, and elements of a register.

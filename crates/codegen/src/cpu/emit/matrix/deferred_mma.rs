@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use anymetal_ir::Value;
 
 use super::chains::{Chain, Row, Unit};
-use super::factors::Prepared;
-use super::kernel::{ENTRY, Variant, blocks_at_once};
+use super::microkernel::{ENTRY, Variant, blocks_at_once};
+use super::operands::Prepared;
 use super::uses::ResultUses;
 use super::{MAX_PENDING, Rows, SIDE};
 use crate::cpu::emit::arith::{from_f32, to_f32};

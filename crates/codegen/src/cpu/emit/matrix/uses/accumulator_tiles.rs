@@ -7,7 +7,7 @@ use anymetal_ir::{Inst, MatrixOp, Op, Scalar, Type, Value};
 
 use super::{Finder, Kind, Use, same_fragment};
 use crate::cpu::emit::group::is_pure;
-use crate::cpu::emit::matrix::homes::{Home, Slot};
+use crate::cpu::emit::matrix::accumulator_tiles::{Home, Slot};
 use crate::cpu::storage::CellType;
 
 impl Finder<'_> {

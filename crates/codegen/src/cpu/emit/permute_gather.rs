@@ -5,7 +5,7 @@
 //! quarter of what loads lane by lane cost. Invariant: the whole stretch is in bounds, and every active lane's place is
 //! in it.
 
-use super::adjacent::{Narrow, Side};
+use super::contiguity_check::{Narrow, Side};
 use super::lane::Width;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};

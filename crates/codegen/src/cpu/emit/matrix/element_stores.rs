@@ -8,8 +8,8 @@ use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
 
 use super::uses::Stored;
 use super::{Rows, SIDE, place_of};
+use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::memory::Address;
-use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anymetal_ir::Inst;
 
 use super::control::{Context, MAX_COPY};
-use super::shifted::Spans;
+use super::lane_shift_reuse::Spans;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::MASK;
 

@@ -5,8 +5,8 @@
 
 use anymetal_ir::{BinOp, CastOp, Op, Scalar, Type, Value};
 
+use super::available_checks::Test;
 use super::memory::{Address, Item};
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, wrap_int};
 use crate::cpu::shape::Shape;

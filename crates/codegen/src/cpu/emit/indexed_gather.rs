@@ -5,7 +5,7 @@
 //! index from the vector and scale it in their address. Invariant: the offset of index 0 is not negative, and known.
 
 use super::Emitter;
-use super::adjacent::Narrow;
+use super::contiguity_check::Narrow;
 use super::lane::Width;
 use super::memory::{Address, Item};
 use super::out_of_line::{Helper, gather_by_lanes};
