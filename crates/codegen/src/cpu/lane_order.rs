@@ -35,9 +35,9 @@ type Steps = [Step; 2];
 const NONE: Steps = [Step::By(0); 2];
 
 /// Whether whole threadgroups of this size run faster with lanes along y, and may.
-pub(super) fn turns(function: &Function, size: [u32; 3]) -> bool {
-    let turned = Geometry::Turned(size);
-    let has_rules = (0..3).all(|axis| turned.position(axis) != Position::Computed);
+pub(super) fn prefers_y_major(function: &Function, size: [u32; 3]) -> bool {
+    let y_major = Geometry::YMajor(size);
+    let has_rules = (0..3).all(|axis| y_major.position(axis) != Position::Computed);
     if size[0] == 1 || size[1] == 1 || !has_rules || !is_free(function) {
         return false;
     }
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     /// Whether a kernel with these places, `x` in v2 and `y` in v3 (both of 64 bits), turns.
-    fn is_turned(body: &str, size: [u32; 3]) -> bool {
+    fn is_y_major(body: &str, size: [u32; 3]) -> bool {
         let text = format!(
             "func f0 \"f\" (v0: ptr.device, v1: i64) {{
   v10 = query.thread_position_in_grid.x : i32
@@ -223,7 +223,7 @@ mod tests {
 "
         );
         let module = anymetal_ir::parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        turns(&module.functions[0], size)
+        prefers_y_major(&module.functions[0], size)
     }
 
     const ROW_IS_X: &str = "  v4 = mul v2, v1 : i64
@@ -235,16 +235,16 @@ mod tests {
 
     #[test]
     fn rows_along_x_turn() {
-        assert!(is_turned(ROW_IS_X, [32, 32, 1]));
-        assert!(is_turned(ROW_IS_X, [8, 128, 1]));
-        assert!(is_turned(ROW_IS_X, [64, 8, 1]), "four rows of eight");
-        assert!(!is_turned(ROW_IS_X, [64, 7, 1]), "no rule for the places");
-        assert!(!is_turned(ROW_IS_X, [1, 64, 1]), "they lie along y anyway");
-        assert!(!is_turned(ROW_IS_X, [64, 1, 1]));
+        assert!(is_y_major(ROW_IS_X, [32, 32, 1]));
+        assert!(is_y_major(ROW_IS_X, [8, 128, 1]));
+        assert!(is_y_major(ROW_IS_X, [64, 8, 1]), "four rows of eight");
+        assert!(!is_y_major(ROW_IS_X, [64, 7, 1]), "no rule for the places");
+        assert!(!is_y_major(ROW_IS_X, [1, 64, 1]), "they lie along y anyway");
+        assert!(!is_y_major(ROW_IS_X, [64, 1, 1]));
         let row_is_y = ROW_IS_X.replace("mul v2, v1", "mul v3, v1").replace("add v4, v3", "add v4, v2");
-        assert!(!is_turned(&row_is_y, [32, 32, 1]));
+        assert!(!is_y_major(&row_is_y, [32, 32, 1]));
         let no_y = ROW_IS_X.replace("mul v2, v1", "add v2, v1").replace("add v4, v3", "add v4, v1");
-        assert!(!is_turned(&no_y, [32, 32, 1]), "reading one place is no better");
+        assert!(!is_y_major(&no_y, [32, 32, 1]), "reading one place is no better");
     }
 
     #[test]
@@ -255,19 +255,19 @@ mod tests {
   v21 = add v20, v2 : i64
   v8 = ptr_add v0 + v21 * 4 : ptr.device",
         );
-        assert!(!is_turned(&body, [32, 32, 1]));
+        assert!(!is_y_major(&body, [32, 32, 1]));
     }
 
     #[test]
-    fn who_asks_for_lanes_stays() {
+    fn kernels_with_cross_lane_operations_keep_x_major() {
         for line in [
             "  v20 = query.thread_index_in_threadgroup : i32",
             "  v20 = query.simdgroup_index_in_threadgroup : i32",
             "  v20 = simd.sum v10 : i32",
             "  barrier.simdgroup",
         ] {
-            assert!(!is_turned(&format!("{line}\n{ROW_IS_X}"), [32, 32, 1]), "{line}");
+            assert!(!is_y_major(&format!("{line}\n{ROW_IS_X}"), [32, 32, 1]), "{line}");
         }
-        assert!(is_turned(&format!("  barrier.threadgroup\n{ROW_IS_X}"), [32, 32, 1]));
+        assert!(is_y_major(&format!("  barrier.threadgroup\n{ROW_IS_X}"), [32, 32, 1]));
     }
 }

@@ -91,7 +91,7 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 
 /// How the threads of whole threadgroups lie in SIMD-groups.
 fn whole_geometry(function: &Function, size: [u32; 3]) -> Geometry {
-    if lane_order::turns(function, size) { Geometry::Turned(size) } else { Geometry::Full(size) }
+    if lane_order::prefers_y_major(function, size) { Geometry::YMajor(size) } else { Geometry::Full(size) }
 }
 
 /// A function and what is found out about it before its shapes.

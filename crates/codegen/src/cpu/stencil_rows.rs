@@ -14,7 +14,7 @@ use anymetal_ir::analysis::{Found, Linear, Memory, Terms};
 use anymetal_ir::{BinOp, CastOp, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 use super::bundles::{Member, first_of, for_each_run, from_first, loads, near_each_other};
-use super::shape::Lanes;
+use super::shape::Affine;
 use super::shape::flow::Flow;
 
 /// Fewer loads are tested one by one.
@@ -180,7 +180,7 @@ impl Terms for Unlimited<'_> {
 
     fn find(&self, value: Value) -> Option<Found<Value>> {
         let lanes = |value: Value| match self.flow.values[value.index()].as_slice() {
-            [shape] => shape.lanes(),
+            [shape] => shape.affine(),
             _ => None,
         };
         let Some(&Op::Binary(BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax, a, b)) =
@@ -189,11 +189,11 @@ impl Terms for Unlimited<'_> {
             return Some(Found::Arithmetic);
         };
         // Only of these the laned form's condition says that nothing is limited.
-        if !lanes(value).is_some_and(|lanes| lanes.conditional) {
+        if !lanes(value).is_some_and(|lanes| lanes.assumed) {
             return Some(Found::Sum(Linear::term(value)));
         }
         self.limits_left.set(self.limits_left.get().checked_sub(1)?);
-        let limited = if lanes(b).is_some_and(Lanes::is_uniform) { a } else { b };
+        let limited = if lanes(b).is_some_and(Affine::is_uniform) { a } else { b };
         Some(Found::Sum(Linear::of(self.function, limited, self)?))
     }
 

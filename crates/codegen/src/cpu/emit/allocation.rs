@@ -209,14 +209,14 @@ impl Emitter<'_, '_> {
         }
         let base = self.code_base(value);
         match (self.lane(value, 0), flow::encoded(&self.shape(value, 0))) {
-            (Lane::Laned { no_wrap, .. }, Shape::Lanes(shape)) => {
+            (Lane::Affine { assumption, .. }, Shape::Affine(shape)) => {
                 let step = shape.segment_len();
                 let mut bases = Vec::new();
                 for segment in 0..shape.segments {
                     let offset = self.at(value, 0, segment * step);
                     bases.push(self.t.add("i64", &offset, &base));
                 }
-                Lane::Laned { bases, shape, no_wrap }
+                Lane::Affine { bases, shape, assumption }
             }
             _ => Lane::Varying(self.encoded_sum(value, &base)),
         }

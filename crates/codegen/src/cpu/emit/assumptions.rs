@@ -9,12 +9,12 @@ use super::Emitter;
 use super::lane::{Lane, Width};
 use crate::cpu::llvm_text::{Opd, scalar_type, wrap_int};
 use crate::cpu::shape::range::upper_bound;
-use crate::cpu::shape::{Lanes, transfer};
+use crate::cpu::shape::{Affine, transfer};
 
 impl Emitter<'_, '_> {
     /// The condition under which a conditional shape holds.
-    pub(super) fn condition(&mut self, inst: Inst, k: usize, shape: &Lanes) -> Option<Opd> {
-        if !shape.conditional {
+    pub(super) fn condition(&mut self, inst: Inst, k: usize, shape: &Affine) -> Option<Opd> {
+        if !shape.assumed {
             return None;
         }
         let function = self.facts.function;
@@ -24,7 +24,7 @@ impl Emitter<'_, '_> {
         op.for_each_operand(|operand| operands.push(operand));
         for operand in operands {
             let component = if self.flow.values[operand.index()].len() > k { k } else { 0 };
-            if let Lane::Laned { no_wrap: Some(condition), .. } = self.lane(operand, component) {
+            if let Lane::Affine { assumption: Some(condition), .. } = self.lane(operand, component) {
                 all = self.t.and(&all, &condition);
             }
         }
@@ -45,13 +45,13 @@ impl Emitter<'_, '_> {
 
     /// Whether a minimum or maximum with a uniform value leaves every lane as it is.
     fn is_unclamped(&mut self, op: BinOp, a: Value, b: Value, k: usize) -> Opd {
-        let (laned, limit) = if self.shape(b, k).is_uniform() { (a, b) } else { (b, a) };
-        let element = scalar_type(self.scalar(laned));
-        let Lane::Laned { shape, .. } = self.lane(laned, k) else { return Opd::bool(false) };
+        let (affine, limit) = if self.shape(b, k).is_uniform() { (a, b) } else { (b, a) };
+        let element = scalar_type(self.scalar(affine));
+        let Lane::Affine { shape, .. } = self.lane(affine, k) else { return Opd::bool(false) };
         let signed = matches!(op, BinOp::SMin | BinOp::SMax);
-        let fits = self.fits(if signed { CastOp::SExt } else { CastOp::ZExt }, laned, k);
+        let fits = self.fits(if signed { CastOp::SExt } else { CastOp::ZExt }, affine, k);
         let (low, high) = shape.extent();
-        let first = self.at(laned, k, 0);
+        let first = self.at(affine, k, 0);
         let start = shape.at(0);
         let (distance, test) = match op {
             BinOp::SMin => (high - start, "sle"),
@@ -67,7 +67,7 @@ impl Emitter<'_, '_> {
 
     /// Whether the uniform factor of a product is 1, unless it is a constant and the product always laned.
     fn is_unit_factor(&mut self, a: Value, b: Value, k: usize) -> Opd {
-        let constant = |this: &Self, v: Value| this.shape(v, k).lanes().and_then(Lanes::constant).is_some();
+        let constant = |this: &Self, v: Value| this.shape(v, k).affine().and_then(Affine::constant).is_some();
         if constant(self, a) || constant(self, b) {
             return Opd::bool(true);
         }
@@ -81,7 +81,7 @@ impl Emitter<'_, '_> {
     fn fits(&mut self, op: CastOp, a: Value, k: usize) -> Opd {
         let from = self.scalar(a);
         let element = scalar_type(from);
-        let Lane::Laned { bases, shape, .. } = self.lane(a, k) else { return Opd::bool(false) };
+        let Lane::Affine { bases, shape, .. } = self.lane(a, k) else { return Opd::bool(false) };
         let bound = if self.function().ty(a).lanes() == 1 {
             upper_bound(self.facts.function, self.facts.geometry, a)
         } else {
@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
             }
             Op::Splat(a) => self.vector(*a, 0),
             Op::Select(c, a, b) => {
-                let yes = self.shape(*c, 0).lanes().and_then(Lanes::constant) == Some(1);
+                let yes = self.shape(*c, 0).affine().and_then(Affine::constant) == Some(1);
                 self.vector(if yes { *a } else { *b }, k)
             }
             Op::Extract(a, c) => self.vector(*a, usize::from(*c)),

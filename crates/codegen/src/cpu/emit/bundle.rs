@@ -14,7 +14,7 @@ use super::memory::{Address, Item};
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
 
 /// The most bytes of one thread that one chunk has.
@@ -65,8 +65,8 @@ impl Emitter<'_, '_> {
             return false;
         }
         let shape = match self.lane(pointer, 0) {
-            Lane::Laned { shape, .. } if shape.is_uniform() => return false,
-            Lane::Laned { shape, .. } => Some(shape),
+            Lane::Affine { shape, .. } if shape.is_uniform() => return false,
+            Lane::Affine { shape, .. } => Some(shape),
             Lane::Varying(_) => None,
         };
         let chunks = self.chunks(inst, members, shape.as_ref());
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
         };
         let address = Address { extra: low, ..self.address(pointer, 0) };
         let loaded = match shape {
-            Some(shape) => self.load_bundle_laned(&address, &shape, &chunks, high - low),
+            Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, high - low),
             None => self.load_bundle_apart(&address, &chunks, high - low),
         };
         let mut loaded = loaded.into_iter();
@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
     }
 
     /// What is worth loading together: at least two loads side by side that are no plain vector loads.
-    fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Lanes>) -> Vec<Chunk> {
+    fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Affine>) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
         for &Member { inst, offset, .. } in members {
             let data = self.facts.function.inst(inst);
@@ -120,14 +120,14 @@ impl Emitter<'_, '_> {
     }
 
     /// Lanes at known distances from a few bases.
-    fn load_bundle_laned(
+    fn load_bundle_affine(
         &mut self,
         address: &Address,
-        shape: &Lanes,
+        shape: &Affine,
         chunks: &[Chunk],
         bytes: i64,
     ) -> Vec<Opd> {
-        let Lane::Laned { bases, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, .. } = address.offset.clone() else { return Vec::new() };
         let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -161,7 +161,7 @@ impl Emitter<'_, '_> {
         let fast_end = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_carefully(address, chunks, shape.conditional);
+        let careful = self.load_carefully(address, chunks, shape.assumed);
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
@@ -221,12 +221,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Load by load, with checks and reports.
-    fn load_carefully(&mut self, address: &Address, chunks: &[Chunk], is_conditional: bool) -> Vec<Opd> {
+    fn load_carefully(&mut self, address: &Address, chunks: &[Chunk], is_assumed: bool) -> Vec<Opd> {
         let mut careful = Vec::new();
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
             let site = self.site(part.inst, part.pointer, AccessKind::Load, part.item.bytes() as u32);
             let here = Address { extra: part.offset, site, ..address.clone() };
-            if is_conditional {
+            if is_assumed {
                 // The lanes are elsewhere, and may well be in bounds.
                 let element = scalar_type(part.item.scalar);
                 let lanes = self.aside(|this| this.load_rare_gather(&here, part.item));

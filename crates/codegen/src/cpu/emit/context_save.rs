@@ -33,8 +33,8 @@ fn round_up(bytes: i64, align: i64) -> i64 {
 /// Bytes that a component takes in a frame.
 fn component_bytes(shape: &Shape, scalar: Scalar) -> i64 {
     match shape {
-        Shape::Lanes(shape) if shape.absolute => 0,
-        Shape::Lanes(shape) => 8 * shape.segments as i64,
+        Shape::Affine(shape) if shape.is_constant => 0,
+        Shape::Affine(shape) => 8 * shape.segments as i64,
         _ if scalar == Scalar::Bool => 8,
         _ => i64::from(scalar.size()) * 32,
     }
@@ -178,8 +178,8 @@ impl Emitter<'_, '_> {
         let element = scalar_type(scalar);
         let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
         match shape {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape.clone()),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),
+            Shape::Affine(shape) => {
                 let mut bases = Vec::new();
                 for segment in 0..shape.segments as i64 {
                     let at = self.t.offset(&at, &Opd::Int(8 * segment));
@@ -187,7 +187,7 @@ impl Emitter<'_, '_> {
                         "load {element}, ptr {at}, align 8, !alias.scope !6, !noalias !7"
                     )));
                 }
-                Lane::Laned { bases, shape: shape.clone(), no_wrap: None }
+                Lane::Affine { bases, shape: shape.clone(), assumption: None }
             }
             _ if scalar == Scalar::Bool => {
                 let bits =
@@ -208,8 +208,8 @@ impl Emitter<'_, '_> {
         let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
         let metadata = "!alias.scope !6, !noalias !7";
         match lane {
-            Lane::Laned { shape, .. } if shape.absolute => {}
-            Lane::Laned { bases, .. } => {
+            Lane::Affine { shape, .. } if shape.is_constant => {}
+            Lane::Affine { bases, .. } => {
                 for (segment, base) in bases.iter().enumerate() {
                     let at = self.t.offset(&at, &Opd::Int(8 * segment as i64));
                     self.t.line(format_args!("store {element} {base}, ptr {at}, align 8, {metadata}"));
@@ -244,10 +244,10 @@ impl Emitter<'_, '_> {
             let lane = match self.layout.variables.get(&cell) {
                 Some(&offset) if is_live => self.load_component(offset, &shape, scalar),
                 _ => match shape {
-                    Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-                    Shape::Lanes(shape) => {
+                    Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+                    Shape::Affine(shape) => {
                         let bases = vec![super::zero_of(scalar); shape.segments];
-                        Lane::Laned { bases, shape, no_wrap: None }
+                        Lane::Affine { bases, shape, assumption: None }
                     }
                     _ => Lane::Varying(Opd::text("zeroinitializer")),
                 },

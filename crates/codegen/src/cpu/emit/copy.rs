@@ -11,7 +11,7 @@ use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::shape::flow::ptr_space;
-use crate::cpu::shape::{Lanes, Shape};
+use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::{CellType, Root};
 
 /// Copies larger than this many pieces are loops.
@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
         {
             let place = self.offset_of(src) + extra;
             let Some(source) = self.facts.storage.cells_in(local, place, data.size).next() else {
-                return Lane::known(Lanes::known([0; 32]));
+                return Lane::known(Affine::known([0; 32]));
             };
             let lane = self.load_cell(source);
             return match (self.facts.storage.cells[source].ty, data.ty) {
@@ -183,7 +183,7 @@ impl Emitter<'_, '_> {
         }
         let join = self.t.block();
         let mut is_certain = false;
-        if whole.places.iter().any(|&place| self.is_conditional(place)) {
+        if whole.places.iter().any(|&place| self.is_assumed(place)) {
             is_certain = self.move_if_inside(inst, whole, true, join);
         }
         if !is_certain && !self.move_if_inside(inst, whole, false, join) {
@@ -193,8 +193,8 @@ impl Emitter<'_, '_> {
         self.t.label(join);
     }
 
-    fn is_conditional(&self, pointer: Value) -> bool {
-        self.shape(pointer, 0).lanes().is_some_and(|lanes| lanes.conditional)
+    fn is_assumed(&self, pointer: Value) -> bool {
+        self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.assumed)
     }
 
     /// Moves where all lanes are in bounds, and goes on to `join`; returns whether they always are. `may_assume` that
@@ -232,7 +232,7 @@ impl Emitter<'_, '_> {
 
     fn end_in_bounds(&mut self, end: &mut End, size: i64, may_assume: bool) -> Opd {
         match end.address.offset.clone() {
-            Lane::Laned { bases, shape, .. } if may_assume || !shape.conditional => {
+            Lane::Affine { bases, shape, .. } if may_assume || !shape.assumed => {
                 self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInside)
             }
             _ => {
@@ -247,7 +247,7 @@ impl Emitter<'_, '_> {
     /// Moves neighbouring lanes' bytes together where they lie together at both ends.
     fn move_lanes(&mut self, ends: &[End; 2], whole: &Whole) {
         let together = |end: &End, size: i64, pieces: usize| match (&end.address.offset, &end.offsets) {
-            (Lane::Laned { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
+            (Lane::Affine { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
                 .is_some_and(|runs| runs.iter().all(|run| !run.same || pieces == LANES)),
             _ => pieces == LANES,
         };
@@ -321,7 +321,7 @@ impl Emitter<'_, '_> {
         }
         let scalar = self.piece(size, align, &[dst]);
         let step = i64::from(scalar.size());
-        let zero = Lane::known(Lanes::known([0; 32]));
+        let zero = Lane::known(Affine::known([0; 32]));
         if size / step <= MAX_PIECES {
             for piece in 0..size / step {
                 self.store_piece(inst, dst, piece * step, scalar, &zero);
@@ -336,7 +336,7 @@ impl Emitter<'_, '_> {
     fn zero_for_cell(&self, cell: usize) -> Lane {
         match self.facts.storage.cells[cell].ty {
             CellType::Scalar(scalar) if scalar.is_float() => Lane::uniform(super::zero_of(scalar)),
-            _ => Lane::known(Lanes::known([0; 32])),
+            _ => Lane::known(Affine::known([0; 32])),
         }
     }
 
@@ -399,8 +399,8 @@ impl Emitter<'_, '_> {
         }
         let base = self.code_of_root(root);
         let all = lane.vector(&mut self.t, "i64");
-        if let Lane::Laned { shape, .. } = lane
-            && Shape::Lanes(shape.clone()).is_uniform()
+        if let Lane::Affine { shape, .. } = lane
+            && Shape::Affine(shape.clone()).is_uniform()
         {
             let one = lane.at(&mut self.t, "i64", 0);
             return Lane::uniform(self.t.add("i64", &one, &base));

@@ -302,7 +302,7 @@ impl Emitter<'_, '_> {
 
     /// Numbers the thread of a record along x, as everyone else does.
     fn turn_thread_back(&mut self, record: &Opd) {
-        let Geometry::Turned([x, y, _]) = self.facts.geometry else { return };
+        let Geometry::YMajor([x, y, _]) = self.facts.geometry else { return };
         let at = self.t.offset(record, &Opd::Int(RECORD_THREAD));
         let thread = self.t.load("i32", &at, 4);
         let [plane, inside] =

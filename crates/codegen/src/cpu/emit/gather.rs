@@ -15,7 +15,7 @@ use super::memory::{Address, Item};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
 const MAX_TOGETHER: u32 = 4;
@@ -30,7 +30,7 @@ enum Apart {
 impl Emitter<'_, '_> {
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         // Lanes that are known to lie in some other pattern need no test whether they lie side by side.
-        let may_be_together = !matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
+        let may_be_together = !matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
         if item.count == 1 && may_be_together {
             return vec![Lane::Varying(self.load_together_or_apart(address, item))];
         }
@@ -220,7 +220,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Lanes each at a known distance from a base: no place has to come out of a vector.
-    pub(super) fn load_lanes(&mut self, address: &Address, bases: &[Opd], shape: &Lanes, item: Item) -> Opd {
+    pub(super) fn load_lanes(&mut self, address: &Address, bases: &[Opd], shape: &Affine, item: Item) -> Opd {
         let features = &self.shared.options.features;
         if let [base] = bases
             && features.fast_gather

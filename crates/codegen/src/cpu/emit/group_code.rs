@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
             self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
         }
         let one = match self.lane(value, 0) {
-            Lane::Laned { shape, .. } if shape.is_uniform() => self.uniform(value, 0),
+            Lane::Affine { shape, .. } if shape.is_uniform() => self.uniform(value, 0),
             _ => {
                 let all = self.vector(value, 0);
                 let lane = self.first_lane();

@@ -110,15 +110,15 @@ impl Emitter<'_, '_> {
     /// A pointer that moves straight on.
     pub(super) fn straight_lane(&mut self, pointer: Value) -> Option<Lane> {
         let Straight { first, step, .. } = self.straight.get(&pointer)?.clone();
-        let shape = self.shape(pointer, 0).lanes()?.clone();
+        let shape = self.shape(pointer, 0).affine()?.clone();
         let simdgroup = match &self.simdgroup {
             Opd::Int(number) => Opd::Int(*number),
             number => self.t.value(format_args!("zext i32 {number} to i64")),
         };
         let moved = self.t.mul("i64", &simdgroup, &step);
         let base = self.t.add("i64", &first, &moved);
-        let no_wrap = shape.conditional.then(|| Opd::bool(true));
-        Some(Lane::Laned { bases: vec![base], shape, no_wrap })
+        let assumption = shape.assumed.then(|| Opd::bool(true));
+        Some(Lane::Affine { bases: vec![base], shape, assumption })
     }
 
     // --- the way
@@ -230,11 +230,11 @@ impl Emitter<'_, '_> {
     ) -> Option<(Polynomial, i64)> {
         let function = self.facts.function;
         let (sum, is_signed, scale, offset) = self.index_sum(inside, pointer)?;
-        let Lane::Laned { shape, .. } = self.lane(pointer, 0) else { return None };
+        let Lane::Affine { shape, .. } = self.lane(pointer, 0) else { return None };
         let Root::Argument(argument) = self.facts.storage.pointer(pointer).root else { return None };
         let is_alike =
             |lane: usize| shape.at(lane) == (sum.pattern[lane] - sum.pattern[0]) * i64::from(scale);
-        let is_simple = shape.segments == 1 && !shape.absolute && (0..LANES).all(is_alike);
+        let is_simple = shape.segments == 1 && !shape.is_constant && (0..LANES).all(is_alike);
         if !is_simple
             || !scale.is_power_of_two()
             || !(0..1 << 20).contains(&offset)

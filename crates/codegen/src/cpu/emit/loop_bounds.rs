@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
                 && function.ty(index) == Type::Scalar(Scalar::I32)
                 && scale <= MAX_SCALE
                 && self.is_here(base)
-                && self.shape(base, 0).lanes().is_some_and(|lanes| lanes.is_uniform() && !lanes.conditional);
+                && self.shape(base, 0).affine().is_some_and(|lanes| lanes.is_uniform() && !lanes.assumed);
             let bytes = i64::from(ty.size());
             let access = Covered { pointer, bytes, base, scale: i64::from(scale), offset: sum };
             return is_counter.then_some(access);

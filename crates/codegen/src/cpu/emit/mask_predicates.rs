@@ -8,7 +8,7 @@ use anymetal_ir::{CastOp, CmpOp, Op, Value};
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::may_wrap;
 
@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
         if comparison.op != CmpOp::ULt || !is_consecutive(&comparison.shape) {
             return None;
         }
-        let first = self.at(comparison.laned, 0, 0);
+        let first = self.at(comparison.affine, 0, 0);
         let (Opd::Int(first), Opd::Int(limit)) = (first, self.uniform(comparison.other, 0)) else {
             return None;
         };
@@ -97,7 +97,7 @@ impl Emitter<'_, '_> {
             (CmpOp::ULe, true) | (CmpOp::UGt, false) => true,
             _ => return None,
         };
-        Some(Below { counter: comparison.laned, limit: comparison.other, is_inclusive })
+        Some(Below { counter: comparison.affine, limit: comparison.other, is_inclusive })
     }
 
     /// Whether the comparison holds in any and in all lanes; where lanes may wrap, a test finds out. "Any" may then be said of
@@ -135,7 +135,7 @@ impl Emitter<'_, '_> {
 
     /// Whether no lane's value wraps.
     fn fits_all(&mut self, comparison: &Comparison) -> Opd {
-        let element = scalar_type(self.scalar(comparison.laned));
+        let element = scalar_type(self.scalar(comparison.affine));
         let (least, most) = self.least_and_most(comparison);
         let ordered = if comparison.is_signed() { "sle" } else { "ule" };
         self.t.icmp(ordered, element, &least, &most)
@@ -148,30 +148,30 @@ impl Emitter<'_, '_> {
             return None;
         }
         let uniform = |value: Value| self.shape(value, 0).is_uniform();
-        let (laned, other, op) = match (uniform(a), uniform(b)) {
+        let (affine, other, op) = match (uniform(a), uniform(b)) {
             (false, true) => (a, b, op),
             (true, false) => (b, a, swapped(op)?),
             _ => return None,
         };
         // The result of a comparison may come from another region without its operands.
-        if !self.is_here(laned) || !self.is_here(other) {
+        if !self.is_here(affine) || !self.is_here(other) {
             return None;
         }
-        let shape = self.shape(laned, 0).lanes().cloned()?;
-        if shape.segments != 1 || shape.conditional {
+        let shape = self.shape(affine, 0).affine().cloned()?;
+        if shape.segments != 1 || shape.assumed {
             return None;
         }
-        let mut comparison = Comparison { op, laned, other, shape, may_wrap: false };
+        let mut comparison = Comparison { op, affine, other, shape, may_wrap: false };
         let cast = if comparison.is_signed() { CastOp::SExt } else { CastOp::ZExt };
-        let bound = upper_bound(self.facts.function, self.facts.geometry, laned);
-        comparison.may_wrap = may_wrap(cast, self.scalar(laned), &comparison.shape, bound);
+        let bound = upper_bound(self.facts.function, self.facts.geometry, affine);
+        comparison.may_wrap = may_wrap(cast, self.scalar(affine), &comparison.shape, bound);
         Some(comparison)
     }
 
     /// The smallest and the largest of the lanes' values, unless they wrap.
     fn least_and_most(&mut self, comparison: &Comparison) -> (Opd, Opd) {
-        let element = scalar_type(self.scalar(comparison.laned));
-        let first = self.at(comparison.laned, 0, 0);
+        let element = scalar_type(self.scalar(comparison.affine));
+        let first = self.at(comparison.affine, 0, 0);
         let (low, high) = comparison.shape.extent();
         let start = comparison.shape.at(0);
         let least = self.t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
@@ -180,7 +180,7 @@ impl Emitter<'_, '_> {
     }
 
     fn tests_without_wrap(&mut self, comparison: &Comparison) -> Option<(Opd, Opd)> {
-        let element = scalar_type(self.scalar(comparison.laned));
+        let element = scalar_type(self.scalar(comparison.affine));
         let limit = self.uniform(comparison.other, 0);
         let (low, high) = comparison.shape.extent();
         let (least, most) = self.least_and_most(comparison);
@@ -225,9 +225,9 @@ pub(super) struct Below {
 /// A comparison of laned with uniform values.
 struct Comparison {
     op: CmpOp,
-    laned: Value,
+    affine: Value,
     other: Value,
-    shape: Lanes,
+    shape: Affine,
     /// It is not known that no lane wraps.
     may_wrap: bool,
 }
@@ -239,7 +239,7 @@ impl Comparison {
 }
 
 /// Each value from the lowest to the highest occurs.
-fn is_consecutive(shape: &Lanes) -> bool {
+fn is_consecutive(shape: &Affine) -> bool {
     (0..32).all(|lane| shape.at(lane) == shape.at(0) + lane as i64)
 }
 

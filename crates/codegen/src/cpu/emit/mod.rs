@@ -4,7 +4,7 @@
 //! folder by topic:
 //!
 //! - Values and what is computed of them: `lane` (a component), `mask` (which lanes are on), `arith`, `cast`, `pure`,
-//!   `pointers`, `query`, `conditional` (patterns of lanes that hold under a condition), `shifted` (families), `simd`
+//!   `pointers`, `query`, `assumed` (patterns of lanes that hold under a condition), `shifted` (families), `simd`
 //!   (operations across lanes), `matrix` (8×8 matrices).
 //! - Loads and stores: `memory` (shared memory), `cells`, `private` (arrays of one thread), `place`, `access`, `copy`,
 //!   `atomic`; places that only the run shows: `adjacent`, `near`, `gather`, `scatter`, `indexed`, `rare`; several
@@ -82,7 +82,7 @@ use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
-use super::shape::{Lanes, Shape};
+use super::shape::{Affine, Shape};
 use super::stencil_rows::Windows;
 use super::storage::{CellType, Root};
 
@@ -223,10 +223,10 @@ impl Emitter<'_, '_> {
         }
         // Values that are known now need no definition. Anything else unset is unreachable code.
         match self.shape(value, component) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
                 let zero = zero_of(self.scalar(value));
-                Lane::Laned { bases: vec![zero; shape.segments], no_wrap: None, shape }
+                Lane::Affine { bases: vec![zero; shape.segments], assumption: None, shape }
             }
             _ => Lane::Varying(Opd::text("zeroinitializer")),
         }
@@ -247,8 +247,8 @@ impl Emitter<'_, '_> {
     /// The vector of a component, computed lane by lane again if its laned form is conditional.
     fn vector(&mut self, value: Value, component: usize) -> Opd {
         let lane = self.lane(value, component);
-        if let Lane::Laned { shape, .. } = &lane
-            && shape.conditional
+        if let Lane::Affine { shape, .. } = &lane
+            && shape.assumed
         {
             return self.recompute(value, component);
         }
@@ -279,11 +279,11 @@ impl Emitter<'_, '_> {
     /// Converts a component to a wider shape, as cells need.
     fn rebase(&mut self, lane: &Lane, element: &str, to: &Shape) -> Lane {
         match to {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape.clone()),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),
+            Shape::Affine(shape) => {
                 let step = shape.segment_len();
                 let bases = (0..shape.segments).map(|s| lane.at(&mut self.t, element, s * step)).collect();
-                Lane::Laned { bases, shape: shape.clone(), no_wrap: None }
+                Lane::Affine { bases, shape: shape.clone(), assumption: None }
             }
             _ => Lane::Varying(lane.vector(&mut self.t, element)),
         }
@@ -388,5 +388,5 @@ fn zero_of(scalar: Scalar) -> Opd {
 
 /// A uniform zero with the shape that analysis gives undefined values.
 fn zero_lane(scalar: Scalar) -> Lane {
-    Lane::Laned { bases: vec![zero_of(scalar)], shape: Lanes::uniform(true), no_wrap: None }
+    Lane::Affine { bases: vec![zero_of(scalar)], shape: Affine::uniform(true), assumption: None }
 }

@@ -22,7 +22,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let place = self.place(root);
-        let Lane::Laned { bases, shape, .. } = self.lane(pointer, 0) else { return };
+        let Lane::Affine { bases, shape, .. } = self.lane(pointer, 0) else { return };
         let (low, high) = (shape.at(0), shape.at(LANES - 1));
         let stretch = high.wrapping_sub(low).wrapping_add(bytes);
         if bases.len() != 1 || !(bytes..=MAX_STRETCH).contains(&stretch) {

@@ -26,14 +26,14 @@ impl Emitter<'_, '_> {
         }
         let element = self.element_of(self.facts.storage.cells[cell].ty);
         let slots: Vec<Opd> = match &self.flow.cells[cell] {
-            Shape::Lanes(shape) if shape.absolute => Vec::new(),
-            Shape::Lanes(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
+            Shape::Affine(shape) if shape.is_constant => Vec::new(),
+            Shape::Affine(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
             _ => vec![self.t.alloca(&lanes_type(element), 64)],
         };
         if self.plan.group_cells[cell] {
             // No undefined bits may reach a branch; other cells are set where regions begin.
             let (ty, zero) = match &self.flow.cells[cell] {
-                Shape::Lanes(_) => (element.to_owned(), zero_of(self.cell_scalar(cell))),
+                Shape::Affine(_) => (element.to_owned(), zero_of(self.cell_scalar(cell))),
                 _ => (lanes_type(element), Opd::text("zeroinitializer")),
             };
             for slot in &slots {
@@ -52,10 +52,10 @@ impl Emitter<'_, '_> {
         let element = self.element_of(self.facts.storage.cells[cell].ty);
         let slots = self.cell_slots(cell);
         match self.flow.cells[cell].clone() {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
                 let bases = slots.iter().map(|slot| self.t.load(element, slot, 8)).collect();
-                Lane::Laned { bases, shape, no_wrap: None }
+                Lane::Affine { bases, shape, assumption: None }
             }
             _ => Lane::Varying(self.t.load(&lanes_type(element), &slots[0], 64)),
         }
@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
         let element = self.element_of(self.facts.storage.cells[cell].ty);
         let slots = self.cell_slots(cell);
         match lane {
-            Lane::Laned { bases, .. } => {
+            Lane::Affine { bases, .. } => {
                 for (slot, base) in slots.iter().zip(bases) {
                     self.t.store(element, base, slot, 8);
                 }
@@ -99,9 +99,7 @@ impl Emitter<'_, '_> {
             CellType::Pointer(Root::Many) => {
                 let lane = self.encoded(value);
                 match &lane {
-                    Lane::Laned { shape, .. } if shape.conditional => {
-                        Lane::Varying(self.encoded_vector(value))
-                    }
+                    Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
                     _ => lane,
                 }
             }
@@ -133,7 +131,7 @@ impl Emitter<'_, '_> {
             return lane.clone();
         }
         match lane {
-            Lane::Laned { shape, .. } if shape.is_uniform() => {
+            Lane::Affine { shape, .. } if shape.is_uniform() => {
                 let one = lane.at(&mut self.t, source, 0);
                 Lane::uniform(super::cast::reinterpret(&mut self.t, Width::One, source, target, &one))
             }

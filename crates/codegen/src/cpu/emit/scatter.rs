@@ -11,7 +11,7 @@ use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 /// With more stores than these, a processor's own scatter is as fast.
 const MAX_PIECES: usize = 8;
@@ -22,7 +22,7 @@ impl Emitter<'_, '_> {
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let values = self.stored_vectors(item, lanes);
         let [value] = values.as_slice() else { return self.store_apart(address, item, &values) };
-        let is_known = matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
+        let is_known = matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
         if is_known {
             return self.store_apart(address, item, &values);
         }
@@ -106,11 +106,11 @@ impl Emitter<'_, '_> {
     /// Lanes whose places are known from a base on: whatever lies side by side is one store. `false` if they
     /// are not known, or the processor scatters faster.
     fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
-        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return false };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return false };
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
         let most = if scatters { MAX_PIECES } else { LANES };
         let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= most);
-        let Some(pieces) = pieces.filter(|_| !shape.conditional && item.count <= MAX_COMPONENTS) else {
+        let Some(pieces) = pieces.filter(|_| !shape.assumed && item.count <= MAX_COMPONENTS) else {
             return false;
         };
         let test = self.test_of_stores(&address.place);
@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
         address: &Address,
         item: Item,
         values: &[Opd],
-        (bases, shape, pieces): (&[Opd], &Lanes, &[Piece]),
+        (bases, shape, pieces): (&[Opd], &Affine, &[Piece]),
     ) {
         let element = item.memory_type();
         let metadata = self.store_metadata(&address.place);

@@ -16,7 +16,7 @@ use super::{Emitter, Mask};
 use crate::cpu::bundles::Member;
 use crate::cpu::lane_shift_reuse;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::stencil_rows::{LEAST, Together};
 use crate::cpu::storage::Root;
 
@@ -36,7 +36,7 @@ pub(super) struct Part {
 pub(super) struct Loads {
     pub(super) parts: Vec<Part>,
     pub(super) item: Item,
-    shape: Lanes,
+    shape: Affine,
     runs: Vec<Run>,
 }
 
@@ -100,14 +100,14 @@ impl Emitter<'_, '_> {
     /// The members that are loads of lanes side by side; `None` if they are too few, or the first is not one.
     fn window_loads(&mut self, first: Inst, members: &[Member], item: Item) -> Option<Loads> {
         let function = self.facts.function;
-        let mut common: Option<Lanes> = None;
+        let mut common: Option<Affine> = None;
         let mut parts = Vec::new();
         for &Member { inst, offset, .. } in members {
             let data = function.inst(inst);
             let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
             let is_argument = matches!(self.facts.storage.pointer(pointer).root, Root::Argument(_));
-            let Lane::Laned { shape, .. } = self.lane(pointer, 0) else { continue };
-            let is_alike = shape.conditional
+            let Lane::Affine { shape, .. } = self.lane(pointer, 0) else { continue };
+            let is_alike = shape.assumed
                 && shape.segments == 1
                 && common.as_ref().is_none_or(|common| *common == shape)
                 && self.plan.is_same_region(first, inst)
@@ -147,7 +147,7 @@ impl Emitter<'_, '_> {
             most = most.min(largest.checked_sub(part.offset - low.offset)?);
         }
         let address = self.address(low.pointer, 0);
-        let Lane::Laned { bases, .. } = &address.offset else { return None };
+        let Lane::Affine { bases, .. } = &address.offset else { return None };
         let (less, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
         let cap = most.checked_add(less).filter(|&cap| cap >= 0)?;
         let start = self.t.add("i64", &bases[0], &Opd::Int(less));
@@ -227,7 +227,7 @@ impl Emitter<'_, '_> {
     fn load_members(&mut self, loads: &Loads) -> Vec<Vec<Opd>> {
         let Some(low) = loads.parts.first() else { return Vec::new() };
         let address = self.address(low.pointer, 0);
-        let Lane::Laned { bases, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, .. } = address.offset.clone() else { return Vec::new() };
         if let Some(span) = self.span_of(loads) {
             let start = self.t.add("i64", &bases[0], &Opd::Int(loads.shape.at(0)));
             return self.load_slices(&address.place, &start, loads, span);

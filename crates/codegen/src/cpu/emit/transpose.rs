@@ -78,7 +78,7 @@ impl Emitter<'_, '_> {
             });
             let [a, b, c, d] = self
                 .transposed(&columns, register)
-                .map(|row| self.turned_in_quarters(&row, register, run.lanes / n, false));
+                .map(|row| self.transpose_in_quarters(&row, register, run.lanes / n, false));
             for quarter in (0..register).step_by(4) {
                 let picks: Vec<_> = [0, register]
                     .into_iter()
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
                     })
                     .collect();
                 let row = self.t.concat("i32", 4, quarters);
-                self.turned_in_quarters(&row, step, lanes_in_place, true)
+                self.transpose_in_quarters(&row, step, lanes_in_place, true)
             });
             for (part, words) in parts.iter_mut().zip(self.transposed(&rows, step)) {
                 part.push(words);
@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
 
     /// Within each quarter of `n` words: from items of four small elements to four words of one element of each item,
     /// or back.
-    fn turned_in_quarters(&mut self, row: &Opd, n: usize, items: usize, apart: bool) -> Opd {
+    fn transpose_in_quarters(&mut self, row: &Opd, n: usize, items: usize, apart: bool) -> Opd {
         if items == 1 {
             return row.clone();
         }

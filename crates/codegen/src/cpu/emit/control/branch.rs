@@ -6,12 +6,12 @@ use super::jump::jump_of;
 use super::{Context, MAX_COPY};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 impl Emitter<'_, '_> {
     pub(super) fn if_else(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
         let construct = self.flow.construct(inst);
-        if let Some(known) = self.shape(cond, 0).lanes().and_then(Lanes::constant) {
+        if let Some(known) = self.shape(cond, 0).affine().and_then(Affine::constant) {
             return self.block(if known & 1 == 1 { then } else { otherwise });
         }
         if !construct.diverges {

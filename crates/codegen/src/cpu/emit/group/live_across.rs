@@ -42,10 +42,10 @@ impl Planner<'_> {
         {
             return;
         }
-        let is_conditional = self.flow.values[value.index()]
+        let is_assumed = self.flow.values[value.index()]
             .iter()
-            .any(|shape| shape.lanes().is_some_and(|lanes| lanes.conditional));
-        if !is_conditional && !self.is_repeatable(value, MAX_REPEAT) {
+            .any(|shape| shape.affine().is_some_and(|lanes| lanes.assumed));
+        if !is_assumed && !self.is_repeatable(value, MAX_REPEAT) {
             self.plan.saved.insert(value);
             self.plan.regions[number].fetches.push(Fetch::Load(value));
             return;

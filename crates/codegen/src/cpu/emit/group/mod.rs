@@ -131,7 +131,7 @@ impl Plan {
     /// Whether the value is known at group level.
     pub(super) fn is_group_value(&self, function: &Function, flow: &Flow, value: Value) -> bool {
         let shapes = &flow.values[value.index()];
-        let known = |shape: &Shape| shape.lanes().is_some_and(|lanes| lanes.absolute);
+        let known = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.is_constant);
         if shapes.iter().all(known) {
             return true;
         }

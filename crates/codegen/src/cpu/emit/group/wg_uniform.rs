@@ -190,7 +190,7 @@ impl Planner<'_> {
             Op::Store { ptr, value, .. } => group_cells(*ptr, function.ty(*value)) == Some(true),
             Op::Query(_) => shapes.is_some_and(|shapes| {
                 shapes.iter().all(|shape| {
-                    shape.is_group_uniform() || shape.lanes().is_some_and(|lanes| lanes.absolute)
+                    shape.is_group_uniform() || shape.affine().is_some_and(|lanes| lanes.is_constant)
                 })
             }),
             Op::Simd(..) => self.everyone_is_here(),

@@ -11,7 +11,7 @@ use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
@@ -27,14 +27,14 @@ impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn all_in_bounds(
         &mut self,
         address: &Address,
-        shape: &Lanes,
+        shape: &Affine,
         bases: &[Opd],
         access: i64,
         test: Test,
     ) -> Opd {
         let asks = self.shared.options.checks || test == Test::AllLoadable;
         let mut ok = match &address.offset {
-            Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
+            Lane::Affine { assumption: Some(condition), .. } => condition.clone(),
             _ => Opd::bool(true),
         };
         // Where the laned form holds, its lanes are the pointer's.
@@ -69,10 +69,10 @@ impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn without_wrap(
         &mut self,
         address: &Address,
-        shape: &Lanes,
+        shape: &Affine,
     ) -> Option<(Opd, i64)> {
         let function = self.facts.function;
-        if !shape.conditional || shape.segments != 1 {
+        if !shape.assumed || shape.segments != 1 {
             return None;
         }
         let Some(&Op::PtrAdd { base, index: Some(index), scale, offset }) = function.def(address.value?)
@@ -91,14 +91,14 @@ impl Emitter<'_, '_> {
         if !self.is_here(narrow) {
             return None;
         }
-        let Lane::Laned { bases, shape: lanes, no_wrap } = self.lane(narrow, 0) else { return None };
+        let Lane::Affine { bases, shape: lanes, assumption } = self.lane(narrow, 0) else { return None };
         let (low, high) = lanes.extent();
         let most = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
         if bases.len() != 1 || low < 0 || high > most {
             return None;
         }
         let most = (most - high) * i64::from(scale);
-        Some((no_wrap.unwrap_or(Opd::bool(true)), most.checked_add(offset)?))
+        Some((assumption.unwrap_or(Opd::bool(true)), most.checked_add(offset)?))
     }
 
     /// Whether the bytes from `start` on are inside, where all lanes' address is that one.

@@ -13,7 +13,7 @@ use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 
 impl Emitter<'_, '_> {
@@ -71,10 +71,10 @@ impl Emitter<'_, '_> {
 
     /// Loads from one allocation.
     pub(in crate::cpu::emit) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        let Lane::Laned { shape, .. } = &address.offset else { return self.load_gather(address, item) };
+        let Lane::Affine { shape, .. } = &address.offset else { return self.load_gather(address, item) };
         match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-            Plan::Uniform if !shape.conditional => self.load_uniform(address, item),
-            Plan::Gather if !shape.conditional && item.count == 1 => {
+            Plan::Uniform if !shape.assumed => self.load_uniform(address, item),
+            Plan::Gather if !shape.assumed && item.count == 1 => {
                 self.load_planned(address, item, &Plan::Gather)
             }
             Plan::Uniform | Plan::Gather => self.load_gather(address, item),
@@ -130,7 +130,7 @@ impl Emitter<'_, '_> {
     }
 
     fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
-        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
         let test = self.test_of_loads();
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
             this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
@@ -164,7 +164,7 @@ impl Emitter<'_, '_> {
         let careful = match plan {
             // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds; and of
             // lanes far apart those that are on often are, when the others are not.
-            _ if shape.conditional || *plan == Plan::Gather => {
+            _ if shape.assumed || *plan == Plan::Gather => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.aside(|this| this.load_rare_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
@@ -197,7 +197,7 @@ impl Emitter<'_, '_> {
         &mut self,
         address: &Address,
         bases: &[Opd],
-        shape: &Lanes,
+        shape: &Affine,
         runs: &[Run],
         item: Item,
     ) -> Vec<Opd> {
@@ -233,7 +233,7 @@ impl Emitter<'_, '_> {
         &mut self,
         address: &Address,
         bases: &[Opd],
-        shape: &Lanes,
+        shape: &Affine,
         runs: &[Run],
         item: Item,
         whole: &mut Vec<Opd>,

@@ -11,7 +11,7 @@ use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 
 impl Emitter<'_, '_> {
@@ -31,7 +31,7 @@ impl Emitter<'_, '_> {
         let item = Item::of(ty);
         let lanes: Vec<Lane> = match ty {
             Type::Ptr(_) => vec![match self.encoded(value) {
-                Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.encoded_vector(value)),
+                Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
                 lane => lane,
             }],
             _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
@@ -46,7 +46,7 @@ impl Emitter<'_, '_> {
     /// A component in a form that needs no recomputing.
     pub(in crate::cpu::emit) fn kept_lane(&mut self, value: Value, k: usize) -> Lane {
         match self.lane(value, k) {
-            Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.vector(value, k)),
+            Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.vector(value, k)),
             lane => lane,
         }
     }
@@ -79,11 +79,11 @@ impl Emitter<'_, '_> {
 
     /// Stores to one allocation.
     pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
-        let Lane::Laned { shape, .. } = &address.offset else {
+        let Lane::Affine { shape, .. } = &address.offset else {
             return self.store_scatter(address, item, lanes);
         };
         match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-            Plan::Uniform if !shape.conditional => self.store_uniform(address, item, lanes),
+            Plan::Uniform if !shape.assumed => self.store_uniform(address, item, lanes),
             Plan::Runs(runs) if runs.iter().all(|run| !run.same) => {
                 self.store_runs(address, item, lanes, &runs)
             }
@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
         let element = scalar_type(item.scalar);
         for (k, lane) in lanes.iter().enumerate() {
             let value = match lane {
-                Lane::Laned { shape, .. } if shape.is_uniform() => lane.at(&mut self.t, element, 0),
+                Lane::Affine { shape, .. } if shape.is_uniform() => lane.at(&mut self.t, element, 0),
                 lane => {
                     let all = lane.vector(&mut self.t, element);
                     let last = self.last_lane();
@@ -145,7 +145,7 @@ impl Emitter<'_, '_> {
     }
 
     fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
-        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return };
         let test = self.test_of_stores(&address.place);
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
             this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
@@ -174,7 +174,7 @@ impl Emitter<'_, '_> {
         if !ok.is_text("true") {
             self.t.branch(join);
             self.t.label(slow);
-            if shape.conditional {
+            if shape.assumed {
                 self.aside(|this| this.store_scatter(address, item, lanes));
             } else {
                 self.store_slowly(address, item, &values);
@@ -190,7 +190,7 @@ impl Emitter<'_, '_> {
         item: Item,
         values: &[Opd],
         bases: &[Opd],
-        shape: &Lanes,
+        shape: &Affine,
         runs: &[Run],
         mask: Option<&Opd>,
     ) {

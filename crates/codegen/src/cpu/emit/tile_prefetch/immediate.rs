@@ -266,7 +266,7 @@ impl Emitter<'_, '_> {
 
     fn uniform_as_i64(&mut self, value: Value) -> Option<Opd> {
         let scalar = self.facts.function.ty(value).scalar()?;
-        let known = self.shape(value, 0).lanes().is_some_and(|lanes| lanes.absolute);
+        let known = self.shape(value, 0).affine().is_some_and(|lanes| lanes.is_constant);
         let is_at_hand = known || self.values[value.index()].is_some() && self.is_here(value);
         if !scalar.is_int() || scalar == Scalar::Bool || !is_at_hand {
             return None;

@@ -17,7 +17,7 @@ use crate::cpu::regions::GroupLevel;
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::all_uniform;
-use crate::cpu::shape::{Lanes, Shape};
+use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::{CellType, Root, Storage};
 
 /// What is found about an `if`, loop, switch or scope.
@@ -108,7 +108,7 @@ impl Flow {
         };
         let mut pass = Pass { facts, flow, stack: Vec::new(), changed: true };
         for &param in &function.params {
-            pass.flow.values[param.index()] = vec![Shape::Lanes(Lanes::known([0; LANES]))];
+            pass.flow.values[param.index()] = vec![Shape::Affine(Affine::known([0; LANES]))];
         }
         while std::mem::take(&mut pass.changed) {
             pass.block(function.body);
@@ -137,7 +137,7 @@ impl Flow {
 /// The shape of a pointer of known root once it is encoded.
 pub(in crate::cpu) fn encoded(shape: &Shape) -> Shape {
     match shape {
-        Shape::Lanes(lanes) => Shape::Lanes(Lanes { align: 0, ..lanes.normal() }),
+        Shape::Affine(lanes) => Shape::Affine(Affine { align: 0, ..lanes.normal() }),
         other => other.clone(),
     }
 }
@@ -207,7 +207,7 @@ impl Pass<'_> {
             Op::MemZero { dst, size, .. } => {
                 let size = i64::try_from(*size).unwrap_or(i64::MAX);
                 for cell in self.facts.storage.cells_at(*dst, size).unwrap_or(0..0) {
-                    self.assign(inst, cell, Shape::Lanes(Lanes::known([0; LANES])));
+                    self.assign(inst, cell, Shape::Affine(Affine::known([0; LANES])));
                 }
             }
             _ => {}
@@ -307,7 +307,7 @@ impl Pass<'_> {
         let shape = match &shape {
             Shape::Bottom => return,
             _ if lane => Shape::Varying,
-            Shape::Lanes(lanes) if lanes.conditional => Shape::Varying,
+            Shape::Affine(lanes) if lanes.assumed => Shape::Varying,
             shape if group => shape.not_group(),
             shape => shape.clone(),
         };

@@ -18,7 +18,7 @@ impl Finder<'_> {
         let is_fit = |cell: usize| {
             self.facts.storage.cells[cell].ty == float
                 && !group_cells[cell]
-                && self.flow.cells[cell].lanes().is_none()
+                && self.flow.cells[cell].affine().is_none()
         };
         (self.facts.function.ty(value) == Type::Vector(Scalar::F32, 2)
             && cells.len() == 2

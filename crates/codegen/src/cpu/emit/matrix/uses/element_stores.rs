@@ -91,8 +91,8 @@ impl Finder<'_> {
         let scalar = function.ty(values[0]).scalar()?;
         let step = match self.flow.values[pointers[0].index()].as_slice() {
             [Shape::Varying] => None,
-            [Shape::Lanes(shape)] if shape.conditional => None,
-            [Shape::Lanes(shape)] => {
+            [Shape::Affine(shape)] if shape.assumed => None,
+            [Shape::Affine(shape)] => {
                 let size = i64::from(scalar.size());
                 let apart = self.bytes_between(pointers[0], pointers[1]);
                 let known = layout(shape, apart.unwrap_or(size), size)?;

@@ -9,7 +9,7 @@ use super::{ELSEWHERE, Finder, Joined, Kind, Use, writes_memory};
 use crate::cpu::emit::matrix::{SIDE, place_of};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::shape::flow::ptr_space;
-use crate::cpu::shape::{Lanes, Shape};
+use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::Root;
 
 impl Finder<'_> {
@@ -117,7 +117,7 @@ impl Finder<'_> {
         if !function.block(block).get(first..at)?.iter().all(quiet) {
             return None;
         }
-        let [Shape::Lanes(shape)] = self.flow.values[pointers[0].index()].as_slice() else { return None };
+        let [Shape::Affine(shape)] = self.flow.values[pointers[0].index()].as_slice() else { return None };
         let apart = self.bytes_between(pointers[0], pointers[1])?;
         let (step, transpose) = layout(shape, apart, i64::from(scalar.size()))?;
         Some(Joined { loads, pointer: pointers[0], scalar, step, transpose })
@@ -158,8 +158,8 @@ impl Finder<'_> {
 
 /// The bytes from row to row (or column to column: transposed) if the lanes' first elements lie as a
 /// matrix in Metal's layout, and the second ones `apart` behind them.
-pub(super) fn layout(shape: &Lanes, apart: i64, size: i64) -> Option<(i64, bool)> {
-    if shape.segments != 1 || shape.conditional {
+pub(super) fn layout(shape: &Affine, apart: i64, size: i64) -> Option<(i64, bool)> {
+    if shape.segments != 1 || shape.assumed {
         return None;
     }
     let first = shape.at(0);
