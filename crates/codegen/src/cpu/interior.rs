@@ -2,17 +2,17 @@
 //!
 //! Most threadgroups of a filter lie in the middle of the picture: no thread leaves early, no clamp changes a
 //! position, no index wraps. If that is known of all SIMD-groups at once, each runs straight through, and its addresses
-//! are polynomials in its number. Owns the search for that way ([`Inside`]) and what must hold for it.
+//! are polynomials in its number. Owns the search for that way ([`Interior`]) and what must hold for it.
 //!
-//! Invariant: where no demand is negative, every value of [`Inside::sum`] is, modulo 2^32, that sum plus its pattern,
-//! in each lane of each SIMD-group of a full threadgroup, and all threads go through [`Inside::way`].
+//! Invariant: where no demand is negative, every value of [`Interior::sum`] is, modulo 2^32, that sum plus its pattern,
+//! in each lane of each SIMD-group of a full threadgroup, and all threads go through [`Interior::path`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{BinOp, Block, CmpOp, Inst, Op, Query, Scalar, Type, Value};
 
 use super::llvm_text::LANES;
-use super::polynomial::{Factor, Polynomial, demand};
+use super::polynomial::{Factor, Polynomial, require};
 use super::shape::flow::{Facts, Flow};
 use super::shape::queries::Position;
 
@@ -48,7 +48,7 @@ pub(super) struct Known {
 }
 
 /// A way through a region.
-pub(super) struct Inside<'a> {
+pub(super) struct Interior<'a> {
     facts: Facts<'a>,
     flow: &'a Flow,
     /// What is known where the region begins, and what can be loaded there.
@@ -59,14 +59,14 @@ pub(super) struct Inside<'a> {
     cells: BTreeMap<usize, bool>,
     truths: BTreeMap<Value, bool>,
     /// What all SIMD-groups execute, in order.
-    pub(super) way: Vec<Inst>,
+    pub(super) path: Vec<Inst>,
     /// What must not be negative.
-    pub(super) demands: Vec<Polynomial>,
+    pub(super) preconditions: Vec<Polynomial>,
     /// Values that are not known where the region begins, but can be.
     pub(super) early: BTreeSet<Value>,
 }
 
-impl<'a> Inside<'a> {
+impl<'a> Interior<'a> {
     pub(super) fn new(facts: Facts<'a>, flow: &'a Flow, known: Known) -> Option<Self> {
         let threads = facts.geometry.threads()?;
         Some(Self {
@@ -77,8 +77,8 @@ impl<'a> Inside<'a> {
             sums: BTreeMap::new(),
             cells: BTreeMap::new(),
             truths: BTreeMap::new(),
-            way: Vec::new(),
-            demands: Vec::new(),
+            path: Vec::new(),
+            preconditions: Vec::new(),
             early: BTreeSet::new(),
         })
     }
@@ -114,7 +114,7 @@ impl<'a> Inside<'a> {
                 }
                 _ => {}
             }
-            self.way.push(inst);
+            self.path.push(inst);
         }
         Some(())
     }
@@ -164,8 +164,8 @@ impl<'a> Inside<'a> {
     /// Whether `a < b` of a position and a limit, if the position is within it: numbers are limits below, sizes above.
     fn is_less(&mut self, [a, b]: [Value; 2], is_signed: bool) -> Option<bool> {
         let (x, y) = (self.sum(a)?, self.sum(b)?);
-        self.demand_range(&x, is_signed)?;
-        self.demand_range(&y, is_signed)?;
+        self.require_range(&x, is_signed)?;
+        self.require_range(&y, is_signed)?;
         let (position, limit) = if y.is_limit() { (&x, &y) } else { (&y, &x) };
         if !limit.is_limit() {
             return None;
@@ -174,13 +174,13 @@ impl<'a> Inside<'a> {
         let (limit, is_first) = (&limit.group, y.is_limit());
         let is_below = limit.as_constant().is_some();
         // What is within the limit, and by how much at least.
-        let (room, least) = match (is_below, is_first) {
+        let (max_index, least) = match (is_below, is_first) {
             (true, true) => (low.plus(limit, -1)?, 0),
             (true, false) => (low.plus(limit, -1)?, 1),
             (false, true) => (limit.plus(&high, -1)?, 1),
             (false, false) => (limit.plus(&high, -1)?, 0),
         };
-        self.demand(&room, least)?;
+        self.require(&max_index, least)?;
         Some(is_below != is_first)
     }
 
@@ -270,11 +270,11 @@ impl<'a> Inside<'a> {
         if !limit.is_limit() || position.is_limit() {
             return None;
         }
-        self.demand_range(&position, is_signed)?;
-        self.demand_range(&limit, is_signed)?;
+        self.require_range(&position, is_signed)?;
+        self.require_range(&limit, is_signed)?;
         let [low, high] = self.ends(&position)?;
-        let room = if is_least { limit.group.plus(&high, -1)? } else { low.plus(&limit.group, -1)? };
-        self.demand(&room, 0)?;
+        let max_index = if is_least { limit.group.plus(&high, -1)? } else { low.plus(&limit.group, -1)? };
+        self.require(&max_index, 0)?;
         Some(position)
     }
 
@@ -289,7 +289,7 @@ impl<'a> Inside<'a> {
     }
 
     /// Demands that a polynomial is no less than a number.
-    pub(super) fn demand(&mut self, what: &Polynomial, least: i64) -> Option<()> {
+    pub(super) fn require(&mut self, what: &Polynomial, least: i64) -> Option<()> {
         let what = what.plus(&Polynomial::constant(least), -1)?;
         // No threadgroup goes that way.
         if what.as_constant().is_some_and(|what| what < 0) {
@@ -298,27 +298,28 @@ impl<'a> Inside<'a> {
         // Products must be exact in 64 bits.
         for factors in what.terms.keys().filter(|factors| factors.len() > 1) {
             for &factor in factors {
-                let room = Polynomial::constant(i64::from(i32::MAX)).plus(&Polynomial::factor(factor), -1)?;
-                demand(&mut self.demands, room);
+                let max_index =
+                    Polynomial::constant(i64::from(i32::MAX)).plus(&Polynomial::factor(factor), -1)?;
+                require(&mut self.preconditions, max_index);
             }
         }
         let products = what.terms.iter().filter(|(factors, _)| factors.len() > 1);
         if products.map(|(_, by)| by.abs()).sum::<i64>() > 1 {
             return None;
         }
-        demand(&mut self.demands, what);
+        require(&mut self.preconditions, what);
         Some(())
     }
 
     /// Demands that a sum is the number that its 32 bits are.
-    fn demand_range(&mut self, sum: &Sum, is_signed: bool) -> Option<()> {
+    fn require_range(&mut self, sum: &Sum, is_signed: bool) -> Option<()> {
         let [low, high] = self.ends(sum)?;
         let (least, most) = match is_signed {
             true => (i64::from(i32::MIN), i64::from(i32::MAX)),
             false => (0, i64::from(u32::MAX)),
         };
-        self.demand(&low, least)?;
-        self.demand(&Polynomial::constant(most).plus(&high, -1)?, 0)
+        self.require(&low, least)?;
+        self.require(&Polynomial::constant(most).plus(&high, -1)?, 0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values that are what others are, some elements further along.
 //!
-//! Of a window's members (see `windows`) each is the lowest one, shifted. So is what the same operations make of them:
+//! Of a window's members (see `stencil_rows`) each is the lowest one, shifted. So is what the same operations make of them:
 //! the sum of a column two to the right is in each lane what the sum of this column is two lanes further. Such
 //! values are a family. Its operations are done once, on all elements that a member needs, and members are cut
 //! out of that.
@@ -49,10 +49,10 @@ impl Shifted {
         function: &Function,
         flow: &Flow,
         insts: &[Inst],
-        windows: BTreeMap<Value, Place>,
+        stencil_rows: BTreeMap<Value, Place>,
     ) -> Self {
         let known = FxHashMap::default();
-        let mut search = Search { function, flow, places: windows, known, families: Vec::new() };
+        let mut search = Search { function, flow, places: stencil_rows, known, families: Vec::new() };
         insts.iter().for_each(|&inst| search.find(inst));
         search.kept()
     }

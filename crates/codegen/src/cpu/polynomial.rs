@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use anymetal_ir::Value;
 
-/// A factor. All but [`Factor::Room`] are at least 0 and less than 2^32.
+/// A factor. All but [`Factor::MaxIndex`] are at least 0 and less than 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Factor {
     /// A value that is the same in the whole threadgroup, read without a sign.
@@ -15,7 +15,7 @@ pub(super) enum Factor {
     /// Where the threadgroup begins in the grid, along an axis.
     Start(u8),
     /// The largest index that an access may have, by its number.
-    Room(usize),
+    MaxIndex(usize),
     /// The SIMD-group's number in the threadgroup.
     SimdGroup,
 }
@@ -130,7 +130,7 @@ impl Polynomial {
     pub(super) fn is_never_negative(&self) -> bool {
         let mut least = i128::from(self.constant);
         for (factors, &by) in &self.terms {
-            if factors.iter().any(|factor| matches!(factor, Factor::Room(_))) {
+            if factors.iter().any(|factor| matches!(factor, Factor::MaxIndex(_))) {
                 return false;
             }
             if by < 0 {
@@ -143,15 +143,15 @@ impl Polynomial {
 }
 
 /// Adds a polynomial to those that must not be negative, unless that follows from one of them.
-pub(super) fn demand(demands: &mut Vec<Polynomial>, new: Polynomial) {
+pub(super) fn require(preconditions: &mut Vec<Polynomial>, new: Polynomial) {
     let follows = |from: &Polynomial, what: &Polynomial| {
         what.plus(from, -1).is_some_and(|difference| difference.is_never_negative())
     };
-    if new.is_never_negative() || demands.iter().any(|old| follows(old, &new)) {
+    if new.is_never_negative() || preconditions.iter().any(|old| follows(old, &new)) {
         return;
     }
-    demands.retain(|old| !follows(&new, old));
-    demands.push(new);
+    preconditions.retain(|old| !follows(&new, old));
+    preconditions.push(new);
 }
 
 #[cfg(test)]
@@ -178,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_not_demanded() {
-        let mut demands = Vec::new();
+    fn implied_conditions_are_not_required() {
+        let mut preconditions = Vec::new();
         for distance in [1, 2, 0, -1] {
-            demand(&mut demands, start(0).plus(&Polynomial::constant(-distance), 1).unwrap());
+            require(&mut preconditions, start(0).plus(&Polynomial::constant(-distance), 1).unwrap());
         }
-        assert_eq!(demands, [start(0).plus(&Polynomial::constant(-2), 1).unwrap()]);
+        assert_eq!(preconditions, [start(0).plus(&Polynomial::constant(-2), 1).unwrap()]);
     }
 }

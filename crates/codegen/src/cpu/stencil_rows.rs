@@ -18,7 +18,7 @@ use super::shape::Affine;
 use super::shape::flow::Flow;
 
 /// Fewer loads are tested one by one.
-pub(super) const LEAST: usize = 3;
+pub(super) const MIN_LOADS: usize = 3;
 /// The most terms of an index.
 const MAX_TERMS: usize = 6;
 /// The most limits that are looked through in one index.
@@ -26,7 +26,7 @@ const MAX_LIMITS: u32 = 4;
 
 /// Loads that belong together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Window {
+pub(super) struct StencilRow {
     /// The lowest offset first; offsets from the first in program order.
     pub(super) members: Vec<Member>,
     /// Behind the first load, in order: what the other members' pointers are computed by.
@@ -35,7 +35,7 @@ pub(super) struct Window {
 
 /// Several windows of a run, which can all be tested where the first load of the first is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Together {
+pub(super) struct RowSet {
     /// The first loads of the windows, in order.
     pub(super) firsts: Vec<Inst>,
     /// Behind the first load, in order: what all members' pointers are computed by.
@@ -44,11 +44,11 @@ pub(super) struct Together {
 
 /// The windows of a function.
 #[derive(Debug, Default)]
-pub(super) struct Windows {
+pub(super) struct StencilRows {
     /// By their first loads.
-    windows: BTreeMap<Inst, Window>,
+    stencil_rows: BTreeMap<Inst, StencilRow>,
     /// By the first load of the first window.
-    together: BTreeMap<Inst, Together>,
+    row_sets: BTreeMap<Inst, RowSet>,
 }
 
 /// What the addresses of a window's members have in common.
@@ -63,7 +63,7 @@ struct Key {
     item: (Scalar, u8),
 }
 
-impl Windows {
+impl StencilRows {
     /// Looks through a function.
     pub(super) fn new(function: &Function, flow: &Flow) -> Self {
         let mut found = Self::default();
@@ -75,30 +75,30 @@ impl Windows {
                 }
             }
             let groups: Vec<_> = groups.into_values().flat_map(near_each_other).collect();
-            if groups.iter().any(|members| members.len() >= LEAST) {
+            if groups.iter().any(|members| members.len() >= MIN_LOADS) {
                 let places = run.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
                 let mut firsts: Vec<_> =
                     groups.into_iter().filter_map(|members| found.keep(function, &places, members)).collect();
                 firsts.sort_by_key(|first| places[first]);
-                found.keep_together(function, &places, &firsts);
+                found.keep_row_set(function, &places, &firsts);
             }
         });
         found
     }
 
     /// The window whose first load this is.
-    pub(super) fn of_first(&self, inst: Inst) -> Option<&Window> {
-        self.windows.get(&inst)
+    pub(super) fn of_first(&self, inst: Inst) -> Option<&StencilRow> {
+        self.stencil_rows.get(&inst)
     }
 
     /// What is tested together where this is the first load.
-    pub(super) fn together_from(&self, inst: Inst) -> Option<&Together> {
-        self.together.get(&inst)
+    pub(super) fn rows_checked_with(&self, inst: Inst) -> Option<&RowSet> {
+        self.row_sets.get(&inst)
     }
 
     /// The first loads of all windows that are tested together.
-    pub(super) fn tested_together(&self) -> Vec<Inst> {
-        self.together.values().flat_map(|together| together.firsts.clone()).collect()
+    pub(super) fn rows_checked_early(&self) -> Vec<Inst> {
+        self.row_sets.values().flat_map(|row_set| row_set.firsts.clone()).collect()
     }
 
     /// Keeps the members that can be loaded with the first, which it gives, if they are enough.
@@ -108,7 +108,7 @@ impl Windows {
         places: &BTreeMap<Inst, usize>,
         mut members: Vec<Member>,
     ) -> Option<Inst> {
-        let first = first_of(&members).filter(|_| members.len() >= LEAST)?;
+        let first = first_of(&members).filter(|_| members.len() >= MIN_LOADS)?;
         let mut ahead = BTreeMap::new();
         members.retain(|member| {
             let needed = needs(function, places, first.at, member.inst);
@@ -117,30 +117,30 @@ impl Windows {
                 true
             })
         });
-        if members.len() < LEAST {
+        if members.len() < MIN_LOADS {
             return None;
         }
         let members = from_first(&members, first);
-        self.windows.insert(first.inst, Window { members, ahead: ahead.into_values().collect() });
+        self.stencil_rows.insert(first.inst, StencilRow { members, ahead: ahead.into_values().collect() });
         Some(first.inst)
     }
 
     /// Keeps the windows that can be tested where the first is.
-    fn keep_together(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, firsts: &[Inst]) {
+    fn keep_row_set(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, firsts: &[Inst]) {
         let Some(&start) = firsts.first() else { return };
-        let (mut together, mut ahead) = (Together::default(), BTreeMap::new());
+        let (mut row_set, mut ahead) = (RowSet::default(), BTreeMap::new());
         for first in firsts {
-            let members = &self.windows[first].members;
+            let members = &self.stencil_rows[first].members;
             let all: Option<Vec<_>> =
                 members.iter().map(|member| needs(function, places, places[&start], member.inst)).collect();
             if let Some(all) = all {
                 ahead.extend(all.into_iter().flatten());
-                together.firsts.push(*first);
+                row_set.firsts.push(*first);
             }
         }
-        if together.firsts.len() > 1 {
-            together.ahead = ahead.into_values().collect();
-            self.together.insert(start, together);
+        if row_set.firsts.len() > 1 {
+            row_set.ahead = ahead.into_values().collect();
+            self.row_sets.insert(start, row_set);
         }
     }
 }

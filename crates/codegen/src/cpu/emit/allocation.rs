@@ -166,9 +166,11 @@ impl Emitter<'_, '_> {
 
     /// Whether that many bytes are inside in every lane, by what is known of the pointer. Says nothing of
     /// laned forms that hold under a condition only.
-    pub(super) fn is_inside(&self, address: &Address, bytes: i64) -> bool {
-        let straight = address.value.and_then(|pointer| self.straight.get(&pointer));
-        if straight.is_some_and(|straight| address.extra == 0 && bytes <= straight.bytes) {
+    pub(super) fn is_in_bounds(&self, address: &Address, bytes: i64) -> bool {
+        let interior_pointers = address.value.and_then(|pointer| self.interior_pointers.get(&pointer));
+        if interior_pointers
+            .is_some_and(|interior_pointers| address.extra == 0 && bytes <= interior_pointers.bytes)
+        {
             return true;
         }
         let (Some(pointer), Opd::Int(len)) = (address.value, &address.place.len) else { return false };

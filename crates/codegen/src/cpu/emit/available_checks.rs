@@ -18,15 +18,15 @@ use crate::cpu::llvm_text::Opd;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Test {
     /// All lanes are in bounds, on or off; without checks, those that are on.
-    AllInside,
+    AllInBounds,
     /// Without checks: all lanes are in bounds, on or off.
     AllLoadable,
     /// The active lanes are in bounds.
-    ActiveInside,
+    ActiveInBounds,
     /// The active lanes lie side by side, the others would continue them, and all that is in bounds.
-    Together,
-    /// No test, but the first lane's offset where [`Self::Together`] holds.
-    FirstPlace,
+    Contiguous,
+    /// No test, but the first lane's offset where [`Self::Contiguous`] holds.
+    FirstOffset,
     /// The lanes lie in rows, as a matrix in Metal's layout. The numbers of its key say how
     /// the value becomes bytes, and the units from column to column.
     InRows,
@@ -39,13 +39,13 @@ pub(super) type Key = (Value, i64, i64, Test);
 
 /// The outcomes, as `i1`.
 #[derive(Debug, Default)]
-pub(super) struct Tested {
+pub(super) struct AvailableChecks {
     known: BTreeMap<Key, Opd>,
     /// What each change replaced.
     undo: Vec<(Key, Option<Opd>)>,
 }
 
-impl Tested {
+impl AvailableChecks {
     fn insert(&mut self, key: Key, outcome: Opd) {
         let before = self.known.insert(key, outcome);
         self.undo.push((key, before));
@@ -75,18 +75,18 @@ impl Tested {
 impl Emitter<'_, '_> {
     /// Emits code that does not dominate what follows it.
     pub(super) fn aside<R>(&mut self, emit: impl FnOnce(&mut Self) -> R) -> R {
-        let length = self.tested.undo.len();
+        let length = self.available_checks.undo.len();
         let result = emit(self);
-        self.tested.back_to(length);
+        self.available_checks.back_to(length);
         result
     }
 
     /// Emits code in which values are not what they were before: where pointers step through memory, or in
     /// another SIMD-group.
-    pub(super) fn untested<R>(&mut self, emit: impl FnOnce(&mut Self) -> R) -> R {
-        let kept = std::mem::take(&mut self.tested);
+    pub(super) fn with_no_available_checks<R>(&mut self, emit: impl FnOnce(&mut Self) -> R) -> R {
+        let kept = std::mem::take(&mut self.available_checks);
         let result = emit(self);
-        self.tested = kept;
+        self.available_checks = kept;
         result
     }
 
@@ -111,7 +111,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn known_of(&self, key: Key) -> Option<Opd> {
-        self.tested.known.get(&key).cloned()
+        self.available_checks.known.get(&key).cloned()
     }
 
     /// Notes an outcome that holds from here on, without code that tests it.
@@ -122,18 +122,18 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn note_of(&mut self, key: Key, outcome: &Opd) {
-        self.tested.insert(key, outcome.clone());
+        self.available_checks.insert(key, outcome.clone());
     }
 
     /// Notes that all lanes are in bounds.
-    pub(super) fn note_inside(&mut self, pointer: Value, bytes: i64) {
-        for test in [Test::AllInside, Test::ActiveInside] {
-            self.tested.insert((pointer, 0, bytes, test), Opd::bool(true));
+    pub(super) fn note_in_bounds(&mut self, pointer: Value, bytes: i64) {
+        for test in [Test::AllInBounds, Test::ActiveInBounds] {
+            self.available_checks.insert((pointer, 0, bytes, test), Opd::bool(true));
         }
     }
 
     /// Only where the test held goes on here.
     pub(super) fn test_holds(&mut self, outcome: &Opd) {
-        self.tested.holds(outcome);
+        self.available_checks.holds(outcome);
     }
 }

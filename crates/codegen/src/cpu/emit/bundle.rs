@@ -177,7 +177,7 @@ impl Emitter<'_, '_> {
         }
         // As in single gathers, lanes that are off load from the start.
         let safe = self.active_or_zero(&offsets);
-        let loaded = self.load_adjacent_or_wide(address, chunks, &safe);
+        let loaded = self.load_contiguous_or_wide(address, chunks, &safe);
         if is_certain {
             return loaded;
         }
@@ -189,12 +189,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Vectors if the lanes turn out to be side by side, otherwise a wide load for each lane.
-    fn load_adjacent_or_wide(&mut self, address: &Address, chunks: &[Chunk], offsets: &Opd) -> Vec<Opd> {
+    fn load_contiguous_or_wide(&mut self, address: &Address, chunks: &[Chunk], offsets: &Opd) -> Vec<Opd> {
         let element = Item { count: 1, ..chunks[0].item };
-        let adjacent = self.side_by_side(offsets, element);
-        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&adjacent, together, apart);
-        self.t.label(together);
+        let is_contiguous = self.side_by_side(offsets, element);
+        let (contiguous, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&is_contiguous, contiguous, apart);
+        self.t.label(contiguous);
         let metadata = self.metadata(&address.place);
         let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
         let start = self.t.offset(&address.place.base, &start);
@@ -229,7 +229,7 @@ impl Emitter<'_, '_> {
             if is_assumed {
                 // The lanes are elsewhere, and may well be in bounds.
                 let element = scalar_type(part.item.scalar);
-                let lanes = self.aside(|this| this.load_rare_gather(&here, part.item));
+                let lanes = self.aside(|this| this.load_cold_gather(&here, part.item));
                 careful.extend(lanes.iter().map(|lane| lane.vector(&mut self.t, element)));
             } else {
                 careful.extend(self.load_slowly(&here, part.item));

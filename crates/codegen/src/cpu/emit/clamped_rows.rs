@@ -42,7 +42,7 @@ struct Half {
 
 /// How a window is loaded.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct ClampedRow {
     place: Place,
     /// By half: the stretch's offset, and what lies where in it.
     halves: Vec<(Opd, Half)>,
@@ -51,14 +51,17 @@ pub(super) struct Held {
 impl Emitter<'_, '_> {
     /// Of windows the rows of which have the same columns: whether all lanes lie in short stretches, and how they
     /// are loaded then. `None`: nothing loads such windows that way.
-    pub(super) fn test_held(&mut self, windows: &BTreeSet<Inst>) -> Option<(Opd, BTreeMap<Inst, Held>)> {
+    pub(super) fn check_clamped_rows(
+        &mut self,
+        rows: &BTreeSet<Inst>,
+    ) -> Option<(Opd, BTreeMap<Inst, ClampedRow>)> {
         let options = self.shared.options;
         // Without checks nothing says that the stretch exists.
         if !options.features.avx512 || !options.checks {
             return None;
         }
         let (mut all, mut common) = (Vec::new(), None);
-        for &first in windows {
+        for &first in rows {
             let loads = self.loads_from(first)?;
             let indices = self.row_and_columns(&loads)?;
             if *common.get_or_insert_with(|| indices.columns.clone()) != indices.columns {
@@ -73,7 +76,7 @@ impl Emitter<'_, '_> {
             is_so = self.t.and(&is_so, &is_near);
             halves.push(half);
         }
-        let mut held = BTreeMap::new();
+        let mut row = BTreeMap::new();
         for (first, place, indices) in all {
             let mut stretches = Vec::new();
             for half in &halves {
@@ -81,9 +84,9 @@ impl Emitter<'_, '_> {
                 is_so = self.t.and(&is_so, &inside);
                 stretches.push((start, half.clone()));
             }
-            held.insert(first, Held { place, halves: stretches });
+            row.insert(first, ClampedRow { place, halves: stretches });
         }
-        Some((is_so, held))
+        Some((is_so, row))
     }
 
     /// The members' indices, if they are sums of one row and a column each.
@@ -180,10 +183,10 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads the stretches and gives each member its lanes.
-    pub(super) fn load_held(&mut self, held: &Held, loads: &Loads) -> Vec<Vec<Opd>> {
+    pub(super) fn load_clamped_row(&mut self, row: &ClampedRow, loads: &Loads) -> Vec<Vec<Opd>> {
         let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); loads.parts.len()];
-        for (start, half) in &held.halves {
-            let at = self.t.offset(&held.place.base, start);
+        for (start, half) in &row.halves {
+            let at = self.t.offset(&row.place.base, start);
             let shift = self.t.sub("i32", &Opd::Int(LANES as i64 - 1), &half.reach);
             let bits = self.t.value(format_args!("lshr i32 -1, {shift}"));
             let there = self.t.value(format_args!("bitcast i32 {bits} to <32 x i1>"));

@@ -1,7 +1,7 @@
 //! Loads lane by lane where another way was expected: where a laned form does not hold, or lanes far apart are off.
 //!
 //! There are many of them in a kernel and they seldom run, so the bounds check, what lanes that are off load, and the
-//! loads are one call. Lanes that turn out to lie within a short stretch are permuted, as in `near`.
+//! loads are one call. Lanes that turn out to lie within a short stretch are permuted, as in `permute`.
 
 use super::cast::reinterpret;
 use super::lane::{Lane, Width};
@@ -13,7 +13,7 @@ use crate::cpu::options::CpuFeatures;
 
 /// Gives the lanes of `%on` that are not below the limit and, if there are none, what all lanes load. Those that are
 /// off load from the start: some lane is on and in bounds, so that exists.
-const RARE_GATHER: &str =
+const COLD_GATHER: &str =
     "define internal { i32, <32 x iBITS> } @am.rare_gather.BITS(ptr %base, <32 x i64> %lanes, \
 i64 %extra, i64 %limit, i32 %on) #1 {
 entry:
@@ -42,7 +42,7 @@ NEAR  %gathered = call <32 x iBITS> @am.gather.BITS(ptr %base, <32 x i64> %offse
 /// Loads of 32 bits whose lanes were expected side by side are not so mostly for some that a limit holds back, at the
 /// edge of a picture. So if all lie between the first and the last one's place, within as many elements as there are
 /// lanes, those are loaded and permuted.
-const NEAR: &str = "  %first = extractelement <32 x i64> %offsets, i64 0
+const PERMUTE: &str = "  %first = extractelement <32 x i64> %offsets, i64 0
   %last = extractelement <32 x i64> %offsets, i64 31
   %low = call i64 @llvm.umin.i64(i64 %first, i64 %last)
   %high = call i64 @llvm.umax.i64(i64 %first, i64 %last)
@@ -84,7 +84,7 @@ apart:
 ";
 
 /// What that calls.
-const NEAR_DECLARATIONS: [&str; 4] = [
+const PERMUTE_DECLARATIONS: [&str; 4] = [
     "declare i64 @llvm.umin.i64(i64, i64)",
     "declare i64 @llvm.umax.i64(i64, i64)",
     "declare <32 x i32> @llvm.masked.load.v32i32.p0(ptr, i32, <32 x i1>, <32 x i32>)",
@@ -95,15 +95,15 @@ fn permutes(bits: u32, features: &CpuFeatures) -> bool {
     bits == 32 && features.avx512
 }
 
-/// The text of [`Helper::RareGather`].
-pub(super) fn rare_gather(bits: u32, features: &CpuFeatures) -> String {
+/// The text of [`Helper::ColdGather`].
+pub(super) fn cold_gather(bits: u32, features: &CpuFeatures) -> String {
     let list = |from: usize, to: usize| {
         let items: Vec<String> = (from..to).map(|lane| format!("i32 {lane}")).collect();
         format!("<{}>", items.join(", "))
     };
-    let near = if permutes(bits, features) { NEAR } else { "" };
-    RARE_GATHER
-        .replace("NEAR", near)
+    let permute = if permutes(bits, features) { PERMUTE } else { "" };
+    COLD_GATHER
+        .replace("NEAR", permute)
         .replace("LOW", &list(0, 16))
         .replace("HIGH", &list(16, 32))
         .replace("BOTH", &list(0, 32))
@@ -112,16 +112,16 @@ pub(super) fn rare_gather(bits: u32, features: &CpuFeatures) -> String {
 
 /// What it calls, beside other helpers.
 pub(super) fn declarations(bits: u32, features: &CpuFeatures) -> &'static [&'static str] {
-    if permutes(bits, features) { &NEAR_DECLARATIONS } else { &[] }
+    if permutes(bits, features) { &PERMUTE_DECLARATIONS } else { &[] }
 }
 
 impl Emitter<'_, '_> {
     /// As a gather, for where lanes side by side have a path of their own.
-    pub(super) fn load_rare_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
+    pub(super) fn load_cold_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         let bits = item.bits();
-        self.need(Helper::RareGather(bits));
+        self.need(Helper::ColdGather(bits));
         let offsets = self.offsets(address);
-        let is_certain = !self.shared.options.checks || self.is_inside(address, item.bytes());
+        let is_certain = !self.shared.options.checks || self.is_in_bounds(address, item.bytes());
         let limit = if is_certain { Opd::Int(-1) } else { self.limit(&address.place, item.bytes()) };
         let on = match self.mask.clone() {
             Mask::All => Opd::Int(-1),

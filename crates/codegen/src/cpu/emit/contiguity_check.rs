@@ -60,18 +60,18 @@ impl Emitter<'_, '_> {
     /// Tests whether the lanes lie side by side. With `all_on`, it is so only if all are on.
     pub(super) fn side(&mut self, address: &Address, item: Item, all_on: bool) -> Side {
         let bytes = item.bytes();
-        let known = self.known_test(address, bytes, Test::Together).zip(self.known_test(
+        let known = self.known_test(address, bytes, Test::Contiguous).zip(self.known_test(
             address,
             bytes,
-            Test::FirstPlace,
+            Test::FirstOffset,
         ));
         let (mut is_so, start) = match (known, self.narrow(address, bytes)) {
             (Some(known), _) => known,
             (None, Some(narrow)) => self.narrow_side(address, bytes, narrow),
             (None, None) => self.wide_side(address, bytes),
         };
-        self.note_test(address, bytes, Test::Together, &is_so);
-        self.note_test(address, bytes, Test::FirstPlace, &start);
+        self.note_test(address, bytes, Test::Contiguous, &is_so);
+        self.note_test(address, bytes, Test::FirstOffset, &start);
         if all_on {
             let mask = self.mask.clone();
             let all = if mask == Mask::All { Opd::bool(true) } else { self.all(&mask) };
@@ -99,7 +99,7 @@ impl Emitter<'_, '_> {
             }
         };
         let inside = match self.mask {
-            Mask::All if self.is_inside(address, item.bytes()) => Opd::bool(true),
+            Mask::All if self.is_in_bounds(address, item.bytes()) => Opd::bool(true),
             Mask::All => self.in_bounds(&address.place, &start, item.bytes()),
             Mask::Some(_) => self.exists(&address.place, &start, item.bytes()),
         };
@@ -132,7 +132,7 @@ impl Emitter<'_, '_> {
         let same = self.continue_first("i32", &indices, &first, step);
         let fits = self.steps_fit(narrow, &first, step * (LANES as i64 - 1));
         let start = self.narrow_start(address, narrow, &first);
-        let inside = self.whole_inside(address, &start, bytes);
+        let inside = self.whole_in_bounds(address, &start, bytes);
         let is_so = self.t.and(&fits, &inside);
         (self.t.and(&same, &is_so), start)
     }
@@ -160,14 +160,14 @@ impl Emitter<'_, '_> {
         let offsets = self.offsets_with_extra(address);
         let start = self.first_frozen("i64", &offsets);
         let same = self.continue_first("i64", &offsets, &start, bytes);
-        let inside = self.whole_inside(address, &start, bytes);
+        let inside = self.whole_in_bounds(address, &start, bytes);
         (self.t.and(&same, &inside), start)
     }
 
     /// Whether all that lanes side by side access is in bounds, also by those that are off.
-    fn whole_inside(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
+    fn whole_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
         // What is known of a pointer holds where lanes are on.
-        if self.mask == Mask::All && self.is_inside(address, bytes) {
+        if self.mask == Mask::All && self.is_in_bounds(address, bytes) {
             return Opd::bool(true);
         }
         let bytes = bytes * LANES as i64;
@@ -208,14 +208,14 @@ impl Emitter<'_, '_> {
     }
 
     /// As [`Self::apart`], on a path that hardly ever runs.
-    pub(super) fn rarely_apart(&mut self, address: &Address, bytes: i64) -> Address {
+    pub(super) fn apart_when_cold(&mut self, address: &Address, bytes: i64) -> Address {
         self.apart_from(address, bytes, true)
     }
 
-    fn apart_from(&mut self, address: &Address, bytes: i64, rarely: bool) -> Address {
+    fn apart_from(&mut self, address: &Address, bytes: i64, is_cold: bool) -> Address {
         let Some(narrow) = self.narrow(address, bytes) else { return address.clone() };
         let mut indices = self.vector(narrow.index, 0);
-        if rarely {
+        if is_cold {
             // LLVM would take the offsets from where the program computes them, and that from the usual path.
             indices = self.t.value(format_args!("freeze <32 x i32> {indices}"));
         }

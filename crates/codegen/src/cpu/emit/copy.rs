@@ -184,9 +184,9 @@ impl Emitter<'_, '_> {
         let join = self.t.block();
         let mut is_certain = false;
         if whole.places.iter().any(|&place| self.is_assumed(place)) {
-            is_certain = self.move_if_inside(inst, whole, true, join);
+            is_certain = self.move_if_in_bounds(inst, whole, true, join);
         }
-        if !is_certain && !self.move_if_inside(inst, whole, false, join) {
+        if !is_certain && !self.move_if_in_bounds(inst, whole, false, join) {
             in_pieces(self);
             self.t.branch(join);
         }
@@ -199,7 +199,7 @@ impl Emitter<'_, '_> {
 
     /// Moves where all lanes are in bounds, and goes on to `join`; returns whether they always are. `may_assume` that
     /// patterns hold: where they do not, nothing is moved.
-    fn move_if_inside(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
+    fn move_if_in_bounds(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
         let mut ends = [(0, AccessKind::Load), (1, AccessKind::Store)].map(|(end, kind)| {
             let site = self.site(inst, whole.places[end], kind, whole.access[end]);
             let address = self.address(whole.places[end], site);
@@ -233,7 +233,7 @@ impl Emitter<'_, '_> {
     fn end_in_bounds(&mut self, end: &mut End, size: i64, may_assume: bool) -> Opd {
         match end.address.offset.clone() {
             Lane::Affine { bases, shape, .. } if may_assume || !shape.assumed => {
-                self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInside)
+                self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInBounds)
             }
             _ => {
                 let offsets = self.offsets_with_extra(&end.address);

@@ -19,7 +19,7 @@ use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
-use crate::cpu::stencil_rows::Windows;
+use crate::cpu::stencil_rows::StencilRows;
 use crate::cpu::whole_geometry;
 
 /// The most threadgroup memory that static variables may take.
@@ -250,19 +250,19 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         region_slot: None,
         bail: None,
         group_labels: Vec::new(),
-        tested: Default::default(),
+        available_checks: Default::default(),
         mask_tests: BTreeMap::new(),
         active_masks: BTreeMap::new(),
         slow: None,
         matrices,
         bundled: BTreeSet::new(),
-        windows: Rc::new(Windows::new(function, flow)),
-        open_windows: BTreeSet::new(),
-        may_open_windows: true,
-        held_windows: BTreeMap::new(),
-        straight: BTreeMap::new(),
+        stencil_rows: Rc::new(StencilRows::new(function, flow)),
+        versioned_rows: BTreeSet::new(),
+        may_version_guards: true,
+        clamped_rows: BTreeMap::new(),
+        interior_pointers: BTreeMap::new(),
         spans: Default::default(),
-        together: BTreeMap::new(),
+        interleaved: BTreeMap::new(),
         tile_loops: Vec::new(),
         streams: Streams::new(facts),
         stream_flags: BTreeMap::new(),
@@ -273,7 +273,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
     emitter.count_threads();
     if emitter.is_edge() {
         emitter.copies_left = 0;
-        emitter.may_open_windows = false;
+        emitter.may_version_guards = false;
     }
     emitter.body();
     emitter.t.label(groups.exit);

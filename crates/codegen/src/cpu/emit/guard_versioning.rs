@@ -1,11 +1,11 @@
 //! Copies of code in which all windows are known to hold.
 //!
-//! The rows of a stencil each are a window (see `windows`). Tested one by one, each test is a branch, and each
+//! The rows of a stencil each are a window (see `stencil_rows`). Tested one by one, each test is a branch, and each
 //! row's elements meet those of its slow path; LLVM then puts the arithmetic behind the last row, and keeps all
 //! rows in memory until there. So one test stands before the first row, and what follows is written twice: with
 //! all lanes on and nothing to test between the rows, and as it is otherwise.
 //!
-//! Invariant: [`Emitter::open_windows`] holds the first loads of windows whose tests dominate the position.
+//! Invariant: [`Emitter::versioned_rows`] holds the first loads of windows whose tests dominate the position.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,47 +18,47 @@ use crate::cpu::llvm_text::MASK;
 
 impl Emitter<'_, '_> {
     /// Emits the instructions twice, if they begin with a window; `false` if nothing was emitted.
-    pub(super) fn rest_with_open_windows(&mut self, rest: &[Inst]) -> bool {
-        let windows = self.windows.clone();
-        let Some(together) = rest.first().and_then(|&first| windows.together_from(first)) else {
+    pub(super) fn version_rest(&mut self, rest: &[Inst]) -> bool {
+        let stencil_rows = self.stencil_rows.clone();
+        let Some(row_set) = rest.first().and_then(|&first| stencil_rows.rows_checked_with(first)) else {
             return false;
         };
         // What a block of an arm or a region defines is used in it alone.
         let is_closed = self.contexts.iter().all(|context| matches!(context, Context::Arm { .. }));
-        if !self.may_open_windows || !is_closed || self.size(rest) > MAX_COPY {
+        if !self.may_version_guards || !is_closed || self.size(rest) > MAX_COPY {
             return false;
         }
-        let Some((ok, open)) = self.test_windows(together) else { return false };
+        let Some((ok, open)) = self.check_stencil_rows(row_set) else { return false };
         let before = self.mask.clone();
         let slot = self.t.alloca(MASK, 4);
-        let (inside, edge, done) = (self.t.block(), self.t.block(), self.t.block());
-        self.may_open_windows = false;
-        self.t.branch_likely(&ok, inside, edge);
-        let mut changed = self.way(inside, &Mask::All, &slot, done, |this| {
+        let (in_bounds, edge, done) = (self.t.block(), self.t.block(), self.t.block());
+        self.may_version_guards = false;
+        self.t.branch_likely(&ok, in_bounds, edge);
+        let mut changed = self.arm_to(in_bounds, &Mask::All, &slot, done, |this| {
             this.open_families(rest, &open);
-            this.open_windows = open.clone();
+            this.versioned_rows = open.clone();
             this.instructions(rest);
             this.spans = Spans::default();
-            this.open_windows = BTreeSet::new();
+            this.versioned_rows = BTreeSet::new();
         });
         self.t.label(edge);
         self.mask = before.clone();
         let otherwise = self.t.block();
         // The other way has computed these for itself.
-        self.compute_ahead(&together.ahead);
-        if let Some((ok, held)) = self.test_held(&open) {
+        self.compute_ahead(&row_set.ahead);
+        if let Some((ok, clamped)) = self.check_clamped_rows(&open) {
             let near = self.t.block();
             self.t.branch_likely(&ok, near, otherwise);
-            changed |= self.way(near, &before, &slot, done, |this| {
-                this.held_windows = held;
+            changed |= self.arm_to(near, &before, &slot, done, |this| {
+                this.clamped_rows = clamped;
                 this.instructions(rest);
-                this.held_windows = BTreeMap::new();
+                this.clamped_rows = BTreeMap::new();
             });
         } else {
             self.t.branch(otherwise);
         }
-        changed |= self.way(otherwise, &before, &slot, done, |this| this.instructions(rest));
-        self.may_open_windows = true;
+        changed |= self.arm_to(otherwise, &before, &slot, done, |this| this.instructions(rest));
+        self.may_version_guards = true;
         self.t.label(done);
         self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
         true

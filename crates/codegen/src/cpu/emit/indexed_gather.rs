@@ -14,7 +14,7 @@ use crate::cpu::llvm_text::{MASK, Opd, lanes_type};
 
 /// Places of lanes.
 #[derive(Clone, Debug)]
-pub(super) struct Indexed {
+pub(super) struct IndexedAccess {
     narrow: Narrow,
     /// The offset of index 0.
     start: i64,
@@ -24,7 +24,7 @@ pub(super) struct Indexed {
 
 impl Emitter<'_, '_> {
     /// The lanes' places by indices. `None`: they are no such, or the processor does better.
-    pub(super) fn indexed(&mut self, address: &Address, item: Item) -> Option<Indexed> {
+    pub(super) fn indexed(&mut self, address: &Address, item: Item) -> Option<IndexedAccess> {
         let features = &self.shared.options.features;
         if features.avx512 || features.fast_gather || item.count != 1 {
             return None;
@@ -36,11 +36,11 @@ impl Emitter<'_, '_> {
             return None;
         }
         let indices = self.vector(narrow.index(), 0);
-        Some(Indexed { narrow, start, indices })
+        Some(IndexedAccess { narrow, start, indices })
     }
 
     /// The indices, and 0 for lanes that are off, which exists where any lane is in bounds.
-    fn active_indices(&mut self, indexed: &Indexed) -> Opd {
+    fn active_indices(&mut self, indexed: &IndexedAccess) -> Opd {
         let (indices, zeros) = (&indexed.indices, Opd::text("zeroinitializer"));
         match self.mask.clone() {
             Mask::All => indices.clone(),
@@ -49,8 +49,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether all active lanes are in bounds.
-    pub(super) fn indices_inside(&mut self, address: &Address, indexed: &Indexed, bytes: i64) -> Opd {
-        if !self.shared.options.checks || self.is_inside(address, bytes) {
+    pub(super) fn indices_in_bounds(
+        &mut self,
+        address: &Address,
+        indexed: &IndexedAccess,
+        bytes: i64,
+    ) -> Opd {
+        if !self.shared.options.checks || self.is_in_bounds(address, bytes) {
             return Opd::bool(true);
         }
         let (scale, start) = (indexed.narrow.scale(), indexed.start);
@@ -74,7 +79,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads lane by lane.
-    pub(super) fn gather_indexed(&mut self, address: &Address, indexed: &Indexed, item: Item) -> Opd {
+    pub(super) fn gather_indexed(&mut self, address: &Address, indexed: &IndexedAccess, item: Item) -> Opd {
         let helper = Helper::GatherIndexed(item.bits(), indexed.narrow.scale(), indexed.narrow.is_signed());
         self.need(helper);
         self.split_loads();
@@ -89,7 +94,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores lane by lane, active ones only.
-    pub(super) fn scatter_indexed(&mut self, address: &Address, indexed: &Indexed, item: Item, value: &Opd) {
+    pub(super) fn scatter_indexed(
+        &mut self,
+        address: &Address,
+        indexed: &IndexedAccess,
+        item: Item,
+        value: &Opd,
+    ) {
         let helper = Helper::ScatterIndexed(item.bits(), indexed.narrow.scale(), indexed.narrow.is_signed());
         self.need(helper);
         let at = self.t.offset(&address.place.base, &Opd::Int(indexed.start));

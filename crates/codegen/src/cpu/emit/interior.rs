@@ -1,11 +1,11 @@
-//! A loop over SIMD-groups for threadgroups that no limit concerns: see `inside`, and
+//! A loop over SIMD-groups for threadgroups that no limit concerns: see `interior`, and
 //! `docs/decisions/0016-interior-versioning.md`.
 //!
 //! One test for the whole threadgroup says that all positions are within their limits, that no index wraps and that all
 //! accesses are in bounds. Behind it SIMD-groups run straight through: addresses are the first one's and
 //! a step, windows are open, and there is nothing to test. Other threadgroups run the loop that tests everything.
 //!
-//! Invariant: [`Emitter::straight`] holds pointers only while that loop is emitted.
+//! Invariant: [`Emitter::interior_pointers`] holds pointers only while that loop is emitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +17,14 @@ use super::lane_shift_reuse::Spans;
 use super::memory::Item;
 use super::stencil_rows::Loads;
 use super::{Emitter, Mask};
-use crate::cpu::interior::{Inside, Known, Sum};
+use crate::cpu::interior::{Interior, Known, Sum};
 use crate::cpu::llvm_text::{LANES, Opd};
 use crate::cpu::polynomial::{Factor, Polynomial};
 use crate::cpu::storage::Root;
 
 /// A pointer of all SIMD-groups, all accesses through which are in bounds.
 #[derive(Clone, Debug)]
-pub(super) struct Straight {
+pub(super) struct InteriorPointer {
     /// The offset of the first SIMD-group's first lane, and what each other one adds.
     first: Opd,
     step: Opd,
@@ -34,7 +34,7 @@ pub(super) struct Straight {
 
 /// The largest index of an access: that of the last element that an argument has, or the largest that does not wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Room {
+struct MaxIndex {
     argument: usize,
     /// Bytes from the index's place on.
     bytes: i64,
@@ -43,10 +43,10 @@ struct Room {
 }
 
 /// What runs where no limit concerns a threadgroup.
-struct Way {
+struct InteriorPath {
     insts: Vec<Inst>,
-    demands: Vec<Polynomial>,
-    rooms: Vec<Room>,
+    preconditions: Vec<Polynomial>,
+    max_indices: Vec<MaxIndex>,
     early: BTreeSet<Value>,
     /// By pointer: bytes to the first lane, and what may be accessed there.
     pointers: BTreeMap<Value, (Polynomial, i64)>,
@@ -59,32 +59,32 @@ type Factors = BTreeMap<Factor, Opd>;
 impl Emitter<'_, '_> {
     /// Emits the loop for a region, and the test that leads to it. What is emitted next is for other threadgroups; gives where
     /// that ends.
-    pub(super) fn region_inside(&mut self, number: usize) -> Option<u32> {
-        let way = self.way_inside(number)?;
-        let (inside, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
+    pub(super) fn region_interior(&mut self, number: usize) -> Option<u32> {
+        let path = self.interior_path(number)?;
+        let (interior, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
         self.mask = Mask::All;
-        self.load_early(&way);
+        self.load_early(&path);
         let mut factors = Factors::new();
         let mut ok = Opd::bool(true);
-        for demand in &way.demands {
-            let value = self.polynomial(demand, &way.rooms, &mut factors);
+        for require in &path.preconditions {
+            let value = self.polynomial(require, &path.max_indices, &mut factors);
             let holds = self.t.icmp("sge", "i64", &value, &Opd::Int(0));
             ok = self.t.and(&ok, &holds);
         }
-        self.t.branch_likely(&ok, inside, otherwise);
-        self.t.label(inside);
-        for (&pointer, (bytes, size)) in &way.pointers {
+        self.t.branch_likely(&ok, interior, otherwise);
+        self.t.label(interior);
+        for (&pointer, (bytes, size)) in &path.pointers {
             let Some(step) = bytes.step() else { continue };
-            let first = self.polynomial(&bytes.of_first(), &way.rooms, &mut factors);
-            let step = self.polynomial(&step, &way.rooms, &mut factors);
-            self.straight.insert(pointer, Straight { first, step, bytes: *size });
+            let first = self.polynomial(&bytes.of_first(), &path.max_indices, &mut factors);
+            let step = self.polynomial(&step, &path.max_indices, &mut factors);
+            self.interior_pointers.insert(pointer, InteriorPointer { first, step, bytes: *size });
         }
         let simdgroups = self.begin_simdgroups();
         self.turns += 1;
         self.turn = self.turns;
-        self.untested(|this| this.go_straight(number, &way));
+        self.with_no_available_checks(|this| this.emit_interior(number, &path));
         self.turn = 0;
-        self.straight.clear();
+        self.interior_pointers.clear();
         self.end_simdgroups(simdgroups);
         self.t.branch(done);
         self.t.label(otherwise);
@@ -92,24 +92,24 @@ impl Emitter<'_, '_> {
     }
 
     /// One SIMD-group's turn.
-    fn go_straight(&mut self, number: usize, way: &Way) {
+    fn emit_interior(&mut self, number: usize, path: &InteriorPath) {
         self.fetch_cells(number);
         self.mask = Mask::All;
         let end = self.t.block();
         self.contexts.push(Context::Arm { end });
-        let windows = std::mem::replace(&mut self.may_open_windows, false);
-        self.open_families(&way.insts, &way.open);
-        self.open_windows = way.open.clone();
-        self.instructions(&way.insts);
-        (self.open_windows, self.spans) = (BTreeSet::new(), Spans::default());
-        self.may_open_windows = windows;
+        let may_version = std::mem::replace(&mut self.may_version_guards, false);
+        self.open_families(&path.insts, &path.open);
+        self.versioned_rows = path.open.clone();
+        self.instructions(&path.insts);
+        (self.versioned_rows, self.spans) = (BTreeSet::new(), Spans::default());
+        self.may_version_guards = may_version;
         self.contexts.pop();
         self.t.label(end);
     }
 
     /// A pointer that moves straight on.
-    pub(super) fn straight_lane(&mut self, pointer: Value) -> Option<Lane> {
-        let Straight { first, step, .. } = self.straight.get(&pointer)?.clone();
+    pub(super) fn interior_lane(&mut self, pointer: Value) -> Option<Lane> {
+        let InteriorPointer { first, step, .. } = self.interior_pointers.get(&pointer)?.clone();
         let shape = self.shape(pointer, 0).affine()?.clone();
         let simdgroup = match &self.simdgroup {
             Opd::Int(number) => Opd::Int(*number),
@@ -124,32 +124,32 @@ impl Emitter<'_, '_> {
     // --- the way
 
     /// The way through a region with windows that can be tested together.
-    fn way_inside(&mut self, number: usize) -> Option<Way> {
+    fn interior_path(&mut self, number: usize) -> Option<InteriorPath> {
         let threads = self.facts.geometry.threads()?;
         let insts = self.plan.regions[number].insts.clone();
         let is_only_region = self.plan.regions.len() == 1 && !self.plan.tracks_live;
         let is_whole = threads.is_multiple_of(LANES as u32) && threads > LANES as u32;
-        if !is_only_region || !is_whole || !self.may_open_windows || self.size(&insts) > MAX_COPY {
+        if !is_only_region || !is_whole || !self.may_version_guards || self.size(&insts) > MAX_COPY {
             return None;
         }
-        let firsts = self.windows.tested_together();
+        let firsts = self.stencil_rows.rows_checked_early();
         if firsts.is_empty() {
             return None;
         }
-        let mut inside = Inside::new(self.facts, self.flow, self.known_before())?;
-        inside.follow(&insts)?;
-        let mut rooms = Vec::new();
+        let mut interior = Interior::new(self.facts, self.flow, self.known_before())?;
+        interior.follow(&insts)?;
+        let mut max_indices = Vec::new();
         let (mut pointers, mut open, mut covered) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         for first in firsts {
-            let Some(loads) = self.loads_from(first).filter(|_| inside.way.contains(&first)) else {
+            let Some(loads) = self.loads_from(first).filter(|_| interior.path.contains(&first)) else {
                 continue;
             };
-            let claimed = self.claim_window(&mut inside, &mut rooms, &loads)?;
+            let claimed = self.claim_row(&mut interior, &mut max_indices, &loads)?;
             pointers.insert(loads.parts[0].pointer, claimed);
             covered.extend(loads.parts.iter().map(|part| part.pointer));
             open.insert(first);
         }
-        for inst in inside.way.clone() {
+        for inst in interior.path.clone() {
             let (pointer, ty) = match self.function().inst(inst).op {
                 Op::Load { ptr, .. } => (ptr, self.function().ty(self.function().inst(inst).result?)),
                 Op::Store { ptr, value, .. } => (ptr, self.function().ty(value)),
@@ -159,12 +159,19 @@ impl Emitter<'_, '_> {
                 continue;
             }
             let bytes = Item::of(ty).bytes();
-            if let Some(claimed) = self.claim(&mut inside, &mut rooms, (pointer, bytes), None) {
+            if let Some(claimed) = self.claim(&mut interior, &mut max_indices, (pointer, bytes), None) {
                 pointers.insert(pointer, claimed);
             }
         }
-        let Inside { way: insts, demands, early, .. } = inside;
-        (!open.is_empty()).then_some(Way { insts, demands, rooms, early, pointers, open })
+        let Interior { path: insts, preconditions, early, .. } = interior;
+        (!open.is_empty()).then_some(InteriorPath {
+            insts,
+            preconditions,
+            max_indices,
+            early,
+            pointers,
+            open,
+        })
     }
 
     /// Numbers that need no region to be known.
@@ -205,9 +212,9 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads those that the test needs and the region would load later.
-    fn load_early(&mut self, way: &Way) {
+    fn load_early(&mut self, path: &InteriorPath) {
         let function = self.facts.function;
-        for &value in &way.early {
+        for &value in &path.early {
             let ValueDef::Inst(load) = function.values[value.index()].def else { continue };
             let Op::Load { ptr, .. } = function.inst(load).op else { continue };
             if let ValueDef::Inst(pointer) = function.values[ptr.index()].def {
@@ -223,13 +230,13 @@ impl Emitter<'_, '_> {
     /// gives the first lane's offset, and the bytes.
     fn claim(
         &mut self,
-        inside: &mut Inside<'_>,
-        rooms: &mut Vec<Room>,
+        interior: &mut Interior<'_>,
+        max_indices: &mut Vec<MaxIndex>,
         (pointer, bytes): (Value, i64),
         span: Option<i64>,
     ) -> Option<(Polynomial, i64)> {
         let function = self.facts.function;
-        let (sum, is_signed, scale, offset) = self.index_sum(inside, pointer)?;
+        let (sum, is_signed, scale, offset) = self.index_sum(interior, pointer)?;
         let Lane::Affine { shape, .. } = self.lane(pointer, 0) else { return None };
         let Root::Argument(argument) = self.facts.storage.pointer(pointer).root else { return None };
         let is_alike =
@@ -243,26 +250,26 @@ impl Emitter<'_, '_> {
             return None;
         }
         let first = sum.group.plus(&Polynomial::constant(sum.pattern[0]), 1)?;
-        let [low, mut high] = inside.ends(&sum)?;
+        let [low, mut high] = interior.ends(&sum)?;
         if let Some(elements) = span {
             let last = Polynomial::constant(elements - 1);
-            high = inside.ends(&Sum { pattern: [sum.pattern[0]; LANES], ..sum })?[1].plus(&last, 1)?;
+            high = interior.ends(&Sum { pattern: [sum.pattern[0]; LANES], ..sum })?[1].plus(&last, 1)?;
         }
         let most = if is_signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-        let room = Room { argument, bytes: offset + bytes, scale, most };
-        let number = rooms.iter().position(|&other| other == room).unwrap_or(rooms.len());
-        if number == rooms.len() {
-            rooms.push(room);
+        let max_index = MaxIndex { argument, bytes: offset + bytes, scale, most };
+        let number = max_indices.iter().position(|&other| other == max_index).unwrap_or(max_indices.len());
+        if number == max_indices.len() {
+            max_indices.push(max_index);
         }
-        inside.demand(&low, 0)?;
-        inside.demand(&Polynomial::factor(Factor::Room(number)).plus(&high, -1)?, 0)?;
+        interior.require(&low, 0)?;
+        interior.require(&Polynomial::factor(Factor::MaxIndex(number)).plus(&high, -1)?, 0)?;
         let place = Polynomial::constant(offset).plus(&first, i64::from(scale))?;
         place.step()?;
         Some((place, bytes))
     }
 
     /// The index of a pointer into an argument: its sum, whether it has a sign, bytes of an element, and what is added.
-    fn index_sum(&self, inside: &mut Inside<'_>, pointer: Value) -> Option<(Sum, bool, u32, i64)> {
+    fn index_sum(&self, interior: &mut Interior<'_>, pointer: Value) -> Option<(Sum, bool, u32, i64)> {
         let function = self.facts.function;
         let &Op::PtrAdd { base, index: Some(index), scale, offset } = function.def(pointer)? else {
             return None;
@@ -271,19 +278,19 @@ impl Emitter<'_, '_> {
             return None;
         };
         matches!(function.values[base.index()].def, ValueDef::Param(_)).then_some(())?;
-        Some((inside.sum(narrow)?, cast == CastOp::SExt, scale, offset))
+        Some((interior.sum(narrow)?, cast == CastOp::SExt, scale, offset))
     }
 
-    fn claim_window(
+    fn claim_row(
         &mut self,
-        inside: &mut Inside<'_>,
-        rooms: &mut Vec<Room>,
+        interior: &mut Interior<'_>,
+        max_indices: &mut Vec<MaxIndex>,
         loads: &Loads,
     ) -> Option<(Polynomial, i64)> {
         let (low, high) = (loads.parts.first()?, loads.parts.last()?);
-        let (lowest, is_signed, scale, offset) = self.index_sum(inside, low.pointer)?;
+        let (lowest, is_signed, scale, offset) = self.index_sum(interior, low.pointer)?;
         for part in &loads.parts {
-            let (sum, sign, size, start) = self.index_sum(inside, part.pointer)?;
+            let (sum, sign, size, start) = self.index_sum(interior, part.pointer)?;
             let apart = sum.group.plus(&lowest.group, -1)?.as_constant()?;
             let is_alike = (sum.pattern, sign, size, start) == (lowest.pattern, is_signed, scale, offset);
             if !is_alike || apart * i64::from(scale) != part.offset - low.offset {
@@ -296,17 +303,22 @@ impl Emitter<'_, '_> {
         }
         let needed = self.reach_of(loads) + (high.offset - low.offset) / bytes;
         let elements = self.span_of(loads).map_or(needed, |elements| needed.max(elements as i64));
-        self.claim(inside, rooms, (low.pointer, bytes), Some(elements))
+        self.claim(interior, max_indices, (low.pointer, bytes), Some(elements))
     }
 
     // --- numbers
 
-    fn polynomial(&mut self, polynomial: &Polynomial, rooms: &[Room], factors: &mut Factors) -> Opd {
+    fn polynomial(
+        &mut self,
+        polynomial: &Polynomial,
+        max_indices: &[MaxIndex],
+        factors: &mut Factors,
+    ) -> Opd {
         let mut sum = Opd::Int(polynomial.constant);
         for (product, &times) in &polynomial.terms {
             let mut value = Opd::Int(times);
             for &factor in product {
-                let factor = self.factor(factor, rooms, factors);
+                let factor = self.factor(factor, max_indices, factors);
                 value = self.t.mul("i64", &factor, &value);
             }
             sum = self.t.add("i64", &value, &sum);
@@ -314,7 +326,7 @@ impl Emitter<'_, '_> {
         sum
     }
 
-    fn factor(&mut self, factor: Factor, rooms: &[Room], factors: &mut Factors) -> Opd {
+    fn factor(&mut self, factor: Factor, max_indices: &[MaxIndex], factors: &mut Factors) -> Opd {
         if let Some(known) = factors.get(&factor) {
             return known.clone();
         }
@@ -322,10 +334,10 @@ impl Emitter<'_, '_> {
             Factor::Value(value) => self.uniform(value, 0),
             Factor::Start(axis) => self.start_of_group(usize::from(axis)),
             Factor::SimdGroup => self.simdgroup.clone(),
-            Factor::Room(number) => {
-                let room = self.room(rooms[number]);
-                factors.insert(factor, room.clone());
-                return room;
+            Factor::MaxIndex(number) => {
+                let max_index = self.max_index(max_indices[number]);
+                factors.insert(factor, max_index.clone());
+                return max_index;
             }
         };
         let wide = match number {
@@ -337,11 +349,11 @@ impl Emitter<'_, '_> {
     }
 
     /// Without checks as well: the rest of a span need not exist.
-    fn room(&mut self, room: Room) -> Opd {
-        let most = Opd::Int(room.most);
-        let place = self.place(Root::Argument(room.argument));
-        let left = self.t.sub("i64", &place.len, &Opd::Int(room.bytes));
-        let last = self.t.value(format_args!("ashr i64 {left}, {}", room.scale.trailing_zeros()));
+    fn max_index(&mut self, max_index: MaxIndex) -> Opd {
+        let most = Opd::Int(max_index.most);
+        let place = self.place(Root::Argument(max_index.argument));
+        let left = self.t.sub("i64", &place.len, &Opd::Int(max_index.bytes));
+        let last = self.t.value(format_args!("ashr i64 {left}, {}", max_index.scale.trailing_zeros()));
         self.t.intrinsic("smin", "i64", "", &[&last, &most])
     }
 }

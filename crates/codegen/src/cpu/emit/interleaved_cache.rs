@@ -10,7 +10,7 @@ use crate::cpu::llvm_text::{LANES, Opd};
 
 /// A loaded vector: its components, and the runs of memory that they were picked from.
 #[derive(Clone, Debug)]
-pub(super) struct Together {
+pub(super) struct InterleavedVector {
     components: Vec<Opd>,
     item: Item,
     whole: Vec<Opd>,
@@ -19,17 +19,17 @@ pub(super) struct Together {
 impl Emitter<'_, '_> {
     /// Notes the runs, as they lie in memory, that components were picked from: a store that puts these
     /// together again takes them.
-    pub(super) fn keep_together(&mut self, components: &[Opd], item: Item, whole: &[Opd]) {
+    pub(super) fn cache_interleaved(&mut self, components: &[Opd], item: Item, whole: &[Opd]) {
         if let (Some(Opd::Reg(first)), false) = (components.first(), whole.is_empty()) {
-            let kept = Together { components: components.to_vec(), item, whole: whole.to_vec() };
-            self.together.insert(*first, kept);
+            let kept = InterleavedVector { components: components.to_vec(), item, whole: whole.to_vec() };
+            self.interleaved.insert(*first, kept);
         }
     }
 
     /// The same lanes of all components as in a run that was loaded, in the order of memory.
-    pub(super) fn loaded_together(&mut self, values: &[Opd], item: Item, run: &Run) -> Option<Opd> {
+    pub(super) fn cached_interleaved(&mut self, values: &[Opd], item: Item, run: &Run) -> Option<Opd> {
         let Some(Opd::Reg(first)) = values.first() else { return None };
-        let Together { components, item: loaded, whole } = self.together.get(first)?;
+        let InterleavedVector { components, item: loaded, whole } = self.interleaved.get(first)?;
         if components != values || *loaded != item {
             return None;
         }

@@ -43,11 +43,11 @@ pub(super) const WHOLE: usize = 16;
 impl Emitter<'_, '_> {
     /// Looks for families in a row of instructions, all windows of which are tested and begin the rest.
     pub(super) fn open_families(&mut self, insts: &[Inst], open: &BTreeSet<Inst>) {
-        let mut windows = BTreeMap::new();
+        let mut stencil_rows = BTreeMap::new();
         for &first in open {
-            windows.extend(self.places_in_window(first));
+            stencil_rows.extend(self.offsets_in_row(first));
         }
-        let shifted = Shifted::new(self.facts.function, self.flow, insts, windows);
+        let shifted = Shifted::new(self.facts.function, self.flow, insts, stencil_rows);
         self.spans = Spans { shifted, of: BTreeMap::new() };
     }
 

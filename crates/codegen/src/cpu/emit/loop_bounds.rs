@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
     /// Notes that they need no test.
     pub(super) fn note_covered(&mut self, accesses: &[Covered]) {
         for access in accesses {
-            self.note_inside(access.pointer, access.bytes);
+            self.note_in_bounds(access.pointer, access.bytes);
         }
     }
 }

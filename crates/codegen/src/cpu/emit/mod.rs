@@ -8,8 +8,8 @@
 //!   (operations across lanes), `matrix` (8×8 matrices).
 //! - Loads and stores: `memory` (shared memory), `cells`, `private` (arrays of one thread), `place`, `access`, `copy`,
 //!   `atomic`; places that only the run shows: `adjacent`, `near`, `gather`, `scatter`, `indexed`, `rare`; several
-//!   at once: `bundle`, `window`, `open_windows`, `held`, `together`, `transpose`; `under_mask` (vectors of which lanes
-//!   are off); tests of bounds: `tested`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `prefetch_queue`, `streams`.
+//!   at once: `bundle`, `window`, `versioned_rows`, `held`, `interleaved`, `transpose`; `under_mask` (vectors of which lanes
+//!   are off); tests of bounds: `available_checks`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `prefetch_queue`, `streams`.
 //! - Control: `control` (branches and loops), `scalar_tests` (cheap tests of masks), `full_loop`, `counted`.
 //! - What runs how often: `group` (division into regions), `group_code`, `group_span`, `region`, `simdgroups` (what runs
 //!   them), `frame` (what crosses from one to another), `group_loop` (threadgroups).
@@ -83,7 +83,7 @@ use super::math::Library;
 use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
 use super::shape::{Affine, Shape};
-use super::stencil_rows::Windows;
+use super::stencil_rows::StencilRows;
 use super::storage::{CellType, Root};
 
 /// What all versions of a kernel share.
@@ -173,7 +173,7 @@ pub(super) struct Emitter<'a, 'm> {
     /// What slow paths need, once needed.
     slow: Option<memory::SlowBuffers>,
     /// Tests of bounds that need not be made again.
-    tested: available_checks::Tested,
+    available_checks: available_checks::AvailableChecks,
     /// Values that tell which lanes were on, and the mask that says so.
     active_masks: BTreeMap<Value, Mask>,
     /// What is known of masks, by their registers.
@@ -182,18 +182,18 @@ pub(super) struct Emitter<'a, 'm> {
     matrices: matrix::Matrices,
     /// Values that were loaded with the first load of their bundle or window.
     bundled: BTreeSet<Value>,
-    windows: Rc<Windows>,
+    stencil_rows: Rc<StencilRows>,
     /// The first loads of windows that were tested before, and whether code may be copied for such.
-    open_windows: BTreeSet<Inst>,
-    may_open_windows: bool,
+    versioned_rows: BTreeSet<Inst>,
+    may_version_guards: bool,
     /// Those of which lanes are held back, tested before too.
-    held_windows: BTreeMap<Inst, clamped_rows::Held>,
+    clamped_rows: BTreeMap<Inst, clamped_rows::ClampedRow>,
     /// Pointers in a loop for threadgroups that no limit concerns.
-    straight: BTreeMap<Value, interior::Straight>,
+    interior_pointers: BTreeMap<Value, interior::InteriorPointer>,
     /// Families of values that are each other shifted, where windows are open.
     spans: lane_shift_reuse::Spans,
     /// Loaded vectors, by the register of the first component.
-    together: BTreeMap<u32, interleaved_cache::Together>,
+    interleaved: BTreeMap<u32, interleaved_cache::InterleavedVector>,
     /// The loops around barriers that the position is in.
     tile_loops: Vec<tile_prefetch::TileLoop>,
     /// Stores that may go past the caches, and the flags that say whether they do.
@@ -337,10 +337,12 @@ impl Emitter<'_, '_> {
             Op::Store { .. } if self.store_fragment(inst) => {}
             Op::Store { ptr, value, align, .. } => self.store(inst, *ptr, *value, *align),
             Op::MemCopy { dst, src, size, align } => {
-                self.untested(|this| this.copy(inst, *dst, *src, *size, *align));
+                self.with_no_available_checks(|this| this.copy(inst, *dst, *src, *size, *align));
             }
-            Op::MemConvert { .. } => self.untested(|this| this.convert_memory(inst)),
-            Op::MemZero { dst, size, align } => self.untested(|this| this.clear(inst, *dst, *size, *align)),
+            Op::MemConvert { .. } => self.with_no_available_checks(|this| this.convert_memory(inst)),
+            Op::MemZero { dst, size, align } => {
+                self.with_no_available_checks(|this| this.clear(inst, *dst, *size, *align))
+            }
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst)
             }

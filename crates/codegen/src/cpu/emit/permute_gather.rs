@@ -16,7 +16,7 @@ const REACH: usize = 2 * LANES;
 
 /// Where the lanes lie if they are near each other.
 #[derive(Debug)]
-pub(super) struct Near {
+pub(super) struct PermuteGather {
     /// Whether they are, and where the stretch starts.
     pub(super) side: Side,
     /// Each lane's element of the stretch.
@@ -26,7 +26,7 @@ pub(super) struct Near {
 impl Emitter<'_, '_> {
     /// Tests whether the lanes lie within two vectors from what the first lane's place is in. `None`: nothing loads
     /// such elements that way.
-    pub(super) fn near(&mut self, address: &Address, item: Item) -> Option<Near> {
+    pub(super) fn permute_gather(&mut self, address: &Address, item: Item) -> Option<PermuteGather> {
         let options = self.shared.options;
         if !options.features.avx512 || !matches!(item.bits(), 16 | 32) || item.count != 1 {
             return None;
@@ -34,18 +34,18 @@ impl Emitter<'_, '_> {
         let bytes = item.bytes();
         let narrow = self.narrow(address, bytes).filter(|narrow| narrow.scale() == bytes);
         let (fits, start, picks, same) = match narrow {
-            Some(narrow) => self.near_indices(address, narrow),
-            None => self.near_offsets(address, bytes),
+            Some(narrow) => self.permute_indices(address, narrow),
+            None => self.permute_offsets(address, bytes),
         };
         let inside = self.exists(&address.place, &start, REACH as i64 * bytes);
         let is_so = self.t.and(&fits, &inside);
         let is_so = self.t.and(&same, &is_so);
-        Some(Near { side: Side { is_so, start }, picks })
+        Some(PermuteGather { side: Side { is_so, start }, picks })
     }
 
     /// By indices of 32 bits: whether the stretch's do not wrap, its start, each lane's element, and whether all
     /// have one.
-    fn near_indices(&mut self, address: &Address, narrow: Narrow) -> (Opd, Opd, Opd, Opd) {
+    fn permute_indices(&mut self, address: &Address, narrow: Narrow) -> (Opd, Opd, Opd, Opd) {
         let indices = self.vector(narrow.index(), 0);
         let first = self.first_frozen("i32", &indices);
         let first = self.t.value(format_args!("and i32 {first}, {}", -(LANES as i64)));
@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The same by offsets, which do not wrap where they are in bounds.
-    fn near_offsets(&mut self, address: &Address, bytes: i64) -> (Opd, Opd, Opd, Opd) {
+    fn permute_offsets(&mut self, address: &Address, bytes: i64) -> (Opd, Opd, Opd, Opd) {
         let offsets = self.offsets_with_extra(address);
         let first = self.first_frozen("i64", &offsets);
         let start = self.t.value(format_args!("and i64 {first}, {}", !((LANES as i64 - 1) * bytes)));
@@ -89,11 +89,16 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads the stretch, and gives each lane its element.
-    pub(super) fn load_near(&mut self, address: &Address, near: &Near, item: Item) -> Opd {
+    pub(super) fn load_permute_gather(
+        &mut self,
+        address: &Address,
+        permute_gather: &PermuteGather,
+        item: Item,
+    ) -> Opd {
         let (bits, metadata) = (item.bits(), self.metadata(&address.place));
         // Of 16 bits two registers hold the stretch, of 32 bits four.
         let lanes = 512 / bits as usize;
-        let at = self.t.offset(&address.place.base, &near.side.start);
+        let at = self.t.offset(&address.place.base, &permute_gather.side.start);
         let registers: Vec<Opd> = (0..REACH / lanes)
             .map(|n| {
                 let at = self.t.offset(&at, &Opd::Int(64 * n as i64));
@@ -102,10 +107,11 @@ impl Emitter<'_, '_> {
             .collect();
         let raw = match registers.as_slice() {
             [low, high] => {
-                let picks = self.t.value(format_args!("trunc <32 x i32> {} to <32 x i16>", near.picks));
+                let picks =
+                    self.t.value(format_args!("trunc <32 x i32> {} to <32 x i16>", permute_gather.picks));
                 self.pick_of_two("i16", (low, high), &picks)
             }
-            registers => self.pick_of_four(registers, &near.picks),
+            registers => self.pick_of_four(registers, &permute_gather.picks),
         };
         let memory = item.memory_type();
         let raw = super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), memory, &raw);

@@ -16,7 +16,7 @@ use crate::cpu::shape::{Affine, Shape, transfer};
 impl Emitter<'_, '_> {
     /// Computes the result of an operation without effects.
     pub(super) fn pure(&mut self, inst: Inst, result: Value) {
-        let lanes = match self.straight_lane(result) {
+        let lanes = match self.interior_lane(result) {
             Some(lane) => vec![lane],
             None => self.pure_lanes(inst, result),
         };

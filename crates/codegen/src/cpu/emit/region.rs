@@ -27,7 +27,7 @@ impl Emitter<'_, '_> {
         if let Some(span) = self.span_of_region(number) {
             return self.region_in_span(number, &span, !is_edge);
         }
-        let done = self.region_inside(number);
+        let done = self.region_interior(number);
         let simdgroups = self.begin_simdgroups();
         self.simdgroup_of_region(number, !is_edge);
         self.end_simdgroups(simdgroups);
@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
     fn lanes_of_region(&mut self, number: usize, mask: Mask) {
         self.turns += 1;
         self.turn = self.turns;
-        self.untested(|this| this.region_under(number, mask));
+        self.with_no_available_checks(|this| this.region_under(number, mask));
         self.turn = 0;
     }
 

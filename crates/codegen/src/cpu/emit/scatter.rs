@@ -6,7 +6,7 @@
 
 use super::access::{Piece, Run, pieces};
 use super::available_checks::Test;
-use super::indexed_gather::Indexed;
+use super::indexed_gather::IndexedAccess;
 use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
@@ -27,9 +27,9 @@ impl Emitter<'_, '_> {
             return self.store_apart(address, item, &values);
         }
         let side = self.side(address, item, !self.may_store_active(address, item));
-        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&side.is_so, together, apart);
-        self.t.label(together);
+        let (contiguous, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&side.is_so, contiguous, apart);
+        self.t.label(contiguous);
         let at = self.t.offset(&address.place.base, &side.start);
         match self.mask.clone() {
             Mask::All => {
@@ -54,10 +54,10 @@ impl Emitter<'_, '_> {
     }
 
     /// Lane by lane, without a check each where all active ones are in bounds.
-    fn store_indexed(&mut self, address: &Address, indexed: &Indexed, item: Item, value: &Opd) {
-        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+    fn store_indexed(&mut self, address: &Address, indexed: &IndexedAccess, item: Item, value: &Opd) {
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInBounds) {
             Some(known) => known,
-            None => self.indices_inside(address, indexed, item.bytes()),
+            None => self.indices_in_bounds(address, indexed, item.bytes()),
         };
         let is_certain = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
         if !is_certain {
             self.t.branch(join);
             self.t.label(slow);
-            let apart = self.rarely_apart(address, item.bytes());
+            let apart = self.apart_when_cold(address, item.bytes());
             self.store_slowly(&apart, item, std::slice::from_ref(value));
             self.t.label(join);
         }
@@ -84,7 +84,7 @@ impl Emitter<'_, '_> {
             return self.store_slowly(address, item, values);
         }
         let offsets = self.offsets_with_extra(address);
-        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInBounds) {
             Some(known) => known,
             None => self.lanes_in_bounds(address, &offsets, item.bytes()).0,
         };

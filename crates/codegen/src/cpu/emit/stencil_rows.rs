@@ -1,4 +1,4 @@
-//! Loads of lanes side by side at known distances, done together: see `windows`.
+//! Loads of lanes side by side at known distances, done together: see `stencil_rows`.
 //!
 //! One test covers all: that no clamp limits and no index wraps, and that the whole stretch is in bounds. Where
 //! it fails every load goes its own way, so results and fault reports are those of single loads.
@@ -17,7 +17,7 @@ use crate::cpu::bundles::Member;
 use crate::cpu::lane_shift_reuse;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::shape::Affine;
-use crate::cpu::stencil_rows::{LEAST, Together};
+use crate::cpu::stencil_rows::{MIN_LOADS, RowSet};
 use crate::cpu::storage::Root;
 
 /// Bytes of a vector that is shifted.
@@ -57,26 +57,26 @@ struct Conditions {
     /// That the members' lanes lie side by side. Rows have these in common.
     forms: Vec<Opd>,
     /// That all is in bounds.
-    inside: Vec<Opd>,
+    in_bounds: Vec<Opd>,
 }
 
 impl Emitter<'_, '_> {
     /// Loads the window whose first load this is; `false` if the load itself is still to be done.
-    pub(super) fn load_window(&mut self, inst: Inst, item: Item) -> bool {
-        let windows = self.windows.clone();
-        let Some(window) = windows.of_first(inst) else { return false };
-        self.compute_ahead(&window.ahead);
-        let Some(loads) = self.window_loads(inst, &window.members, item) else { return false };
-        let held = self.held_windows.get(&inst).cloned();
-        let loaded = match held {
-            Some(held) => self.load_held(&held, &loads).into_iter().map(varying).collect(),
-            None if self.open_windows.contains(&inst) => {
+    pub(super) fn load_stencil_row(&mut self, inst: Inst, item: Item) -> bool {
+        let stencil_rows = self.stencil_rows.clone();
+        let Some(row) = stencil_rows.of_first(inst) else { return false };
+        self.compute_ahead(&row.ahead);
+        let Some(loads) = self.row_loads(inst, &row.members, item) else { return false };
+        let clamped = self.clamped_rows.get(&inst).cloned();
+        let loaded = match clamped {
+            Some(clamped) => self.load_clamped_row(&clamped, &loads).into_iter().map(varying).collect(),
+            None if self.versioned_rows.contains(&inst) => {
                 self.load_members(&loads).into_iter().map(varying).collect()
             }
             None => {
-                let Some(conditions) = self.window_conditions(&loads) else { return false };
+                let Some(conditions) = self.row_conditions(&loads) else { return false };
                 let ok = self.all_hold(conditions);
-                self.load_tested_window(&loads, &ok)
+                self.load_checked_row(&loads, &ok)
             }
         };
         for (part, lanes) in loads.parts.iter().zip(loaded) {
@@ -98,7 +98,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The members that are loads of lanes side by side; `None` if they are too few, or the first is not one.
-    fn window_loads(&mut self, first: Inst, members: &[Member], item: Item) -> Option<Loads> {
+    fn row_loads(&mut self, first: Inst, members: &[Member], item: Item) -> Option<Loads> {
         let function = self.facts.function;
         let mut common: Option<Affine> = None;
         let mut parts = Vec::new();
@@ -121,21 +121,21 @@ impl Emitter<'_, '_> {
         let Plan::Runs(runs) = plan(&shape, i64::from(item.scalar.size()), item.count as i64) else {
             return None;
         };
-        let is_worth_it = parts.len() >= LEAST && parts.iter().any(|part| part.inst == first);
+        let is_worth_it = parts.len() >= MIN_LOADS && parts.iter().any(|part| part.inst == first);
         (is_worth_it && runs.iter().all(|run| !run.same)).then_some(Loads { parts, item, shape, runs })
     }
 
     /// The members of the window whose first load this is.
     pub(super) fn loads_from(&mut self, first: Inst) -> Option<Loads> {
-        let windows = self.windows.clone();
+        let stencil_rows = self.stencil_rows.clone();
         let item = Item::of(self.function().ty(self.function().inst(first).result?));
-        self.window_loads(first, &windows.of_first(first)?.members, item)
+        self.row_loads(first, &stencil_rows.of_first(first)?.members, item)
     }
 
     /// Under which all lanes' places are where the laned forms say, at the distances known, and in bounds.
     ///
     /// The last is asked without checks as well: places of lanes that are off, and the rest of a span, need not exist.
-    fn window_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
+    fn row_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
         let (low, high) = (loads.parts.first()?, loads.parts.last()?);
         let mut forms = Vec::new();
         let mut most = i64::MAX;
@@ -156,15 +156,15 @@ impl Emitter<'_, '_> {
             None => bytes + (high.offset - low.offset),
         };
         let limit = self.limit_up_to(&address.place, bytes, cap);
-        let inside = self.t.icmp("ult", "i64", &start, &limit);
-        Some(Conditions { forms, inside: vec![inside] })
+        let in_bounds = self.t.icmp("ult", "i64", &start, &limit);
+        Some(Conditions { forms, in_bounds: vec![in_bounds] })
     }
 
     /// Whether all conditions hold, each tested once.
     fn all_hold(&mut self, conditions: Conditions) -> Opd {
         let mut seen: Vec<Opd> = Vec::new();
         let mut all = Opd::bool(true);
-        for condition in conditions.forms.into_iter().chain(conditions.inside) {
+        for condition in conditions.forms.into_iter().chain(conditions.in_bounds) {
             if !seen.contains(&condition) {
                 all = self.t.and(&all, &condition);
                 seen.push(condition);
@@ -174,15 +174,15 @@ impl Emitter<'_, '_> {
     }
 
     /// Under the current mask: whether all lanes are on, and the windows that can be tested here, all of which hold.
-    pub(super) fn test_windows(&mut self, together: &Together) -> Option<(Opd, BTreeSet<Inst>)> {
-        self.compute_ahead(&together.ahead);
+    pub(super) fn check_stencil_rows(&mut self, row_set: &RowSet) -> Option<(Opd, BTreeSet<Inst>)> {
+        self.compute_ahead(&row_set.ahead);
         let (mut all, mut open) = (Conditions::default(), BTreeSet::new());
-        for &first in &together.firsts {
+        for &first in &row_set.firsts {
             if let Some(loads) = self.loads_from(first)
-                && let Some(conditions) = self.window_conditions(&loads)
+                && let Some(conditions) = self.row_conditions(&loads)
             {
                 all.forms.extend(conditions.forms);
-                all.inside.extend(conditions.inside);
+                all.in_bounds.extend(conditions.in_bounds);
                 open.insert(first);
             }
         }
@@ -190,12 +190,12 @@ impl Emitter<'_, '_> {
             return None;
         }
         if let mask @ Mask::Some(_) = self.mask.clone() {
-            all.inside.push(self.all(&mask));
+            all.in_bounds.push(self.all(&mask));
         }
         Some((self.all_hold(all), open))
     }
 
-    fn load_tested_window(&mut self, loads: &Loads, ok: &Opd) -> Vec<Vec<Lane>> {
+    fn load_checked_row(&mut self, loads: &Loads, ok: &Opd) -> Vec<Vec<Lane>> {
         if self.bail_unless(ok) {
             return self.load_members(loads).into_iter().map(varying).collect();
         }
@@ -280,7 +280,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Where the members of a window are, if they are cut out of one span.
-    pub(super) fn places_in_window(&mut self, first: Inst) -> Vec<(Value, lane_shift_reuse::Place)> {
+    pub(super) fn offsets_in_row(&mut self, first: Inst) -> Vec<(Value, lane_shift_reuse::Place)> {
         let Some(loads) = self.loads_from(first) else { return Vec::new() };
         if self.span_of(&loads).is_none() {
             return Vec::new();

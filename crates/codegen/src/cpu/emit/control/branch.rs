@@ -105,10 +105,10 @@ impl Emitter<'_, '_> {
         self.t.label(run);
         let copies = std::mem::take(&mut self.copies_left);
         // With all lanes on, this copy is not the one that runs.
-        let windows = self.may_open_windows;
-        self.may_open_windows &= !copy;
+        let may_version = self.may_version_guards;
+        self.may_version_guards &= !copy;
         self.arm_body(insts, mask, slot.as_ref(), end);
-        (self.copies_left, self.may_open_windows) = (copies, windows);
+        (self.copies_left, self.may_version_guards) = (copies, may_version);
         self.t.label(end);
         self.contexts.pop();
         match slot {
@@ -150,7 +150,7 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&condition, yes, no);
         let mut changed = false;
         for (label, block, mask) in [(yes, then, &with), (no, otherwise, &before)] {
-            changed |= self.way(label, mask, &slot, join, |this| this.block(block));
+            changed |= self.arm_to(label, mask, &slot, join, |this| this.block(block));
         }
         self.t.label(join);
         self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
@@ -158,7 +158,7 @@ impl Emitter<'_, '_> {
 
     /// Emits one of the ways that part here and meet at `join`, under a mask; what is left of that goes to `slot`.
     /// Returns whether the way changes it.
-    pub(in crate::cpu::emit) fn way(
+    pub(in crate::cpu::emit) fn arm_to(
         &mut self,
         label: BlockName,
         mask: &Mask,

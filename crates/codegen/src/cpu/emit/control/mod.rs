@@ -52,7 +52,7 @@ impl Emitter<'_, '_> {
 
     fn each_instruction(&mut self, insts: &[Inst]) {
         for (index, &inst) in insts.iter().enumerate() {
-            if self.rest_with_open_windows(&insts[index..]) {
+            if self.version_rest(&insts[index..]) {
                 return;
             }
             let before = self.mask.clone();
@@ -94,9 +94,9 @@ impl Emitter<'_, '_> {
         self.t.label(partial);
         self.mask = mask;
         self.leave_if_none();
-        let windows = std::mem::replace(&mut self.may_open_windows, false);
+        let may_version = std::mem::replace(&mut self.may_version_guards, false);
         self.instructions(rest);
-        self.may_open_windows = windows;
+        self.may_version_guards = may_version;
         let left = self.mask.operand();
         self.t.store(MASK, &left, &slot, 4);
         self.copies_left += 1;

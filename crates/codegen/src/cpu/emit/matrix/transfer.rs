@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
         let row = SIDE as i64 * size;
         if let Opd::Int(step) = step {
             return match *step >= 0 && *step < 1 << 32 {
-                true if self.is_inside(address, 7 * step + row) => Opd::bool(true),
+                true if self.is_in_bounds(address, 7 * step + row) => Opd::bool(true),
                 true => self.in_bounds(&address.place, start, 7 * step + row),
                 false => Opd::bool(false),
             };

@@ -19,10 +19,10 @@ impl Emitter<'_, '_> {
     /// loaded faster without a mask.
     pub(in crate::cpu::emit) fn test_of_loads(&self) -> Test {
         let asks = !self.shared.options.checks && self.mask != Mask::All;
-        if asks { Test::AllLoadable } else { Test::AllInside }
+        if asks { Test::AllLoadable } else { Test::AllInBounds }
     }
 
-    /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInside`], or
+    /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInBounds`], or
     /// [`Test::AllLoadable`].
     pub(in crate::cpu::emit) fn all_in_bounds(
         &mut self,
@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
             _ => Opd::bool(true),
         };
         // Where the laned form holds, its lanes are the pointer's.
-        if self.is_inside(address, access) {
+        if self.is_in_bounds(address, access) {
             return ok;
         }
         if asks && let Some((condition, most)) = self.without_wrap(address, shape) {
@@ -103,7 +103,7 @@ impl Emitter<'_, '_> {
 
     /// Whether the bytes from `start` on are inside, where all lanes' address is that one.
     pub(super) fn one_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
-        if self.is_inside(address, bytes) {
+        if self.is_in_bounds(address, bytes) {
             return Opd::bool(true);
         }
         self.in_bounds(&address.place, start, bytes)
@@ -116,7 +116,7 @@ impl Emitter<'_, '_> {
         offsets: &Opd,
         bytes: i64,
     ) -> (Opd, Opd) {
-        if !self.shared.options.checks || self.is_inside(address, bytes) {
+        if !self.shared.options.checks || self.is_in_bounds(address, bytes) {
             return (Opd::bool(true), Opd::Int(0));
         }
         let limit = self.limit(&address.place, bytes);

@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let item = Item::of(ty);
-        if self.load_window(inst, item) {
+        if self.load_stencil_row(inst, item) {
             return;
         }
         let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
     fn load_uniform(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+        let ok = self.test_once(address, item.bytes(), Test::AllInBounds, |this| {
             this.one_in_bounds(address, &start, item.bytes())
         });
         if ok.is_text("false") {
@@ -149,7 +149,7 @@ impl Emitter<'_, '_> {
             }
             Plan::Runs(runs) => {
                 let loaded = self.load_runs(address, &bases, &shape, runs, item, &mut whole);
-                self.keep_together(&loaded, item, &whole);
+                self.cache_interleaved(&loaded, item, &whole);
                 loaded
             }
             Plan::Gather => vec![self.load_lanes(address, &bases, &shape, item)],
@@ -166,7 +166,7 @@ impl Emitter<'_, '_> {
             // lanes far apart those that are on often are, when the others are not.
             _ if shape.assumed || *plan == Plan::Gather => {
                 let element = scalar_type(item.scalar);
-                let lanes = self.aside(|this| this.load_rare_gather(address, item));
+                let lanes = self.aside(|this| this.load_cold_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
             }
             Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
@@ -188,7 +188,7 @@ impl Emitter<'_, '_> {
         let ty = Width::Few(LANES * item.count / whole.len().max(1)).ty(item.scalar);
         let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
         let whole: Vec<Opd> = whole.iter().zip(&whole_careful).map(merge).collect();
-        self.keep_together(&merged, item, &whole);
+        self.cache_interleaved(&merged, item, &whole);
         merged.into_iter().map(Lane::Varying).collect()
     }
 

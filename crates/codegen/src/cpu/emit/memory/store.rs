@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
     fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+        let mut ok = self.test_once(address, item.bytes(), Test::AllInBounds, |this| {
             this.one_in_bounds(address, &start, item.bytes())
         });
         if self.bail_unless(&ok) {
@@ -201,7 +201,7 @@ impl Emitter<'_, '_> {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);
-            let whole = match self.loaded_together(values, item, run) {
+            let whole = match self.cached_interleaved(values, item, run) {
                 Some(whole) => whole,
                 None => self.interleaved(element, values, run),
             };

@@ -28,7 +28,7 @@ const MAX_LINES: i64 = 32;
 #[derive(Clone, Debug)]
 pub(in crate::cpu::emit) struct TileLoop {
     /// By instruction: whether it is in the loop.
-    inside: Vec<bool>,
+    in_loop: Vec<bool>,
     /// By cell that is written in the loop: what one iteration adds, if that is all that happens to it.
     /// Variables of one iteration count as adding nothing.
     cells: BTreeMap<usize, Option<Step>>,
@@ -50,13 +50,13 @@ impl Emitter<'_, '_> {
         let function = self.facts.function;
         let storage = self.facts.storage;
         let mut found = TileLoop {
-            inside: vec![false; function.insts.len()],
+            in_loop: vec![false; function.insts.len()],
             cells: BTreeMap::new(),
             prefetch_queue: None,
         };
         let mut started = Vec::new();
         let mut note = |inst: Inst| {
-            found.inside[inst.index()] = true;
+            found.in_loop[inst.index()] = true;
             match &function.inst(inst).op {
                 Op::LocalStart(local) => started.extend(storage.cells_in(*local, 0, i64::MAX)),
                 Op::Store { ptr, value, .. } => {
@@ -137,7 +137,7 @@ impl Emitter<'_, '_> {
     fn advance(&mut self, value: Value, depth: u32) -> Option<Option<Opd>> {
         let function = self.facts.function;
         let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return Some(None) };
-        if !self.tile_loops.last()?.inside[inst.index()] {
+        if !self.tile_loops.last()?.in_loop[inst.index()] {
             return Some(None);
         }
         if depth == 0 {
@@ -222,8 +222,8 @@ impl Emitter<'_, '_> {
             return Some(Opd::Int(bits as i64));
         }
         let anymetal_ir::ValueDef::Inst(inst) = function.values[value.index()].def else { return None };
-        let is_inside = self.tile_loops.last()?.inside[inst.index()];
-        if !is_inside
+        let is_in_loop = self.tile_loops.last()?.in_loop[inst.index()];
+        if !is_in_loop
             && self.plan.is_group_value(function, self.flow, value)
             && self.shape(value, 0).is_uniform()
         {

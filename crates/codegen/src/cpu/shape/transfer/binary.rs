@@ -195,10 +195,10 @@ mod tests {
     #[test]
     fn aligned_bases_divide() {
         let row = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(16), false);
-        let row = row.lanes().unwrap().clone();
+        let row = row.affine().unwrap().clone();
         assert_eq!((row.at(15), row.at(16), row.align), (0, 1, 1));
         let column = binary(BinOp::URem, Scalar::I32, &thread_index(), &constant(16), false);
-        assert!(column.lanes().unwrap().is_constant);
+        assert!(column.affine().unwrap().is_constant);
         let odd = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(64), false);
         assert_eq!(odd, Shape::Varying);
     }

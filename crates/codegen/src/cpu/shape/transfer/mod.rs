@@ -199,8 +199,8 @@ mod tests {
     #[test]
     fn widening_is_assumed_unless_bounded() {
         let wide = cast(CastOp::ZExt, Scalar::I32, Scalar::I64, &thread_index(), 1055);
-        assert!(!wide.lanes().unwrap().assumed);
+        assert!(!wide.affine().unwrap().assumed);
         let wide = cast(CastOp::ZExt, Scalar::I32, Scalar::I64, &thread_index(), u64::from(u32::MAX));
-        assert!(wide.lanes().unwrap().assumed);
+        assert!(wide.affine().unwrap().assumed);
     }
 }
