@@ -56,7 +56,7 @@ pub(super) struct Interior<'a> {
     simdgroups: i64,
     sums: BTreeMap<Value, Option<Sum>>,
     /// Cells and values that are true or false.
-    cells: BTreeMap<usize, bool>,
+    vars: BTreeMap<usize, bool>,
     truths: BTreeMap<Value, bool>,
     /// What all SIMD-groups execute, in order.
     pub(super) path: Vec<Inst>,
@@ -75,7 +75,7 @@ impl<'a> Interior<'a> {
             known,
             simdgroups: i64::from(threads / LANES as u32),
             sums: BTreeMap::new(),
-            cells: BTreeMap::new(),
+            vars: BTreeMap::new(),
             truths: BTreeMap::new(),
             path: Vec::new(),
             preconditions: Vec::new(),
@@ -98,7 +98,7 @@ impl<'a> Interior<'a> {
                 }
                 Op::Load { ptr, .. } => {
                     let result = self.facts.function.inst(inst).result?;
-                    if let Some(&truth) = self.cell_of(*ptr).and_then(|cell| self.cells.get(&cell)) {
+                    if let Some(&truth) = self.promoted_of(*ptr).and_then(|var| self.vars.get(&var)) {
                         self.truths.insert(result, truth);
                     }
                 }
@@ -119,21 +119,21 @@ impl<'a> Interior<'a> {
         Some(())
     }
 
-    fn cell_of(&self, pointer: Value) -> Option<usize> {
-        let cells = self.facts.storage.cells_at(pointer, 1)?;
-        (cells.len() == 1).then_some(cells.start)
+    fn promoted_of(&self, pointer: Value) -> Option<usize> {
+        let vars = self.facts.storage.vars_at(pointer, 1)?;
+        (vars.len() == 1).then_some(vars.start)
     }
 
     fn stored(&mut self, pointer: Value, value: Value) {
         let size = i64::from(self.facts.function.ty(value).size());
-        for cell in self.facts.storage.cells_at(pointer, size).unwrap_or(0..0) {
-            self.cells.remove(&cell);
+        for var in self.facts.storage.vars_at(pointer, size).unwrap_or(0..0) {
+            self.vars.remove(&var);
         }
         let is_bool = self.facts.function.ty(value) == Type::Scalar(Scalar::Bool);
-        if let Some(cell) = self.cell_of(pointer).filter(|_| is_bool)
+        if let Some(var) = self.promoted_of(pointer).filter(|_| is_bool)
             && let Some(truth) = self.truth(value, DEPTH)
         {
-            self.cells.insert(cell, truth);
+            self.vars.insert(var, truth);
         }
     }
 
@@ -174,13 +174,13 @@ impl<'a> Interior<'a> {
         let (limit, is_first) = (&limit.group, y.is_limit());
         let is_below = limit.as_constant().is_some();
         // What is within the limit, and by how much at least.
-        let (max_index, least) = match (is_below, is_first) {
+        let (max_index, min) = match (is_below, is_first) {
             (true, true) => (low.plus(limit, -1)?, 0),
             (true, false) => (low.plus(limit, -1)?, 1),
             (false, true) => (limit.plus(&high, -1)?, 1),
             (false, false) => (limit.plus(&high, -1)?, 0),
         };
-        self.require(&max_index, least)?;
+        self.require(&max_index, min)?;
         Some(is_below != is_first)
     }
 
@@ -283,14 +283,14 @@ impl<'a> Interior<'a> {
     /// The smallest and the largest of all lanes.
     pub(super) fn ends(&self, sum: &Sum) -> Option<[Polynomial; 2]> {
         let [low, high] = sum.group.ends(self.simdgroups)?;
-        let least = sum.pattern.iter().copied().min()?;
-        let most = sum.pattern.iter().copied().max()?;
-        Some([low.plus(&Polynomial::constant(least), 1)?, high.plus(&Polynomial::constant(most), 1)?])
+        let min = sum.pattern.iter().copied().min()?;
+        let max = sum.pattern.iter().copied().max()?;
+        Some([low.plus(&Polynomial::constant(min), 1)?, high.plus(&Polynomial::constant(max), 1)?])
     }
 
     /// Demands that a polynomial is no less than a number.
-    pub(super) fn require(&mut self, what: &Polynomial, least: i64) -> Option<()> {
-        let what = what.plus(&Polynomial::constant(least), -1)?;
+    pub(super) fn require(&mut self, what: &Polynomial, min: i64) -> Option<()> {
+        let what = what.plus(&Polynomial::constant(min), -1)?;
         // No threadgroup goes that way.
         if what.as_constant().is_some_and(|what| what < 0) {
             return None;
@@ -314,12 +314,12 @@ impl<'a> Interior<'a> {
     /// Demands that a sum is the number that its 32 bits are.
     fn require_range(&mut self, sum: &Sum, is_signed: bool) -> Option<()> {
         let [low, high] = self.ends(sum)?;
-        let (least, most) = match is_signed {
+        let (min, max) = match is_signed {
             true => (i64::from(i32::MIN), i64::from(i32::MAX)),
             false => (0, i64::from(u32::MAX)),
         };
-        self.require(&low, least)?;
-        self.require(&Polynomial::constant(most).plus(&high, -1)?, 0)
+        self.require(&low, min)?;
+        self.require(&Polynomial::constant(max).plus(&high, -1)?, 0)
     }
 }
 

@@ -70,10 +70,10 @@ pub struct CpuCode {
 }
 
 impl CpuCode {
-    /// The module as at most `most` modules to be compiled side by side; one if it is small. Their objects joined
+    /// The module as at most `max` modules to be compiled side by side; one if it is small. Their objects joined
     /// are the code of the whole.
-    pub fn parts(&self, most: usize) -> Vec<String> {
-        super::split_module::parts(&self.llvm_ir, most)
+    pub fn parts(&self, max: usize) -> Vec<String> {
+        super::split_module::parts(&self.llvm_ir, max)
     }
 }
 

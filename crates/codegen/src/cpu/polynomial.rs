@@ -21,7 +21,7 @@ pub(super) enum Factor {
 }
 
 /// The largest factor.
-const MOST: i128 = u32::MAX as i128;
+const MAX_VALUE: i128 = u32::MAX as i128;
 /// The largest coefficient.
 const MAX_COEFFICIENT: i64 = 1 << 20;
 /// The most monomials.
@@ -128,17 +128,17 @@ impl Polynomial {
 
     /// Whether it is at least 0, whatever the factors are.
     pub(super) fn is_never_negative(&self) -> bool {
-        let mut least = i128::from(self.constant);
+        let mut min = i128::from(self.constant);
         for (factors, &by) in &self.terms {
             if factors.iter().any(|factor| matches!(factor, Factor::MaxIndex(_))) {
                 return false;
             }
             if by < 0 {
-                let most: i128 = factors.iter().map(|_| MOST).product();
-                least = least.saturating_add(i128::from(by).saturating_mul(most));
+                let max: i128 = factors.iter().map(|_| MAX_VALUE).product();
+                min = min.saturating_add(i128::from(by).saturating_mul(max));
             }
         }
-        least >= 0
+        min >= 0
     }
 }
 

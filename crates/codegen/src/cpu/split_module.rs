@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// LLVM builds around a module.
 const MIN_BYTES: usize = 6 << 10;
 
-/// The module as at most `most` modules of about the same size; one if it is small.
-pub(super) fn parts(text: &str, most: usize) -> Vec<String> {
+/// The module as at most `max` modules of about the same size; one if it is small.
+pub(super) fn parts(text: &str, max: usize) -> Vec<String> {
     let module = Pieces::of(text);
-    let bins = module.bins(most);
+    let bins = module.bins(max);
     if bins.len() < 2 {
         return vec![text.to_owned()];
     }
@@ -69,13 +69,13 @@ impl<'a> Pieces<'a> {
     }
 
     /// The functions that are not inlined, in bins of about the same size: the largest is put where the least is.
-    fn bins(&self, most: usize) -> Vec<BTreeSet<&'a str>> {
+    fn bins(&self, max: usize) -> Vec<BTreeSet<&'a str>> {
         let functions = self.named.iter().filter(|(_, piece)| piece.is_function && !piece.is_inlined);
         let mut functions: Vec<(usize, &str)> =
             functions.map(|(name, piece)| (self.bytes(piece), *name)).collect();
         functions.sort_unstable_by(|a, b| b.cmp(a));
         let total: usize = functions.iter().map(|(bytes, _)| bytes).sum();
-        let count = most.min(functions.len()).min(total / MIN_BYTES).max(1);
+        let count = max.min(functions.len()).min(total / MIN_BYTES).max(1);
         let mut bins = vec![(0, BTreeSet::new()); count];
         for (bytes, name) in functions {
             if let Some(bin) = bins.iter_mut().min_by_key(|(filled, _)| *filled) {

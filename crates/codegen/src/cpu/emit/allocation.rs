@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
                 let size = self.facts.function.locals[local.index()].size;
                 let base = match self.facts.storage.kind(local) {
                     crate::cpu::storage::LocalKind::Array(array) => self.array_slot(array),
-                    crate::cpu::storage::LocalKind::Cells => Opd::text("null"),
+                    crate::cpu::storage::LocalKind::Promoted => Opd::text("null"),
                 };
                 // Not kept: in barrier regions an array's place changes with the SIMD-group.
                 return Place { base, len: Opd::Int(size as i64), root };
@@ -125,15 +125,15 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
     }
 
-    /// One more than the largest offset at which that many bytes are inside and which is at most `most`. Of an
+    /// One more than the largest offset at which that many bytes are inside and which is at most `max`. Of an
     /// argument.
-    pub(super) fn limit_up_to(&mut self, place: &Place, bytes: i64, most: i64) -> Opd {
-        let key = (self.number(place.root), bytes, most);
+    pub(super) fn limit_up_to(&mut self, place: &Place, bytes: i64, max: i64) -> Opd {
+        let key = (self.number(place.root), bytes, max);
         if let Some(limit) = self.capped_limits.get(&key) {
             return limit.clone();
         }
         let limit = self.limit(place, bytes);
-        let cap = most.saturating_add(1);
+        let cap = max.saturating_add(1);
         let less = self.t.entry_value(format_args!("icmp ult i64 {limit}, {cap}"));
         let limit = self.t.entry_value(format_args!("select i1 {less}, i64 {limit}, i64 {cap}"));
         self.capped_limits.insert(key, limit.clone());

@@ -93,18 +93,18 @@ impl Emitter<'_, '_> {
         let (low, high) = shape.extent();
         let bits = from.bits();
         let signed = op == CastOp::SExt;
-        let (less, least) = if signed { ("sle", i64::MIN >> (64 - bits)) } else { ("ule", 0) };
-        let most = if signed { i64::MAX >> (64 - bits) } else { (anymetal_ir::eval::mask(from)) as i64 };
+        let (less, min) = if signed { ("sle", i64::MIN >> (64 - bits)) } else { ("ule", 0) };
+        let max = if signed { i64::MAX >> (64 - bits) } else { (anymetal_ir::eval::mask(from)) as i64 };
         let greater = if signed { "sge" } else { "uge" };
         let mut all = Opd::bool(true);
         for base in bases {
             if high > 0 {
-                let limit = Opd::Int(wrap_int(element, most - high));
+                let limit = Opd::Int(wrap_int(element, max - high));
                 let ok = self.t.value(format_args!("icmp {less} {element} {base}, {limit}"));
                 all = self.t.and(&all, &ok);
             }
             if low < 0 {
-                let limit = Opd::Int(wrap_int(element, least - low));
+                let limit = Opd::Int(wrap_int(element, min - low));
                 let ok = self.t.value(format_args!("icmp {greater} {element} {base}, {limit}"));
                 all = self.t.and(&all, &ok);
             }

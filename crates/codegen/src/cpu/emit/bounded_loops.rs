@@ -13,16 +13,16 @@ impl Emitter<'_, '_> {
     pub(super) fn is_counted(&self, label: Label, body: Block, continuing: Block) -> bool {
         let function = self.facts.function;
         let exits = function.block(body).iter().chain(function.block(continuing));
-        let mut cells = exits.filter_map(|&inst| self.exit_counter(label, inst));
-        cells.any(|(cell, _)| self.steps_once(cell, body, continuing))
+        let mut vars = exits.filter_map(|&inst| self.exit_counter(label, inst));
+        vars.any(|(var, _)| self.steps_once(var, body, continuing))
     }
 
     /// How many iterations such a loop seems to have, if its counter starts near zero.
     pub(super) fn trips(&self, label: Label, body: Block, continuing: Block) -> Option<usize> {
         let function = self.facts.function;
         let exits = function.block(body).iter().chain(function.block(continuing));
-        let (cell, bound) = exits.filter_map(|&inst| self.exit_counter(label, inst)).next()?;
-        let step = function.block(continuing).iter().find_map(|&inst| self.step_by(cell, inst))?;
+        let (var, bound) = exits.filter_map(|&inst| self.exit_counter(label, inst)).next()?;
+        let step = function.block(continuing).iter().find_map(|&inst| self.step_by(var, inst))?;
         usize::try_from(bound.div_ceil(step)).ok()
     }
 
@@ -40,40 +40,40 @@ impl Emitter<'_, '_> {
         };
         let Op::Compare(op, a, b) = compared else { return None };
         let ordered = !matches!(op, CmpOp::Eq | CmpOp::Ne);
-        let (cell, bound) = match (self.cell_of(*a), self.cell_of(*b)) {
-            (Some(cell), None) => (cell, *b),
-            (None, Some(cell)) => (cell, *a),
+        let (var, bound) = match (self.promoted_of(*a), self.promoted_of(*b)) {
+            (Some(var), None) => (var, *b),
+            (None, Some(var)) => (var, *a),
             _ => return None,
         };
         let bound = function.as_const(bound).filter(|&bits| ordered && bits <= MAX_BOUND)?;
-        Some((cell, bound))
+        Some((var, bound))
     }
 
     /// The cell that a value was loaded from.
-    fn cell_of(&self, value: Value) -> Option<usize> {
+    fn promoted_of(&self, value: Value) -> Option<usize> {
         let Op::Load { ptr, .. } = self.facts.function.def(value)? else { return None };
         let size = i64::from(self.facts.function.ty(value).size());
-        let cells = self.facts.storage.cells_at(*ptr, size)?;
-        (cells.len() == 1).then_some(cells.start)
+        let vars = self.facts.storage.vars_at(*ptr, size)?;
+        (vars.len() == 1).then_some(vars.start)
     }
 
-    fn steps_once(&self, cell: usize, body: Block, continuing: Block) -> bool {
+    fn steps_once(&self, var: usize, body: Block, continuing: Block) -> bool {
         let function = self.facts.function;
         let steps =
-            function.block(continuing).iter().filter(|&&inst| self.step_by(cell, inst).is_some()).count();
-        steps == 1 && self.writes(function, cell, body) == 0 && self.writes(function, cell, continuing) == 1
+            function.block(continuing).iter().filter(|&&inst| self.step_by(var, inst).is_some()).count();
+        steps == 1 && self.writes(function, var, body) == 0 && self.writes(function, var, continuing) == 1
     }
 
     /// By how much the instruction moves the cell, if it does nothing else.
-    fn step_by(&self, cell: usize, inst: Inst) -> Option<u64> {
+    fn step_by(&self, var: usize, inst: Inst) -> Option<u64> {
         let function = self.facts.function;
         let Op::Store { ptr, value, .. } = function.inst(inst).op else { return None };
         let size = i64::from(function.ty(value).size());
-        if self.facts.storage.cells_at(ptr, size) != Some(cell..cell + 1) {
+        if self.facts.storage.vars_at(ptr, size) != Some(var..var + 1) {
             return None;
         }
         match *function.def(value)? {
-            Op::Binary(BinOp::Add | BinOp::Sub, a, b) if self.cell_of(a) == Some(cell) => {
+            Op::Binary(BinOp::Add | BinOp::Sub, a, b) if self.promoted_of(a) == Some(var) => {
                 function.as_const(b).filter(|&step| step != 0)
             }
             _ => None,
@@ -81,11 +81,11 @@ impl Emitter<'_, '_> {
     }
 
     /// How many instructions write to the cell.
-    fn writes(&self, function: &Function, cell: usize, block: Block) -> usize {
+    fn writes(&self, function: &Function, var: usize, block: Block) -> usize {
         let storage = self.facts.storage;
         let touches = |pointer: Value, size: u64| {
             let size = i64::try_from(size).unwrap_or(i64::MAX);
-            usize::from(storage.cells_at(pointer, size).is_some_and(|cells| cells.contains(&cell)))
+            usize::from(storage.vars_at(pointer, size).is_some_and(|vars| vars.contains(&var)))
         };
         let in_inst = |&inst: &Inst| {
             let op = &function.inst(inst).op;
@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
                 Op::MemCopy { dst, size, .. } | Op::MemZero { dst, size, .. } => touches(*dst, *size),
                 _ => 0,
             };
-            own + op.blocks().iter().map(|&nested| self.writes(function, cell, nested)).sum::<usize>()
+            own + op.blocks().iter().map(|&nested| self.writes(function, var, nested)).sum::<usize>()
         };
         function.block(block).iter().map(in_inst).sum()
     }

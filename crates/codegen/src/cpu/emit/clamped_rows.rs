@@ -166,7 +166,7 @@ impl Emitter<'_, '_> {
     fn stretch(&mut self, place: &Place, indices: &Indices, half: &Half) -> (Opd, Opd) {
         let row = self.uniform(indices.row, 0);
         let index = self.t.add("i32", &row, &half.first);
-        let (cast, most) = match indices.is_signed {
+        let (cast, max) = match indices.is_signed {
             true => ("sext", i64::from(i32::MAX)),
             false => ("zext", i64::from(u32::MAX)),
         };
@@ -176,7 +176,7 @@ impl Emitter<'_, '_> {
         let wide = self.t.value(format_args!("zext i32 {} to i64", half.reach));
         let bytes = self.t.mul("i64", &wide, &Opd::Int(4));
         let end = self.t.add("i64", &start, &bytes);
-        let limit = self.limit_up_to(place, 4, (4 * most).saturating_add(indices.offset).max(-1));
+        let limit = self.limit_up_to(place, 4, (4 * max).saturating_add(indices.offset).max(-1));
         let begins = self.t.icmp("ult", "i64", &start, &limit);
         let ends = self.t.icmp("ult", "i64", &end, &limit);
         (self.t.and(&begins, &ends), start)

@@ -71,30 +71,30 @@ impl Emitter<'_, '_> {
             let offset = layout.take(bytes);
             layout.values.insert(value, offset);
         }
-        let cells = self.facts.storage.cells.len();
-        let mut crossing = std::collections::BTreeSet::new();
+        let vars = self.facts.storage.vars.len();
+        let mut live_across = std::collections::BTreeSet::new();
         for region in &self.plan.regions {
             let Some(&first) = region.insts.first() else { continue };
             let live = self.facts.liveness.before(first);
-            crossing.extend(region.accesses.iter().copied().filter(|&variable| live.contains(variable)));
+            live_across.extend(region.accesses.iter().copied().filter(|&variable| live.contains(variable)));
         }
-        for variable in crossing {
-            if variable < cells {
-                if self.plan.group_cells[variable] {
+        for variable in live_across {
+            if variable < vars {
+                if self.plan.wg_uniform_vars[variable] {
                     continue;
                 }
-                if self.is_in_home(variable) {
+                if self.is_in_tile(variable) {
                     if let Some((slot, bytes)) = self.slot_to_place(variable) {
                         let offset = layout.take(bytes);
                         self.place_slot(slot, offset);
                     }
                     continue;
                 }
-                let scalar = self.cell_scalar(variable);
-                let offset = layout.take(component_bytes(&self.flow.cells[variable], scalar));
+                let scalar = self.promoted_scalar(variable);
+                let offset = layout.take(component_bytes(&self.flow.vars[variable], scalar));
                 layout.variables.insert(variable, offset);
             } else {
-                let bytes = self.facts.storage.arrays[variable - cells].bytes() as i64;
+                let bytes = self.facts.storage.arrays[variable - vars].bytes() as i64;
                 let offset = layout.take(bytes);
                 layout.variables.insert(variable, offset);
             }
@@ -107,11 +107,11 @@ impl Emitter<'_, '_> {
 
     /// Finds the arrays that lie in the current frame.
     pub(super) fn find_arrays(&mut self) {
-        let cells = self.facts.storage.cells.len();
+        let vars = self.facts.storage.vars.len();
         for (&variable, &offset) in &self.layout.variables.clone() {
-            if variable >= cells {
+            if variable >= vars {
                 let at = self.t.offset(&self.frame.clone(), &Opd::Int(offset));
-                self.array_slots.insert(variable - cells, at);
+                self.array_slots.insert(variable - vars, at);
             }
         }
     }
@@ -135,7 +135,7 @@ impl Emitter<'_, '_> {
     pub(super) fn fetch_values(&mut self, number: usize) {
         for fetch in self.plan.regions[number].fetches.clone() {
             match fetch {
-                Fetch::Repeat(value) => {
+                Fetch::Remat(value) => {
                     if let anymetal_ir::ValueDef::Inst(inst) = self.facts.function.values[value.index()].def {
                         self.simple(inst);
                     }
@@ -157,7 +157,7 @@ impl Emitter<'_, '_> {
     /// Keeps the result of an instruction if another region wants it. A product that waits is kept when it is written.
     pub(super) fn save_result(&mut self, inst: Inst) {
         let Some(value) = self.facts.function.inst(inst).result else { return };
-        if !self.is_pending(value) {
+        if !self.is_deferred(value) {
             self.save_value(value);
         }
     }
@@ -230,18 +230,18 @@ impl Emitter<'_, '_> {
 
     /// Brings the region's cells into variables: from the frame, or as zeros if nobody can have
     /// written them yet, so that no undefined bits reach a branch.
-    pub(super) fn fetch_cells(&mut self, number: usize) {
-        let cells = self.facts.storage.cells.len();
+    pub(super) fn fetch_promoted(&mut self, number: usize) {
+        let vars = self.facts.storage.vars.len();
         let region = self.plan.regions[number].clone();
         let Some(&first) = region.insts.first() else { return };
-        for &cell in region.accesses.iter().filter(|&&variable| variable < cells) {
-            if self.plan.group_cells[cell] || self.is_in_home(cell) {
+        for &var in region.accesses.iter().filter(|&&variable| variable < vars) {
+            if self.plan.wg_uniform_vars[var] || self.is_in_tile(var) {
                 continue;
             }
-            let scalar = self.cell_scalar(cell);
-            let shape = self.flow.cells[cell].clone();
-            let is_live = self.facts.liveness.before(first).contains(cell);
-            let lane = match self.layout.variables.get(&cell) {
+            let scalar = self.promoted_scalar(var);
+            let shape = self.flow.vars[var].clone();
+            let is_live = self.facts.liveness.before(first).contains(var);
+            let lane = match self.layout.variables.get(&var) {
                 Some(&offset) if is_live => self.load_component(offset, &shape, scalar),
                 _ => match shape {
                     Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
@@ -252,21 +252,21 @@ impl Emitter<'_, '_> {
                     _ => Lane::Varying(Opd::text("zeroinitializer")),
                 },
             };
-            self.set_cell(cell, &lane);
+            self.set_promoted(var, &lane);
         }
     }
 
-    pub(super) fn keep_cells(&mut self, number: usize) {
-        let cells = self.facts.storage.cells.len();
+    pub(super) fn save_promoted(&mut self, number: usize) {
+        let vars = self.facts.storage.vars.len();
         let region = self.plan.regions[number].clone();
         let Some(&last) = region.insts.last() else { return };
-        for &cell in region.accesses.iter().filter(|&&variable| variable < cells) {
-            let Some(&offset) = self.layout.variables.get(&cell) else { continue };
-            if !self.facts.liveness.after(last).contains(cell) {
+        for &var in region.accesses.iter().filter(|&&variable| variable < vars) {
+            let Some(&offset) = self.layout.variables.get(&var) else { continue };
+            if !self.facts.liveness.after(last).contains(var) {
                 continue;
             }
-            let scalar = self.cell_scalar(cell);
-            let lane = self.load_cell(cell);
+            let scalar = self.promoted_scalar(var);
+            let lane = self.load_promoted(var);
             self.store_component(offset, &lane, scalar);
         }
     }

@@ -139,11 +139,11 @@ impl Emitter<'_, '_> {
 
     /// Whether so many indices behind the first one none has wrapped.
     pub(super) fn steps_fit(&mut self, narrow: Narrow, first: &Opd, steps: i64) -> Opd {
-        let (most, below) = match narrow.is_signed {
+        let (max, below) = match narrow.is_signed {
             true => (i64::from(i32::MAX), "sle"),
             false => (i64::from(u32::MAX), "ule"),
         };
-        self.t.icmp(below, "i32", first, &Opd::Int(wrap_int("i32", most - steps)))
+        self.t.icmp(below, "i32", first, &Opd::Int(wrap_int("i32", max - steps)))
     }
 
     /// The offset of the lane with this index.

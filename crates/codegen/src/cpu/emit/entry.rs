@@ -10,7 +10,7 @@ use anymetal_ir::{Kernel, Module, Op, Query};
 use super::group::Plan;
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
-use super::nontemporal::Streams;
+use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::{Emitter, GroupValues, Mask, Shared};
 use crate::cpu::launch_abi::{FAULT_DECLARATION, WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
@@ -234,7 +234,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         },
         simdgroup: Opd::Int(0),
         first: Opd::Int(0),
-        cell_slots: BTreeMap::new(),
+        promoted_slots: BTreeMap::new(),
         array_slots: BTreeMap::new(),
         bases: BTreeMap::new(),
         limits: BTreeMap::new(),
@@ -264,8 +264,8 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         spans: Default::default(),
         interleaved: BTreeMap::new(),
         tile_loops: Vec::new(),
-        streams: Streams::new(facts),
-        stream_flags: BTreeMap::new(),
+        nontemporal: NonTemporal::new(facts),
+        nontemporal_flags: BTreeMap::new(),
         lane_loads: (groups.head, 0),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();

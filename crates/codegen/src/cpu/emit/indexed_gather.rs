@@ -67,9 +67,9 @@ impl Emitter<'_, '_> {
         let room = self.t.add("i64", &room, &Opd::Int(scale - 1));
         let count = self.t.value(format_args!("udiv i64 {room}, {scale}"));
         // A negative index counts as outside, as it is without a base.
-        let most = if indexed.narrow.is_signed() { 1i64 << 31 } else { i64::from(u32::MAX) };
+        let max = if indexed.narrow.is_signed() { 1i64 << 31 } else { i64::from(u32::MAX) };
         self.t.declare("declare i64 @llvm.umin.i64(i64, i64)");
-        let count = self.t.value(format_args!("call i64 @llvm.umin.i64(i64 {count}, i64 {most})"));
+        let count = self.t.value(format_args!("call i64 @llvm.umin.i64(i64 {count}, i64 {max})"));
         let count = self.t.value(format_args!("trunc i64 {count} to i32"));
         self.t.declare("declare i32 @llvm.vector.reduce.umax.v32i32(<32 x i32>)");
         let indices = self.active_indices(indexed);

@@ -39,7 +39,7 @@ struct MaxIndex {
     /// Bytes from the index's place on.
     bytes: i64,
     scale: u32,
-    most: i64,
+    max: i64,
 }
 
 /// What runs where no limit concerns a threadgroup.
@@ -93,7 +93,7 @@ impl Emitter<'_, '_> {
 
     /// One SIMD-group's turn.
     fn emit_interior(&mut self, number: usize, path: &InteriorPath) {
-        self.fetch_cells(number);
+        self.fetch_promoted(number);
         self.mask = Mask::All;
         let end = self.t.block();
         self.contexts.push(Context::Arm { end });
@@ -255,8 +255,8 @@ impl Emitter<'_, '_> {
             let last = Polynomial::constant(elements - 1);
             high = interior.ends(&Sum { pattern: [sum.pattern[0]; LANES], ..sum })?[1].plus(&last, 1)?;
         }
-        let most = if is_signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-        let max_index = MaxIndex { argument, bytes: offset + bytes, scale, most };
+        let max = if is_signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        let max_index = MaxIndex { argument, bytes: offset + bytes, scale, max };
         let number = max_indices.iter().position(|&other| other == max_index).unwrap_or(max_indices.len());
         if number == max_indices.len() {
             max_indices.push(max_index);
@@ -350,10 +350,10 @@ impl Emitter<'_, '_> {
 
     /// Without checks as well: the rest of a span need not exist.
     fn max_index(&mut self, max_index: MaxIndex) -> Opd {
-        let most = Opd::Int(max_index.most);
+        let max = Opd::Int(max_index.max);
         let place = self.place(Root::Argument(max_index.argument));
         let left = self.t.sub("i64", &place.len, &Opd::Int(max_index.bytes));
         let last = self.t.value(format_args!("ashr i64 {left}, {}", max_index.scale.trailing_zeros()));
-        self.t.intrinsic("smin", "i64", "", &[&last, &most])
+        self.t.intrinsic("smin", "i64", "", &[&last, &max])
     }
 }

@@ -136,9 +136,9 @@ impl Emitter<'_, '_> {
     /// Whether no lane's value wraps.
     fn fits_all(&mut self, comparison: &Comparison) -> Opd {
         let element = scalar_type(self.scalar(comparison.affine));
-        let (least, most) = self.least_and_most(comparison);
+        let (min, max) = self.least_and_most(comparison);
         let ordered = if comparison.is_signed() { "sle" } else { "ule" };
-        self.t.icmp(ordered, element, &least, &most)
+        self.t.icmp(ordered, element, &min, &max)
     }
 
     /// The comparison of a thread position with a uniform value, if the condition is one.
@@ -174,35 +174,35 @@ impl Emitter<'_, '_> {
         let first = self.at(comparison.affine, 0, 0);
         let (low, high) = comparison.shape.extent();
         let start = comparison.shape.at(0);
-        let least = self.t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
-        let most = self.t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
-        (least, most)
+        let min = self.t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
+        let max = self.t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
+        (min, max)
     }
 
     fn tests_without_wrap(&mut self, comparison: &Comparison) -> Option<(Opd, Opd)> {
         let element = scalar_type(self.scalar(comparison.affine));
         let limit = self.uniform(comparison.other, 0);
         let (low, high) = comparison.shape.extent();
-        let (least, most) = self.least_and_most(comparison);
+        let (min, max) = self.least_and_most(comparison);
         let is_consecutive = is_consecutive(&comparison.shape);
         let t = &mut self.t;
         let mut test = |name: &str, x: &Opd| t.icmp(name, element, x, &limit);
         Some(match comparison.op {
-            CmpOp::ULt => (test("ult", &least), test("ult", &most)),
-            CmpOp::ULe => (test("ule", &least), test("ule", &most)),
-            CmpOp::UGt => (test("ugt", &most), test("ugt", &least)),
-            CmpOp::UGe => (test("uge", &most), test("uge", &least)),
-            CmpOp::SLt => (test("slt", &least), test("slt", &most)),
-            CmpOp::SLe => (test("sle", &least), test("sle", &most)),
-            CmpOp::SGt => (test("sgt", &most), test("sgt", &least)),
-            CmpOp::SGe => (test("sge", &most), test("sge", &least)),
+            CmpOp::ULt => (test("ult", &min), test("ult", &max)),
+            CmpOp::ULe => (test("ule", &min), test("ule", &max)),
+            CmpOp::UGt => (test("ugt", &max), test("ugt", &min)),
+            CmpOp::UGe => (test("uge", &max), test("uge", &min)),
+            CmpOp::SLt => (test("slt", &min), test("slt", &max)),
+            CmpOp::SLe => (test("sle", &min), test("sle", &max)),
+            CmpOp::SGt => (test("sgt", &max), test("sgt", &min)),
+            CmpOp::SGe => (test("sge", &max), test("sge", &min)),
             CmpOp::Eq if is_consecutive => {
-                let distance = t.sub(element, &limit, &least);
+                let distance = t.sub(element, &limit, &min);
                 let any = t.value(format_args!("icmp ult {element} {distance}, {}", high - low + 1));
                 (any, Opd::bool(false))
             }
             CmpOp::Ne if is_consecutive => {
-                let distance = t.sub(element, &limit, &least);
+                let distance = t.sub(element, &limit, &min);
                 let all = t.value(format_args!("icmp uge {element} {distance}, {}", high - low + 1));
                 (Opd::bool(true), all)
             }

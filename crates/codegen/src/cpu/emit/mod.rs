@@ -6,10 +6,10 @@
 //! - Values and what is computed of them: `lane` (a component), `mask` (which lanes are on), `arith`, `cast`, `pure`,
 //!   `pointers`, `query`, `assumed` (patterns of lanes that hold under a condition), `shifted` (families), `simd`
 //!   (operations across lanes), `matrix` (8×8 matrices).
-//! - Loads and stores: `memory` (shared memory), `cells`, `private` (arrays of one thread), `place`, `access`, `copy`,
+//! - Loads and stores: `memory` (shared memory), `vars`, `private` (arrays of one thread), `place`, `access`, `copy`,
 //!   `atomic`; places that only the run shows: `adjacent`, `near`, `gather`, `scatter`, `indexed`, `rare`; several
 //!   at once: `bundle`, `window`, `versioned_rows`, `held`, `interleaved`, `transpose`; `under_mask` (vectors of which lanes
-//!   are off); tests of bounds: `available_checks`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `prefetch_queue`, `streams`.
+//!   are off); tests of bounds: `available_checks`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `prefetch_queue`, `nontemporal`.
 //! - Control: `control` (branches and loops), `scalar_tests` (cheap tests of masks), `full_loop`, `counted`.
 //! - What runs how often: `group` (division into regions), `group_code`, `group_span`, `region`, `simdgroups` (what runs
 //!   them), `frame` (what crosses from one to another), `group_loop` (threadgroups).
@@ -84,7 +84,7 @@ use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
 use super::shape::{Affine, Shape};
 use super::stencil_rows::StencilRows;
-use super::storage::{CellType, Root};
+use super::storage::{PromotedType, Root};
 
 /// What all versions of a kernel share.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ pub(super) struct Shared<'a> {
     /// Functions that multiply matrices, by name.
     products: BTreeMap<String, String>,
     /// The panels among them, by number.
-    panels: Vec<matrix::Panel>,
+    panels: Vec<matrix::PanelKernel>,
     declares: BTreeSet<String>,
     /// Whether stores must be fenced off at the end.
     fences: bool,
@@ -145,7 +145,7 @@ pub(super) struct Emitter<'a, 'm> {
     simdgroup: Opd,
     first: Opd,
     /// Variables of cells, by cell and segment.
-    cell_slots: BTreeMap<usize, Vec<Opd>>,
+    promoted_slots: BTreeMap<usize, Vec<Opd>>,
     array_slots: BTreeMap<usize, Opd>,
     /// Loaded or computed once, in the entry block.
     bases: BTreeMap<u32, (Opd, Opd)>,
@@ -197,8 +197,8 @@ pub(super) struct Emitter<'a, 'm> {
     /// The loops around barriers that the position is in.
     tile_loops: Vec<tile_prefetch::TileLoop>,
     /// Stores that may go past the caches, and the flags that say whether they do.
-    streams: nontemporal::Streams,
-    stream_flags: BTreeMap<usize, Opd>,
+    nontemporal: nontemporal::NonTemporal,
+    nontemporal_flags: BTreeMap<usize, Opd>,
     /// A block, and how many vectors were loaded lane by lane in it.
     lane_loads: (BlockName, u32),
 }
@@ -325,7 +325,7 @@ impl Emitter<'_, '_> {
         if self.is_put_off(inst) {
             return;
         }
-        self.settle_matrices(inst);
+        self.flush_matrices(inst);
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
             Op::Barrier(BarrierScope::Thread) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
@@ -366,10 +366,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn element_of(&self, ty: CellType) -> &'static str {
+    fn element_of(&self, ty: PromotedType) -> &'static str {
         match ty {
-            CellType::Scalar(scalar) => scalar_type(scalar),
-            CellType::Pointer(_) => "i64",
+            PromotedType::Scalar(scalar) => scalar_type(scalar),
+            PromotedType::Pointer(_) => "i64",
         }
     }
 

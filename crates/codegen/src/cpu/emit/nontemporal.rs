@@ -2,7 +2,7 @@
 //!
 //! A plain store of a whole line first reads the line. What a dispatch only writes, and writes more of than
 //! caches keep until somebody reads it, need not come in: such stores are non-temporal, two bytes moved for
-//! what is three otherwise. Owns the choice ([`Streams`], when the code is generated; a flag, when it runs)
+//! what is three otherwise. Owns the choice ([`NonTemporal`], when the code is generated; a flag, when it runs)
 //! and the two-way store. Invariants: nothing in the kernel reads the argument or orders memory between
 //! threadgroups, and the entry ends with a fence, since these stores are not ordered with others.
 //!
@@ -28,13 +28,13 @@ const LINE: i64 = 64;
 
 /// The stores of a kernel that may go past the caches, by their pointers.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
+pub(super) struct NonTemporal {
     pointers: BTreeSet<Value>,
     /// What a thread writes to each argument, if it executes each store once.
     bytes: BTreeMap<usize, i64>,
 }
 
-impl Streams {
+impl NonTemporal {
     /// Looks through a function.
     pub(super) fn new(facts: Facts<'_>) -> Self {
         let mut finder = Finder {
@@ -48,16 +48,16 @@ impl Streams {
             return Self::default();
         }
         let Finder { stores, read, .. } = finder;
-        let mut streams = Self::default();
+        let mut nontemporal = Self::default();
         for (pointer, bytes) in stores {
             if let Root::Argument(index) = facts.storage.pointer(pointer).root
                 && !read.contains(&index)
             {
-                streams.pointers.insert(pointer);
-                *streams.bytes.entry(index).or_default() += i64::from(bytes);
+                nontemporal.pointers.insert(pointer);
+                *nontemporal.bytes.entry(index).or_default() += i64::from(bytes);
             }
         }
-        streams
+        nontemporal
     }
 }
 
@@ -138,19 +138,19 @@ impl Emitter<'_, '_> {
     /// For a store that may go past the caches, whether it does not: nonzero at run time.
     pub(super) fn kept_in_caches(&mut self, address: &Address) -> Option<Opd> {
         let Root::Argument(index) = address.place.root else { return None };
-        let may_pass = self.streams.pointers.contains(&address.value?);
+        let may_pass = self.nontemporal.pointers.contains(&address.value?);
         if may_pass { self.argument_kept(index) } else { None }
     }
 
     /// The same for the stores to an argument.
     pub(super) fn argument_kept(&mut self, index: usize) -> Option<Opd> {
-        let &thread_bytes = self.streams.bytes.get(&index)?;
+        let &thread_bytes = self.nontemporal.bytes.get(&index)?;
         let features = &self.shared.options.features;
         if !(features.avx512 || features.avx2) || self.shared.kernel.args[index].space != Space::Device {
             return None;
         }
         self.shared.fences = true;
-        if let Some(flag) = self.stream_flags.get(&index) {
+        if let Some(flag) = self.nontemporal_flags.get(&index) {
             return Some(flag.clone());
         }
         let len = self.place(Root::Argument(index)).len;
@@ -169,12 +169,19 @@ impl Emitter<'_, '_> {
         let little = t.entry_value(format_args!("icmp ult i64 {threads}, {enough}"));
         let kept = t.entry_value(format_args!("or i1 {short}, {little}"));
         let flag = t.entry_value(format_args!("zext i1 {kept} to i64"));
-        self.stream_flags.insert(index, flag.clone());
+        self.nontemporal_flags.insert(index, flag.clone());
         Some(flag)
     }
 
     /// Stores a vector of so many bytes: past the caches if `kept` is zero and it covers whole lines.
-    pub(super) fn store_stream(&mut self, kept: &Opd, store: &str, at: &Opd, bytes: i64, metadata: &str) {
+    pub(super) fn store_nontemporal(
+        &mut self,
+        kept: &Opd,
+        store: &str,
+        at: &Opd,
+        bytes: i64,
+        metadata: &str,
+    ) {
         if bytes % LINE != 0 {
             self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}"));
             return;

@@ -36,18 +36,18 @@ impl Emitter<'_, '_> {
             }
             _ => None,
         };
-        let Some(kept) = kept else { return self.ask_for(&start, stretch, access) };
+        let Some(kept) = kept else { return self.prefetch_lines(&start, stretch, access) };
         // What is stored past the caches need not be in them.
         let kept = self.t.icmp("ne", "i64", &kept, &Opd::Int(0));
-        let (ask, done) = (self.t.block(), self.t.block());
-        self.t.branch_if(&kept, ask, done);
-        self.t.label(ask);
-        self.ask_for(&start, stretch, access);
+        let (prefetch, done) = (self.t.block(), self.t.block());
+        self.t.branch_if(&kept, prefetch, done);
+        self.t.label(prefetch);
+        self.prefetch_lines(&start, stretch, access);
         self.t.label(done);
     }
 
     /// Asks for the lines of so many bytes.
-    pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
+    pub(super) fn prefetch_lines(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
         let access = match (access, self.shared.options.features.streams_in_second_level) {
             // A line that nobody else has may be written as it is.
             (PrefetchHint::WriteL2, _) | (PrefetchHint::StreamRead, true) => PrefetchHint::ReadL2,
@@ -55,13 +55,13 @@ impl Emitter<'_, '_> {
         };
         for line in (0..bytes).step_by(LINE as usize) {
             let at = self.t.offset(start, &Opd::Int(line));
-            ask_for_line(&mut self.t, &at, access);
+            prefetch_line(&mut self.t, &at, access);
         }
     }
 }
 
 /// Asks for the line at an address.
-pub(super) fn ask_for_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
+pub(super) fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
     let write = i32::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.
     let locality = if access == PrefetchHint::ReadL2 { 2 } else { 3 };

@@ -9,49 +9,49 @@ use super::lane::{Lane, Width};
 use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::shape::Shape;
-use crate::cpu::storage::{CellType, Root};
+use crate::cpu::storage::{PromotedType, Root};
 
 impl Emitter<'_, '_> {
-    pub(super) fn cell_scalar(&self, cell: usize) -> Scalar {
-        match self.facts.storage.cells[cell].ty {
-            CellType::Scalar(scalar) => scalar,
-            CellType::Pointer(_) => Scalar::I64,
+    pub(super) fn promoted_scalar(&self, var: usize) -> Scalar {
+        match self.facts.storage.vars[var].ty {
+            PromotedType::Scalar(scalar) => scalar,
+            PromotedType::Pointer(_) => Scalar::I64,
         }
     }
 
     /// The variables of a cell: one per base, or one of vectors.
-    fn cell_slots(&mut self, cell: usize) -> Vec<Opd> {
-        if let Some(slots) = self.cell_slots.get(&cell) {
+    fn promoted_slots(&mut self, var: usize) -> Vec<Opd> {
+        if let Some(slots) = self.promoted_slots.get(&var) {
             return slots.clone();
         }
-        let element = self.element_of(self.facts.storage.cells[cell].ty);
-        let slots: Vec<Opd> = match &self.flow.cells[cell] {
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let slots: Vec<Opd> = match &self.flow.vars[var] {
             Shape::Affine(shape) if shape.is_constant => Vec::new(),
             Shape::Affine(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
             _ => vec![self.t.alloca(&lanes_type(element), 64)],
         };
-        if self.plan.group_cells[cell] {
+        if self.plan.wg_uniform_vars[var] {
             // No undefined bits may reach a branch; other cells are set where regions begin.
-            let (ty, zero) = match &self.flow.cells[cell] {
-                Shape::Affine(_) => (element.to_owned(), zero_of(self.cell_scalar(cell))),
+            let (ty, zero) = match &self.flow.vars[var] {
+                Shape::Affine(_) => (element.to_owned(), zero_of(self.promoted_scalar(var))),
                 _ => (lanes_type(element), Opd::text("zeroinitializer")),
             };
             for slot in &slots {
                 self.t.start_line(format_args!("store {ty} {zero}, ptr {slot}, align 8"));
             }
         }
-        self.cell_slots.insert(cell, slots.clone());
+        self.promoted_slots.insert(var, slots.clone());
         slots
     }
 
     /// The cell's contents.
-    pub(super) fn load_cell(&mut self, cell: usize) -> Lane {
-        if let Some(lane) = self.load_home_cell(cell) {
+    pub(super) fn load_promoted(&mut self, var: usize) -> Lane {
+        if let Some(lane) = self.load_tile_var(var) {
             return lane;
         }
-        let element = self.element_of(self.facts.storage.cells[cell].ty);
-        let slots = self.cell_slots(cell);
-        match self.flow.cells[cell].clone() {
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let slots = self.promoted_slots(var);
+        match self.flow.vars[var].clone() {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
             Shape::Affine(shape) => {
                 let bases = slots.iter().map(|slot| self.t.load(element, slot, 8)).collect();
@@ -62,12 +62,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Replaces the cell's contents, all lanes, with a component of the cell's shape.
-    pub(super) fn set_cell(&mut self, cell: usize, lane: &Lane) {
-        if self.set_home_cell(cell, lane) {
+    pub(super) fn set_promoted(&mut self, var: usize, lane: &Lane) {
+        if self.set_tile_var(var, lane) {
             return;
         }
-        let element = self.element_of(self.facts.storage.cells[cell].ty);
-        let slots = self.cell_slots(cell);
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let slots = self.promoted_slots(var);
         match lane {
             Lane::Affine { bases, .. } => {
                 for (slot, base) in slots.iter().zip(bases) {
@@ -79,32 +79,32 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores to a cell: into all lanes if the others do not care, else under the mask.
-    pub(super) fn store_cell(&mut self, inst: Inst, cell: usize, lane: &Lane) {
-        let element = self.element_of(self.facts.storage.cells[cell].ty);
-        let shape = self.flow.cells[cell].clone();
+    pub(super) fn store_promoted(&mut self, inst: Inst, var: usize, lane: &Lane) {
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let shape = self.flow.vars[var].clone();
         let mut lane = self.rebase(lane, element, &shape);
-        if self.flow.masked.contains(&(inst, cell))
+        if self.flow.masked.contains(&(inst, var))
             && let (Mask::Some(mask), Lane::Varying(new)) = (self.mask.clone(), &lane)
         {
-            let old = self.load_cell(cell).vector(&mut self.t, element);
+            let old = self.load_promoted(var).vector(&mut self.t, element);
             lane = Lane::Varying(self.t.select(MASK, &mask, &lanes_type(element), new, &old));
         }
-        self.set_cell(cell, &lane);
+        self.set_promoted(var, &lane);
     }
 
     /// A component of a value in the representation of a cell.
-    pub(super) fn lane_for_cell(&mut self, value: Value, k: usize, cell: usize) -> Lane {
-        let to = self.facts.storage.cells[cell].ty;
+    pub(super) fn lane_for_promoted(&mut self, value: Value, k: usize, var: usize) -> Lane {
+        let to = self.facts.storage.vars[var].ty;
         match to {
-            CellType::Pointer(Root::Many) => {
+            PromotedType::Pointer(Root::Many) => {
                 let lane = self.encoded(value);
                 match &lane {
                     Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
                     _ => lane,
                 }
             }
-            CellType::Pointer(_) => self.kept_lane(value, k),
-            CellType::Scalar(scalar) => {
+            PromotedType::Pointer(_) => self.kept_lane(value, k),
+            PromotedType::Scalar(scalar) => {
                 let lane = self.kept_lane(value, k);
                 self.reinterpreted(&lane, self.scalar(value), scalar)
             }
@@ -112,10 +112,10 @@ impl Emitter<'_, '_> {
     }
 
     /// Loads a cell as component `k` of a result of perhaps another type.
-    pub(super) fn load_cell_as(&mut self, cell: usize, result: Value, _k: usize) -> Lane {
-        let lane = self.load_cell(cell);
-        match self.facts.storage.cells[cell].ty {
-            CellType::Scalar(scalar) if !self.is_pointer(result) => {
+    pub(super) fn load_promoted_as(&mut self, var: usize, result: Value, _k: usize) -> Lane {
+        let lane = self.load_promoted(var);
+        match self.facts.storage.vars[var].ty {
+            PromotedType::Scalar(scalar) if !self.is_pointer(result) => {
                 self.reinterpreted(&lane, scalar, self.scalar(result))
             }
             _ => lane,

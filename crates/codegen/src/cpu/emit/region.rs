@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
 
     fn region_under(&mut self, number: usize, mask: Mask) {
         self.fetch_values(number);
-        self.fetch_cells(number);
+        self.fetch_promoted(number);
         let end = self.t.block();
         self.region_slot = self.plan.tracks_live.then(|| {
             let slot = self.t.alloca(MASK, 4);
@@ -148,7 +148,7 @@ impl Emitter<'_, '_> {
         self.end_of_region_part();
         self.t.label(end);
         self.contexts.pop();
-        self.keep_cells(number);
+        self.save_promoted(number);
         if let Some(slot) = self.region_slot.take() {
             let left = self.t.load(MASK, &slot, 4);
             let live = self.t.value(format_args!("bitcast {MASK} {left} to i32"));

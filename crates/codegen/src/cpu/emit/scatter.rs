@@ -108,8 +108,8 @@ impl Emitter<'_, '_> {
     fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
         let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return false };
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
-        let most = if scatters { MAX_PIECES } else { LANES };
-        let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= most);
+        let max = if scatters { MAX_PIECES } else { LANES };
+        let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= max);
         let Some(pieces) = pieces.filter(|_| !shape.assumed && item.count <= MAX_COMPONENTS) else {
             return false;
         };

@@ -138,18 +138,18 @@ impl Emitter<'_, '_> {
     fn row_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
         let (low, high) = (loads.parts.first()?, loads.parts.last()?);
         let mut forms = Vec::new();
-        let mut most = i64::MAX;
+        let mut max = i64::MAX;
         for part in &loads.parts {
             let address = self.address(part.pointer, 0);
             let (condition, largest) = self.without_wrap(&address, &loads.shape)?;
             forms.push(condition);
             // The first member's place, if this one's index is not to wrap.
-            most = most.min(largest.checked_sub(part.offset - low.offset)?);
+            max = max.min(largest.checked_sub(part.offset - low.offset)?);
         }
         let address = self.address(low.pointer, 0);
         let Lane::Affine { bases, .. } = &address.offset else { return None };
         let (less, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
-        let cap = most.checked_add(less).filter(|&cap| cap >= 0)?;
+        let cap = max.checked_add(less).filter(|&cap| cap >= 0)?;
         let start = self.t.add("i64", &bases[0], &Opd::Int(less));
         let bytes = match self.span_of(loads) {
             Some(elements) => elements as i64 * loads.item.bytes(),

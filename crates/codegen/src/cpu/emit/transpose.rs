@@ -15,7 +15,7 @@ const QUARTER: usize = 16;
 /// Words of a register, at most: wider ones have other ways.
 const REGISTER: usize = 8;
 /// Quarters of a row that is put together at once: a whole register, at most.
-const MOST: usize = 4;
+const MAX_COMPONENTS: usize = 4;
 
 /// Elements `low` and `low + 1` of each quarter of two vectors of `n`, in turns.
 fn singles(low: usize, n: usize) -> [usize; 4] {
@@ -97,7 +97,7 @@ impl Emitter<'_, '_> {
     pub(super) fn load_quads(&mut self, place: &Place, places: &[Opd], lanes_in_place: usize) -> Vec<Opd> {
         let metadata = self.metadata(place);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4];
-        let step = (4 * MOST).min(places.len());
+        let step = (4 * MAX_COMPONENTS).min(places.len());
         for places in places.chunks(step) {
             self.split_loads();
             let rows = [0, 1, 2, 3].map(|row| {

@@ -103,8 +103,8 @@ impl Emitter<'_, '_> {
 
     /// What stores of whole vectors test.
     pub(super) fn test_of_stores(&self, place: &Place) -> Test {
-        let asks = self.mask != Mask::All && !self.shared.options.checks && self.writes_back(place);
-        if asks { Test::AllLoadable } else { Test::AllInBounds }
+        let checked = self.mask != Mask::All && !self.shared.options.checks && self.writes_back(place);
+        if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 
     /// Whether lanes that are off store what is there already: to memory that no other threadgroup sees, on which

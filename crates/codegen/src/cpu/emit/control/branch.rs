@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether a condition says that all lanes are on that the current mask may have on.
-    fn asks_for_all_lanes(&self, cond: Value) -> bool {
+    fn needs_all_lanes(&self, cond: Value) -> bool {
         let function = self.facts.function;
         let Some(&Op::Compare(CmpOp::Eq, active, all)) = function.def(cond) else { return false };
         function.as_const(all) == Some(u64::from(u32::MAX))
@@ -137,7 +137,7 @@ impl Emitter<'_, '_> {
 
     fn uniform_if(&mut self, cond: Value, then: Block, otherwise: Block) {
         let before = self.mask.clone();
-        let asks_for_all = self.asks_for_all_lanes(cond);
+        let asks_for_all = self.needs_all_lanes(cond);
         if asks_for_all && before == Mask::All {
             return self.block(then);
         }

@@ -16,8 +16,8 @@ impl Emitter<'_, '_> {
         for &inst in function.block(block) {
             let data = function.inst(inst);
             cost += match &data.op {
-                Op::Store { ptr, .. } if self.facts.storage.cells_at(*ptr, 1).is_some() => 1,
-                Op::Load { ptr, .. } if self.facts.storage.cells_at(*ptr, 1).is_some() => 0,
+                Op::Store { ptr, .. } if self.facts.storage.vars_at(*ptr, 1).is_some() => 1,
+                Op::Load { ptr, .. } if self.facts.storage.vars_at(*ptr, 1).is_some() => 0,
                 Op::LocalStart(_) => 0,
                 Op::Const(_)
                 | Op::Undef

@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
                 self.leave_if_none();
             }
         }
-        self.settle_all_matrices();
+        self.flush_all_matrices();
     }
 
     /// After lanes left at the top of a region: a copy of the rest for the case that none did.
@@ -113,7 +113,7 @@ impl Emitter<'_, '_> {
             self.bail = None;
         }
         if op.is_terminator() || !op.blocks().is_empty() {
-            self.settle_all_matrices();
+            self.flush_all_matrices();
         }
         match op {
             Op::If { cond, then, otherwise } => self.if_else(inst, *cond, *then, *otherwise),
@@ -151,9 +151,7 @@ impl Emitter<'_, '_> {
         insts.iter().any(|&inst| {
             let op = &function.inst(inst).op;
             match op {
-                Op::Load { ptr, .. } | Op::Store { ptr, .. } => {
-                    self.facts.storage.cells_at(*ptr, 1).is_none()
-                }
+                Op::Load { ptr, .. } | Op::Store { ptr, .. } => self.facts.storage.vars_at(*ptr, 1).is_none(),
                 Op::MemCopy { .. } | Op::MemConvert { .. } | Op::MemZero { .. } => true,
                 op => op.blocks().iter().any(|&block| self.touches_memory(function.block(block))),
             }

@@ -13,7 +13,7 @@ use crate::cpu::storage::Root;
 
 impl Planner<'_> {
     /// Cuts a group-level block and those inside its group-level constructs.
-    pub(super) fn cut(&mut self, block: Block) {
+    pub(super) fn form_regions(&mut self, block: Block) {
         let function = self.facts.function;
         let mut steps = Vec::new();
         let mut current: Vec<Inst> = Vec::new();
@@ -32,7 +32,7 @@ impl Planner<'_> {
                 }
                 steps.push(Step::Construct(inst));
                 for nested in op.blocks() {
-                    self.cut(nested);
+                    self.form_regions(nested);
                 }
             } else if self.plan.group_insts[inst.index()] {
                 if self.overtakes(inst, &current) {
@@ -57,22 +57,22 @@ impl Planner<'_> {
     }
 
     /// Whether the group instruction writes a cell that the pending region still reads.
-    fn overtakes(&self, inst: Inst, pending: &[Inst]) -> bool {
+    fn overtakes(&self, inst: Inst, deferred: &[Inst]) -> bool {
         let function = self.facts.function;
         let mut written = BTreeSet::new();
         for_each_inst(function, inst, &mut |inst| {
             if let Op::Store { ptr, value, .. } = function.inst(inst).op {
                 let size = i64::from(function.ty(value).size());
-                written.extend(self.facts.storage.cells_at(ptr, size).unwrap_or(0..0));
+                written.extend(self.facts.storage.vars_at(ptr, size).unwrap_or(0..0));
             }
         });
         let mut accessed = BTreeSet::new();
         if !written.is_empty() {
-            for &inst in pending {
+            for &inst in deferred {
                 self.variables_of(inst, &mut accessed);
             }
         }
-        written.iter().any(|cell| accessed.contains(cell))
+        written.iter().any(|var| accessed.contains(var))
     }
 
     fn close(&mut self, current: &mut Vec<Inst>, steps: &mut Vec<Step>) {
@@ -107,14 +107,14 @@ impl Planner<'_> {
         let (function, storage) = (self.facts.function, self.facts.storage);
         let op = &function.inst(inst).op;
         let mut touch = |pointer: Value, size: i64| {
-            if let Some(cells) = storage.cells_at(pointer, size) {
-                variables.extend(cells);
+            if let Some(vars) = storage.vars_at(pointer, size) {
+                variables.extend(vars);
             } else if let Some(array) = storage.array_at(pointer) {
-                variables.insert(storage.cells.len() + array);
+                variables.insert(storage.vars.len() + array);
             } else if storage.pointer(pointer).root == Root::Many {
                 let exposed =
                     (0..storage.arrays.len()).filter(|&a| storage.is_exposed(storage.arrays[a].local));
-                variables.extend(exposed.map(|array| storage.cells.len() + array));
+                variables.extend(exposed.map(|array| storage.vars.len() + array));
             }
         };
         let wide = |size: u64| i64::try_from(size).unwrap_or(i64::MAX);

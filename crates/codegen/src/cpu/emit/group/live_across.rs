@@ -7,7 +7,7 @@ use anymetal_ir::{BinOp, Function, Inst, Op, Value, ValueDef};
 use super::{Fetch, Planner, is_pure};
 
 /// How far a computation is repeated rather than kept.
-const MAX_REPEAT: u32 = 10;
+const MAX_REMAT_DEPTH: u32 = 10;
 
 impl Planner<'_> {
     /// Decides what each region fetches before it begins.
@@ -37,7 +37,7 @@ impl Planner<'_> {
         let ValueDef::Inst(inst) = function.values[value.index()].def else { return };
         let fetches = &self.plan.regions[number].fetches;
         if self.plan.region_of[inst.index()] == number
-            || fetches.contains(&Fetch::Repeat(value))
+            || fetches.contains(&Fetch::Remat(value))
             || fetches.contains(&Fetch::Load(value))
         {
             return;
@@ -45,7 +45,7 @@ impl Planner<'_> {
         let is_assumed = self.flow.values[value.index()]
             .iter()
             .any(|shape| shape.affine().is_some_and(|lanes| lanes.assumed));
-        if !is_assumed && !self.is_repeatable(value, MAX_REPEAT) {
+        if !is_assumed && !self.is_rematerialisable(value, MAX_REMAT_DEPTH) {
             self.plan.saved.insert(value);
             self.plan.regions[number].fetches.push(Fetch::Load(value));
             return;
@@ -55,11 +55,11 @@ impl Planner<'_> {
         for operand in operands {
             self.fetch(number, operand);
         }
-        self.plan.regions[number].fetches.push(Fetch::Repeat(value));
+        self.plan.regions[number].fetches.push(Fetch::Remat(value));
     }
 
     /// Whether computing the value again costs little and needs nothing kept.
-    fn is_repeatable(&self, value: Value, depth: u32) -> bool {
+    fn is_rematerialisable(&self, value: Value, depth: u32) -> bool {
         let function = self.facts.function;
         if self.plan.is_group_value(function, self.flow, value) {
             return true;
@@ -78,7 +78,7 @@ impl Planner<'_> {
             return false;
         }
         let mut all = true;
-        op.for_each_operand(|operand| all &= self.is_repeatable(operand, depth - 1));
+        op.for_each_operand(|operand| all &= self.is_rematerialisable(operand, depth - 1));
         all
     }
 }

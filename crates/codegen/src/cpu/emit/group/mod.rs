@@ -7,7 +7,7 @@
 //! another are recomputed if that is cheap, or kept in the SIMD-group's frame (`frame.rs`).
 //!
 //! Here are the division ([`Plan`]) and what the [`Planner`] is; `marks` decides which instructions are group steps,
-//! `cut` cuts blocks into steps, `crossing` finds what regions take from each other.
+//! `form_regions` cuts blocks into steps, `live_across` finds what regions take from each other.
 
 mod form_regions;
 mod live_across;
@@ -46,7 +46,7 @@ pub(super) enum Step {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fetch {
     /// Computes it again.
-    Repeat(Value),
+    Remat(Value),
     /// From the frame.
     Load(Value),
 }
@@ -68,7 +68,7 @@ pub(super) struct Plan {
     escapes: Vec<bool>,
     pub(super) group_insts: Vec<bool>,
     /// By cell.
-    pub(super) group_cells: Vec<bool>,
+    pub(super) wg_uniform_vars: Vec<bool>,
     steps: BTreeMap<u32, Vec<Step>>,
     /// All regions.
     pub(super) regions: Vec<Region>,
@@ -96,8 +96,8 @@ impl Plan {
             inst.op.for_each_operand(|operand| planner.plan.used[operand.index()] = true);
         }
         planner.mark_escapes(function.body);
-        planner.choose_group_cells();
-        planner.cut(function.body);
+        planner.choose_wg_uniform_vars();
+        planner.form_regions(function.body);
         planner.find_fetches();
         let plan = &mut planner.plan;
         plan.tracks_live = plan.regions.len() > 1

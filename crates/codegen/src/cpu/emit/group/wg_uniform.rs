@@ -44,29 +44,29 @@ impl Written {
 }
 
 impl Planner<'_> {
-    pub(super) fn choose_group_cells(&mut self) {
+    pub(super) fn choose_wg_uniform_vars(&mut self) {
         // Without barriers there must be a single region, which group cells could cut in two.
         let barriers = self.facts.group_level.any_barrier;
-        self.plan.group_cells = vec![barriers; self.flow.cells.len()];
+        self.plan.wg_uniform_vars = vec![barriers; self.flow.vars.len()];
         // Each round can only turn cells away, which can only turn instructions away.
         loop {
             self.plan.group_insts.fill(false);
             self.returned = false;
             self.mark_group(self.facts.function.body);
-            let before = self.plan.group_cells.clone();
+            let before = self.plan.wg_uniform_vars.clone();
             for index in 0..self.facts.function.insts.len() {
                 if !self.plan.group_insts[index] {
-                    self.turn_away(Inst(index as u32));
+                    self.reject(Inst(index as u32));
                 }
             }
-            if before == self.plan.group_cells {
+            if before == self.plan.wg_uniform_vars {
                 return;
             }
         }
     }
 
     /// The cells that an instruction writes are not the group's.
-    fn turn_away(&mut self, inst: Inst) {
+    fn reject(&mut self, inst: Inst) {
         let function = self.facts.function;
         let (pointer, size) = match &function.inst(inst).op {
             Op::Store { ptr, value, .. } => (*ptr, i64::from(function.ty(*value).size())),
@@ -75,8 +75,8 @@ impl Planner<'_> {
             }
             _ => return,
         };
-        for cell in self.facts.storage.cells_at(pointer, size).unwrap_or(0..0) {
-            self.plan.group_cells[cell] = false;
+        for var in self.facts.storage.vars_at(pointer, size).unwrap_or(0..0) {
+            self.plan.wg_uniform_vars[var] = false;
         }
     }
 
@@ -138,7 +138,7 @@ impl Planner<'_> {
             return group;
         };
         let insts = || function.block(then).iter().chain(function.block(otherwise)).copied();
-        let mut group = self.everyone_is_here() && self.is_known(cond) && insts().next().is_some();
+        let mut group = self.is_converged() && self.is_known(cond) && insts().next().is_some();
         for inner in insts() {
             group = group && self.mark_if_group(inner, written);
         }
@@ -154,7 +154,7 @@ impl Planner<'_> {
     }
 
     /// All SIMD-groups are full, and no thread has returned.
-    fn everyone_is_here(&self) -> bool {
+    fn is_converged(&self) -> bool {
         let full = self.facts.geometry.threads().is_some_and(|threads| threads.is_multiple_of(LANES as u32));
         full && !self.returned
     }
@@ -167,33 +167,33 @@ impl Planner<'_> {
         if !available {
             return false;
         }
-        let group_cells = |pointer: Value, ty: Type| {
-            let cells = self.facts.storage.cells_at(pointer, i64::from(ty.size()));
-            cells.map(|cells| cells.into_iter().all(|cell| self.plan.group_cells[cell]))
+        let wg_uniform_vars = |pointer: Value, ty: Type| {
+            let vars = self.facts.storage.vars_at(pointer, i64::from(ty.size()));
+            vars.map(|vars| vars.into_iter().all(|var| self.plan.wg_uniform_vars[var]))
         };
         let shapes = data.result.map(|result| &self.flow.values[result.index()]);
         match &data.op {
             Op::Load { ptr, volatile, .. } => {
                 let result = data.result.expect("a load has a result");
-                match group_cells(*ptr, function.ty(result)) {
+                match wg_uniform_vars(*ptr, function.ty(result)) {
                     Some(group) => group,
                     None => {
                         let is_uniform = self.flow.shape(*ptr).is_uniform();
                         !volatile
                             && !self.returned
-                            && (is_uniform || self.everyone_is_here())
+                            && (is_uniform || self.is_converged())
                             && !written.contains(self.space(*ptr))
                             && self.facts.storage.pointer(*ptr).root != Root::Many
                     }
                 }
             }
-            Op::Store { ptr, value, .. } => group_cells(*ptr, function.ty(*value)) == Some(true),
+            Op::Store { ptr, value, .. } => wg_uniform_vars(*ptr, function.ty(*value)) == Some(true),
             Op::Query(_) => shapes.is_some_and(|shapes| {
                 shapes.iter().all(|shape| {
                     shape.is_group_uniform() || shape.affine().is_some_and(|lanes| lanes.is_constant)
                 })
             }),
-            Op::Simd(..) => self.everyone_is_here(),
+            Op::Simd(..) => self.is_converged(),
             op => is_pure(op),
         }
     }

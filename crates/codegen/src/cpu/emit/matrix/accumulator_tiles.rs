@@ -19,9 +19,9 @@ const ROW: i64 = 4 * SIDE as i64;
 
 /// Where a sum lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Home {
+pub(super) struct AccumulatorTile {
     /// The first of the two cells.
-    pub(super) cell: usize,
+    pub(super) var: usize,
     /// In which memory.
     pub(super) slot: usize,
     /// Left (0) or right in it.
@@ -32,20 +32,20 @@ pub(super) struct Home {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
     /// How many.
-    pub(super) homes: usize,
+    pub(super) tiles: usize,
     /// Where it is in the frame, if regions share it.
     pub(super) in_frame: Option<i64>,
 }
 
 impl Slot {
     /// For so many homes.
-    pub(super) fn new(homes: usize) -> Self {
-        Self { homes, in_frame: None }
+    pub(super) fn new(tiles: usize) -> Self {
+        Self { tiles, in_frame: None }
     }
 
     /// Bytes from row to row.
     pub(super) fn step(&self) -> i64 {
-        ROW * self.homes as i64
+        ROW * self.tiles as i64
     }
 
     /// All bytes.
@@ -61,15 +61,15 @@ fn on_stack(slots: &[Slot]) -> i64 {
 
 impl Emitter<'_, '_> {
     /// Whether the cell is part of a home.
-    pub(in crate::cpu::emit) fn is_in_home(&self, cell: usize) -> bool {
-        self.matrices.uses.home_of_cell.contains_key(&cell)
+    pub(in crate::cpu::emit) fn is_in_tile(&self, var: usize) -> bool {
+        self.matrices.uses.tile_of_var.contains_key(&var)
     }
 
     /// The slots of the cells' homes that have no place in the frame yet, and their bytes.
-    pub(in crate::cpu::emit) fn slot_to_place(&self, cell: usize) -> Option<(usize, i64)> {
+    pub(in crate::cpu::emit) fn slot_to_place(&self, var: usize) -> Option<(usize, i64)> {
         let uses = &self.matrices.uses;
-        let &(home, _) = uses.home_of_cell.get(&cell)?;
-        let slot = uses.homes[home].slot;
+        let &(tile, _) = uses.tile_of_var.get(&var)?;
+        let slot = uses.tiles[tile].slot;
         uses.slots[slot].in_frame.is_none().then(|| (slot, uses.slots[slot].bytes()))
     }
 
@@ -79,22 +79,22 @@ impl Emitter<'_, '_> {
     }
 
     /// The home that an access of these cells covers.
-    pub(super) fn home_of(&self, cells: &Range<usize>) -> Option<usize> {
-        let &(home, element) = self.matrices.uses.home_of_cell.get(&cells.start)?;
-        (element == 0 && cells.len() == 2).then_some(home)
+    pub(super) fn tile_of(&self, vars: &Range<usize>) -> Option<usize> {
+        let &(tile, element) = self.matrices.uses.tile_of_var.get(&vars.start)?;
+        (element == 0 && vars.len() == 2).then_some(tile)
     }
 
     /// The rows of a home.
-    pub(super) fn home_rows(&mut self, home: usize) -> Rows {
-        let step = self.matrices.uses.slots[self.matrices.uses.homes[home].slot].step();
-        let (in_frame, offset) = self.home_place(home);
-        let base = if in_frame { self.frame.clone() } else { self.homes_on_stack() };
+    pub(super) fn tile_rows(&mut self, tile: usize) -> Rows {
+        let step = self.matrices.uses.slots[self.matrices.uses.tiles[tile].slot].step();
+        let (in_frame, offset) = self.tile_place(tile);
+        let base = if in_frame { self.frame.clone() } else { self.tiles_on_stack() };
         Rows { start: self.t.offset(&base, &Opd::Int(offset)), step: Opd::Int(step) }
     }
 
     /// Whether a home is in the frame or on the stack, and where there.
-    pub(super) fn home_place(&self, home: usize) -> (bool, i64) {
-        let Home { slot, side, .. } = self.matrices.uses.homes[home];
+    pub(super) fn tile_place(&self, tile: usize) -> (bool, i64) {
+        let AccumulatorTile { slot, side, .. } = self.matrices.uses.tiles[tile];
         let slots = &self.matrices.uses.slots;
         let side = ROW * side as i64;
         match slots[slot].in_frame {
@@ -103,74 +103,69 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn homes_on_stack(&mut self) -> Opd {
-        if let Some(known) = &self.matrices.homes_on_stack {
+    fn tiles_on_stack(&mut self) -> Opd {
+        if let Some(known) = &self.matrices.tiles_on_stack {
             return known.clone();
         }
         let bytes = on_stack(&self.matrices.uses.slots);
         let start = self.t.alloca(&format!("[{bytes} x i8]"), 64);
-        self.matrices.homes_on_stack = Some(start.clone());
+        self.matrices.tiles_on_stack = Some(start.clone());
         start
     }
 
     /// Both lanes of a home's fragment.
-    fn home_lanes(&mut self, home: usize) -> [Opd; 2] {
-        let rows = self.home_rows(home);
+    fn tile_lanes(&mut self, tile: usize) -> [Opd; 2] {
+        let rows = self.tile_rows(tile);
         let dense = self.load_dense("float", &rows);
         self.fragment("float", &dense, false)
     }
 
     /// Loads a whole home as a value; `false` if the cells are none.
-    pub(in crate::cpu::emit) fn load_home(&mut self, cells: &Range<usize>, result: Value) -> bool {
-        let Some(home) = self.home_of(cells) else { return false };
+    pub(in crate::cpu::emit) fn load_tile(&mut self, vars: &Range<usize>, result: Value) -> bool {
+        let Some(tile) = self.tile_of(vars) else { return false };
         if self.facts.function.ty(result).scalar() != Some(anymetal_ir::Scalar::F32) {
             return false;
         }
         if self.gathers_products() && self.matrices.uses.lazy.contains(&result) {
-            self.matrices.lazy.insert(result, home);
+            self.matrices.lazy.insert(result, tile);
             return true;
         }
         self.matrices.lazy.remove(&result);
-        self.write_result_of(home);
-        let lanes = self.home_lanes(home);
+        self.write_result_of(tile);
+        let lanes = self.tile_lanes(tile);
         self.define(result, Self::varying(lanes));
         true
     }
 
     /// Gives a value that is the contents of a home its lanes.
     pub(super) fn define_lazy(&mut self, value: Value) {
-        if let Some(&home) = self.matrices.lazy.get(&value) {
-            let lanes = self.home_lanes(home);
+        if let Some(&tile) = self.matrices.lazy.get(&value) {
+            let lanes = self.tile_lanes(tile);
             self.define(value, Self::varying(lanes));
         }
     }
 
     /// Before lanes of a home are loaded: writes the products if one's result is to be there.
-    fn write_result_of(&mut self, home: usize) {
-        if self.matrices.assigned.contains_key(&home) {
+    fn write_result_of(&mut self, tile: usize) {
+        if self.matrices.assigned.contains_key(&tile) {
             self.write_products();
         }
     }
 
     /// Stores a value as a whole home; `false` if the cells are none, or lanes must be kept.
-    pub(in crate::cpu::emit) fn store_home(
-        &mut self,
-        inst: Inst,
-        cells: &Range<usize>,
-        value: Value,
-    ) -> bool {
-        let Some(home) = self.home_of(cells) else { return false };
-        let is_masked = cells.clone().any(|cell| self.flow.masked.contains(&(inst, cell)));
+    pub(in crate::cpu::emit) fn store_tile(&mut self, inst: Inst, vars: &Range<usize>, value: Value) -> bool {
+        let Some(tile) = self.tile_of(vars) else { return false };
+        let is_masked = vars.clone().any(|var| self.flow.masked.contains(&(inst, var)));
         if self.scalar(value) != anymetal_ir::Scalar::F32 || is_masked && self.mask != Mask::All {
             self.write_products();
             return false;
         }
-        if self.assign_home(home, value) {
+        if self.assign_tile(tile, value) {
             return true;
         }
         self.write_products();
         self.matrices.results.clear();
-        let rows = self.home_rows(home);
+        let rows = self.tile_rows(tile);
         let lanes = [self.lane(value, 0), self.lane(value, 1)];
         if lanes.iter().all(Lane::is_uniform) {
             let row = self.alternating(&lanes);
@@ -197,22 +192,22 @@ impl Emitter<'_, '_> {
     }
 
     /// One cell of a home.
-    pub(in crate::cpu::emit) fn load_home_cell(&mut self, cell: usize) -> Option<Lane> {
-        let &(home, element) = self.matrices.uses.home_of_cell.get(&cell)?;
-        self.write_result_of(home);
-        let [even, odd] = self.home_lanes(home);
+    pub(in crate::cpu::emit) fn load_tile_var(&mut self, var: usize) -> Option<Lane> {
+        let &(tile, element) = self.matrices.uses.tile_of_var.get(&var)?;
+        self.write_result_of(tile);
+        let [even, odd] = self.tile_lanes(tile);
         Some(Lane::Varying(if element == 0 { even } else { odd }))
     }
 
     /// Replaces one cell of a home; `false` if the cell is in none.
-    pub(in crate::cpu::emit) fn set_home_cell(&mut self, cell: usize, lane: &Lane) -> bool {
-        let Some(&(home, element)) = self.matrices.uses.home_of_cell.get(&cell) else { return false };
+    pub(in crate::cpu::emit) fn set_tile_var(&mut self, var: usize, lane: &Lane) -> bool {
+        let Some(&(tile, element)) = self.matrices.uses.tile_of_var.get(&var) else { return false };
         self.write_products();
         self.matrices.results.clear();
-        let mut parts = self.home_lanes(home);
+        let mut parts = self.tile_lanes(tile);
         parts[element] = lane.vector(&mut self.t, "float");
         let dense = self.dense_parts("float", &parts, false);
-        let rows = self.home_rows(home);
+        let rows = self.tile_rows(tile);
         self.store_dense("float", &dense, &rows);
         true
     }

@@ -13,7 +13,7 @@ use super::chains::{Chain, Row, Unit};
 use super::microkernel::{ENTRY, Variant, blocks_at_once};
 use super::operands::Prepared;
 use super::uses::ResultUses;
-use super::{MAX_PENDING, Rows, SIDE};
+use super::{MAX_DEFERRED, Rows, SIDE};
 use crate::cpu::emit::arith::{from_f32, to_f32};
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
@@ -25,7 +25,7 @@ pub(super) enum Sum {
     /// A value's lanes.
     Value(Value),
     /// What lies in a home.
-    Home(usize),
+    AccumulatorTile(usize),
     /// The result of that product.
     Product(usize),
 }
@@ -46,35 +46,37 @@ impl Emitter<'_, '_> {
         if !self.gathers_products() {
             return self.multiply_some_lanes(args, result);
         }
-        if args[..2].iter().any(|&factor| self.matrices.pending.iter().any(|p| p.result == factor)) {
+        if args[..2].iter().any(|&operand| self.matrices.deferred.iter().any(|p| p.result == operand)) {
             self.write_products();
         }
         let sum = self.sum_of(args[2]);
-        self.matrices.pending.push(Product { left: args[0], right: args[1], sum, result, kept: 0 });
-        if self.matrices.pending.len() >= MAX_PENDING {
+        self.matrices.deferred.push(Product { left: args[0], right: args[1], sum, result, kept: 0 });
+        if self.matrices.deferred.len() >= MAX_DEFERRED {
             self.write_products();
         }
     }
 
     fn sum_of(&self, value: Value) -> Sum {
         let matrices = &self.matrices;
-        if let Some(product) = matrices.pending.iter().rposition(|product| product.result == value) {
+        if let Some(product) = matrices.deferred.iter().rposition(|product| product.result == value) {
             return Sum::Product(product);
         }
         match matrices.lazy.get(&value) {
-            Some(home) => matrices.assigned.get(home).map_or(Sum::Home(*home), |&p| Sum::Product(p)),
+            Some(tile) => {
+                matrices.assigned.get(tile).map_or(Sum::AccumulatorTile(*tile), |&p| Sum::Product(p))
+            }
             None => Sum::Value(value),
         }
     }
 
     /// Notes that a home gets the result of a product; `false` if the value is no such result.
-    pub(super) fn assign_home(&mut self, home: usize, value: Value) -> bool {
+    pub(super) fn assign_tile(&mut self, tile: usize, value: Value) -> bool {
         let matrices = &mut self.matrices;
-        let Some(product) = matrices.pending.iter().rposition(|product| product.result == value) else {
+        let Some(product) = matrices.deferred.iter().rposition(|product| product.result == value) else {
             return false;
         };
-        matrices.pending[product].kept += 1;
-        matrices.assigned.insert(home, product);
+        matrices.deferred[product].kept += 1;
+        matrices.assigned.insert(tile, product);
         true
     }
 
@@ -122,12 +124,12 @@ impl Emitter<'_, '_> {
 
     /// Writes all products that wait.
     pub(in crate::cpu::emit) fn write_products(&mut self) {
-        if self.matrices.pending.is_empty() {
+        if self.matrices.deferred.is_empty() {
             return;
         }
         // Products wait only while all lanes are on; the mask here may be that of what comes next.
         let mask = std::mem::replace(&mut self.mask, Mask::All);
-        let products = std::mem::take(&mut self.matrices.pending);
+        let products = std::mem::take(&mut self.matrices.deferred);
         let assigned = std::mem::take(&mut self.matrices.assigned);
         self.matrices.results.clear();
         self.matrices.scratch_used = 0;
@@ -136,7 +138,7 @@ impl Emitter<'_, '_> {
         let units = self.units(&rows, &mut chains);
         // Sums that are computed elsewhere are copied before any home changes.
         for chain in &chains {
-            let is_there = matches!(chain.sum, Sum::Home(_)) && chain.in_place.is_some();
+            let is_there = matches!(chain.sum, Sum::AccumulatorTile(_)) && chain.in_place.is_some();
             if !matches!(chain.sum, Sum::Product(_)) && !is_there {
                 self.copy_sum(&chains, chain);
             }
@@ -160,20 +162,20 @@ impl Emitter<'_, '_> {
             let keys: Vec<_> = now.iter().map(key).collect();
             let mut from = 0;
             while from < now.len() {
-                let alike = keys[from..].iter().take_while(|key| **key == keys[from]).count();
-                let same = &now[from..from + alike];
+                let count = keys[from..].iter().take_while(|key| **key == keys[from]).count();
+                let same = &now[from..from + count];
                 if keys[from].is_none() || !self.write_panels(&products, &chains, same) {
                     for (row, units) in same {
                         self.write_row(&products, &chains, row, units, &mut left, &mut right);
                     }
                 }
-                from += alike;
+                from += count;
             }
         }
         for chain in &chains {
             self.finish_chain(&products, chain);
         }
-        self.forget_factors(&products);
+        self.forget_operands(&products);
         self.mask = mask;
     }
 
@@ -185,7 +187,7 @@ impl Emitter<'_, '_> {
                 let values = self.float_rows(value);
                 return self.store_rows("float", &values, to);
             }
-            Sum::Home(home) => self.home_rows(home),
+            Sum::AccumulatorTile(tile) => self.tile_rows(tile),
             Sum::Product(before) => {
                 let found = chains.iter().find(|chain| chain.products.last() == Some(&before));
                 match found.and_then(|chain| chain.rows.clone()) {
@@ -208,19 +210,19 @@ impl Emitter<'_, '_> {
         right: &mut BTreeMap<Vec<[Value; 2]>, Opd>,
     ) {
         let Some(&(_, first)) = row.chains.first() else { return };
-        let factors: Vec<Value> = chains[first].products.iter().map(|&p| products[p].left).collect();
+        let operands: Vec<Value> = chains[first].products.iter().map(|&p| products[p].left).collect();
         let mut prepared: Vec<Prepared> = Vec::new();
-        for &factor in &factors {
-            let key = self.factor_key(factor);
+        for &operand in &operands {
+            let key = self.operand_key(operand);
             let known = left.get(&key).cloned();
-            let one = known.unwrap_or_else(|| self.prepare_left(factor));
+            let one = known.unwrap_or_else(|| self.prepare_left(operand));
             left.insert(key, one.clone());
             prepared.push(one);
         }
         let transpose = prepared.iter().all(|one| one.transpose);
-        for (one, &factor) in prepared.iter_mut().zip(&factors) {
+        for (one, &operand) in prepared.iter_mut().zip(&operands) {
             if one.transpose != transpose {
-                *one = self.prepare_copy(factor);
+                *one = self.prepare_copy(operand);
             }
         }
         let places: Vec<Rows> = prepared.into_iter().map(|one| one.rows).collect();
@@ -236,7 +238,7 @@ impl Emitter<'_, '_> {
             let columns = if is_pair { 2 * SIDE } else { SIDE };
             let variant = Variant { blocks, columns, transpose, rounding: row.rounding };
             let sums: Vec<&Rows> = units[next..next + blocks].iter().map(|unit| &unit.rows).collect();
-            self.call_products(variant, &sums, &left, &tables[next..next + blocks], factors.len());
+            self.call_products(variant, &sums, &left, &tables[next..next + blocks], operands.len());
             next += blocks;
         }
     }
@@ -250,21 +252,21 @@ impl Emitter<'_, '_> {
         known: &mut BTreeMap<Vec<[Value; 2]>, Opd>,
     ) -> Opd {
         let steps = chains[unit.chains[0]].products.len();
-        let factors: Vec<Vec<Value>> = (0..steps)
+        let operands: Vec<Vec<Value>> = (0..steps)
             .map(|step| unit.chains.iter().map(|&c| products[chains[c].products[step]].right).collect())
             .collect();
         let mut key: Vec<[Value; 2]> =
-            factors.iter().flatten().map(|&factor| self.factor_key(factor)).collect();
+            operands.iter().flatten().map(|&operand| self.operand_key(operand)).collect();
         // As many keys may be one long chain or two short ones.
         key.push([Value(unit.chains.len() as u32); 2]);
         if let Some(table) = known.get(&key) {
             return table.clone();
         }
-        let places: Vec<Rows> = factors
+        let places: Vec<Rows> = operands
             .iter()
-            .map(|factors| match *factors.as_slice() {
+            .map(|operands| match *operands.as_slice() {
                 [left, right] => self.prepare_pair([left, right]),
-                _ => self.prepare_right(factors[0]).rows,
+                _ => self.prepare_right(operands[0]).rows,
             })
             .collect();
         let table = self.write_table(&places);
@@ -303,10 +305,10 @@ impl Emitter<'_, '_> {
     /// Brings the result where it is wanted.
     fn finish_chain(&mut self, products: &[Product], chain: &Chain) {
         let (Some(rows), Some(&last)) = (&chain.rows, chain.products.last()) else { return };
-        for &home in &chain.homes {
-            if chain.in_place != Some(home) {
+        for &tile in &chain.tiles {
+            if chain.in_place != Some(tile) {
                 let values = self.load_rows("float", rows);
-                let to = self.home_rows(home);
+                let to = self.tile_rows(tile);
                 self.store_rows("float", &values, &to);
             }
         }
@@ -322,13 +324,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Counts the uses of factors that are over.
-    fn forget_factors(&mut self, products: &[Product]) {
+    fn forget_operands(&mut self, products: &[Product]) {
         for product in products {
-            for factor in [product.left, product.right] {
-                if let Some((_, uses)) = self.matrices.factors.get_mut(&factor) {
+            for operand in [product.left, product.right] {
+                if let Some((_, uses)) = self.matrices.operands.get_mut(&operand) {
                     *uses -= 1;
                     if *uses == 0 {
-                        self.matrices.factors.remove(&factor);
+                        self.matrices.operands.remove(&operand);
                     }
                 }
             }

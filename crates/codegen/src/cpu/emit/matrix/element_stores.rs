@@ -6,7 +6,7 @@
 
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
 
-use super::uses::Stored;
+use super::uses::ElementStores;
 use super::{Rows, SIDE, place_of};
 use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::memory::Address;
@@ -41,36 +41,38 @@ impl Emitter<'_, '_> {
 
     /// Stores a whole fragment with its second element; `false` if the store is none of such.
     pub(in crate::cpu::emit) fn store_fragment(&mut self, inst: Inst) -> bool {
-        let Some(stored) = self.matrices.uses.stored.get(&inst).cloned() else { return false };
-        let Some((is_so, rows)) = self.stored_rows(&stored) else {
-            self.store_elements(&stored);
+        let Some(element_stores) = self.matrices.uses.element_stores.get(&inst).cloned() else {
+            return false;
+        };
+        let Some((is_so, rows)) = self.stored_rows(&element_stores) else {
+            self.store_elements(&element_stores);
             return true;
         };
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&is_so, fast, slow);
         self.t.label(fast);
-        let transpose = stored.step.is_some_and(|(_, transpose)| transpose);
-        let values = self.rows_to_store(stored.fragment, stored.scalar, transpose);
-        self.store_rows(scalar_type(stored.scalar), &values, &rows);
+        let transpose = element_stores.step.is_some_and(|(_, transpose)| transpose);
+        let values = self.rows_to_store(element_stores.fragment, element_stores.scalar, transpose);
+        self.store_rows(scalar_type(element_stores.scalar), &values, &rows);
         if !is_so.is_text("true") {
             self.t.branch(join);
             self.t.label(slow);
-            self.aside(|this| this.store_elements(&stored));
+            self.aside(|this| this.store_elements(&element_stores));
         }
         self.t.label(join);
         true
     }
 
     /// As the program has it.
-    fn store_elements(&mut self, stored: &Stored) {
+    fn store_elements(&mut self, element_stores: &ElementStores) {
         let function = self.facts.function;
-        self.define_lazy(stored.fragment);
-        for &part in &stored.parts {
+        self.define_lazy(element_stores.fragment);
+        for &part in &element_stores.parts {
             if let Some(result) = function.inst(part).result {
                 self.pure(part, result);
             }
         }
-        for store in stored.stores {
+        for store in element_stores.stores {
             if let Op::Store { ptr, value, align, .. } = function.inst(store).op {
                 self.store(store, ptr, value, align);
             }
@@ -78,16 +80,17 @@ impl Emitter<'_, '_> {
     }
 
     /// Where the rows lie, and whether they do so, in bounds. `None`: that cannot be.
-    fn stored_rows(&mut self, stored: &Stored) -> Option<(Opd, Rows)> {
+    fn stored_rows(&mut self, element_stores: &ElementStores) -> Option<(Opd, Rows)> {
         if self.mask != Mask::All {
             return None;
         }
-        let [pointer, second] = stored.pointers;
-        let size = i64::from(stored.scalar.size());
-        let site = self.site(stored.stores[0], pointer, AccessKind::Store, stored.scalar.size());
+        let [pointer, second] = element_stores.pointers;
+        let size = i64::from(element_stores.scalar.size());
+        let site =
+            self.site(element_stores.stores[0], pointer, AccessKind::Store, element_stores.scalar.size());
         let place = self.place(self.facts.storage.pointer(pointer).root);
         let offset = self.lane(pointer, 0);
-        let (is_so, start, step) = match stored.step {
+        let (is_so, start, step) = match element_stores.step {
             Some((step, _)) => (Opd::bool(true), offset.at(&mut self.t, "i64", 0), Opd::Int(step)),
             None => {
                 let spread = self.spread(pointer, DEPTH)?;

@@ -23,12 +23,12 @@ const TOGETHER: usize = 2;
 
 /// An entry. With these four every row is one address computation of the processor away; LLVM does not
 /// find that, and would keep eight pointers.
-struct Factor {
+struct Operand {
     starts: [Opd; 2],
     steps: [Opd; 2],
 }
 
-impl Factor {
+impl Operand {
     fn row(&self, t: &mut Text, row: usize) -> Opd {
         let [one, three] = &self.steps;
         let (start, bytes) = match row {
@@ -147,22 +147,22 @@ impl Body<'_> {
         }
     }
 
-    fn entry(&mut self, table: &Opd, bytes: &Opd) -> Factor {
+    fn entry(&mut self, table: &Opd, bytes: &Opd) -> Operand {
         let at = self.t.offset(table, bytes);
         let mut field = |ty: &str, n: i64| {
             let at = self.t.offset(&at, &Opd::Int(8 * n));
             self.t.load(ty, &at, 8)
         };
-        Factor { starts: [field("ptr", 0), field("ptr", 2)], steps: [field("i64", 1), field("i64", 3)] }
+        Operand { starts: [field("ptr", 0), field("ptr", 2)], steps: [field("i64", 1), field("i64", 3)] }
     }
 
     /// Eight multiply-adds per element, a row's side by side.
-    fn step(&mut self, left: &Factor, right: Vec<Factor>, variables: &[Opd]) {
+    fn step(&mut self, left: &Operand, right: Vec<Operand>, variables: &[Opd]) {
         let ty = self.ty();
         let n = self.variant.columns;
         let mut sums: Vec<Opd> = variables.iter().map(|variable| self.t.load(&ty, variable, 64)).collect();
         let mut right: Vec<(Opd, Opd)> =
-            right.into_iter().map(|Factor { starts: [start, _], steps: [step, _] }| (start, step)).collect();
+            right.into_iter().map(|Operand { starts: [start, _], steps: [step, _] }| (start, step)).collect();
         let count = self.rows.len();
         for first in (0..SIDE).step_by(TOGETHER) {
             let mut values = Vec::new();

@@ -17,7 +17,7 @@ use crate::cpu::options::AccessKind;
 
 /// A fragment in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Factor {
+pub(super) struct Operand {
     pub(super) rows: Rows,
     pub(super) scalar: Scalar,
     /// Rows in memory are columns.
@@ -72,12 +72,12 @@ impl Emitter<'_, '_> {
         if !joined.loads.iter().all(is_omitted) {
             return false;
         }
-        let factor = self.factor_of_loads(&joined);
-        self.matrices.factors.insert(result, (factor, uses));
+        let operand = self.operand_of_loads(&joined);
+        self.matrices.operands.insert(result, (operand, uses));
         true
     }
 
-    fn factor_of_loads(&mut self, joined: &Joined) -> Factor {
+    fn operand_of_loads(&mut self, joined: &Joined) -> Operand {
         let function = self.facts.function;
         let scalar = joined.scalar;
         let size = scalar.size();
@@ -90,24 +90,24 @@ impl Emitter<'_, '_> {
         let offset = self.lane(joined.pointer, 0);
         let start = offset.at(&mut self.t, "i64", 0);
         let address = Address { place, offset, value: None, extra: 0, site: sites[0] };
-        self.factor_at(&address, &start, sites, (Opd::Int(joined.step), scalar, joined.transpose))
+        self.operand_at(&address, &start, sites, (Opd::Int(joined.step), scalar, joined.transpose))
     }
 
     /// The fragment at `start` in the allocation. Out of bounds it is put together elsewhere, element by
     /// element. `step`: bytes from row to row.
-    pub(super) fn factor_at(
+    pub(super) fn operand_at(
         &mut self,
         address: &Address,
         start: &Opd,
         sites: [u32; 2],
         (step, scalar, transpose): (Opd, Scalar, bool),
-    ) -> Factor {
+    ) -> Operand {
         let size = i64::from(scalar.size());
         let inside = self.t.offset(&address.place.base, start);
         let expected = if let Opd::Int(step) = step { Some(step) } else { None };
         let ok = self.rows_in_bounds(address, start, &step, size);
         if ok.is_text("true") {
-            return Factor { rows: Rows { start: inside, step }, scalar, transpose, expected };
+            return Operand { rows: Rows { start: inside, step }, scalar, transpose, expected };
         }
         let from = self.t.current();
         let (slow, join) = (self.t.block(), self.t.block());
@@ -119,33 +119,33 @@ impl Emitter<'_, '_> {
         let own = Opd::Int(size * SIDE as i64);
         let start = self.t.phi("ptr", &[(&inside, from), (&buffer, slow_from)]);
         let step = if step == own { step } else { self.t.phi("i64", &[(&step, from), (&own, slow_from)]) };
-        Factor { rows: Rows { start, step }, scalar, transpose, expected }
+        Operand { rows: Rows { start, step }, scalar, transpose, expected }
     }
 
     /// The lanes of a factor.
-    pub(super) fn lanes_of_factor(&mut self, value: Value, factor: &Factor) -> Vec<Lane> {
-        let mut dense = self.load_dense(scalar_type(factor.scalar), &factor.rows);
+    pub(super) fn lanes_of_operand(&mut self, value: Value, operand: &Operand) -> Vec<Lane> {
+        let mut dense = self.load_dense(scalar_type(operand.scalar), &operand.rows);
         let scalar = self.scalar(value);
-        if scalar != factor.scalar {
-            dense = to_f32(&mut self.t, Width::Few(SIDE * SIDE), factor.scalar, &dense);
+        if scalar != operand.scalar {
+            dense = to_f32(&mut self.t, Width::Few(SIDE * SIDE), operand.scalar, &dense);
         }
-        let lanes = self.fragment(scalar_type(scalar), &dense, factor.transpose);
+        let lanes = self.fragment(scalar_type(scalar), &dense, operand.transpose);
         Self::varying(lanes)
     }
 
     /// What tells two factors apart.
-    pub(super) fn factor_key(&self, value: Value) -> [Value; 2] {
+    pub(super) fn operand_key(&self, value: Value) -> [Value; 2] {
         same_fragment(self.facts.function, value)
     }
 
     /// Rows of `float`s, from wherever the fragment is.
     pub(super) fn float_rows(&mut self, value: Value) -> Vec<Opd> {
-        let factor = self.matrices.factors.get(&value).map(|(factor, _)| factor.clone());
-        let scalar = factor.as_ref().map_or(self.scalar(value), |factor| factor.scalar);
+        let operand = self.matrices.operands.get(&value).map(|(operand, _)| operand.clone());
+        let scalar = operand.as_ref().map_or(self.scalar(value), |operand| operand.scalar);
         let element = scalar_type(scalar);
-        let rows = match factor {
-            Some(Factor { rows, transpose: false, .. }) => self.load_rows(element, &rows),
-            Some(Factor { rows, .. }) => {
+        let rows = match operand {
+            Some(Operand { rows, transpose: false, .. }) => self.load_rows(element, &rows),
+            Some(Operand { rows, .. }) => {
                 let dense = self.load_dense(element, &rows);
                 let picks: Vec<_> = (0..SIDE * SIDE).map(|n| Some(n % SIDE * SIDE + n / SIDE)).collect();
                 let dense = self.t.shuffle(element, SIDE * SIDE, &dense, &Opd::text("poison"), &picks);
@@ -159,23 +159,23 @@ impl Emitter<'_, '_> {
         rows.iter().map(|row| to_f32(&mut self.t, Width::Few(SIDE), scalar, row)).collect()
     }
 
-    pub(super) fn float_factor(&self, value: Value) -> Option<&Factor> {
-        let (factor, _) = self.matrices.factors.get(&value)?;
-        (factor.scalar == Scalar::F32).then_some(factor)
+    pub(super) fn float_operand(&self, value: Value) -> Option<&Operand> {
+        let (operand, _) = self.matrices.operands.get(&value)?;
+        (operand.scalar == Scalar::F32).then_some(operand)
     }
 
     /// A factor on the left, of which single elements are read.
     pub(super) fn prepare_left(&mut self, value: Value) -> Prepared {
-        if let Some(factor) = self.float_factor(value) {
-            return Prepared { rows: factor.rows.clone(), transpose: factor.transpose };
+        if let Some(operand) = self.float_operand(value) {
+            return Prepared { rows: operand.rows.clone(), transpose: operand.transpose };
         }
         self.prepare_copy(value)
     }
 
     /// A factor on the right, of which rows are read.
     pub(super) fn prepare_right(&mut self, value: Value) -> Prepared {
-        match self.float_factor(value) {
-            Some(factor) if !factor.transpose => Prepared { rows: factor.rows.clone(), transpose: false },
+        match self.float_operand(value) {
+            Some(operand) if !operand.transpose => Prepared { rows: operand.rows.clone(), transpose: false },
             _ => self.prepare_copy(value),
         }
     }
@@ -189,7 +189,7 @@ impl Emitter<'_, '_> {
 
     /// Two factors side by side: where they lie, if they do so in memory, or a copy.
     pub(super) fn prepare_pair(&mut self, [left, right]: [Value; 2]) -> Rows {
-        let in_place = [left, right].map(|value| self.float_factor(value).filter(|f| !f.transpose).cloned());
+        let in_place = [left, right].map(|value| self.float_operand(value).filter(|f| !f.transpose).cloned());
         let [Some(a), Some(b)] = in_place else { return self.pair_in_scratch([left, right]) };
         let adjacent = self.is_beside(&a.rows, &b.rows, 4 * SIDE as i64);
         let from = self.t.current();
@@ -236,10 +236,10 @@ impl Emitter<'_, '_> {
     fn are_beside(&mut self, pairs: &[([Value; 2], Rows)]) -> Option<Opd> {
         let mut places = Vec::new();
         for ([left, right], _) in pairs {
-            let [(a, _), (b, _)] = [self.matrices.factors.get(left)?, self.matrices.factors.get(right)?];
+            let [(a, _), (b, _)] = [self.matrices.operands.get(left)?, self.matrices.operands.get(right)?];
             let row = i64::from(a.scalar.size()) * SIDE as i64;
             let is_alike = a.scalar == b.scalar && a.expected == b.expected && !a.transpose && !b.transpose;
-            if !is_alike || self.factor_distance(*left, *right) != Some(row) {
+            if !is_alike || self.operand_distance(*left, *right) != Some(row) {
                 return None;
             }
             places.push((a.rows.clone(), b.rows.clone(), row));
@@ -265,12 +265,12 @@ impl Emitter<'_, '_> {
 
     /// Copies rows of 16 that begin with a factor's.
     fn copy_beside(&mut self, left: Value, to: &Rows) {
-        let Some((factor, _)) = self.matrices.factors.get(&left).cloned() else { return };
-        let element = scalar_type(factor.scalar);
+        let Some((operand, _)) = self.matrices.operands.get(&left).cloned() else { return };
+        let element = scalar_type(operand.scalar);
         for row in 0..SIDE {
-            let from = self.row_at(&factor.rows, row);
+            let from = self.row_at(&operand.rows, row);
             let whole = self.t.value(format_args!("load <16 x {element}>, ptr {from}, align 1"));
-            let whole = to_f32(&mut self.t, Width::Few(2 * SIDE), factor.scalar, &whole);
+            let whole = to_f32(&mut self.t, Width::Few(2 * SIDE), operand.scalar, &whole);
             let at = self.row_at(to, row);
             self.t.line(format_args!("store <16 x float> {whole}, ptr {at}, align 64"));
         }
@@ -287,13 +287,15 @@ impl Emitter<'_, '_> {
 
     /// The rows of two fragments side by side, as `float`s. Narrow ones become 16 numbers before they are converted.
     fn wide_rows(&mut self, pair: [Value; 2]) -> Vec<Opd> {
-        let narrow = pair.map(|value| match self.matrices.factors.get(&value) {
-            Some((factor, _)) if !factor.transpose && factor.scalar != Scalar::F32 => Some(factor.clone()),
+        let narrow = pair.map(|value| match self.matrices.operands.get(&value) {
+            Some((operand, _)) if !operand.transpose && operand.scalar != Scalar::F32 => {
+                Some(operand.clone())
+            }
             _ => None,
         });
         let (scalar, [left, right]) = match narrow {
             [Some(a), Some(b)] if a.scalar == b.scalar => {
-                (a.scalar, [a, b].map(|factor| self.load_rows(scalar_type(factor.scalar), &factor.rows)))
+                (a.scalar, [a, b].map(|operand| self.load_rows(scalar_type(operand.scalar), &operand.rows)))
             }
             _ => (Scalar::F32, pair.map(|value| self.float_rows(value))),
         };

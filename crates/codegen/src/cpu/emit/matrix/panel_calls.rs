@@ -9,8 +9,8 @@ use anymetal_ir::{MatrixOp, Op, Scalar, Value};
 
 use super::chains::{Chain, Row, Unit};
 use super::deferred_mma::Product;
-use super::operands::Factor;
-use super::panel_microkernel::{Fit, Panel, ROW, Side};
+use super::operands::Operand;
+use super::panel_microkernel::{Fit, PanelKernel, ROW, Side};
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::emit::out_of_line::Helper;
@@ -21,10 +21,10 @@ const FRAGMENT_ROW: i64 = 4 * SIDE as i64;
 /// Factors that lie further apart are copied.
 const MAX_EXTENT: i64 = 1 << 14;
 /// Memory for products that are written together: what for, and its bytes.
-pub(super) type Room = (RoomFor, i64);
+pub(super) type PanelScratch = (ScratchUse, i64);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum RoomFor {
+pub(super) enum ScratchUse {
     /// Left factors of a panel that are copied.
     Left,
     /// Right ones.
@@ -52,8 +52,8 @@ impl Emitter<'_, '_> {
                 return None;
             }
             for &chain in &unit.chains {
-                let factors = chains[chain].products.iter().map(|&p| self.factor_key(products[p].right));
-                key.extend(factors);
+                let operands = chains[chain].products.iter().map(|&p| self.operand_key(products[p].right));
+                key.extend(operands);
             }
         }
         Some(key)
@@ -93,7 +93,7 @@ impl Emitter<'_, '_> {
             let (right_start, right) = self.place_right(&right);
             let prefetch_queue = self.take_prefetch_queue(fit.groups(steps) as i64);
             let (notes, walks) = prefetch_queue.unwrap_or((Opd::text("null"), Vec::new()));
-            let panel = Panel { fit, steps, sums, left: left.clone(), right, walks };
+            let panel = PanelKernel { fit, steps, sums, left: left.clone(), right, walks };
             let name = self.panel_function(panel);
             let sums = &units[range.start].rows.start;
             self.t.line(format_args!(
@@ -104,7 +104,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The name of the function for a panel.
-    fn panel_function(&mut self, panel: Panel) -> String {
+    fn panel_function(&mut self, panel: PanelKernel) -> String {
         let known = self.shared.panels.iter().position(|other| *other == panel);
         let number = known.unwrap_or(self.shared.panels.len());
         let name = format!("am.panel.{number}");
@@ -122,12 +122,12 @@ impl Emitter<'_, '_> {
         let deeper = |n: usize, step: i64, transpose: bool| {
             n as i64 * if transpose { SIDE as i64 * step } else { FRAGMENT_ROW }
         };
-        if let Some(found) = self.place_where_it_lies(RoomFor::Left, values, deeper) {
+        if let Some(found) = self.use_in_place(ScratchUse::Left, values, deeper) {
             return found;
         }
         let step = FRAGMENT_ROW * values[0].len() as i64;
         let starts: Vec<i64> = (0..values.len()).map(|row| row as i64 * step * SIDE as i64).collect();
-        let start = self.products_room((RoomFor::Left, step * (values.len() * SIDE) as i64));
+        let start = self.scratch_for_products((ScratchUse::Left, step * (values.len() * SIDE) as i64));
         // Rows of two begin at multiples of 64 bytes if there is no odd one.
         let at_once = if values[0].len().is_multiple_of(2) { 2 } else { 1 };
         for (values, &line) in values.iter().zip(&starts) {
@@ -150,16 +150,16 @@ impl Emitter<'_, '_> {
         let deeper =
             |n: usize, step: i64, _| (n / 2) as i64 * SIDE as i64 * step + (n % 2) as i64 * FRAGMENT_ROW;
         let is_upright =
-            |value: &Value| self.matrices.factors.get(value).is_some_and(|(factor, _)| !factor.transpose);
+            |value: &Value| self.matrices.operands.get(value).is_some_and(|(operand, _)| !operand.transpose);
         if values.iter().flatten().all(is_upright)
-            && let Some(found) = self.place_where_it_lies(RoomFor::Right, values, deeper)
+            && let Some(found) = self.use_in_place(ScratchUse::Right, values, deeper)
         {
             return found;
         }
         let step = ROW * values.len() as i64;
         let starts: Vec<i64> = (0..values.len()).map(|block| ROW * block as i64).collect();
         let steps = values[0].len() / 2;
-        let start = self.products_room((RoomFor::Right, step * (steps * SIDE) as i64));
+        let start = self.scratch_for_products((ScratchUse::Right, step * (steps * SIDE) as i64));
         let mut pairs = Vec::new();
         for (values, &column) in values.iter().zip(&starts) {
             for (n, pair) in values.chunks_exact(2).enumerate() {
@@ -173,22 +173,22 @@ impl Emitter<'_, '_> {
 
     /// Reads factors where they are, if they seem to lie evenly: `deeper(n, step, transposed)` bytes behind the
     /// first one of their line.
-    fn place_where_it_lies(
+    fn use_in_place(
         &mut self,
-        side: RoomFor,
+        side: ScratchUse,
         values: &[Vec<Value>],
         deeper: impl Fn(usize, i64, bool) -> i64,
     ) -> Option<(Opd, Side)> {
-        let first = self.float_factor(values[0][0])?.clone();
+        let first = self.float_operand(values[0][0])?.clone();
         let (step, transpose) = (first.expected?, first.transpose);
         let mut starts = Vec::new();
         let mut places: Vec<(Value, i64)> = Vec::new();
         for line in values {
-            let start = self.factor_distance(values[0][0], line[0])?;
+            let start = self.operand_distance(values[0][0], line[0])?;
             for (n, &value) in line.iter().enumerate() {
-                let factor = self.float_factor(value)?;
-                let at = self.factor_distance(values[0][0], value)?;
-                let fits = factor.expected == Some(step) && factor.transpose == transpose;
+                let operand = self.float_operand(value)?;
+                let at = self.operand_distance(values[0][0], value)?;
+                let fits = operand.expected == Some(step) && operand.transpose == transpose;
                 if !fits || at != start + deeper(n, step, transpose) {
                     return None;
                 }
@@ -201,23 +201,23 @@ impl Emitter<'_, '_> {
         if bytes > MAX_EXTENT || !are_apart(&places, step) {
             return None;
         }
-        let start = self.check_places(&first, &places, step, (side, bytes), low);
+        let start = self.check_layout(&first, &places, step, (side, bytes), low);
         Some((start, Side { starts, step, transpose }))
     }
 
     /// Tests that the factors lie so, and copies them if not.
-    fn check_places(
+    fn check_layout(
         &mut self,
-        first: &Factor,
+        first: &Operand,
         places: &[(Value, i64)],
         step: i64,
-        room: Room,
+        scratch: PanelScratch,
         low: i64,
     ) -> Opd {
         let start = &first.rows.start;
         let mut ok = Opd::bool(true);
         for &(value, at) in places {
-            let Some(rows) = self.float_factor(value).map(|factor| factor.rows.clone()) else { continue };
+            let Some(rows) = self.float_operand(value).map(|operand| operand.rows.clone()) else { continue };
             let guess = self.t.offset(start, &Opd::Int(at));
             if rows.start != guess {
                 let same = self.t.value(format_args!("icmp eq ptr {}, {guess}", rows.start));
@@ -235,11 +235,11 @@ impl Emitter<'_, '_> {
         let (copy, join) = (self.t.block(), self.t.block());
         self.t.branch_likely(&ok, join, copy);
         self.t.label(copy);
-        let memory = self.products_room(room);
+        let memory = self.scratch_for_products(scratch);
         let copied = self.t.offset(&memory, &Opd::Int(-low));
         self.need(Helper::CopyRows);
         for &(value, at) in places {
-            let Some(rows) = self.float_factor(value).map(|factor| factor.rows.clone()) else { continue };
+            let Some(rows) = self.float_operand(value).map(|operand| operand.rows.clone()) else { continue };
             let to = self.t.offset(&copied, &Opd::Int(at));
             self.t.line(format_args!(
                 "call void @am.rows.copy(ptr {to}, i64 {step}, ptr {}, i64 {})",
@@ -252,7 +252,7 @@ impl Emitter<'_, '_> {
     }
 
     /// How far a fragment lies behind another, if the program's address computations say so.
-    pub(super) fn factor_distance(&self, from: Value, to: Value) -> Option<i64> {
+    pub(super) fn operand_distance(&self, from: Value, to: Value) -> Option<i64> {
         let pointer = |value: Value| match self.facts.function.def(value) {
             Some(Op::Matrix(MatrixOp::Load { .. }, args)) => args.first().copied(),
             _ => self.matrices.uses.joined.get(&value).map(|(joined, _)| joined.pointer),
@@ -261,12 +261,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Memory good until the next products.
-    pub(super) fn products_room(&mut self, room: Room) -> Opd {
-        if let Some(known) = self.matrices.rooms.get(&room) {
+    pub(super) fn scratch_for_products(&mut self, scratch: PanelScratch) -> Opd {
+        if let Some(known) = self.matrices.panel_scratch.get(&scratch) {
             return known.clone();
         }
-        let memory = self.t.alloca(&format!("[{} x i8]", room.1), 64);
-        self.matrices.rooms.insert(room, memory.clone());
+        let memory = self.t.alloca(&format!("[{} x i8]", scratch.1), 64);
+        self.matrices.panel_scratch.insert(scratch, memory.clone());
         memory
     }
 }

@@ -12,7 +12,7 @@
 use anymetal_ir::PrefetchHint;
 
 use super::SIDE;
-use crate::cpu::emit::prefetch::{LINE, ask_for_line};
+use crate::cpu::emit::prefetch::{LINE, prefetch_line};
 use crate::cpu::emit::tile_prefetch::Walk;
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::options::CpuFeatures;
@@ -52,7 +52,7 @@ impl Fit {
 
 /// Where the operands lie, in bytes from the first of their kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::cpu::emit) struct Panel {
+pub(in crate::cpu::emit) struct PanelKernel {
     pub(super) fit: Fit,
     /// Products for each sum: eight steps of depth each.
     pub(super) steps: usize,
@@ -87,7 +87,7 @@ impl Side {
     }
 }
 
-impl Panel {
+impl PanelKernel {
     /// The definition of the function, and what it declares: `(sums, left, right)`.
     pub(super) fn definition(&self, name: &str) -> (String, Vec<String>) {
         let mut t = Text::new(0);
@@ -116,8 +116,8 @@ impl Panel {
         let rows = self.left.starts.len() * SIDE;
         let blocks = self.blocks();
         // Besides the sums: the rows of the right factor, and an element of the left one or two.
-        let most = (self.fit.rows - self.fit.together * blocks - self.fit.spare) / blocks;
-        let passes = rows.div_ceil(most);
+        let max = (self.fit.rows - self.fit.together * blocks - self.fit.spare) / blocks;
+        let passes = rows.div_ceil(max);
         (0..passes)
             .map(|pass| (rows * (pass + 1)).div_ceil(passes) - (rows * pass).div_ceil(passes))
             .collect()
@@ -127,7 +127,7 @@ impl Panel {
 const VECTOR: &str = "<16 x float>";
 
 struct Writer<'a> {
-    panel: &'a Panel,
+    panel: &'a PanelKernel,
     t: &'a mut Text,
     /// The sums, the left and the right factor.
     pointers: [Opd; 3],
@@ -138,7 +138,7 @@ struct Writer<'a> {
 }
 
 /// The next line of a walk, and the bytes to the one after it.
-struct Ask {
+struct Cursor {
     place: Opd,
     step: Opd,
     level: PrefetchHint,
@@ -173,23 +173,23 @@ impl Writer<'_> {
     /// One pass over all steps: a loop, and the last steps with the sums' change.
     fn write_pass(&mut self, pass: Pass, next: Option<Pass>, walks: &[Walk]) {
         let groups = self.panel.fit.groups(self.panel.steps) as i64;
-        let asks: Vec<Ask> = walks.iter().map(|walk| self.start_walk(walk)).collect();
+        let cursors: Vec<Cursor> = walks.iter().map(|walk| self.start_walk(walk)).collect();
         let counter = self.t.alloca("i64", 8);
         self.t.store("i64", &Opd::Int(0), &counter, 8);
         let (head, done) = (self.t.block(), self.t.block());
         self.t.label(head);
         let group = self.t.load("i64", &counter, 8);
-        self.write_group(pass, &group, None, &asks);
+        self.write_group(pass, &group, None, &cursors);
         let more = self.t.add("i64", &group, &Opd::Int(1));
         self.t.store("i64", &more, &counter, 8);
         let again = self.t.icmp("ult", "i64", &more, &Opd::Int(groups - 1));
         self.t.terminator(format_args!("br i1 {again}, label %b{head}, label %b{done}, !llvm.loop !12"));
         self.t.label(done);
-        self.write_group(pass, &Opd::Int(groups - 1), Some(next), &asks);
+        self.write_group(pass, &Opd::Int(groups - 1), Some(next), &cursors);
     }
 
     /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next pass.
-    fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>, asks: &[Ask]) {
+    fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>, cursors: &[Cursor]) {
         let (left, right) = (&self.panel.left, &self.panel.right);
         let together = self.panel.fit.together as i64;
         let bytes = self.t.mul("i64", group, &Opd::Int(together * left.deeper()));
@@ -205,8 +205,10 @@ impl Writer<'_> {
         }
         self.keep_order();
         for row in 0..pass.rows {
-            for (_, ask) in asks.iter().enumerate().filter(|(n, _)| n * pass.rows / asks.len() == row) {
-                self.ask(ask);
+            for (_, prefetch) in
+                cursors.iter().enumerate().filter(|(n, _)| n * pass.rows / cursors.len() == row)
+            {
+                self.prefetch(prefetch);
             }
             let line = pass.from + row;
             let start = left.starts[line / SIDE] + left.down() * (line % SIDE) as i64;
@@ -234,7 +236,7 @@ impl Writer<'_> {
     }
 
     /// Where a walk is.
-    fn start_walk(&mut self, walk: &Walk) -> Ask {
+    fn start_walk(&mut self, walk: &Walk) -> Cursor {
         let note = self.t.offset(&self.notes, &Opd::Int(walk.note));
         let start = self.t.load("ptr", &note, 8);
         let at = self.t.offset(&note, &Opd::Int(8));
@@ -247,15 +249,15 @@ impl Writer<'_> {
         // Rows of one line each are columns of a matrix: many of its rows share the few places of the first level.
         let (step, level) =
             if walk.down { (apart, PrefetchHint::ReadL2) } else { (Opd::Int(LINE), PrefetchHint::Read) };
-        Ask { place, step, level }
+        Cursor { place, step, level }
     }
 
     /// Asks for a line, and goes on to the next.
-    fn ask(&mut self, ask: &Ask) {
-        let at = self.t.load("ptr", &ask.place, 8);
-        ask_for_line(self.t, &at, ask.level);
-        let next = self.t.offset(&at, &ask.step);
-        self.t.store("ptr", &next, &ask.place, 8);
+    fn prefetch(&mut self, prefetch: &Cursor) {
+        let at = self.t.load("ptr", &prefetch.place, 8);
+        prefetch_line(self.t, &at, prefetch.level);
+        let next = self.t.offset(&at, &prefetch.step);
+        self.t.store("ptr", &next, &prefetch.place, 8);
     }
 
     fn add_products(&mut self, row: usize, element: &Opd, values: &[Opd]) {

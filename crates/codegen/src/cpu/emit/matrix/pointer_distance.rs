@@ -15,7 +15,7 @@ const DEPTH: u32 = 24;
 
 /// `constant + Σ factor × term`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Linear {
+struct AffineAddress {
     constant: i64,
     terms: BTreeMap<Term, i64>,
 }
@@ -25,10 +25,10 @@ struct Linear {
 enum Term {
     Value(Value),
     /// What lies in a cell of a local variable.
-    Cell(usize),
+    PromotedVar(usize),
 }
 
-impl Linear {
+impl AffineAddress {
     fn add(&mut self, other: &Self, factor: i64) {
         self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(factor));
         for (&term, &times) in &other.terms {
@@ -51,14 +51,17 @@ impl Emitter<'_, '_> {
         apart.as_constant()
     }
 
-    fn linear(&self, value: Value, depth: u32) -> Linear {
+    fn linear(&self, value: Value, depth: u32) -> AffineAddress {
         let found = if depth == 0 { None } else { self.linear_parts(value, depth - 1) };
-        found.unwrap_or_else(|| Linear { constant: 0, terms: BTreeMap::from([(Term::Value(value), 1)]) })
+        found.unwrap_or_else(|| AffineAddress {
+            constant: 0,
+            terms: BTreeMap::from([(Term::Value(value), 1)]),
+        })
     }
 
-    fn linear_parts(&self, value: Value, depth: u32) -> Option<Linear> {
+    fn linear_parts(&self, value: Value, depth: u32) -> Option<AffineAddress> {
         let function = self.facts.function;
-        let mut sum = Linear::default();
+        let mut sum = AffineAddress::default();
         match function.def(value)? {
             Op::Const(bits) => {
                 let scalar = function.ty(value).scalar()?;
@@ -97,11 +100,11 @@ impl Emitter<'_, '_> {
             }
             &Op::Cast(CastOp::ZExt | CastOp::SExt | CastOp::Trunc, a) => sum = self.linear(a, depth),
             &Op::Load { ptr, .. } => {
-                let cells = self.facts.storage.cells_at(ptr, i64::from(function.ty(value).size()))?;
-                if cells.len() != 1 {
+                let vars = self.facts.storage.vars_at(ptr, i64::from(function.ty(value).size()))?;
+                if vars.len() != 1 {
                     return None;
                 }
-                sum.terms.insert(Term::Cell(cells.start), 1);
+                sum.terms.insert(Term::PromotedVar(vars.start), 1);
             }
             _ => return None,
         }

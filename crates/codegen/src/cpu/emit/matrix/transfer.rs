@@ -80,10 +80,10 @@ impl Emitter<'_, '_> {
         let step = self.t.mul("i64", &stride, &Opd::Int(size));
         let layout = (&step, scalar, transpose);
         if self.gathers_products()
-            && let Some(&uses) = self.matrices.uses.factors.get(&result)
+            && let Some(&uses) = self.matrices.uses.operands.get(&result)
         {
-            let factor = self.factor_at(&address, &start, [site; 2], (step.clone(), scalar, transpose));
-            self.matrices.factors.insert(result, (factor, uses));
+            let operand = self.operand_at(&address, &start, [site; 2], (step.clone(), scalar, transpose));
+            self.matrices.operands.insert(result, (operand, uses));
             return;
         }
         let lanes = self.load_matrix_lanes(&address, &start, layout);
@@ -201,7 +201,7 @@ i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, 
     /// The fragment's rows, or columns, as this type.
     pub(super) fn rows_to_store(&mut self, fragment: Value, to: Scalar, transpose: bool) -> Vec<Opd> {
         let rows = match (self.matrices.lazy.get(&fragment), self.matrices.results.get(&fragment)) {
-            (Some(&home), _) => Some(self.home_rows(home)),
+            (Some(&tile), _) => Some(self.tile_rows(tile)),
             (None, Some(rows)) => Some(rows.clone()),
             (None, None) => None,
         };

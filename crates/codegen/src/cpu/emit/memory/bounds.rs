@@ -18,8 +18,8 @@ impl Emitter<'_, '_> {
     /// What loads of whole vectors test. Without checks those of which lanes are off ask as well: what exists is
     /// loaded faster without a mask.
     pub(in crate::cpu::emit) fn test_of_loads(&self) -> Test {
-        let asks = !self.shared.options.checks && self.mask != Mask::All;
-        if asks { Test::AllLoadable } else { Test::AllInBounds }
+        let checked = !self.shared.options.checks && self.mask != Mask::All;
+        if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 
     /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInBounds`], or
@@ -32,7 +32,7 @@ impl Emitter<'_, '_> {
         access: i64,
         test: Test,
     ) -> Opd {
-        let asks = self.shared.options.checks || test == Test::AllLoadable;
+        let checked = self.shared.options.checks || test == Test::AllLoadable;
         let mut ok = match &address.offset {
             Lane::Affine { assumption: Some(condition), .. } => condition.clone(),
             _ => Opd::bool(true),
@@ -41,10 +41,10 @@ impl Emitter<'_, '_> {
         if self.is_in_bounds(address, access) {
             return ok;
         }
-        if asks && let Some((condition, most)) = self.without_wrap(address, shape) {
+        if checked && let Some((condition, max)) = self.without_wrap(address, shape) {
             let (low, bytes) = extent_of_segment(shape, 0, access);
             let less = low.wrapping_add(address.extra);
-            if let Some(cap) = most.checked_add(less).filter(|&cap| cap >= 0) {
+            if let Some(cap) = max.checked_add(less).filter(|&cap| cap >= 0) {
                 let start = self.t.add("i64", &bases[0], &Opd::Int(less));
                 let limit = self.limit_up_to(&address.place, bytes, cap);
                 let inside = self.t.icmp("ult", "i64", &start, &limit);
@@ -54,7 +54,7 @@ impl Emitter<'_, '_> {
         for (segment, base) in bases.iter().enumerate() {
             let (low, bytes) = extent_of_segment(shape, segment, access);
             let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
-            let inside = match asks {
+            let inside = match checked {
                 true => self.exists(&address.place, &start, bytes),
                 false => self.in_bounds(&address.place, &start, bytes),
             };
@@ -93,12 +93,12 @@ impl Emitter<'_, '_> {
         }
         let Lane::Affine { bases, shape: lanes, assumption } = self.lane(narrow, 0) else { return None };
         let (low, high) = lanes.extent();
-        let most = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-        if bases.len() != 1 || low < 0 || high > most {
+        let max = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        if bases.len() != 1 || low < 0 || high > max {
             return None;
         }
-        let most = (most - high) * i64::from(scale);
-        Some((assumption.unwrap_or(Opd::bool(true)), most.checked_add(offset)?))
+        let max = (max - high) * i64::from(scale);
+        Some((assumption.unwrap_or(Opd::bool(true)), max.checked_add(offset)?))
     }
 
     /// Whether the bytes from `start` on are inside, where all lanes' address is that one.

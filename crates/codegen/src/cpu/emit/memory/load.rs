@@ -23,11 +23,11 @@ impl Emitter<'_, '_> {
         if self.omit_load(result) || self.bundled.remove(&result) {
             return;
         }
-        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
-            if self.load_home(&cells, result) {
+        if let Some(vars) = self.facts.storage.vars_at(pointer, size) {
+            if self.load_tile(&vars, result) {
                 return;
             }
-            let lanes = cells.enumerate().map(|(k, cell)| self.load_cell_as(cell, result, k)).collect();
+            let lanes = vars.enumerate().map(|(k, var)| self.load_promoted_as(var, result, k)).collect();
             return self.define(result, lanes);
         }
         if self.load_bundle(inst, pointer) {

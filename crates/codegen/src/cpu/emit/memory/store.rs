@@ -18,13 +18,13 @@ impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn store(&mut self, inst: Inst, pointer: Value, value: Value, _align: u32) {
         let ty = self.facts.function.ty(value);
         let size = i64::from(ty.size());
-        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
-            if self.store_home(inst, &cells, value) {
+        if let Some(vars) = self.facts.storage.vars_at(pointer, size) {
+            if self.store_tile(inst, &vars, value) {
                 return;
             }
-            for (k, cell) in cells.enumerate() {
-                let lane = self.lane_for_cell(value, k, cell);
-                self.store_cell(inst, cell, &lane);
+            for (k, var) in vars.enumerate() {
+                let lane = self.lane_for_promoted(value, k, var);
+                self.store_promoted(inst, var, &lane);
             }
             return;
         }
@@ -209,7 +209,7 @@ impl Emitter<'_, '_> {
                 let store = format!("store <{} x {element}> {whole}", run.lanes * item.count);
                 let bytes = item.bytes() * run.lanes as i64;
                 match &kept {
-                    Some(kept) => self.store_stream(kept, &store, &at, bytes, metadata),
+                    Some(kept) => self.store_nontemporal(kept, &store, &at, bytes, metadata),
                     None => self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}")),
                 }
                 continue;

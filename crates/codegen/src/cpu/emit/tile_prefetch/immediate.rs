@@ -31,7 +31,7 @@ pub(in crate::cpu::emit) struct TileLoop {
     in_loop: Vec<bool>,
     /// By cell that is written in the loop: what one iteration adds, if that is all that happens to it.
     /// Variables of one iteration count as adding nothing.
-    cells: BTreeMap<usize, Option<Step>>,
+    vars: BTreeMap<usize, Option<Step>>,
     /// What its products ask for.
     pub(in crate::cpu::emit) prefetch_queue: Option<PrefetchQueue>,
 }
@@ -51,21 +51,21 @@ impl Emitter<'_, '_> {
         let storage = self.facts.storage;
         let mut found = TileLoop {
             in_loop: vec![false; function.insts.len()],
-            cells: BTreeMap::new(),
+            vars: BTreeMap::new(),
             prefetch_queue: None,
         };
         let mut started = Vec::new();
         let mut note = |inst: Inst| {
             found.in_loop[inst.index()] = true;
             match &function.inst(inst).op {
-                Op::LocalStart(local) => started.extend(storage.cells_in(*local, 0, i64::MAX)),
+                Op::LocalStart(local) => started.extend(storage.vars_in(*local, 0, i64::MAX)),
                 Op::Store { ptr, value, .. } => {
                     let size = i64::from(function.ty(*value).size());
-                    for cell in storage.cells_at(*ptr, size).unwrap_or(0..0) {
+                    for var in storage.vars_at(*ptr, size).unwrap_or(0..0) {
                         // A second store makes the cell's course unknown.
                         let step =
-                            if found.cells.contains_key(&cell) { None } else { self.step_of(cell, *value) };
-                        found.cells.insert(cell, step);
+                            if found.vars.contains_key(&var) { None } else { self.step_of(var, *value) };
+                        found.vars.insert(var, step);
                     }
                 }
                 _ => {}
@@ -76,30 +76,30 @@ impl Emitter<'_, '_> {
                 for_each_inst(function, inst, &mut note);
             }
         }
-        for cell in started {
-            found.cells.insert(cell, Some(Step { index: None, scale: 0, offset: 0 }));
+        for var in started {
+            found.vars.insert(var, Some(Step { index: None, scale: 0, offset: 0 }));
         }
         found
     }
 
     /// What is added to a cell, if the value is the cell's contents plus that.
-    fn step_of(&self, cell: usize, value: Value) -> Option<Step> {
+    fn step_of(&self, var: usize, value: Value) -> Option<Step> {
         let function = self.facts.function;
-        let is_cell = |value: Value| match function.def(value) {
-            Some(Op::Load { ptr, .. }) => self.facts.storage.cells_at(*ptr, 1) == Some(cell..cell + 1),
+        let is_promoted = |value: Value| match function.def(value) {
+            Some(Op::Load { ptr, .. }) => self.facts.storage.vars_at(*ptr, 1) == Some(var..var + 1),
             _ => false,
         };
         let index = |index: Value| Step { index: Some(index), scale: 1, offset: 0 };
         match *function.def(value)? {
-            Op::Binary(BinOp::Add, a, b) if is_cell(a) => Some(index(b)),
-            Op::Binary(BinOp::Add, a, b) if is_cell(b) => Some(index(a)),
-            Op::PtrAdd { base, index, scale, offset } if is_cell(base) => {
+            Op::Binary(BinOp::Add, a, b) if is_promoted(a) => Some(index(b)),
+            Op::Binary(BinOp::Add, a, b) if is_promoted(b) => Some(index(a)),
+            Op::PtrAdd { base, index, scale, offset } if is_promoted(base) => {
                 Some(Step { index, scale: i64::from(scale), offset })
             }
             // A narrow counter is widened, counted and narrowed again.
             Op::Cast(CastOp::Trunc, wide) => match *function.def(wide)? {
                 Op::Binary(BinOp::Add, a, b) => match function.def(a)? {
-                    Op::Cast(CastOp::SExt | CastOp::ZExt, narrow) if is_cell(*narrow) => Some(index(b)),
+                    Op::Cast(CastOp::SExt | CastOp::ZExt, narrow) if is_promoted(*narrow) => Some(index(b)),
                     _ => None,
                 },
                 _ => None,
@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
             let next = self.t.add("i64", offset, &step);
             let at = self.t.offset(&address.place.base, &next);
             // To the second level: rows of a matrix often share the few places of the first.
-            self.ask_for(&at, *bytes, PrefetchHint::ReadL2);
+            self.prefetch_lines(&at, *bytes, PrefetchHint::ReadL2);
         }
     }
 
@@ -147,11 +147,11 @@ impl Emitter<'_, '_> {
             Op::Const(_) | Op::Query(_) => Some(None),
             Op::Load { ptr, .. } => {
                 let size = i64::from(function.ty(value).size());
-                let cells = self.facts.storage.cells_at(ptr, size)?;
-                if cells.len() != 1 {
+                let vars = self.facts.storage.vars_at(ptr, size)?;
+                if vars.len() != 1 {
                     return None;
                 }
-                match self.tile_loops.last()?.cells.get(&cells.start).copied() {
+                match self.tile_loops.last()?.vars.get(&vars.start).copied() {
                     None => Some(None),
                     Some(step) => self.step_operand(step?),
                 }

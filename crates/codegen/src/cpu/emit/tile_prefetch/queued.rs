@@ -21,10 +21,10 @@ use crate::cpu::emit::prefetch::LINE;
 use crate::cpu::llvm_text::Opd;
 
 /// Notes of a SIMD-group; one more is overwritten by all that come later.
-const ROOM: usize = 16;
+const CAPACITY: usize = 16;
 /// Bytes of a note, and of all of a SIMD-group.
 const NOTE: i64 = 16;
-const NOTES: i64 = NOTE * (ROOM as i64 + 1);
+const NOTES: i64 = NOTE * (CAPACITY as i64 + 1);
 /// The most lines that one SIMD-group asks for in an iteration.
 const MAX_LINES: i64 = 96;
 
@@ -34,7 +34,7 @@ pub(in crate::cpu::emit) struct PrefetchQueue {
     notes: Opd,
     counts: Opd,
     /// By pointer that is loaded from: the innermost loop around it in the loop of tiles, and its iterations.
-    repeats: BTreeMap<Value, (Option<Inst>, usize)>,
+    trip_counts: BTreeMap<Value, (Option<Inst>, usize)>,
     noted: Vec<Noted>,
     taken: bool,
 }
@@ -64,10 +64,10 @@ impl Emitter<'_, '_> {
     /// Makes room for notes, before a loop of tiles that multiplies them in panels.
     pub(in crate::cpu::emit) fn start_prefetch_queue(&mut self, blocks: [Block; 2]) -> Option<PrefetchQueue> {
         let threads = self.facts.geometry.threads()?;
-        let mut repeats = BTreeMap::new();
+        let mut trip_counts = BTreeMap::new();
         let mut products = false;
         for block in blocks {
-            self.find_repeats(block, (None, 1), &mut repeats, &mut products);
+            self.find_trip_counts(block, (None, 1), &mut trip_counts, &mut products);
         }
         if !products || Fit::of(&self.shared.options.features).is_none() {
             return None;
@@ -80,14 +80,14 @@ impl Emitter<'_, '_> {
         for (at, bytes) in [(&notes, simdgroups * NOTES), (&counts, simdgroups * 8)] {
             self.t.line(format_args!("call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {bytes}, i1 false)"));
         }
-        Some(PrefetchQueue { notes, counts, repeats, noted: Vec::new(), taken: false })
+        Some(PrefetchQueue { notes, counts, trip_counts, noted: Vec::new(), taken: false })
     }
 
-    fn find_repeats(
+    fn find_trip_counts(
         &self,
         block: Block,
         around: (Option<Inst>, usize),
-        repeats: &mut BTreeMap<Value, (Option<Inst>, usize)>,
+        trip_counts: &mut BTreeMap<Value, (Option<Inst>, usize)>,
         products: &mut bool,
     ) {
         let function = self.facts.function;
@@ -95,22 +95,22 @@ impl Emitter<'_, '_> {
             let op = &function.inst(inst).op;
             match *op {
                 Op::Load { ptr, .. } | Op::MemCopy { src: ptr, .. } | Op::MemConvert { src: ptr, .. } => {
-                    repeats.insert(ptr, around);
+                    trip_counts.insert(ptr, around);
                 }
                 Op::Matrix(MatrixOp::MultiplyAccumulate, _) => *products = true,
                 Op::Loop { label, body, continuing } => {
                     let trips = self.trips(label, body, continuing).unwrap_or(0);
                     // More notes than there is room for are none.
-                    let times = trips.checked_mul(around.1).filter(|&times| times <= ROOM).unwrap_or(0);
+                    let times = trips.checked_mul(around.1).filter(|&times| times <= CAPACITY).unwrap_or(0);
                     let inner = (Some(inst), times);
-                    self.find_repeats(body, inner, repeats, products);
-                    self.find_repeats(continuing, inner, repeats, products);
+                    self.find_trip_counts(body, inner, trip_counts, products);
+                    self.find_trip_counts(continuing, inner, trip_counts, products);
                     continue;
                 }
                 _ => {}
             }
             for nested in op.blocks() {
-                self.find_repeats(nested, around, repeats, products);
+                self.find_trip_counts(nested, around, trip_counts, products);
             }
         }
     }
@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
                 let apart = self.t.offset(&note, &Opd::Int(8));
                 let apart = self.t.load("i64", &apart, 8);
                 for _ in 0..noted.rows {
-                    self.ask_for(&at, noted.bytes, PrefetchHint::ReadL2);
+                    self.prefetch_lines(&at, noted.bytes, PrefetchHint::ReadL2);
                     at = self.t.offset(&at, &apart);
                 }
             }
@@ -172,7 +172,7 @@ impl Emitter<'_, '_> {
         else {
             return false;
         };
-        let noted = match prefetch_queue.repeats.get(&pointer) {
+        let noted = match prefetch_queue.trip_counts.get(&pointer) {
             Some(&around) if around.1 > 0 => Noted { pointer, rows: pieces.len() as i64, bytes, around },
             _ => return false,
         };
@@ -181,7 +181,7 @@ impl Emitter<'_, '_> {
             prefetch_queue.noted.push(noted);
             if prefetch_queue.is_too_much() {
                 prefetch_queue.noted.pop();
-                prefetch_queue.repeats.remove(&pointer);
+                prefetch_queue.trip_counts.remove(&pointer);
                 return false;
             }
         }
@@ -199,7 +199,7 @@ impl Emitter<'_, '_> {
         }
         let more = self.t.add("i64", &count, &Opd::Int(1));
         self.t.declare("declare i64 @llvm.umin.i64(i64, i64)");
-        let more = self.t.value(format_args!("call i64 @llvm.umin.i64(i64 {more}, i64 {ROOM})"));
+        let more = self.t.value(format_args!("call i64 @llvm.umin.i64(i64 {more}, i64 {CAPACITY})"));
         self.t.store("i64", &more, &count_at, 8);
         true
     }
@@ -228,7 +228,7 @@ impl PrefetchQueue {
 
     fn is_too_much(&self) -> bool {
         let all = self.in_order();
-        all.len() > ROOM || all.iter().map(|noted| noted.rows * noted.lines()).sum::<i64>() > MAX_LINES
+        all.len() > CAPACITY || all.iter().map(|noted| noted.rows * noted.lines()).sum::<i64>() > MAX_LINES
     }
 
     fn walks(&self, times: i64) -> Vec<Walk> {

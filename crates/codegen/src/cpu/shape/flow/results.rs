@@ -128,10 +128,10 @@ impl Pass<'_> {
     fn load(&self, ptr: Value, result: Value) -> Vec<Shape> {
         let ty = self.facts.function.ty(result);
         let storage = self.facts.storage;
-        if let Some(cells) = storage.cells_at(ptr, i64::from(ty.size())) {
+        if let Some(vars) = storage.vars_at(ptr, i64::from(ty.size())) {
             let to = self.type_of(result);
-            return cells
-                .map(|cell| Self::reinterpreted(storage.cells[cell].ty, to, &self.flow.cells[cell]))
+            return vars
+                .map(|var| Self::reinterpreted(storage.vars[var].ty, to, &self.flow.vars[var]))
                 .collect();
         }
         let shape = if ptr_space(self.facts.function, ptr) == Space::Thread {

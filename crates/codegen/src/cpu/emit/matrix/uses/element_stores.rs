@@ -11,7 +11,7 @@ use crate::cpu::storage::Root;
 
 /// A fragment whose two elements the program stores by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::cpu::emit::matrix) struct Stored {
+pub(in crate::cpu::emit::matrix) struct ElementStores {
     pub(in crate::cpu::emit::matrix) fragment: Value,
     /// The stores of the elements.
     pub(in crate::cpu::emit::matrix) stores: [Inst; 2],
@@ -34,17 +34,17 @@ struct Element {
 
 impl Finder<'_> {
     /// Finds stores that can wait until the fragment's second element is stored, too.
-    pub(super) fn find_stored(&mut self, plan: &Plan) {
+    pub(super) fn find_element_stores(&mut self, plan: &Plan) {
         for block in self.blocks.clone() {
             let insts = self.facts.function.block(block);
             for (at, &first) in insts.iter().enumerate() {
                 let second = insts[at + 1..].iter().find(|&&inst| !self.is_quiet(inst));
                 if let Some(&second) = second
-                    && let Some(stored) = self.stored([first, second], block, plan)
+                    && let Some(element_stores) = self.element_stores([first, second], block, plan)
                 {
-                    let waiting = stored.parts.iter().chain(&stored.stores[..1]);
+                    let waiting = element_stores.parts.iter().chain(&element_stores.stores[..1]);
                     self.found.put_off.extend(waiting.map(|&inst| (inst, second)));
-                    self.found.stored.insert(second, stored);
+                    self.found.element_stores.insert(second, element_stores);
                 }
             }
         }
@@ -61,7 +61,7 @@ impl Finder<'_> {
         op.blocks().is_empty() && !op.is_terminator() && !reads && !writes_memory(op)
     }
 
-    fn stored(&self, stores: [Inst; 2], block: Block, plan: &Plan) -> Option<Stored> {
+    fn element_stores(&self, stores: [Inst; 2], block: Block, plan: &Plan) -> Option<ElementStores> {
         let function = self.facts.function;
         let mut pointers = [Value(0); 2];
         let mut values = [Value(0); 2];
@@ -100,7 +100,7 @@ impl Finder<'_> {
             }
             _ => return None,
         };
-        Some(Stored { fragment: first.fragment, stores, pointers, parts, scalar, step })
+        Some(ElementStores { fragment: first.fragment, stores, pointers, parts, scalar, step })
     }
 
     /// The element that a stored number is, perhaps rounded, if nothing else takes it.

@@ -1,4 +1,4 @@
-//! What is found out about fragments before emission: `homes` (which sums get a home), `factors` (which factors
+//! What is found out about fragments before emission: `tiles` (which sums get a home), `operands` (which factors
 //! can be read where they lie when the products are written), and here how often results are taken.
 //!
 //! Invariant: what is found holds wherever the program goes; a fragment of which it is not certain is as any
@@ -13,10 +13,10 @@ use std::ops::Range;
 
 use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value, ValueDef};
 
-use super::accumulator_tiles::{Home, Slot};
+use super::accumulator_tiles::{AccumulatorTile, Slot};
 use crate::cpu::emit::group::Plan;
 use crate::cpu::shape::flow::{Facts, Flow};
-pub(super) use element_stores::Stored;
+pub(super) use element_stores::ElementStores;
 
 /// A fragment whose two elements the program loads by itself, in Metal's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,21 +37,21 @@ pub(super) struct Joined {
 #[derive(Debug, Default)]
 pub(in crate::cpu::emit) struct Uses {
     /// Sums that lie in memory in rows.
-    pub(super) homes: Vec<Home>,
+    pub(super) tiles: Vec<AccumulatorTile>,
     /// The memory they lie in.
     pub(super) slots: Vec<Slot>,
     /// By cell: its home, and which element of the fragment it is.
-    pub(super) home_of_cell: BTreeMap<usize, (usize, usize)>,
+    pub(super) tile_of_var: BTreeMap<usize, (usize, usize)>,
     /// Loads of homes that are read before the home changes, by operations that know rows.
     pub(super) lazy: BTreeSet<Value>,
     /// Loaded matrices that only products of the same block take as factors, and how many.
-    pub(super) factors: BTreeMap<Value, usize>,
+    pub(super) operands: BTreeMap<Value, usize>,
     /// The same, for fragments made of loads of elements.
     pub(super) joined: BTreeMap<Value, (Joined, usize)>,
     /// The loads that are part of these and of nothing else, and their conversions.
     pub(super) parts: BTreeSet<Value>,
     /// By the store of their second element: fragments stored element by element.
-    pub(super) stored: BTreeMap<Inst, Stored>,
+    pub(super) element_stores: BTreeMap<Inst, ElementStores>,
     /// What is done with that store, and which it is.
     pub(super) put_off: BTreeMap<Inst, Inst>,
     /// By result of a product.
@@ -71,7 +71,7 @@ pub(super) struct ResultUses {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    Factor,
+    Operand,
     Sum,
     /// Stored by a matrix store.
     Rows,
@@ -126,11 +126,11 @@ impl Uses {
             found: Self::default(),
         };
         finder.walk(function.body);
-        finder.find_homes(&plan.group_cells);
-        finder.pair_homes();
-        finder.find_stored(plan);
+        finder.find_tiles(&plan.wg_uniform_vars);
+        finder.pair_tiles();
+        finder.find_element_stores(plan);
         finder.find_lazy_loads();
-        finder.find_factors();
+        finder.find_operands();
         finder.find_joined();
         finder.count_results();
         finder.found
@@ -168,8 +168,8 @@ impl Finder<'_> {
             let mut note = |value: Value, kind: Kind| self.uses[value.index()].push(Use { block, at, kind });
             match &data.op {
                 Op::Matrix(MatrixOp::MultiplyAccumulate, args) => {
-                    note(args[0], Kind::Factor);
-                    note(args[1], Kind::Factor);
+                    note(args[0], Kind::Operand);
+                    note(args[1], Kind::Operand);
                     note(args[2], Kind::Sum);
                 }
                 Op::Matrix(MatrixOp::Store { .. }, args) => {
@@ -209,8 +209,8 @@ impl Finder<'_> {
         self.facts.function.def(value)
     }
 
-    fn cells(&self, pointer: Value, value: Value) -> Option<Range<usize>> {
-        self.facts.storage.cells_at(pointer, i64::from(self.facts.function.ty(value).size()))
+    fn vars(&self, pointer: Value, value: Value) -> Option<Range<usize>> {
+        self.facts.storage.vars_at(pointer, i64::from(self.facts.function.ty(value).size()))
     }
 
     fn count_results(&mut self) {
@@ -223,7 +223,7 @@ impl Finder<'_> {
                 match usage.kind {
                     Kind::Sum if usage.block == block => counts.sums += 1,
                     Kind::Kept(pointer)
-                        if usage.block == block && self.home_at(pointer, result).is_some() =>
+                        if usage.block == block && self.tile_at(pointer, result).is_some() =>
                     {
                         counts.kept += 1;
                     }

@@ -14,13 +14,13 @@ use crate::cpu::storage::Root;
 
 impl Finder<'_> {
     /// How many products take the value, if they are all in this block and nothing else takes it.
-    fn factor_uses(&self, value: Value, block: Block) -> Option<usize> {
+    fn operand_uses(&self, value: Value, block: Block) -> Option<usize> {
         let uses = &self.uses[value.index()];
-        let fits = |usage: &Use| usage.kind == Kind::Factor && usage.block == block;
+        let fits = |usage: &Use| usage.kind == Kind::Operand && usage.block == block;
         (!uses.is_empty() && !self.saved.contains(&value) && uses.iter().all(fits)).then_some(uses.len())
     }
 
-    pub(super) fn find_factors(&mut self) {
+    pub(super) fn find_operands(&mut self) {
         let function = self.facts.function;
         for (index, data) in function.insts.iter().enumerate() {
             let (Op::Matrix(MatrixOp::Load { .. }, args), Some(result)) = (&data.op, data.result) else {
@@ -29,9 +29,9 @@ impl Finder<'_> {
             let (block, at) = self.places[index];
             if at != usize::MAX
                 && ptr_space(function, args[0]) != Space::Thread
-                && let Some(uses) = self.factor_uses(result, block)
+                && let Some(uses) = self.operand_uses(result, block)
             {
-                self.found.factors.insert(result, uses);
+                self.found.operands.insert(result, uses);
             }
         }
     }
@@ -42,7 +42,7 @@ impl Finder<'_> {
             let (Op::Compose(parts), Some(result)) = (&data.op, data.result) else { continue };
             let (block, at) = self.places[index];
             if at != usize::MAX
-                && let Some(uses) = self.factor_uses(result, block)
+                && let Some(uses) = self.operand_uses(result, block)
                 && let &[a, b] = parts.as_slice()
                 && let Some(joined) = self.joined([a, b], (block, at))
             {
@@ -108,11 +108,11 @@ impl Finder<'_> {
         }
         let quiet = |&inst: &Inst| {
             let op = &function.inst(inst).op;
-            let to_cells = match op {
-                Op::Store { ptr, value, .. } => self.cells(*ptr, *value).is_some(),
+            let to_promoted = match op {
+                Op::Store { ptr, value, .. } => self.vars(*ptr, *value).is_some(),
                 _ => false,
             };
-            op.blocks().is_empty() && (to_cells || !writes_memory(op))
+            op.blocks().is_empty() && (to_promoted || !writes_memory(op))
         };
         if !function.block(block).get(first..at)?.iter().all(quiet) {
             return None;
