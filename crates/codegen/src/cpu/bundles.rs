@@ -1,11 +1,11 @@
-//! Bundles: loads of one thread that lie at known distances from each other.
+//! Bundles: loads of one thread at constant distances from each other.
 //!
-//! Threads that each read a few neighbouring elements (the bytes of a quantised block, the components of
-//! a point) make one gather per element. A bundle says which loads of a block belong together, so that
-//! addresses, checks and the way to memory are paid for once.
+//! Threads that each read a few neighbouring elements (the bytes of a quantised block, the components of a
+//! point) would need one gather per element. A bundle groups such loads of a block, so that address, bounds
+//! check and memory access are shared.
 //!
-//! Invariant: between the first load of a bundle and any other nothing changes the memory that they read,
-//! and no thread stops; so all may be done where the first is.
+//! Invariant: between the first load of a bundle and any other no instruction changes the memory they read
+//! and no thread stops, so all may be hoisted to the first.
 
 use std::collections::BTreeMap;
 

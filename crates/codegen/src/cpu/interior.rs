@@ -1,11 +1,13 @@
-//! What threadgroups do that no limit concerns: the way through a region, and the sums that its indices are.
+//! Interior versioning: the path of threadgroups that no clamp, bounds check or early exit concerns.
 //!
-//! Most threadgroups of a filter lie in the middle of the picture: no thread leaves early, no clamp changes a
-//! position, no index wraps. If that is known of all SIMD-groups at once, each runs straight through, and its addresses
-//! are polynomials in its number. Owns the search for that way ([`Interior`]) and what must hold for it.
+//! Most threadgroups of a filter are in the interior of the image: no thread returns early, no clamp takes
+//! effect, no index wraps. If that holds for all SIMD-groups, each follows one path without branches, and
+//! its addresses are polynomials in its number. Owns the search for that path ([`Interior`]) and its
+//! preconditions.
 //!
-//! Invariant: where no demand is negative, every value of [`Interior::sum`] is, modulo 2^32, that sum plus its pattern,
-//! in each lane of each SIMD-group of a full threadgroup, and all threads go through [`Interior::path`].
+//! Invariant: where no precondition is negative, every value of [`Interior::sum`] is, modulo 2^32, that sum
+//! plus its pattern, in each lane of each SIMD-group of a full threadgroup, and all threads follow
+//! [`Interior::path`].
 
 use std::collections::{BTreeMap, BTreeSet};
 

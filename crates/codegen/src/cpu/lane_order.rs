@@ -1,12 +1,11 @@
-//! Whether the lanes of a SIMD-group should lie along y instead of x.
+//! Whether the lanes of a SIMD-group should run along y instead of x.
 //!
-//! Metal numbers the threads of a threadgroup along x, and so do SIMD-groups here. Kernels that take x as the row of
-//! a matrix then touch one row per lane, each access 32 lines, of which other SIMD-groups use the rest. Where
-//! nobody can tell which threads share a SIMD-group, those along y may do so as well.
+//! Metal numbers the threads of a threadgroup along x, and so do SIMD-groups here. Kernels that use x as
+//! the row of a matrix then touch one row per lane: 32 lines per access, of which other SIMD-groups use the
+//! rest. Kernels that cannot observe which threads share a SIMD-group may run with lanes along y.
 //!
-//! Invariant: this is about speed alone, but for [`is_free`]: what it lets pass gives the same results in any order
-//! of a threadgroup's threads. A guess is good enough for the rest: it looks at how far apart neighbours' accesses
-//! lie, as far as that is visible.
+//! Invariant: apart from [`is_free`], which guarantees equal results in any order of a threadgroup's
+//! threads, this is about speed alone, so estimates of strides suffice.
 
 use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query, Space, Value};
 

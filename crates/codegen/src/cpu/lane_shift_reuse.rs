@@ -1,12 +1,12 @@
-//! Values that are what others are, some elements further along.
+//! Values equal to another value shifted by k lanes.
 //!
-//! Of a window's members (see `stencil_rows`) each is the lowest one, shifted. So is what the same operations make of them:
-//! the sum of a column two to the right is in each lane what the sum of this column is two lanes further. Such
-//! values are a family. Its operations are done once, on all elements that a member needs, and members are cut
-//! out of that.
+//! Each member of a stencil row is the lowest one, shifted. The same holds for what equal operations
+//! compute from them: the sum of a column two to the right is, in each lane, the sum of this column two
+//! lanes further. Such values form a family. Its operations are done once, on all elements that a member
+//! needs, and members are extracted from the result.
 //!
-//! Invariant: in each lane a member is the operation that made its family, on the operands' elements so many further
-//! as its shift says. What a family is made of is a kept family, a window, or the same in all lanes.
+//! Invariant: in each lane a member is the family's operation on the operands' elements, shifted by its
+//! shift. A family's operands are kept families, stencil rows, or uniform.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! Which cells and arrays may still be read, at every point of a thread's own execution.
+//! Liveness of promoted variables and arrays, at every point of a thread's own execution.
 //!
-//! A store under a mask may overwrite the lanes that are switched off if the variable is dead where
-//! those lanes wait; this analysis says so. It also decides what barrier regions must keep in their
-//! frames. Variables are numbered cells first, then arrays.
+//! A masked store may overwrite lanes that are off if the variable is dead where those lanes wait; this
+//! analysis decides that, and which variables context save keeps across regions. Variables are numbered
+//! promoted ones first, then arrays.
 
 use anymetal_ir::{Block, Function, Inst, Label, Op, Type, Value};
 

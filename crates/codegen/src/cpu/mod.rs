@@ -1,12 +1,37 @@
 //! IR to LLVM text for CPUs: SPMD on SIMD, one vector element per thread of a SIMD-group.
 //!
-//! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
-//! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
-//! (loads of a thread that belong together), `shape` (uniform, laned or varying), `windows` (loads around each
-//! thread's place), `shifted` (what is computed from them), `inside` (what no limit concerns, by `polynomial`), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`), `parts` (the text taken apart). Start with [`generate`].
+//! A kernel becomes an entry that loops over threadgroups, and one function per version: a version for full
+//! threadgroups of a promised size, and one for all others. The stages and what each decides are listed in the
+//! crate's documentation. Start with [`generate`].
 //!
-//! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
-//! for full threadgroups of a promised size, one for everything else.
+//! # Strategies of loads and stores
+//!
+//! | strategy of load or store | planned in | emitted in |
+//! |---|---|---|
+//! | promoted local (no memory access) | `storage/partition` | `emit/promoted` |
+//! | private array, interleaved by lane | `storage` | `emit/private` |
+//! | uniform address: scalar load, broadcast | `shape`, `emit/access` | `emit/memory/load`, `store` |
+//! | contiguous or few runs: plain vectors | `emit/access` | `emit/memory/load`, `store` |
+//! | strided within a short span: load and shuffle | `emit/access` | `emit/memory/load`, `emit/transpose` |
+//! | interleaved form of vectors kept for reuse | `emit/interleaved_cache` | `emit/transpose` |
+//! | bundle: loads at constant distances | `bundles` | `emit/bundle` |
+//! | stencil rows, unclamped | `stencil_rows` | `emit/stencil_rows`, `emit/guard_versioning` |
+//! | stencil rows, some lanes clamped | `stencil_rows` | `emit/clamped_rows` |
+//! | values of a stencil reused, shifted by k lanes | `lane_shift_reuse` | `emit/lane_shift_reuse` |
+//! | check-free loop over the interior | `interior`, `polynomial` | `emit/interior` |
+//! | varying, contiguous at run time | `emit/contiguity_check` | `emit/gather`, `emit/scatter` |
+//! | varying within a short stretch: permute | `emit/permute_gather` | `emit/permute_gather` |
+//! | base and 32-bit index: gather, scatter | `emit/indexed_gather` | `emit/indexed_gather`, `emit/scatter` |
+//! | any other varying address | `emit/gather` | `emit/gather`, `emit/scatter` |
+//! | out-of-line fallback gather | `emit/gather` | `emit/cold_gather` |
+//! | masked vector | `emit/under_mask` | `emit/under_mask` |
+//! | lane by lane with a check and report each | `emit/memory/bounds` | `emit/memory/slow`, `emit/out_of_line` |
+//! | varying allocation: waterfall loop | `storage/roots` | `emit/memory/waterfall` |
+//! | non-temporal store | `emit/nontemporal` | `emit/nontemporal` |
+//! | matrix rows | `emit/matrix/uses` | `emit/matrix/transfer`, `operands`, `element_stores` |
+//!
+//! Redundant bounds checks are eliminated by `emit/available_checks`; checks are hoisted out of loops by
+//! `emit/loop_bounds` and `emit/bounded_loops`.
 
 mod bundles;
 mod emit;
@@ -62,16 +87,16 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
             return Err(CodegenError::BadGroupSize { size });
         }
     }
-    let function = &rejoined(module.function(kernel.function), options);
+    let function = &prepared(module.function(kernel.function), options);
     let general = Analysed::new(function, kernel)?;
-    // Code for whole threadgroups of one size: what depends on the size folds.
+    // For whole threadgroups of one size, values that depend on the size fold.
     let mut sized = options.group_size.filter(|_| asks_for_group_size(function)).map(|size| {
         let mut sized = Function::clone(function);
         set_group_size(&mut sized, size);
         optimise_function(module, &mut sized);
         sized
     });
-    // And most of the work is theirs, so that copies are worth it.
+    // Whole threadgroups do most of the work, so versioning pays there.
     if let Some(size) = options.group_size {
         let geometry = whole_geometry(module.function(kernel.function), size);
         let copies = uniform_div_versioning::with_copies(
@@ -89,12 +114,12 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     })
 }
 
-/// How the threads of whole threadgroups lie in SIMD-groups.
+/// The lane order of whole threadgroups.
 fn whole_geometry(function: &Function, size: [u32; 3]) -> Geometry {
     if lane_order::prefers_y_major(function, size) { Geometry::YMajor(size) } else { Geometry::Full(size) }
 }
 
-/// A function and what is found out about it before its shapes.
+/// A function and the analyses of it that do not depend on its geometry.
 struct Analysed<'a> {
     function: &'a Function,
     storage: Storage,
@@ -122,21 +147,21 @@ impl<'a> Analysed<'a> {
     }
 }
 
-/// The function in the form that regions need: threads part only where no barrier is, and
-/// none follows. And with what the next threadgroup will want asked for, and elements moved and stores side by side joined, sums
-/// in order of columns or taken apart, and long computations in order of what they wait for.
-fn rejoined<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Function> {
-    let mut rejoined = function.clone();
-    let changed = hoist_divergent_barriers::hoist_divergent_barriers(&mut rejoined)
-        | localize_divergent_exits::localize_divergent_exits(&mut rejoined)
-        | prefetch::prefetch(&mut rejoined)
-        | memcpy_idiom::memcpy_idiom(&mut rejoined, &bound_anywhere)
-        | merge_stores::merge_stores(&mut rejoined, &bound_anywhere)
-        // Only vectors of 512 bits are shifted in one instruction. Columns are alike only as long as none is taken apart.
-        | ((options.features.avx512 && separable_filter::separable_filter(&mut rejoined)) || split_accumulators::split_accumulators(&mut rejoined))
-        | div_rem_pairs::div_rem_pairs(&mut rejoined)
-        | schedule_long_latency::schedule_long_latency(&mut rejoined);
-    if changed { Cow::Owned(rejoined) } else { Cow::Borrowed(function) }
+/// Runs the IR passes for this target: localises divergent exits and barriers (which form_regions needs), inserts
+/// prefetches, merges copies and stores, orders or splits sums, schedules long-latency calls.
+fn prepared<'a>(function: &'a Function, options: &CpuOptions) -> Cow<'a, Function> {
+    let mut prepared = function.clone();
+    let changed = hoist_divergent_barriers::hoist_divergent_barriers(&mut prepared)
+        | localize_divergent_exits::localize_divergent_exits(&mut prepared)
+        | prefetch::prefetch(&mut prepared)
+        | memcpy_idiom::memcpy_idiom(&mut prepared, &bound_anywhere)
+        | merge_stores::merge_stores(&mut prepared, &bound_anywhere)
+        // Only vectors of 512 bits are shifted by lanes in one instruction. Must precede split_accumulators, which
+        // hides that columns are equal.
+        | ((options.features.avx512 && separable_filter::separable_filter(&mut prepared)) || split_accumulators::split_accumulators(&mut prepared))
+        | div_rem_pairs::div_rem_pairs(&mut prepared)
+        | schedule_long_latency::schedule_long_latency(&mut prepared);
+    if changed { Cow::Owned(prepared) } else { Cow::Borrowed(function) }
 }
 
 /// Each argument's position in the launch's table of its kind; `None` for disabled arguments.

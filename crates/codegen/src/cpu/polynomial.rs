@@ -1,6 +1,6 @@
-//! Whole numbers of a threadgroup, as polynomials in what is the same for all of it and the SIMD-group's number.
+//! Integers of a threadgroup, as polynomials in values uniform in it and the SIMD-group's number.
 //!
-//! Unlike an index of 32 bits these do not wrap, so how large one can be is known from its ends. Invariant: no
+//! Unlike 32-bit indices these do not wrap, so their maximum is known from their ends. Invariant: no
 //! monomial has more than two factors, and no coefficient is zero.
 
 use std::collections::BTreeMap;

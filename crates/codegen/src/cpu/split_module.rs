@@ -1,9 +1,9 @@
-//! A module's text taken apart, to be compiled side by side.
+//! Splits a module's text into several, to be compiled in parallel.
 //!
-//! [`parts`] gives modules that make one again when their objects are joined: each function that is not inlined
-//! away is defined in one of them and declared where it is called. LLVM looks at one function at a time, so the
-//! code is that of the whole. Invariant: the text is what this crate writes, with one line for everything outside
-//! of functions; what the functions call by name is found by reading them.
+//! The objects of the modules that [`parts`] gives are joined to one: each function that is not inlined is
+//! defined in one of them and declared where it is called. LLVM optimises function by function, so the code
+//! equals that of the whole. Invariant: the text is in this crate's form, one line for everything outside
+//! of functions; call targets are found by reading the functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

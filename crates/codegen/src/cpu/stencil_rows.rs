@@ -1,11 +1,12 @@
-//! Windows: loads of lanes side by side that lie at known distances, where nothing limits an index.
+//! Stencil rows: contiguous loads at constant distances, where no clamp takes effect.
 //!
-//! Filters and convolutions load what surrounds each thread's place, `source[y * width + clamp(x + dx)]`. In
-//! the middle of the data no clamp limits a lane and no index wraps; there one test serves all loads of a
-//! row, and they are one place and constants. A window says which loads belong together under that condition.
+//! Filters and convolutions load what surrounds each thread's position, `source[y * width + clamp(x +
+//! dx)]`. In the interior no clamp affects a lane and no index wraps; there one check serves all loads of a
+//! row, and their addresses are one base plus constants. A stencil row groups the loads for which that
+//! holds.
 //!
-//! Invariant: where the laned forms of all members' indices hold, their 32-bit indices differ by the distances,
-//! modulo 2^32. As in a bundle, all may be loaded where the first is.
+//! Invariant: where the affine forms of all members' indices hold, their 32-bit indices differ by the
+//! distances, modulo 2^32. As in a bundle, all may be hoisted to the first.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! How the lanes of an access lie in memory: which vector loads or stores it becomes.
+//! Vector accesses: which vector loads or stores an affine access becomes.
 
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::shape::Affine;

@@ -1,8 +1,8 @@
-//! Where allocations lie: base addresses, lengths, bounds, and pointers known at run time only.
+//! Allocations: base addresses, lengths, bounds checks, and tagged pointers.
 //!
-//! Bases and lengths are loaded once, in the entry block. A pointer whose root is not known is kept
-//! *encoded*: the allocation's number in the high 16 bits, the offset plus 2^47 below, so that
-//! adding to a pointer is adding to its code. Code 0 is the null pointer.
+//! Bases and lengths are loaded once, in the entry block. A pointer with more than one possible root is
+//! *tagged*: the allocation's number in the high 16 bits, the offset plus 2^47 below, so that adding to the
+//! pointer is adding to its tagged form. 0 is the null pointer.
 
 use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
 

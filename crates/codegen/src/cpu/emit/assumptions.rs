@@ -1,7 +1,7 @@
-//! Conditional shapes: the lanes' pattern holds only if no sum wraps, no limit is reached, or a factor is one.
+//! Assumed affine shapes: they hold only if no sum wraps, no clamp takes effect, or a factor is one.
 //!
-//! Such a component carries the condition beside its bases. Whoever needs the lanes otherwise takes the vector,
-//! computed from the operands' vectors.
+//! Such a component carries the assumption as an `i1` beside its bases. Uses that need the lanes without it
+//! take the vector, computed from the operands' vectors.
 
 use anymetal_ir::{BinOp, CastOp, Inst, Op, Value, ValueDef};
 

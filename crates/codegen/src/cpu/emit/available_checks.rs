@@ -1,10 +1,11 @@
-//! Tests that were made before, and would come out the same where they are asked for again.
+//! Redundant check elimination: bounds checks whose outcome is available from a dominating one.
 //!
-//! A program loads an element and then stores to it, perhaps on some condition: the pointer needs one test.
+//! A program loads an element and then stores to it, perhaps under a condition: the pointer needs one
+//! check.
 //!
-//! Invariant: what is known here was computed in code that dominates the position, when at least the lanes
-//! were on that are on now. So each block of instructions, and each path that only some lanes or some runs
-//! take, drops at its end what it added.
+//! Invariant: an available check was computed in code that dominates the position, when at least the lanes
+//! active now were active. So each block, and each path that only some lanes or some SIMD-groups take,
+//! drops what it added at its end.
 
 use std::collections::BTreeMap;
 

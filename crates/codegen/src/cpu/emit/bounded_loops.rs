@@ -1,4 +1,4 @@
-//! Loops that end soon by themselves, which need not ask whether to stop.
+//! Loops with a small known trip count, which need not poll the stop flag.
 
 use anymetal_ir::{BinOp, Block, CmpOp, Function, Inst, Label, Op, UnOp, Value};
 

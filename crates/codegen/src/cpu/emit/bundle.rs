@@ -1,8 +1,8 @@
-//! Loads of neighbouring memory by one thread, done together: see `bundles`.
+//! Loads of a bundle: see `bundles`.
 //!
-//! One check covers the whole bundle. In bounds, each lane's neighbours come with one wide load, and
-//! transposing makes them one vector per component. Otherwise every load goes its own careful way, so
-//! results and fault reports are those of single loads.
+//! One check covers the whole bundle. In bounds, one wide load per lane brings its neighbours, and
+//! transposing gives one vector per component. Otherwise every load is checked by itself, so results and
+//! fault reports equal those of single loads.
 
 use anymetal_ir::{Inst, Op, Scalar, Value};
 

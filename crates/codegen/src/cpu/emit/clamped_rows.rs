@@ -1,10 +1,12 @@
-//! Windows of which limits hold some lanes back, as at the edge of a picture.
+//! Stencil rows whose clamp affects some lanes, as at the edge of an image.
 //!
-//! There no load's lanes lie side by side, but all lie near each other, and the same way in each row: an index is
-//! a row's sum, uniform, and a column, of which the limits make the same vector for all rows. So for each half
-//! of the lanes the stretch that the members need is loaded once, and each member permuted out of it.
+//! No load of such a row is contiguous, but all its lanes are within a short stretch, with the same pattern
+//! in each row: an index is a uniform row term plus a column, and the clamp makes the same column vector
+//! for all rows. So for each half of the lanes the stretch that the members need is loaded once, and each
+//! member is permuted out of it.
 //!
-//! Invariant: where the tests hold, no lane's index wraps, each lies in its half's stretch, and that is in bounds.
+//! Invariant: where the checks hold, no lane's index wraps, each lane is in its half's stretch, and that is
+//! in bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 

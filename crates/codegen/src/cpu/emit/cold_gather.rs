@@ -1,7 +1,8 @@
-//! Loads lane by lane where another way was expected: where a laned form does not hold, or lanes far apart are off.
+//! Out-of-line fallback gather: for assumed affine forms that do not hold, and strided lanes of which some
+//! are off.
 //!
-//! There are many of them in a kernel and they seldom run, so the bounds check, what lanes that are off load, and the
-//! loads are one call. Lanes that turn out to lie within a short stretch are permuted, as in `permute`.
+//! A kernel has many and they seldom run, so bounds check, masked lanes and loads are one call. Lanes
+//! within a short stretch are permuted, as in `permute_gather`.
 
 use super::cast::reinterpret;
 use super::lane::{Lane, Width};

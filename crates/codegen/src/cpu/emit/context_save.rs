@@ -1,9 +1,9 @@
-//! Frames: where the values, cells and arrays that cross from one region to another lie meanwhile.
+//! Context save: values, promoted variables and arrays that are live across regions.
 //!
-//! A frame is the part of the worker's scratch memory that keeps one SIMD-group's values, cells and
-//! arrays between regions: all of one SIMD-group lies together. A region loads the cells it needs
-//! into variables of the function first and stores those that changed at its end, so that LLVM
-//! keeps them in registers in between.
+//! A frame is the part of the worker's scratch memory that keeps one SIMD-group's context, contiguously. A
+//! region first loads the promoted variables it needs into variables of the function and stores those that
+//! changed at its end, so that LLVM keeps them in registers in between. Values that are cheap to compute
+//! are rematerialised.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Whether lanes whose places only the run shows lie side by side.
+//! Run-time test whether the lanes of a varying access are contiguous.
 //!
-//! Indices mostly have 32 bits, and are compared as such: half the work. Then two scalar comparisons say that
-//! no lane's index wraps and that all is in bounds.
+//! Indices mostly have 32 bits and are compared as such, at half the cost. Two scalar comparisons then show
+//! that no lane's index wraps and that all lanes are in bounds.
 
 use anymetal_ir::{BinOp, CastOp, Op, Scalar, Type, Value};
 

@@ -1,9 +1,9 @@
-//! Loads from places that only the run shows.
+//! Loads from varying addresses.
 //!
-//! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet most of
-//! the time neighbouring lanes access neighbouring places. So a run-time test comes first: if all lanes are
-//! on and side by side, one vector load does; one load of a scalar, where all read one place; and permutations of
-//! registers, where all read a short stretch (`permute_gather`). `scatter` has the stores.
+//! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet
+//! neighbouring lanes mostly access neighbouring elements. So a run-time test comes first: one vector load
+//! if all lanes are on and contiguous, one scalar load if all read one address, register permutations if
+//! all read a short stretch (`permute_gather`). `scatter` has the stores.
 
 use anymetal_ir::Scalar;
 

@@ -1,11 +1,11 @@
-//! Copies of code in which all windows are known to hold.
+//! Guard versioning: code after the bounds checks of several stencil rows.
 //!
-//! The rows of a stencil each are a window (see `stencil_rows`). Tested one by one, each test is a branch, and each
-//! row's elements meet those of its slow path; LLVM then puts the arithmetic behind the last row, and keeps all
-//! rows in memory until there. So one test stands before the first row, and what follows is written twice: with
-//! all lanes on and nothing to test between the rows, and as it is otherwise.
+//! Checked one by one, each row ends in a branch and a merge with its slow path; LLVM then sinks the
+//! arithmetic below the last row and spills all rows until there. So one guard precedes the first row, and
+//! the code after it has two versions: with all lanes active and no checks between the rows, and the
+//! general one.
 //!
-//! Invariant: [`Emitter::versioned_rows`] holds the first loads of windows whose tests dominate the position.
+//! Invariant: [`Emitter::versioned_rows`] holds the first loads of rows whose checks dominate the position.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
-//! Lanes apart whose places are a base plus an index of 32 bits, where registers are few and narrow.
+//! Gathers and scatters by a base plus a 32-bit index, for targets with few or narrow vector registers.
 //!
-//! Offsets of 64 bits fill twice the registers of such indices, and comparing them takes many instructions without
-//! mask registers. So the largest index is compared with the number of elements, one scalar; loads and stores take each
-//! index from the vector and scale it in their address. Invariant: the offset of index 0 is not negative, and known.
+//! 64-bit offsets fill twice the registers of such indices, and comparing them takes many instructions
+//! without mask registers. So the largest index is compared with the number of elements, one scalar; loads
+//! and stores scale each index in their address. Invariant: the offset of index 0 is known and not
+//! negative.
 
 use super::Emitter;
 use super::contiguity_check::Narrow;

@@ -1,9 +1,9 @@
-//! A loop over SIMD-groups for threadgroups that no limit concerns: see `interior`, and
+//! Check-free loop over the SIMD-groups of interior threadgroups: see `interior`, and
 //! `docs/decisions/0016-interior-versioning.md`.
 //!
-//! One test for the whole threadgroup says that all positions are within their limits, that no index wraps and that all
-//! accesses are in bounds. Behind it SIMD-groups run straight through: addresses are the first one's and
-//! a step, windows are open, and there is nothing to test. Other threadgroups run the loop that tests everything.
+//! One guard for the whole threadgroup shows that no clamp takes effect, no index wraps and all accesses
+//! are in bounds. After it the SIMD-groups run without checks: addresses are the first one's plus a stride.
+//! Other threadgroups run the loop with checks.
 //!
 //! Invariant: [`Emitter::interior_pointers`] holds pointers only while that loop is emitted.
 

@@ -1,7 +1,7 @@
-//! Vectors of several components per lane, as they lie in memory and as one vector per component.
+//! Cache of loaded vectors in their interleaved form, as in memory, beside one vector per component.
 //!
-//! A program that only moves such vectors takes each apart where it loads, and puts it together where it
-//! stores. LLVM does not see through both, so what was loaded is kept beside the components.
+//! A program that only moves such vectors splits each where it loads and interleaves it where it stores.
+//! LLVM does not see that the two cancel, so the loaded form is kept and stored.
 
 use super::Emitter;
 use super::access::Run;

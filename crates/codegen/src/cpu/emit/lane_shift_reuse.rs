@@ -1,7 +1,7 @@
-//! Computing families of values that are each other shifted: see `shifted`.
+//! Emission of families of values that are equal up to a shift by k lanes: see `lane_shift_reuse`.
 //!
-//! Invariant: [`Spans`] holds the elements of all families that an emitted member belongs to, from the first element
-//! of the lowest member to the last of the highest, whatever was loaded beyond included.
+//! Invariant: [`Spans`] holds the elements of all families of which a member was emitted, from the first
+//! element of the lowest member to the last of the highest, and whatever else was loaded.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
-//! Bounds that are tested once for all rounds of a loop.
+//! Bounds checks hoisted out of loops.
 //!
-//! In `for (i = thread; i < n; i += threads)` the copy of the loop in which all lanes stay (see `full_loop`)
-//! accesses no element beyond the one before `n`. So an access by `i` itself is in bounds in every round if
-//! that element is, which the code asks before the copy. Where it does not hold the masked loop runs alone,
-//! with a test in each round: some thread will be out of bounds, or the last ones are not reached.
+//! In `for (i = thread; i < n; i += threads)` the loop copy with all lanes active (see `unmasked_loop`)
+//! accesses no element from `n` on. So an access by `i` itself is in bounds in every iteration if element
+//! `n - 1` is, which is checked in the preheader. Where that fails the masked loop runs alone, with a check
+//! per iteration.
 
 use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 

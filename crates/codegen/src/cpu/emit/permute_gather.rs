@@ -1,9 +1,9 @@
-//! Loads of lanes that lie in any order within a short stretch.
+//! Permute gather: loads of lanes in any order within a short stretch.
 //!
-//! Partners in a butterfly, every second element, a row turned around: how the lanes lie only the run shows, but often
-//! it is within two vectors. If a run-time test says so, those are loaded whole and permuted in registers, at a
-//! quarter of what loads lane by lane cost. Invariant: the whole stretch is in bounds, and every active lane's place is
-//! in it.
+//! Butterflies, every second element, a reversed row: the lanes' order is known at run time only, but often
+//! all are within two vectors. If a run-time test shows that, the vectors are loaded whole and permuted in
+//! registers, at a quarter of the cost of loads lane by lane. Invariant: the whole stretch is in bounds and
+//! contains every active lane's element.
 
 use super::contiguity_check::{Narrow, Side};
 use super::lane::Width;

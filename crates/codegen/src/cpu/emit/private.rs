@@ -1,7 +1,7 @@
-//! Loads and stores of private arrays, which lie interleaved between the lanes.
+//! Loads and stores of private arrays, interleaved by lane.
 //!
-//! Unit `u` of lane `l` is at byte `(u × 32 + l) × unit`. An offset that is the same for all lanes
-//! is a plain vector access, which LLVM turns into registers when the offset is constant.
+//! Unit `u` of lane `l` is at byte `(u × 32 + l) × unit`. A uniform offset is a plain vector access, which
+//! LLVM turns into registers when the offset is constant.
 
 use anymetal_ir::{Inst, Scalar, Value};
 

@@ -1,7 +1,7 @@
-//! Cells: the variables that scalars of locals are kept in, one per base of their shape or one vector.
+//! Promoted variables: LLVM variables for the scalars of locals, one per base of their shape or one vector.
 //!
-//! Invariant: a component is brought to the cell's shape before it is stored, so that every load finds
-//! the form that the analysis promised.
+//! Invariant: a component is converted to the variable's shape before it is stored, so that every load
+//! finds the form that the analysis found.
 
 use anymetal_ir::{Inst, Scalar, Value};
 

@@ -1,8 +1,8 @@
-//! Runs a region: which SIMD-groups come to it, and under which mask.
+//! Emits a region: for which SIMD-groups, and under which mask.
 //!
-//! A region's code may be written several times: for full SIMD-groups and the partial one behind them, or for
-//! SIMD-groups of which no lane has returned and others. Invariant: between fetching and keeping its variables
-//! each copy finds them as the regions before left them.
+//! A region's code may have several versions: for full SIMD-groups and the partial last one, or for
+//! SIMD-groups of which no lane has returned and others. Invariant: each version fetches and saves its
+//! variables as the regions before it left them.
 
 use super::control::Context;
 use super::group_span::Span;

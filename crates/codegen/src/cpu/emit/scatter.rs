@@ -1,8 +1,8 @@
-//! Stores to places that only the run shows, or that are known to lie apart.
+//! Stores to varying addresses, or to addresses that are known not to be contiguous.
 //!
-//! As for loads (`gather`), a run-time test comes first: lanes side by side are one vector store. Places known from
-//! a base on are stored in pieces, one for what lies side by side. Invariant: memory that only lanes that are off
-//! would write to keeps what it holds.
+//! As for loads (`gather`), a run-time test comes first: contiguous lanes are one vector store. Addresses
+//! known relative to a base are stored in pieces, one for each contiguous run. Invariant: memory that only
+//! lanes that are off would write keeps its contents.
 
 use super::access::{Piece, Run, pieces};
 use super::available_checks::Test;

@@ -1,7 +1,7 @@
-//! Loads of lanes side by side at known distances, done together: see `stencil_rows`.
+//! Loads of a stencil row, done together: see `stencil_rows`.
 //!
-//! One test covers all: that no clamp limits and no index wraps, and that the whole stretch is in bounds. Where
-//! it fails every load goes its own way, so results and fault reports are those of single loads.
+//! One check covers all: no clamp takes effect, no index wraps, and the whole stretch is in bounds. Where
+//! it fails every load is checked by itself, so results and fault reports equal those of single loads.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
-//! Items of four elements, from how they lie in memory to one vector per element and back.
+//! Transposes items of four elements between interleaved form and one vector per element.
 //!
-//! Two steps that stay within quarters, 128 bits each, transpose four vectors. That is what vector instructions up to
-//! AVX2 do best: there LLVM takes three times as many for the same picks. With AVX-512, permutations of two whole
-//! registers are better, and Arm has loads and stores that do it.
+//! Two steps within 128-bit quarters transpose four vectors. Up to AVX2 that is the fastest: LLVM needs
+//! three times as many instructions for the same shuffle. With AVX-512, permutations of two whole registers
+//! are faster, and Arm has interleaving loads and stores.
 
 use super::Emitter;
 use super::access::Run;

@@ -1,6 +1,6 @@
-//! Vectors of which only the active lanes may be touched.
+//! Masked vector accesses.
 //!
-//! Invariant: what a lane that is off would store to is not written, unless nobody else can write it meanwhile.
+//! Invariant: memory of lanes that are off is not written, unless no other thread can write it meanwhile.
 
 use anymetal_ir::Space;
 

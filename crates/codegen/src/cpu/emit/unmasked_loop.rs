@@ -1,8 +1,8 @@
-//! Copies of loops for as long as all lanes are in them.
+//! Mask-free copies of loops for the iterations in which all lanes are active.
 //!
-//! `for (i = thread; i < n; i += threads)` keeps all lanes but in its last iteration. The copy runs
-//! without masks while a scalar test says that the last lane stays too; then the masked loop takes
-//! over where it stopped. It reads the state from the same cells, so nothing is handed over.
+//! `for (i = thread; i < n; i += threads)` keeps all lanes except in its last iteration. The copy runs
+//! without masks while a scalar test shows that the last lane stays too; then the masked loop continues.
+//! Both use the same promoted variables, so no state is copied.
 
 use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
 

@@ -1,13 +1,13 @@
-//! Shapes: how a value differs between the 32 lanes of a SIMD-group.
+//! Divergence and stride analysis: how a value differs between the 32 lanes of a SIMD-group.
 //!
-//! A value is either *laned* ([`Affine`]): `base[segment of lane] + pattern[lane]` with few scalar
-//! bases and a pattern known now, or varying. Uniform values are the laned ones with one base and
-//! no pattern. Everything about speed rests on this: a laned address is a plain vector access.
+//! A value is either *affine* ([`Affine`]): `base[segment of lane] + pattern[lane]` with few scalar bases
+//! and a pattern known at compile time, or varying. Uniform values are the affine ones with one base and no
+//! pattern. Speed rests on this: an affine address is a plain vector access.
 //!
-//! Invariant: shapes only move up the lattice `Bottom < Affine < Varying` while the analysis in
-//! `flow` iterates, and the emitter computes values in exactly the form that the analysis found.
-//! `transfer.rs` has one rule per operation, `queries.rs` the thread positions, `range.rs` proves
-//! that sums of a base and a pattern do not wrap.
+//! Invariant: shapes only move up the lattice `Bottom < Affine < Varying` while the analysis in `flow`
+//! iterates, and the emitter computes values in exactly the form that the analysis found. `transfer` has
+//! one rule per operation, `queries` the thread positions, `range` proves that sums of a base and a pattern
+//! do not wrap.
 
 pub(super) mod flow;
 pub(super) mod queries;

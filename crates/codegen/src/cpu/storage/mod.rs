@@ -1,11 +1,11 @@
-//! Where pointers point and how each local is kept.
+//! Roots of pointers, and the storage of each local.
 //!
-//! After inlining almost every pointer has one known *root* allocation; [`Storage::pointer`] tells
-//! it, and the constant offset if there is one. A local that is accessed only at constant offsets,
-//! each byte always as part of the same scalar, becomes *cells*: one variable per scalar, with a
-//! shape of its own. Any other local is an *array* in memory, interleaved between the lanes by units.
+//! After inlining almost every pointer has one known *root* allocation; [`Storage::pointer`] gives it, and
+//! the offset if that is constant. A local that is accessed only at constant offsets, each byte always as
+//! part of the same scalar, is *promoted* (SROA): one variable per scalar, with a shape of its own. Any
+//! other local is an *array* in memory, interleaved by lane in units.
 //!
-//! Invariant: every access to a local of the kind `Promoted` covers whole cells.
+//! Invariant: every access to a local of the kind `Promoted` covers whole promoted variables.
 
 mod partition;
 mod roots;

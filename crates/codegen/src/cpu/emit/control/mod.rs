@@ -1,9 +1,9 @@
-//! Branches and loops inside a region, and the masks that they make.
+//! Branches and loops inside a region, and their execution masks.
 //!
-//! Lanes that leave the path being executed *wait*: at the end of their arm, behind a construct, or
-//! at `continuing`. A jump of all lanes that are left goes to the nearest waiting point that it
-//! passes, or to its target. A tracked construct keeps a slot with the lanes that came to its end;
-//! others know that all their lanes do.
+//! Lanes that leave the executed path *wait*: at the end of their arm, after a construct, or at
+//! `continuing`. A jump of all remaining lanes goes to the nearest waiting point that it passes, or to its
+//! target. A tracked construct has a slot with the mask of lanes that reached its end; for other constructs
+//! all their lanes do.
 
 mod branch;
 mod cost;

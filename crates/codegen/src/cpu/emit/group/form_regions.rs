@@ -1,8 +1,7 @@
-//! Cuts group-level blocks into steps.
+//! Forms regions: splits group-level blocks into steps.
 //!
-//! Barriers, jumps, group instructions and group-level constructs end what the SIMD-groups have to do; what they do up
-//! to there is a region. Invariant: a region knows all variables that it accesses, so that whoever keeps or moves
-//! those asks nobody else.
+//! Barriers, jumps, group instructions and group-level constructs end a region. Invariant: a region lists
+//! all variables that it accesses; context save relies on that alone.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
-//! Sums that lie in memory in rows for good: their *homes*.
+//! Accumulator tiles: memory that keeps sums of products in rows over their whole live range.
 //!
-//! A sum over a loop is in no register between its products, whatever its form: 4 × 4 fragments are twice
-//! the registers there are. In a home it lies as the products want it, and next to the sum that is computed
-//! together with it. A home stands for the two cells of a local; what accesses those cells otherwise finds
-//! their lanes put together from the rows.
+//! A sum over a loop stays in no register between its products: 4 × 4 fragments need twice the registers
+//! there are. A tile has the layout that the micro-kernels use, next to the sum that is computed with it.
+//! It stands for the two promoted variables of a local; other accesses to these get lanes assembled from
+//! the rows.
 
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! Chains of products, and where they are computed.
 //!
-//! Products added up one after the other become a chain over several steps. Chains with the same left factors are
-//! a row and share them; chains of a row whose sums lie side by side are a unit.
+//! Products added one after the other form a chain over several steps. Chains with the same left operands
+//! form a row and share them; chains of a row with neighbouring sums form a unit.
 //!
-//! Invariant: a product whose result anybody but the next of its chain takes ends the chain.
+//! Invariant: a product whose result has any use but the next product of its chain ends the chain.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Products are gathered, and written together.
+//! Deferred multiply-adds: collected, then written by one micro-kernel call.
 //!
-//! A program multiplies fragment by fragment. One alone cannot be fast: each element of the left factor is
-//! spread for eight columns only, and the sum is brought in and out for eight multiply-adds. So products
-//! wait until somebody needs a result, memory changes, or control flow goes elsewhere. Then they become chains
-//! (`chains`), and two or four of these are computed at once by the function in `kernel`.
+//! A program multiplies fragment by fragment. One alone is slow: each element of the left operand is
+//! broadcast for eight columns only, and the sum is loaded and stored for eight multiply-adds. So products
+//! are deferred until a result is used, memory changes, or control flow branches. Then they form chains
+//! (`chains`), of which the `microkernel` computes two or four at once.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Fragments whose elements the program stores one by one, as MLX and candle do.
 //!
-//! Their rows need not be taken apart into lanes, of which each would be written by itself. Where the lanes lie is
-//! mostly seen only when the program runs: then a test tells whether they lie as a matrix in Metal's layout. It
-//! is made once for all fragments whose places differ by what is the same for all lanes.
+//! Their rows are stored directly instead of being split into lanes. Whether the addresses have Metal's
+//! layout is mostly known only at run time: then one test covers all fragments whose addresses differ by a
+//! uniform value.
 
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
 

@@ -1,8 +1,8 @@
-//! The function that multiplies: eight rows of fragments, added to one, two or four fragments side by side.
+//! Micro-kernel: eight rows of fragments, added to one, two or four neighbouring fragments.
 //!
-//! For each step of eight it takes a left factor, of which it spreads single elements, and the rows of one
-//! or two blocks of right factors. The sums are in registers over all steps, as many rows at a time as the
-//! processor has registers for. Each sum is the chain of multiply-adds that the IR prescribes.
+//! For each step of eight it broadcasts elements of a left operand and loads the rows of one or two blocks
+//! of right operands. The sums stay in registers over all steps, as many rows at a time as the processor
+//! has registers for. Each sum is the chain of multiply-adds that the IR prescribes.
 
 use anymetal_ir::Scalar;
 

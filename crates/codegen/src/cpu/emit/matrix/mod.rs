@@ -1,15 +1,14 @@
-//! 8×8 matrices spread over a SIMD-group.
+//! 8×8 matrices distributed over a SIMD-group.
 //!
-//! In the IR a fragment is a vector of two per lane. Products want rows instead: a fragment that takes
-//! part in them lies in memory as eight rows, and one function multiplies whole blocks of such fragments.
-//! The folder: `uses` (what is found out before emission), `tiles` (sums that lie in memory in rows for
-//! good), `operands` (where the other fragments are read), `deferred` (products are gathered, and emitted
-//! together when somebody asks), `chains` (which of them are added up together, and where), `kernel` (the
-//! function that multiplies some rows, wherever they lie), `panel` (the one for all rows of a SIMD-group at
-//! once), `panels` (where it is called), `distance` (how far apart fragments seem to lie), `transfer` (loads and
-//! stores), `element_stores` (stores of single elements).
+//! In the IR a fragment is a vector of two per lane. Products use rows instead: the operands are in memory
+//! as eight rows, and one function multiplies blocks of fragments. The folder: `uses` (analysis before
+//! emission), `accumulator_tiles` (sums kept in rows), `operands` (where the other fragments are read),
+//! `deferred_mma` (products collected until a result is used), `chains` (which are added up, and where),
+//! `microkernel` (multiplies some rows), `panel_microkernel` (all rows of a SIMD-group at once),
+//! `panel_calls` (where that is called), `pointer_distance` (constant distances between fragments),
+//! `transfer` (loads and stores), `element_stores` (stores of single elements).
 //!
-//! Invariant: whatever does not know of rows finds a fragment's lanes defined as any other value's.
+//! Invariant: code outside this folder finds a fragment's lanes defined like any other value's.
 
 mod accumulator_tiles;
 mod chains;

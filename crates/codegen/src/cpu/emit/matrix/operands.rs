@@ -1,8 +1,8 @@
-//! Factors of products that are read where they lie.
+//! Operands of products that are read directly from the program's memory.
 //!
-//! Loading a matrix into lanes, only to bring it back into rows, would cost more than multiplying. So the
-//! load is put off: only the bounds are checked where the program loads, and the rows are read when the
-//! products are written. Before memory changes, whatever is still to be read becomes lanes.
+//! Loading a matrix into lanes only to store it in rows again would cost more than multiplying. So the load
+//! is deferred: only the bounds check is done at the load, and the rows are read by the micro-kernel.
+//! Before memory changes, pending loads are done into lanes.
 
 use anymetal_ir::{Inst, Op, Scalar, Value};
 

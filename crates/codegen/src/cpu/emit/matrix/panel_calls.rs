@@ -1,9 +1,9 @@
-//! Products that make up a panel: the rows of fragments of a SIMD-group, times one or two blocks of columns.
+//! Calls of panel micro-kernels: the fragment rows of a SIMD-group, times one or two blocks of columns.
 //!
-//! The function in `panel` knows where everything lies relative to three pointers. For sums that is so, for
-//! they lie in homes. For factors it is a guess from how the program computes their addresses, and a test
-//! before the call; where it does not hold (a fragment partly out of bounds lies elsewhere), they are copied to
-//! where the guess would have them. Factors that do not lie so, or not as `float`s in rows, are copied always.
+//! A panel micro-kernel has fixed offsets from three pointers. Sums have such offsets, since they are in
+//! accumulator tiles. For operands the offsets are a guess from the address computations, tested before the
+//! call; where it fails (a fragment partly out of bounds is elsewhere), the operands are packed to these
+//! offsets. Operands that are not `float`s in rows are always packed.
 
 use anymetal_ir::{MatrixOp, Op, Scalar, Value};
 

@@ -1,13 +1,12 @@
-//! The function that multiplies a whole panel: all rows of fragments that a SIMD-group holds, added to one or
-//! two blocks of 16 columns.
+//! Panel micro-kernel: all fragment rows of a SIMD-group, added to one or two blocks of 16 columns.
 //!
-//! Where everything lies is known when it is written, down to three pointers, so no step computes an address.
-//! The sums of some rows at a time are in registers over all steps of depth. Each sum is the chain of
-//! multiply-adds that the IR prescribes.
+//! All offsets from three pointers are compile-time constants, so no step computes an address. The sums of
+//! some rows at a time stay in registers over all steps of depth. Each sum is the chain of multiply-adds
+//! that the IR prescribes.
 //!
-//! Moving sums must not hold up the multiply-adds: measured, moving sixteen of them at once while all
-//! else keeps its pace costs as much as forty cycles of multiply-adds. So a row's multiply-adds of four steps
-//! stand together, and behind its last ones the row's sums are stored and the next block's are loaded.
+//! Loads and stores of sums must not delay the multiply-adds: measured, moving sixteen at once costs as
+//! much as forty cycles of multiply-adds. So a row's multiply-adds of four steps are adjacent, and after
+//! the last ones the row's sums are stored and the next block's loaded.
 
 use anymetal_ir::PrefetchHint;
 

@@ -1,8 +1,8 @@
-//! How far apart two addresses seem to be.
+//! Distance between two addresses, as an estimate.
 //!
-//! Addresses are written as sums of multiples of other values. If two differ in the constant alone, that is how
-//! far they are apart, as long as no computation wraps around and no variable changed between: so this is a
-//! guess, to be tested where it matters.
+//! Addresses are written as affine sums. If two differ in the constant alone, that is their distance,
+//! provided that no computation wraps and no variable changed in between: so this is a guess, to be tested
+//! where it matters.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Loads: from cells, from one place for all lanes, as whole vectors.
+//! Loads: of promoted variables, from a uniform address, as whole vectors.
 //!
-//! Lanes that are off may load anything that exists, so the vectors of a load need no mask where all lanes'
-//! places are in bounds.
+//! Lanes that are off may load anything that exists, so loads need no mask where all lanes' addresses are
+//! in bounds.
 
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 

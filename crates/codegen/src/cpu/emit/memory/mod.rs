@@ -1,12 +1,12 @@
-//! Loads and stores of memory that lanes share, and of cells.
+//! Loads and stores of shared memory, and of promoted variables.
 //!
-//! Here is what both need: where an access goes ([`Address`]), what each lane accesses ([`Item`]), and its
-//! form in memory. `load` and `store` own the two directions, `bounds` the conditions that they test, `slow`
-//! the paths lane by lane, `waterfall` pointers to several allocations.
+//! Here is what both need: the address ([`Address`]), the access of each lane ([`Item`]), and its form in
+//! memory. `load` and `store` own the two directions, `bounds` the checks, `slow` the paths lane by lane,
+//! `waterfall` pointers to several allocations.
 //!
-//! Fast path: one scalar bounds check per base, then plain vector accesses, whatever the mask when
-//! loading. Slow path, out of line: lane by lane under the mask. Plain accesses claim no alignment:
-//! it costs nothing, and a wrong pointer must not trap.
+//! Fast path: one scalar bounds check per base, then plain vector accesses, unmasked for loads. Slow path,
+//! out of line: lane by lane under the mask. Plain accesses claim no alignment: it costs nothing, and a
+//! wrong pointer must not trap.
 
 mod bounds;
 mod load;

@@ -1,6 +1,6 @@
-//! Stores: to cells, to one place for all lanes, as whole vectors.
+//! Stores: to promoted variables, to a uniform address, as whole vectors.
 //!
-//! Lanes that are off must not write: vectors are stored under the mask unless all lanes are on.
+//! Lanes that are off must not write: vectors are stored under the mask unless all lanes are active.
 
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 

@@ -1,11 +1,11 @@
-//! Asks for what the next iteration of a loop around barriers will load.
+//! Prefetches what the next iteration of a loop around barriers will load.
 //!
-//! Such a loop brings tile after tile from device memory to threadgroup memory, and computes on it in
-//! between. Its threads read short pieces of many rows, which no processor's prefetcher follows, and nothing
-//! runs ahead over the computation. So each load of a tile also asks for the same place of the next one: the
-//! address, plus what one iteration adds to it. Where panels of products follow, they ask (`prefetch_queue`).
+//! Such a loop copies tile after tile from device to threadgroup memory and computes on it in between. Its
+//! threads read short pieces of many rows, which hardware prefetchers do not follow, and out-of-order
+//! execution does not reach over the computation. So each load of a tile also prefetches its address plus
+//! the stride of one iteration. Where panel micro-kernels follow, they issue the prefetches (`queued`).
 //!
-//! Nothing here needs to be right: asking for a place that is never read, or does not exist, only costs time.
+//! A prefetch of an address that is never read, or does not exist, only costs time.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,13 @@
-//! Lines that products ask the caches for.
+//! Prefetch queue: lines of the next tile, prefetched during the products of this one.
 //!
-//! A loop that brings tile after tile to threadgroup memory and multiplies them has a time in which it needs
-//! nothing from memory. Asking for the next tile in one burst would not use it: a core waits for some 16 lines
-//! at a time, and what comes after waits too. So each load of a tile notes what it will load in the next
-//! iteration, and the first panel of products that the SIMD-group multiplies asks for a line every few rows
-//! (`matrix::panel`).
+//! A loop that copies tile after tile to threadgroup memory and multiplies them leaves memory idle during
+//! the products. Prefetching the next tile in one burst would not use that: a core has some 16 line fills
+//! in flight, and later accesses wait. So each load of a tile queues its address of the next iteration, and
+//! the first panel micro-kernel of the SIMD-group prefetches a line every few rows
+//! (`matrix::panel_microkernel`).
 //!
-//! A note is the address of the first piece, and how far the second lies behind it. How many pieces there are,
-//! and in what order notes come, is a guess made when the code is written: the notes are only ever asked for, so
-//! nothing here needs to be right.
+//! An entry is the address of the first piece and the stride to the second. The number of pieces and the
+//! order of entries are estimates made at compile time; a wrong one only costs time.
 
 use std::collections::BTreeMap;
 

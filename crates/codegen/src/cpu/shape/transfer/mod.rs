@@ -1,7 +1,7 @@
 //! One rule per operation: the result's shape from the operands' shapes.
 //!
-//! Invariant: the rules are monotone, and for every laned result the emitter can compute the bases
-//! from the operands' bases (`emit/pure.rs` and `emit/assumed.rs` mirror [`binary`] and [`cast`] case by case).
+//! Invariant: the rules are monotone, and for every affine result the emitter can compute the bases from
+//! the operands' bases (`emit/pure` and `emit/assumptions` mirror [`binary`] and [`cast`] case by case).
 //! `binary` has the rules of arithmetic on two operands; all others are here.
 
 mod binary;

@@ -1,4 +1,4 @@
-//! Which sums get a home, and which homes lie side by side.
+//! Selects the sums that get an accumulator tile, and which tiles are neighbours.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,8 +1,7 @@
-//! What is found out about fragments before emission: `tiles` (which sums get a home), `operands` (which factors
-//! can be read where they lie when the products are written), and here how often results are taken.
+//! Analysis of fragments before emission: `accumulator_tiles` (which sums get a tile), `operands` (which
+//! operands are read directly from memory), and here the number of uses of results.
 //!
-//! Invariant: what is found holds wherever the program goes; a fragment of which it is not certain is as any
-//! other value.
+//! Invariant: facts hold on every path; a fragment without certain facts is treated like any other value.
 
 mod accumulator_tiles;
 mod element_stores;

@@ -1,5 +1,5 @@
-//! Which factors can be read where they lie: matrices loaded whole, and fragments whose elements the program loads
-//! one by one in Metal's layout.
+//! Finds operands that can be read directly from memory: matrices loaded whole, and fragments whose
+//! elements the program loads one by one in Metal's layout.
 
 use std::collections::BTreeSet;
 
