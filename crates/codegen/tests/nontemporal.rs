@@ -53,7 +53,7 @@ fn repeated(body: &str) -> String {
     )
 }
 
-/// Whether stores may go past the caches on processors with AVX2; the results are the interpreter's either way.
+/// Whether stores may be non-temporal on processors with AVX2; the results are the interpreter's either way.
 fn streams(body: &str) -> bool {
     let module = module(body);
     let launch = Launch::new([100, 1, 1], [64, 1, 1]);

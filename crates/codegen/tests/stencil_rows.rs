@@ -101,7 +101,7 @@ fn a_row_around_each_thread_is_loaded_once() {
         return;
     }
     let text = text(&module("f32", 4, &[-2, -1, 0, 1, 2], Index::Clamped, false), "k", &launch);
-    // Two vectors and the four elements behind them, and the single loads where that does not hold.
+    // Two vectors and the four elements after them, and the single loads where that does not hold.
     assert_eq!(text.matches("load <16 x i32>").count(), 2);
     assert_eq!(text.matches("load <4 x i32>").count(), 1);
 }
@@ -242,7 +242,7 @@ fn rows_are_tested_together() {
     // Where all rows hold, nothing stands between them: their vectors are loaded in one block.
     let blocks = text.split("\nb").map(|block| block.matches("load <16 x i32>").count());
     assert_eq!(blocks.clone().max(), Some(6));
-    // Once in the loop for threadgroups that no limit concerns.
+    // Once in the loop for threadgroups in the interior.
     assert_eq!(blocks.filter(|&loads| loads == 6).count(), 2);
     // Where limits hold lanes back, each half of them has its stretch of each row, and all members are in it.
     let count = |block: &str, what: &str| block.matches(what).count();

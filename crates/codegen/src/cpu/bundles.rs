@@ -15,7 +15,7 @@ use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type,
 use super::shape::flow::ptr_space;
 use super::shape::range::bound_anywhere;
 
-/// The most terms of an address.
+/// The maximum number of terms of an address.
 const MAX_TERMS: usize = 12;
 /// The farthest that loads of a bundle are apart.
 const MAX_REACH: i64 = 1024;
@@ -49,7 +49,7 @@ enum Term {
 }
 
 impl Bundles {
-    /// Looks through a function.
+    /// Analyses a function.
     pub(super) fn new(function: &Function) -> Self {
         let mut found = Self::default();
         for memory in [Memory::Threadgroup, Memory::Elsewhere] {
@@ -128,7 +128,7 @@ pub(super) fn loads<'a>(
     })
 }
 
-/// The members by their offsets, parted where they lie too far apart.
+/// The members by their offsets, split where they are too far apart.
 pub(super) fn near_each_other(mut members: Vec<Member>) -> Vec<Vec<Member>> {
     // Stable: what has the same offset stays in program order.
     members.sort_by_key(|member| member.offset);

@@ -18,7 +18,7 @@ use super::polynomial::{Factor, Polynomial, require};
 use super::shape::flow::{Facts, Flow};
 use super::shape::queries::Position;
 
-/// How far definitions are followed.
+/// Maximum depth of followed definitions.
 const DEPTH: u32 = 12;
 
 /// A number for each SIMD-group, and what lanes add to it.
@@ -57,7 +57,7 @@ pub(super) struct Interior<'a> {
     known: Known,
     simdgroups: i64,
     sums: BTreeMap<Value, Option<Sum>>,
-    /// Cells and values that are true or false.
+    /// Promoted variables and values that are true or false.
     vars: BTreeMap<usize, bool>,
     truths: BTreeMap<Value, bool>,
     /// What all SIMD-groups execute, in order.

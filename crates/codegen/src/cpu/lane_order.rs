@@ -12,7 +12,8 @@ use anymetal_ir::{BarrierScope, BinOp, Block, CastOp, Function, Inst, Op, Query,
 use super::shape::flow::ptr_space;
 use super::shape::queries::{Geometry, Position};
 
-/// What an access is taken to cost whose lanes lie apart; one of lanes side by side, or in one place, costs 1.
+/// What an access is taken to cost whose lanes are not contiguous; one of lanes side by side, or in one
+/// place, costs 1.
 const APART: u64 = 16;
 /// How much more often what stands in a loop is taken to run than what is around it.
 const ROUNDS: u64 = 8;

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::shape::flow::Flow;
 
-/// Where a value lies in its family.
+/// Where a value is in its family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     /// The family's name: one of its values.
@@ -25,7 +25,7 @@ pub(super) struct Place {
     pub(super) shift: usize,
 }
 
-/// The families of some code, windows among them.
+/// The families of some code, stencil rows among them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shifted {
     places: BTreeMap<Value, Place>,
@@ -44,7 +44,7 @@ struct Search<'a> {
 }
 
 impl Shifted {
-    /// The families that begin with some windows' members, in a row of instructions.
+    /// The families that begin with some stencil rows' members, in a row of instructions.
     pub(super) fn new(
         function: &Function,
         flow: &Flow,
@@ -57,7 +57,7 @@ impl Shifted {
         search.kept()
     }
 
-    /// Where a value lies in a family.
+    /// Where a value is in a family.
     pub(super) fn place(&self, value: Value) -> Option<Place> {
         self.places.get(&value).copied()
     }

@@ -71,9 +71,9 @@ use shape::queries::Geometry;
 use shape::range::bound_anywhere;
 use storage::Storage;
 
-/// The most bytes that one thread's variables may take.
+/// The maximum size in bytes that one thread's variables may take.
 const MAX_PRIVATE_BYTES: u64 = 1 << 18;
-/// The most threads of a threadgroup.
+/// The maximum number of threads of a threadgroup.
 const MAX_THREADS: u64 = 1024;
 
 /// Writes the code of one kernel. The module must be verified, and the kernel's function inlined and

@@ -24,7 +24,7 @@ pub(super) enum Factor {
 const MAX_VALUE: i128 = u32::MAX as i128;
 /// The largest coefficient.
 const MAX_COEFFICIENT: i64 = 1 << 20;
-/// The most monomials.
+/// The maximum number of monomials.
 const MAX_TERMS: usize = 12;
 
 /// A sum of products.
@@ -116,7 +116,7 @@ impl Polynomial {
         first
     }
 
-    /// The smallest and the largest of so many SIMD-groups; `None` if either may be first.
+    /// The smallest and the largest of as many SIMD-groups; `None` if either may be first.
     pub(super) fn ends(&self, simdgroups: i64) -> Option<[Self; 2]> {
         let (first, step) = (self.of_first(), self.step()?);
         let last = first.plus(&step, simdgroups - 1)?;

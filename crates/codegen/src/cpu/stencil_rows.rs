@@ -20,9 +20,9 @@ use super::shape::flow::Flow;
 
 /// Fewer loads are tested one by one.
 pub(super) const MIN_LOADS: usize = 3;
-/// The most terms of an index.
+/// The maximum number of terms of an index.
 const MAX_TERMS: usize = 6;
-/// The most limits that are looked through in one index.
+/// The maximum number of limits that are looked through in one index.
 const MAX_LIMITS: u32 = 4;
 
 /// Loads that belong together.
@@ -30,29 +30,29 @@ const MAX_LIMITS: u32 = 4;
 pub(super) struct StencilRow {
     /// The lowest offset first; offsets from the first in program order.
     pub(super) members: Vec<Member>,
-    /// Behind the first load, in order: what the other members' pointers are computed by.
+    /// After the first load, in order: what the other members' pointers are computed by.
     pub(super) ahead: Vec<Inst>,
 }
 
-/// Several windows of a run, which can all be tested where the first load of the first is.
+/// Several stencil rows of a run, which can all be tested where the first load of the first is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowSet {
-    /// The first loads of the windows, in order.
+    /// The first loads of the stencil rows, in order.
     pub(super) firsts: Vec<Inst>,
-    /// Behind the first load, in order: what all members' pointers are computed by.
+    /// After the first load, in order: what all members' pointers are computed by.
     pub(super) ahead: Vec<Inst>,
 }
 
-/// The windows of a function.
+/// The stencil rows of a function.
 #[derive(Debug, Default)]
 pub(super) struct StencilRows {
     /// By their first loads.
     stencil_rows: BTreeMap<Inst, StencilRow>,
-    /// By the first load of the first window.
+    /// By the first load of the first stencil row.
     row_sets: BTreeMap<Inst, RowSet>,
 }
 
-/// What the addresses of a window's members have in common.
+/// What the addresses of a stencil row's members have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     base: Value,
@@ -65,7 +65,7 @@ struct Key {
 }
 
 impl StencilRows {
-    /// Looks through a function.
+    /// Analyses a function.
     pub(super) fn new(function: &Function, flow: &Flow) -> Self {
         let mut found = Self::default();
         for_each_run(function, function.body, Memory::Any, &mut |run| {
@@ -87,7 +87,7 @@ impl StencilRows {
         found
     }
 
-    /// The window whose first load this is.
+    /// The stencil row whose first load this is.
     pub(super) fn of_first(&self, inst: Inst) -> Option<&StencilRow> {
         self.stencil_rows.get(&inst)
     }
@@ -97,7 +97,7 @@ impl StencilRows {
         self.row_sets.get(&inst)
     }
 
-    /// The first loads of all windows that are tested together.
+    /// The first loads of all stencil rows that are tested together.
     pub(super) fn rows_checked_early(&self) -> Vec<Inst> {
         self.row_sets.values().flat_map(|row_set| row_set.firsts.clone()).collect()
     }
@@ -126,7 +126,7 @@ impl StencilRows {
         Some(first.inst)
     }
 
-    /// Keeps the windows that can be tested where the first is.
+    /// Keeps the stencil rows that can be tested where the first is.
     fn keep_row_set(&mut self, function: &Function, places: &BTreeMap<Inst, usize>, firsts: &[Inst]) {
         let Some(&start) = firsts.first() else { return };
         let (mut row_set, mut ahead) = (RowSet::default(), BTreeMap::new());
@@ -146,7 +146,7 @@ impl StencilRows {
     }
 }
 
-/// The address as what windows have in common, and the bytes that tell their members apart.
+/// The address as what stencil rows have in common, and the bytes that tell their members apart.
 fn key_of(function: &Function, flow: &Flow, load: Inst, pointer: Value) -> Option<(Key, i64)> {
     let &Op::PtrAdd { base, index: Some(index), scale, offset } = function.def(pointer)? else { return None };
     let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else { return None };
@@ -189,7 +189,7 @@ impl Terms for Unlimited<'_> {
         else {
             return Some(Found::Arithmetic);
         };
-        // Only of these the laned form's condition says that nothing is limited.
+        // Only of these the affine form's condition says that nothing is limited.
         if !lanes(value).is_some_and(|lanes| lanes.assumed) {
             return Some(Found::Sum(Linear::term(value)));
         }
@@ -203,7 +203,7 @@ impl Terms for Unlimited<'_> {
     }
 }
 
-/// The instructions behind a place that a load's pointer is computed by; `None` if some are no arithmetic.
+/// The instructions after a place that a load's pointer is computed by; `None` if some are no arithmetic.
 fn needs(
     function: &Function,
     places: &BTreeMap<Inst, usize>,

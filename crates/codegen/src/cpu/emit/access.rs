@@ -64,7 +64,7 @@ pub(super) fn plan(shape: &Affine, size: i64, count: i64) -> Plan {
     Plan::Gather
 }
 
-/// The access as so many runs of equally many lanes.
+/// The access as `pieces` runs of equal length.
 pub(super) fn runs(shape: &Affine, pieces: usize, access: i64) -> Option<Vec<Run>> {
     let lanes = LANES / pieces;
     let mut runs = Vec::with_capacity(pieces);
@@ -82,7 +82,7 @@ pub(super) fn runs(shape: &Affine, pieces: usize, access: i64) -> Option<Vec<Run
     Some(runs)
 }
 
-/// Lanes of one segment that lie side by side, in whatever order.
+/// Lanes of one segment that are contiguous, in whatever order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     /// Which base.
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn lanes_in_another_order_are_pieces() {
-        // Even lanes side by side, odd ones elsewhere.
+        // Even lanes contiguous, odd ones elsewhere.
         let found = pieces(&lanes(|l| l / 2 * 2 + l % 2 * 1000), 2).unwrap_or_default();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].lanes, (0..LANES).step_by(2).collect::<Vec<_>>());

@@ -101,7 +101,7 @@ impl Emitter<'_, '_> {
         (self.t.entry_value(format_args!("getelementptr i8, ptr {memory}, i64 {offset}")), len)
     }
 
-    /// One more than the largest offset at which that many bytes are inside.
+    /// One more than the largest offset at which `bytes` bytes are in bounds.
     pub(super) fn limit(&mut self, place: &Place, bytes: i64) -> Opd {
         if let Opd::Int(len) = place.len {
             return Opd::Int((len - bytes + 1).max(0));
@@ -125,8 +125,8 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
     }
 
-    /// One more than the largest offset at which that many bytes are inside and which is at most `max`. Of an
-    /// argument.
+    /// One more than the largest offset at which `bytes` bytes are in bounds and which is at most `max`. Of
+    /// an argument.
     pub(super) fn limit_up_to(&mut self, place: &Place, bytes: i64, max: i64) -> Opd {
         let key = (self.number(place.root), bytes, max);
         if let Some(limit) = self.capped_limits.get(&key) {
@@ -164,8 +164,8 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
     }
 
-    /// Whether that many bytes are inside in every lane, by what is known of the pointer. Says nothing of
-    /// laned forms that hold under a condition only.
+    /// Whether `bytes` bytes are in bounds in every lane, by what is known of the pointer. Says nothing of
+    /// affine forms that hold under a condition only.
     pub(super) fn is_in_bounds(&self, address: &Address, bytes: i64) -> bool {
         let interior_pointers = address.value.and_then(|pointer| self.interior_pointers.get(&pointer));
         if interior_pointers
@@ -183,7 +183,7 @@ impl Emitter<'_, '_> {
 
     // --- encoded pointers
 
-    /// The code of offset 0 in the pointer's allocation; that of a buffer nobody bound is null's.
+    /// The code of offset 0 in the pointer's allocation; that of an unbound buffer is null's.
     fn code_base(&mut self, value: Value) -> Opd {
         self.code_of_root(self.facts.storage.pointer(value).root)
     }
@@ -341,7 +341,7 @@ impl Emitter<'_, '_> {
         let (base, offset) = match root {
             Root::Many => {
                 let (place, offset) = self.decode(&offset);
-                // A null pointer is nobody's offset.
+                // A null pointer is no offset.
                 let null = self.t.value(format_args!("icmp eq ptr {}, null", place.base));
                 (place.base, self.t.select("i1", &null, "i64", &Opd::Int(0), &offset))
             }

@@ -65,7 +65,7 @@ impl Emitter<'_, '_> {
         self.t.and(&fits, &test)
     }
 
-    /// Whether the uniform factor of a product is 1, unless it is a constant and the product always laned.
+    /// Whether the uniform factor of a product is 1, unless it is a constant and the product always affine.
     fn is_unit_factor(&mut self, a: Value, b: Value, k: usize) -> Opd {
         let constant = |this: &Self, v: Value| this.shape(v, k).affine().and_then(Affine::constant).is_some();
         if constant(self, a) || constant(self, b) {

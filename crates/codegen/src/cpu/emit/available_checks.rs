@@ -24,12 +24,12 @@ pub(super) enum Test {
     AllLoadable,
     /// The active lanes are in bounds.
     ActiveInBounds,
-    /// The active lanes lie side by side, the others would continue them, and all that is in bounds.
+    /// The active lanes are contiguous, the others would continue them, and all that is in bounds.
     Contiguous,
     /// No test, but the first lane's offset where [`Self::Contiguous`] holds.
     FirstOffset,
-    /// The lanes lie in rows, as a matrix in Metal's layout. The numbers of its key say how
-    /// the value becomes bytes, and the units from column to column.
+    /// The lanes are in rows, as a matrix in Metal's layout. The numbers of its key say how the value
+    /// becomes bytes, and the units from column to column.
     InRows,
     /// No test, but the units from row to row where [`Self::InRows`] holds.
     RowStep,

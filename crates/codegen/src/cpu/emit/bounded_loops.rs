@@ -8,8 +8,8 @@ use super::Emitter;
 const MAX_BOUND: u64 = 1 << 16;
 
 impl Emitter<'_, '_> {
-    /// Whether the loop compares a cell with a small constant in each iteration, leaves when it is
-    /// reached, and only ever moves the cell by a constant.
+    /// Whether the loop compares a promoted variable with a small constant in each iteration, leaves when it
+    /// is reached, and only ever moves the promoted variable by a constant.
     pub(super) fn is_counted(&self, label: Label, body: Block, continuing: Block) -> bool {
         let function = self.facts.function;
         let exits = function.block(body).iter().chain(function.block(continuing));
@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
         usize::try_from(bound.div_ceil(step)).ok()
     }
 
-    /// The cell that an `if (…) break` compares with a constant, and that.
+    /// The promoted variable that an `if (…) break` compares with a constant, and that.
     fn exit_counter(&self, label: Label, inst: Inst) -> Option<(usize, u64)> {
         let function = self.facts.function;
         let Op::If { cond, then, otherwise } = function.inst(inst).op else { return None };
@@ -49,7 +49,7 @@ impl Emitter<'_, '_> {
         Some((var, bound))
     }
 
-    /// The cell that a value was loaded from.
+    /// The promoted variable that a value was loaded from.
     fn promoted_of(&self, value: Value) -> Option<usize> {
         let Op::Load { ptr, .. } = self.facts.function.def(value)? else { return None };
         let size = i64::from(self.facts.function.ty(value).size());
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
         steps == 1 && self.writes(function, var, body) == 0 && self.writes(function, var, continuing) == 1
     }
 
-    /// By how much the instruction moves the cell, if it does nothing else.
+    /// By how much the instruction moves the promoted variable, if it does nothing else.
     fn step_by(&self, var: usize, inst: Inst) -> Option<u64> {
         let function = self.facts.function;
         let Op::Store { ptr, value, .. } = function.inst(inst).op else { return None };
@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// How many instructions write to the cell.
+    /// How many instructions write to the promoted variable.
     fn writes(&self, function: &Function, var: usize, block: Block) -> usize {
         let storage = self.facts.storage;
         let touches = |pointer: Value, size: u64| {

@@ -17,7 +17,7 @@ use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
 
-/// The most bytes of one thread that one chunk has.
+/// The maximum size in bytes of one thread that one chunk has.
 const MAX_CHUNK: i64 = 64;
 /// Chunks of more elements than a vector of the language has are better transposed than taken apart.
 const MAX_RUN_ELEMENTS: usize = 4;
@@ -33,7 +33,7 @@ struct Part {
     offset: i64,
 }
 
-/// Loads side by side, of one type.
+/// Contiguous loads, of one type.
 #[derive(Clone, Debug)]
 struct Chunk {
     parts: Vec<Part>,
@@ -93,7 +93,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// What is worth loading together: at least two loads side by side that are no plain vector loads.
+    /// What is worth loading together: at least two contiguous loads that are no plain vector loads.
     fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Affine>) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
         for &Member { inst, offset, .. } in members {
@@ -188,7 +188,7 @@ impl Emitter<'_, '_> {
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
-    /// Vectors if the lanes turn out to be side by side, otherwise a wide load for each lane.
+    /// Vectors if the lanes turn out to be contiguous, otherwise a wide load for each lane.
     fn load_contiguous_or_wide(&mut self, address: &Address, chunks: &[Chunk], offsets: &Opd) -> Vec<Opd> {
         let element = Item { count: 1, ..chunks[0].item };
         let is_contiguous = self.side_by_side(offsets, element);

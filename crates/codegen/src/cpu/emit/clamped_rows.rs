@@ -20,7 +20,7 @@ use crate::cpu::llvm_text::{LANES, Opd};
 /// Lanes of a half, and elements of a register.
 const HALF: usize = LANES / 2;
 
-/// What the indices of a window's members are made of.
+/// What the indices of a stencil row's members are made of.
 struct Indices {
     /// What is the same in all lanes of all members.
     row: Value,
@@ -31,7 +31,7 @@ struct Indices {
     offset: i64,
 }
 
-/// Where a half of the lanes lies in a stretch, by what limits leave of columns.
+/// Where a half of the lanes is in a stretch, by what limits leave of columns.
 #[derive(Clone)]
 struct Half {
     /// The first column.
@@ -42,17 +42,17 @@ struct Half {
     picks: Vec<Opd>,
 }
 
-/// How a window is loaded.
+/// How a stencil row is loaded.
 #[derive(Clone)]
 pub(super) struct ClampedRow {
     place: Place,
-    /// By half: the stretch's offset, and what lies where in it.
+    /// By half: the stretch's offset, and what is where in it.
     halves: Vec<(Opd, Half)>,
 }
 
 impl Emitter<'_, '_> {
-    /// Of windows the rows of which have the same columns: whether all lanes lie in short stretches, and how they
-    /// are loaded then. `None`: nothing loads such windows that way.
+    /// Of stencil rows the rows of which have the same columns: whether all lanes are in short stretches,
+    /// and how they are loaded then. `None`: nothing loads such stencil rows that way.
     pub(super) fn check_clamped_rows(
         &mut self,
         rows: &BTreeSet<Inst>,

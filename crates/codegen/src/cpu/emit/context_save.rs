@@ -15,7 +15,7 @@ use super::lane::Lane;
 use crate::cpu::llvm_text::{BlockName, MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::shape::Shape;
 
-/// Where things lie in a frame.
+/// Where things are in a frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     values: BTreeMap<Value, i64>,
@@ -105,7 +105,7 @@ impl Emitter<'_, '_> {
         bytes as u64
     }
 
-    /// Finds the arrays that lie in the current frame.
+    /// Finds the arrays that are in the current frame.
     pub(super) fn find_arrays(&mut self) {
         let vars = self.facts.storage.vars.len();
         for (&variable, &offset) in &self.layout.variables.clone() {
@@ -228,7 +228,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Brings the region's cells into variables: from the frame, or as zeros if nobody can have
+    /// Loads the region's promoted variables into LLVM variables: from the frame, or as zeros if nobody can have
     /// written them yet, so that no undefined bits reach a branch.
     pub(super) fn fetch_promoted(&mut self, number: usize) {
         let vars = self.facts.storage.vars.len();

@@ -57,7 +57,7 @@ impl Narrow {
 }
 
 impl Emitter<'_, '_> {
-    /// Tests whether the lanes lie side by side. With `all_on`, it is so only if all are on.
+    /// Tests whether the lanes are contiguous. With `all_on`, it is so only if all are on.
     pub(super) fn side(&mut self, address: &Address, item: Item, all_on: bool) -> Side {
         let bytes = item.bytes();
         let known = self.known_test(address, bytes, Test::Contiguous).zip(self.known_test(
@@ -137,7 +137,7 @@ impl Emitter<'_, '_> {
         (self.t.and(&same, &is_so), start)
     }
 
-    /// Whether so many indices behind the first one none has wrapped.
+    /// Whether the indices after the first one none has wrapped.
     pub(super) fn steps_fit(&mut self, narrow: Narrow, first: &Opd, steps: i64) -> Opd {
         let (max, below) = match narrow.is_signed {
             true => (i64::from(i32::MAX), "sle"),
@@ -202,7 +202,8 @@ impl Emitter<'_, '_> {
         self.t.value(format_args!("add {} {base}, <{}>", lanes_type(element), steps.join(", ")))
     }
 
-    /// The address with offsets computed here: vectors of them are of use only where lanes lie apart.
+    /// The address with offsets computed here: vectors of them are of use only where lanes are not
+    /// contiguous.
     pub(super) fn apart(&mut self, address: &Address, bytes: i64) -> Address {
         self.apart_from(address, bytes, false)
     }
@@ -260,7 +261,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether all lanes are on and each accesses the place right behind the lane before.
+    /// Whether all lanes are on and each accesses the place right after the lane before.
     pub(super) fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
         let first = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
         let ramp = self.ramp("i64", &first, item.bytes());

@@ -63,7 +63,7 @@ impl Emitter<'_, '_> {
         self.facts.storage.pointer(pointer).offset.unwrap_or(0)
     }
 
-    /// What a cell of the destination gets.
+    /// What a promoted variable of the destination gets.
     fn piece_for_promoted(&mut self, inst: Inst, var: usize, dst: Value, src: Value) -> Lane {
         let data = self.facts.storage.vars[var];
         let extra = data.offset - self.offset_of(dst);
@@ -246,7 +246,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Moves neighbouring lanes' bytes together where they lie together at both ends.
+    /// Moves neighbouring lanes' bytes together where they are together at both ends.
     fn move_lanes(&mut self, ends: &[End; 2], whole: &Whole) {
         let together = |end: &End, size: i64, pieces: usize| match (&end.address.offset, &end.offsets) {
             (Lane::Affine { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
@@ -394,7 +394,7 @@ impl Emitter<'_, '_> {
         Lane::Varying(self.t.value(format_args!("sub <32 x i64> {all}, {base}")))
     }
 
-    /// A pointer cell's contents as codes.
+    /// A promoted pointer's contents as codes.
     fn encode_lane(&mut self, root: Root, lane: &Lane) -> Lane {
         if root == Root::Many {
             return lane.clone();

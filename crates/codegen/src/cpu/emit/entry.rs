@@ -22,7 +22,7 @@ use crate::cpu::shape::queries::Geometry;
 use crate::cpu::stencil_rows::StencilRows;
 use crate::cpu::whole_geometry;
 
-/// The most threadgroup memory that static variables may take.
+/// The maximum number of threadgroup memory that static variables may take.
 const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.

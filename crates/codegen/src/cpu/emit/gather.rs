@@ -20,7 +20,7 @@ use crate::cpu::shape::Affine;
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
 const MAX_TOGETHER: u32 = 4;
 
-/// The places of lanes that lie apart.
+/// The places of lanes that are not contiguous.
 enum Apart {
     IndexedAccess(IndexedAccess),
     /// By offsets of 64 bits.
@@ -29,7 +29,7 @@ enum Apart {
 
 impl Emitter<'_, '_> {
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        // Lanes that are known to lie in some other pattern need no test whether they lie side by side.
+        // Lanes that are known to be in some other pattern need no test whether they are contiguous.
         let may_be_together = !matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
         if item.count == 1 && may_be_together {
             return vec![Lane::Varying(self.load_contiguous_or_gather(address, item))];
@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// One vector load where the lanes turn out to be side by side.
+    /// One vector load where the lanes turn out to be contiguous.
     fn load_contiguous_or_gather(&mut self, address: &Address, item: Item) -> Opd {
         let side = self.side(address, item, !self.shared.options.checks && !self.has_masked_access(item));
         let (contiguous, apart, join) = (self.t.block(), self.t.block(), self.t.block());

@@ -17,7 +17,7 @@ use super::{Emitter, Mask};
 use crate::cpu::llvm_text::MASK;
 
 impl Emitter<'_, '_> {
-    /// Emits the instructions twice, if they begin with a window; `false` if nothing was emitted.
+    /// Emits the instructions twice, if they begin with a stencil row; `false` if nothing was emitted.
     pub(super) fn version_rest(&mut self, rest: &[Inst]) -> bool {
         let stencil_rows = self.stencil_rows.clone();
         let Some(row_set) = rest.first().and_then(|&first| stencil_rows.rows_checked_with(first)) else {

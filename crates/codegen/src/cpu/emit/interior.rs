@@ -123,7 +123,7 @@ impl Emitter<'_, '_> {
 
     // --- the way
 
-    /// The way through a region with windows that can be tested together.
+    /// The way through a region with stencil rows that can be tested together.
     fn interior_path(&mut self, number: usize) -> Option<InteriorPath> {
         let threads = self.facts.geometry.threads()?;
         let insts = self.plan.regions[number].insts.clone();
@@ -226,8 +226,8 @@ impl Emitter<'_, '_> {
 
     // --- accesses
 
-    /// Demands that all lanes' accesses are in bounds, with as many elements behind the first lane's as a span has;
-    /// gives the first lane's offset, and the bytes.
+    /// Demands that all lanes' accesses are in bounds, with as many elements after the first lane's as a
+    /// span has; gives the first lane's offset, and the bytes.
     fn claim(
         &mut self,
         interior: &mut Interior<'_>,

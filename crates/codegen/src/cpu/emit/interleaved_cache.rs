@@ -17,7 +17,7 @@ pub(super) struct InterleavedVector {
 }
 
 impl Emitter<'_, '_> {
-    /// Notes the runs, as they lie in memory, that components were picked from: a store that puts these
+    /// Notes the runs, as they are in memory, that components were picked from: a store that puts these
     /// together again takes them.
     pub(super) fn cache_interleaved(&mut self, components: &[Opd], item: Item, whole: &[Opd]) {
         if let (Some(Opd::Reg(first)), false) = (components.first(), whole.is_empty()) {
@@ -48,7 +48,7 @@ impl Emitter<'_, '_> {
         Some(self.t.shuffle(element, have, part, &Opd::text("poison"), &picks))
     }
 
-    /// The run's lanes of all components, as they lie in memory.
+    /// The run's lanes of all components, as they are in memory.
     pub(super) fn interleaved(&mut self, element: &str, values: &[Opd], run: &Run) -> Opd {
         if let Some(whole) = self.store_by_quarters(element, values, run) {
             return whole;

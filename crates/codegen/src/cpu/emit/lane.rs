@@ -27,7 +27,7 @@ pub(super) enum Width {
     One,
     /// A vector of 32.
     All,
-    /// A vector of so many.
+    /// A vector of `n`.
     Few(usize),
 }
 
@@ -86,7 +86,7 @@ impl Lane {
         matches!(self, Self::Affine { shape, .. } if shape.is_uniform() && !shape.assumed)
     }
 
-    /// The scalar in a lane; only of laned components.
+    /// The scalar in a lane; only of affine components.
     pub(super) fn at(&self, t: &mut Text, element: &str, lane: usize) -> Opd {
         match self {
             Self::Affine { bases, shape, .. } => {

@@ -41,7 +41,7 @@ pub(super) const ELEMENT: &str = "i32";
 pub(super) const WHOLE: usize = 16;
 
 impl Emitter<'_, '_> {
-    /// Looks for families in a row of instructions, all windows of which are tested and begin the rest.
+    /// Looks for families in a row of instructions, all stencil rows of which are tested and begin the rest.
     pub(super) fn open_families(&mut self, insts: &[Inst], open: &BTreeSet<Inst>) {
         let mut stencil_rows = BTreeMap::new();
         for &first in open {
@@ -51,7 +51,7 @@ impl Emitter<'_, '_> {
         self.spans = Spans { shifted, of: BTreeMap::new() };
     }
 
-    /// Keeps what a window loaded.
+    /// Keeps what a stencil row loaded.
     pub(super) fn keep_span(&mut self, lowest: Value, span: &Span) {
         if self.spans.shifted.place(lowest).is_some() {
             self.spans.of.insert(lowest, span.clone());
@@ -94,8 +94,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// What an operation makes of families and of what is the same in all lanes; `None` where a window's members were
-    /// loaded in some other way, so that there is no span of them.
+    /// What an operation makes of families and of what is the same in all lanes; `None` where a stencil
+    /// row's members were loaded in some other way, so that there is no span of them.
     fn family(&mut self, inst: Inst) -> Option<Span> {
         let (mut operands, mut has_spans) = (Vec::new(), true);
         self.facts.function.inst(inst).op.for_each_operand(|operand| {
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
         Some(Span { pieces })
     }
 
-    /// So many elements of a piece: windows differ in how far they reach.
+    /// So many elements of a piece: stencil rows differ in how far they reach.
     fn first_of_piece(&mut self, (has, piece): &(usize, Opd), count: usize) -> Opd {
         if *has == count {
             return piece.clone();

@@ -222,7 +222,7 @@ pub(super) struct Below {
     pub(super) is_inclusive: bool,
 }
 
-/// A comparison of laned with uniform values.
+/// A comparison of affine with uniform values.
 struct Comparison {
     op: CmpOp,
     affine: Value,

@@ -146,7 +146,7 @@ pub(super) struct Emitter<'a, 'm> {
     /// The SIMD-group's number and its first thread's linear index; 0 at group level.
     simdgroup: Opd,
     first: Opd,
-    /// Variables of cells, by cell and segment.
+    /// LLVM variables of promoted ones, by promoted variable and segment.
     promoted_slots: BTreeMap<usize, Vec<Opd>>,
     array_slots: BTreeMap<usize, Opd>,
     /// Loaded or computed once, in the entry block.
@@ -165,7 +165,7 @@ pub(super) struct Emitter<'a, 'm> {
     stop: Option<Opd>,
     /// The current SIMD-group's frame, if there are frames.
     frame: Opd,
-    /// Where a region leaves its lanes, if anyone wants to know.
+    /// Where a region leaves its lanes, if it is needed.
     region_slot: Option<Opd>,
     /// Where a loop without masks gives up: its masked copy repeats the iteration, as long as nothing
     /// in it had an effect.
@@ -174,7 +174,7 @@ pub(super) struct Emitter<'a, 'm> {
     group_labels: Vec<group::GroupLabel>,
     /// What slow paths need, once needed.
     slow: Option<memory::SlowBuffers>,
-    /// Tests of bounds that need not be made again.
+    /// Available bounds checks.
     available_checks: available_checks::AvailableChecks,
     /// Values that tell which lanes were on, and the mask that says so.
     active_masks: BTreeMap<Value, Mask>,
@@ -182,23 +182,23 @@ pub(super) struct Emitter<'a, 'm> {
     mask_tests: BTreeMap<u32, mask_predicates::MaskTests>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
-    /// Values that were loaded with the first load of their bundle or window.
+    /// Values that were loaded with the first load of their bundle or stencil row.
     bundled: BTreeSet<Value>,
     stencil_rows: Rc<StencilRows>,
-    /// The first loads of windows that were tested before, and whether code may be copied for such.
+    /// The first loads of stencil rows that were tested before, and whether code may be copied for such.
     versioned_rows: BTreeSet<Inst>,
     may_version_guards: bool,
     /// Those of which lanes are held back, tested before too.
     clamped_rows: BTreeMap<Inst, clamped_rows::ClampedRow>,
-    /// Pointers in a loop for threadgroups that no limit concerns.
+    /// Pointers in a loop for threadgroups in the interior.
     interior_pointers: BTreeMap<Value, interior::InteriorPointer>,
-    /// Families of values that are each other shifted, where windows are open.
+    /// Families of values that are each other shifted, where stencil rows are open.
     spans: lane_shift_reuse::Spans,
     /// Loaded vectors, by the register of the first component.
     interleaved: BTreeMap<u32, interleaved_cache::InterleavedVector>,
     /// The loops around barriers that the position is in.
     tile_loops: Vec<tile_prefetch::TileLoop>,
-    /// Stores that may go past the caches, and the flags that say whether they do.
+    /// Stores that may be non-temporal, and the flags that say whether they do.
     nontemporal: nontemporal::NonTemporal,
     nontemporal_flags: BTreeMap<usize, Opd>,
     /// A block, and how many vectors were loaded lane by lane in it.
@@ -234,7 +234,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The scalar in a lane of a laned component.
+    /// The scalar in a lane of an affine component.
     fn at(&mut self, value: Value, component: usize, lane: usize) -> Opd {
         let element = scalar_type(self.scalar(value));
         let component = self.lane(value, component);
@@ -246,7 +246,7 @@ impl Emitter<'_, '_> {
         self.at(value, component, 0)
     }
 
-    /// The vector of a component, computed lane by lane again if its laned form is conditional.
+    /// The vector of a component, computed lane by lane again if its affine form is conditional.
     fn vector(&mut self, value: Value, component: usize) -> Opd {
         let lane = self.lane(value, component);
         if let Lane::Affine { shape, .. } = &lane
@@ -278,7 +278,7 @@ impl Emitter<'_, '_> {
         self.values[value.index()] = Some(lanes);
     }
 
-    /// Converts a component to a wider shape, as cells need.
+    /// Converts a component to a wider shape, as promoted variables need.
     fn rebase(&mut self, lane: &Lane, element: &str, to: &Shape) -> Lane {
         match to {
             Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),

@@ -26,7 +26,7 @@ const MIN_WRITTEN_BYTES: i64 = 8 << 20;
 /// Bytes of a line, the least that such a store is good for.
 const LINE: i64 = 64;
 
-/// The stores of a kernel that may go past the caches, by their pointers.
+/// The stores of a kernel that may be non-temporal, by their pointers.
 #[derive(Debug, Default)]
 pub(super) struct NonTemporal {
     pointers: BTreeSet<Value>,
@@ -35,7 +35,7 @@ pub(super) struct NonTemporal {
 }
 
 impl NonTemporal {
-    /// Looks through a function.
+    /// Analyses a function.
     pub(super) fn new(facts: Facts<'_>) -> Self {
         let mut finder = Finder {
             facts,
@@ -72,7 +72,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// `None` if the kernel orders memory, or reads it may be anybody's.
+    /// `None` if the kernel orders memory, or reads it may be of any allocation.
     fn walk(&mut self, block: Block, around: u32) -> Option<()> {
         let function: &Function = self.facts.function;
         for &inst in function.block(block) {
@@ -135,7 +135,7 @@ impl Finder<'_> {
 }
 
 impl Emitter<'_, '_> {
-    /// For a store that may go past the caches, whether it does not: nonzero at run time.
+    /// For a store that may be non-temporal, whether it does not: nonzero at run time.
     pub(super) fn kept_in_caches(&mut self, address: &Address) -> Option<Opd> {
         let Root::Argument(index) = address.place.root else { return None };
         let may_pass = self.nontemporal.pointers.contains(&address.value?);
@@ -173,7 +173,8 @@ impl Emitter<'_, '_> {
         Some(flag)
     }
 
-    /// Stores a vector of so many bytes: past the caches if `kept` is zero and it covers whole lines.
+    /// Stores a vector of `bytes` bytes: with non-temporal stores if `kept` is zero and it covers whole
+    /// lines.
     pub(super) fn store_nontemporal(
         &mut self,
         kept: &Opd,

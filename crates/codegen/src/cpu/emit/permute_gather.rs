@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
         (Opd::bool(true), start, picks, same)
     }
 
-    /// How far the lanes lie behind a start, and whether none of these bits is set in that of an active one.
+    /// How far the lanes lie after a start, and whether none of these bits is set in that of an active one.
     fn behind(&mut self, element: &str, lanes: &Opd, start: &Opd, others: i64) -> (Opd, Opd) {
         let splat = self.t.splat(element, start);
         let behind = self.t.value(format_args!("sub <32 x {element}> {lanes}, {splat}"));

@@ -10,11 +10,11 @@ use crate::cpu::storage::Root;
 
 /// Bytes of a cache line.
 pub(super) const LINE: i64 = 64;
-/// A stretch longer than this is not asked for.
+/// A stretch longer than this is not prefetched.
 const MAX_STRETCH: i64 = 1024;
 
 impl Emitter<'_, '_> {
-    /// Asks for the lines of a SIMD-group's access, if they lie side by side.
+    /// Prefetches the lines of a SIMD-group's access, if they are contiguous.
     pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, access: PrefetchHint) {
         let root = self.facts.storage.pointer(pointer).root;
         let space = ptr_space(self.facts.function, pointer);
@@ -37,7 +37,7 @@ impl Emitter<'_, '_> {
             _ => None,
         };
         let Some(kept) = kept else { return self.prefetch_lines(&start, stretch, access) };
-        // What is stored past the caches need not be in them.
+        // What is stored with non-temporal stores need not be in them.
         let kept = self.t.icmp("ne", "i64", &kept, &Opd::Int(0));
         let (prefetch, done) = (self.t.block(), self.t.block());
         self.t.branch_if(&kept, prefetch, done);
@@ -46,10 +46,10 @@ impl Emitter<'_, '_> {
         self.t.label(done);
     }
 
-    /// Asks for the lines of so many bytes.
+    /// Prefetches the lines of `bytes` bytes.
     pub(super) fn prefetch_lines(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
         let access = match (access, self.shared.options.features.streams_in_second_level) {
-            // A line that nobody else has may be written as it is.
+            // A line that no other thread has may be written as it is.
             (PrefetchHint::WriteL2, _) | (PrefetchHint::StreamRead, true) => PrefetchHint::ReadL2,
             (access, _) => access,
         };
@@ -60,7 +60,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Asks for the line at an address.
+/// Prefetches the line at an address.
 pub(super) fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
     let write = i32::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.

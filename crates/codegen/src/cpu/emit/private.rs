@@ -13,12 +13,12 @@ use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::storage::{Array, Root};
 
-/// The largest array that lies on the stack; larger ones lie in the worker's scratch memory.
+/// The largest array that is on the stack; larger ones are in the worker's scratch memory.
 const MAX_STACK_BYTES: u64 = 32 * 1024;
 /// What all arrays on the stack have together. The CPU device counts on no more than that.
 const ALL_STACK_BYTES: u64 = 256 * 1024;
 
-/// Where the arrays lie in scratch memory, for those that do, and what these take.
+/// Where the arrays is in scratch memory, for those that do, and what these take.
 pub(super) fn scratch_places(arrays: &[Array]) -> (Vec<Option<u64>>, u64) {
     let (mut on_stack, mut in_scratch) = (0, 0);
     let place = |array: &Array| {

@@ -19,7 +19,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The variables of a cell: one per base, or one of vectors.
+    /// The variables of a promoted variable: one per base, or one of vectors.
     fn promoted_slots(&mut self, var: usize) -> Vec<Opd> {
         if let Some(slots) = self.promoted_slots.get(&var) {
             return slots.clone();
@@ -31,7 +31,7 @@ impl Emitter<'_, '_> {
             _ => vec![self.t.alloca(&lanes_type(element), 64)],
         };
         if self.plan.wg_uniform_vars[var] {
-            // No undefined bits may reach a branch; other cells are set where regions begin.
+            // No undefined bits may reach a branch; other promoted variables are set where regions begin.
             let (ty, zero) = match &self.flow.vars[var] {
                 Shape::Affine(_) => (element.to_owned(), zero_of(self.promoted_scalar(var))),
                 _ => (lanes_type(element), Opd::text("zeroinitializer")),
@@ -44,7 +44,7 @@ impl Emitter<'_, '_> {
         slots
     }
 
-    /// The cell's contents.
+    /// The promoted variable's contents.
     pub(super) fn load_promoted(&mut self, var: usize) -> Lane {
         if let Some(lane) = self.load_tile_var(var) {
             return lane;
@@ -61,7 +61,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Replaces the cell's contents, all lanes, with a component of the cell's shape.
+    /// Replaces the promoted variable's contents, all lanes, with a component of the promoted variable's
+    /// shape.
     pub(super) fn set_promoted(&mut self, var: usize, lane: &Lane) {
         if self.set_tile_var(var, lane) {
             return;
@@ -78,7 +79,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Stores to a cell: into all lanes if the others do not care, else under the mask.
+    /// Stores to a promoted variable: into all lanes if the others do not care, else under the mask.
     pub(super) fn store_promoted(&mut self, inst: Inst, var: usize, lane: &Lane) {
         let element = self.element_of(self.facts.storage.vars[var].ty);
         let shape = self.flow.vars[var].clone();
@@ -92,7 +93,7 @@ impl Emitter<'_, '_> {
         self.set_promoted(var, &lane);
     }
 
-    /// A component of a value in the representation of a cell.
+    /// A component of a value in the representation of a promoted variable.
     pub(super) fn lane_for_promoted(&mut self, value: Value, k: usize, var: usize) -> Lane {
         let to = self.facts.storage.vars[var].ty;
         match to {
@@ -111,7 +112,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Loads a cell as component `k` of a result of perhaps another type.
+    /// Loads a promoted variable as component `k` of a result of perhaps another type.
     pub(super) fn load_promoted_as(&mut self, var: usize, result: Value, _k: usize) -> Lane {
         let lane = self.load_promoted(var);
         match self.facts.storage.vars[var].ty {

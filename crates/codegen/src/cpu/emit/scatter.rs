@@ -103,8 +103,8 @@ impl Emitter<'_, '_> {
         self.t.label(join);
     }
 
-    /// Lanes whose places are known from a base on: whatever lies side by side is one store. `false` if they
-    /// are not known, or the processor scatters faster.
+    /// Lanes whose places are known from a base on: whatever is contiguous is one store. `false` if they are
+    /// not known, or the processor scatters faster.
     fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
         let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return false };
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;

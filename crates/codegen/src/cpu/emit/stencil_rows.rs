@@ -28,7 +28,7 @@ pub(super) struct Part {
     inst: Inst,
     pub(super) pointer: Value,
     result: Value,
-    /// Bytes from the window's first load.
+    /// Bytes from the stencil row's first load.
     pub(super) offset: i64,
 }
 
@@ -51,17 +51,17 @@ fn varying(parts: Vec<Opd>) -> Vec<Lane> {
     parts.into_iter().map(Lane::Varying).collect()
 }
 
-/// What must hold to load a window.
+/// What must hold to load a stencil row.
 #[derive(Default)]
 struct Conditions {
-    /// That the members' lanes lie side by side. Rows have these in common.
+    /// That the members' lanes are contiguous. Rows have these in common.
     forms: Vec<Opd>,
     /// That all is in bounds.
     in_bounds: Vec<Opd>,
 }
 
 impl Emitter<'_, '_> {
-    /// Loads the window whose first load this is; `false` if the load itself is still to be done.
+    /// Loads the stencil row whose first load this is; `false` if the load itself is still to be done.
     pub(super) fn load_stencil_row(&mut self, inst: Inst, item: Item) -> bool {
         let stencil_rows = self.stencil_rows.clone();
         let Some(row) = stencil_rows.of_first(inst) else { return false };
@@ -125,14 +125,14 @@ impl Emitter<'_, '_> {
         (is_worth_it && runs.iter().all(|run| !run.same)).then_some(Loads { parts, item, shape, runs })
     }
 
-    /// The members of the window whose first load this is.
+    /// The members of the stencil row whose first load this is.
     pub(super) fn loads_from(&mut self, first: Inst) -> Option<Loads> {
         let stencil_rows = self.stencil_rows.clone();
         let item = Item::of(self.function().ty(self.function().inst(first).result?));
         self.row_loads(first, &stencil_rows.of_first(first)?.members, item)
     }
 
-    /// Under which all lanes' places are where the laned forms say, at the distances known, and in bounds.
+    /// Under which all lanes' places are where the affine forms say, at the distances known, and in bounds.
     ///
     /// The last is asked without checks as well: places of lanes that are off, and the rest of a span, need not exist.
     fn row_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
@@ -173,7 +173,8 @@ impl Emitter<'_, '_> {
         all
     }
 
-    /// Under the current mask: whether all lanes are on, and the windows that can be tested here, all of which hold.
+    /// Under the current mask: whether all lanes are on, and the stencil rows that can be tested here, all
+    /// of which hold.
     pub(super) fn check_stencil_rows(&mut self, row_set: &RowSet) -> Option<(Opd, BTreeSet<Inst>)> {
         self.compute_ahead(&row_set.ahead);
         let (mut all, mut open) = (Conditions::default(), BTreeSet::new());
@@ -261,7 +262,7 @@ impl Emitter<'_, '_> {
         bytes / loads.item.bytes()
     }
 
-    /// Loads so many elements and gives each member its own.
+    /// Loads as many elements and gives each member its own.
     fn load_slices(&mut self, place: &Place, start: &Opd, loads: &Loads, elements: usize) -> Vec<Vec<Opd>> {
         let size = loads.item.bytes();
         let metadata = self.metadata(place);
@@ -279,7 +280,7 @@ impl Emitter<'_, '_> {
         loads.parts.iter().map(one).collect()
     }
 
-    /// Where the members of a window are, if they are cut out of one span.
+    /// Where the members of a stencil row are, if they are cut out of one span.
     pub(super) fn offsets_in_row(&mut self, first: Inst) -> Vec<(Value, lane_shift_reuse::Place)> {
         let Some(loads) = self.loads_from(first) else { return Vec::new() };
         if self.span_of(&loads).is_none() {

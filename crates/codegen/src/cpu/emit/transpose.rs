@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
         (is_worth_it && bytes.is_multiple_of(4 * QUARTER)).then_some(bytes / QUARTER)
     }
 
-    /// Items of so many lanes side by side: one vector per element, if this is the way to load them.
+    /// Items of `lanes` lanes side by side: one vector per element, if this is the way to load them.
     pub(super) fn load_by_quarters(
         &mut self,
         place: &Place,
@@ -59,7 +59,7 @@ impl Emitter<'_, '_> {
         Some(words.iter().map(|words| self.words_as(quarters, words, element, lanes)).collect())
     }
 
-    /// The reverse: the run's lanes of each element, as they lie in memory.
+    /// The reverse: the run's lanes of each element, as they are in memory.
     pub(super) fn store_by_quarters(&mut self, element: &str, values: &[Opd], run: &Run) -> Option<Opd> {
         // One for each word of an element's vector.
         let n = self.quarters(element, values.len(), run.lanes)?;
@@ -147,8 +147,8 @@ impl Emitter<'_, '_> {
             .collect();
         let total = n * items;
         let elements = self.words_as(n, row, &small, total);
-        let turned = self.t.shuffle(&small, total, &elements, &Opd::text("poison"), &picks);
-        self.as_words(&small, total, &turned, n)
+        let transposed = self.t.shuffle(&small, total, &elements, &Opd::text("poison"), &picks);
+        self.as_words(&small, total, &transposed, n)
     }
 
     fn words_as(&mut self, n: usize, words: &Opd, element: &str, count: usize) -> Opd {

@@ -27,8 +27,8 @@ impl Emitter<'_, '_> {
         ))
     }
 
-    /// Stores what those of the given lanes have that are active; in memory they lie side by side. The place of every
-    /// lane is in bounds if [`Self::test_of_stores`] holds.
+    /// Stores what those of the given lanes have that are active; in memory they are contiguous. The place
+    /// of every lane is in bounds if [`Self::test_of_stores`] holds.
     pub(super) fn store_active(
         &mut self,
         place: &Place,

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use super::llvm_text::LANES;
 
-/// The most segments that are worth scalar bases.
+/// The maximum number of segments that are worth scalar bases.
 const MAX_SEGMENTS: usize = 8;
 
 /// What is known of a value's lanes.
@@ -182,7 +182,7 @@ impl Shape {
         matches!(self, Self::Affine(lanes) if lanes.is_uniform() && lanes.group && !lanes.assumed)
     }
 
-    /// The lanes, if laned.
+    /// The lanes, if affine.
     pub(super) fn affine(&self) -> Option<&Affine> {
         match self {
             Self::Affine(lanes) => Some(lanes),

@@ -53,7 +53,7 @@ pub(super) struct Pointer {
     pub(super) offset: Option<i64>,
 }
 
-/// What a cell holds.
+/// What a promoted variable holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PromotedType {
     /// A scalar.
@@ -96,7 +96,7 @@ impl Array {
 /// How a local is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LocalKind {
-    /// As cells.
+    /// As promoted variables.
     Promoted,
     /// As the array of that index.
     Array(usize),
@@ -166,14 +166,15 @@ impl Storage {
         self.exposed[local.index()]
     }
 
-    /// The indices of the local's cells that begin in the byte range.
+    /// The indices of the local's promoted variables that begin in the byte range.
     pub(super) fn vars_in(&self, local: Local, offset: i64, size: i64) -> std::ops::Range<usize> {
         let start = self.vars.partition_point(|var| (var.local, var.offset) < (local, offset));
         let end = self.vars.partition_point(|var| (var.local, var.offset) < (local, offset + size));
         start..end
     }
 
-    /// The cells that an access through the pointer covers; `None` if it is not to cells.
+    /// The promoted variables that an access through the pointer covers; `None` if it is not to promoted
+    /// variables.
     pub(super) fn vars_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
         let Pointer { root: Root::Local(local), offset: Some(offset) } = self.pointer(pointer) else {
             return None;

@@ -8,8 +8,8 @@ use crate::cpu::emit::Emitter;
 const MAX_INLINE_COST: u32 = 14;
 
 impl Emitter<'_, '_> {
-    /// Whether a block may run under any mask without a branch around it: it has no effects but
-    /// stores to cells, and costs little.
+    /// Whether a block may run under any mask without a branch around it: it has no effects but stores to
+    /// promoted variables, and costs little.
     pub(super) fn is_cheap(&self, block: Block) -> bool {
         let function = self.facts.function;
         let mut cost = 0;

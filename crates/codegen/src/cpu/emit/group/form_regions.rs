@@ -55,7 +55,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the group instruction writes a cell that the pending region still reads.
+    /// Whether the group instruction writes a promoted variable that the pending region still reads.
     fn overtakes(&self, inst: Inst, deferred: &[Inst]) -> bool {
         let function = self.facts.function;
         let mut written = BTreeSet::new();

@@ -58,7 +58,7 @@ pub(super) struct Region {
     pub(super) insts: Vec<Inst>,
     /// What it fetches first, in order.
     pub(super) fetches: Vec<Fetch>,
-    /// Variables (cells, then arrays) that it accesses.
+    /// Variables ((promoted ones, then arrays)) that it accesses.
     pub(super) accesses: BTreeSet<usize>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Region {
 pub(super) struct Plan {
     escapes: Vec<bool>,
     pub(super) group_insts: Vec<bool>,
-    /// By cell.
+    /// By promoted variable.
     pub(super) wg_uniform_vars: Vec<bool>,
     steps: BTreeMap<u32, Vec<Step>>,
     /// All regions.

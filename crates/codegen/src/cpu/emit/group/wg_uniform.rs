@@ -45,10 +45,10 @@ impl Written {
 
 impl Planner<'_> {
     pub(super) fn choose_wg_uniform_vars(&mut self) {
-        // Without barriers there must be a single region, which group cells could cut in two.
+        // Without barriers there must be a single region, which group promoted variables could cut in two.
         let barriers = self.facts.group_level.any_barrier;
         self.plan.wg_uniform_vars = vec![barriers; self.flow.vars.len()];
-        // Each round can only turn cells away, which can only turn instructions away.
+        // Each round can only turn promoted variables away, which can only turn instructions away.
         loop {
             self.plan.group_insts.fill(false);
             self.returned = false;
@@ -65,7 +65,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The cells that an instruction writes are not the group's.
+    /// The promoted variables that an instruction writes are not the group's.
     fn reject(&mut self, inst: Inst) {
         let function = self.facts.function;
         let (pointer, size) = match &function.inst(inst).op {

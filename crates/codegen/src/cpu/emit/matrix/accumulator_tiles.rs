@@ -20,7 +20,7 @@ const ROW: i64 = 4 * SIDE as i64;
 /// Where a sum lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct AccumulatorTile {
-    /// The first of the two cells.
+    /// The first of the two promoted variables.
     pub(super) var: usize,
     /// In which memory.
     pub(super) slot: usize,
@@ -28,7 +28,7 @@ pub(super) struct AccumulatorTile {
     pub(super) side: usize,
 }
 
-/// Memory of one home, or of two side by side.
+/// Memory of one tile, or of two side by side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
     /// How many.
@@ -38,7 +38,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// For so many homes.
+    /// For as many tiles.
     pub(super) fn new(tiles: usize) -> Self {
         Self { tiles, in_frame: None }
     }
@@ -60,12 +60,12 @@ fn on_stack(slots: &[Slot]) -> i64 {
 }
 
 impl Emitter<'_, '_> {
-    /// Whether the cell is part of a home.
+    /// Whether the promoted variable is part of a tile.
     pub(in crate::cpu::emit) fn is_in_tile(&self, var: usize) -> bool {
         self.matrices.uses.tile_of_var.contains_key(&var)
     }
 
-    /// The slots of the cells' homes that have no place in the frame yet, and their bytes.
+    /// The slots of the promoted variables' tiles that have no place in the frame yet, and their bytes.
     pub(in crate::cpu::emit) fn slot_to_place(&self, var: usize) -> Option<(usize, i64)> {
         let uses = &self.matrices.uses;
         let &(tile, _) = uses.tile_of_var.get(&var)?;
@@ -78,13 +78,13 @@ impl Emitter<'_, '_> {
         self.matrices.uses.slots[slot].in_frame = Some(offset);
     }
 
-    /// The home that an access of these cells covers.
+    /// The tile that an access of these promoted variables covers.
     pub(super) fn tile_of(&self, vars: &Range<usize>) -> Option<usize> {
         let &(tile, element) = self.matrices.uses.tile_of_var.get(&vars.start)?;
         (element == 0 && vars.len() == 2).then_some(tile)
     }
 
-    /// The rows of a home.
+    /// The rows of a tile.
     pub(super) fn tile_rows(&mut self, tile: usize) -> Rows {
         let step = self.matrices.uses.slots[self.matrices.uses.tiles[tile].slot].step();
         let (in_frame, offset) = self.tile_place(tile);
@@ -92,7 +92,7 @@ impl Emitter<'_, '_> {
         Rows { start: self.t.offset(&base, &Opd::Int(offset)), step: Opd::Int(step) }
     }
 
-    /// Whether a home is in the frame or on the stack, and where there.
+    /// Whether a tile is in the frame or on the stack, and where there.
     pub(super) fn tile_place(&self, tile: usize) -> (bool, i64) {
         let AccumulatorTile { slot, side, .. } = self.matrices.uses.tiles[tile];
         let slots = &self.matrices.uses.slots;
@@ -113,14 +113,14 @@ impl Emitter<'_, '_> {
         start
     }
 
-    /// Both lanes of a home's fragment.
+    /// Both lanes of a tile's fragment.
     fn tile_lanes(&mut self, tile: usize) -> [Opd; 2] {
         let rows = self.tile_rows(tile);
         let dense = self.load_dense("float", &rows);
         self.fragment("float", &dense, false)
     }
 
-    /// Loads a whole home as a value; `false` if the cells are none.
+    /// Loads a whole tile as a value; `false` if the promoted variables are none.
     pub(in crate::cpu::emit) fn load_tile(&mut self, vars: &Range<usize>, result: Value) -> bool {
         let Some(tile) = self.tile_of(vars) else { return false };
         if self.facts.function.ty(result).scalar() != Some(anymetal_ir::Scalar::F32) {
@@ -137,7 +137,7 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// Gives a value that is the contents of a home its lanes.
+    /// Gives a value that is the contents of a tile its lanes.
     pub(super) fn define_lazy(&mut self, value: Value) {
         if let Some(&tile) = self.matrices.lazy.get(&value) {
             let lanes = self.tile_lanes(tile);
@@ -145,14 +145,14 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Before lanes of a home are loaded: writes the products if one's result is to be there.
+    /// Before lanes of a tile are loaded: writes the products if one's result is to be there.
     fn write_result_of(&mut self, tile: usize) {
         if self.matrices.assigned.contains_key(&tile) {
             self.write_products();
         }
     }
 
-    /// Stores a value as a whole home; `false` if the cells are none, or lanes must be kept.
+    /// Stores a value as a whole tile; `false` if the promoted variables are none, or lanes must be kept.
     pub(in crate::cpu::emit) fn store_tile(&mut self, inst: Inst, vars: &Range<usize>, value: Value) -> bool {
         let Some(tile) = self.tile_of(vars) else { return false };
         let is_masked = vars.clone().any(|var| self.flow.masked.contains(&(inst, var)));
@@ -191,7 +191,7 @@ impl Emitter<'_, '_> {
         row
     }
 
-    /// One cell of a home.
+    /// One promoted variable of a tile.
     pub(in crate::cpu::emit) fn load_tile_var(&mut self, var: usize) -> Option<Lane> {
         let &(tile, element) = self.matrices.uses.tile_of_var.get(&var)?;
         self.write_result_of(tile);
@@ -199,7 +199,7 @@ impl Emitter<'_, '_> {
         Some(Lane::Varying(if element == 0 { even } else { odd }))
     }
 
-    /// Replaces one cell of a home; `false` if the cell is in none.
+    /// Replaces one promoted variable of a tile; `false` if the promoted variable is in none.
     pub(in crate::cpu::emit) fn set_tile_var(&mut self, var: usize, lane: &Lane) -> bool {
         let Some(&(tile, element)) = self.matrices.uses.tile_of_var.get(&var) else { return false };
         self.write_products();

@@ -21,11 +21,11 @@ pub(super) struct Chain {
     /// In order.
     pub(super) products: Vec<usize>,
     pub(super) sum: Sum,
-    /// Homes that get the result.
+    /// Tiles that get the result.
     pub(super) tiles: Vec<usize>,
     /// After which others it can run.
     pub(super) wave: usize,
-    /// The home in which it is computed.
+    /// The tile in which it is computed.
     pub(super) in_place: Option<usize>,
     /// Where it is computed.
     pub(super) rows: Option<Rows>,
@@ -44,13 +44,13 @@ pub(super) struct Unit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SumMemory {
     Frame,
-    /// The homes that are not in the frame.
+    /// The tiles that are not in the frame.
     Tiles,
-    /// For sums without a home.
+    /// For sums without a tile.
     Sums,
 }
 
-/// Memory for the sums without a home of products that are written together, pair by pair.
+/// Memory for the sums without a tile of products that are written together, pair by pair.
 #[derive(Clone, Debug)]
 pub(super) struct SumScratch {
     start: Opd,
@@ -61,18 +61,18 @@ pub(super) struct SumScratch {
 const PAIR: i64 = 8 * (SIDE * SIDE) as i64;
 
 impl Unit {
-    /// Whether the sums lie side by side.
+    /// Whether the sums are contiguous.
     pub(super) fn is_pair(&self) -> bool {
         self.chains.len() == 2
     }
 }
 
-/// Chains with the same left factors.
+/// Chains with the same left operands.
 pub(super) struct Row {
     pub(super) wave: usize,
     left: Vec<[Value; 2]>,
     pub(super) rounding: Scalar,
-    /// By place of the right factors among all.
+    /// By place of the right operands among all.
     pub(super) chains: Vec<(usize, usize)>,
 }
 
@@ -132,7 +132,7 @@ impl Emitter<'_, '_> {
         uses.sums == 1 && uses.others == 0 && uses.kept == product.kept && !self.layout.keeps(product.result)
     }
 
-    /// Groups chains by their left factors.
+    /// Groups chains by their left operands.
     pub(super) fn rows_of(&self, products: &[Product], chains: &[Chain]) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut columns: Vec<Vec<[Value; 2]>> = Vec::new();
@@ -173,7 +173,7 @@ impl Emitter<'_, '_> {
         rows.iter().map(|row| self.units_of(row, chains, &mut scratch)).collect()
     }
 
-    /// Pairs of homes are computed where they lie, the other chains in pairs in memory of their own.
+    /// Pairs of tiles are computed where they are, the other chains in pairs in memory of their own.
     fn units_of(&mut self, row: &Row, chains: &mut [Chain], scratch: &mut SumScratch) -> Vec<Unit> {
         let mut units = Vec::new();
         let mut elsewhere = Vec::new();

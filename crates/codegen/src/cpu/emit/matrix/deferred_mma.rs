@@ -24,7 +24,7 @@ use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 pub(super) enum Sum {
     /// A value's lanes.
     Value(Value),
-    /// What lies in a home.
+    /// What is in a tile.
     AccumulatorTile(usize),
     /// The result of that product.
     Product(usize),
@@ -37,7 +37,7 @@ pub(super) struct Product {
     pub(super) right: Value,
     pub(super) sum: Sum,
     pub(super) result: Value,
-    /// Stores to homes that took the result.
+    /// Stores to tiles that took the result.
     pub(super) kept: usize,
 }
 
@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Notes that a home gets the result of a product; `false` if the value is no such result.
+    /// Notes that a tile gets the result of a product; `false` if the value is no such result.
     pub(super) fn assign_tile(&mut self, tile: usize, value: Value) -> bool {
         let matrices = &mut self.matrices;
         let Some(product) = matrices.deferred.iter().rposition(|product| product.result == value) else {
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
 
     // --- writing
 
-    /// Writes all products that wait.
+    /// Writes all deferred products.
     pub(in crate::cpu::emit) fn write_products(&mut self) {
         if self.matrices.deferred.is_empty() {
             return;
@@ -136,7 +136,7 @@ impl Emitter<'_, '_> {
         let mut chains = self.chains(&products, &assigned);
         let rows = self.rows_of(&products, &chains);
         let units = self.units(&rows, &mut chains);
-        // Sums that are computed elsewhere are copied before any home changes.
+        // Sums that are computed elsewhere are copied before any tile changes.
         for chain in &chains {
             let is_there = matches!(chain.sum, Sum::AccumulatorTile(_)) && chain.in_place.is_some();
             if !matches!(chain.sum, Sum::Product(_)) && !is_there {
@@ -243,7 +243,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The right factors of a unit, for each step.
+    /// The right operands of a unit, for each step.
     fn right_table(
         &mut self,
         products: &[Product],
@@ -323,7 +323,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Counts the uses of factors that are over.
+    /// Counts the uses of operands that are over.
     fn forget_operands(&mut self, products: &[Product]) {
         for product in products {
             for operand in [product.left, product.right] {

@@ -181,7 +181,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether lanes lie in rows of eight, `unit` from one element to the next.
+    /// Whether lanes are in rows of eight, `unit` from one element to the next.
     fn rows_in(&mut self, spread: Spread, unit: i64) -> Seen {
         let how = 2 * spread.scale + i64::from(spread.cast == Some(CastOp::ZExt));
         let key = |test| (spread.value, how, unit, test);

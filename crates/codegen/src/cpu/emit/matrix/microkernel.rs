@@ -49,7 +49,7 @@ pub(super) struct Variant {
     pub(super) blocks: usize,
     /// Columns of a block: 8 or 16.
     pub(super) columns: usize,
-    /// Rows of left factors are columns in memory.
+    /// Rows of left operands are columns in memory.
     pub(super) transpose: bool,
     /// The sum is rounded to this type after each step.
     pub(super) rounding: Scalar,

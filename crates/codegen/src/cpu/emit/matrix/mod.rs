@@ -37,7 +37,7 @@ pub(super) use uses::Uses;
 /// The side of a matrix.
 const SIDE: usize = 8;
 
-/// Products that wait for each other at most: memory for their factors is taken from the stack.
+/// Deferred products for each other at most: memory for their operands is taken from the stack.
 const MAX_DEFERRED: usize = 128;
 
 /// Eight rows of eight in memory: the first, and the bytes from row to row.
@@ -53,11 +53,11 @@ pub(super) struct Matrices {
     uses: Uses,
     /// Products whose code is still to be written.
     deferred: Vec<Product>,
-    /// By home: the product whose result it is to get.
+    /// By tile: the product whose result it is to get.
     assigned: BTreeMap<usize, usize>,
-    /// Values that are the contents of a home and nothing else.
+    /// Values that are the contents of a tile and nothing else.
     lazy: BTreeMap<Value, usize>,
-    /// Fragments that are to be read where they lie, and how often yet.
+    /// Fragments that are to be read where they are, and how often yet.
     operands: BTreeMap<Value, (Operand, usize)>,
     /// Scalar loads left out because the fragment that they are part of is such a one.
     omitted: std::collections::BTreeSet<Value>,
@@ -66,9 +66,9 @@ pub(super) struct Matrices {
     /// Memory for fragments and pairs of them, by what of it is in use now.
     scratch: Vec<Opd>,
     scratch_used: usize,
-    /// Memory for the factors of panels.
+    /// Memory for the operands of panels.
     panel_scratch: BTreeMap<panel_calls::PanelScratch, Opd>,
-    /// The memory of all homes that are not in the frame.
+    /// The memory of all tiles that are not in the frame.
     tiles_on_stack: Option<Opd>,
 }
 
@@ -84,7 +84,7 @@ fn place_of(lane: usize) -> (usize, usize) {
     ((quad & 4) + (lane / 2) % 4, (quad & 2) * 2 + (lane % 2) * 2)
 }
 
-/// For each element of a fragment: where it lies among 64 in rows.
+/// For each element of a fragment: where it is among 64 in rows.
 fn dense_index(lane: usize, element: usize, transpose: bool) -> usize {
     let (row, column) = place_of(lane);
     let column = column + element;
@@ -149,7 +149,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether the value is the result of a product that waits.
+    /// Whether the value is the result of a deferred product.
     pub(in crate::cpu::emit) fn is_deferred(&self, value: Value) -> bool {
         self.matrices.deferred.iter().any(|product| product.result == value)
     }

@@ -26,7 +26,7 @@ pub(super) struct Operand {
     pub(super) expected: Option<i64>,
 }
 
-/// A factor as the multiplying function takes it: rows of `float`s.
+/// An operand as the multiplying function takes it: rows of `float`s.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Prepared {
     pub(super) rows: Rows,
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
         Operand { rows: Rows { start, step }, scalar, transpose, expected }
     }
 
-    /// The lanes of a factor.
+    /// The lanes of an operand.
     pub(super) fn lanes_of_operand(&mut self, value: Value, operand: &Operand) -> Vec<Lane> {
         let mut dense = self.load_dense(scalar_type(operand.scalar), &operand.rows);
         let scalar = self.scalar(value);
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
         Self::varying(lanes)
     }
 
-    /// What tells two factors apart.
+    /// What tells two operands apart.
     pub(super) fn operand_key(&self, value: Value) -> [Value; 2] {
         same_fragment(self.facts.function, value)
     }
@@ -164,7 +164,7 @@ impl Emitter<'_, '_> {
         (operand.scalar == Scalar::F32).then_some(operand)
     }
 
-    /// A factor on the left, of which single elements are read.
+    /// An operand on the left, of which single elements are read.
     pub(super) fn prepare_left(&mut self, value: Value) -> Prepared {
         if let Some(operand) = self.float_operand(value) {
             return Prepared { rows: operand.rows.clone(), transpose: operand.transpose };
@@ -172,7 +172,7 @@ impl Emitter<'_, '_> {
         self.prepare_copy(value)
     }
 
-    /// A factor on the right, of which rows are read.
+    /// An operand on the right, of which rows are read.
     pub(super) fn prepare_right(&mut self, value: Value) -> Prepared {
         match self.float_operand(value) {
             Some(operand) if !operand.transpose => Prepared { rows: operand.rows.clone(), transpose: false },
@@ -187,7 +187,7 @@ impl Emitter<'_, '_> {
         Prepared { rows, transpose: false }
     }
 
-    /// Two factors side by side: where they lie, if they do so in memory, or a copy.
+    /// Two operands side by side: where they are, if they do so in memory, or a copy.
     pub(super) fn prepare_pair(&mut self, [left, right]: [Value; 2]) -> Rows {
         let in_place = [left, right].map(|value| self.float_operand(value).filter(|f| !f.transpose).cloned());
         let [Some(a), Some(b)] = in_place else { return self.pair_in_scratch([left, right]) };
@@ -210,8 +210,8 @@ impl Emitter<'_, '_> {
         rows
     }
 
-    /// Copies pairs of fragments to rows of 16. Where all seem to lie side by side in memory, too, it is tested
-    /// whether they do: then rows of 16 are loaded and converted.
+    /// Copies pairs of fragments to rows of 16. Where all seem to be contiguous in memory, too, it is
+    /// tested whether they do: then rows of 16 are loaded and converted.
     pub(super) fn copy_pairs(&mut self, pairs: &[([Value; 2], Rows)]) {
         let beside = self.are_beside(pairs);
         let (whole, halves, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -232,7 +232,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether each pair lies side by side. `None`: some certainly do not, or nothing says that they do.
+    /// Whether each pair is contiguous. `None`: some certainly do not, or nothing says that they do.
     fn are_beside(&mut self, pairs: &[([Value; 2], Rows)]) -> Option<Opd> {
         let mut places = Vec::new();
         for ([left, right], _) in pairs {
@@ -252,7 +252,7 @@ impl Emitter<'_, '_> {
         Some(all)
     }
 
-    /// Whether the right one's rows go on where the left one's, of so many bytes, end.
+    /// Whether the right one's rows go on where the left one's, of `bytes` bytes, end.
     fn is_beside(&mut self, left: &Rows, right: &Rows, row: i64) -> Opd {
         let end = self.t.offset(&left.start, &Opd::Int(row));
         let follows = self.t.value(format_args!("icmp eq ptr {end}, {}", right.start));
@@ -263,7 +263,7 @@ impl Emitter<'_, '_> {
         self.t.and(&follows, &same)
     }
 
-    /// Copies rows of 16 that begin with a factor's.
+    /// Copies rows of 16 that begin with an operand's.
     fn copy_beside(&mut self, left: Value, to: &Rows) {
         let Some((operand, _)) = self.matrices.operands.get(&left).cloned() else { return };
         let element = scalar_type(operand.scalar);

@@ -18,18 +18,18 @@ use crate::cpu::llvm_text::Opd;
 
 /// Bytes of a row of a fragment.
 const FRAGMENT_ROW: i64 = 4 * SIDE as i64;
-/// Factors that lie further apart are copied.
+/// Operands that lie further apart are copied.
 const MAX_EXTENT: i64 = 1 << 14;
 /// Memory for products that are written together: what for, and its bytes.
 pub(super) type PanelScratch = (ScratchUse, i64);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum ScratchUse {
-    /// Left factors of a panel that are copied.
+    /// Left operands of a panel that are copied.
     Left,
     /// Right ones.
     Right,
-    /// Sums that have no home.
+    /// Sums that have no tile.
     Sums,
 }
 
@@ -117,7 +117,7 @@ impl Emitter<'_, '_> {
         name
     }
 
-    /// Left factors by row and step.
+    /// Left operands by row and step.
     fn place_left(&mut self, values: &[Vec<Value>]) -> (Opd, Side) {
         let deeper = |n: usize, step: i64, transpose: bool| {
             n as i64 * if transpose { SIDE as i64 * step } else { FRAGMENT_ROW }
@@ -145,7 +145,7 @@ impl Emitter<'_, '_> {
         (start, Side { starts, step, transpose: false })
     }
 
-    /// Right factors by block, and by step and half.
+    /// Right operands by block, and by step and half.
     fn place_right(&mut self, values: &[Vec<Value>]) -> (Opd, Side) {
         let deeper =
             |n: usize, step: i64, _| (n / 2) as i64 * SIDE as i64 * step + (n % 2) as i64 * FRAGMENT_ROW;
@@ -171,8 +171,8 @@ impl Emitter<'_, '_> {
         (start, Side { starts, step, transpose: false })
     }
 
-    /// Reads factors where they are, if they seem to lie evenly: `deeper(n, step, transposed)` bytes behind the
-    /// first one of their line.
+    /// Reads operands where they are, if they seem to lie evenly: `deeper(n, step, transposed)` bytes after
+    /// the first one of their line.
     fn use_in_place(
         &mut self,
         side: ScratchUse,
@@ -205,7 +205,7 @@ impl Emitter<'_, '_> {
         Some((start, Side { starts, step, transpose }))
     }
 
-    /// Tests that the factors lie so, and copies them if not.
+    /// Tests that the operands lie so, and copies them if not.
     fn check_layout(
         &mut self,
         first: &Operand,

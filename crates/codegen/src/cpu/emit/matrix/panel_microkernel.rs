@@ -28,7 +28,7 @@ pub(in crate::cpu::emit) struct Fit {
     together: usize,
     /// Rows of 16 columns in all registers.
     rows: usize,
-    /// Of these, for elements of the left factor.
+    /// Of these, for elements of the left operand.
     spare: usize,
 }
 
@@ -59,18 +59,18 @@ pub(in crate::cpu::emit) struct PanelKernel {
     pub(super) sums: Vec<Vec<i64>>,
     pub(super) left: Side,
     pub(super) right: Side,
-    /// What it asks the caches for meanwhile.
+    /// What it prefetches.
     pub(super) walks: Vec<Walk>,
 }
 
-/// One factor of all products.
+/// One operand of all products.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Side {
-    /// The left factor by row of fragments, the right one by block of columns.
+    /// The left operand by row of fragments, the right one by block of columns.
     pub(super) starts: Vec<i64>,
     /// From row to row; or column to column, transposed.
     pub(super) step: i64,
-    /// Rows in memory are columns. Only a left factor can be so.
+    /// Rows in memory are columns. Only a left operand can be so.
     pub(super) transpose: bool,
 }
 
@@ -114,7 +114,7 @@ impl PanelKernel {
     fn heights(&self) -> Vec<usize> {
         let rows = self.left.starts.len() * SIDE;
         let blocks = self.blocks();
-        // Besides the sums: the rows of the right factor, and an element of the left one or two.
+        // Besides the sums: the rows of the right operand, and an element of the left one or two.
         let max = (self.fit.rows - self.fit.together * blocks - self.fit.spare) / blocks;
         let passes = rows.div_ceil(max);
         (0..passes)
@@ -128,7 +128,7 @@ const VECTOR: &str = "<16 x float>";
 struct Writer<'a> {
     panel: &'a PanelKernel,
     t: &'a mut Text,
-    /// The sums, the left and the right factor.
+    /// The sums, the left and the right operand.
     pointers: [Opd; 3],
     /// What the walks start from.
     notes: Opd,
@@ -251,7 +251,7 @@ impl Writer<'_> {
         Cursor { place, step, level }
     }
 
-    /// Asks for a line, and goes on to the next.
+    /// Prefetches a line and steps to the next.
     fn prefetch(&mut self, prefetch: &Cursor) {
         let at = self.t.load("ptr", &prefetch.place, 8);
         prefetch_line(self.t, &at, prefetch.level);

@@ -10,7 +10,7 @@ use anymetal_ir::{BinOp, CastOp, Op, Scalar, Value};
 
 use crate::cpu::emit::Emitter;
 
-/// How far definitions are followed.
+/// Maximum depth of followed definitions.
 const DEPTH: u32 = 24;
 
 /// `constant + Σ factor × term`.
@@ -24,7 +24,7 @@ struct AffineAddress {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Term {
     Value(Value),
-    /// What lies in a cell of a local variable.
+    /// What is in a promoted variable.
     PromotedVar(usize),
 }
 

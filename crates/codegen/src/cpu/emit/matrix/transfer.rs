@@ -15,7 +15,7 @@ use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::storage::Root;
 
-/// How a matrix lies in memory: bytes from row to row, the type of its elements, whether its rows there are
+/// How a matrix is in memory: bytes from row to row, the type of its elements, whether its rows there are
 /// its columns.
 type Layout<'a> = (&'a Opd, Scalar, bool);
 
@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
             Root::Many => self.decode(&code),
             root => (self.place(root), code),
         };
-        // A laned form that holds under a condition only is not the pointer's.
+        // An affine form that holds under a condition only is not the pointer's.
         let is_exact = !self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.assumed);
         let value = (root != Root::Many && is_exact).then_some(pointer);
         let address = Address { place, offset: Lane::uniform(offset.clone()), value, extra: 0, site };

@@ -15,7 +15,7 @@ use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
-    /// What loads of whole vectors test. Without checks those of which lanes are off ask as well: what exists is
+    /// What loads of whole vectors test. Without checks those with lanes off ask as well: what exists is
     /// loaded faster without a mask.
     pub(in crate::cpu::emit) fn test_of_loads(&self) -> Test {
         let checked = !self.shared.options.checks && self.mask != Mask::All;
@@ -37,7 +37,7 @@ impl Emitter<'_, '_> {
             Lane::Affine { assumption: Some(condition), .. } => condition.clone(),
             _ => Opd::bool(true),
         };
-        // Where the laned form holds, its lanes are the pointer's.
+        // Where the affine form holds, its lanes are the pointer's.
         if self.is_in_bounds(address, access) {
             return ok;
         }
@@ -63,9 +63,9 @@ impl Emitter<'_, '_> {
         ok
     }
 
-    /// Where the laned form holds because widening the index wrapped in no lane: the other conditions of that
-    /// form, and the largest offset of the first lane without a wrap. Testing against it costs nothing where
-    /// the offset is compared with the buffer's length anyway.
+    /// Where the affine form holds because widening the index wrapped in no lane: the other conditions of
+    /// that form, and the largest offset of the first lane without a wrap. Testing against it costs nothing
+    /// where the offset is compared with the buffer's length anyway.
     pub(in crate::cpu::emit) fn without_wrap(
         &mut self,
         address: &Address,

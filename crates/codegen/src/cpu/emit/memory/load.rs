@@ -162,8 +162,8 @@ impl Emitter<'_, '_> {
         self.t.branch(join);
         self.t.label(slow);
         let careful = match plan {
-            // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds; and of
-            // lanes far apart those that are on often are, when the others are not.
+            // Where an affine form does not hold the runs are elsewhere, and the lanes may well be in
+            // bounds; and of lanes far apart those that are on often are, when the others are not.
             _ if shape.assumed || *plan == Plan::Gather => {
                 let element = scalar_type(item.scalar);
                 let lanes = self.aside(|this| this.load_cold_gather(address, item));
@@ -279,7 +279,7 @@ impl Emitter<'_, '_> {
         self.joined(item, runs[0].lanes, parts)
     }
 
-    /// Each component's runs of so many lanes as one vector of values.
+    /// Each component's runs of `lanes` lanes as one vector of values.
     fn joined(&mut self, item: Item, lanes: usize, parts: Vec<Vec<Opd>>) -> Vec<Opd> {
         let join = |part| {
             let whole = self.t.concat(item.memory_type(), lanes, part);

@@ -121,7 +121,7 @@ impl Emitter<'_, '_> {
     }
 
     /// What LLVM may know about an access: constant memory does not change during a dispatch, and
-    /// threadgroup memory is nobody's buffer.
+    /// threadgroup memory is no buffer.
     pub(super) fn metadata(&self, place: &Place) -> &'static str {
         match place.root {
             Root::Argument(index) => match self.shared.kernel.args[index].space {

@@ -84,7 +84,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Calls a lane-by-lane helper on what lies in the buffer.
+    /// Calls a lane-by-lane helper on what is in the buffer.
     pub(in crate::cpu::emit) fn call_slow(
         &mut self,
         helper: &str,

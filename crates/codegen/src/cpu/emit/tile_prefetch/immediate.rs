@@ -19,9 +19,9 @@ use crate::cpu::emit::prefetch::LINE;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::storage::{Pointer, Root};
 
-/// How far definitions are followed.
+/// Maximum depth of followed definitions.
 const DEPTH: u32 = 16;
-/// The most requests for one access.
+/// The maximum number of requests for one access.
 const MAX_LINES: i64 = 32;
 
 /// A loop around barriers.
@@ -29,10 +29,10 @@ const MAX_LINES: i64 = 32;
 pub(in crate::cpu::emit) struct TileLoop {
     /// By instruction: whether it is in the loop.
     in_loop: Vec<bool>,
-    /// By cell that is written in the loop: what one iteration adds, if that is all that happens to it.
-    /// Variables of one iteration count as adding nothing.
+    /// By promoted variable that is written in the loop: what one iteration adds, if that is all that
+    /// happens to it. Variables of one iteration count as adding nothing.
     vars: BTreeMap<usize, Option<Step>>,
-    /// What its products ask for.
+    /// Its prefetch queue.
     pub(in crate::cpu::emit) prefetch_queue: Option<PrefetchQueue>,
 }
 
@@ -62,7 +62,7 @@ impl Emitter<'_, '_> {
                 Op::Store { ptr, value, .. } => {
                     let size = i64::from(function.ty(*value).size());
                     for var in storage.vars_at(*ptr, size).unwrap_or(0..0) {
-                        // A second store makes the cell's course unknown.
+                        // A second store makes the promoted variable's course unknown.
                         let step =
                             if found.vars.contains_key(&var) { None } else { self.step_of(var, *value) };
                         found.vars.insert(var, step);
@@ -82,7 +82,7 @@ impl Emitter<'_, '_> {
         found
     }
 
-    /// What is added to a cell, if the value is the cell's contents plus that.
+    /// What is added to a promoted variable, if the value is the promoted variable's contents plus that.
     fn step_of(&self, var: usize, value: Value) -> Option<Step> {
         let function = self.facts.function;
         let is_promoted = |value: Value| match function.def(value) {
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Asks for what the access at these offsets from its allocation will load in the next iteration:
+    /// Prefetches what the access at these offsets from its allocation will load in the next iteration:
     /// `(offset, bytes)`.
     pub(in crate::cpu::emit) fn prefetch_next(&mut self, address: &Address, pieces: &[(Opd, i64)]) {
         let (Some(pointer), false) = (address.value, self.tile_loops.is_empty()) else { return };
@@ -214,8 +214,8 @@ impl Emitter<'_, '_> {
         Some(self.sum_of_steps(Some(index), offset))
     }
 
-    /// The operand of a step, which may stand behind the load: known to the whole threadgroup, or made
-    /// of such.
+    /// The operand of a step, which may come after the load: known to the whole threadgroup, or made of
+    /// such.
     fn known_step(&mut self, value: Value, depth: u32) -> Option<Opd> {
         let function = self.facts.function;
         if let Some(bits) = function.as_const(value) {

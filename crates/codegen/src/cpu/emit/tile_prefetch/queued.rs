@@ -24,7 +24,7 @@ const CAPACITY: usize = 16;
 /// Bytes of a note, and of all of a SIMD-group.
 const NOTE: i64 = 16;
 const NOTES: i64 = NOTE * (CAPACITY as i64 + 1);
-/// The most lines that one SIMD-group asks for in an iteration.
+/// The maximum number of lines that one SIMD-group prefetches in an iteration.
 const MAX_LINES: i64 = 96;
 
 /// The notes of a loop.
@@ -47,7 +47,7 @@ struct Noted {
     around: (Option<Inst>, usize),
 }
 
-/// Lines that are asked for one after the other.
+/// Lines prefetched in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::cpu::emit) struct Walk {
     /// Bytes to the note from the first one.
@@ -203,7 +203,7 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// The notes for a panel that asks for lines so many times, and how it walks through them.
+    /// The notes for a panel that asks for lines as many times, and how it walks through them.
     pub(in crate::cpu::emit) fn take_prefetch_queue(&mut self, times: i64) -> Option<(Opd, Vec<Walk>)> {
         let prefetch_queue = self.tile_loops.last_mut()?.prefetch_queue.as_mut()?;
         if prefetch_queue.taken || prefetch_queue.noted.is_empty() {

@@ -27,7 +27,7 @@ pub(in crate::cpu) struct Construct {
     pub(in crate::cpu) diverges: bool,
     /// Nor for all SIMD-groups.
     pub(in crate::cpu) group_diverges: bool,
-    /// Lanes that broke out may wait behind it while others go on inside.
+    /// Lanes that broke out may wait after it while others go on inside.
     pub(in crate::cpu) break_waits: bool,
     /// Lanes that continued may wait at `continuing`.
     pub(in crate::cpu) continue_waits: bool,
@@ -45,11 +45,11 @@ pub(in crate::cpu) struct Flow {
     /// One shape per component of each value. A pointer's is its offset's, or the encoded pointer's
     /// if its root is [`Root::Many`].
     pub(in crate::cpu) values: Vec<Vec<Shape>>,
-    /// One per cell.
+    /// One per promoted variable.
     pub(in crate::cpu) vars: Vec<Shape>,
     /// By instruction.
     pub(in crate::cpu) constructs: Vec<Construct>,
-    /// Stores that must keep the switched-off lanes of a cell.
+    /// Stores that must keep the switched-off lanes of a promoted variable.
     pub(in crate::cpu) masked: BTreeSet<(Inst, usize)>,
     /// Some lanes may return before others.
     pub(in crate::cpu) returns_diverge: bool,
@@ -264,7 +264,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether the cell is live where switched-off lanes wait, and where other SIMD-groups do.
+    /// Whether the promoted variable is live where switched-off lanes wait, and where other SIMD-groups do.
     fn waits_for(&self, var: usize) -> (bool, bool) {
         let (mut lane, mut group) = (false, false);
         let liveness = self.facts.liveness;

@@ -11,7 +11,7 @@ use crate::cpu::emit::matrix::accumulator_tiles::{AccumulatorTile, Slot};
 use crate::cpu::storage::PromotedType;
 
 impl Finder<'_> {
-    /// The cells that hold a sum: both `float`, different in each lane.
+    /// The promoted variables that hold a sum: both `float`, different in each lane.
     fn sum_vars(&self, pointer: Value, value: Value, wg_uniform_vars: &[bool]) -> Option<Range<usize>> {
         let vars = self.vars(pointer, value)?;
         let float = PromotedType::Scalar(Scalar::F32);
@@ -26,7 +26,7 @@ impl Finder<'_> {
         .then_some(vars)
     }
 
-    /// A sum that is kept has a home: so several are computed before one is stored.
+    /// A sum that is kept has a tile: so several are computed before one is stored.
     pub(super) fn find_tiles(&mut self, wg_uniform_vars: &[bool]) {
         let function = self.facts.function;
         for &product in &self.products {
@@ -53,7 +53,7 @@ impl Finder<'_> {
         (vars.len() == 2).then_some(tile)
     }
 
-    /// Sums to which products of the same first factor are added lie side by side, in order of the second.
+    /// Sums to which products of the same first operand are added are contiguous, in order of the second.
     pub(super) fn pair_tiles(&mut self) {
         let function = self.facts.function;
         for block in self.blocks.clone() {
@@ -87,7 +87,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The home that a sum is loaded from, or else the one that its result is kept in.
+    /// The tile that a sum is loaded from, or else the one that its result is kept in.
     fn tile_of_sum(&self, sum: Value, result: Value) -> Option<usize> {
         if let Some(&Op::Load { ptr, .. }) = self.op_of(sum)
             && let Some(tile) = self.tile_at(ptr, sum)
@@ -142,7 +142,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether the instruction certainly does not change the home.
+    /// Whether the instruction certainly does not change the tile.
     fn preserves_tile(&self, inst: Inst, tile: usize) -> bool {
         let op = &self.facts.function.inst(inst).op;
         match op {

@@ -50,7 +50,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether a store may as well be done behind the instruction.
+    /// Whether a store may as well be done after the instruction.
     fn is_quiet(&self, inst: Inst) -> bool {
         let op = &self.facts.function.inst(inst).op;
         let reads = match *op {

@@ -35,15 +35,15 @@ pub(super) struct Joined {
 /// The results.
 #[derive(Debug, Default)]
 pub(in crate::cpu::emit) struct Uses {
-    /// Sums that lie in memory in rows.
+    /// Sums that are in memory in rows.
     pub(super) tiles: Vec<AccumulatorTile>,
-    /// The memory they lie in.
+    /// The memory they are in.
     pub(super) slots: Vec<Slot>,
-    /// By cell: its home, and which element of the fragment it is.
+    /// By promoted variable: its tile, and which element of the fragment it is.
     pub(super) tile_of_var: BTreeMap<usize, (usize, usize)>,
-    /// Loads of homes that are read before the home changes, by operations that know rows.
+    /// Loads of tiles that are read before the tile changes, by operations that know rows.
     pub(super) lazy: BTreeSet<Value>,
-    /// Loaded matrices that only products of the same block take as factors, and how many.
+    /// Loaded matrices that only products of the same block take as operands, and how many.
     pub(super) operands: BTreeMap<Value, usize>,
     /// The same, for fragments made of loads of elements.
     pub(super) joined: BTreeMap<Value, (Joined, usize)>,
@@ -62,7 +62,7 @@ pub(in crate::cpu::emit) struct Uses {
 pub(super) struct ResultUses {
     /// As the sum to which another product is added.
     pub(super) sums: usize,
-    /// Stores to a home.
+    /// Stores to a tile.
     pub(super) kept: usize,
     /// Otherwise.
     pub(super) others: usize,
@@ -107,7 +107,7 @@ struct Finder<'a> {
 }
 
 impl Uses {
-    /// Looks through a function.
+    /// Analyses a function.
     pub(in crate::cpu::emit) fn new(facts: Facts<'_>, flow: &Flow, plan: &Plan) -> Self {
         let function = facts.function;
         let is_product = |op: &Op| matches!(op, Op::Matrix(MatrixOp::MultiplyAccumulate, _));

@@ -137,7 +137,7 @@ impl Finder<'_> {
         }
     }
 
-    /// How far the second pointer is behind the first, if that is plain.
+    /// How far the second pointer is after the first, if that is plain.
     pub(super) fn bytes_between(&self, a: Value, b: Value) -> Option<i64> {
         let function = self.facts.function;
         let parts = |value: Value| match function.def(value) {
@@ -156,8 +156,8 @@ impl Finder<'_> {
     }
 }
 
-/// The bytes from row to row (or column to column: transposed) if the lanes' first elements lie as a
-/// matrix in Metal's layout, and the second ones `apart` behind them.
+/// The bytes from row to row (or column to column: transposed) if the lanes' first elements lie as a matrix
+/// in Metal's layout, and the second ones `apart` after them.
 pub(super) fn layout(shape: &Affine, apart: i64, size: i64) -> Option<(i64, bool)> {
     if shape.segments != 1 || shape.assumed {
         return None;
