@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::arrows;
 use crate::documents;
 use crate::source_tree::{SourceFile, text_files};
+use crate::words;
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -42,6 +43,9 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
         check_file(file, &mut findings);
     }
     findings.extend(exceptions_without_need(&files));
+    // Crates whose names are all changed; the others follow.
+    let renamed: Vec<_> = files.iter().filter(|file| file.path.starts_with("crates/codegen/")).collect();
+    findings.extend(words::check(renamed));
     findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
     findings

@@ -29,7 +29,7 @@ pub struct CpuOptions {
     /// The threadgroup size that every dispatch of this code uses; `None`: any.
     pub group_size: Option<[u32; 3]>,
     /// With a size given: no dispatch has threadgroups cut off at the grid's edge. The code does nothing
-    /// for such threadgroups; whoever runs it must refuse those grids.
+    /// for such threadgroups; the device must refuse those grids.
     pub whole_threadgroups_only: bool,
     /// The processor.
     pub features: CpuFeatures,

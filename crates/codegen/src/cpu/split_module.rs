@@ -24,7 +24,7 @@ pub(super) fn parts(text: &str, max: usize) -> Vec<String> {
 /// A definition of the module, and what it mentions.
 struct Piece<'a> {
     text: &'a str,
-    /// A function that LLVM puts where it is called. All who mention it have it.
+    /// A function that LLVM puts where it is called. Every module that calls it defines it.
     is_inlined: bool,
     is_function: bool,
     mentions: BTreeSet<&'a str>,

@@ -228,7 +228,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Loads the region's promoted variables into LLVM variables: from the frame, or as zeros if nobody can have
+    /// Loads the region's promoted variables into LLVM variables: from the frame, or as zeros if no region can have
     /// written them yet, so that no undefined bits reach a branch.
     pub(super) fn fetch_promoted(&mut self, number: usize) {
         let vars = self.facts.storage.vars.len();

@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
                     (_, Opd::Int(limit)) => Opd::Int(i64::from(*limit as u32 >> 5)),
                     _ => self.t.value(format_args!("lshr i32 {limit}, 5")),
                 };
-                // A number that no SIMD-group has leaves nobody; it must not wrap to the first.
+                // A number that no SIMD-group has selects no lane; it must not wrap to the first.
                 let start = self.min(&start, &simdgroups);
                 let next = self.t.add("i32", &start, &one);
                 let end = self.min(&next, &simdgroups);

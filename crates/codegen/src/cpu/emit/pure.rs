@@ -1,6 +1,6 @@
 //! Operations without effects: arithmetic, conversions, selections, vectors.
 //!
-//! Every component is computed in the form that its shape says. For laned results the rule is
+//! Every component is computed in the form that its shape says. For affine results the rule is
 //! always the same: a base is the operation applied to the operands' values in the first lane of
 //! the segment, because patterns are kept zero there.
 

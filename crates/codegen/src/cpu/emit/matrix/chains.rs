@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
         chains
     }
 
-    /// Whether nobody but the one product added to it needs the result.
+    /// Whether the only use of the result is the one product added to it.
     fn is_only_continued(&self, product: &Product) -> bool {
         let uses = self.result_uses(product);
         uses.sums == 1 && uses.others == 0 && uses.kept == product.kept && !self.layout.keeps(product.result)

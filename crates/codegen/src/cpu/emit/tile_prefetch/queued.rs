@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Behind the body of a loop of tiles: asks for what was noted, if no panel did.
+    /// After the body of a loop of tiles: prefetches the queue, if no panel did.
     pub(in crate::cpu::emit) fn end_prefetch_queue(&mut self) {
         let Some(prefetch_queue) = self.tile_loops.last().and_then(|found| found.prefetch_queue.as_ref())
         else {
@@ -203,7 +203,7 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// The notes for a panel that asks for lines as many times, and how it walks through them.
+    /// The queue for a panel that prefetches `times` times, and the order of its lines.
     pub(in crate::cpu::emit) fn take_prefetch_queue(&mut self, times: i64) -> Option<(Opd, Vec<Walk>)> {
         let prefetch_queue = self.tile_loops.last_mut()?.prefetch_queue.as_mut()?;
         if prefetch_queue.taken || prefetch_queue.noted.is_empty() {

@@ -1,8 +1,8 @@
-//! The analysis: shapes of all values and cells, and where lanes diverge.
+//! The analysis: shapes of all values and promoted variables, and where lanes diverge.
 //!
 //! One forward walk over the structured code, repeated until nothing changes; everything it finds
 //! only grows. Lanes that a mask switches off *wait* somewhere (at the other arm, behind the
-//! construct, at `continuing`); a store needs the mask only if the cell is live where they wait.
+//! construct, at `continuing`); a store needs the mask only if the variable is live where they wait.
 
 mod results;
 
