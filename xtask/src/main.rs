@@ -12,7 +12,6 @@ mod documents;
 mod generated;
 mod source_tree;
 mod tidy;
-#[cfg_attr(not(test), expect(dead_code, reason = "enabled in `tidy::check` when the last name is changed"))]
 mod words;
 
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::source_tree::{SourceFile, text_files};
-use crate::{arrows, diagnostics, documents, generated};
+use crate::{arrows, diagnostics, documents, generated, words};
 
 /// Files longer than this are split.
 const MAXIMUM_LINES: usize = 900;
@@ -47,6 +47,9 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
         check_file(file, &mut findings);
     }
     findings.extend(exceptions_without_need(&files));
+    // Crates whose names are all changed; the others follow.
+    let renamed: Vec<_> = files.iter().filter(|file| file.path.starts_with("crates/codegen/")).collect();
+    findings.extend(words::check(renamed));
     findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
     findings.extend(diagnostics::check(&files));

@@ -1,4 +1,29 @@
 //! IR to LLVM text: SPMD on SIMD for CPUs.
+//!
+//! A verified, specialised and inlined kernel, written from one thread's view, becomes LLVM text in which the 32
+//! threads of a SIMD-group are the lanes of vectors. Nothing here runs LLVM: the text goes to `anymetal-llvm`.
+//!
+//! # Stages of [`cpu::generate`]
+//!
+//! | stage | decides | main type |
+//! |---|---|---|
+//! | IR passes for this target | the form that regions need, merged stores, prefetches, order of sums | `ir::passes` |
+//! | `uniform_div_versioning` | divisions that get a version for SIMD-groups with a uniform quotient | |
+//! | `lane_order` | whether lanes run along x or y | `Geometry` |
+//! | `walk` | that no operation is left which earlier passes should have removed | |
+//! | `storage` | the allocation of each pointer; which locals are promoted to SSA values (SROA) | `Storage` |
+//! | `liveness` | which variables are live where | `Liveness` |
+//! | `regions` | which control flow runs once per threadgroup because it contains a barrier | `GroupLevel` |
+//! | `bundles` | loads of one thread at constant distances, done by one wide load | `Bundles` |
+//! | `shape` | divergence and stride: uniform, affine or varying | `Flow`, `Shape`, `Affine` |
+//! | `stencil_rows`, `lane_shift_reuse`, `interior` | loads of stencils, values equal to another one shifted by k lanes, the check-free version | `StencilRows`, `Interior` |
+//! | `emit` | the text of each version, and the entry that selects one | `Emitter` |
+//! | `split_module` | the modules that one text is split into, to be compiled in parallel | |
+//!
+//! Invariant: generated code executes only while at least one lane is active, and a lane that is off never causes
+//! undefined behaviour. Every access is checked against its allocation unless a dominating guard has done so.
+//!
+//! Start with [`cpu::generate`], then `cpu/shape/mod.rs` (what decides the speed), then `cpu/emit/mod.rs`.
 #![forbid(unsafe_code)]
 
 pub mod cpu;

@@ -185,7 +185,7 @@ func f0 "k" (v0: ptr.device, v1: ptr.device) {
     every_way(&module, &launch, &buffers, "private arrays");
 }
 
-/// A kernel in which each thread sums the so many pairs of words that its row has, apart from each other.
+/// A kernel in which each thread sums the as many pairs of words that its row has, apart from each other.
 fn sums_of_pairs(pairs: usize) -> Module {
     let mut text = String::from(
         r#"func f0 "k" (v0: ptr.device, v1: ptr.device) {

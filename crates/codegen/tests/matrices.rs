@@ -60,7 +60,7 @@ enum Between {
     Scaled,
     /// The first product's result is stored, too.
     Stored,
-    /// Every lane scales the results behind a barrier, and keeps them then.
+    /// Every lane scales the results after a barrier, and keeps them then.
     Later,
 }
 

@@ -47,8 +47,8 @@ fn products_ask_for_the_next_tile() {
     let launch = launch();
     let text = support::text(&parsed(GEMM), "gemm", &launch);
     if support::has_panels(&launch) {
-        // Two tiles of 16 rows, four steps of depth at a time: eight walks, in the loop and behind it. With AVX2 two
-        // steps at a time: twice as many groups ask, so there are half as many walks.
+        // Two tiles of 16 rows, four steps of depth at a time: eight walks, in the loop and after it. With
+        // AVX2 two steps at a time: twice as many groups ask, so there are half as many walks.
         let walks = if support::options(&launch).features.avx512 { 8 } else { 4 };
         assert_eq!(asks(&text, "@am.panel.0("), [2 * walks]);
         assert_eq!(asks(&text, "@am.version.0("), [0]);
@@ -59,7 +59,7 @@ fn products_ask_for_the_next_tile() {
     }
 }
 
-/// One column of fragments is no panel: behind the products, the loop asks for what its loads noted.
+/// One column of fragments is no panel: after the products, the loop asks for what its loads noted.
 #[test]
 fn what_no_panel_asks_for_the_loop_does() {
     let mut program = GEMM.to_owned();
@@ -79,7 +79,7 @@ fn what_no_panel_asks_for_the_loop_does() {
     check(&module);
 }
 
-/// The last tiles' notes lead behind the matrices, which is no access.
+/// The last tiles' notes lead after the matrices, which is no access.
 #[test]
 fn asking_is_no_access() {
     check(&parsed(GEMM));

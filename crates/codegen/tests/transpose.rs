@@ -6,8 +6,8 @@ use anymetal_ir::Module;
 use anymetal_llvm::CpuLevel;
 use support::{Launch, agree, parsed};
 
-/// Each thread loads an item, and stores its elements in the reverse order. Eight threads' items lie side by side,
-/// and so many bytes are between these and the next ones'.
+/// Each thread loads an item, and stores its elements in the reverse order. Eight threads' items are
+/// contiguous, and as many bytes are between these and the next ones'.
 fn reversed(scalar: &str, size: usize, gap: usize) -> Module {
     let (item, row) = (4 * size, 32 * size + gap);
     parsed(&format!(

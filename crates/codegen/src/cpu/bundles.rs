@@ -1,11 +1,11 @@
-//! Bundles: loads of one thread that lie at known distances from each other.
+//! Bundles: loads of one thread at constant distances from each other.
 //!
-//! Threads that each read a few neighbouring elements (the bytes of a quantised block, the components of
-//! a point) make one gather per element. A bundle says which loads of a block belong together, so that
-//! addresses, checks and the way to memory are paid for once.
+//! Threads that each read a few neighbouring elements (the bytes of a quantised block, the components of a
+//! point) would need one gather per element. A bundle groups such loads of a block, so that address, bounds
+//! check and memory access are shared.
 //!
-//! Invariant: between the first load of a bundle and any other nothing changes the memory that they read,
-//! and no thread stops; so all may be done where the first is.
+//! Invariant: between the first load of a bundle and any other no instruction changes the memory they read
+//! and no thread stops, so all may be hoisted to the first.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use anymetal_ir::{BinOp, Block, CastOp, Function, Inst, Op, Scalar, Space, Type,
 use super::shape::flow::ptr_space;
 use super::shape::range::bound_anywhere;
 
-/// The most terms of an address.
+/// The maximum number of terms of an address.
 const MAX_TERMS: usize = 12;
 /// The farthest that loads of a bundle are apart.
 const MAX_REACH: i64 = 1024;
@@ -49,7 +49,7 @@ enum Term {
 }
 
 impl Bundles {
-    /// Looks through a function.
+    /// Analyses a function.
     pub(super) fn new(function: &Function) -> Self {
         let mut found = Self::default();
         for memory in [Memory::Threadgroup, Memory::Elsewhere] {
@@ -128,7 +128,7 @@ pub(super) fn loads<'a>(
     })
 }
 
-/// The members by their offsets, parted where they lie too far apart.
+/// The members by their offsets, split where they are too far apart.
 pub(super) fn near_each_other(mut members: Vec<Member>) -> Vec<Vec<Member>> {
     // Stable: what has the same offset stays in program order.
     members.sort_by_key(|member| member.offset);

@@ -1,8 +1,8 @@
-//! Which cells and arrays may still be read, at every point of a thread's own execution.
+//! Liveness of promoted variables and arrays, at every point of a thread's own execution.
 //!
-//! A store under a mask may overwrite the lanes that are switched off if the variable is dead where
-//! those lanes wait; this analysis says so. It also decides what barrier regions must keep in their
-//! frames. Variables are numbered cells first, then arrays.
+//! A masked store may overwrite lanes that are off if the variable is dead where those lanes wait; this
+//! analysis decides that, and which variables context save keeps across regions. Variables are numbered
+//! promoted ones first, then arrays.
 
 use anymetal_ir::{Block, Function, Inst, Label, Op, Type, Value};
 
@@ -48,7 +48,7 @@ pub(super) struct Liveness {
 impl Liveness {
     /// Analyses the function.
     pub(super) fn new(function: &Function, storage: &Storage) -> Self {
-        let count = storage.cells.len() + storage.arrays.len();
+        let count = storage.vars.len() + storage.arrays.len();
         let result = Self {
             at_entry: vec![Variables::new(count); function.blocks.len()],
             after: vec![Variables::new(count); function.insts.len()],
@@ -64,7 +64,7 @@ impl Liveness {
         };
         for (index, array) in storage.arrays.iter().enumerate() {
             if storage.is_exposed(array.local) {
-                pass.empty.insert(storage.cells.len() + index);
+                pass.empty.insert(storage.vars.len() + index);
             }
         }
         // Each round passes every loop once: nested loops must not multiply.
@@ -176,13 +176,13 @@ impl Pass<'_> {
         let size_of = |ty: Type| i64::from(ty.size());
         match op {
             Op::LocalStart(local) => {
-                for cell in self.storage.cells_in(*local, 0, i64::MAX) {
-                    live.remove(cell);
+                for var in self.storage.vars_in(*local, 0, i64::MAX) {
+                    live.remove(var);
                 }
                 if let super::storage::LocalKind::Array(array) = self.storage.kind(*local)
                     && !self.storage.is_exposed(*local)
                 {
-                    live.remove(self.storage.cells.len() + array);
+                    live.remove(self.storage.vars.len() + array);
                 }
             }
             Op::Load { ptr, .. } => {
@@ -209,22 +209,22 @@ impl Pass<'_> {
     }
 
     fn read(&self, pointer: Value, size: i64, live: &mut Variables) {
-        if let Some(cells) = self.storage.cells_at(pointer, size) {
-            cells.for_each(|cell| live.insert(cell));
+        if let Some(vars) = self.storage.vars_at(pointer, size) {
+            vars.for_each(|var| live.insert(var));
         } else if let Some(array) = self.storage.array_at(pointer) {
-            live.insert(self.storage.cells.len() + array);
+            live.insert(self.storage.vars.len() + array);
         }
     }
 
     fn write(&self, pointer: Value, size: i64, live: &mut Variables) {
-        if let Some(cells) = self.storage.cells_at(pointer, size) {
-            cells.for_each(|cell| live.remove(cell));
+        if let Some(vars) = self.storage.vars_at(pointer, size) {
+            vars.for_each(|var| live.remove(var));
         } else if let Pointer { root: Root::Local(local), offset: Some(0) } = self.storage.pointer(pointer)
             && let Some(array) = self.storage.array_at(pointer)
             && !self.storage.is_exposed(local)
             && u64::try_from(size).is_ok_and(|size| size >= self.function.locals[local.index()].size)
         {
-            live.remove(self.storage.cells.len() + array);
+            live.remove(self.storage.vars.len() + array);
         }
     }
 }

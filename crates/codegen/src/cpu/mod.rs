@@ -1,31 +1,56 @@
 //! IR to LLVM text for CPUs: SPMD on SIMD, one vector element per thread of a SIMD-group.
 //!
-//! The pipeline, one file or folder each: `walk` (what is there), `storage` (where pointers point,
-//! how locals are kept), `liveness`, `regions` (what barriers cut), `bundles`
-//! (loads of a thread that belong together), `shape` (uniform, laned or varying), `windows` (loads around each
-//! thread's place), `shifted` (what is computed from them), `inside` (what no limit concerns, by `polynomial`), `turned` (which threads share a SIMD-group), `emit` (the text, through `llvm_text`), `parts` (the text taken apart). Start with [`generate`].
+//! A kernel becomes an entry that loops over threadgroups, and one function per version: a version for full
+//! threadgroups of a promised size, and one for all others. The stages and what each decides are listed in the
+//! crate's documentation. Start with [`generate`].
 //!
-//! A kernel becomes an entry that loops over threadgroups, and one function per version: a version
-//! for full threadgroups of a promised size, one for everything else.
+//! # Strategies of loads and stores
+//!
+//! | strategy of load or store | planned in | emitted in |
+//! |---|---|---|
+//! | promoted local (no memory access) | `storage/partition` | `emit/promoted` |
+//! | private array, interleaved by lane | `storage` | `emit/private` |
+//! | uniform address: scalar load, broadcast | `shape`, `emit/access` | `emit/memory/load`, `store` |
+//! | contiguous or few runs: plain vectors | `emit/access` | `emit/memory/load`, `store` |
+//! | strided within a short span: load and shuffle | `emit/access` | `emit/memory/load`, `emit/transpose` |
+//! | interleaved form of vectors kept for reuse | `emit/interleaved_cache` | `emit/transpose` |
+//! | bundle: loads at constant distances | `bundles` | `emit/bundle` |
+//! | stencil rows, unclamped | `stencil_rows` | `emit/stencil_rows`, `emit/guard_versioning` |
+//! | stencil rows, some lanes clamped | `stencil_rows` | `emit/clamped_rows` |
+//! | values of a stencil reused, shifted by k lanes | `lane_shift_reuse` | `emit/lane_shift_reuse` |
+//! | check-free loop over the interior | `interior`, `polynomial` | `emit/interior` |
+//! | varying, contiguous at run time | `emit/contiguity_check` | `emit/gather`, `emit/scatter` |
+//! | varying within a short stretch: permute | `emit/permute_gather` | `emit/permute_gather` |
+//! | base and 32-bit index: gather, scatter | `emit/indexed_gather` | `emit/indexed_gather`, `emit/scatter` |
+//! | any other varying address | `emit/gather` | `emit/gather`, `emit/scatter` |
+//! | out-of-line fallback gather | `emit/gather` | `emit/cold_gather` |
+//! | masked vector | `emit/under_mask` | `emit/under_mask` |
+//! | lane by lane with a check and report each | `emit/memory/bounds` | `emit/memory/slow`, `emit/out_of_line` |
+//! | varying allocation: waterfall loop | `storage/roots` | `emit/memory/waterfall` |
+//! | non-temporal store | `emit/nontemporal` | `emit/nontemporal` |
+//! | matrix rows | `emit/matrix/uses` | `emit/matrix/transfer`, `operands`, `element_stores` |
+//!
+//! Redundant bounds checks are eliminated by `emit/available_checks`; checks are hoisted out of loops by
+//! `emit/loop_bounds` and `emit/bounded_loops`.
 
 mod bundles;
 mod emit;
-mod inside;
+mod interior;
+mod lane_order;
+mod lane_shift_reuse;
 mod launch_abi;
 mod liveness;
 mod llvm_text;
 pub mod math;
 mod options;
-mod parts;
 mod polynomial;
 mod regions;
 mod shape;
-mod shifted;
+mod split_module;
+mod stencil_rows;
 mod storage;
 mod target;
-mod turned;
 mod walk;
-mod windows;
 
 use anymetal_ir::passes::{PassManager, pipeline};
 use anymetal_ir::{ArgKind, Function, Kernel, Module};
@@ -39,9 +64,9 @@ use shape::flow::Facts;
 use shape::queries::Geometry;
 use storage::Storage;
 
-/// The most bytes that one thread's variables may take.
+/// The maximum size in bytes that one thread's variables may take.
 const MAX_PRIVATE_BYTES: u64 = 1 << 18;
-/// The most threads of a threadgroup.
+/// The maximum number of threads of a threadgroup.
 const MAX_THREADS: u64 = 1024;
 
 /// A kernel's function as the code generator takes it: after the target's passes.
@@ -93,12 +118,12 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     })
 }
 
-/// How the threads of whole threadgroups lie in SIMD-groups.
+/// The lane order of whole threadgroups.
 fn whole_geometry(function: &Function, size: [u32; 3]) -> Geometry {
-    if turned::turns(function, size) { Geometry::Turned(size) } else { Geometry::Full(size) }
+    if lane_order::prefers_y_major(function, size) { Geometry::YMajor(size) } else { Geometry::Full(size) }
 }
 
-/// A function and what is found out about it before its shapes.
+/// A function and the analyses of it that do not depend on its geometry.
 struct Analysed<'a> {
     function: &'a Function,
     storage: Storage,

@@ -29,7 +29,7 @@ pub struct CpuOptions {
     /// The threadgroup size that every dispatch of this code uses; `None`: any.
     pub group_size: Option<[u32; 3]>,
     /// With a size given: no dispatch has threadgroups cut off at the grid's edge. The code does nothing
-    /// for such threadgroups; whoever runs it must refuse those grids.
+    /// for such threadgroups; the device must refuse those grids.
     pub whole_threadgroups_only: bool,
     /// The processor.
     pub features: CpuFeatures,
@@ -70,10 +70,10 @@ pub struct CpuCode {
 }
 
 impl CpuCode {
-    /// The module as at most `most` modules to be compiled side by side; one if it is small. Their objects joined
+    /// The module as at most `max` modules to be compiled side by side; one if it is small. Their objects joined
     /// are the code of the whole.
-    pub fn parts(&self, most: usize) -> Vec<String> {
-        super::parts::parts(&self.llvm_ir, most)
+    pub fn parts(&self, max: usize) -> Vec<String> {
+        super::split_module::parts(&self.llvm_ir, max)
     }
 }
 

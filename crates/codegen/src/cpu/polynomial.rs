@@ -1,13 +1,13 @@
-//! Whole numbers of a threadgroup, as polynomials in what is the same for all of it and the SIMD-group's number.
+//! Integers of a threadgroup, as polynomials in values uniform in it and the SIMD-group's number.
 //!
-//! Unlike an index of 32 bits these do not wrap, so how large one can be is known from its ends. Invariant: no
+//! Unlike 32-bit indices these do not wrap, so their maximum is known from their ends. Invariant: no
 //! monomial has more than two factors, and no coefficient is zero.
 
 use std::collections::BTreeMap;
 
 use anymetal_ir::Value;
 
-/// A factor. All but [`Factor::Room`] are at least 0 and less than 2^32.
+/// A factor. All but [`Factor::MaxIndex`] are at least 0 and less than 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Factor {
     /// A value that is the same in the whole threadgroup, read without a sign.
@@ -15,16 +15,16 @@ pub(super) enum Factor {
     /// Where the threadgroup begins in the grid, along an axis.
     Start(u8),
     /// The largest index that an access may have, by its number.
-    Room(usize),
+    MaxIndex(usize),
     /// The SIMD-group's number in the threadgroup.
     SimdGroup,
 }
 
 /// The largest factor.
-const MOST: i128 = u32::MAX as i128;
+const MAX_VALUE: i128 = u32::MAX as i128;
 /// The largest coefficient.
 const MAX_COEFFICIENT: i64 = 1 << 20;
-/// The most monomials.
+/// The maximum number of monomials.
 const MAX_TERMS: usize = 12;
 
 /// A sum of products.
@@ -116,7 +116,7 @@ impl Polynomial {
         first
     }
 
-    /// The smallest and the largest of so many SIMD-groups; `None` if either may be first.
+    /// The smallest and the largest of as many SIMD-groups; `None` if either may be first.
     pub(super) fn ends(&self, simdgroups: i64) -> Option<[Self; 2]> {
         let (first, step) = (self.of_first(), self.step()?);
         let last = first.plus(&step, simdgroups - 1)?;
@@ -128,30 +128,30 @@ impl Polynomial {
 
     /// Whether it is at least 0, whatever the factors are.
     pub(super) fn is_never_negative(&self) -> bool {
-        let mut least = i128::from(self.constant);
+        let mut min = i128::from(self.constant);
         for (factors, &by) in &self.terms {
-            if factors.iter().any(|factor| matches!(factor, Factor::Room(_))) {
+            if factors.iter().any(|factor| matches!(factor, Factor::MaxIndex(_))) {
                 return false;
             }
             if by < 0 {
-                let most: i128 = factors.iter().map(|_| MOST).product();
-                least = least.saturating_add(i128::from(by).saturating_mul(most));
+                let max: i128 = factors.iter().map(|_| MAX_VALUE).product();
+                min = min.saturating_add(i128::from(by).saturating_mul(max));
             }
         }
-        least >= 0
+        min >= 0
     }
 }
 
 /// Adds a polynomial to those that must not be negative, unless that follows from one of them.
-pub(super) fn demand(demands: &mut Vec<Polynomial>, new: Polynomial) {
+pub(super) fn require(preconditions: &mut Vec<Polynomial>, new: Polynomial) {
     let follows = |from: &Polynomial, what: &Polynomial| {
         what.plus(from, -1).is_some_and(|difference| difference.is_never_negative())
     };
-    if new.is_never_negative() || demands.iter().any(|old| follows(old, &new)) {
+    if new.is_never_negative() || preconditions.iter().any(|old| follows(old, &new)) {
         return;
     }
-    demands.retain(|old| !follows(&new, old));
-    demands.push(new);
+    preconditions.retain(|old| !follows(&new, old));
+    preconditions.push(new);
 }
 
 #[cfg(test)]
@@ -178,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_not_demanded() {
-        let mut demands = Vec::new();
+    fn implied_conditions_are_not_required() {
+        let mut preconditions = Vec::new();
         for distance in [1, 2, 0, -1] {
-            demand(&mut demands, start(0).plus(&Polynomial::constant(-distance), 1).unwrap());
+            require(&mut preconditions, start(0).plus(&Polynomial::constant(-distance), 1).unwrap());
         }
-        assert_eq!(demands, [start(0).plus(&Polynomial::constant(-2), 1).unwrap()]);
+        assert_eq!(preconditions, [start(0).plus(&Polynomial::constant(-2), 1).unwrap()]);
     }
 }

@@ -64,7 +64,7 @@ fn divergence_of(shapes: &[Shape]) -> Divergence {
     let [shape] = shapes else { return Divergence::Varying };
     match shape {
         shape if shape.is_uniform() => Divergence::Uniform,
-        Shape::Lanes(lanes) if lanes.segments == 1 && !lanes.conditional => {
+        Shape::Affine(lanes) if lanes.segments == 1 && !lanes.assumed => {
             let step = lanes.at(1).wrapping_sub(lanes.at(0));
             let rises = (0..LANES).all(|lane| lanes.at(lane) == lanes.at(0).wrapping_add(step * lane as i64));
             match u32::try_from(step) {

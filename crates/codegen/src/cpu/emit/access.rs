@@ -1,7 +1,7 @@
-//! How the lanes of an access lie in memory: which vector loads or stores it becomes.
+//! Vector accesses: which vector loads or stores an affine access becomes.
 
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 /// More segments than these are not worth separate vectors.
 const MAX_RUNS: usize = 8;
@@ -42,7 +42,7 @@ pub(super) enum Plan {
 }
 
 /// Plans an access of `count` elements of `size` bytes per lane.
-pub(super) fn plan(shape: &Lanes, size: i64, count: i64) -> Plan {
+pub(super) fn plan(shape: &Affine, size: i64, count: i64) -> Plan {
     if shape.is_uniform() {
         return Plan::Uniform;
     }
@@ -64,8 +64,8 @@ pub(super) fn plan(shape: &Lanes, size: i64, count: i64) -> Plan {
     Plan::Gather
 }
 
-/// The access as so many runs of equally many lanes.
-pub(super) fn runs(shape: &Lanes, pieces: usize, access: i64) -> Option<Vec<Run>> {
+/// The access as `pieces` runs of equal length.
+pub(super) fn runs(shape: &Affine, pieces: usize, access: i64) -> Option<Vec<Run>> {
     let lanes = LANES / pieces;
     let mut runs = Vec::with_capacity(pieces);
     for piece in 0..pieces {
@@ -82,7 +82,7 @@ pub(super) fn runs(shape: &Lanes, pieces: usize, access: i64) -> Option<Vec<Run>
     Some(runs)
 }
 
-/// Lanes of one segment that lie side by side, in whatever order.
+/// Lanes of one segment that are contiguous, in whatever order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     /// Which base.
@@ -93,7 +93,7 @@ pub(super) struct Piece {
 
 /// The access as pieces of 1, 2, 4, … lanes, for stores: `None` if lanes of a segment overlap, for then the
 /// last one's value remains.
-pub(super) fn pieces(shape: &Lanes, access: i64) -> Option<Vec<Piece>> {
+pub(super) fn pieces(shape: &Affine, access: i64) -> Option<Vec<Piece>> {
     let mut found = Vec::new();
     for segment in 0..shape.segments {
         let len = shape.segment_len();
@@ -115,7 +115,7 @@ pub(super) fn pieces(shape: &Lanes, access: i64) -> Option<Vec<Piece>> {
 }
 
 /// The bytes that a segment's lanes touch: the lowest offset from its base, and how many.
-pub(super) fn extent_of_segment(shape: &Lanes, segment: usize, access: i64) -> (i64, i64) {
+pub(super) fn extent_of_segment(shape: &Affine, segment: usize, access: i64) -> (i64, i64) {
     let len = shape.segment_len();
     let lanes = segment * len..(segment + 1) * len;
     let low = lanes.clone().map(|lane| shape.at(lane)).min().unwrap_or(0);
@@ -127,8 +127,8 @@ pub(super) fn extent_of_segment(shape: &Lanes, segment: usize, access: i64) -> (
 mod tests {
     use super::*;
 
-    fn lanes(f: impl Fn(i64) -> i64) -> Lanes {
-        Lanes::based(std::array::from_fn(|lane| f(lane as i64)), 0)
+    fn lanes(f: impl Fn(i64) -> i64) -> Affine {
+        Affine::based(std::array::from_fn(|lane| f(lane as i64)), 0)
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn lanes_in_another_order_are_pieces() {
-        // Even lanes side by side, odd ones elsewhere.
+        // Even lanes contiguous, odd ones elsewhere.
         let found = pieces(&lanes(|l| l / 2 * 2 + l % 2 * 1000), 2).unwrap_or_default();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].lanes, (0..LANES).step_by(2).collect::<Vec<_>>());

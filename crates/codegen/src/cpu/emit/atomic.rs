@@ -248,10 +248,10 @@ impl Emitter<'_, '_> {
         self.t.label(fast);
         let pairs = self.pairs_of_offsets(&offsets);
         let one = match self.kept_lane(operand, 0) {
-            Lane::Laned { shape, bases, .. } if shape.is_uniform() && !shape.absolute => {
+            Lane::Affine { shape, bases, .. } if shape.is_uniform() && !shape.is_constant => {
                 Some(bases[0].clone())
             }
-            Lane::Laned { shape, .. } if shape.is_uniform() => Some(Opd::Int(shape.at(0))),
+            Lane::Affine { shape, .. } if shape.is_uniform() => Some(Opd::Int(shape.at(0))),
             _ => None,
         };
         let one = one.filter(|_| operation.scalar.is_int());

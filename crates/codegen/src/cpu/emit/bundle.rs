@@ -1,23 +1,23 @@
-//! Loads of neighbouring memory by one thread, done together: see `bundles`.
+//! Loads of a bundle: see `bundles`.
 //!
-//! One check covers the whole bundle. In bounds, each lane's neighbours come with one wide load, and
-//! transposing makes them one vector per component. Otherwise every load goes its own careful way, so
-//! results and fault reports are those of single loads.
+//! One check covers the whole bundle. In bounds, one wide load per lane brings its neighbours, and
+//! transposing gives one vector per component. Otherwise every load is checked by itself, so results and
+//! fault reports equal those of single loads.
 
 use anymetal_ir::{Inst, Op, Scalar, Value};
 
 use super::Emitter;
 use super::access::{Plan, plan};
+use super::allocation::Place;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use super::place::Place;
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
 
-/// The most bytes of one thread that one chunk has.
+/// The maximum size in bytes of one thread that one chunk has.
 const MAX_CHUNK: i64 = 64;
 /// Chunks of more elements than a vector of the language has are better transposed than taken apart.
 const MAX_RUN_ELEMENTS: usize = 4;
@@ -33,7 +33,7 @@ struct Part {
     offset: i64,
 }
 
-/// Loads side by side, of one type.
+/// Contiguous loads, of one type.
 #[derive(Clone, Debug)]
 struct Chunk {
     parts: Vec<Part>,
@@ -65,8 +65,8 @@ impl Emitter<'_, '_> {
             return false;
         }
         let shape = match self.lane(pointer, 0) {
-            Lane::Laned { shape, .. } if shape.is_uniform() => return false,
-            Lane::Laned { shape, .. } => Some(shape),
+            Lane::Affine { shape, .. } if shape.is_uniform() => return false,
+            Lane::Affine { shape, .. } => Some(shape),
             Lane::Varying(_) => None,
         };
         let chunks = self.chunks(inst, members, shape.as_ref());
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
         };
         let address = Address { extra: low, ..self.address(pointer, 0) };
         let loaded = match shape {
-            Some(shape) => self.load_bundle_laned(&address, &shape, &chunks, high - low),
+            Some(shape) => self.load_bundle_affine(&address, &shape, &chunks, high - low),
             None => self.load_bundle_apart(&address, &chunks, high - low),
         };
         let mut loaded = loaded.into_iter();
@@ -93,8 +93,8 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// What is worth loading together: at least two loads side by side that are no plain vector loads.
-    fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Lanes>) -> Vec<Chunk> {
+    /// What is worth loading together: at least two contiguous loads that are no plain vector loads.
+    fn chunks(&self, first: Inst, members: &[Member], shape: Option<&Affine>) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
         for &Member { inst, offset, .. } in members {
             let data = self.facts.function.inst(inst);
@@ -120,14 +120,14 @@ impl Emitter<'_, '_> {
     }
 
     /// Lanes at known distances from a few bases.
-    fn load_bundle_laned(
+    fn load_bundle_affine(
         &mut self,
         address: &Address,
-        shape: &Lanes,
+        shape: &Affine,
         chunks: &[Chunk],
         bytes: i64,
     ) -> Vec<Opd> {
-        let Lane::Laned { bases, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, .. } = address.offset.clone() else { return Vec::new() };
         let ok = self.all_in_bounds(address, shape, &bases, bytes, self.test_of_loads());
         let fast_only = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -161,7 +161,7 @@ impl Emitter<'_, '_> {
         let fast_end = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let careful = self.load_carefully(address, chunks, shape.conditional);
+        let careful = self.load_carefully(address, chunks, shape.assumed);
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
@@ -177,7 +177,7 @@ impl Emitter<'_, '_> {
         }
         // As in single gathers, lanes that are off load from the start.
         let safe = self.active_or_zero(&offsets);
-        let loaded = self.load_adjacent_or_wide(address, chunks, &safe);
+        let loaded = self.load_contiguous_or_wide(address, chunks, &safe);
         if is_certain {
             return loaded;
         }
@@ -188,13 +188,13 @@ impl Emitter<'_, '_> {
         self.merge_bundle(chunks, join, (&loaded, fast_end), &careful)
     }
 
-    /// Vectors if the lanes turn out to be side by side, otherwise a wide load for each lane.
-    fn load_adjacent_or_wide(&mut self, address: &Address, chunks: &[Chunk], offsets: &Opd) -> Vec<Opd> {
+    /// Vectors if the lanes turn out to be contiguous, otherwise a wide load for each lane.
+    fn load_contiguous_or_wide(&mut self, address: &Address, chunks: &[Chunk], offsets: &Opd) -> Vec<Opd> {
         let element = Item { count: 1, ..chunks[0].item };
-        let adjacent = self.side_by_side(offsets, element);
-        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&adjacent, together, apart);
-        self.t.label(together);
+        let is_contiguous = self.side_by_side(offsets, element);
+        let (contiguous, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&is_contiguous, contiguous, apart);
+        self.t.label(contiguous);
         let metadata = self.metadata(&address.place);
         let start = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
         let start = self.t.offset(&address.place.base, &start);
@@ -221,15 +221,15 @@ impl Emitter<'_, '_> {
     }
 
     /// Load by load, with checks and reports.
-    fn load_carefully(&mut self, address: &Address, chunks: &[Chunk], is_conditional: bool) -> Vec<Opd> {
+    fn load_carefully(&mut self, address: &Address, chunks: &[Chunk], is_assumed: bool) -> Vec<Opd> {
         let mut careful = Vec::new();
         for part in chunks.iter().flat_map(|chunk| &chunk.parts) {
             let site = self.site(part.inst, part.pointer, AccessKind::Load, part.item.bytes() as u32);
             let here = Address { extra: part.offset, site, ..address.clone() };
-            if is_conditional {
+            if is_assumed {
                 // The lanes are elsewhere, and may well be in bounds.
                 let element = scalar_type(part.item.scalar);
-                let lanes = self.aside(|this| this.load_rare_gather(&here, part.item));
+                let lanes = self.aside(|this| this.load_cold_gather(&here, part.item));
                 careful.extend(lanes.iter().map(|lane| lane.vector(&mut self.t, element)));
             } else {
                 careful.extend(self.load_slowly(&here, part.item));

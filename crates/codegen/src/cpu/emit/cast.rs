@@ -65,8 +65,8 @@ fn to_integer(t: &mut Text, width: Width, signed: bool, to: Scalar, a: &Opd) -> 
     let above = (1u128 << bits) as f64;
     // The last float that is not too large.
     let last_places = bits.saturating_sub(f32::MANTISSA_DIGITS);
-    let most = above - (1u128 << last_places) as f64;
-    let least = constant(if signed { -above } else { 0.0 });
+    let max = above - (1u128 << last_places) as f64;
+    let min = constant(if signed { -above } else { 0.0 });
     let zero = constant(0.0);
     let number = if signed {
         let is = t.value(format_args!("fcmp ord {float} {a}, {zero}"));
@@ -75,10 +75,10 @@ fn to_integer(t: &mut Text, width: Width, signed: bool, to: Scalar, a: &Opd) -> 
         a.clone()
     };
     // A NaN is not greater than the least number either.
-    let is = t.value(format_args!("fcmp ogt {float} {number}, {least}"));
-    let number = t.select(&mask, &is, &float, &number, &least);
-    let is = t.value(format_args!("fcmp olt {float} {number}, {}", constant(most)));
-    let number = t.select(&mask, &is, &float, &number, &constant(most));
+    let is = t.value(format_args!("fcmp ogt {float} {number}, {min}"));
+    let number = t.select(&mask, &is, &float, &number, &min);
+    let is = t.value(format_args!("fcmp olt {float} {number}, {}", constant(max)));
+    let number = t.select(&mask, &is, &float, &number, &constant(max));
     // Processors convert to 32 bits at least.
     let wide = width.of(if to.bits() < 32 { "i32" } else { scalar_type(to) });
     let name = if signed || to.bits() < 32 { "fptosi" } else { "fptoui" };

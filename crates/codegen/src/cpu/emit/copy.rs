@@ -3,16 +3,16 @@
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value};
 
 use super::access::runs;
+use super::available_checks::Test;
 use super::cast::cast;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::shape::flow::ptr_space;
-use crate::cpu::shape::{Lanes, Shape};
-use crate::cpu::storage::{CellType, Root};
+use crate::cpu::shape::{Affine, Shape};
+use crate::cpu::storage::{PromotedType, Root};
 
 /// Copies larger than this many pieces are loops.
 const MAX_PIECES: i64 = 64;
@@ -40,19 +40,19 @@ impl Emitter<'_, '_> {
         if size == 0 {
             return;
         }
-        let to_cells = self.facts.storage.cells_at(dst, size);
-        let from_cells = self.facts.storage.cells_at(src, size);
-        match (to_cells, from_cells) {
-            (Some(cells), _) => {
+        let to_promoted = self.facts.storage.vars_at(dst, size);
+        let from_promoted = self.facts.storage.vars_at(src, size);
+        match (to_promoted, from_promoted) {
+            (Some(vars), _) => {
                 let lanes: Vec<Lane> =
-                    cells.clone().map(|cell| self.piece_for_cell(inst, cell, dst, src)).collect();
-                for (cell, lane) in cells.zip(&lanes) {
-                    self.store_cell(inst, cell, lane);
+                    vars.clone().map(|var| self.piece_for_promoted(inst, var, dst, src)).collect();
+                for (var, lane) in vars.zip(&lanes) {
+                    self.store_promoted(inst, var, lane);
                 }
             }
-            (None, Some(cells)) => {
-                for cell in cells {
-                    self.piece_from_cell(inst, cell, dst, src);
+            (None, Some(vars)) => {
+                for var in vars {
+                    self.piece_from_promoted(inst, var, dst, src);
                 }
             }
             (None, None) => self.copy_memory(inst, dst, src, size, align),
@@ -63,27 +63,29 @@ impl Emitter<'_, '_> {
         self.facts.storage.pointer(pointer).offset.unwrap_or(0)
     }
 
-    /// What a cell of the destination gets.
-    fn piece_for_cell(&mut self, inst: Inst, cell: usize, dst: Value, src: Value) -> Lane {
-        let data = self.facts.storage.cells[cell];
+    /// What a promoted variable of the destination gets.
+    fn piece_for_promoted(&mut self, inst: Inst, var: usize, dst: Value, src: Value) -> Lane {
+        let data = self.facts.storage.vars[var];
         let extra = data.offset - self.offset_of(dst);
         if let Root::Local(local) = self.facts.storage.pointer(src).root
-            && self.facts.storage.cells_at(src, 1).is_some()
+            && self.facts.storage.vars_at(src, 1).is_some()
         {
             let place = self.offset_of(src) + extra;
-            let Some(source) = self.facts.storage.cells_in(local, place, data.size).next() else {
-                return Lane::known(Lanes::known([0; 32]));
+            let Some(source) = self.facts.storage.vars_in(local, place, data.size).next() else {
+                return Lane::known(Affine::known([0; 32]));
             };
-            let lane = self.load_cell(source);
-            return match (self.facts.storage.cells[source].ty, data.ty) {
-                (CellType::Scalar(from), CellType::Scalar(to)) => self.reinterpreted(&lane, from, to),
-                (CellType::Pointer(root), CellType::Pointer(Root::Many)) => self.encode_lane(root, &lane),
+            let lane = self.load_promoted(source);
+            return match (self.facts.storage.vars[source].ty, data.ty) {
+                (PromotedType::Scalar(from), PromotedType::Scalar(to)) => self.reinterpreted(&lane, from, to),
+                (PromotedType::Pointer(root), PromotedType::Pointer(Root::Many)) => {
+                    self.encode_lane(root, &lane)
+                }
                 _ => lane,
             };
         }
         match data.ty {
-            CellType::Scalar(scalar) => self.load_piece(inst, src, extra, scalar),
-            CellType::Pointer(root) => {
+            PromotedType::Scalar(scalar) => self.load_piece(inst, src, extra, scalar),
+            PromotedType::Pointer(root) => {
                 let code = self.load_piece(inst, src, extra, Scalar::I64);
                 self.decode_lane(root, &code)
             }
@@ -107,13 +109,13 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn piece_from_cell(&mut self, inst: Inst, cell: usize, dst: Value, src: Value) {
-        let data = self.facts.storage.cells[cell];
+    fn piece_from_promoted(&mut self, inst: Inst, var: usize, dst: Value, src: Value) {
+        let data = self.facts.storage.vars[var];
         let extra = data.offset - self.offset_of(src);
-        let lane = self.load_cell(cell);
+        let lane = self.load_promoted(var);
         let (scalar, lane) = match data.ty {
-            CellType::Scalar(scalar) => (scalar, lane),
-            CellType::Pointer(root) => (Scalar::I64, self.encode_lane(root, &lane)),
+            PromotedType::Scalar(scalar) => (scalar, lane),
+            PromotedType::Pointer(root) => (Scalar::I64, self.encode_lane(root, &lane)),
         };
         self.store_piece(inst, dst, extra, scalar, &lane);
     }
@@ -183,23 +185,23 @@ impl Emitter<'_, '_> {
         }
         let join = self.t.block();
         let mut is_certain = false;
-        if whole.places.iter().any(|&place| self.is_conditional(place)) {
-            is_certain = self.move_if_inside(inst, whole, true, join);
+        if whole.places.iter().any(|&place| self.is_assumed(place)) {
+            is_certain = self.move_if_in_bounds(inst, whole, true, join);
         }
-        if !is_certain && !self.move_if_inside(inst, whole, false, join) {
+        if !is_certain && !self.move_if_in_bounds(inst, whole, false, join) {
             in_pieces(self);
             self.t.branch(join);
         }
         self.t.label(join);
     }
 
-    fn is_conditional(&self, pointer: Value) -> bool {
-        self.shape(pointer, 0).lanes().is_some_and(|lanes| lanes.conditional)
+    fn is_assumed(&self, pointer: Value) -> bool {
+        self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.assumed)
     }
 
     /// Moves where all lanes are in bounds, and goes on to `join`; returns whether they always are. `may_assume` that
     /// patterns hold: where they do not, nothing is moved.
-    fn move_if_inside(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
+    fn move_if_in_bounds(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
         let mut ends = [(0, AccessKind::Load), (1, AccessKind::Store)].map(|(end, kind)| {
             let site = self.site(inst, whole.places[end], kind, whole.access[end]);
             let address = self.address(whole.places[end], site);
@@ -232,8 +234,8 @@ impl Emitter<'_, '_> {
 
     fn end_in_bounds(&mut self, end: &mut End, size: i64, may_assume: bool) -> Opd {
         match end.address.offset.clone() {
-            Lane::Laned { bases, shape, .. } if may_assume || !shape.conditional => {
-                self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInside)
+            Lane::Affine { bases, shape, .. } if may_assume || !shape.assumed => {
+                self.all_in_bounds(&end.address, &shape, &bases, size, Test::AllInBounds)
             }
             _ => {
                 let offsets = self.offsets_with_extra(&end.address);
@@ -244,10 +246,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Moves neighbouring lanes' bytes together where they lie together at both ends.
+    /// Moves neighbouring lanes' bytes together where they are together at both ends.
     fn move_lanes(&mut self, ends: &[End; 2], whole: &Whole) {
         let together = |end: &End, size: i64, pieces: usize| match (&end.address.offset, &end.offsets) {
-            (Lane::Laned { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
+            (Lane::Affine { shape, .. }, None) if pieces >= shape.segments => runs(shape, pieces, size)
                 .is_some_and(|runs| runs.iter().all(|run| !run.same || pieces == LANES)),
             _ => pieces == LANES,
         };
@@ -258,17 +260,17 @@ impl Emitter<'_, '_> {
         let lanes = LANES / pieces.unwrap_or(LANES);
         let (load, store) =
             (self.metadata(&ends[0].address.place), self.store_metadata(&ends[1].address.place));
-        let mut asked = Vec::new();
+        let mut prefetched = Vec::new();
         for first in (0..LANES).step_by(lanes) {
             let (offset, from) = self.end_at(&ends[0], first);
             let (_, to) = self.end_at(&ends[1], first);
             let size = whole.sizes[0] * lanes as i64;
             // Neighbours usually share a line.
             if first as i64 * whole.sizes[0] % 64 == 0 {
-                asked.push((offset, size));
+                prefetched.push((offset, size));
             }
             let width = |size: i64| Width::Few((whole.sizes[0] * lanes as i64 / size) as usize);
-            let (ty, stored) = match whole.convert {
+            let (ty, element_stores) = match whole.convert {
                 Some((a, b)) => (width(a.size().into()).ty(a), width(a.size().into()).ty(b)),
                 None => (width(1).ty(Scalar::I8), width(1).ty(Scalar::I8)),
             };
@@ -276,9 +278,9 @@ impl Emitter<'_, '_> {
             if let Some((a, b)) = whole.convert {
                 value = cast(&mut self.t, (width(a.size().into()), false), CastOp::FCast, a, b, &value);
             }
-            self.t.line(format_args!("store {stored} {value}, ptr {to}, align 1{store}"));
+            self.t.line(format_args!("store {element_stores} {value}, ptr {to}, align 1{store}"));
         }
-        self.prefetch_next(&ends[0].address, &asked);
+        self.prefetch_next(&ends[0].address, &prefetched);
     }
 
     /// A lane's offset at an end, and where that is.
@@ -312,16 +314,16 @@ impl Emitter<'_, '_> {
         if size == 0 {
             return;
         }
-        if let Some(cells) = self.facts.storage.cells_at(dst, size) {
-            for cell in cells {
-                let zero = self.zero_for_cell(cell);
-                self.store_cell(inst, cell, &zero);
+        if let Some(vars) = self.facts.storage.vars_at(dst, size) {
+            for var in vars {
+                let zero = self.zero_for_promoted(var);
+                self.store_promoted(inst, var, &zero);
             }
             return;
         }
         let scalar = self.piece(size, align, &[dst]);
         let step = i64::from(scalar.size());
-        let zero = Lane::known(Lanes::known([0; 32]));
+        let zero = Lane::known(Affine::known([0; 32]));
         if size / step <= MAX_PIECES {
             for piece in 0..size / step {
                 self.store_piece(inst, dst, piece * step, scalar, &zero);
@@ -333,10 +335,10 @@ impl Emitter<'_, '_> {
         });
     }
 
-    fn zero_for_cell(&self, cell: usize) -> Lane {
-        match self.facts.storage.cells[cell].ty {
-            CellType::Scalar(scalar) if scalar.is_float() => Lane::uniform(super::zero_of(scalar)),
-            _ => Lane::known(Lanes::known([0; 32])),
+    fn zero_for_promoted(&self, var: usize) -> Lane {
+        match self.facts.storage.vars[var].ty {
+            PromotedType::Scalar(scalar) if scalar.is_float() => Lane::uniform(super::zero_of(scalar)),
+            _ => Lane::known(Affine::known([0; 32])),
         }
     }
 
@@ -392,15 +394,15 @@ impl Emitter<'_, '_> {
         Lane::Varying(self.t.value(format_args!("sub <32 x i64> {all}, {base}")))
     }
 
-    /// A pointer cell's contents as codes.
+    /// A promoted pointer's contents as codes.
     fn encode_lane(&mut self, root: Root, lane: &Lane) -> Lane {
         if root == Root::Many {
             return lane.clone();
         }
         let base = self.code_of_root(root);
         let all = lane.vector(&mut self.t, "i64");
-        if let Lane::Laned { shape, .. } = lane
-            && Shape::Lanes(shape.clone()).is_uniform()
+        if let Lane::Affine { shape, .. } = lane
+            && Shape::Affine(shape.clone()).is_uniform()
         {
             let one = lane.at(&mut self.t, "i64", 0);
             return Lane::uniform(self.t.add("i64", &one, &base));

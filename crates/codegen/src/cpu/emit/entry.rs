@@ -10,8 +10,8 @@ use anymetal_ir::{Kernel, Module, Op, Query};
 use super::group::Plan;
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
 use super::matrix::{Matrices, Uses};
+use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
-use super::streams::Streams;
 use super::{Emitter, GroupValues, Mask, Shared};
 use crate::cpu::launch_abi::{FAULT_DECLARATION, WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
 use crate::cpu::llvm_text::{Opd, Text};
@@ -19,10 +19,10 @@ use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
+use crate::cpu::stencil_rows::StencilRows;
 use crate::cpu::whole_geometry;
-use crate::cpu::windows::Windows;
 
-/// The most threadgroup memory that static variables may take.
+/// The maximum number of threadgroup memory that static variables may take.
 const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.
@@ -234,7 +234,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         },
         simdgroup: Opd::Int(0),
         first: Opd::Int(0),
-        cell_slots: BTreeMap::new(),
+        promoted_slots: BTreeMap::new(),
         array_slots: BTreeMap::new(),
         bases: BTreeMap::new(),
         limits: BTreeMap::new(),
@@ -244,28 +244,28 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
         exit: groups.exit,
         copies_left: 1,
         plan,
-        layout: super::frame::Layout::default(),
+        layout: super::context_save::Layout::default(),
         stop: None,
         frame: Opd::text("null"),
         region_slot: None,
         bail: None,
         group_labels: Vec::new(),
-        tested: Default::default(),
+        available_checks: Default::default(),
         mask_tests: BTreeMap::new(),
         active_masks: BTreeMap::new(),
         slow: None,
         matrices,
         bundled: BTreeSet::new(),
-        windows: Rc::new(Windows::new(function, flow)),
-        open_windows: BTreeSet::new(),
-        may_open_windows: true,
-        held_windows: BTreeMap::new(),
-        straight: BTreeMap::new(),
+        stencil_rows: Rc::new(StencilRows::new(function, flow)),
+        versioned_rows: BTreeSet::new(),
+        may_version_guards: true,
+        clamped_rows: BTreeMap::new(),
+        interior_pointers: BTreeMap::new(),
         spans: Default::default(),
-        together: BTreeMap::new(),
+        interleaved: BTreeMap::new(),
         tile_loops: Vec::new(),
-        streams: Streams::new(facts),
-        stream_flags: BTreeMap::new(),
+        nontemporal: NonTemporal::new(facts),
+        nontemporal_flags: BTreeMap::new(),
         lane_loads: (groups.head, 0),
     };
     emitter.shared.frame_bytes = emitter.lay_out_frame();
@@ -273,7 +273,7 @@ fn version(shared: &mut Shared<'_>, facts: Facts<'_>, flow: &Flow, index: usize)
     emitter.count_threads();
     if emitter.is_edge() {
         emitter.copies_left = 0;
-        emitter.may_open_windows = false;
+        emitter.may_version_guards = false;
     }
     emitter.body();
     emitter.t.label(groups.exit);
@@ -302,7 +302,7 @@ impl Emitter<'_, '_> {
 
     /// Numbers the thread of a record along x, as everyone else does.
     fn turn_thread_back(&mut self, record: &Opd) {
-        let Geometry::Turned([x, y, _]) = self.facts.geometry else { return };
+        let Geometry::YMajor([x, y, _]) = self.facts.geometry else { return };
         let at = self.t.offset(record, &Opd::Int(RECORD_THREAD));
         let thread = self.t.load("i32", &at, 4);
         let [plane, inside] =

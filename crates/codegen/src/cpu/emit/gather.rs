@@ -1,41 +1,41 @@
-//! Loads from places that only the run shows.
+//! Loads from varying addresses.
 //!
-//! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet most of
-//! the time neighbouring lanes access neighbouring places. So a run-time test comes first: if all lanes are
-//! on and side by side, one vector load does; one load of a scalar, where all read one place; and permutations of
-//! registers, where all read a short stretch (`near`). `scatter` has the stores.
+//! Programs compute indices in ways no analysis follows (clamped, masked, from tables), and yet
+//! neighbouring lanes mostly access neighbouring elements. So a run-time test comes first: one vector load
+//! if all lanes are on and contiguous, one scalar load if all read one address, register permutations if
+//! all read a short stretch (`permute_gather`). `scatter` has the stores.
 
 use anymetal_ir::Scalar;
 
-use super::indexed::Indexed;
+use super::allocation::Place;
+use super::available_checks::Test;
+use super::indexed_gather::IndexedAccess;
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::out_of_line::Helper;
-use super::place::Place;
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 /// So many vectors are loaded lane by lane before [`Emitter::split_loads`] ends a bunch.
 const MAX_TOGETHER: u32 = 4;
 
-/// The places of lanes that lie apart.
+/// The places of lanes that are not contiguous.
 enum Apart {
-    Indexed(Indexed),
+    IndexedAccess(IndexedAccess),
     /// By offsets of 64 bits.
     Wide(Address, Opd),
 }
 
 impl Emitter<'_, '_> {
     pub(super) fn load_gather(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        // Lanes that are known to lie in some other pattern need no test whether they lie side by side.
-        let may_be_together = !matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
+        // Lanes that are known to be in some other pattern need no test whether they are contiguous.
+        let may_be_together = !matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
         if item.count == 1 && may_be_together {
-            return vec![Lane::Varying(self.load_together_or_apart(address, item))];
+            return vec![Lane::Varying(self.load_contiguous_or_gather(address, item))];
         }
         let offsets = self.offsets_with_extra(address);
-        let ok = self.active_inside(address, &offsets, item);
+        let ok = self.active_in_bounds(address, &offsets, item);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
         self.t.branch_likely(&ok, fast, slow);
         self.t.label(fast);
@@ -67,18 +67,18 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether the active lanes are in bounds, lane by lane.
-    fn active_inside(&mut self, address: &Address, offsets: &Opd, item: Item) -> Opd {
-        self.test_once(address, item.bytes(), Test::ActiveInside, |this| {
+    fn active_in_bounds(&mut self, address: &Address, offsets: &Opd, item: Item) -> Opd {
+        self.test_once(address, item.bytes(), Test::ActiveInBounds, |this| {
             this.lanes_in_bounds(address, offsets, item.bytes()).0
         })
     }
 
-    /// One vector load where the lanes turn out to be side by side.
-    fn load_together_or_apart(&mut self, address: &Address, item: Item) -> Opd {
+    /// One vector load where the lanes turn out to be contiguous.
+    fn load_contiguous_or_gather(&mut self, address: &Address, item: Item) -> Opd {
         let side = self.side(address, item, !self.shared.options.checks && !self.has_masked_access(item));
-        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&side.is_so, together, apart);
-        self.t.label(together);
+        let (contiguous, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&side.is_so, contiguous, apart);
+        self.t.label(contiguous);
         let at = self.t.offset(&address.place.base, &side.start);
         let whole = self.load_whole(address, &at, item);
         let mut values = vec![(whole, self.t.current(), true)];
@@ -93,20 +93,20 @@ impl Emitter<'_, '_> {
             self.t.branch(join);
             self.t.label(many);
         }
-        if let Some(near) = self.near(address, item) {
+        if let Some(permute_gather) = self.permute_gather(address, item) {
             let (close, far) = (self.t.block(), self.t.block());
-            self.t.branch_if(&near.side.is_so, close, far);
+            self.t.branch_if(&permute_gather.side.is_so, close, far);
             self.t.label(close);
-            let value = self.load_near(address, &near, item);
+            let value = self.load_permute_gather(address, &permute_gather, item);
             values.push((value, self.t.current(), true));
             self.t.branch(join);
             self.t.label(far);
         }
-        let known = self.known_test(address, item.bytes(), Test::ActiveInside);
+        let known = self.known_test(address, item.bytes(), Test::ActiveInBounds);
         let apart = self.places_apart(address, item);
         let ok = match (&known, &apart) {
             (Some(known), _) => known.clone(),
-            (None, Apart::Indexed(indexed)) => self.indices_inside(address, indexed, item.bytes()),
+            (None, Apart::IndexedAccess(indexed)) => self.indices_in_bounds(address, indexed, item.bytes()),
             (None, Apart::Wide(address, offsets)) => self.lanes_in_bounds(address, offsets, item.bytes()).0,
         };
         let is_certain = ok.is_text("true") || self.bail_unless(&ok);
@@ -116,7 +116,7 @@ impl Emitter<'_, '_> {
             self.t.label(fast);
         }
         let gathered = match &apart {
-            Apart::Indexed(indexed) => self.gather_indexed(address, indexed, item),
+            Apart::IndexedAccess(indexed) => self.gather_indexed(address, indexed, item),
             Apart::Wide(address, offsets) => {
                 let safe = self.active_or_zero(offsets);
                 self.gather(&address.place, &safe, item, 0)
@@ -127,7 +127,7 @@ impl Emitter<'_, '_> {
         if !is_certain {
             self.t.label(slow);
             let apart = match apart {
-                Apart::Indexed(_) => self.rarely_apart(address, item.bytes()),
+                Apart::IndexedAccess(_) => self.apart_when_cold(address, item.bytes()),
                 Apart::Wide(address, _) => address,
             };
             let careful = self.load_slowly(&apart, item).remove(0);
@@ -141,14 +141,14 @@ impl Emitter<'_, '_> {
             let sides: Vec<_> = values.iter().map(|(_, from, ok)| (Opd::bool(*ok), *from)).collect();
             let edges: Vec<_> = sides.iter().map(|(ok, from)| (ok, *from)).collect();
             let ok = if is_certain { Opd::bool(true) } else { self.t.phi("i1", &edges) };
-            self.note_test(address, item.bytes(), Test::ActiveInside, &ok);
+            self.note_test(address, item.bytes(), Test::ActiveInBounds, &ok);
         }
         loaded
     }
 
     fn places_apart(&mut self, address: &Address, item: Item) -> Apart {
         if let Some(indexed) = self.indexed(address, item) {
-            return Apart::Indexed(indexed);
+            return Apart::IndexedAccess(indexed);
         }
         let address = self.apart(address, item.bytes());
         let offsets = self.offsets_with_extra(&address);
@@ -220,7 +220,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Lanes each at a known distance from a base: no place has to come out of a vector.
-    pub(super) fn load_lanes(&mut self, address: &Address, bases: &[Opd], shape: &Lanes, item: Item) -> Opd {
+    pub(super) fn load_lanes(&mut self, address: &Address, bases: &[Opd], shape: &Affine, item: Item) -> Opd {
         let features = &self.shared.options.features;
         if let [base] = bases
             && features.fast_gather

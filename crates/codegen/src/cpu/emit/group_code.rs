@@ -79,12 +79,12 @@ impl Emitter<'_, '_> {
                 let (head, next, exit) = (self.t.block(), self.t.block(), self.t.block());
                 self.group_labels.push(GroupLabel { label: *label, exit, continuing: next });
                 let mut tile_loop = self.tile_loop([*body, *continuing]);
-                tile_loop.wishes = self.start_wishes([*body, *continuing]);
+                tile_loop.prefetch_queue = self.start_prefetch_queue([*body, *continuing]);
                 self.tile_loops.push(tile_loop);
                 self.t.label(head);
                 self.group_block(*body);
                 self.t.label(next);
-                self.end_wishes();
+                self.end_prefetch_queue();
                 self.group_block(*continuing);
                 self.tile_loops.pop();
                 self.poll();
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
             self.mask = Mask::Some(self.t.value(format_args!("bitcast i32 {live} to {MASK}")));
         }
         let one = match self.lane(value, 0) {
-            Lane::Laned { shape, .. } if shape.is_uniform() => self.uniform(value, 0),
+            Lane::Affine { shape, .. } if shape.is_uniform() => self.uniform(value, 0),
             _ => {
                 let all = self.vector(value, 0);
                 let lane = self.first_lane();

@@ -224,7 +224,7 @@ fn sizes() -> String {
 /// Whether the first version is for threadgroups of the size at hand.
 fn choice(versions: &[Geometry]) -> String {
     match versions {
-        [Geometry::Full(size) | Geometry::Turned(size), ..] => format!(
+        [Geometry::Full(size) | Geometry::YMajor(size), ..] => format!(
             "  %fits.x = icmp eq i32 %sx, {}
   %fits.y = icmp eq i32 %sy, {}
   %fits.z = icmp eq i32 %sz, {}
@@ -252,7 +252,7 @@ i32 %z32, i32 %sx, i32 %sy, i32 %sz)"
     };
     let second = match versions {
         [_, _] => call(1),
-        [Geometry::Full(_) | Geometry::Turned(_)] => String::new(),
+        [Geometry::Full(_) | Geometry::YMajor(_)] => String::new(),
         _ => call(0),
     };
     [call(0), second]

@@ -44,10 +44,10 @@ impl Emitter<'_, '_> {
         let (zero, one) = (Opd::Int(0), Opd::Int(1));
         let below = |this: &mut Self, limit: &Opd| match position {
             Subject::Thread => {
-                let limit = this.least(limit, &threads);
+                let limit = this.min(limit, &threads);
                 this.divided_up(&limit, 32)
             }
-            Subject::SimdGroup => this.least(limit, &simdgroups),
+            Subject::SimdGroup => this.min(limit, &simdgroups),
         };
         Some(match op {
             CmpOp::ULt => Span { start: zero, end: below(self, &limit) },
@@ -57,17 +57,17 @@ impl Emitter<'_, '_> {
                     (_, Opd::Int(limit)) => Opd::Int(i64::from(*limit as u32 >> 5)),
                     _ => self.t.value(format_args!("lshr i32 {limit}, 5")),
                 };
-                // A number that no SIMD-group has leaves nobody; it must not wrap to the first.
-                let start = self.least(&start, &simdgroups);
+                // A number that no SIMD-group has selects no lane; it must not wrap to the first.
+                let start = self.min(&start, &simdgroups);
                 let next = self.t.add("i32", &start, &one);
-                let end = self.least(&next, &simdgroups);
+                let end = self.min(&next, &simdgroups);
                 Span { start, end }
             }
             _ => return None,
         })
     }
 
-    fn least(&mut self, a: &Opd, b: &Opd) -> Opd {
+    fn min(&mut self, a: &Opd, b: &Opd) -> Opd {
         match (a, b) {
             (Opd::Int(a), Opd::Int(b)) => Opd::Int(i64::from((*a as u32).min(*b as u32))),
             _ => {

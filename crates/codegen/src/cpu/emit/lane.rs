@@ -1,20 +1,20 @@
 //! One component of a value during emission: scalar bases, or a vector.
 
 use crate::cpu::llvm_text::{Opd, Text, lanes_type, scalar_type, vector_const};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use anymetal_ir::Scalar;
 
 /// A component of a value, in the form that its shape says.
 #[derive(Clone, Debug)]
 pub(super) enum Lane {
     /// `bases[segment] + pattern[lane]`; the base of an absolute shape is 0.
-    Laned {
+    Affine {
         /// One per segment.
         bases: Vec<Opd>,
         /// Segments and pattern.
-        shape: Lanes,
+        shape: Affine,
         /// The `i1` under which the form holds, for conditional shapes.
-        no_wrap: Option<Opd>,
+        assumption: Option<Opd>,
     },
     /// A vector.
     Varying(Opd),
@@ -27,7 +27,7 @@ pub(super) enum Width {
     One,
     /// A vector of 32.
     All,
-    /// A vector of so many.
+    /// A vector of `n`.
     Few(usize),
 }
 
@@ -73,29 +73,29 @@ impl Width {
 impl Lane {
     /// A uniform value.
     pub(super) fn uniform(value: Opd) -> Self {
-        Self::Laned { bases: vec![value], shape: Lanes::uniform(false), no_wrap: None }
+        Self::Affine { bases: vec![value], shape: Affine::uniform(false), assumption: None }
     }
 
     /// Values known now.
-    pub(super) fn known(shape: Lanes) -> Self {
-        Self::Laned { bases: vec![Opd::Int(0)], shape, no_wrap: None }
+    pub(super) fn known(shape: Affine) -> Self {
+        Self::Affine { bases: vec![Opd::Int(0)], shape, assumption: None }
     }
 
     /// Whether all lanes have one value, for sure.
     pub(super) fn is_uniform(&self) -> bool {
-        matches!(self, Self::Laned { shape, .. } if shape.is_uniform() && !shape.conditional)
+        matches!(self, Self::Affine { shape, .. } if shape.is_uniform() && !shape.assumed)
     }
 
-    /// The scalar in a lane; only of laned components.
+    /// The scalar in a lane; only of affine components.
     pub(super) fn at(&self, t: &mut Text, element: &str, lane: usize) -> Opd {
         match self {
-            Self::Laned { bases, shape, .. } => {
+            Self::Affine { bases, shape, .. } => {
                 let pattern = shape.at(lane);
                 if element == "i1" {
-                    return if shape.absolute { Opd::bool(pattern & 1 == 1) } else { bases[0].clone() };
+                    return if shape.is_constant { Opd::bool(pattern & 1 == 1) } else { bases[0].clone() };
                 }
                 // Cleared memory is the only known value of a float.
-                if shape.absolute && matches!(element, "float" | "half") {
+                if shape.is_constant && matches!(element, "float" | "half") {
                     return Opd::text(if element == "float" { "0.0" } else { "0xH0000" });
                 }
                 let base = &bases[lane / shape.segment_len()];
@@ -112,9 +112,9 @@ impl Lane {
     pub(super) fn vector(&self, t: &mut Text, element: &str) -> Opd {
         let (bases, shape) = match self {
             Self::Varying(vector) => return vector.clone(),
-            Self::Laned { bases, shape, .. } => (bases, shape),
+            Self::Affine { bases, shape, .. } => (bases, shape),
         };
-        if shape.absolute {
+        if shape.is_constant {
             return vector_const(element, shape.values());
         }
         let base = match bases.as_slice() {

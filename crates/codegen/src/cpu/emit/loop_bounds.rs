@@ -1,15 +1,15 @@
-//! Bounds that are tested once for all rounds of a loop.
+//! Bounds checks hoisted out of loops.
 //!
-//! In `for (i = thread; i < n; i += threads)` the copy of the loop in which all lanes stay (see `full_loop`)
-//! accesses no element beyond the one before `n`. So an access by `i` itself is in bounds in every round if
-//! that element is, which the code asks before the copy. Where it does not hold the masked loop runs alone,
-//! with a test in each round: some thread will be out of bounds, or the last ones are not reached.
+//! In `for (i = thread; i < n; i += threads)` the loop copy with all lanes active (see `unmasked_loop`)
+//! accesses no element from `n` on. So an access by `i` itself is in bounds in every iteration if element
+//! `n - 1` is, which is checked in the preheader. Where that fails the masked loop runs alone, with a check
+//! per iteration.
 
 use anymetal_ir::{Block, CastOp, Inst, Op, Scalar, Space, Type, Value};
 
 use super::Emitter;
 use super::group::for_each_inst;
-use super::scalar_tests::Below;
+use super::mask_predicates::Below;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::storage::Root;
@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
                 && function.ty(index) == Type::Scalar(Scalar::I32)
                 && scale <= MAX_SCALE
                 && self.is_here(base)
-                && self.shape(base, 0).lanes().is_some_and(|lanes| lanes.is_uniform() && !lanes.conditional);
+                && self.shape(base, 0).affine().is_some_and(|lanes| lanes.is_uniform() && !lanes.assumed);
             let bytes = i64::from(ty.size());
             let access = Covered { pointer, bytes, base, scale: i64::from(scale), offset: sum };
             return is_counter.then_some(access);
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
     /// Notes that they need no test.
     pub(super) fn note_covered(&mut self, accesses: &[Covered]) {
         for access in accesses {
-            self.note_inside(access.pointer, access.bytes);
+            self.note_in_bounds(access.pointer, access.bytes);
         }
     }
 }

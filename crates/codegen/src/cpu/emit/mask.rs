@@ -2,7 +2,7 @@
 //!
 //! Invariant: a mask has at least one lane on wherever code runs under it, so there is a first and a last one.
 
-use super::{Emitter, scalar_tests};
+use super::{Emitter, mask_predicates};
 use crate::cpu::llvm_text::{MASK, Opd};
 
 /// The active lanes.
@@ -40,7 +40,7 @@ impl Emitter<'_, '_> {
         self.t.icmp("ne", "i32", &bits, &Opd::Int(0))
     }
 
-    pub(super) fn known_tests(&self, mask: &Mask) -> Option<scalar_tests::MaskTests> {
+    pub(super) fn known_tests(&self, mask: &Mask) -> Option<mask_predicates::MaskTests> {
         if let Mask::Some(mask) = mask { self.tests_of(mask) } else { None }
     }
 

@@ -3,72 +3,73 @@
 //! The [`Emitter`] holds the state of one version; here are values, fault sites and the dispatch of instructions. The
 //! folder by topic:
 //!
-//! - Values and what is computed of them: `lane` (a component), `mask` (which lanes are on), `arith`, `cast`, `pure`,
-//!   `pointers`, `query`, `conditional` (patterns of lanes that hold under a condition), `shifted` (families), `simd`
-//!   (operations across lanes), `matrix` (8×8 matrices).
-//! - Loads and stores: `memory` (shared memory), `cells`, `private` (arrays of one thread), `place`, `access`, `copy`,
-//!   `atomic`; places that only the run shows: `adjacent`, `near`, `gather`, `scatter`, `indexed`, `rare`; several
-//!   at once: `bundle`, `window`, `open_windows`, `held`, `together`, `transpose`; `under_mask` (vectors of which lanes
-//!   are off); tests of bounds: `tested`, `loop_bounds`, `inside`; caches: `prefetch`, `next_tile`, `wishes`, `streams`.
-//! - Control: `control` (branches and loops), `scalar_tests` (cheap tests of masks), `full_loop`, `counted`.
-//! - What runs how often: `group` (division into regions), `group_code`, `group_span`, `region`, `simdgroups` (what runs
-//!   them), `frame` (what crosses from one to another), `group_loop` (threadgroups).
+//! - Values: `lane` (a component), `mask` (the execution mask), `arith`, `cast`, `pure`, `pointers`, `query`,
+//!   `assumptions` (affine forms that hold under a run-time condition), `lane_shift_reuse`, `simd` (cross-lane
+//!   operations), `matrix` (8×8 matrices).
+//! - Loads and stores: `memory` (shared memory), `promoted`, `private` (arrays of one thread), `allocation`, `access`,
+//!   `copy`, `atomic`; varying addresses: `contiguity_check`, `permute_gather`, `gather`, `scatter`, `indexed_gather`,
+//!   `cold_gather`; several at once: `bundle`, `stencil_rows`, `guard_versioning`, `clamped_rows`, `interleaved_cache`,
+//!   `transpose`; `under_mask` (masked vectors); bounds checks: `available_checks`, `loop_bounds`, `interior`; caches:
+//!   `prefetch`, `tile_prefetch`, `nontemporal`.
+//! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks), `unmasked_loop`,
+//!   `bounded_loops`.
+//! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them), `context_save`
+//!   (values live across regions), `group_loop` (threadgroups).
 //! - Around the versions: `entry`, `out_of_line` (functions written once per module).
 //!
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms
 //! of an `if`. A switched-off lane may hold any bits, but never causes undefined behaviour.
 
 mod access;
-mod adjacent;
+mod allocation;
 mod arith;
+mod assumptions;
 mod atomic;
+mod available_checks;
+mod bounded_loops;
 mod bundle;
 mod cast;
-mod cells;
-mod conditional;
+mod clamped_rows;
+mod cold_gather;
+mod context_save;
+mod contiguity_check;
 mod control;
 mod copy;
-mod counted;
 mod entry;
-mod frame;
-mod full_loop;
 mod gather;
 mod group;
 mod group_code;
 mod group_loop;
 mod group_span;
-mod held;
-mod indexed;
-mod inside;
+mod guard_versioning;
+mod indexed_gather;
+mod interior;
+mod interleaved_cache;
 mod lane;
+mod lane_shift_reuse;
 mod loop_bounds;
 mod mask;
+mod mask_predicates;
 mod matrix;
 mod memory;
-mod near;
-mod next_tile;
-mod open_windows;
+mod nontemporal;
 mod out_of_line;
-mod place;
+mod permute_gather;
 mod pointers;
 mod prefetch;
 mod private;
+mod promoted;
 mod pure;
 mod query;
-mod rare;
 mod region;
-mod scalar_tests;
 mod scatter;
-mod shifted;
 mod simd;
 mod simdgroups;
-mod streams;
-mod tested;
-mod together;
+mod stencil_rows;
+mod tile_prefetch;
 mod transpose;
 mod under_mask;
-mod window;
-mod wishes;
+mod unmasked_loop;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -83,9 +84,9 @@ use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
 use super::options::{AccessKind, CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
-use super::shape::{Lanes, Shape};
-use super::storage::{CellType, Root};
-use super::windows::Windows;
+use super::shape::{Affine, Shape};
+use super::stencil_rows::StencilRows;
+use super::storage::{PromotedType, Root};
 
 /// What all versions of a kernel share.
 #[derive(Debug)]
@@ -103,7 +104,7 @@ pub(super) struct Shared<'a> {
     /// Functions that multiply matrices, by name.
     products: BTreeMap<String, String>,
     /// The panels among them, by number.
-    panels: Vec<matrix::Panel>,
+    panels: Vec<matrix::PanelKernel>,
     declares: BTreeSet<String>,
     /// Whether stores must be fenced off at the end.
     fences: bool,
@@ -145,8 +146,8 @@ pub(super) struct Emitter<'a, 'm> {
     /// The SIMD-group's number and its first thread's linear index; 0 at group level.
     simdgroup: Opd,
     first: Opd,
-    /// Variables of cells, by cell and segment.
-    cell_slots: BTreeMap<usize, Vec<Opd>>,
+    /// LLVM variables of promoted ones, by promoted variable and segment.
+    promoted_slots: BTreeMap<usize, Vec<Opd>>,
     array_slots: BTreeMap<usize, Opd>,
     /// Loaded or computed once, in the entry block.
     bases: BTreeMap<u32, (Opd, Opd)>,
@@ -159,12 +160,12 @@ pub(super) struct Emitter<'a, 'm> {
     /// How many more all-lanes-on copies of code may be nested.
     copies_left: u32,
     plan: group::Plan,
-    layout: frame::Layout,
+    layout: context_save::Layout,
     /// The address of the stop flag, once needed.
     stop: Option<Opd>,
     /// The current SIMD-group's frame, if there are frames.
     frame: Opd,
-    /// Where a region leaves its lanes, if anyone wants to know.
+    /// Where a region leaves its lanes, if it is needed.
     region_slot: Option<Opd>,
     /// Where a loop without masks gives up: its masked copy repeats the iteration, as long as nothing
     /// in it had an effect.
@@ -173,33 +174,33 @@ pub(super) struct Emitter<'a, 'm> {
     group_labels: Vec<group::GroupLabel>,
     /// What slow paths need, once needed.
     slow: Option<memory::SlowBuffers>,
-    /// Tests of bounds that need not be made again.
-    tested: tested::Tested,
+    /// Available bounds checks.
+    available_checks: available_checks::AvailableChecks,
     /// Values that tell which lanes were on, and the mask that says so.
     active_masks: BTreeMap<Value, Mask>,
     /// What is known of masks, by their registers.
-    mask_tests: BTreeMap<u32, scalar_tests::MaskTests>,
+    mask_tests: BTreeMap<u32, mask_predicates::MaskTests>,
     /// Products of matrices that wait, and where fragments lie.
     matrices: matrix::Matrices,
-    /// Values that were loaded with the first load of their bundle or window.
+    /// Values that were loaded with the first load of their bundle or stencil row.
     bundled: BTreeSet<Value>,
-    windows: Rc<Windows>,
-    /// The first loads of windows that were tested before, and whether code may be copied for such.
-    open_windows: BTreeSet<Inst>,
-    may_open_windows: bool,
+    stencil_rows: Rc<StencilRows>,
+    /// The first loads of stencil rows that were tested before, and whether code may be copied for such.
+    versioned_rows: BTreeSet<Inst>,
+    may_version_guards: bool,
     /// Those of which lanes are held back, tested before too.
-    held_windows: BTreeMap<Inst, held::Held>,
-    /// Pointers in a loop for threadgroups that no limit concerns.
-    straight: BTreeMap<Value, inside::Straight>,
-    /// Families of values that are each other shifted, where windows are open.
-    spans: shifted::Spans,
+    clamped_rows: BTreeMap<Inst, clamped_rows::ClampedRow>,
+    /// Pointers in a loop for threadgroups in the interior.
+    interior_pointers: BTreeMap<Value, interior::InteriorPointer>,
+    /// Families of values that are each other shifted, where stencil rows are open.
+    spans: lane_shift_reuse::Spans,
     /// Loaded vectors, by the register of the first component.
-    together: BTreeMap<u32, together::Together>,
+    interleaved: BTreeMap<u32, interleaved_cache::InterleavedVector>,
     /// The loops around barriers that the position is in.
-    tile_loops: Vec<next_tile::TileLoop>,
-    /// Stores that may go past the caches, and the flags that say whether they do.
-    streams: streams::Streams,
-    stream_flags: BTreeMap<usize, Opd>,
+    tile_loops: Vec<tile_prefetch::TileLoop>,
+    /// Stores that may be non-temporal, and the flags that say whether they do.
+    nontemporal: nontemporal::NonTemporal,
+    nontemporal_flags: BTreeMap<usize, Opd>,
     /// A block, and how many vectors were loaded lane by lane in it.
     lane_loads: (BlockName, u32),
 }
@@ -224,16 +225,16 @@ impl Emitter<'_, '_> {
         }
         // Values that are known now need no definition. Anything else unset is unreachable code.
         match self.shape(value, component) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
                 let zero = zero_of(self.scalar(value));
-                Lane::Laned { bases: vec![zero; shape.segments], no_wrap: None, shape }
+                Lane::Affine { bases: vec![zero; shape.segments], assumption: None, shape }
             }
             _ => Lane::Varying(Opd::text("zeroinitializer")),
         }
     }
 
-    /// The scalar in a lane of a laned component.
+    /// The scalar in a lane of an affine component.
     fn at(&mut self, value: Value, component: usize, lane: usize) -> Opd {
         let element = scalar_type(self.scalar(value));
         let component = self.lane(value, component);
@@ -245,11 +246,11 @@ impl Emitter<'_, '_> {
         self.at(value, component, 0)
     }
 
-    /// The vector of a component, computed lane by lane again if its laned form is conditional.
+    /// The vector of a component, computed lane by lane again if its affine form is conditional.
     fn vector(&mut self, value: Value, component: usize) -> Opd {
         let lane = self.lane(value, component);
-        if let Lane::Laned { shape, .. } = &lane
-            && shape.conditional
+        if let Lane::Affine { shape, .. } = &lane
+            && shape.assumed
         {
             return self.recompute(value, component);
         }
@@ -277,14 +278,14 @@ impl Emitter<'_, '_> {
         self.values[value.index()] = Some(lanes);
     }
 
-    /// Converts a component to a wider shape, as cells need.
+    /// Converts a component to a wider shape, as promoted variables need.
     fn rebase(&mut self, lane: &Lane, element: &str, to: &Shape) -> Lane {
         match to {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape.clone()),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape.clone()),
+            Shape::Affine(shape) => {
                 let step = shape.segment_len();
                 let bases = (0..shape.segments).map(|s| lane.at(&mut self.t, element, s * step)).collect();
-                Lane::Laned { bases, shape: shape.clone(), no_wrap: None }
+                Lane::Affine { bases, shape: shape.clone(), assumption: None }
             }
             _ => Lane::Varying(lane.vector(&mut self.t, element)),
         }
@@ -326,7 +327,7 @@ impl Emitter<'_, '_> {
         if self.is_put_off(inst) {
             return;
         }
-        self.settle_matrices(inst);
+        self.flush_matrices(inst);
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
             Op::Barrier(BarrierScope::Thread) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
@@ -338,10 +339,12 @@ impl Emitter<'_, '_> {
             Op::Store { .. } if self.store_fragment(inst) => {}
             Op::Store { ptr, value, align, .. } => self.store(inst, *ptr, *value, *align),
             Op::MemCopy { dst, src, size, align } => {
-                self.untested(|this| this.copy(inst, *dst, *src, *size, *align));
+                self.with_no_available_checks(|this| this.copy(inst, *dst, *src, *size, *align));
             }
-            Op::MemConvert { .. } => self.untested(|this| this.convert_memory(inst)),
-            Op::MemZero { dst, size, align } => self.untested(|this| this.clear(inst, *dst, *size, *align)),
+            Op::MemConvert { .. } => self.with_no_available_checks(|this| this.convert_memory(inst)),
+            Op::MemZero { dst, size, align } => {
+                self.with_no_available_checks(|this| this.clear(inst, *dst, *size, *align))
+            }
             Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
                 self.atomic(inst)
             }
@@ -365,10 +368,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn element_of(&self, ty: CellType) -> &'static str {
+    fn element_of(&self, ty: PromotedType) -> &'static str {
         match ty {
-            CellType::Scalar(scalar) => scalar_type(scalar),
-            CellType::Pointer(_) => "i64",
+            PromotedType::Scalar(scalar) => scalar_type(scalar),
+            PromotedType::Pointer(_) => "i64",
         }
     }
 
@@ -389,5 +392,5 @@ fn zero_of(scalar: Scalar) -> Opd {
 
 /// A uniform zero with the shape that analysis gives undefined values.
 fn zero_lane(scalar: Scalar) -> Lane {
-    Lane::Laned { bases: vec![zero_of(scalar)], shape: Lanes::uniform(true), no_wrap: None }
+    Lane::Affine { bases: vec![zero_of(scalar)], shape: Affine::uniform(true), assumption: None }
 }

@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
-use super::indexed::{gather_indexed, scatter_indexed};
-use super::rare::{self, rare_gather};
+use super::cold_gather::{self, cold_gather};
+use super::indexed_gather::{gather_indexed, scatter_indexed};
 use crate::cpu::llvm_text::LANES;
 use crate::cpu::options::CpuFeatures;
 
@@ -26,7 +26,7 @@ pub(super) enum Helper {
     /// Loads all lanes without any check: a gather.
     Gather(u32),
     /// The same where it seldom happens, with a check: a call, which saves much code.
-    RareGather(u32),
+    ColdGather(u32),
     /// Loads all lanes by indices of 32 bits: bits, the index's scale, whether it is signed.
     GatherIndexed(u32, i64, bool),
     /// Stores lanes by such indices.
@@ -50,7 +50,7 @@ impl Helper {
             Self::Load(_) | Self::Store(_) | Self::Check | Self::LoadRows(_) | Self::StoreRows(_) => {
                 Some(Self::Note)
             }
-            Self::RareGather(bits) => Some(Self::Gather(bits)),
+            Self::ColdGather(bits) => Some(Self::Gather(bits)),
             Self::GatherIndexed(..)
             | Self::ScatterIndexed(..)
             | Self::Note
@@ -75,7 +75,7 @@ impl Helper {
     /// Declarations of intrinsics that it calls, beside [`DECLARATIONS`].
     pub(super) fn declarations(self, features: &CpuFeatures) -> &'static [&'static str] {
         match self {
-            Self::RareGather(bits) => rare::declarations(bits, features),
+            Self::ColdGather(bits) => cold_gather::declarations(bits, features),
             _ => &[],
         }
     }
@@ -100,7 +100,7 @@ impl Helper {
             Self::Check => lane_loop("am.check", ""),
             Self::Gather(bits @ (32 | 64)) if features.fast_gather => fast_gather(bits),
             Self::Gather(bits) => gather(bits),
-            Self::RareGather(bits) => rare_gather(bits, features),
+            Self::ColdGather(bits) => cold_gather(bits, features),
             Self::GatherIndexed(bits, scale, is_signed) => {
                 gather_indexed(&self.indexed_name(), bits, scale, is_signed)
             }

@@ -14,8 +14,8 @@ impl Emitter<'_, '_> {
             return zero_lane(Scalar::I64);
         };
         match self.shape(result, 0) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
                 let step = shape.segment_len();
                 let mut bases = Vec::new();
                 for lane in (0..shape.segments).map(|s| s * step) {
@@ -27,8 +27,8 @@ impl Emitter<'_, '_> {
                     }
                     bases.push(self.t.add("i64", &sum, &Opd::Int(offset)));
                 }
-                let no_wrap = self.condition(inst, 0, &shape);
-                Lane::Laned { bases, shape, no_wrap }
+                let assumption = self.condition(inst, 0, &shape);
+                Lane::Affine { bases, shape, assumption }
             }
             _ => Lane::Varying(self.pointer_sum_vector(base, index, scale, offset)),
         }
@@ -63,8 +63,8 @@ impl Emitter<'_, '_> {
             |this: &mut Self, value: Value| if many { this.encoded(value) } else { this.lane(value, 0) };
         let (x, y) = (own(self, a), own(self, b));
         match self.shape(result, 0) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
                 let c = self.uniform(c, 0);
                 let step = shape.segment_len();
                 let bases = (0..shape.segments)
@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
                         self.t.select("i1", &c, "i64", &p, &q)
                     })
                     .collect();
-                Lane::Laned { bases, shape, no_wrap: None }
+                Lane::Affine { bases, shape, assumption: None }
             }
             _ => {
                 let p = if many { self.encoded_vector(a) } else { self.vector(a, 0) };

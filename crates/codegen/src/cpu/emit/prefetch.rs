@@ -10,11 +10,11 @@ use crate::cpu::storage::Root;
 
 /// Bytes of a cache line.
 pub(super) const LINE: i64 = 64;
-/// A stretch longer than this is not asked for.
+/// A stretch longer than this is not prefetched.
 const MAX_STRETCH: i64 = 1024;
 
 impl Emitter<'_, '_> {
-    /// Asks for the lines of a SIMD-group's access, if they lie side by side.
+    /// Prefetches the lines of a SIMD-group's access, if they are contiguous.
     pub(super) fn prefetch(&mut self, pointer: Value, bytes: i64, access: PrefetchHint) {
         let root = self.facts.storage.pointer(pointer).root;
         let space = ptr_space(self.facts.function, pointer);
@@ -22,7 +22,7 @@ impl Emitter<'_, '_> {
             return;
         }
         let place = self.place(root);
-        let Lane::Laned { bases, shape, .. } = self.lane(pointer, 0) else { return };
+        let Lane::Affine { bases, shape, .. } = self.lane(pointer, 0) else { return };
         let (low, high) = (shape.at(0), shape.at(LANES - 1));
         let stretch = high.wrapping_sub(low).wrapping_add(bytes);
         if bases.len() != 1 || !(bytes..=MAX_STRETCH).contains(&stretch) {
@@ -36,32 +36,32 @@ impl Emitter<'_, '_> {
             }
             _ => None,
         };
-        let Some(kept) = kept else { return self.ask_for(&start, stretch, access) };
-        // What is stored past the caches need not be in them.
+        let Some(kept) = kept else { return self.prefetch_lines(&start, stretch, access) };
+        // What is stored with non-temporal stores need not be in them.
         let kept = self.t.icmp("ne", "i64", &kept, &Opd::Int(0));
-        let (ask, done) = (self.t.block(), self.t.block());
-        self.t.branch_if(&kept, ask, done);
-        self.t.label(ask);
-        self.ask_for(&start, stretch, access);
+        let (prefetch, done) = (self.t.block(), self.t.block());
+        self.t.branch_if(&kept, prefetch, done);
+        self.t.label(prefetch);
+        self.prefetch_lines(&start, stretch, access);
         self.t.label(done);
     }
 
-    /// Asks for the lines of so many bytes.
-    pub(super) fn ask_for(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
+    /// Prefetches the lines of `bytes` bytes.
+    pub(super) fn prefetch_lines(&mut self, start: &Opd, bytes: i64, access: PrefetchHint) {
         let access = match (access, self.shared.options.features.streams_in_second_level) {
-            // A line that nobody else has may be written as it is.
+            // A line that no other thread has may be written as it is.
             (PrefetchHint::WriteL2, _) | (PrefetchHint::StreamRead, true) => PrefetchHint::ReadL2,
             (access, _) => access,
         };
         for line in (0..bytes).step_by(LINE as usize) {
             let at = self.t.offset(start, &Opd::Int(line));
-            ask_for_line(&mut self.t, &at, access);
+            prefetch_line(&mut self.t, &at, access);
         }
     }
 }
 
-/// Asks for the line at an address.
-pub(super) fn ask_for_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
+/// Prefetches the line at an address.
+pub(super) fn prefetch_line(t: &mut Text, at: &Opd, access: PrefetchHint) {
     let write = i32::from(access == PrefetchHint::Write);
     // LLVM's `locality`: to the second level of caches, or to the first.
     let locality = if access == PrefetchHint::ReadL2 { 2 } else { 3 };

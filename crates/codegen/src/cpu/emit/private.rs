@@ -1,7 +1,7 @@
-//! Loads and stores of private arrays, which lie interleaved between the lanes.
+//! Loads and stores of private arrays, interleaved by lane.
 //!
-//! Unit `u` of lane `l` is at byte `(u × 32 + l) × unit`. An offset that is the same for all lanes
-//! is a plain vector access, which LLVM turns into registers when the offset is constant.
+//! Unit `u` of lane `l` is at byte `(u × 32 + l) × unit`. A uniform offset is a plain vector access, which
+//! LLVM turns into registers when the offset is constant.
 
 use anymetal_ir::{Inst, Scalar, Value};
 
@@ -13,12 +13,12 @@ use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::storage::{Array, Root};
 
-/// The largest array that lies on the stack; larger ones lie in the worker's scratch memory.
+/// The largest array that is on the stack; larger ones are in the worker's scratch memory.
 const MAX_STACK_BYTES: u64 = 32 * 1024;
 /// What all arrays on the stack have together. The CPU device counts on no more than that.
 const ALL_STACK_BYTES: u64 = 256 * 1024;
 
-/// Where the arrays lie in scratch memory, for those that do, and what these take.
+/// Where the arrays is in scratch memory, for those that do, and what these take.
 pub(super) fn scratch_places(arrays: &[Array]) -> (Vec<Option<u64>>, u64) {
     let (mut on_stack, mut in_scratch) = (0, 0);
     let place = |array: &Array| {
@@ -308,7 +308,7 @@ impl Emitter<'_, '_> {
             let raw = super::cast::reinterpret(&mut self.t, Width::All, element, &int, new);
             let slow = self.slow_buffers();
             self.t.store(&lanes_type(&int), &raw, &slow.values, 64);
-            let place = super::place::Place { base: at, len: Opd::Int(i64::MAX), root: Root::Many };
+            let place = super::allocation::Place { base: at, len: Opd::Int(i64::MAX), root: Root::Many };
             let address =
                 Address { place, offset: Lane::Varying(offset.clone()), value: None, extra: 0, site: 0 };
             let outer = std::mem::replace(&mut self.mask, Mask::Some(good.clone()));

@@ -1,6 +1,6 @@
 //! Operations without effects: arithmetic, conversions, selections, vectors.
 //!
-//! Every component is computed in the form that its shape says. For laned results the rule is
+//! Every component is computed in the form that its shape says. For affine results the rule is
 //! always the same: a base is the operation applied to the operands' values in the first lane of
 //! the segment, because patterns are kept zero there.
 
@@ -11,12 +11,12 @@ use super::cast;
 use super::lane::{Lane, Width};
 use super::{Emitter, zero_lane, zero_of};
 use crate::cpu::llvm_text::{MASK, Opd, scalar_type, wrap_int};
-use crate::cpu::shape::{Lanes, Shape, transfer};
+use crate::cpu::shape::{Affine, Shape, transfer};
 
 impl Emitter<'_, '_> {
     /// Computes the result of an operation without effects.
     pub(super) fn pure(&mut self, inst: Inst, result: Value) {
-        let lanes = match self.straight_lane(result) {
+        let lanes = match self.interior_lane(result) {
             Some(lane) => vec![lane],
             None => self.pure_lanes(inst, result),
         };
@@ -33,7 +33,7 @@ impl Emitter<'_, '_> {
             Op::Undef => (0..count).map(|_| zero_lane(self.scalar(result))).collect(),
             Op::Query(query) => vec![self.query(*query, result)],
             Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
-                vec![Lane::known(Lanes::known([0; 32]))]
+                vec![Lane::known(Affine::known([0; 32]))]
             }
             Op::Splat(a) => vec![self.lane(*a, 0); count],
             Op::Compose(parts) => {
@@ -75,21 +75,21 @@ impl Emitter<'_, '_> {
             Some(Scalar::Bf16) => Opd::Int(wrap_int("i16", bits as i64)),
             scalar => {
                 let value = transfer::lane_of(scalar.unwrap_or(Scalar::I64), bits);
-                return Lane::known(Lanes::known([value; 32]));
+                return Lane::known(Affine::known([value; 32]));
             }
         };
-        Lane::Laned { bases: vec![opd], shape: Lanes::uniform(true), no_wrap: None }
+        Lane::Affine { bases: vec![opd], shape: Affine::uniform(true), assumption: None }
     }
 
     /// One component of an elementwise operation.
     fn component(&mut self, inst: Inst, result: Value, k: usize) -> Lane {
         match self.shape(result, k) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
                 let step = shape.segment_len();
                 let bases = (0..shape.segments).map(|s| self.scalar_at(inst, k, s * step)).collect();
-                let no_wrap = self.condition(inst, k, &shape);
-                Lane::Laned { bases, shape, no_wrap }
+                let assumption = self.condition(inst, k, &shape);
+                Lane::Affine { bases, shape, assumption }
             }
             _ => Lane::Varying(self.elementwise(inst, k, Width::All, None)),
         }
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
             }
             Op::Binary(op, a, b) => {
                 let (x, y) = (get(self, *a, k), get(self, *b, k));
-                let constant = self.shape(*b, k).lanes().and_then(Lanes::constant);
+                let constant = self.shape(*b, k).affine().and_then(Affine::constant);
                 if self.divides_by_one(*op, width, *b, k) && constant.is_none() {
                     let divisor = self.at(*b, k, 0);
                     return arith::division_by_one(&mut self.t, *op, &x, &divisor);

@@ -11,8 +11,8 @@ use crate::cpu::shape::queries::{Position, linear};
 
 impl Emitter<'_, '_> {
     pub(super) fn query(&mut self, query: Query, result: Value) -> Lane {
-        if let Shape::Lanes(shape) = self.shape(result, 0)
-            && shape.absolute
+        if let Shape::Affine(shape) = self.shape(result, 0)
+            && shape.is_constant
         {
             return Lane::known(shape);
         }
@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
             }
             Query::QuadgroupIndexInThreadgroup => {
                 let base = self.t.mul("i32", &self.simdgroup.clone(), &Opd::Int(8));
-                self.laned(base, result)
+                self.affine(base, result)
             }
             Query::SimdgroupIndexInThreadgroup => Lane::uniform(self.simdgroup.clone()),
             Query::ThreadgroupPositionInGrid(axis) => {
@@ -91,10 +91,12 @@ impl Emitter<'_, '_> {
     }
 
     /// A base in the shape that the analysis gave the result.
-    fn laned(&mut self, base: Opd, result: Value) -> Lane {
+    fn affine(&mut self, base: Opd, result: Value) -> Lane {
         match self.shape(result, 0) {
-            Shape::Lanes(shape) if shape.absolute => Lane::known(shape),
-            Shape::Lanes(shape) => Lane::Laned { bases: vec![base; shape.segments], shape, no_wrap: None },
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
+                Lane::Affine { bases: vec![base; shape.segments], shape, assumption: None }
+            }
             _ => Lane::Varying(Opd::text("zeroinitializer")),
         }
     }
@@ -102,7 +104,7 @@ impl Emitter<'_, '_> {
     fn based(&mut self, position: &Position, axis: usize, result: Value) -> Lane {
         match position {
             Position::Zero => Lane::uniform(Opd::Int(0)),
-            Position::Known(pattern) => Lane::known(crate::cpu::shape::Lanes::known(*pattern)),
+            Position::Known(pattern) => Lane::known(crate::cpu::shape::Affine::known(*pattern)),
             Position::Based { divide, modulo, .. } => {
                 let mut base = self.first.clone();
                 if *divide != 1 {
@@ -111,7 +113,7 @@ impl Emitter<'_, '_> {
                 if *modulo != 0 {
                     base = self.t.value(format_args!("urem i32 {base}, {modulo}"));
                 }
-                self.laned(base, result)
+                self.affine(base, result)
             }
             Position::Computed => Lane::Varying(self.computed(axis)),
         }
@@ -170,7 +172,7 @@ impl Emitter<'_, '_> {
                 let start = self.t.splat("i32", &start);
                 Lane::Varying(self.t.value(format_args!("add <32 x i32> {vector}, {start}")))
             }
-            (lane, Shape::Lanes(shape)) => {
+            (lane, Shape::Affine(shape)) => {
                 let step = shape.segment_len();
                 let bases = (0..shape.segments)
                     .map(|segment| {
@@ -178,7 +180,7 @@ impl Emitter<'_, '_> {
                         self.t.add("i32", &start, &inner)
                     })
                     .collect();
-                Lane::Laned { bases, shape, no_wrap: None }
+                Lane::Affine { bases, shape, assumption: None }
             }
             _ => inside,
         }

@@ -1,8 +1,8 @@
-//! Runs a region: which SIMD-groups come to it, and under which mask.
+//! Emits a region: for which SIMD-groups, and under which mask.
 //!
-//! A region's code may be written several times: for full SIMD-groups and the partial one behind them, or for
-//! SIMD-groups of which no lane has returned and others. Invariant: between fetching and keeping its variables
-//! each copy finds them as the regions before left them.
+//! A region's code may have several versions: for full SIMD-groups and the partial last one, or for
+//! SIMD-groups of which no lane has returned and others. Invariant: each version fetches and saves its
+//! variables as the regions before it left them.
 
 use super::control::Context;
 use super::group_span::Span;
@@ -27,7 +27,7 @@ impl Emitter<'_, '_> {
         if let Some(span) = self.span_of_region(number) {
             return self.region_in_span(number, &span, !is_edge);
         }
-        let done = self.region_inside(number);
+        let done = self.region_interior(number);
         let simdgroups = self.begin_simdgroups();
         self.simdgroup_of_region(number, !is_edge);
         self.end_simdgroups(simdgroups);
@@ -128,13 +128,13 @@ impl Emitter<'_, '_> {
     fn lanes_of_region(&mut self, number: usize, mask: Mask) {
         self.turns += 1;
         self.turn = self.turns;
-        self.untested(|this| this.region_under(number, mask));
+        self.with_no_available_checks(|this| this.region_under(number, mask));
         self.turn = 0;
     }
 
     fn region_under(&mut self, number: usize, mask: Mask) {
         self.fetch_values(number);
-        self.fetch_cells(number);
+        self.fetch_promoted(number);
         let end = self.t.block();
         self.region_slot = self.plan.tracks_live.then(|| {
             let slot = self.t.alloca(MASK, 4);
@@ -148,7 +148,7 @@ impl Emitter<'_, '_> {
         self.end_of_region_part();
         self.t.label(end);
         self.contexts.pop();
-        self.keep_cells(number);
+        self.save_promoted(number);
         if let Some(slot) = self.region_slot.take() {
             let left = self.t.load(MASK, &slot, 4);
             let live = self.t.value(format_args!("bitcast {MASK} {left} to i32"));

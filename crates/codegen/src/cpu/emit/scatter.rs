@@ -1,17 +1,17 @@
-//! Stores to places that only the run shows, or that are known to lie apart.
+//! Stores to varying addresses, or to addresses that are known not to be contiguous.
 //!
-//! As for loads (`gather`), a run-time test comes first: lanes side by side are one vector store. Places known from
-//! a base on are stored in pieces, one for what lies side by side. Invariant: memory that only lanes that are off
-//! would write to keeps what it holds.
+//! As for loads (`gather`), a run-time test comes first: contiguous lanes are one vector store. Addresses
+//! known relative to a base are stored in pieces, one for each contiguous run. Invariant: memory that only
+//! lanes that are off would write keeps its contents.
 
 use super::access::{Piece, Run, pieces};
-use super::indexed::Indexed;
+use super::available_checks::Test;
+use super::indexed_gather::IndexedAccess;
 use super::lane::Lane;
 use super::memory::{Address, Item};
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, mangle};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 /// With more stores than these, a processor's own scatter is as fast.
 const MAX_PIECES: usize = 8;
@@ -22,14 +22,14 @@ impl Emitter<'_, '_> {
     pub(super) fn store_scatter(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let values = self.stored_vectors(item, lanes);
         let [value] = values.as_slice() else { return self.store_apart(address, item, &values) };
-        let is_known = matches!(&address.offset, Lane::Laned { shape, .. } if !shape.conditional);
+        let is_known = matches!(&address.offset, Lane::Affine { shape, .. } if !shape.assumed);
         if is_known {
             return self.store_apart(address, item, &values);
         }
         let side = self.side(address, item, !self.may_store_active(address, item));
-        let (together, apart, join) = (self.t.block(), self.t.block(), self.t.block());
-        self.t.branch_if(&side.is_so, together, apart);
-        self.t.label(together);
+        let (contiguous, apart, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&side.is_so, contiguous, apart);
+        self.t.label(contiguous);
         let at = self.t.offset(&address.place.base, &side.start);
         match self.mask.clone() {
             Mask::All => {
@@ -54,10 +54,10 @@ impl Emitter<'_, '_> {
     }
 
     /// Lane by lane, without a check each where all active ones are in bounds.
-    fn store_indexed(&mut self, address: &Address, indexed: &Indexed, item: Item, value: &Opd) {
-        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+    fn store_indexed(&mut self, address: &Address, indexed: &IndexedAccess, item: Item, value: &Opd) {
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInBounds) {
             Some(known) => known,
-            None => self.indices_inside(address, indexed, item.bytes()),
+            None => self.indices_in_bounds(address, indexed, item.bytes()),
         };
         let is_certain = ok.is_text("true") || self.bail_unless(&ok);
         let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
         if !is_certain {
             self.t.branch(join);
             self.t.label(slow);
-            let apart = self.rarely_apart(address, item.bytes());
+            let apart = self.apart_when_cold(address, item.bytes());
             self.store_slowly(&apart, item, std::slice::from_ref(value));
             self.t.label(join);
         }
@@ -84,7 +84,7 @@ impl Emitter<'_, '_> {
             return self.store_slowly(address, item, values);
         }
         let offsets = self.offsets_with_extra(address);
-        let ok = match self.known_test(address, item.bytes(), Test::ActiveInside) {
+        let ok = match self.known_test(address, item.bytes(), Test::ActiveInBounds) {
             Some(known) => known,
             None => self.lanes_in_bounds(address, &offsets, item.bytes()).0,
         };
@@ -103,14 +103,14 @@ impl Emitter<'_, '_> {
         self.t.label(join);
     }
 
-    /// Lanes whose places are known from a base on: whatever lies side by side is one store. `false` if they
-    /// are not known, or the processor scatters faster.
+    /// Lanes whose places are known from a base on: whatever is contiguous is one store. `false` if they are
+    /// not known, or the processor scatters faster.
     fn store_pieces(&mut self, address: &Address, item: Item, values: &[Opd]) -> bool {
-        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return false };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return false };
         let scatters = self.shared.options.features.avx512 && item.bits() >= 32;
-        let most = if scatters { MAX_PIECES } else { LANES };
-        let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= most);
-        let Some(pieces) = pieces.filter(|_| !shape.conditional && item.count <= MAX_COMPONENTS) else {
+        let max = if scatters { MAX_PIECES } else { LANES };
+        let pieces = pieces(&shape, item.bytes()).filter(|pieces| pieces.len() <= max);
+        let Some(pieces) = pieces.filter(|_| !shape.assumed && item.count <= MAX_COMPONENTS) else {
             return false;
         };
         let test = self.test_of_stores(&address.place);
@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
         address: &Address,
         item: Item,
         values: &[Opd],
-        (bases, shape, pieces): (&[Opd], &Lanes, &[Piece]),
+        (bases, shape, pieces): (&[Opd], &Affine, &[Piece]),
     ) {
         let element = item.memory_type();
         let metadata = self.store_metadata(&address.place);

@@ -1,13 +1,13 @@
-//! Items of four elements, from how they lie in memory to one vector per element and back.
+//! Transposes items of four elements between interleaved form and one vector per element.
 //!
-//! Two steps that stay within quarters, 128 bits each, transpose four vectors. That is what vector instructions up to
-//! AVX2 do best: there LLVM takes three times as many for the same picks. With AVX-512, permutations of two whole
-//! registers are better, and Arm has loads and stores that do it.
+//! Two steps within 128-bit quarters transpose four vectors. Up to AVX2 that is the fastest: LLVM needs
+//! three times as many instructions for the same shuffle. With AVX-512, permutations of two whole registers
+//! are faster, and Arm has interleaving loads and stores.
 
 use super::Emitter;
 use super::access::Run;
+use super::allocation::Place;
 use super::memory::Item;
-use super::place::Place;
 use crate::cpu::llvm_text::{LANES, Opd};
 
 /// Bytes of a quarter.
@@ -15,7 +15,7 @@ const QUARTER: usize = 16;
 /// Words of a register, at most: wider ones have other ways.
 const REGISTER: usize = 8;
 /// Quarters of a row that is put together at once: a whole register, at most.
-const MOST: usize = 4;
+const MAX_COMPONENTS: usize = 4;
 
 /// Elements `low` and `low + 1` of each quarter of two vectors of `n`, in turns.
 fn singles(low: usize, n: usize) -> [usize; 4] {
@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
         (is_worth_it && bytes.is_multiple_of(4 * QUARTER)).then_some(bytes / QUARTER)
     }
 
-    /// Items of so many lanes side by side: one vector per element, if this is the way to load them.
+    /// Items of `lanes` lanes side by side: one vector per element, if this is the way to load them.
     pub(super) fn load_by_quarters(
         &mut self,
         place: &Place,
@@ -59,7 +59,7 @@ impl Emitter<'_, '_> {
         Some(words.iter().map(|words| self.words_as(quarters, words, element, lanes)).collect())
     }
 
-    /// The reverse: the run's lanes of each element, as they lie in memory.
+    /// The reverse: the run's lanes of each element, as they are in memory.
     pub(super) fn store_by_quarters(&mut self, element: &str, values: &[Opd], run: &Run) -> Option<Opd> {
         // One for each word of an element's vector.
         let n = self.quarters(element, values.len(), run.lanes)?;
@@ -78,7 +78,7 @@ impl Emitter<'_, '_> {
             });
             let [a, b, c, d] = self
                 .transposed(&columns, register)
-                .map(|row| self.turned_in_quarters(&row, register, run.lanes / n, false));
+                .map(|row| self.transpose_in_quarters(&row, register, run.lanes / n, false));
             for quarter in (0..register).step_by(4) {
                 let picks: Vec<_> = [0, register]
                     .into_iter()
@@ -97,7 +97,7 @@ impl Emitter<'_, '_> {
     pub(super) fn load_quads(&mut self, place: &Place, places: &[Opd], lanes_in_place: usize) -> Vec<Opd> {
         let metadata = self.metadata(place);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4];
-        let step = (4 * MOST).min(places.len());
+        let step = (4 * MAX_COMPONENTS).min(places.len());
         for places in places.chunks(step) {
             self.split_loads();
             let rows = [0, 1, 2, 3].map(|row| {
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
                     })
                     .collect();
                 let row = self.t.concat("i32", 4, quarters);
-                self.turned_in_quarters(&row, step, lanes_in_place, true)
+                self.transpose_in_quarters(&row, step, lanes_in_place, true)
             });
             for (part, words) in parts.iter_mut().zip(self.transposed(&rows, step)) {
                 part.push(words);
@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
 
     /// Within each quarter of `n` words: from items of four small elements to four words of one element of each item,
     /// or back.
-    fn turned_in_quarters(&mut self, row: &Opd, n: usize, items: usize, apart: bool) -> Opd {
+    fn transpose_in_quarters(&mut self, row: &Opd, n: usize, items: usize, apart: bool) -> Opd {
         if items == 1 {
             return row.clone();
         }
@@ -147,8 +147,8 @@ impl Emitter<'_, '_> {
             .collect();
         let total = n * items;
         let elements = self.words_as(n, row, &small, total);
-        let turned = self.t.shuffle(&small, total, &elements, &Opd::text("poison"), &picks);
-        self.as_words(&small, total, &turned, n)
+        let transposed = self.t.shuffle(&small, total, &elements, &Opd::text("poison"), &picks);
+        self.as_words(&small, total, &transposed, n)
     }
 
     fn words_as(&mut self, n: usize, words: &Opd, element: &str, count: usize) -> Opd {

@@ -1,12 +1,12 @@
-//! Vectors of which only the active lanes may be touched.
+//! Masked vector accesses.
 //!
-//! Invariant: what a lane that is off would store to is not written, unless nobody else can write it meanwhile.
+//! Invariant: memory of lanes that are off is not written, unless no other thread can write it meanwhile.
 
 use anymetal_ir::Space;
 
+use super::allocation::Place;
+use super::available_checks::Test;
 use super::memory::{Address, Item};
-use super::place::Place;
-use super::tested::Test;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, mangle};
 use crate::cpu::storage::Root;
@@ -27,8 +27,8 @@ impl Emitter<'_, '_> {
         ))
     }
 
-    /// Stores what those of the given lanes have that are active; in memory they lie side by side. The place of every
-    /// lane is in bounds if [`Self::test_of_stores`] holds.
+    /// Stores what those of the given lanes have that are active; in memory they are contiguous. The place
+    /// of every lane is in bounds if [`Self::test_of_stores`] holds.
     pub(super) fn store_active(
         &mut self,
         place: &Place,
@@ -103,8 +103,8 @@ impl Emitter<'_, '_> {
 
     /// What stores of whole vectors test.
     pub(super) fn test_of_stores(&self, place: &Place) -> Test {
-        let asks = self.mask != Mask::All && !self.shared.options.checks && self.writes_back(place);
-        if asks { Test::AllLoadable } else { Test::AllInside }
+        let checked = self.mask != Mask::All && !self.shared.options.checks && self.writes_back(place);
+        if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 
     /// Whether lanes that are off store what is there already: to memory that no other threadgroup sees, on which

@@ -1,13 +1,13 @@
-//! Shapes: how a value differs between the 32 lanes of a SIMD-group.
+//! Divergence and stride analysis: how a value differs between the 32 lanes of a SIMD-group.
 //!
-//! A value is either *laned* ([`Lanes`]): `base[segment of lane] + pattern[lane]` with few scalar
-//! bases and a pattern known now, or varying. Uniform values are the laned ones with one base and
-//! no pattern. Everything about speed rests on this: a laned address is a plain vector access.
+//! A value is either *affine* ([`Affine`]): `base[segment of lane] + pattern[lane]` with few scalar bases
+//! and a pattern known at compile time, or varying. Uniform values are the affine ones with one base and no
+//! pattern. Speed rests on this: an affine address is a plain vector access.
 //!
-//! Invariant: shapes only move up the lattice `Bottom < Lanes < Varying` while the analysis in
-//! `flow` iterates, and the emitter computes values in exactly the form that the analysis found.
-//! `transfer.rs` has one rule per operation, `queries.rs` the thread positions, `range.rs` proves
-//! that sums of a base and a pattern do not wrap.
+//! Invariant: shapes only move up the lattice `Bottom < Affine < Varying` while the analysis in `flow`
+//! iterates, and the emitter computes values in exactly the form that the analysis found. `transfer` has
+//! one rule per operation, `queries` the thread positions, `range` proves that sums of a base and a pattern
+//! do not wrap.
 
 pub(super) mod flow;
 pub(super) mod queries;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use super::llvm_text::LANES;
 
-/// The most segments that are worth scalar bases.
+/// The maximum number of segments that are worth scalar bases.
 const MAX_SEGMENTS: usize = 8;
 
 /// What is known of a value's lanes.
@@ -27,45 +27,45 @@ pub(super) enum Shape {
     /// Not computed yet.
     Bottom,
     /// Base and pattern.
-    Lanes(Lanes),
+    Affine(Affine),
     /// Anything.
     Varying,
 }
 
 /// `value[lane] = base[lane / segment_len] + pattern[lane]`, modulo the type's width.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Lanes {
+pub(super) struct Affine {
     /// 1, 2, 4 or 8 bases.
     pub(super) segments: usize,
     /// `None`: zeros.
     pub(super) pattern: Option<Rc<[i64; LANES]>>,
     /// The base (only one then) is zero: the pattern is the value.
-    pub(super) absolute: bool,
+    pub(super) is_constant: bool,
     /// All bases are multiples of `1 << align`.
     pub(super) align: u32,
     /// The bases are the same for all SIMD-groups of the threadgroup.
     pub(super) group: bool,
     /// Holds only if a condition tested at run time does (a widened sum did not wrap); without it the
     /// value must be computed lane by lane from its operands.
-    pub(super) conditional: bool,
+    pub(super) assumed: bool,
 }
 
-impl Lanes {
+impl Affine {
     /// One unknown base.
     pub(super) fn uniform(group: bool) -> Self {
-        Self { segments: 1, pattern: None, absolute: false, align: 0, group, conditional: false }
+        Self { segments: 1, pattern: None, is_constant: false, align: 0, group, assumed: false }
     }
 
     /// Values known now.
     pub(super) fn known(values: [i64; LANES]) -> Self {
         let pattern = if values == [0; LANES] { None } else { Some(Rc::new(values)) };
-        Self { segments: 1, pattern, absolute: true, align: 31, group: true, conditional: false }
+        Self { segments: 1, pattern, is_constant: true, align: 31, group: true, assumed: false }
     }
 
     /// One base plus a pattern.
     pub(super) fn based(pattern: [i64; LANES], align: u32) -> Self {
         let pattern = if pattern == [0; LANES] { None } else { Some(Rc::new(pattern)) };
-        Self { segments: 1, pattern, absolute: false, align, group: false, conditional: false }
+        Self { segments: 1, pattern, is_constant: false, align, group: false, assumed: false }
     }
 
     /// Whether all lanes have the same value.
@@ -76,13 +76,13 @@ impl Lanes {
 
     /// The value, if all lanes have the same one and it is known now.
     pub(super) fn constant(&self) -> Option<i64> {
-        (self.absolute && self.is_uniform()).then(|| self.at(0))
+        (self.is_constant && self.is_uniform()).then(|| self.at(0))
     }
 
     /// Whether the pattern stays below the alignment of the bases, so that bits do not mix.
     pub(super) fn is_disjoint(&self) -> bool {
         let (low, high) = self.extent();
-        self.absolute && low >= 0 || low >= 0 && high < 1 << self.align
+        self.is_constant && low >= 0 || low >= 0 && high < 1 << self.align
     }
 
     /// Lanes per segment.
@@ -114,25 +114,25 @@ impl Lanes {
 
     /// With more bases, each repeated.
     pub(super) fn widened(&self, segments: usize) -> Self {
-        Self { segments, absolute: self.absolute && segments == 1, ..self.clone() }
+        Self { segments, is_constant: self.is_constant && segments == 1, ..self.clone() }
     }
 
     /// The form in which each segment's first lane has pattern zero.
     pub(super) fn normal(&self) -> Self {
         let len = self.segment_len();
-        let mut align = if self.absolute { 31 } else { self.align };
+        let mut align = if self.is_constant { 31 } else { self.align };
         let mut values = self.values();
         for lane in 0..LANES {
             let first = self.at(lane / len * len);
             values[lane] = values[lane].wrapping_sub(first);
             align = align.min(trailing_zeros(first));
         }
-        Self { absolute: false, align, ..self.with_values(values) }
+        Self { is_constant: false, align, ..self.with_values(values) }
     }
 
     /// The form that shapes are kept in: absolute, or normal.
     pub(super) fn kept(&self) -> Self {
-        if self.absolute { self.clone() } else { self.normal() }
+        if self.is_constant { self.clone() } else { self.normal() }
     }
 
     /// The fewest segments (not fewer than now) in which the pattern is constant.
@@ -149,18 +149,18 @@ impl Lanes {
     }
 
     fn join(&self, other: &Self) -> Shape {
-        if self.absolute && other.absolute && self.pattern == other.pattern {
-            return Shape::Lanes(Self { group: self.group && other.group, ..self.clone() });
+        if self.is_constant && other.is_constant && self.pattern == other.pattern {
+            return Shape::Affine(Self { group: self.group && other.group, ..self.clone() });
         }
         let segments = self.segments.max(other.segments);
         let (a, b) = (self.widened(segments).normal(), other.widened(segments).normal());
         if a.pattern != b.pattern {
             return Shape::Varying;
         }
-        Shape::Lanes(Self {
+        Shape::Affine(Self {
             align: a.align.min(b.align),
             group: a.group && b.group,
-            conditional: a.conditional || b.conditional,
+            assumed: a.assumed || b.assumed,
             ..a
         })
     }
@@ -169,23 +169,23 @@ impl Lanes {
 impl Shape {
     /// One unknown base.
     pub(super) fn uniform(group: bool) -> Self {
-        Self::Lanes(Lanes::uniform(group))
+        Self::Affine(Affine::uniform(group))
     }
 
     /// Whether all lanes have the same value, for sure.
     pub(super) fn is_uniform(&self) -> bool {
-        matches!(self, Self::Lanes(lanes) if lanes.is_uniform() && !lanes.conditional)
+        matches!(self, Self::Affine(lanes) if lanes.is_uniform() && !lanes.assumed)
     }
 
     /// Whether all threads of the threadgroup have the same value.
     pub(super) fn is_group_uniform(&self) -> bool {
-        matches!(self, Self::Lanes(lanes) if lanes.is_uniform() && lanes.group && !lanes.conditional)
+        matches!(self, Self::Affine(lanes) if lanes.is_uniform() && lanes.group && !lanes.assumed)
     }
 
-    /// The lanes, if laned.
-    pub(super) fn lanes(&self) -> Option<&Lanes> {
+    /// The lanes, if affine.
+    pub(super) fn affine(&self) -> Option<&Affine> {
         match self {
-            Self::Lanes(lanes) => Some(lanes),
+            Self::Affine(lanes) => Some(lanes),
             _ => None,
         }
     }
@@ -194,7 +194,7 @@ impl Shape {
     pub(super) fn join(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Bottom, shape) | (shape, Self::Bottom) => shape.clone(),
-            (Self::Lanes(a), Self::Lanes(b)) => a.join(b),
+            (Self::Affine(a), Self::Affine(b)) => a.join(b),
             _ => Self::Varying,
         }
     }
@@ -202,7 +202,7 @@ impl Shape {
     /// The same, but not known to agree between SIMD-groups.
     pub(super) fn not_group(&self) -> Self {
         match self {
-            Self::Lanes(lanes) => Self::Lanes(Lanes { group: false, ..lanes.clone() }),
+            Self::Affine(lanes) => Self::Affine(Affine { group: false, ..lanes.clone() }),
             other => other.clone(),
         }
     }
@@ -223,24 +223,24 @@ mod tests {
 
     #[test]
     fn joins_meet_in_the_normal_form() {
-        let ids = Lanes::known(lane_ids());
-        let shifted = Lanes::known(lane_ids().map(|id| id + 4));
-        let Shape::Lanes(both) = Shape::Lanes(ids.clone()).join(&Shape::Lanes(shifted)) else {
+        let ids = Affine::known(lane_ids());
+        let shifted = Affine::known(lane_ids().map(|id| id + 4));
+        let Shape::Affine(both) = Shape::Affine(ids.clone()).join(&Shape::Affine(shifted)) else {
             panic!("same stride");
         };
-        assert!(!both.absolute);
+        assert!(!both.is_constant);
         assert_eq!(both.values(), lane_ids());
         assert_eq!(both.align, 2);
-        let strided = Lanes::known(lane_ids().map(|id| id * 2));
-        assert_eq!(Shape::Lanes(ids).join(&Shape::Lanes(strided)), Shape::Varying);
+        let strided = Affine::known(lane_ids().map(|id| id * 2));
+        assert_eq!(Shape::Affine(ids).join(&Shape::Affine(strided)), Shape::Varying);
     }
 
     #[test]
     fn rows_become_segments() {
-        let rows = Lanes::based(std::array::from_fn(|lane| lane as i64 / 16), 1);
+        let rows = Affine::based(std::array::from_fn(|lane| lane as i64 / 16), 1);
         assert_eq!(rows.constant_segments(), Some(2));
-        assert_eq!(Lanes::known(lane_ids()).constant_segments(), None);
-        assert_eq!(Lanes::uniform(true).constant_segments(), Some(1));
-        assert_eq!(Lanes::known([7; LANES]).constant(), Some(7));
+        assert_eq!(Affine::known(lane_ids()).constant_segments(), None);
+        assert_eq!(Affine::uniform(true).constant_segments(), Some(1));
+        assert_eq!(Affine::known([7; LANES]).constant(), Some(7));
     }
 }

@@ -2,7 +2,7 @@
 
 use anymetal_ir::Query;
 
-use super::{Lanes, Shape, trailing_zeros};
+use super::{Affine, Shape, trailing_zeros};
 use crate::cpu::llvm_text::LANES;
 
 /// What is known of the threadgroups that a version of the code runs.
@@ -11,7 +11,7 @@ pub(in crate::cpu) enum Geometry {
     /// Exactly this size.
     Full([u32; 3]),
     /// Exactly this size, lanes along y first; for kernels that cannot tell.
-    Turned([u32; 3]),
+    YMajor([u32; 3]),
     /// One row of any length.
     Line,
     /// Anything.
@@ -42,7 +42,7 @@ pub(in crate::cpu) enum Position {
 impl Geometry {
     /// The size, if known.
     pub(in crate::cpu) fn size(self) -> Option<[u32; 3]> {
-        if let Self::Full(size) | Self::Turned(size) = self { Some(size) } else { None }
+        if let Self::Full(size) | Self::YMajor(size) = self { Some(size) } else { None }
     }
 
     /// Threads, if known.
@@ -54,8 +54,8 @@ impl Geometry {
     pub(in crate::cpu) fn position(self, axis: u8) -> Position {
         match (self, axis) {
             (Self::Full(size), _) => full_position(size, axis),
-            (Self::Turned([x, y, z]), 0 | 1) => full_position([y, x, z], 1 - axis),
-            (Self::Turned([x, y, z]), _) => full_position([y, x, z], axis),
+            (Self::YMajor([x, y, z]), 0 | 1) => full_position([y, x, z], 1 - axis),
+            (Self::YMajor([x, y, z]), _) => full_position([y, x, z], axis),
             (Self::Line, 0) => linear(),
             (Self::Line, _) => Position::Zero,
             (Self::Any, _) => Position::Computed,
@@ -108,9 +108,9 @@ fn full_position(size: [u32; 3], axis: u8) -> Position {
 /// The shape of a query.
 pub(in crate::cpu) fn query_shape(geometry: Geometry, query: Query) -> Shape {
     let lanes = match query {
-        Query::ThreadIndexInSimdgroup => Lanes::known(lane_pattern(|lane| lane)),
-        Query::ThreadIndexInQuadgroup => Lanes::known(lane_pattern(|lane| lane % 4)),
-        Query::QuadgroupIndexInThreadgroup => Lanes::based(lane_pattern(|lane| lane / 4), 3),
+        Query::ThreadIndexInSimdgroup => Affine::known(lane_pattern(|lane| lane)),
+        Query::ThreadIndexInQuadgroup => Affine::known(lane_pattern(|lane| lane % 4)),
+        Query::QuadgroupIndexInThreadgroup => Affine::based(lane_pattern(|lane| lane / 4), 3),
         Query::ThreadIndexInThreadgroup => return position_shape(geometry, &linear()),
         Query::ThreadPositionInThreadgroup(axis) => {
             return position_shape(geometry, &geometry.position(axis));
@@ -120,7 +120,7 @@ pub(in crate::cpu) fn query_shape(geometry: Geometry, query: Query) -> Shape {
             let size = geometry.size().map_or(1, |size| size[usize::from(axis.min(2))]);
             return grid_position(position, i64::from(size));
         }
-        Query::SimdgroupIndexInThreadgroup => Lanes::uniform(false),
+        Query::SimdgroupIndexInThreadgroup => Affine::uniform(false),
         Query::ThreadgroupPositionInGrid(_)
         | Query::ThreadsPerGrid(_)
         | Query::ThreadsPerThreadgroup(_)
@@ -129,23 +129,23 @@ pub(in crate::cpu) fn query_shape(geometry: Geometry, query: Query) -> Shape {
         | Query::SimdgroupsPerThreadgroup
         | Query::DispatchSimdgroupsPerThreadgroup
         | Query::ThreadsPerSimdgroup
-        | Query::QuadgroupsPerThreadgroup => Lanes::uniform(true),
+        | Query::QuadgroupsPerThreadgroup => Affine::uniform(true),
     };
-    Shape::Lanes(lanes)
+    Shape::Affine(lanes)
 }
 
 fn position_shape(geometry: Geometry, position: &Position) -> Shape {
     let one_simdgroup = geometry.threads().is_some_and(|threads| threads <= LANES as u32);
     match position {
-        Position::Zero => Shape::Lanes(Lanes::known([0; LANES])),
-        Position::Known(pattern) => Shape::Lanes(Lanes::known(*pattern)),
-        Position::Based { pattern, .. } if one_simdgroup => Shape::Lanes(Lanes::known(*pattern)),
+        Position::Zero => Shape::Affine(Affine::known([0; LANES])),
+        Position::Known(pattern) => Shape::Affine(Affine::known(*pattern)),
+        Position::Based { pattern, .. } if one_simdgroup => Shape::Affine(Affine::known(*pattern)),
         Position::Based { divide, modulo, pattern } => {
             // `first` is a multiple of 32, and a modulo of a multiple keeps common factors.
             let divided = 5_u32.saturating_sub(divide.next_power_of_two().trailing_zeros());
             let align = if divide.is_power_of_two() { divided } else { 0 };
             let align = if *modulo == 0 { align } else { align.min(modulo.trailing_zeros()) };
-            Shape::Lanes(Lanes::based(*pattern, align))
+            Shape::Affine(Affine::based(*pattern, align))
         }
         Position::Computed => Shape::Varying,
     }
@@ -154,9 +154,9 @@ fn position_shape(geometry: Geometry, position: &Position) -> Shape {
 /// `threadgroup × size + position`.
 fn grid_position(position: Shape, size: i64) -> Shape {
     match position {
-        Shape::Lanes(lanes) => Shape::Lanes(Lanes {
-            align: trailing_zeros(size).min(if lanes.absolute { 31 } else { lanes.align }),
-            absolute: false,
+        Shape::Affine(lanes) => Shape::Affine(Affine {
+            align: trailing_zeros(size).min(if lanes.is_constant { 31 } else { lanes.align }),
+            is_constant: false,
             ..lanes
         }),
         other => other,
@@ -170,21 +170,21 @@ mod tests {
     #[test]
     fn squares_of_sixteen_are_two_rows() {
         let geometry = Geometry::Full([16, 16, 1]);
-        let Shape::Lanes(x) = query_shape(geometry, Query::ThreadPositionInThreadgroup(0)) else { panic!() };
-        assert!(x.absolute);
+        let Shape::Affine(x) = query_shape(geometry, Query::ThreadPositionInThreadgroup(0)) else { panic!() };
+        assert!(x.is_constant);
         assert_eq!(x.at(17), 1);
-        let Shape::Lanes(y) = query_shape(geometry, Query::ThreadPositionInThreadgroup(1)) else { panic!() };
+        let Shape::Affine(y) = query_shape(geometry, Query::ThreadPositionInThreadgroup(1)) else { panic!() };
         assert_eq!((y.at(15), y.at(16), y.constant_segments()), (0, 1, Some(2)));
     }
 
     #[test]
-    fn turned_positions_run_along_y() {
+    fn y_major_positions_run_along_y() {
         for size in [[16, 64, 1], [8, 32, 2], [64, 8, 1], [3, 96, 1]] {
             let [x, y, _] = size;
             let threads: u32 = size.iter().product();
             for linear in 0..threads {
                 let (first, lane) = (linear / 32 * 32, (linear % 32) as usize);
-                let at = |axis| match Geometry::Turned(size).position(axis) {
+                let at = |axis| match Geometry::YMajor(size).position(axis) {
                     Position::Zero => 0,
                     Position::Known(pattern) => pattern[lane],
                     Position::Based { divide, modulo, pattern } => {

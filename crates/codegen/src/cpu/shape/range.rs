@@ -148,16 +148,16 @@ fn last_index(geometry: Geometry) -> u64 {
 
 /// The largest value that the emitter's rule for a position gives.
 fn position_bound(geometry: Geometry, position: &Position) -> u64 {
-    let most = |pattern: &[i64; LANES]| pattern.iter().copied().max().unwrap_or(0).unsigned_abs();
+    let max = |pattern: &[i64; LANES]| pattern.iter().copied().max().unwrap_or(0).unsigned_abs();
     match (position, geometry.threads()) {
         (Position::Zero, _) => 0,
-        (Position::Known(pattern), _) => most(pattern),
+        (Position::Known(pattern), _) => max(pattern),
         (Position::Based { divide, modulo, pattern }, Some(threads)) => {
             let bases = (0..threads).step_by(LANES).map(|first| {
                 let base = first / divide;
                 u64::from(if *modulo == 0 { base } else { base % modulo })
             });
-            bases.max().unwrap_or(0) + most(pattern)
+            bases.max().unwrap_or(0) + max(pattern)
         }
         // Lane by lane, from the linear index.
         (Position::Based { .. } | Position::Computed, _) => last_index(geometry),

@@ -1,11 +1,11 @@
-//! Where pointers point and how each local is kept.
+//! Roots of pointers, and the storage of each local.
 //!
-//! After inlining almost every pointer has one known *root* allocation; [`Storage::pointer`] tells
-//! it, and the constant offset if there is one. A local that is accessed only at constant offsets,
-//! each byte always as part of the same scalar, becomes *cells*: one variable per scalar, with a
-//! shape of its own. Any other local is an *array* in memory, interleaved between the lanes by units.
+//! After inlining almost every pointer has one known *root* allocation; [`Storage::pointer`] gives it, and
+//! the offset if that is constant. A local that is accessed only at constant offsets, each byte always as
+//! part of the same scalar, is *promoted* (SROA): one variable per scalar, with a shape of its own. Any
+//! other local is an *array* in memory, interleaved by lane in units.
 //!
-//! Invariant: every access to a local of the kind `Cells` covers whole cells.
+//! Invariant: every access to a local of the kind `Promoted` covers whole promoted variables.
 
 mod partition;
 mod roots;
@@ -53,9 +53,9 @@ pub(super) struct Pointer {
     pub(super) offset: Option<i64>,
 }
 
-/// What a cell holds.
+/// What a promoted variable holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum CellType {
+pub(super) enum PromotedType {
     /// A scalar.
     Scalar(Scalar),
     /// A pointer with this root.
@@ -64,7 +64,7 @@ pub(super) enum CellType {
 
 /// A scalar variable: part of a local.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Cell {
+pub(super) struct PromotedVar {
     /// Of which local.
     pub(super) local: Local,
     /// At which byte.
@@ -72,7 +72,7 @@ pub(super) struct Cell {
     /// Bytes.
     pub(super) size: i64,
     /// What it holds.
-    pub(super) ty: CellType,
+    pub(super) ty: PromotedType,
 }
 
 /// A local kept in memory: unit `u` of lane `l` is at byte `(u × 32 + l) × unit`.
@@ -96,8 +96,8 @@ impl Array {
 /// How a local is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LocalKind {
-    /// As cells.
-    Cells,
+    /// As promoted variables.
+    Promoted,
     /// As the array of that index.
     Array(usize),
 }
@@ -108,7 +108,7 @@ pub(super) struct Storage {
     pointers: Vec<Pointer>,
     kinds: Vec<LocalKind>,
     /// Sorted by local and offset.
-    pub(super) cells: Vec<Cell>,
+    pub(super) vars: Vec<PromotedVar>,
     /// The locals kept in memory.
     pub(super) arrays: Vec<Array>,
     /// Locals that encoded pointers may point to.
@@ -124,7 +124,7 @@ impl Storage {
         let mut storage = Self {
             pointers: roots.pointers,
             kinds: Vec::new(),
-            cells: Vec::new(),
+            vars: Vec::new(),
             arrays: Vec::new(),
             exposed: roots.exposed,
         };
@@ -137,15 +137,15 @@ impl Storage {
                 storage.arrays.push(Array { local, unit, units });
                 continue;
             }
-            storage.kinds.push(LocalKind::Cells);
+            storage.kinds.push(LocalKind::Promoted);
             for (&offset, part) in &partition.locals[index].parts {
                 let ty = match part.scalar {
-                    Some(scalar) => CellType::Scalar(scalar),
-                    None => {
-                        CellType::Pointer(roots.contents.get(&(local, offset)).copied().unwrap_or(Root::Null))
-                    }
+                    Some(scalar) => PromotedType::Scalar(scalar),
+                    None => PromotedType::Pointer(
+                        roots.contents.get(&(local, offset)).copied().unwrap_or(Root::Null),
+                    ),
                 };
-                storage.cells.push(Cell { local, offset, size: part.size, ty });
+                storage.vars.push(PromotedVar { local, offset, size: part.size, ty });
             }
         }
         storage
@@ -166,19 +166,20 @@ impl Storage {
         self.exposed[local.index()]
     }
 
-    /// The indices of the local's cells that begin in the byte range.
-    pub(super) fn cells_in(&self, local: Local, offset: i64, size: i64) -> std::ops::Range<usize> {
-        let start = self.cells.partition_point(|cell| (cell.local, cell.offset) < (local, offset));
-        let end = self.cells.partition_point(|cell| (cell.local, cell.offset) < (local, offset + size));
+    /// The indices of the local's promoted variables that begin in the byte range.
+    pub(super) fn vars_in(&self, local: Local, offset: i64, size: i64) -> std::ops::Range<usize> {
+        let start = self.vars.partition_point(|var| (var.local, var.offset) < (local, offset));
+        let end = self.vars.partition_point(|var| (var.local, var.offset) < (local, offset + size));
         start..end
     }
 
-    /// The cells that an access through the pointer covers; `None` if it is not to cells.
-    pub(super) fn cells_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
+    /// The promoted variables that an access through the pointer covers; `None` if it is not to promoted
+    /// variables.
+    pub(super) fn vars_at(&self, pointer: Value, size: i64) -> Option<std::ops::Range<usize>> {
         let Pointer { root: Root::Local(local), offset: Some(offset) } = self.pointer(pointer) else {
             return None;
         };
-        (self.kind(local) == LocalKind::Cells).then(|| self.cells_in(local, offset, size))
+        (self.kind(local) == LocalKind::Promoted).then(|| self.vars_in(local, offset, size))
     }
 
     /// The array that an access through the pointer is to.

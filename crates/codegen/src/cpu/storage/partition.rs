@@ -188,8 +188,8 @@ impl LocalParts {
             return;
         }
         match self.parts.get(&offset) {
-            // Same size: the first type stays and accesses reinterpret; but pointers have a
-            // representation of their own and `bool` cells are single bits.
+            // Same size: the first type stays and accesses reinterpret; but pointers have a representation
+            // of their own and `bool` promoted variables are single bits.
             Some(old) if old.size == part.size && old.class() == part.class() => return,
             Some(_) => {
                 self.dynamic = true;

@@ -6,12 +6,12 @@ use super::jump::jump_of;
 use super::{Context, MAX_COPY};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 impl Emitter<'_, '_> {
     pub(super) fn if_else(&mut self, inst: Inst, cond: Value, then: Block, otherwise: Block) {
         let construct = self.flow.construct(inst);
-        if let Some(known) = self.shape(cond, 0).lanes().and_then(Lanes::constant) {
+        if let Some(known) = self.shape(cond, 0).affine().and_then(Affine::constant) {
             return self.block(if known & 1 == 1 { then } else { otherwise });
         }
         if !construct.diverges {
@@ -105,10 +105,10 @@ impl Emitter<'_, '_> {
         self.t.label(run);
         let copies = std::mem::take(&mut self.copies_left);
         // With all lanes on, this copy is not the one that runs.
-        let windows = self.may_open_windows;
-        self.may_open_windows &= !copy;
+        let may_version = self.may_version_guards;
+        self.may_version_guards &= !copy;
         self.arm_body(insts, mask, slot.as_ref(), end);
-        (self.copies_left, self.may_open_windows) = (copies, windows);
+        (self.copies_left, self.may_version_guards) = (copies, may_version);
         self.t.label(end);
         self.contexts.pop();
         match slot {
@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether a condition says that all lanes are on that the current mask may have on.
-    fn asks_for_all_lanes(&self, cond: Value) -> bool {
+    fn needs_all_lanes(&self, cond: Value) -> bool {
         let function = self.facts.function;
         let Some(&Op::Compare(CmpOp::Eq, active, all)) = function.def(cond) else { return false };
         function.as_const(all) == Some(u64::from(u32::MAX))
@@ -137,7 +137,7 @@ impl Emitter<'_, '_> {
 
     fn uniform_if(&mut self, cond: Value, then: Block, otherwise: Block) {
         let before = self.mask.clone();
-        let asks_for_all = self.asks_for_all_lanes(cond);
+        let asks_for_all = self.needs_all_lanes(cond);
         if asks_for_all && before == Mask::All {
             return self.block(then);
         }
@@ -150,7 +150,7 @@ impl Emitter<'_, '_> {
         self.t.branch_if(&condition, yes, no);
         let mut changed = false;
         for (label, block, mask) in [(yes, then, &with), (no, otherwise, &before)] {
-            changed |= self.way(label, mask, &slot, join, |this| this.block(block));
+            changed |= self.arm_to(label, mask, &slot, join, |this| this.block(block));
         }
         self.t.label(join);
         self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
@@ -158,7 +158,7 @@ impl Emitter<'_, '_> {
 
     /// Emits one of the ways that part here and meet at `join`, under a mask; what is left of that goes to `slot`.
     /// Returns whether the way changes it.
-    pub(in crate::cpu::emit) fn way(
+    pub(in crate::cpu::emit) fn arm_to(
         &mut self,
         label: BlockName,
         mask: &Mask,

@@ -8,16 +8,16 @@ use crate::cpu::emit::Emitter;
 const MAX_INLINE_COST: u32 = 14;
 
 impl Emitter<'_, '_> {
-    /// Whether a block may run under any mask without a branch around it: it has no effects but
-    /// stores to cells, and costs little.
+    /// Whether a block may run under any mask without a branch around it: it has no effects but stores to
+    /// promoted variables, and costs little.
     pub(super) fn is_cheap(&self, block: Block) -> bool {
         let function = self.facts.function;
         let mut cost = 0;
         for &inst in function.block(block) {
             let data = function.inst(inst);
             cost += match &data.op {
-                Op::Store { ptr, .. } if self.facts.storage.cells_at(*ptr, 1).is_some() => 1,
-                Op::Load { ptr, .. } if self.facts.storage.cells_at(*ptr, 1).is_some() => 0,
+                Op::Store { ptr, .. } if self.facts.storage.vars_at(*ptr, 1).is_some() => 1,
+                Op::Load { ptr, .. } if self.facts.storage.vars_at(*ptr, 1).is_some() => 0,
                 Op::LocalStart(_) => 0,
                 Op::Const(_)
                 | Op::Undef

@@ -1,4 +1,4 @@
-//! Jumps: where lanes wait on the way to a target, who is noted there, and the ways out of the kernel.
+//! Jumps: masks of lanes that wait for a target, and exits from the kernel.
 
 use anymetal_ir::{Label, Op};
 

@@ -1,9 +1,9 @@
-//! Branches and loops inside a region, and the masks that they make.
+//! Branches and loops inside a region, and their execution masks.
 //!
-//! Lanes that leave the path being executed *wait*: at the end of their arm, behind a construct, or
-//! at `continuing`. A jump of all lanes that are left goes to the nearest waiting point that it
-//! passes, or to its target. A tracked construct keeps a slot with the lanes that came to its end;
-//! others know that all their lanes do.
+//! Lanes that leave the executed path *wait*: at the end of their arm, after a construct, or at
+//! `continuing`. A jump of all remaining lanes goes to the nearest waiting point that it passes, or to its
+//! target. A tracked construct has a slot with the mask of lanes that reached its end; for other constructs
+//! all their lanes do.
 
 mod branch;
 mod cost;
@@ -52,7 +52,7 @@ impl Emitter<'_, '_> {
 
     fn each_instruction(&mut self, insts: &[Inst]) {
         for (index, &inst) in insts.iter().enumerate() {
-            if self.rest_with_open_windows(&insts[index..]) {
+            if self.version_rest(&insts[index..]) {
                 return;
             }
             let before = self.mask.clone();
@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
                 self.leave_if_none();
             }
         }
-        self.settle_all_matrices();
+        self.flush_all_matrices();
     }
 
     /// After lanes left at the top of a region: a copy of the rest for the case that none did.
@@ -94,9 +94,9 @@ impl Emitter<'_, '_> {
         self.t.label(partial);
         self.mask = mask;
         self.leave_if_none();
-        let windows = std::mem::replace(&mut self.may_open_windows, false);
+        let may_version = std::mem::replace(&mut self.may_version_guards, false);
         self.instructions(rest);
-        self.may_open_windows = windows;
+        self.may_version_guards = may_version;
         let left = self.mask.operand();
         self.t.store(MASK, &left, &slot, 4);
         self.copies_left += 1;
@@ -113,7 +113,7 @@ impl Emitter<'_, '_> {
             self.bail = None;
         }
         if op.is_terminator() || !op.blocks().is_empty() {
-            self.settle_all_matrices();
+            self.flush_all_matrices();
         }
         match op {
             Op::If { cond, then, otherwise } => self.if_else(inst, *cond, *then, *otherwise),
@@ -151,9 +151,7 @@ impl Emitter<'_, '_> {
         insts.iter().any(|&inst| {
             let op = &function.inst(inst).op;
             match op {
-                Op::Load { ptr, .. } | Op::Store { ptr, .. } => {
-                    self.facts.storage.cells_at(*ptr, 1).is_none()
-                }
+                Op::Load { ptr, .. } | Op::Store { ptr, .. } => self.facts.storage.vars_at(*ptr, 1).is_none(),
                 Op::MemCopy { .. } | Op::MemConvert { .. } | Op::MemZero { .. } => true,
                 op => op.blocks().iter().any(|&block| self.touches_memory(function.block(block))),
             }

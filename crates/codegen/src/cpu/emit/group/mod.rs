@@ -7,11 +7,11 @@
 //! another are recomputed if that is cheap, or kept in the SIMD-group's frame (`frame.rs`).
 //!
 //! Here are the division ([`Plan`]) and what the [`Planner`] is; `marks` decides which instructions are group steps,
-//! `cut` cuts blocks into steps, `crossing` finds what regions take from each other.
+//! `form_regions` cuts blocks into steps, `live_across` finds what regions take from each other.
 
-mod crossing;
-mod cut;
-mod marks;
+mod form_regions;
+mod live_across;
+mod wg_uniform;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ pub(super) enum Step {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fetch {
     /// Computes it again.
-    Repeat(Value),
+    Remat(Value),
     /// From the frame.
     Load(Value),
 }
@@ -58,7 +58,7 @@ pub(super) struct Region {
     pub(super) insts: Vec<Inst>,
     /// What it fetches first, in order.
     pub(super) fetches: Vec<Fetch>,
-    /// Variables (cells, then arrays) that it accesses.
+    /// Variables ((promoted ones, then arrays)) that it accesses.
     pub(super) accesses: BTreeSet<usize>,
 }
 
@@ -67,8 +67,8 @@ pub(super) struct Region {
 pub(super) struct Plan {
     escapes: Vec<bool>,
     pub(super) group_insts: Vec<bool>,
-    /// By cell.
-    pub(super) group_cells: Vec<bool>,
+    /// By promoted variable.
+    pub(super) wg_uniform_vars: Vec<bool>,
     steps: BTreeMap<u32, Vec<Step>>,
     /// All regions.
     pub(super) regions: Vec<Region>,
@@ -96,8 +96,8 @@ impl Plan {
             inst.op.for_each_operand(|operand| planner.plan.used[operand.index()] = true);
         }
         planner.mark_escapes(function.body);
-        planner.choose_group_cells();
-        planner.cut(function.body);
+        planner.choose_wg_uniform_vars();
+        planner.form_regions(function.body);
         planner.find_fetches();
         let plan = &mut planner.plan;
         plan.tracks_live = plan.regions.len() > 1
@@ -131,7 +131,7 @@ impl Plan {
     /// Whether the value is known at group level.
     pub(super) fn is_group_value(&self, function: &Function, flow: &Flow, value: Value) -> bool {
         let shapes = &flow.values[value.index()];
-        let known = |shape: &Shape| shape.lanes().is_some_and(|lanes| lanes.absolute);
+        let known = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.is_constant);
         if shapes.iter().all(known) {
             return true;
         }

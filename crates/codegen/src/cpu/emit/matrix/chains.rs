@@ -1,16 +1,16 @@
 //! Chains of products, and where they are computed.
 //!
-//! Products added up one after the other become a chain over several steps. Chains with the same left factors are
-//! a row and share them; chains of a row whose sums lie side by side are a unit.
+//! Products added one after the other form a chain over several steps. Chains with the same left operands
+//! form a row and share them; chains of a row with neighbouring sums form a unit.
 //!
-//! Invariant: a product whose result anybody but the next of its chain takes ends the chain.
+//! Invariant: a product whose result has any use but the next product of its chain ends the chain.
 
 use std::collections::BTreeMap;
 
 use anymetal_ir::{Scalar, Value};
 
-use super::panels::RoomFor;
-use super::pending::{Product, Sum};
+use super::deferred_mma::{Product, Sum};
+use super::panel_calls::ScratchUse;
 use super::{Rows, SIDE};
 use crate::cpu::emit::Emitter;
 use crate::cpu::llvm_text::Opd;
@@ -21,11 +21,11 @@ pub(super) struct Chain {
     /// In order.
     pub(super) products: Vec<usize>,
     pub(super) sum: Sum,
-    /// Homes that get the result.
-    pub(super) homes: Vec<usize>,
+    /// Tiles that get the result.
+    pub(super) tiles: Vec<usize>,
     /// After which others it can run.
     pub(super) wave: usize,
-    /// The home in which it is computed.
+    /// The tile in which it is computed.
     pub(super) in_place: Option<usize>,
     /// Where it is computed.
     pub(super) rows: Option<Rows>,
@@ -44,15 +44,15 @@ pub(super) struct Unit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SumMemory {
     Frame,
-    /// The homes that are not in the frame.
-    Homes,
-    /// For sums without a home.
+    /// The tiles that are not in the frame.
+    Tiles,
+    /// For sums without a tile.
     Sums,
 }
 
-/// Memory for the sums without a home of products that are written together, pair by pair.
+/// Memory for the sums without a tile of products that are written together, pair by pair.
 #[derive(Clone, Debug)]
-pub(super) struct SumRoom {
+pub(super) struct SumScratch {
     start: Opd,
     taken: i64,
 }
@@ -61,18 +61,18 @@ pub(super) struct SumRoom {
 const PAIR: i64 = 8 * (SIDE * SIDE) as i64;
 
 impl Unit {
-    /// Whether the sums lie side by side.
+    /// Whether the sums are contiguous.
     pub(super) fn is_pair(&self) -> bool {
         self.chains.len() == 2
     }
 }
 
-/// Chains with the same left factors.
+/// Chains with the same left operands.
 pub(super) struct Row {
     pub(super) wave: usize,
     left: Vec<[Value; 2]>,
     pub(super) rounding: Scalar,
-    /// By place of the right factors among all.
+    /// By place of the right operands among all.
     pub(super) chains: Vec<(usize, usize)>,
 }
 
@@ -100,22 +100,23 @@ impl Emitter<'_, '_> {
             chains.push(Chain {
                 products: vec![number],
                 sum: product.sum,
-                homes: Vec::new(),
+                tiles: Vec::new(),
                 wave,
                 in_place: None,
                 rows: None,
             });
         }
-        for (&home, &product) in assigned {
-            chains[ends[product]].homes.push(home);
+        for (&tile, &product) in assigned {
+            chains[ends[product]].tiles.push(tile);
         }
-        let readers = |home: usize| chains.iter().filter(|chain| chain.sum == Sum::Home(home)).count();
+        let readers =
+            |tile: usize| chains.iter().filter(|chain| chain.sum == Sum::AccumulatorTile(tile)).count();
         let in_place: Vec<Option<usize>> = chains
             .iter()
             .map(|chain| match chain.sum {
-                Sum::Home(home) if chain.homes.contains(&home) && readers(home) == 1 => Some(home),
+                Sum::AccumulatorTile(tile) if chain.tiles.contains(&tile) && readers(tile) == 1 => Some(tile),
                 // What a program made of a sum by itself is brought to where the result is kept.
-                Sum::Value(_) => chain.homes.iter().copied().find(|&home| readers(home) == 0),
+                Sum::Value(_) => chain.tiles.iter().copied().find(|&tile| readers(tile) == 0),
                 _ => None,
             })
             .collect();
@@ -125,19 +126,19 @@ impl Emitter<'_, '_> {
         chains
     }
 
-    /// Whether nobody but the one product added to it needs the result.
+    /// Whether the only use of the result is the one product added to it.
     fn is_only_continued(&self, product: &Product) -> bool {
         let uses = self.result_uses(product);
         uses.sums == 1 && uses.others == 0 && uses.kept == product.kept && !self.layout.keeps(product.result)
     }
 
-    /// Groups chains by their left factors.
+    /// Groups chains by their left operands.
     pub(super) fn rows_of(&self, products: &[Product], chains: &[Chain]) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut columns: Vec<Vec<[Value; 2]>> = Vec::new();
         for (number, chain) in chains.iter().enumerate() {
             let keys = |pick: fn(&Product) -> Value| -> Vec<[Value; 2]> {
-                chain.products.iter().map(|&p| self.factor_key(pick(&products[p]))).collect()
+                chain.products.iter().map(|&p| self.operand_key(pick(&products[p]))).collect()
             };
             let (left, right) = (keys(|product| product.left), keys(|product| product.right));
             let column = columns.iter().position(|known| *known == right).unwrap_or_else(|| {
@@ -166,50 +167,50 @@ impl Emitter<'_, '_> {
         let start = if pairs == 0 {
             Opd::text("null")
         } else {
-            self.products_room((RoomFor::Sums, PAIR * pairs as i64))
+            self.scratch_for_products((ScratchUse::Sums, PAIR * pairs as i64))
         };
-        let mut room = SumRoom { start, taken: 0 };
-        rows.iter().map(|row| self.units_of(row, chains, &mut room)).collect()
+        let mut scratch = SumScratch { start, taken: 0 };
+        rows.iter().map(|row| self.units_of(row, chains, &mut scratch)).collect()
     }
 
-    /// Pairs of homes are computed where they lie, the other chains in pairs in memory of their own.
-    fn units_of(&mut self, row: &Row, chains: &mut [Chain], room: &mut SumRoom) -> Vec<Unit> {
+    /// Pairs of tiles are computed where they are, the other chains in pairs in memory of their own.
+    fn units_of(&mut self, row: &Row, chains: &mut [Chain], scratch: &mut SumScratch) -> Vec<Unit> {
         let mut units = Vec::new();
         let mut elsewhere = Vec::new();
         let mut taken = Vec::new();
         for &(_, chain) in &row.chains {
-            let Some(home) = chains[chain].in_place else {
+            let Some(tile) = chains[chain].in_place else {
                 elsewhere.push(chain);
                 continue;
             };
             if taken.contains(&chain) {
                 continue;
             }
-            let slot = self.matrices.uses.homes[home].slot;
+            let slot = self.matrices.uses.tiles[tile].slot;
             let beside = row.chains.iter().map(|&(_, other)| other).find(|&other| {
-                let is_same = |home: usize| self.matrices.uses.homes[home].slot == slot;
+                let is_same = |tile: usize| self.matrices.uses.tiles[tile].slot == slot;
                 other != chain && chains[other].in_place.is_some_and(is_same)
             });
             let mut own = vec![chain];
             own.extend(beside);
-            own.sort_by_key(|&chain| chains[chain].in_place.map(|home| self.matrices.uses.homes[home].side));
+            own.sort_by_key(|&chain| chains[chain].in_place.map(|tile| self.matrices.uses.tiles[tile].side));
             taken.extend(&own);
             for &chain in &own {
-                if let Some(home) = chains[chain].in_place {
-                    chains[chain].rows = Some(self.home_rows(home));
+                if let Some(tile) = chains[chain].in_place {
+                    chains[chain].rows = Some(self.tile_rows(tile));
                 }
             }
-            let place = chains[own[0]].in_place.map(|home| self.home_place(home));
+            let place = chains[own[0]].in_place.map(|tile| self.tile_place(tile));
             let rows = chains[own[0]].rows.clone();
             units.extend(rows.zip(place).map(|(rows, (in_frame, offset))| {
-                let memory = if in_frame { SumMemory::Frame } else { SumMemory::Homes };
+                let memory = if in_frame { SumMemory::Frame } else { SumMemory::Tiles };
                 Unit { chains: own, rows, place: (memory, offset) }
             }));
         }
         for pair in elsewhere.chunks(2) {
-            let place = (SumMemory::Sums, room.taken);
-            let start = self.t.offset(&room.start, &Opd::Int(room.taken));
-            room.taken += PAIR;
+            let place = (SumMemory::Sums, scratch.taken);
+            let start = self.t.offset(&scratch.start, &Opd::Int(scratch.taken));
+            scratch.taken += PAIR;
             let step = Opd::Int(8 * SIDE as i64);
             for (side, &chain) in pair.iter().enumerate() {
                 let start = self.t.offset(&start, &Opd::Int(4 * SIDE as i64 * side as i64));

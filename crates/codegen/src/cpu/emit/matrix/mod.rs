@@ -1,25 +1,24 @@
-//! 8×8 matrices spread over a SIMD-group.
+//! 8×8 matrices distributed over a SIMD-group.
 //!
-//! In the IR a fragment is a vector of two per lane. Products want rows instead: a fragment that takes
-//! part in them lies in memory as eight rows, and one function multiplies whole blocks of such fragments.
-//! The folder: `uses` (what is found out before emission), `homes` (sums that lie in memory in rows for
-//! good), `factors` (where the other fragments are read), `pending` (products are gathered, and emitted
-//! together when somebody asks), `chains` (which of them are added up together, and where), `kernel` (the
-//! function that multiplies some rows, wherever they lie), `panel` (the one for all rows of a SIMD-group at
-//! once), `panels` (where it is called), `distance` (how far apart fragments seem to lie), `transfer` (loads and
-//! stores), `stored` (stores of single elements).
+//! In the IR a fragment is a vector of two per lane. Products use rows instead: the operands are in memory
+//! as eight rows, and one function multiplies blocks of fragments. The folder: `uses` (analysis before
+//! emission), `accumulator_tiles` (sums kept in rows), `operands` (where the other fragments are read),
+//! `deferred_mma` (products collected until a result is used), `chains` (which are added up, and where),
+//! `microkernel` (multiplies some rows), `panel_microkernel` (all rows of a SIMD-group at once),
+//! `panel_calls` (where that is called), `pointer_distance` (constant distances between fragments),
+//! `transfer` (loads and stores), `element_stores` (stores of single elements).
 //!
-//! Invariant: whatever does not know of rows finds a fragment's lanes defined as any other value's.
+//! Invariant: code outside this folder finds a fragment's lanes defined like any other value's.
 
+mod accumulator_tiles;
 mod chains;
-mod distance;
-mod factors;
-mod homes;
-mod kernel;
-mod panel;
-mod panels;
-mod pending;
-mod stored;
+mod deferred_mma;
+mod element_stores;
+mod microkernel;
+mod operands;
+mod panel_calls;
+mod panel_microkernel;
+mod pointer_distance;
 mod transfer;
 mod uses;
 
@@ -30,16 +29,16 @@ use anymetal_ir::{Inst, MatrixOp, Op, Value};
 use super::lane::Lane;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use factors::Factor;
-pub(super) use panel::{Fit, Panel};
-use pending::Product;
+use deferred_mma::Product;
+use operands::Operand;
+pub(super) use panel_microkernel::{Fit, PanelKernel};
 pub(super) use uses::Uses;
 
 /// The side of a matrix.
 const SIDE: usize = 8;
 
-/// Products that wait for each other at most: memory for their factors is taken from the stack.
-const MAX_PENDING: usize = 128;
+/// Deferred products for each other at most: memory for their operands is taken from the stack.
+const MAX_DEFERRED: usize = 128;
 
 /// Eight rows of eight in memory: the first, and the bytes from row to row.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,13 +52,13 @@ struct Rows {
 pub(super) struct Matrices {
     uses: Uses,
     /// Products whose code is still to be written.
-    pending: Vec<Product>,
-    /// By home: the product whose result it is to get.
+    deferred: Vec<Product>,
+    /// By tile: the product whose result it is to get.
     assigned: BTreeMap<usize, usize>,
-    /// Values that are the contents of a home and nothing else.
+    /// Values that are the contents of a tile and nothing else.
     lazy: BTreeMap<Value, usize>,
-    /// Fragments that are to be read where they lie, and how often yet.
-    factors: BTreeMap<Value, (Factor, usize)>,
+    /// Fragments that are to be read where they are, and how often yet.
+    operands: BTreeMap<Value, (Operand, usize)>,
     /// Scalar loads left out because the fragment that they are part of is such a one.
     omitted: std::collections::BTreeSet<Value>,
     /// Results as `float`s in rows, good until the next products are written.
@@ -67,10 +66,10 @@ pub(super) struct Matrices {
     /// Memory for fragments and pairs of them, by what of it is in use now.
     scratch: Vec<Opd>,
     scratch_used: usize,
-    /// Memory for the factors of panels.
-    rooms: BTreeMap<panels::Room, Opd>,
-    /// The memory of all homes that are not in the frame.
-    homes_on_stack: Option<Opd>,
+    /// Memory for the operands of panels.
+    panel_scratch: BTreeMap<panel_calls::PanelScratch, Opd>,
+    /// The memory of all tiles that are not in the frame.
+    tiles_on_stack: Option<Opd>,
 }
 
 impl Matrices {
@@ -85,7 +84,7 @@ fn place_of(lane: usize) -> (usize, usize) {
     ((quad & 4) + (lane / 2) % 4, (quad & 2) * 2 + (lane % 2) * 2)
 }
 
-/// For each element of a fragment: where it lies among 64 in rows.
+/// For each element of a fragment: where it is among 64 in rows.
 fn dense_index(lane: usize, element: usize, transpose: bool) -> usize {
     let (row, column) = place_of(lane);
     let column = column + element;
@@ -111,8 +110,8 @@ impl Emitter<'_, '_> {
 
     /// Before an instruction that is neither a construct nor a jump: writes the products that it needs, or
     /// that read what it overwrites.
-    pub(super) fn settle_matrices(&mut self, inst: Inst) {
-        if self.matrices.pending.is_empty() && self.matrices.factors.is_empty() {
+    pub(super) fn flush_matrices(&mut self, inst: Inst) {
+        if self.matrices.deferred.is_empty() && self.matrices.operands.is_empty() {
             return;
         }
         let function = self.facts.function;
@@ -121,18 +120,18 @@ impl Emitter<'_, '_> {
             Op::Matrix(MatrixOp::MultiplyAccumulate | MatrixOp::Load { .. }, _) => {}
             Op::Store { ptr, value, .. } => {
                 let size = i64::from(function.ty(*value).size());
-                match self.facts.storage.cells_at(*ptr, size) {
-                    Some(cells) if self.home_of(&cells).is_some() => {}
-                    Some(_) if !self.is_pending(*value) => {}
+                match self.facts.storage.vars_at(*ptr, size) {
+                    Some(vars) if self.tile_of(&vars).is_some() => {}
+                    Some(_) if !self.is_deferred(*value) => {}
                     Some(_) => self.write_products(),
-                    None => self.settle_all_matrices(),
+                    None => self.flush_all_matrices(),
                 }
             }
             Op::Load { .. } | Op::LocalStart(_) | Op::Barrier(_) => {}
-            op if op.may_write_memory() => self.settle_all_matrices(),
+            op if op.may_write_memory() => self.flush_all_matrices(),
             op => {
                 let mut needed = false;
-                op.for_each_operand(|operand| needed |= self.is_pending(operand));
+                op.for_each_operand(|operand| needed |= self.is_deferred(operand));
                 if needed {
                     self.write_products();
                 }
@@ -141,18 +140,18 @@ impl Emitter<'_, '_> {
     }
 
     /// Where control flow goes elsewhere or memory changes: nothing waits any longer.
-    pub(super) fn settle_all_matrices(&mut self) {
+    pub(super) fn flush_all_matrices(&mut self) {
         self.write_products();
         self.matrices.results.clear();
-        for (value, (factor, _)) in std::mem::take(&mut self.matrices.factors) {
-            let lanes = self.lanes_of_factor(value, &factor);
+        for (value, (operand, _)) in std::mem::take(&mut self.matrices.operands) {
+            let lanes = self.lanes_of_operand(value, &operand);
             self.define(value, lanes);
         }
     }
 
-    /// Whether the value is the result of a product that waits.
-    pub(in crate::cpu::emit) fn is_pending(&self, value: Value) -> bool {
-        self.matrices.pending.iter().any(|product| product.result == value)
+    /// Whether the value is the result of a deferred product.
+    pub(in crate::cpu::emit) fn is_deferred(&self, value: Value) -> bool {
+        self.matrices.deferred.iter().any(|product| product.result == value)
     }
 
     // --- between lanes and rows

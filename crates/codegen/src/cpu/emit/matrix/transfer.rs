@@ -15,7 +15,7 @@ use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
 use crate::cpu::storage::Root;
 
-/// How a matrix lies in memory: bytes from row to row, the type of its elements, whether its rows there are
+/// How a matrix is in memory: bytes from row to row, the type of its elements, whether its rows there are
 /// its columns.
 type Layout<'a> = (&'a Opd, Scalar, bool);
 
@@ -38,8 +38,8 @@ impl Emitter<'_, '_> {
             Root::Many => self.decode(&code),
             root => (self.place(root), code),
         };
-        // A laned form that holds under a condition only is not the pointer's.
-        let is_exact = !self.shape(pointer, 0).lanes().is_some_and(|lanes| lanes.conditional);
+        // An affine form that holds under a condition only is not the pointer's.
+        let is_exact = !self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.assumed);
         let value = (root != Root::Many && is_exact).then_some(pointer);
         let address = Address { place, offset: Lane::uniform(offset.clone()), value, extra: 0, site };
         (address, offset)
@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
         let row = SIDE as i64 * size;
         if let Opd::Int(step) = step {
             return match *step >= 0 && *step < 1 << 32 {
-                true if self.is_inside(address, 7 * step + row) => Opd::bool(true),
+                true if self.is_in_bounds(address, 7 * step + row) => Opd::bool(true),
                 true => self.in_bounds(&address.place, start, 7 * step + row),
                 false => Opd::bool(false),
             };
@@ -80,10 +80,10 @@ impl Emitter<'_, '_> {
         let step = self.t.mul("i64", &stride, &Opd::Int(size));
         let layout = (&step, scalar, transpose);
         if self.gathers_products()
-            && let Some(&uses) = self.matrices.uses.factors.get(&result)
+            && let Some(&uses) = self.matrices.uses.operands.get(&result)
         {
-            let factor = self.factor_at(&address, &start, [site; 2], (step.clone(), scalar, transpose));
-            self.matrices.factors.insert(result, (factor, uses));
+            let operand = self.operand_at(&address, &start, [site; 2], (step.clone(), scalar, transpose));
+            self.matrices.operands.insert(result, (operand, uses));
             return;
         }
         let lanes = self.load_matrix_lanes(&address, &start, layout);
@@ -201,7 +201,7 @@ i64 {start}, i64 {down}, i64 {right}, i32 {mask}, ptr {record}, i32 {}, i32 {}, 
     /// The fragment's rows, or columns, as this type.
     pub(super) fn rows_to_store(&mut self, fragment: Value, to: Scalar, transpose: bool) -> Vec<Opd> {
         let rows = match (self.matrices.lazy.get(&fragment), self.matrices.results.get(&fragment)) {
-            (Some(&home), _) => Some(self.home_rows(home)),
+            (Some(&tile), _) => Some(self.tile_rows(tile)),
             (None, Some(rows)) => Some(rows.clone()),
             (None, None) => None,
         };

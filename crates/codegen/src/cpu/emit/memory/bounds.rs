@@ -6,45 +6,45 @@ use anymetal_ir::{CastOp, Op, Scalar, Type, ValueDef};
 
 use super::Address;
 use crate::cpu::emit::access::extent_of_segment;
+use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::Lane;
 use crate::cpu::emit::out_of_line::Helper;
-use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
 
 impl Emitter<'_, '_> {
-    /// What loads of whole vectors test. Without checks those of which lanes are off ask as well: what exists is
+    /// What loads of whole vectors test. Without checks those with lanes off ask as well: what exists is
     /// loaded faster without a mask.
     pub(in crate::cpu::emit) fn test_of_loads(&self) -> Test {
-        let asks = !self.shared.options.checks && self.mask != Mask::All;
-        if asks { Test::AllLoadable } else { Test::AllInside }
+        let checked = !self.shared.options.checks && self.mask != Mask::All;
+        if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 
-    /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInside`], or
+    /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInBounds`], or
     /// [`Test::AllLoadable`].
     pub(in crate::cpu::emit) fn all_in_bounds(
         &mut self,
         address: &Address,
-        shape: &Lanes,
+        shape: &Affine,
         bases: &[Opd],
         access: i64,
         test: Test,
     ) -> Opd {
-        let asks = self.shared.options.checks || test == Test::AllLoadable;
+        let checked = self.shared.options.checks || test == Test::AllLoadable;
         let mut ok = match &address.offset {
-            Lane::Laned { no_wrap: Some(condition), .. } => condition.clone(),
+            Lane::Affine { assumption: Some(condition), .. } => condition.clone(),
             _ => Opd::bool(true),
         };
-        // Where the laned form holds, its lanes are the pointer's.
-        if self.is_inside(address, access) {
+        // Where the affine form holds, its lanes are the pointer's.
+        if self.is_in_bounds(address, access) {
             return ok;
         }
-        if asks && let Some((condition, most)) = self.without_wrap(address, shape) {
+        if checked && let Some((condition, max)) = self.without_wrap(address, shape) {
             let (low, bytes) = extent_of_segment(shape, 0, access);
             let less = low.wrapping_add(address.extra);
-            if let Some(cap) = most.checked_add(less).filter(|&cap| cap >= 0) {
+            if let Some(cap) = max.checked_add(less).filter(|&cap| cap >= 0) {
                 let start = self.t.add("i64", &bases[0], &Opd::Int(less));
                 let limit = self.limit_up_to(&address.place, bytes, cap);
                 let inside = self.t.icmp("ult", "i64", &start, &limit);
@@ -54,7 +54,7 @@ impl Emitter<'_, '_> {
         for (segment, base) in bases.iter().enumerate() {
             let (low, bytes) = extent_of_segment(shape, segment, access);
             let start = self.t.add("i64", base, &Opd::Int(low.wrapping_add(address.extra)));
-            let inside = match asks {
+            let inside = match checked {
                 true => self.exists(&address.place, &start, bytes),
                 false => self.in_bounds(&address.place, &start, bytes),
             };
@@ -63,16 +63,16 @@ impl Emitter<'_, '_> {
         ok
     }
 
-    /// Where the laned form holds because widening the index wrapped in no lane: the other conditions of that
-    /// form, and the largest offset of the first lane without a wrap. Testing against it costs nothing where
-    /// the offset is compared with the buffer's length anyway.
+    /// Where the affine form holds because widening the index wrapped in no lane: the other conditions of
+    /// that form, and the largest offset of the first lane without a wrap. Testing against it costs nothing
+    /// where the offset is compared with the buffer's length anyway.
     pub(in crate::cpu::emit) fn without_wrap(
         &mut self,
         address: &Address,
-        shape: &Lanes,
+        shape: &Affine,
     ) -> Option<(Opd, i64)> {
         let function = self.facts.function;
-        if !shape.conditional || shape.segments != 1 {
+        if !shape.assumed || shape.segments != 1 {
             return None;
         }
         let Some(&Op::PtrAdd { base, index: Some(index), scale, offset }) = function.def(address.value?)
@@ -91,19 +91,19 @@ impl Emitter<'_, '_> {
         if !self.is_here(narrow) {
             return None;
         }
-        let Lane::Laned { bases, shape: lanes, no_wrap } = self.lane(narrow, 0) else { return None };
+        let Lane::Affine { bases, shape: lanes, assumption } = self.lane(narrow, 0) else { return None };
         let (low, high) = lanes.extent();
-        let most = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-        if bases.len() != 1 || low < 0 || high > most {
+        let max = if cast == CastOp::SExt { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        if bases.len() != 1 || low < 0 || high > max {
             return None;
         }
-        let most = (most - high) * i64::from(scale);
-        Some((no_wrap.unwrap_or(Opd::bool(true)), most.checked_add(offset)?))
+        let max = (max - high) * i64::from(scale);
+        Some((assumption.unwrap_or(Opd::bool(true)), max.checked_add(offset)?))
     }
 
     /// Whether the bytes from `start` on are inside, where all lanes' address is that one.
     pub(super) fn one_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
-        if self.is_inside(address, bytes) {
+        if self.is_in_bounds(address, bytes) {
             return Opd::bool(true);
         }
         self.in_bounds(&address.place, start, bytes)
@@ -116,7 +116,7 @@ impl Emitter<'_, '_> {
         offsets: &Opd,
         bytes: i64,
     ) -> (Opd, Opd) {
-        if !self.shared.options.checks || self.is_inside(address, bytes) {
+        if !self.shared.options.checks || self.is_in_bounds(address, bytes) {
             return (Opd::bool(true), Opd::Int(0));
         }
         let limit = self.limit(&address.place, bytes);

@@ -1,19 +1,19 @@
-//! Loads: from cells, from one place for all lanes, as whole vectors.
+//! Loads: of promoted variables, from a uniform address, as whole vectors.
 //!
-//! Lanes that are off may load anything that exists, so the vectors of a load need no mask where all lanes'
-//! places are in bounds.
+//! Lanes that are off may load anything that exists, so loads need no mask where all lanes' addresses are
+//! in bounds.
 
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
+use crate::cpu::emit::allocation::Place;
+use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
-use crate::cpu::emit::place::Place;
-use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
 use crate::cpu::options::AccessKind;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 
 impl Emitter<'_, '_> {
@@ -23,18 +23,18 @@ impl Emitter<'_, '_> {
         if self.omit_load(result) || self.bundled.remove(&result) {
             return;
         }
-        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
-            if self.load_home(&cells, result) {
+        if let Some(vars) = self.facts.storage.vars_at(pointer, size) {
+            if self.load_tile(&vars, result) {
                 return;
             }
-            let lanes = cells.enumerate().map(|(k, cell)| self.load_cell_as(cell, result, k)).collect();
+            let lanes = vars.enumerate().map(|(k, var)| self.load_promoted_as(var, result, k)).collect();
             return self.define(result, lanes);
         }
         if self.load_bundle(inst, pointer) {
             return;
         }
         let item = Item::of(ty);
-        if self.load_window(inst, item) {
+        if self.load_stencil_row(inst, item) {
             return;
         }
         let mut lanes = if ptr_space(self.facts.function, pointer) == Space::Thread {
@@ -71,10 +71,10 @@ impl Emitter<'_, '_> {
 
     /// Loads from one allocation.
     pub(in crate::cpu::emit) fn load_address(&mut self, address: &Address, item: Item) -> Vec<Lane> {
-        let Lane::Laned { shape, .. } = &address.offset else { return self.load_gather(address, item) };
+        let Lane::Affine { shape, .. } = &address.offset else { return self.load_gather(address, item) };
         match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-            Plan::Uniform if !shape.conditional => self.load_uniform(address, item),
-            Plan::Gather if !shape.conditional && item.count == 1 => {
+            Plan::Uniform if !shape.assumed => self.load_uniform(address, item),
+            Plan::Gather if !shape.assumed && item.count == 1 => {
                 self.load_planned(address, item, &Plan::Gather)
             }
             Plan::Uniform | Plan::Gather => self.load_gather(address, item),
@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
     fn load_uniform(&mut self, address: &Address, item: Item) -> Vec<Lane> {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+        let ok = self.test_once(address, item.bytes(), Test::AllInBounds, |this| {
             this.one_in_bounds(address, &start, item.bytes())
         });
         if ok.is_text("false") {
@@ -130,7 +130,7 @@ impl Emitter<'_, '_> {
     }
 
     fn load_planned(&mut self, address: &Address, item: Item, plan: &Plan) -> Vec<Lane> {
-        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return Vec::new() };
         let test = self.test_of_loads();
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
             this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
@@ -149,7 +149,7 @@ impl Emitter<'_, '_> {
             }
             Plan::Runs(runs) => {
                 let loaded = self.load_runs(address, &bases, &shape, runs, item, &mut whole);
-                self.keep_together(&loaded, item, &whole);
+                self.cache_interleaved(&loaded, item, &whole);
                 loaded
             }
             Plan::Gather => vec![self.load_lanes(address, &bases, &shape, item)],
@@ -162,11 +162,11 @@ impl Emitter<'_, '_> {
         self.t.branch(join);
         self.t.label(slow);
         let careful = match plan {
-            // Where a laned form does not hold the runs are elsewhere, and the lanes may well be in bounds; and of
-            // lanes far apart those that are on often are, when the others are not.
-            _ if shape.conditional || *plan == Plan::Gather => {
+            // Where an affine form does not hold the runs are elsewhere, and the lanes may well be in
+            // bounds; and of lanes far apart those that are on often are, when the others are not.
+            _ if shape.assumed || *plan == Plan::Gather => {
                 let element = scalar_type(item.scalar);
-                let lanes = self.aside(|this| this.load_rare_gather(address, item));
+                let lanes = self.aside(|this| this.load_cold_gather(address, item));
                 lanes.iter().map(|lane| lane.vector(&mut self.t, element)).collect()
             }
             Plan::Runs(runs) if !self.shared.options.checks && runs.iter().all(|run| !run.same) => {
@@ -188,7 +188,7 @@ impl Emitter<'_, '_> {
         let ty = Width::Few(LANES * item.count / whole.len().max(1)).ty(item.scalar);
         let merge = |(x, y): (&Opd, &Opd)| self.t.phi(&ty, &[(x, from), (y, slow_from)]);
         let whole: Vec<Opd> = whole.iter().zip(&whole_careful).map(merge).collect();
-        self.keep_together(&merged, item, &whole);
+        self.cache_interleaved(&merged, item, &whole);
         merged.into_iter().map(Lane::Varying).collect()
     }
 
@@ -197,7 +197,7 @@ impl Emitter<'_, '_> {
         &mut self,
         address: &Address,
         bases: &[Opd],
-        shape: &Lanes,
+        shape: &Affine,
         runs: &[Run],
         item: Item,
     ) -> Vec<Opd> {
@@ -233,7 +233,7 @@ impl Emitter<'_, '_> {
         &mut self,
         address: &Address,
         bases: &[Opd],
-        shape: &Lanes,
+        shape: &Affine,
         runs: &[Run],
         item: Item,
         whole: &mut Vec<Opd>,
@@ -279,7 +279,7 @@ impl Emitter<'_, '_> {
         self.joined(item, runs[0].lanes, parts)
     }
 
-    /// Each component's runs of so many lanes as one vector of values.
+    /// Each component's runs of `lanes` lanes as one vector of values.
     fn joined(&mut self, item: Item, lanes: usize, parts: Vec<Vec<Opd>>) -> Vec<Opd> {
         let join = |part| {
             let whole = self.t.concat(item.memory_type(), lanes, part);

@@ -1,12 +1,12 @@
-//! Loads and stores of memory that lanes share, and of cells.
+//! Loads and stores of shared memory, and of promoted variables.
 //!
-//! Here is what both need: where an access goes ([`Address`]), what each lane accesses ([`Item`]), and its
-//! form in memory. `load` and `store` own the two directions, `bounds` the conditions that they test, `slow`
-//! the paths lane by lane, `waterfall` pointers to several allocations.
+//! Here is what both need: the address ([`Address`]), the access of each lane ([`Item`]), and its form in
+//! memory. `load` and `store` own the two directions, `bounds` the checks, `slow` the paths lane by lane,
+//! `waterfall` pointers to several allocations.
 //!
-//! Fast path: one scalar bounds check per base, then plain vector accesses, whatever the mask when
-//! loading. Slow path, out of line: lane by lane under the mask. Plain accesses claim no alignment:
-//! it costs nothing, and a wrong pointer must not trap.
+//! Fast path: one scalar bounds check per base, then plain vector accesses, unmasked for loads. Slow path,
+//! out of line: lane by lane under the mask. Plain accesses claim no alignment: it costs nothing, and a
+//! wrong pointer must not trap.
 
 mod bounds;
 mod load;
@@ -17,8 +17,8 @@ mod waterfall;
 use anymetal_ir::{Scalar, Space, Type, Value};
 
 use super::Emitter;
+use super::allocation::Place;
 use super::lane::{Lane, Width};
-use super::place::Place;
 use crate::cpu::llvm_text::{Opd, scalar_type};
 use crate::cpu::storage::Root;
 pub(super) use slow::{SlowBuffers, SlowOffsets};
@@ -89,7 +89,7 @@ impl Emitter<'_, '_> {
     /// The offsets of all lanes, without the extra constant.
     pub(super) fn offsets(&mut self, address: &Address) -> Opd {
         match (&address.offset, address.value) {
-            (Lane::Laned { shape, .. }, Some(value)) if shape.conditional => self.recompute(value, 0),
+            (Lane::Affine { shape, .. }, Some(value)) if shape.assumed => self.recompute(value, 0),
             (offset, _) => offset.vector(&mut self.t, "i64"),
         }
     }
@@ -121,7 +121,7 @@ impl Emitter<'_, '_> {
     }
 
     /// What LLVM may know about an access: constant memory does not change during a dispatch, and
-    /// threadgroup memory is nobody's buffer.
+    /// threadgroup memory is no buffer.
     pub(super) fn metadata(&self, place: &Place) -> &'static str {
         match place.root {
             Root::Argument(index) => match self.shared.kernel.args[index].space {

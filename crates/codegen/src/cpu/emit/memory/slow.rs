@@ -37,8 +37,8 @@ impl Emitter<'_, '_> {
     /// The offsets of all lanes for a slow path. Vectors of them cost LLVM much time for code that hardly
     /// ever runs, so equal steps are written out at run time.
     fn slow_offsets(&mut self, address: &Address) -> SlowOffsets {
-        if let Lane::Laned { bases, shape, .. } = &address.offset
-            && let ([base], false) = (bases.as_slice(), shape.conditional)
+        if let Lane::Affine { bases, shape, .. } = &address.offset
+            && let ([base], false) = (bases.as_slice(), shape.assumed)
         {
             let step = shape.at(1).wrapping_sub(shape.at(0));
             let at = |lane: usize| shape.at(0).wrapping_add(step.wrapping_mul(lane as i64));
@@ -84,7 +84,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Calls a lane-by-lane helper on what lies in the buffer.
+    /// Calls a lane-by-lane helper on what is in the buffer.
     pub(in crate::cpu::emit) fn call_slow(
         &mut self,
         helper: &str,

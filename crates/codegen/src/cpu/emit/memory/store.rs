@@ -1,37 +1,37 @@
-//! Stores: to cells, to one place for all lanes, as whole vectors.
+//! Stores: to promoted variables, to a uniform address, as whole vectors.
 //!
-//! Lanes that are off must not write: vectors are stored under the mask unless all lanes are on.
+//! Lanes that are off must not write: vectors are stored under the mask unless all lanes are active.
 
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
 
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
+use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
-use crate::cpu::emit::tested::Test;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
 use crate::cpu::options::AccessKind;
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 
 impl Emitter<'_, '_> {
     pub(in crate::cpu::emit) fn store(&mut self, inst: Inst, pointer: Value, value: Value, _align: u32) {
         let ty = self.facts.function.ty(value);
         let size = i64::from(ty.size());
-        if let Some(cells) = self.facts.storage.cells_at(pointer, size) {
-            if self.store_home(inst, &cells, value) {
+        if let Some(vars) = self.facts.storage.vars_at(pointer, size) {
+            if self.store_tile(inst, &vars, value) {
                 return;
             }
-            for (k, cell) in cells.enumerate() {
-                let lane = self.lane_for_cell(value, k, cell);
-                self.store_cell(inst, cell, &lane);
+            for (k, var) in vars.enumerate() {
+                let lane = self.lane_for_promoted(value, k, var);
+                self.store_promoted(inst, var, &lane);
             }
             return;
         }
         let item = Item::of(ty);
         let lanes: Vec<Lane> = match ty {
             Type::Ptr(_) => vec![match self.encoded(value) {
-                Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.encoded_vector(value)),
+                Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
                 lane => lane,
             }],
             _ => (0..item.count).map(|k| self.kept_lane(value, k)).collect(),
@@ -46,7 +46,7 @@ impl Emitter<'_, '_> {
     /// A component in a form that needs no recomputing.
     pub(in crate::cpu::emit) fn kept_lane(&mut self, value: Value, k: usize) -> Lane {
         match self.lane(value, k) {
-            Lane::Laned { shape, .. } if shape.conditional => Lane::Varying(self.vector(value, k)),
+            Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.vector(value, k)),
             lane => lane,
         }
     }
@@ -79,11 +79,11 @@ impl Emitter<'_, '_> {
 
     /// Stores to one allocation.
     pub(in crate::cpu::emit) fn store_address(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
-        let Lane::Laned { shape, .. } = &address.offset else {
+        let Lane::Affine { shape, .. } = &address.offset else {
             return self.store_scatter(address, item, lanes);
         };
         match plan(shape, i64::from(item.scalar.size()), item.count as i64) {
-            Plan::Uniform if !shape.conditional => self.store_uniform(address, item, lanes),
+            Plan::Uniform if !shape.assumed => self.store_uniform(address, item, lanes),
             Plan::Runs(runs) if runs.iter().all(|run| !run.same) => {
                 self.store_runs(address, item, lanes, &runs)
             }
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
     fn store_uniform(&mut self, address: &Address, item: Item, lanes: &[Lane]) {
         let offset = address.offset.at(&mut self.t, "i64", 0);
         let start = self.t.add("i64", &offset, &Opd::Int(address.extra));
-        let mut ok = self.test_once(address, item.bytes(), Test::AllInside, |this| {
+        let mut ok = self.test_once(address, item.bytes(), Test::AllInBounds, |this| {
             this.one_in_bounds(address, &start, item.bytes())
         });
         if self.bail_unless(&ok) {
@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
         let element = scalar_type(item.scalar);
         for (k, lane) in lanes.iter().enumerate() {
             let value = match lane {
-                Lane::Laned { shape, .. } if shape.is_uniform() => lane.at(&mut self.t, element, 0),
+                Lane::Affine { shape, .. } if shape.is_uniform() => lane.at(&mut self.t, element, 0),
                 lane => {
                     let all = lane.vector(&mut self.t, element);
                     let last = self.last_lane();
@@ -145,7 +145,7 @@ impl Emitter<'_, '_> {
     }
 
     fn store_runs(&mut self, address: &Address, item: Item, lanes: &[Lane], runs: &[Run]) {
-        let Lane::Laned { bases, shape, .. } = address.offset.clone() else { return };
+        let Lane::Affine { bases, shape, .. } = address.offset.clone() else { return };
         let test = self.test_of_stores(&address.place);
         let mut ok = self.test_once(address, item.bytes(), test, |this| {
             this.all_in_bounds(address, &shape, &bases, item.bytes(), test)
@@ -174,7 +174,7 @@ impl Emitter<'_, '_> {
         if !ok.is_text("true") {
             self.t.branch(join);
             self.t.label(slow);
-            if shape.conditional {
+            if shape.assumed {
                 self.aside(|this| this.store_scatter(address, item, lanes));
             } else {
                 self.store_slowly(address, item, &values);
@@ -190,7 +190,7 @@ impl Emitter<'_, '_> {
         item: Item,
         values: &[Opd],
         bases: &[Opd],
-        shape: &Lanes,
+        shape: &Affine,
         runs: &[Run],
         mask: Option<&Opd>,
     ) {
@@ -201,7 +201,7 @@ impl Emitter<'_, '_> {
             let offset = shape.at(run.lane).wrapping_add(address.extra);
             let start = self.t.add("i64", &bases[run.segment], &Opd::Int(offset));
             let at = self.t.offset(&address.place.base, &start);
-            let whole = match self.loaded_together(values, item, run) {
+            let whole = match self.cached_interleaved(values, item, run) {
                 Some(whole) => whole,
                 None => self.interleaved(element, values, run),
             };
@@ -209,7 +209,7 @@ impl Emitter<'_, '_> {
                 let store = format!("store <{} x {element}> {whole}", run.lanes * item.count);
                 let bytes = item.bytes() * run.lanes as i64;
                 match &kept {
-                    Some(kept) => self.store_stream(kept, &store, &at, bytes, metadata),
+                    Some(kept) => self.store_nontemporal(kept, &store, &at, bytes, metadata),
                     None => self.t.line(format_args!("{store}, ptr {at}, align 1{metadata}")),
                 }
                 continue;

@@ -8,7 +8,7 @@ use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, cast};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, scalar_type, vector_const};
-use crate::cpu::shape::Lanes;
+use crate::cpu::shape::Affine;
 
 impl Emitter<'_, '_> {
     pub(super) fn shuffle_lanes(&mut self, op: SimdOp, args: &[Value], k: usize) -> Lane {
@@ -28,8 +28,8 @@ impl Emitter<'_, '_> {
         Lane::Varying(self.permute(element, &vector, &from))
     }
 
-    fn known_lanes(&self, value: Value) -> Option<Lanes> {
-        self.shape(value, 0).lanes().filter(|lanes| lanes.absolute).cloned()
+    fn known_lanes(&self, value: Value) -> Option<Affine> {
+        self.shape(value, 0).affine().filter(|lanes| lanes.is_constant).cloned()
     }
 
     /// The lanes that a shuffle reads, for operands known at run time; each below 32.

@@ -1,8 +1,8 @@
-//! The analysis: shapes of all values and cells, and where lanes diverge.
+//! The analysis: shapes of all values and promoted variables, and where lanes diverge.
 //!
 //! One forward walk over the structured code, repeated until nothing changes; everything it finds
 //! only grows. Lanes that a mask switches off *wait* somewhere (at the other arm, behind the
-//! construct, at `continuing`); a store needs the mask only if the cell is live where they wait.
+//! construct, at `continuing`); a store needs the mask only if the variable is live where they wait.
 
 mod results;
 
@@ -17,8 +17,8 @@ use crate::cpu::regions::GroupLevel;
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::all_uniform;
-use crate::cpu::shape::{Lanes, Shape};
-use crate::cpu::storage::{CellType, Root, Storage};
+use crate::cpu::shape::{Affine, Shape};
+use crate::cpu::storage::{PromotedType, Root, Storage};
 
 /// What is found about an `if`, loop, switch or scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,7 +27,7 @@ pub(in crate::cpu) struct Construct {
     pub(in crate::cpu) diverges: bool,
     /// Nor for all SIMD-groups.
     pub(in crate::cpu) group_diverges: bool,
-    /// Lanes that broke out may wait behind it while others go on inside.
+    /// Lanes that broke out may wait after it while others go on inside.
     pub(in crate::cpu) break_waits: bool,
     /// Lanes that continued may wait at `continuing`.
     pub(in crate::cpu) continue_waits: bool,
@@ -45,11 +45,11 @@ pub(in crate::cpu) struct Flow {
     /// One shape per component of each value. A pointer's is its offset's, or the encoded pointer's
     /// if its root is [`Root::Many`].
     pub(in crate::cpu) values: Vec<Vec<Shape>>,
-    /// One per cell.
-    pub(in crate::cpu) cells: Vec<Shape>,
+    /// One per promoted variable.
+    pub(in crate::cpu) vars: Vec<Shape>,
     /// By instruction.
     pub(in crate::cpu) constructs: Vec<Construct>,
-    /// Stores that must keep the switched-off lanes of a cell.
+    /// Stores that must keep the switched-off lanes of a promoted variable.
     pub(in crate::cpu) masked: BTreeSet<(Inst, usize)>,
     /// Some lanes may return before others.
     pub(in crate::cpu) returns_diverge: bool,
@@ -101,21 +101,21 @@ impl Flow {
         let function = facts.function;
         let flow = Self {
             values: function.values.iter().map(|v| vec![Shape::Bottom; usize::from(v.ty.lanes())]).collect(),
-            cells: vec![Shape::Bottom; facts.storage.cells.len()],
+            vars: vec![Shape::Bottom; facts.storage.vars.len()],
             constructs: vec![Construct::default(); function.insts.len()],
             masked: BTreeSet::new(),
             returns_diverge: false,
         };
         let mut pass = Pass { facts, flow, stack: Vec::new(), changed: true };
         for &param in &function.params {
-            pass.flow.values[param.index()] = vec![Shape::Lanes(Lanes::known([0; LANES]))];
+            pass.flow.values[param.index()] = vec![Shape::Affine(Affine::known([0; LANES]))];
         }
         while std::mem::take(&mut pass.changed) {
             pass.block(function.body);
         }
         let mut flow = pass.flow;
         // What was never written has an arbitrary value; a uniform one is the cheapest.
-        for shape in flow.values.iter_mut().flatten().chain(&mut flow.cells) {
+        for shape in flow.values.iter_mut().flatten().chain(&mut flow.vars) {
             if *shape == Shape::Bottom {
                 *shape = Shape::uniform(true);
             }
@@ -137,7 +137,7 @@ impl Flow {
 /// The shape of a pointer of known root once it is encoded.
 pub(in crate::cpu) fn encoded(shape: &Shape) -> Shape {
     match shape {
-        Shape::Lanes(lanes) => Shape::Lanes(Lanes { align: 0, ..lanes.normal() }),
+        Shape::Affine(lanes) => Shape::Affine(Affine { align: 0, ..lanes.normal() }),
         other => other.clone(),
     }
 }
@@ -206,8 +206,8 @@ impl Pass<'_> {
             Op::MemCopy { dst, src, size, .. } => self.copy(inst, *dst, *src, *size),
             Op::MemZero { dst, size, .. } => {
                 let size = i64::try_from(*size).unwrap_or(i64::MAX);
-                for cell in self.facts.storage.cells_at(*dst, size).unwrap_or(0..0) {
-                    self.assign(inst, cell, Shape::Lanes(Lanes::known([0; LANES])));
+                for var in self.facts.storage.vars_at(*dst, size).unwrap_or(0..0) {
+                    self.assign(inst, var, Shape::Affine(Affine::known([0; LANES])));
                 }
             }
             _ => {}
@@ -264,13 +264,13 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether the cell is live where switched-off lanes wait, and where other SIMD-groups do.
-    fn waits_for(&self, cell: usize) -> (bool, bool) {
+    /// Whether the promoted variable is live where switched-off lanes wait, and where other SIMD-groups do.
+    fn waits_for(&self, var: usize) -> (bool, bool) {
         let (mut lane, mut group) = (false, false);
         let liveness = self.facts.liveness;
         for context in &self.stack {
             let construct = self.flow.construct(context.inst);
-            let after = liveness.after(context.inst).contains(cell);
+            let after = liveness.after(context.inst).contains(var);
             let mut wait = |lanes: bool, groups: bool, live: bool| {
                 lane |= lanes && live;
                 group |= groups && live;
@@ -278,16 +278,16 @@ impl Pass<'_> {
             let (diverges, group_diverges) = (construct.diverges, construct.group_diverges);
             match (&self.facts.function.inst(context.inst).op, context.part) {
                 (Op::If { otherwise, .. }, Part::Then) => {
-                    wait(diverges, group_diverges, liveness.at_entry(*otherwise).contains(cell));
+                    wait(diverges, group_diverges, liveness.at_entry(*otherwise).contains(var));
                 }
                 (Op::If { .. }, _) => wait(diverges, group_diverges, after),
                 (Op::Switch { cases, default, .. }, _) => {
                     let entries = cases.iter().map(|case| case.body).chain([*default]);
-                    let live = after || entries.into_iter().any(|b| liveness.at_entry(b).contains(cell));
+                    let live = after || entries.into_iter().any(|b| liveness.at_entry(b).contains(var));
                     wait(diverges, group_diverges, live);
                 }
                 (Op::Loop { continuing, .. }, Part::Body) => {
-                    let live = liveness.at_entry(*continuing).contains(cell);
+                    let live = liveness.at_entry(*continuing).contains(var);
                     wait(construct.continue_waits, construct.group_continue_waits, live);
                 }
                 _ => {}
@@ -299,82 +299,80 @@ impl Pass<'_> {
         (lane, group)
     }
 
-    fn assign(&mut self, inst: Inst, cell: usize, shape: Shape) {
-        let (lane, group) = self.waits_for(cell);
+    fn assign(&mut self, inst: Inst, var: usize, shape: Shape) {
+        let (lane, group) = self.waits_for(var);
         if lane {
-            self.changed |= self.flow.masked.insert((inst, cell));
+            self.changed |= self.flow.masked.insert((inst, var));
         }
         let shape = match &shape {
             Shape::Bottom => return,
             _ if lane => Shape::Varying,
-            Shape::Lanes(lanes) if lanes.conditional => Shape::Varying,
+            Shape::Affine(lanes) if lanes.assumed => Shape::Varying,
             shape if group => shape.not_group(),
             shape => shape.clone(),
         };
-        let joined = self.flow.cells[cell].join(&shape);
-        if joined != self.flow.cells[cell] {
-            self.flow.cells[cell] = joined;
+        let joined = self.flow.vars[var].join(&shape);
+        if joined != self.flow.vars[var] {
+            self.flow.vars[var] = joined;
             self.changed = true;
         }
     }
 
     /// The shape that a value of one type has as another type of the same size.
-    fn reinterpreted(from: CellType, to: CellType, shape: &Shape) -> Shape {
-        let integer = |ty: CellType| matches!(ty, CellType::Scalar(s) if s.is_int());
+    fn reinterpreted(from: PromotedType, to: PromotedType, shape: &Shape) -> Shape {
+        let integer = |ty: PromotedType| matches!(ty, PromotedType::Scalar(s) if s.is_int());
         if from == to || integer(from) && integer(to) {
             return shape.clone();
         }
         match (from, to) {
-            (CellType::Pointer(_), CellType::Pointer(Root::Many)) => encoded(shape),
-            (CellType::Pointer(_), CellType::Pointer(_)) => shape.clone(),
+            (PromotedType::Pointer(_), PromotedType::Pointer(Root::Many)) => encoded(shape),
+            (PromotedType::Pointer(_), PromotedType::Pointer(_)) => shape.clone(),
             _ => all_uniform([shape]),
         }
     }
 
-    fn type_of(&self, value: Value) -> CellType {
+    fn type_of(&self, value: Value) -> PromotedType {
         match self.facts.function.ty(value).scalar() {
-            Some(scalar) => CellType::Scalar(scalar),
-            None => CellType::Pointer(self.facts.storage.pointer(value).root),
+            Some(scalar) => PromotedType::Scalar(scalar),
+            None => PromotedType::Pointer(self.facts.storage.pointer(value).root),
         }
     }
 
     fn store(&mut self, inst: Inst, ptr: Value, value: Value) {
         let size = i64::from(self.facts.function.ty(value).size());
-        let Some(cells) = self.facts.storage.cells_at(ptr, size) else { return };
+        let Some(vars) = self.facts.storage.vars_at(ptr, size) else { return };
         let from = self.type_of(value);
         let shapes = self.flow.values[value.index()].clone();
-        for (cell, shape) in cells.zip(&shapes) {
-            let to = self.facts.storage.cells[cell].ty;
-            self.assign(inst, cell, Self::reinterpreted(from, to, shape));
+        for (var, shape) in vars.zip(&shapes) {
+            let to = self.facts.storage.vars[var].ty;
+            self.assign(inst, var, Self::reinterpreted(from, to, shape));
         }
     }
 
     fn copy(&mut self, inst: Inst, dst: Value, src: Value, size: u64) {
         let storage = self.facts.storage;
         let size = i64::try_from(size).unwrap_or(i64::MAX);
-        let Some(cells) = storage.cells_at(dst, size) else { return };
+        let Some(vars) = storage.vars_at(dst, size) else { return };
         let start = storage.pointer(dst).offset.unwrap_or(0);
         let memory = match storage.array_at(src) {
             Some(_) => Shape::Varying,
             None => self.loaded(src),
         };
-        for cell in cells {
-            let to = storage.cells[cell];
+        for var in vars {
+            let to = storage.vars[var];
             let from = storage.pointer(src);
             let source = match from.root {
-                Root::Local(local) if storage.cells_at(src, size).is_some() => {
+                Root::Local(local) if storage.vars_at(src, size).is_some() => {
                     let place = from.offset.unwrap_or(0) + to.offset - start;
-                    storage.cells_in(local, place, to.size).next()
+                    storage.vars_in(local, place, to.size).next()
                 }
                 _ => None,
             };
             let shape = match source {
-                Some(source) => {
-                    Self::reinterpreted(storage.cells[source].ty, to.ty, &self.flow.cells[source])
-                }
+                Some(source) => Self::reinterpreted(storage.vars[source].ty, to.ty, &self.flow.vars[source]),
                 None => memory.clone(),
             };
-            self.assign(inst, cell, shape);
+            self.assign(inst, var, shape);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::cpu::llvm_text::LANES;
 use crate::cpu::shape::queries::query_shape;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::{self, all_uniform};
-use crate::cpu::shape::{Lanes, Shape};
+use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::Root;
 
 impl Pass<'_> {
@@ -24,12 +24,12 @@ impl Pass<'_> {
                 Some(scalar) if scalar.is_float() => vec![Shape::uniform(true)],
                 scalar => {
                     let value = transfer::lane_of(scalar.unwrap_or(Scalar::I64), *bits);
-                    vec![Shape::Lanes(Lanes::known([value; LANES]))]
+                    vec![Shape::Affine(Affine::known([value; LANES]))]
                 }
             },
             Op::Undef => each(&|_| match ty.scalar() {
                 Some(scalar) if scalar.is_float() => Shape::uniform(true),
-                _ => Shape::Lanes(Lanes::known([0; LANES])),
+                _ => Shape::Affine(Affine::known([0; LANES])),
             }),
             Op::Unary(op, a) => each(&|k| transfer::unary(*op, scalar(*a), &of(*a)[k])),
             Op::Binary(op, a, b) => each(&|k| self.binary(*op, *a, *b, k)),
@@ -72,7 +72,7 @@ impl Pass<'_> {
                 vec![self.pointer_sum(*base, *index, *scale, *offset)]
             }
             Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => {
-                vec![Shape::Lanes(Lanes::known([0; LANES]))]
+                vec![Shape::Affine(Affine::known([0; LANES]))]
             }
             Op::Load { ptr, .. } => self.load(*ptr, result),
             Op::AtomicLoad(ptr) => vec![all_uniform(of(*ptr)).not_group()],
@@ -113,7 +113,7 @@ impl Pass<'_> {
     }
 
     fn pointer_sum(&self, base: Value, index: Option<Value>, scale: u32, offset: i64) -> Shape {
-        let known = |value: i64| Shape::Lanes(Lanes::known([value; LANES]));
+        let known = |value: i64| Shape::Affine(Affine::known([value; LANES]));
         let of = |value: Value| self.flow.shape(value);
         let add = |a: &Shape, b: &Shape| transfer::binary(BinOp::Add, Scalar::I64, a, b, false);
         let mut sum = of(base).clone();
@@ -128,10 +128,10 @@ impl Pass<'_> {
     fn load(&self, ptr: Value, result: Value) -> Vec<Shape> {
         let ty = self.facts.function.ty(result);
         let storage = self.facts.storage;
-        if let Some(cells) = storage.cells_at(ptr, i64::from(ty.size())) {
+        if let Some(vars) = storage.vars_at(ptr, i64::from(ty.size())) {
             let to = self.type_of(result);
-            return cells
-                .map(|cell| Self::reinterpreted(storage.cells[cell].ty, to, &self.flow.cells[cell]))
+            return vars
+                .map(|var| Self::reinterpreted(storage.vars[var].ty, to, &self.flow.vars[var]))
                 .collect();
         }
         let shape = if ptr_space(self.facts.function, ptr) == Space::Thread {

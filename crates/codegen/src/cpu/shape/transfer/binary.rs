@@ -7,39 +7,39 @@ use anymetal_ir::{BinOp, Scalar, eval};
 
 use super::{bits, lane_of, wrapped};
 use crate::cpu::llvm_text::LANES;
-use crate::cpu::shape::{Lanes, Shape, trailing_zeros};
+use crate::cpu::shape::{Affine, Shape, trailing_zeros};
 
-fn uniform_of(a: &Lanes, b: &Lanes, align: u32) -> Lanes {
-    Lanes { align: align.min(31), ..Lanes::uniform(a.group && b.group) }
+fn uniform_of(a: &Affine, b: &Affine, align: u32) -> Affine {
+    Affine { align: align.min(31), ..Affine::uniform(a.group && b.group) }
 }
 
 /// The shape of `op` on operands of type `scalar`. `bounded` tells whether the first
 /// operand is known not to be negative as a signed number.
 pub(in crate::cpu) fn binary(op: BinOp, scalar: Scalar, a: &Shape, b: &Shape, bounded: bool) -> Shape {
-    let (Shape::Lanes(a), Shape::Lanes(b)) = (a, b) else {
+    let (Shape::Affine(a), Shape::Affine(b)) = (a, b) else {
         let bottom = *a == Shape::Bottom || *b == Shape::Bottom;
         return if bottom { Shape::Bottom } else { Shape::Varying };
     };
     if !scalar.is_int() {
         let both = a.is_uniform() && b.is_uniform();
-        return if both { Shape::Lanes(uniform_of(a, b, 0)) } else { Shape::Varying };
+        return if both { Shape::Affine(uniform_of(a, b, 0)) } else { Shape::Varying };
     }
-    if a.absolute && b.absolute {
+    if a.is_constant && b.is_constant {
         let value = |lane| eval::eval_binary(op, scalar, bits(scalar, a.at(lane)), bits(scalar, b.at(lane)));
         let values = std::array::from_fn(|lane| lane_of(scalar, value(lane)));
-        return Shape::Lanes(Lanes::known(values));
+        return Shape::Affine(Affine::known(values));
     }
-    let conditional = a.conditional || b.conditional;
-    if a.is_uniform() && b.is_uniform() && !conditional {
-        return Shape::Lanes(uniform_of(a, b, uniform_align(op, a, b)));
+    let assumed = a.assumed || b.assumed;
+    if a.is_uniform() && b.is_uniform() && !assumed {
+        return Shape::Affine(uniform_of(a, b, uniform_align(op, a, b)));
     }
-    let lanes = linear(op, scalar, a, b, bounded && !conditional, conditional);
-    lanes.map_or(Shape::Varying, |lanes| Shape::Lanes(lanes.kept()))
+    let lanes = linear(op, scalar, a, b, bounded && !assumed, assumed);
+    lanes.map_or(Shape::Varying, |lanes| Shape::Affine(lanes.kept()))
 }
 
 /// How often two divides a uniform result, from what is known of the operands.
-fn uniform_align(op: BinOp, a: &Lanes, b: &Lanes) -> u32 {
-    let of = |lanes: &Lanes| if lanes.absolute { trailing_zeros(lanes.at(0)) } else { lanes.align };
+fn uniform_align(op: BinOp, a: &Affine, b: &Affine) -> u32 {
+    let of = |lanes: &Affine| if lanes.is_constant { trailing_zeros(lanes.at(0)) } else { lanes.align };
     match op {
         BinOp::Add | BinOp::Sub | BinOp::Or | BinOp::Xor => of(a).min(of(b)),
         BinOp::Mul => of(a) + of(b),
@@ -49,22 +49,15 @@ fn uniform_align(op: BinOp, a: &Lanes, b: &Lanes) -> u32 {
     }
 }
 
-fn linear(
-    op: BinOp,
-    scalar: Scalar,
-    a: &Lanes,
-    b: &Lanes,
-    bounded: bool,
-    conditional: bool,
-) -> Option<Lanes> {
+fn linear(op: BinOp, scalar: Scalar, a: &Affine, b: &Affine, bounded: bool, assumed: bool) -> Option<Affine> {
     match op {
         BinOp::Add | BinOp::Sub => sum(op, scalar, a, b),
         BinOp::Mul => product(scalar, a, b),
         BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax => unclamped(a, b),
-        _ if conditional => None,
+        _ if assumed => None,
         BinOp::Shl => match b.constant() {
             Some(c) if (0..i64::from(scalar.bits().min(32))).contains(&c) => {
-                product(scalar, a, &Lanes::known([1 << c; LANES]))
+                product(scalar, a, &Affine::known([1 << c; LANES]))
             }
             _ => None,
         },
@@ -90,73 +83,72 @@ fn linear(
 }
 
 /// A minimum or maximum usually limits no lane of a SIMD-group in the middle of the data.
-fn unclamped(a: &Lanes, b: &Lanes) -> Option<Lanes> {
-    let (laned, limit) = if b.is_uniform() { (a, b) } else { (b, a) };
-    if laned.segments != 1 || !limit.is_uniform() || limit.conditional {
+fn unclamped(a: &Affine, b: &Affine) -> Option<Affine> {
+    let (affine, limit) = if b.is_uniform() { (a, b) } else { (b, a) };
+    if affine.segments != 1 || !limit.is_uniform() || limit.assumed {
         return None;
     }
-    let lanes = laned.kept();
+    let lanes = affine.kept();
     let shape =
-        Lanes { absolute: false, group: a.group && b.group, conditional: true, align: 0, ..lanes.normal() };
+        Affine { is_constant: false, group: a.group && b.group, assumed: true, align: 0, ..lanes.normal() };
     Some(shape)
 }
 
-fn sum(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> Option<Lanes> {
+fn sum(op: BinOp, scalar: Scalar, a: &Affine, b: &Affine) -> Option<Affine> {
     let segments = a.segments.max(b.segments);
     let values = std::array::from_fn(|lane| {
         let (x, y) = (a.at(lane), b.at(lane));
         wrapped(scalar, if op == BinOp::Add { x.wrapping_add(y) } else { x.wrapping_sub(y) })
     });
-    let shape = Lanes {
+    let shape = Affine {
         segments,
         pattern: None,
-        absolute: false,
+        is_constant: false,
         align: a.align.min(b.align),
         group: a.group && b.group,
-        conditional: a.conditional || b.conditional,
+        assumed: a.assumed || b.assumed,
     };
     Some(shape.with_values(values))
 }
 
-fn product(scalar: Scalar, a: &Lanes, b: &Lanes) -> Option<Lanes> {
+fn product(scalar: Scalar, a: &Affine, b: &Affine) -> Option<Affine> {
     if let Some(c) = b.constant() {
         return Some(scaled(scalar, a, c));
     }
     if let Some(c) = a.constant() {
         return Some(scaled(scalar, b, c));
     }
-    let (laned, uniform) = match (a.is_uniform(), b.is_uniform()) {
+    let (affine, uniform) = match (a.is_uniform(), b.is_uniform()) {
         (_, true) => (a, b),
         (true, _) => (b, a),
         _ => return None,
     };
-    let Some(segments) = laned.constant_segments().filter(|_| !laned.conditional && !uniform.conditional)
-    else {
-        return unit_factor(laned, uniform);
+    let Some(segments) = affine.constant_segments().filter(|_| !affine.assumed && !uniform.assumed) else {
+        return unit_factor(affine, uniform);
     };
-    let align = laned.values().iter().map(|&value| trailing_zeros(value)).fold(laned.align, u32::min);
+    let align = affine.values().iter().map(|&value| trailing_zeros(value)).fold(affine.align, u32::min);
     let align = (align + uniform.align).min(31);
-    let shape = Lanes { segments, align, ..Lanes::uniform(a.group && b.group) };
+    let shape = Affine { segments, align, ..Affine::uniform(a.group && b.group) };
     Some(shape)
 }
 
 /// A stride that the program is given is 1 more often than not.
-fn unit_factor(laned: &Lanes, factor: &Lanes) -> Option<Lanes> {
-    if laned.is_uniform() || factor.conditional {
+fn unit_factor(affine: &Affine, factor: &Affine) -> Option<Affine> {
+    if affine.is_uniform() || factor.assumed {
         return None;
     }
-    let group = laned.group && factor.group;
-    let shape = Lanes { absolute: false, group, conditional: true, align: 0, ..laned.normal() };
+    let group = affine.group && factor.group;
+    let shape = Affine { is_constant: false, group, assumed: true, align: 0, ..affine.normal() };
     Some(shape)
 }
 
-fn scaled(scalar: Scalar, lanes: &Lanes, c: i64) -> Lanes {
+fn scaled(scalar: Scalar, lanes: &Affine, c: i64) -> Affine {
     let values = lanes.values().map(|value| wrapped(scalar, value.wrapping_mul(c)));
     let align = (lanes.align + trailing_zeros(c)).min(31);
-    Lanes { align, ..lanes.with_values(values) }
+    Affine { align, ..lanes.with_values(values) }
 }
 
-fn shift_right(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> Option<Lanes> {
+fn shift_right(op: BinOp, scalar: Scalar, a: &Affine, b: &Affine) -> Option<Affine> {
     let c = b.constant()?;
     let shift = match op {
         BinOp::LShr if (0..i64::from(scalar.bits())).contains(&c) => c as u32,
@@ -167,26 +159,26 @@ fn shift_right(op: BinOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> Option<Lanes>
         return None;
     }
     let shape = a.with_values(a.values().map(|value| value >> shift));
-    Some(Lanes { align: a.align - shift, ..shape })
+    Some(Affine { align: a.align - shift, ..shape })
 }
 
-fn remainder(a: &Lanes, b: &Lanes) -> Option<Lanes> {
+fn remainder(a: &Affine, b: &Affine) -> Option<Affine> {
     match b.constant() {
         Some(c) if c > 0 && (c as u64).is_power_of_two() => mask(a, c - 1),
         _ => None,
     }
 }
 
-fn mask(a: &Lanes, c: i64) -> Option<Lanes> {
+fn mask(a: &Affine, c: i64) -> Option<Affine> {
     if !a.is_disjoint() {
         return None;
     }
     let values = a.values().map(|value| value & c);
     if c >= 0 && c < 1 << a.align {
-        return Some(Lanes::known(values));
+        return Some(Affine::known(values));
     }
     let align = a.align.max(trailing_zeros(c));
-    Some(Lanes { align, ..a.with_values(values) })
+    Some(Affine { align, ..a.with_values(values) })
 }
 
 #[cfg(test)]
@@ -197,16 +189,16 @@ mod tests {
     #[test]
     fn known_lanes_fold() {
         let shape = binary(BinOp::URem, Scalar::I32, &ids(), &constant(8), false);
-        assert_eq!(shape.lanes().unwrap().at(9), 1);
+        assert_eq!(shape.affine().unwrap().at(9), 1);
     }
 
     #[test]
     fn aligned_bases_divide() {
         let row = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(16), false);
-        let row = row.lanes().unwrap().clone();
+        let row = row.affine().unwrap().clone();
         assert_eq!((row.at(15), row.at(16), row.align), (0, 1, 1));
         let column = binary(BinOp::URem, Scalar::I32, &thread_index(), &constant(16), false);
-        assert!(column.lanes().unwrap().absolute);
+        assert!(column.affine().unwrap().is_constant);
         let odd = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(64), false);
         assert_eq!(odd, Shape::Varying);
     }
@@ -215,8 +207,8 @@ mod tests {
     fn products_with_uniform_values_need_segments() {
         let row = binary(BinOp::UDiv, Scalar::I32, &thread_index(), &constant(16), false);
         let shape = binary(BinOp::Mul, Scalar::I32, &row, &Shape::uniform(true), false);
-        assert_eq!(shape.lanes().unwrap().segments, 2);
+        assert_eq!(shape.affine().unwrap().segments, 2);
         let shape = binary(BinOp::Mul, Scalar::I32, &thread_index(), &Shape::uniform(true), false);
-        assert!(shape.lanes().unwrap().conditional);
+        assert!(shape.affine().unwrap().assumed);
     }
 }

@@ -1,14 +1,14 @@
 //! One rule per operation: the result's shape from the operands' shapes.
 //!
-//! Invariant: the rules are monotone, and for every laned result the emitter can compute the bases
-//! from the operands' bases (`emit/pure.rs` and `emit/conditional.rs` mirror [`binary`] and [`cast`] case by case).
+//! Invariant: the rules are monotone, and for every affine result the emitter can compute the bases from
+//! the operands' bases (`emit/pure` and `emit/assumptions` mirror [`binary`] and [`cast`] case by case).
 //! `binary` has the rules of arithmetic on two operands; all others are here.
 
 mod binary;
 
 use anymetal_ir::{CastOp, CmpOp, Scalar, UnOp, eval};
 
-use super::{Lanes, Shape, trailing_zeros};
+use super::{Affine, Shape, trailing_zeros};
 pub(in crate::cpu) use binary::binary;
 
 /// The bits of a known lane.
@@ -28,11 +28,11 @@ fn wrapped(scalar: Scalar, value: i64) -> i64 {
 /// The shape of a one-operand operation.
 pub(in crate::cpu) fn unary(op: UnOp, scalar: Scalar, a: &Shape) -> Shape {
     match a {
-        Shape::Lanes(lanes) if lanes.absolute && !scalar.is_float() => {
+        Shape::Affine(lanes) if lanes.is_constant && !scalar.is_float() => {
             let value = |lane| eval::eval_unary(op, scalar, bits(scalar, lanes.at(lane)));
-            Shape::Lanes(Lanes::known(std::array::from_fn(|lane| lane_of(scalar, value(lane)))))
+            Shape::Affine(Affine::known(std::array::from_fn(|lane| lane_of(scalar, value(lane)))))
         }
-        Shape::Lanes(lanes) if lanes.is_uniform() && !lanes.conditional => Shape::uniform(lanes.group),
+        Shape::Affine(lanes) if lanes.is_uniform() && !lanes.assumed => Shape::uniform(lanes.group),
         Shape::Bottom => Shape::Bottom,
         _ => Shape::Varying,
     }
@@ -40,15 +40,15 @@ pub(in crate::cpu) fn unary(op: UnOp, scalar: Scalar, a: &Shape) -> Shape {
 
 /// The shape of a comparison.
 pub(in crate::cpu) fn compare(op: CmpOp, scalar: Scalar, a: &Shape, b: &Shape) -> Shape {
-    if let (Shape::Lanes(a), Shape::Lanes(b)) = (a, b)
-        && a.absolute
-        && b.absolute
+    if let (Shape::Affine(a), Shape::Affine(b)) = (a, b)
+        && a.is_constant
+        && b.is_constant
         && !scalar.is_float()
     {
         let value = |lane| eval::eval_compare(op, scalar, bits(scalar, a.at(lane)), bits(scalar, b.at(lane)));
-        return Shape::Lanes(Lanes::known(std::array::from_fn(|lane| i64::from(value(lane)))));
+        return Shape::Affine(Affine::known(std::array::from_fn(|lane| i64::from(value(lane)))));
     }
-    if let (Shape::Lanes(a), Shape::Lanes(b)) = (a, b)
+    if let (Shape::Affine(a), Shape::Affine(b)) = (a, b)
         && compares_alike(op, scalar, a, b)
     {
         return Shape::uniform(a.group && b.group);
@@ -58,19 +58,19 @@ pub(in crate::cpu) fn compare(op: CmpOp, scalar: Scalar, a: &Shape, b: &Shape) -
 
 /// Whether all lanes are on the same side of a limit: the limit is a multiple of a power of two, and so is
 /// the lanes' base, from which they differ by less. Threads of a SIMD-group and `tid < 32`, say.
-fn compares_alike(op: CmpOp, scalar: Scalar, a: &Lanes, b: &Lanes) -> bool {
-    let (laned, limit) = match op {
+fn compares_alike(op: CmpOp, scalar: Scalar, a: &Affine, b: &Affine) -> bool {
+    let (affine, limit) = match op {
         CmpOp::ULt | CmpOp::UGe | CmpOp::SLt | CmpOp::SGe => (a, b),
         CmpOp::UGt | CmpOp::ULe | CmpOp::SGt | CmpOp::SLe => (b, a),
         _ => return false,
     };
-    if !limit.is_uniform() || laned.segments != 1 || laned.conditional || limit.conditional {
+    if !limit.is_uniform() || affine.segments != 1 || affine.assumed || limit.assumed {
         return false;
     }
-    let align_of = |lanes: &Lanes| if lanes.absolute { 31 } else { lanes.align };
+    let align_of = |lanes: &Affine| if lanes.is_constant { 31 } else { lanes.align };
     let limit_align = align_of(limit).min(trailing_zeros(limit.at(0)));
-    let align = align_of(laned).min(limit_align).min(scalar.bits() - 1);
-    let (low, high) = laned.extent();
+    let align = align_of(affine).min(limit_align).min(scalar.bits() - 1);
+    let (low, high) = affine.extent();
     low >= 0 && high < 1 << align
 }
 
@@ -93,12 +93,12 @@ pub(in crate::cpu) fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
     if *condition == Shape::Bottom {
         return Shape::Bottom;
     }
-    if let Some(known) = condition.lanes().and_then(Lanes::constant) {
+    if let Some(known) = condition.affine().and_then(Affine::constant) {
         return if known & 1 == 1 { a.clone() } else { b.clone() };
     }
-    let conditional = |shape: &Shape| shape.lanes().is_some_and(|lanes| lanes.conditional);
-    if !condition.is_uniform() || conditional(a) || conditional(b) {
-        let known = |shape: &Shape| shape.lanes().is_some_and(|lanes| lanes.absolute);
+    let assumed = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.assumed);
+    if !condition.is_uniform() || assumed(a) || assumed(b) {
+        let known = |shape: &Shape| shape.affine().is_some_and(|lanes| lanes.is_constant);
         return if a == b && known(a) { a.clone() } else { Shape::Varying };
     }
     let joined = a.join(b);
@@ -107,26 +107,26 @@ pub(in crate::cpu) fn select(condition: &Shape, a: &Shape, b: &Shape) -> Shape {
 
 /// The shape of an elementwise integer conversion. `bound` is the operand's largest value.
 pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, bound: u64) -> Shape {
-    let Shape::Lanes(lanes) = a else { return a.clone() };
+    let Shape::Affine(lanes) = a else { return a.clone() };
     let integers = !from.is_float() && !to.is_float();
-    if integers && lanes.absolute && matches!(op, CastOp::Trunc | CastOp::ZExt | CastOp::SExt) {
+    if integers && lanes.is_constant && matches!(op, CastOp::Trunc | CastOp::ZExt | CastOp::SExt) {
         let value = |lane| eval::eval_cast(op, from, to, bits(from, lanes.at(lane)));
-        return Shape::Lanes(Lanes::known(std::array::from_fn(|lane| lane_of(to, value(lane)))));
+        return Shape::Affine(Affine::known(std::array::from_fn(|lane| lane_of(to, value(lane)))));
     }
-    if lanes.is_uniform() && !lanes.conditional {
-        let align = if integers && from.is_int() && !lanes.absolute { lanes.align } else { 0 };
-        return Shape::Lanes(Lanes { align, ..Lanes::uniform(lanes.group) });
+    if lanes.is_uniform() && !lanes.assumed {
+        let align = if integers && from.is_int() && !lanes.is_constant { lanes.align } else { 0 };
+        return Shape::Affine(Affine { align, ..Affine::uniform(lanes.group) });
     }
-    if !from.is_int() || lanes.conditional && op == CastOp::Trunc {
+    if !from.is_int() || lanes.assumed && op == CastOp::Trunc {
         return Shape::Varying;
     }
     match op {
         CastOp::Trunc => {
-            Shape::Lanes(lanes.with_values(lanes.values().map(|value| wrapped(to, value))).kept())
+            Shape::Affine(lanes.with_values(lanes.values().map(|value| wrapped(to, value))).kept())
         }
         CastOp::ZExt | CastOp::SExt if !may_wrap(op, from, lanes, bound) => a.clone(),
         CastOp::ZExt | CastOp::SExt if to == Scalar::I64 => {
-            Shape::Lanes(Lanes { conditional: true, ..lanes.clone() })
+            Shape::Affine(Affine { assumed: true, ..lanes.clone() })
         }
         _ => Shape::Varying,
     }
@@ -135,7 +135,7 @@ pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, boun
 /// Whether widening the sum of base and pattern could differ from the sum of the widened. When no
 /// lane exceeds `bound` and there is room for the pattern above it, base and sum are both exact; so they are where
 /// each lane has its segment's base.
-pub(in crate::cpu) fn may_wrap(op: CastOp, from: Scalar, lanes: &Lanes, bound: u64) -> bool {
+pub(in crate::cpu) fn may_wrap(op: CastOp, from: Scalar, lanes: &Affine, bound: u64) -> bool {
     let (low, high) = lanes.extent();
     let room = low.unsigned_abs().max(high.unsigned_abs());
     let limit = if op == CastOp::SExt { eval::mask(from) >> 1 } else { eval::mask(from) };
@@ -150,15 +150,15 @@ mod tests {
     use crate::cpu::llvm_text::LANES;
 
     pub(super) fn ids() -> Shape {
-        Shape::Lanes(Lanes::known(std::array::from_fn(|lane| lane as i64)))
+        Shape::Affine(Affine::known(std::array::from_fn(|lane| lane as i64)))
     }
 
     pub(super) fn thread_index() -> Shape {
-        Shape::Lanes(Lanes::based(std::array::from_fn(|lane| lane as i64), 5))
+        Shape::Affine(Affine::based(std::array::from_fn(|lane| lane as i64), 5))
     }
 
     pub(super) fn constant(value: i64) -> Shape {
-        Shape::Lanes(Lanes::known([value; LANES]))
+        Shape::Affine(Affine::known([value; LANES]))
     }
 
     #[test]
@@ -184,23 +184,23 @@ mod tests {
 
     #[test]
     fn a_signed_byte_is_on_one_side_too() {
-        let lanes = |align| Shape::Lanes(Lanes::based(std::array::from_fn(|lane| 4 * lane as i64), align));
+        let lanes = |align| Shape::Affine(Affine::based(std::array::from_fn(|lane| 4 * lane as i64), align));
         assert!(compare(CmpOp::SLt, Scalar::I8, &lanes(20), &constant(-128)).is_uniform());
         assert!(!compare(CmpOp::SLt, Scalar::I8, &lanes(6), &constant(-128)).is_uniform());
     }
 
     #[test]
     fn widening_segments_of_equal_lanes_is_exact() {
-        let rows = Shape::Lanes(Lanes { segments: 8, ..Lanes::uniform(false) });
+        let rows = Shape::Affine(Affine { segments: 8, ..Affine::uniform(false) });
         let wide = cast(CastOp::SExt, Scalar::I32, Scalar::I64, &rows, u64::MAX);
         assert_eq!(wide, rows);
     }
 
     #[test]
-    fn widening_is_conditional_unless_bounded() {
+    fn widening_is_assumed_unless_bounded() {
         let wide = cast(CastOp::ZExt, Scalar::I32, Scalar::I64, &thread_index(), 1055);
-        assert!(!wide.lanes().unwrap().conditional);
+        assert!(!wide.affine().unwrap().assumed);
         let wide = cast(CastOp::ZExt, Scalar::I32, Scalar::I64, &thread_index(), u64::from(u32::MAX));
-        assert!(wide.lanes().unwrap().conditional);
+        assert!(wide.affine().unwrap().assumed);
     }
 }

@@ -1,22 +1,21 @@
-//! What is found out about fragments before emission: `homes` (which sums get a home), `factors` (which factors
-//! can be read where they lie when the products are written), and here how often results are taken.
+//! Analysis of fragments before emission: `accumulator_tiles` (which sums get a tile), `operands` (which
+//! operands are read directly from memory), and here the number of uses of results.
 //!
-//! Invariant: what is found holds wherever the program goes; a fragment of which it is not certain is as any
-//! other value.
+//! Invariant: facts hold on every path; a fragment without certain facts is treated like any other value.
 
-mod factors;
-mod homes;
-mod stored;
+mod accumulator_tiles;
+mod element_stores;
+mod operands;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use anymetal_ir::{Block, CastOp, Function, Inst, MatrixOp, Op, Scalar, Value, ValueDef};
 
-use super::homes::{Home, Slot};
+use super::accumulator_tiles::{AccumulatorTile, Slot};
 use crate::cpu::emit::group::Plan;
 use crate::cpu::shape::flow::{Facts, Flow};
-pub(super) use stored::Stored;
+pub(super) use element_stores::ElementStores;
 
 /// A fragment whose two elements the program loads by itself, in Metal's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,22 +35,22 @@ pub(super) struct Joined {
 /// The results.
 #[derive(Debug, Default)]
 pub(in crate::cpu::emit) struct Uses {
-    /// Sums that lie in memory in rows.
-    pub(super) homes: Vec<Home>,
-    /// The memory they lie in.
+    /// Sums that are in memory in rows.
+    pub(super) tiles: Vec<AccumulatorTile>,
+    /// The memory they are in.
     pub(super) slots: Vec<Slot>,
-    /// By cell: its home, and which element of the fragment it is.
-    pub(super) home_of_cell: BTreeMap<usize, (usize, usize)>,
-    /// Loads of homes that are read before the home changes, by operations that know rows.
+    /// By promoted variable: its tile, and which element of the fragment it is.
+    pub(super) tile_of_var: BTreeMap<usize, (usize, usize)>,
+    /// Loads of tiles that are read before the tile changes, by operations that know rows.
     pub(super) lazy: BTreeSet<Value>,
-    /// Loaded matrices that only products of the same block take as factors, and how many.
-    pub(super) factors: BTreeMap<Value, usize>,
+    /// Loaded matrices that only products of the same block take as operands, and how many.
+    pub(super) operands: BTreeMap<Value, usize>,
     /// The same, for fragments made of loads of elements.
     pub(super) joined: BTreeMap<Value, (Joined, usize)>,
     /// The loads that are part of these and of nothing else, and their conversions.
     pub(super) parts: BTreeSet<Value>,
     /// By the store of their second element: fragments stored element by element.
-    pub(super) stored: BTreeMap<Inst, Stored>,
+    pub(super) element_stores: BTreeMap<Inst, ElementStores>,
     /// What is done with that store, and which it is.
     pub(super) put_off: BTreeMap<Inst, Inst>,
     /// By result of a product.
@@ -63,7 +62,7 @@ pub(in crate::cpu::emit) struct Uses {
 pub(super) struct ResultUses {
     /// As the sum to which another product is added.
     pub(super) sums: usize,
-    /// Stores to a home.
+    /// Stores to a tile.
     pub(super) kept: usize,
     /// Otherwise.
     pub(super) others: usize,
@@ -71,7 +70,7 @@ pub(super) struct ResultUses {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    Factor,
+    Operand,
     Sum,
     /// Stored by a matrix store.
     Rows,
@@ -108,7 +107,7 @@ struct Finder<'a> {
 }
 
 impl Uses {
-    /// Looks through a function.
+    /// Analyses a function.
     pub(in crate::cpu::emit) fn new(facts: Facts<'_>, flow: &Flow, plan: &Plan) -> Self {
         let function = facts.function;
         let is_product = |op: &Op| matches!(op, Op::Matrix(MatrixOp::MultiplyAccumulate, _));
@@ -126,11 +125,11 @@ impl Uses {
             found: Self::default(),
         };
         finder.walk(function.body);
-        finder.find_homes(&plan.group_cells);
-        finder.pair_homes();
-        finder.find_stored(plan);
+        finder.find_tiles(&plan.wg_uniform_vars);
+        finder.pair_tiles();
+        finder.find_element_stores(plan);
         finder.find_lazy_loads();
-        finder.find_factors();
+        finder.find_operands();
         finder.find_joined();
         finder.count_results();
         finder.found
@@ -150,8 +149,8 @@ impl Finder<'_> {
             let mut note = |value: Value, kind: Kind| self.uses[value.index()].push(Use { block, at, kind });
             match &data.op {
                 Op::Matrix(MatrixOp::MultiplyAccumulate, args) => {
-                    note(args[0], Kind::Factor);
-                    note(args[1], Kind::Factor);
+                    note(args[0], Kind::Operand);
+                    note(args[1], Kind::Operand);
                     note(args[2], Kind::Sum);
                 }
                 Op::Matrix(MatrixOp::Store { .. }, args) => {
@@ -191,8 +190,8 @@ impl Finder<'_> {
         self.facts.function.def(value)
     }
 
-    fn cells(&self, pointer: Value, value: Value) -> Option<Range<usize>> {
-        self.facts.storage.cells_at(pointer, i64::from(self.facts.function.ty(value).size()))
+    fn vars(&self, pointer: Value, value: Value) -> Option<Range<usize>> {
+        self.facts.storage.vars_at(pointer, i64::from(self.facts.function.ty(value).size()))
     }
 
     fn count_results(&mut self) {
@@ -205,7 +204,7 @@ impl Finder<'_> {
                 match usage.kind {
                     Kind::Sum if usage.block == block => counts.sums += 1,
                     Kind::Kept(pointer)
-                        if usage.block == block && self.home_at(pointer, result).is_some() =>
+                        if usage.block == block && self.tile_at(pointer, result).is_some() =>
                     {
                         counts.kept += 1;
                     }

@@ -1,0 +1,362 @@
+//! Allocations: base addresses, lengths, bounds checks, and tagged pointers.
+//!
+//! Bases and lengths are loaded once, in the entry block. A pointer with more than one possible root is
+//! *tagged*: the allocation's number in the high 16 bits, the offset plus 2^47 below, so that adding to the
+//! pointer is adding to its tagged form. 0 is the null pointer.
+
+use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
+
+use super::Emitter;
+use super::lane::{Lane, Width};
+use super::memory::Address;
+use crate::cpu::launch_abi::{LAUNCH_BUFFERS, LAUNCH_SLOTS, TABLE_ENTRY};
+use crate::cpu::llvm_text::Opd;
+use crate::cpu::shape::range::offset_bound;
+use crate::cpu::shape::{Shape, flow};
+use crate::cpu::storage::Root;
+
+/// Where the offset is zero in an encoded pointer.
+const BIAS: i64 = 1 << 47;
+const OFFSET_BITS: i64 = (1 << 48) - 1;
+
+/// An allocation during emission.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Its first byte.
+    pub(super) base: Opd,
+    /// Its bytes.
+    pub(super) len: Opd,
+    /// Which one.
+    pub(super) root: Root,
+}
+
+impl Emitter<'_, '_> {
+    /// The number of an allocation.
+    fn number(&self, root: Root) -> u32 {
+        let arguments = self.shared.kernel.args.len() as u32;
+        let variables = self.shared.module.threadgroup_vars.len() as u32;
+        let globals = self.shared.module.globals.len() as u32;
+        match root {
+            Root::Unset | Root::Null | Root::Many => 0,
+            Root::Argument(index) => 1 + index as u32,
+            Root::Threadgroup(var) => 1 + arguments + var.0,
+            Root::Global(global) => 1 + arguments + variables + global.0,
+            Root::Local(local) => 1 + arguments + variables + globals + local.0,
+        }
+    }
+
+    /// Base and length of a known allocation.
+    pub(super) fn place(&mut self, root: Root) -> Place {
+        let number = self.number(root);
+        if let Some((base, len)) = self.bases.get(&number).cloned() {
+            return Place { base, len, root };
+        }
+        let (base, len) = match root {
+            Root::Unset | Root::Null | Root::Many => (Opd::text("null"), Opd::Int(0)),
+            Root::Argument(index) => self.argument_place(index),
+            Root::Threadgroup(var) => {
+                let offset = self.shared.threadgroup_offsets[var.index()];
+                let memory = self.group.threadgroup_memory.clone();
+                let base = self.t.entry_value(format_args!("getelementptr i8, ptr {memory}, i64 {offset}"));
+                (base, Opd::Int(self.shared.module.threadgroup_vars[var.index()].size as i64))
+            }
+            Root::Global(global) => {
+                let bytes = self.shared.module.globals[global.index()].bytes.len();
+                (Opd::text(format!("@am.global.{}", global.0)), Opd::Int(bytes as i64))
+            }
+            Root::Local(local) => {
+                let size = self.facts.function.locals[local.index()].size;
+                let base = match self.facts.storage.kind(local) {
+                    crate::cpu::storage::LocalKind::Array(array) => self.array_slot(array),
+                    crate::cpu::storage::LocalKind::Promoted => Opd::text("null"),
+                };
+                // Not kept: in barrier regions an array's place changes with the SIMD-group.
+                return Place { base, len: Opd::Int(size as i64), root };
+            }
+        };
+        self.bases.insert(number, (base.clone(), len.clone()));
+        Place { base, len, root }
+    }
+
+    fn argument_place(&mut self, index: usize) -> (Opd, Opd) {
+        let kernel = self.shared.kernel;
+        let argument = &kernel.args[index];
+        let earlier =
+            kernel.args[..index].iter().filter(|a| a.enabled && a.kind == argument.kind).count() as i64;
+        let field = if argument.kind == ArgKind::Buffer { LAUNCH_BUFFERS } else { LAUNCH_SLOTS };
+        let launch = self.group.launch.clone();
+        let t = &mut self.t;
+        let field = t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {field}"));
+        let table = t.entry_value(format_args!("load ptr, ptr {field}, align 8, !invariant.load !1"));
+        let entry =
+            t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {}", earlier * TABLE_ENTRY));
+        let second = t.entry_value(format_args!("getelementptr i8, ptr {entry}, i64 8"));
+        let len = t.entry_value(format_args!("load i64, ptr {second}, align 8, !invariant.load !1"));
+        if argument.kind == ArgKind::Buffer {
+            let base = t.entry_value(format_args!("load ptr, ptr {entry}, align 8, !invariant.load !1"));
+            return (base, len);
+        }
+        let offset = t.entry_value(format_args!("load i64, ptr {entry}, align 8, !invariant.load !1"));
+        let memory = self.group.threadgroup_memory.clone();
+        (self.t.entry_value(format_args!("getelementptr i8, ptr {memory}, i64 {offset}")), len)
+    }
+
+    /// One more than the largest offset at which `bytes` bytes are in bounds.
+    pub(super) fn limit(&mut self, place: &Place, bytes: i64) -> Opd {
+        if let Opd::Int(len) = place.len {
+            return Opd::Int((len - bytes + 1).max(0));
+        }
+        let key = (self.number(place.root), bytes);
+        let known = place.root != Root::Many;
+        if known && let Some(limit) = self.limits.get(&key) {
+            return limit.clone();
+        }
+        let (len, less) = (&place.len, bytes - 1);
+        let texts = [format!("icmp uge i64 {len}, {bytes}"), format!("sub i64 {len}, {less}")];
+        if known {
+            let fits = self.t.entry_value(&texts[0]);
+            let room = self.t.entry_value(&texts[1]);
+            let limit = self.t.entry_value(format_args!("select i1 {fits}, i64 {room}, i64 0"));
+            self.limits.insert(key, limit.clone());
+            return limit;
+        }
+        let fits = self.t.value(&texts[0]);
+        let room = self.t.value(&texts[1]);
+        self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"))
+    }
+
+    /// One more than the largest offset at which `bytes` bytes are in bounds and which is at most `max`. Of
+    /// an argument.
+    pub(super) fn limit_up_to(&mut self, place: &Place, bytes: i64, max: i64) -> Opd {
+        let key = (self.number(place.root), bytes, max);
+        if let Some(limit) = self.capped_limits.get(&key) {
+            return limit.clone();
+        }
+        let limit = self.limit(place, bytes);
+        let cap = max.saturating_add(1);
+        let less = self.t.entry_value(format_args!("icmp ult i64 {limit}, {cap}"));
+        let limit = self.t.entry_value(format_args!("select i1 {less}, i64 {limit}, i64 {cap}"));
+        self.capped_limits.insert(key, limit.clone());
+        limit
+    }
+
+    /// Whether `bytes` from `start` on are inside, as `i1`. Without checks an active lane's are taken to be.
+    pub(super) fn in_bounds(&mut self, place: &Place, start: &Opd, bytes: i64) -> Opd {
+        if !self.shared.options.checks && !matches!(place.root, Root::Null | Root::Unset) {
+            return Opd::bool(true);
+        }
+        self.exists(place, start, bytes)
+    }
+
+    /// As [`Self::in_bounds`], also without checks: for what no active lane asked for.
+    pub(super) fn exists(&mut self, place: &Place, start: &Opd, bytes: i64) -> Opd {
+        if let (Opd::Int(start), Opd::Int(len)) = (start, &place.len) {
+            return Opd::bool(*start >= 0 && start.saturating_add(bytes) <= *len);
+        }
+        if let (Opd::Int(start), Root::Argument(index)) = (start, place.root) {
+            let argument = &self.shared.kernel.args[index];
+            let size = i64::try_from(argument.element_size).unwrap_or(0);
+            if argument.reference && *start >= 0 && start.saturating_add(bytes) <= size {
+                return Opd::bool(true);
+            }
+        }
+        let limit = self.limit(place, bytes);
+        self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
+    }
+
+    /// Whether `bytes` bytes are in bounds in every lane, by what is known of the pointer. Says nothing of
+    /// affine forms that hold under a condition only.
+    pub(super) fn is_in_bounds(&self, address: &Address, bytes: i64) -> bool {
+        let interior_pointers = address.value.and_then(|pointer| self.interior_pointers.get(&pointer));
+        if interior_pointers
+            .is_some_and(|interior_pointers| address.extra == 0 && bytes <= interior_pointers.bytes)
+        {
+            return true;
+        }
+        let (Some(pointer), Opd::Int(len)) = (address.value, &address.place.len) else { return false };
+        let known = [address.extra, bytes, *len].map(u64::try_from);
+        let [Ok(extra), Ok(bytes), Ok(len)] = known else { return false };
+        let end = offset_bound(self.facts.function, self.facts.geometry, pointer)
+            .and_then(|offset| offset.checked_add(extra)?.checked_add(bytes));
+        end.is_some_and(|end| end <= len)
+    }
+
+    // --- encoded pointers
+
+    /// The code of offset 0 in the pointer's allocation; that of an unbound buffer is null's.
+    fn code_base(&mut self, value: Value) -> Opd {
+        self.code_of_root(self.facts.storage.pointer(value).root)
+    }
+
+    pub(super) fn code_of_root(&mut self, root: Root) -> Opd {
+        match root {
+            Root::Null | Root::Unset | Root::Many => Opd::Int(0),
+            root => {
+                let code = (i64::from(self.number(root)) << 48) + BIAS;
+                if !matches!(root, Root::Argument(_)) {
+                    return Opd::Int(code);
+                }
+                let place = self.place(root);
+                let bound = self.t.value(format_args!("icmp ne ptr {}, null", place.base));
+                self.t.select("i1", &bound, "i64", &Opd::Int(code), &Opd::Int(0))
+            }
+        }
+    }
+
+    /// The pointer as code.
+    pub(super) fn encoded(&mut self, value: Value) -> Lane {
+        let root = self.facts.storage.pointer(value).root;
+        if root == Root::Many {
+            return self.lane(value, 0);
+        }
+        let base = self.code_base(value);
+        match (self.lane(value, 0), flow::encoded(&self.shape(value, 0))) {
+            (Lane::Affine { assumption, .. }, Shape::Affine(shape)) => {
+                let step = shape.segment_len();
+                let mut bases = Vec::new();
+                for segment in 0..shape.segments {
+                    let offset = self.at(value, 0, segment * step);
+                    bases.push(self.t.add("i64", &offset, &base));
+                }
+                Lane::Affine { bases, shape, assumption }
+            }
+            _ => Lane::Varying(self.encoded_sum(value, &base)),
+        }
+    }
+
+    fn encoded_sum(&mut self, value: Value, base: &Opd) -> Opd {
+        let offsets = self.vector(value, 0);
+        let base = self.t.splat("i64", base);
+        self.t.value(format_args!("add {} {offsets}, {base}", Width::All.of("i64")))
+    }
+
+    /// The pointer's code in all lanes, whatever its shape.
+    pub(super) fn encoded_vector(&mut self, value: Value) -> Opd {
+        if self.facts.storage.pointer(value).root == Root::Many {
+            return self.vector(value, 0);
+        }
+        let base = self.code_base(value);
+        self.encoded_sum(value, &base)
+    }
+
+    /// The table of all allocations, by number: base and length.
+    fn table(&mut self) -> Opd {
+        if let Some(table) = &self.pointer_table {
+            return table.clone();
+        }
+        let mut roots = vec![Root::Null];
+        roots.extend((0..self.shared.kernel.args.len()).map(|index| {
+            if self.shared.kernel.args[index].enabled { Root::Argument(index) } else { Root::Null }
+        }));
+        let variables = self.shared.module.threadgroup_vars.len() as u32;
+        roots.extend((0..variables).map(|var| Root::Threadgroup(anymetal_ir::ThreadgroupId(var))));
+        let globals = self.shared.module.globals.len() as u32;
+        roots.extend((0..globals).map(|global| Root::Global(anymetal_ir::GlobalId(global))));
+        let table = self.t.alloca(&format!("[{} x {{ ptr, i64 }}]", roots.len()), 16);
+        for (index, root) in roots.into_iter().enumerate() {
+            let place = self.place(root);
+            let entry = index as i64 * TABLE_ENTRY;
+            let first = self.t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {entry}"));
+            let second = self.t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {}", entry + 8));
+            self.t.entry_line(format_args!("store ptr {}, ptr {first}, align 8", place.base));
+            self.t.entry_line(format_args!("store i64 {}, ptr {second}, align 8", place.len));
+        }
+        self.pointer_table = Some(table.clone());
+        table
+    }
+
+    /// Allocation and offset of one encoded pointer to memory that lanes share.
+    pub(super) fn decode(&mut self, code: &Opd) -> (Place, Opd) {
+        let table = self.table();
+        let count = 1
+            + self.shared.kernel.args.len()
+            + self.shared.module.threadgroup_vars.len()
+            + self.shared.module.globals.len();
+        let number = self.t.value(format_args!("lshr i64 {code}, 48"));
+        let known = self.t.value(format_args!("icmp ult i64 {number}, {count}"));
+        let number = self.t.value(format_args!("select i1 {known}, i64 {number}, i64 0"));
+        let entry = self.t.value(format_args!("getelementptr {{ ptr, i64 }}, ptr {table}, i64 {number}"));
+        let base = self.t.load("ptr", &entry, 8);
+        let second = self.t.offset(&entry, &Opd::Int(8));
+        let len = self.t.load("i64", &second, 8);
+        let offset = self.decode_offset(Width::One, code);
+        (Place { base, len, root: Root::Many }, offset)
+    }
+
+    /// The offset part of encoded pointers.
+    pub(super) fn decode_offset(&mut self, width: Width, code: &Opd) -> Opd {
+        let ty = width.of("i64");
+        let low = self.t.value(format_args!("and {ty} {code}, {}", width.int("i64", OFFSET_BITS)));
+        self.t.value(format_args!("sub {ty} {low}, {}", width.int("i64", BIAS)))
+    }
+
+    /// The allocation of an exposed local, by the number in a code.
+    pub(super) fn decode_local(&mut self, code: &Opd) -> (Place, Opd) {
+        let number = self.t.value(format_args!("lshr i64 {code}, 48"));
+        let (mut base, mut len) = (Opd::text("null"), Opd::Int(0));
+        for array in self.facts.storage.arrays.clone() {
+            if !self.facts.storage.is_exposed(array.local) {
+                continue;
+            }
+            let root = Root::Local(array.local);
+            let place = self.place(root);
+            let here = self.t.value(format_args!("icmp eq i64 {number}, {}", self.number(root)));
+            base = self.t.select("i1", &here, "ptr", &place.base, &base);
+            len = self.t.select("i1", &here, "i64", &place.len, &len);
+        }
+        let offset = self.decode_offset(Width::One, code);
+        (Place { base, len, root: Root::Many }, offset)
+    }
+
+    // --- comparisons
+
+    /// Compares addresses; `lane` as in the elementwise operations.
+    pub(super) fn compare_pointers(
+        &mut self,
+        inst: Inst,
+        op: CmpOp,
+        width: Width,
+        lane: Option<usize>,
+    ) -> Opd {
+        let Op::Compare(_, a, b) = self.facts.function.inst(inst).op else { return Opd::bool(false) };
+        let x = self.address_bits(a, width, lane);
+        let y = self.address_bits(b, width, lane);
+        super::arith::compare(&mut self.t, width, op, anymetal_ir::Scalar::I64, &x, &y)
+    }
+
+    /// Something that orders and equals as the address does.
+    fn address_bits(&mut self, value: Value, width: Width, lane: Option<usize>) -> Opd {
+        let root = self.facts.storage.pointer(value).root;
+        let is_thread = flow::ptr_space(self.facts.function, value) == anymetal_ir::Space::Thread;
+        if is_thread || root == Root::Many && width == Width::All {
+            return match lane {
+                Some(lane) => self.encoded(value).at(&mut self.t, "i64", lane),
+                None => self.encoded_vector(value),
+            };
+        }
+        let offset = match lane {
+            Some(lane) => self.at(value, 0, lane),
+            None => self.vector(value, 0),
+        };
+        let (base, offset) = match root {
+            Root::Many => {
+                let (place, offset) = self.decode(&offset);
+                // A null pointer is no offset.
+                let null = self.t.value(format_args!("icmp eq ptr {}, null", place.base));
+                (place.base, self.t.select("i1", &null, "i64", &Opd::Int(0), &offset))
+            }
+            root => (self.place(root).base, offset),
+        };
+        let base = match base.is_text("null") {
+            true => Opd::Int(0),
+            false => self.t.value(format_args!("ptrtoint ptr {base} to i64")),
+        };
+        match width {
+            Width::One => self.t.add("i64", &base, &offset),
+            _ => {
+                let base = self.t.splat("i64", &base);
+                self.t.value(format_args!("add {} {base}, {offset}", width.of("i64")))
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Stencil rows whose clamp affects some lanes, as at the edge of an image.
+//!
+//! No load of such a row is contiguous, but all its lanes are within a short stretch, with the same pattern
+//! in each row: an index is a uniform row term plus a column, and the clamp makes the same column vector
+//! for all rows. So for each half of the lanes the stretch that the members need is loaded once, and each
+//! member is permuted out of it.
+//!
+//! Invariant: where the checks hold, no lane's index wraps, each lane is in its half's stretch, and that is
+//! in bounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anymetal_ir::{BinOp, CastOp, Inst, Op, Value};
+
+use super::stencil_rows::Loads;
+use super::{Emitter, Mask};
+use crate::cpu::emit::allocation::Place;
+use crate::cpu::llvm_text::{LANES, Opd};
+
+/// Lanes of a half, and elements of a register.
+const HALF: usize = LANES / 2;
+
+/// What the indices of a stencil row's members are made of.
+struct Indices {
+    /// What is the same in all lanes of all members.
+    row: Value,
+    /// What is not, by member.
+    columns: Vec<Value>,
+    is_signed: bool,
+    /// Bytes that are added to the place of the index.
+    offset: i64,
+}
+
+/// Where a half of the lanes is in a stretch, by what limits leave of columns.
+#[derive(Clone)]
+struct Half {
+    /// The first column.
+    first: Opd,
+    /// How far the last one is from that.
+    reach: Opd,
+    /// By member: the lanes' elements of the stretch.
+    picks: Vec<Opd>,
+}
+
+/// How a stencil row is loaded.
+#[derive(Clone)]
+pub(super) struct ClampedRow {
+    place: Place,
+    /// By half: the stretch's offset, and what is where in it.
+    halves: Vec<(Opd, Half)>,
+}
+
+impl Emitter<'_, '_> {
+    /// Of stencil rows the rows of which have the same columns: whether all lanes are in short stretches,
+    /// and how they are loaded then. `None`: nothing loads such stencil rows that way.
+    pub(super) fn check_clamped_rows(
+        &mut self,
+        rows: &BTreeSet<Inst>,
+    ) -> Option<(Opd, BTreeMap<Inst, ClampedRow>)> {
+        let options = self.shared.options;
+        // Without checks nothing says that the stretch exists.
+        if !options.features.avx512 || !options.checks {
+            return None;
+        }
+        let (mut all, mut common) = (Vec::new(), None);
+        for &first in rows {
+            let loads = self.loads_from(first)?;
+            let indices = self.row_and_columns(&loads)?;
+            if *common.get_or_insert_with(|| indices.columns.clone()) != indices.columns {
+                return None;
+            }
+            all.push((first, self.address(loads.parts.first()?.pointer, 0).place, indices));
+        }
+        let columns: Vec<Opd> = common?.iter().map(|&column| self.frozen_vector(column)).collect();
+        let (mut is_so, mut halves) = (Opd::bool(true), Vec::new());
+        for half in 0..LANES / HALF {
+            let (is_near, half) = self.near_columns(&columns, half * HALF);
+            is_so = self.t.and(&is_so, &is_near);
+            halves.push(half);
+        }
+        let mut row = BTreeMap::new();
+        for (first, place, indices) in all {
+            let mut stretches = Vec::new();
+            for half in &halves {
+                let (inside, start) = self.stretch(&place, &indices, half);
+                is_so = self.t.and(&is_so, &inside);
+                stretches.push((start, half.clone()));
+            }
+            row.insert(first, ClampedRow { place, halves: stretches });
+        }
+        Some((is_so, row))
+    }
+
+    /// The members' indices, if they are sums of one row and a column each.
+    fn row_and_columns(&self, loads: &Loads) -> Option<Indices> {
+        let function = self.facts.function;
+        if loads.item.bytes() != 4 || loads.item.count != 1 {
+            return None;
+        }
+        let mut found: Option<Indices> = None;
+        for part in &loads.parts {
+            let &Op::PtrAdd { index: Some(index), scale: 4, offset, .. } = function.def(part.pointer)? else {
+                return None;
+            };
+            let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else {
+                return None;
+            };
+            let &Op::Binary(BinOp::Add, a, b) = function.def(index)? else { return None };
+            let (row, column) = if self.shape(a, 0).is_uniform() { (a, b) } else { (b, a) };
+            if !self.shape(row, 0).is_uniform() || !self.is_here(row) || !self.is_here(column) {
+                return None;
+            }
+            let is_signed = cast == CastOp::SExt;
+            let indices = found.get_or_insert(Indices { row, columns: Vec::new(), is_signed, offset });
+            if (indices.row, indices.is_signed, indices.offset) != (row, is_signed, offset) {
+                return None;
+            }
+            indices.columns.push(column);
+        }
+        found
+    }
+
+    /// A vector in which lanes that are off are the same wherever they are looked at.
+    fn frozen_vector(&mut self, value: Value) -> Opd {
+        let vector = self.vector(value, 0);
+        match self.mask {
+            Mask::All => vector,
+            Mask::Some(_) => self.t.value(format_args!("freeze <32 x i32> {vector}")),
+        }
+    }
+
+    /// Of a half of the lanes: whether all columns lie between the lowest member's first lane and the highest one's
+    /// last, in two registers.
+    fn near_columns(&mut self, columns: &[Opd], lane: usize) -> (Opd, Half) {
+        let (lowest, highest) = (&columns[0], &columns[columns.len() - 1]);
+        let first = self.t.value(format_args!("extractelement <32 x i32> {lowest}, i64 {lane}"));
+        let last = self.t.value(format_args!("extractelement <32 x i32> {highest}, i64 {}", lane + HALF - 1));
+        let first = self.only_here(&first);
+        let reach = self.t.sub("i32", &last, &first);
+        let firsts = self.t.splat_to(HALF, "i32", &first);
+        let lanes: Vec<_> = (lane..lane + HALF).map(Some).collect();
+        let mut picks = Vec::new();
+        for column in columns {
+            let half = self.t.shuffle("i32", LANES, column, &Opd::text("poison"), &lanes);
+            picks.push(self.t.value(format_args!("sub <16 x i32> {half}, {firsts}")));
+        }
+        let mut farthest = picks[0].clone();
+        for pick in &picks[1..] {
+            farthest = self.t.intrinsic("umax", "<16 x i32>", "", &[&farthest, pick]);
+        }
+        let reaches = self.t.splat_to(HALF, "i32", &reach);
+        let beyond = self.t.value(format_args!("icmp ugt <16 x i32> {farthest}, {reaches}"));
+        let bits = self.t.value(format_args!("bitcast <16 x i1> {beyond} to i16"));
+        let are_between = self.t.icmp("eq", "i16", &bits, &Opd::Int(0));
+        let is_short = self.t.icmp("ult", "i32", &reach, &Opd::Int(LANES as i64));
+        (self.t.and(&are_between, &is_short), Half { first, reach, picks })
+    }
+
+    /// The value, of which LLVM does not know that it is the same each time: what is rarely needed is not to be
+    /// computed ahead of loops.
+    fn only_here(&mut self, value: &Opd) -> Opd {
+        let slot = self.t.alloca("i32", 4);
+        self.t.line(format_args!("store volatile i32 {value}, ptr {slot}, align 4"));
+        self.t.value(format_args!("load volatile i32, ptr {slot}, align 4"))
+    }
+
+    /// Whether a row's stretch, if it is short, is in bounds with no index wrapped; and its offset.
+    fn stretch(&mut self, place: &Place, indices: &Indices, half: &Half) -> (Opd, Opd) {
+        let row = self.uniform(indices.row, 0);
+        let index = self.t.add("i32", &row, &half.first);
+        let (cast, max) = match indices.is_signed {
+            true => ("sext", i64::from(i32::MAX)),
+            false => ("zext", i64::from(u32::MAX)),
+        };
+        let index = self.t.value(format_args!("{cast} i32 {index} to i64"));
+        let start = self.t.mul("i64", &index, &Opd::Int(4));
+        let start = self.t.add("i64", &start, &Opd::Int(indices.offset));
+        let wide = self.t.value(format_args!("zext i32 {} to i64", half.reach));
+        let bytes = self.t.mul("i64", &wide, &Opd::Int(4));
+        let end = self.t.add("i64", &start, &bytes);
+        let limit = self.limit_up_to(place, 4, (4 * max).saturating_add(indices.offset).max(-1));
+        let begins = self.t.icmp("ult", "i64", &start, &limit);
+        let ends = self.t.icmp("ult", "i64", &end, &limit);
+        (self.t.and(&begins, &ends), start)
+    }
+
+    /// Loads the stretches and gives each member its lanes.
+    pub(super) fn load_clamped_row(&mut self, row: &ClampedRow, loads: &Loads) -> Vec<Vec<Opd>> {
+        let mut halves: Vec<Vec<Opd>> = vec![Vec::new(); loads.parts.len()];
+        for (start, half) in &row.halves {
+            let at = self.t.offset(&row.place.base, start);
+            let shift = self.t.sub("i32", &Opd::Int(LANES as i64 - 1), &half.reach);
+            let bits = self.t.value(format_args!("lshr i32 -1, {shift}"));
+            let there = self.t.value(format_args!("bitcast i32 {bits} to <32 x i1>"));
+            let all = self.masked_load("<32 x i32>", &at, (LANES, &there));
+            let register = |this: &mut Self, first: usize| {
+                let lanes: Vec<_> = (first..first + HALF).map(Some).collect();
+                this.t.shuffle("i32", LANES, &all, &Opd::text("poison"), &lanes)
+            };
+            let (low, high) = (register(self, 0), register(self, HALF));
+            for (halves, picks) in halves.iter_mut().zip(&half.picks) {
+                halves.push(self.pick_of_two("i32", (&low, &high), picks));
+            }
+        }
+        let lanes = |this: &mut Self, halves: Vec<Opd>| {
+            let all = this.t.concat("i32", HALF, halves);
+            vec![super::cast::reinterpret(
+                &mut this.t,
+                super::lane::Width::All,
+                "i32",
+                loads.item.memory_type(),
+                &all,
+            )]
+        };
+        halves.into_iter().map(|halves| lanes(self, halves)).collect()
+    }
+}

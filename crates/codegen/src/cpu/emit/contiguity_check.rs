@@ -1,0 +1,275 @@
+//! Run-time test whether the lanes of a varying access are contiguous.
+//!
+//! Indices mostly have 32 bits and are compared as such, at half the cost. Two scalar comparisons then show
+//! that no lane's index wraps and that all lanes are in bounds.
+
+use anymetal_ir::{BinOp, CastOp, Op, Scalar, Type, Value};
+
+use super::available_checks::Test;
+use super::memory::{Address, Item};
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, lanes_type, wrap_int};
+use crate::cpu::shape::Shape;
+use crate::cpu::storage::Root;
+
+/// How far a pointer is followed to a division.
+const DIVISION_DEPTH: u32 = 8;
+
+/// Lanes side by side, or in one place.
+#[derive(Debug)]
+pub(super) struct Side {
+    /// Whether they are: the active lanes are where this form says, and all of it is in bounds.
+    pub(super) is_so: Opd,
+    /// The first lane's offset then.
+    pub(super) start: Opd,
+}
+
+/// An offset that comes from an index of 32 bits: `base + index × scale + offset`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Narrow {
+    base: Value,
+    index: Value,
+    is_signed: bool,
+    scale: i64,
+    offset: i64,
+}
+
+impl Narrow {
+    pub(super) fn index(self) -> Value {
+        self.index
+    }
+
+    pub(super) fn scale(self) -> i64 {
+        self.scale
+    }
+
+    pub(super) fn base(self) -> Value {
+        self.base
+    }
+
+    pub(super) fn offset(self) -> i64 {
+        self.offset
+    }
+
+    pub(super) fn is_signed(self) -> bool {
+        self.is_signed
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Tests whether the lanes are contiguous. With `all_on`, it is so only if all are on.
+    pub(super) fn side(&mut self, address: &Address, item: Item, all_on: bool) -> Side {
+        let bytes = item.bytes();
+        let known = self.known_test(address, bytes, Test::Contiguous).zip(self.known_test(
+            address,
+            bytes,
+            Test::FirstOffset,
+        ));
+        let (mut is_so, start) = match (known, self.narrow(address, bytes)) {
+            (Some(known), _) => known,
+            (None, Some(narrow)) => self.narrow_side(address, bytes, narrow),
+            (None, None) => self.wide_side(address, bytes),
+        };
+        self.note_test(address, bytes, Test::Contiguous, &is_so);
+        self.note_test(address, bytes, Test::FirstOffset, &start);
+        if all_on {
+            let mask = self.mask.clone();
+            let all = if mask == Mask::All { Opd::bool(true) } else { self.all(&mask) };
+            is_so = self.t.and(&is_so, &all);
+        }
+        Side { is_so, start }
+    }
+
+    /// Tests whether all lanes read one place, and that exists: where an index was divided, which is where
+    /// neighbours often share the quotient. `None`: nothing suggests it.
+    pub(super) fn one_place(&mut self, address: &Address, item: Item) -> Option<Side> {
+        if !self.is_divided(address.value?, DIVISION_DEPTH) {
+            return None;
+        }
+        let (same, start) = match self.narrow(address, item.bytes()) {
+            Some(narrow) => {
+                let indices = self.vector(narrow.index, 0);
+                let first = self.first_frozen("i32", &indices);
+                (self.continue_first("i32", &indices, &first, 0), self.narrow_start(address, narrow, &first))
+            }
+            None => {
+                let offsets = self.offsets_with_extra(address);
+                let start = self.first_frozen("i64", &offsets);
+                (self.continue_first("i64", &offsets, &start, 0), start)
+            }
+        };
+        let inside = match self.mask {
+            Mask::All if self.is_in_bounds(address, item.bytes()) => Opd::bool(true),
+            Mask::All => self.in_bounds(&address.place, &start, item.bytes()),
+            Mask::Some(_) => self.exists(&address.place, &start, item.bytes()),
+        };
+        Some(Side { is_so: self.t.and(&same, &inside), start })
+    }
+
+    /// Whether all that varies in a pointer or index comes from quotients.
+    fn is_divided(&self, value: Value, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let varies = |value| !self.shape(value, 0).is_uniform();
+        let is_divided = |value| !varies(value) || self.is_divided(value, depth);
+        match self.facts.function.def(value) {
+            Some(Op::Binary(BinOp::UDiv | BinOp::SDiv | BinOp::LShr | BinOp::AShr, ..)) => true,
+            Some(&Op::Binary(op, a, b)) if !op.is_float() => is_divided(a) && is_divided(b),
+            // A choice of a quotient; what there is beside it may be the whole, for divisors out of range.
+            Some(&Op::Select(c, a, b)) => {
+                !varies(c)
+                    && (varies(a) && self.is_divided(a, depth) || varies(b) && self.is_divided(b, depth))
+            }
+            Some(&Op::Cast(_, a)) => is_divided(a),
+            Some(&Op::PtrAdd { base, index, .. }) => is_divided(base) && index.is_none_or(is_divided),
+            _ => false,
+        }
+    }
+
+    fn narrow_side(&mut self, address: &Address, bytes: i64, narrow: Narrow) -> (Opd, Opd) {
+        let step = bytes / narrow.scale;
+        let indices = self.vector(narrow.index, 0);
+        let first = self.first_frozen("i32", &indices);
+        let same = self.continue_first("i32", &indices, &first, step);
+        let fits = self.steps_fit(narrow, &first, step * (LANES as i64 - 1));
+        let start = self.narrow_start(address, narrow, &first);
+        let inside = self.whole_in_bounds(address, &start, bytes);
+        let is_so = self.t.and(&fits, &inside);
+        (self.t.and(&same, &is_so), start)
+    }
+
+    /// Whether the indices after the first one none has wrapped.
+    pub(super) fn steps_fit(&mut self, narrow: Narrow, first: &Opd, steps: i64) -> Opd {
+        let (max, below) = match narrow.is_signed {
+            true => (i64::from(i32::MAX), "sle"),
+            false => (i64::from(u32::MAX), "ule"),
+        };
+        self.t.icmp(below, "i32", first, &Opd::Int(wrap_int("i32", max - steps)))
+    }
+
+    /// The offset of the lane with this index.
+    pub(super) fn narrow_start(&mut self, address: &Address, narrow: Narrow, index: &Opd) -> Opd {
+        let cast = if narrow.is_signed { "sext" } else { "zext" };
+        let wide = self.t.value(format_args!("{cast} i32 {index} to i64"));
+        let scaled = self.t.mul("i64", &wide, &Opd::Int(narrow.scale));
+        let base = self.uniform(narrow.base, 0);
+        let start = self.t.add("i64", &base, &scaled);
+        self.t.add("i64", &start, &Opd::Int(narrow.offset.wrapping_add(address.extra)))
+    }
+
+    fn wide_side(&mut self, address: &Address, bytes: i64) -> (Opd, Opd) {
+        let offsets = self.offsets_with_extra(address);
+        let start = self.first_frozen("i64", &offsets);
+        let same = self.continue_first("i64", &offsets, &start, bytes);
+        let inside = self.whole_in_bounds(address, &start, bytes);
+        (self.t.and(&same, &inside), start)
+    }
+
+    /// Whether all that lanes side by side access is in bounds, also by those that are off.
+    fn whole_in_bounds(&mut self, address: &Address, start: &Opd, bytes: i64) -> Opd {
+        // What is known of a pointer holds where lanes are on.
+        if self.mask == Mask::All && self.is_in_bounds(address, bytes) {
+            return Opd::bool(true);
+        }
+        let bytes = bytes * LANES as i64;
+        match self.test_of_stores(&address.place) {
+            Test::AllLoadable => self.exists(&address.place, start, bytes),
+            _ => self.in_bounds(&address.place, start, bytes),
+        }
+    }
+
+    /// The first lane's; any value if that is off, but always the same.
+    pub(super) fn first_frozen(&mut self, element: &str, vector: &Opd) -> Opd {
+        let first = self.t.value(format_args!("extractelement {} {vector}, i64 0", lanes_type(element)));
+        match self.mask {
+            Mask::All => first,
+            Mask::Some(_) => self.t.value(format_args!("freeze {element} {first}")),
+        }
+    }
+
+    /// Whether each active lane has the value that is `step` more than the lane before.
+    fn continue_first(&mut self, element: &str, vector: &Opd, first: &Opd, step: i64) -> Opd {
+        let ramp = self.ramp(element, first, step);
+        let mut same = self.t.value(format_args!("icmp eq {} {vector}, {ramp}", lanes_type(element)));
+        if let Mask::Some(mask) = self.mask.clone() {
+            same = self.t.select(MASK, &mask, MASK, &same, &Opd::text("splat (i1 true)"));
+        }
+        self.all(&Mask::Some(same))
+    }
+
+    fn ramp(&mut self, element: &str, first: &Opd, step: i64) -> Opd {
+        let base = self.t.splat(element, first);
+        let steps: Vec<String> = (0..LANES as i64).map(|lane| format!("{element} {}", lane * step)).collect();
+        self.t.value(format_args!("add {} {base}, <{}>", lanes_type(element), steps.join(", ")))
+    }
+
+    /// The address with offsets computed here: vectors of them are of use only where lanes are not
+    /// contiguous.
+    pub(super) fn apart(&mut self, address: &Address, bytes: i64) -> Address {
+        self.apart_from(address, bytes, false)
+    }
+
+    /// As [`Self::apart`], on a path that hardly ever runs.
+    pub(super) fn apart_when_cold(&mut self, address: &Address, bytes: i64) -> Address {
+        self.apart_from(address, bytes, true)
+    }
+
+    fn apart_from(&mut self, address: &Address, bytes: i64, is_cold: bool) -> Address {
+        let Some(narrow) = self.narrow(address, bytes) else { return address.clone() };
+        let mut indices = self.vector(narrow.index, 0);
+        if is_cold {
+            // LLVM would take the offsets from where the program computes them, and that from the usual path.
+            indices = self.t.value(format_args!("freeze <32 x i32> {indices}"));
+        }
+        let cast = if narrow.is_signed { "sext" } else { "zext" };
+        let wide = self.t.value(format_args!("{cast} <32 x i32> {indices} to <32 x i64>"));
+        let scaled = self.t.value(format_args!("mul <32 x i64> {wide}, splat (i64 {})", narrow.scale));
+        let base = self.uniform(narrow.base, 0);
+        let base = self.t.add("i64", &base, &Opd::Int(narrow.offset));
+        let base = self.t.splat("i64", &base);
+        let offsets = self.t.value(format_args!("add <32 x i64> {base}, {scaled}"));
+        Address { offset: super::lane::Lane::Varying(offsets), ..address.clone() }
+    }
+
+    /// The address as a sum with an index of 32 bits in which lanes side by side are equally far apart.
+    pub(super) fn narrow(&self, address: &Address, bytes: i64) -> Option<Narrow> {
+        let function = self.facts.function;
+        let mut pointer = address.value?;
+        if self.shape(pointer, 0) != Shape::Varying || address.place.root == Root::Many {
+            return None;
+        }
+        let mut sum = 0i64;
+        loop {
+            let &Op::PtrAdd { base, index, scale, offset } = function.def(pointer)? else { return None };
+            sum = sum.checked_add(offset)?;
+            let Some(index) = index else {
+                pointer = base;
+                continue;
+            };
+            let &Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index) = function.def(index)? else {
+                return None;
+            };
+            let is_usable = function.ty(index) == Type::Scalar(Scalar::I32)
+                && self.shape(index, 0) == Shape::Varying
+                && self.shape(base, 0).is_uniform()
+                && self.is_here(index)
+                && self.is_here(base)
+                && scale > 0
+                && bytes % i64::from(scale) == 0;
+            let is_signed = cast == CastOp::SExt;
+            let narrow = Narrow { base, index, is_signed, scale: i64::from(scale), offset: sum };
+            return is_usable.then_some(narrow);
+        }
+    }
+
+    /// Whether all lanes are on and each accesses the place right after the lane before.
+    pub(super) fn side_by_side(&mut self, offsets: &Opd, item: Item) -> Opd {
+        let first = self.t.value(format_args!("extractelement <32 x i64> {offsets}, i64 0"));
+        let ramp = self.ramp("i64", &first, item.bytes());
+        let same = Mask::Some(self.t.value(format_args!("icmp eq <32 x i64> {offsets}, {ramp}")));
+        let same = self.mask_bits(&same);
+        let mask = self.mask.clone();
+        let on = self.mask_bits(&mask);
+        let both = self.t.value(format_args!("and i32 {same}, {on}"));
+        self.t.icmp("eq", "i32", &both, &Opd::Int(-1))
+    }
+}

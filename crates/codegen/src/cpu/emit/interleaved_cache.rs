@@ -1,0 +1,68 @@
+//! Cache of loaded vectors in their interleaved form, as in memory, beside one vector per component.
+//!
+//! A program that only moves such vectors splits each where it loads and interleaves it where it stores.
+//! LLVM does not see that the two cancel, so the loaded form is kept and stored.
+
+use super::Emitter;
+use super::access::Run;
+use super::memory::Item;
+use crate::cpu::llvm_text::{LANES, Opd};
+
+/// A loaded vector: its components, and the runs of memory that they were picked from.
+#[derive(Clone, Debug)]
+pub(super) struct InterleavedVector {
+    components: Vec<Opd>,
+    item: Item,
+    whole: Vec<Opd>,
+}
+
+impl Emitter<'_, '_> {
+    /// Notes the runs, as they are in memory, that components were picked from: a store that puts these
+    /// together again takes them.
+    pub(super) fn cache_interleaved(&mut self, components: &[Opd], item: Item, whole: &[Opd]) {
+        if let (Some(Opd::Reg(first)), false) = (components.first(), whole.is_empty()) {
+            let kept = InterleavedVector { components: components.to_vec(), item, whole: whole.to_vec() };
+            self.interleaved.insert(*first, kept);
+        }
+    }
+
+    /// The same lanes of all components as in a run that was loaded, in the order of memory.
+    pub(super) fn cached_interleaved(&mut self, values: &[Opd], item: Item, run: &Run) -> Option<Opd> {
+        let Some(Opd::Reg(first)) = values.first() else { return None };
+        let InterleavedVector { components, item: loaded, whole } = self.interleaved.get(first)?;
+        if components != values || *loaded != item {
+            return None;
+        }
+        let (whole, element) = (whole.clone(), item.memory_type());
+        let (have, want) = (LANES / whole.len() * item.count, run.lanes * item.count);
+        let first = run.lane * item.count;
+        if want > have {
+            let parts = whole[first / have..(first + want) / have].to_vec();
+            return Some(self.t.concat(element, have, parts));
+        }
+        let part = &whole[first / have];
+        if want == have {
+            return Some(part.clone());
+        }
+        let picks: Vec<_> = (first % have..first % have + want).map(Some).collect();
+        Some(self.t.shuffle(element, have, part, &Opd::text("poison"), &picks))
+    }
+
+    /// The run's lanes of all components, as they are in memory.
+    pub(super) fn interleaved(&mut self, element: &str, values: &[Opd], run: &Run) -> Opd {
+        if let Some(whole) = self.store_by_quarters(element, values, run) {
+            return whole;
+        }
+        let poison = Opd::text("poison");
+        let mut parts: Vec<Opd> = values.iter().map(|value| self.lanes_of(element, value, run)).collect();
+        let count = parts.len();
+        if count == 1 {
+            return parts.remove(0);
+        }
+        let n = run.lanes;
+        parts.resize(count.next_power_of_two(), poison.clone());
+        let whole = self.t.concat(element, n, parts);
+        let picks: Vec<_> = (0..n * count).map(|i| Some(i % count * n + i / count)).collect();
+        self.t.shuffle(element, n * count.next_power_of_two(), &whole, &poison, &picks)
+    }
+}

@@ -1,0 +1,261 @@
+//! Scalar tests for masks that come from comparing thread positions with uniform values.
+//!
+//! `gid < n` is on in all lanes exactly if it is on in the last one, and in any exactly if it is in
+//! the first, as long as the position does not wrap within the SIMD-group. So the common guard of a
+//! kernel costs a scalar comparison, and the vector one only where lanes really differ.
+
+use anymetal_ir::{CastOp, CmpOp, Op, Value};
+
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
+use crate::cpu::shape::Affine;
+use crate::cpu::shape::range::upper_bound;
+use crate::cpu::shape::transfer::may_wrap;
+
+/// What is known of a mask.
+#[derive(Clone, Debug)]
+pub(super) struct MaskTests {
+    /// Whether any lane is on.
+    pub(super) any: Opd,
+    /// Whether all are.
+    pub(super) all: Opd,
+    /// So many are, the first ones, if that is known now.
+    pub(super) leading: Option<usize>,
+}
+
+impl Emitter<'_, '_> {
+    /// Notes the scalar tests of `on`, the lanes of `before` for which the condition holds.
+    pub(super) fn note_tests(&mut self, condition: Value, before: &Mask, on: &Opd) {
+        let Opd::Reg(register) = on else { return };
+        if *before != Mask::All {
+            return;
+        }
+        let Some(comparison) = self.lane_comparison(condition).filter(|found| !found.may_wrap) else {
+            return;
+        };
+        if let Some((any, all)) = self.tests_without_wrap(&comparison) {
+            let leading = self.leading_lanes(&comparison);
+            self.mask_tests.insert(*register, MaskTests { any, all, leading });
+        }
+    }
+
+    /// The tests noted for a mask.
+    pub(super) fn tests_of(&self, mask: &Opd) -> Option<MaskTests> {
+        if let Opd::Reg(register) = mask { self.mask_tests.get(register).cloned() } else { None }
+    }
+
+    /// Notes or forgets the tests of a mask.
+    pub(super) fn set_tests(&mut self, mask: &Opd, tests: Option<MaskTests>) {
+        let Opd::Reg(register) = mask else { return };
+        match tests {
+            Some(tests) => self.mask_tests.insert(*register, tests),
+            None => self.mask_tests.remove(register),
+        };
+    }
+
+    /// Notes those of the other lanes.
+    pub(super) fn note_opposite_tests(&mut self, on: &Opd, off: &Opd) {
+        let (Opd::Reg(on), Opd::Reg(off)) = (on, off) else { return };
+        let Some(tests) = self.mask_tests.get(on).cloned() else { return };
+        let (any, all) = (self.negated(&tests.all), self.negated(&tests.any));
+        self.mask_tests.insert(*off, MaskTests { any, all, leading: None });
+    }
+
+    pub(super) fn negated(&mut self, test: &Opd) -> Opd {
+        match test {
+            test if test.is_text("true") => Opd::bool(false),
+            test if test.is_text("false") => Opd::bool(true),
+            test => self.t.value(format_args!("xor i1 {test}, true")),
+        }
+    }
+
+    /// How many lanes are below a limit, where both that and the first lane's value are known.
+    fn leading_lanes(&mut self, comparison: &Comparison) -> Option<usize> {
+        if comparison.op != CmpOp::ULt || !is_consecutive(&comparison.shape) {
+            return None;
+        }
+        let first = self.at(comparison.affine, 0, 0);
+        let (Opd::Int(first), Opd::Int(limit)) = (first, self.uniform(comparison.other, 0)) else {
+            return None;
+        };
+        usize::try_from(limit.checked_sub(first)?).ok().filter(|_| first >= 0).map(|count| count.min(LANES))
+    }
+
+    /// Whether [`Self::lane_tests`] has an answer.
+    pub(super) fn has_lane_tests(&self, condition: Value) -> bool {
+        self.lane_comparison(condition).is_some_and(|comparison| {
+            !matches!(comparison.op, CmpOp::Eq | CmpOp::Ne) || is_consecutive(&comparison.shape)
+        })
+    }
+
+    /// What holds where [`Self::lane_tests`] says that all lanes have the condition (or none, if `holds` is
+    /// false), if that is an upper limit; values are unsigned.
+    pub(super) fn below(&self, condition: Value, holds: bool) -> Option<Below> {
+        let comparison = self.lane_comparison(condition)?;
+        let is_inclusive = match (comparison.op, holds) {
+            (CmpOp::ULt, true) | (CmpOp::UGe, false) => false,
+            (CmpOp::ULe, true) | (CmpOp::UGt, false) => true,
+            _ => return None,
+        };
+        Some(Below { counter: comparison.affine, limit: comparison.other, is_inclusive })
+    }
+
+    /// Whether the comparison holds in any and in all lanes; where lanes may wrap, a test finds out. "Any" may then be said of
+    /// none, and "not all" of all.
+    pub(super) fn lane_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
+        let comparison = self.lane_comparison(condition)?;
+        let (any, all) = self.tests_without_wrap(&comparison)?;
+        if !comparison.may_wrap {
+            return Some((any, all));
+        }
+        let fits = self.fits_all(&comparison);
+        let wraps = self.negated(&fits);
+        let all = self.t.and(&fits, &all);
+        let any = self.t.value(format_args!("or i1 {any}, {wraps}"));
+        Some((any, all))
+    }
+
+    /// Whether the comparison holds in all lanes, if all are on.
+    pub(super) fn holds_for_all(&mut self, condition: Value) -> Option<Opd> {
+        if self.mask != Mask::All {
+            return None;
+        }
+        let comparison = self.lane_comparison(condition)?;
+        let (_, all) = self.tests_without_wrap(&comparison)?;
+        if !comparison.may_wrap {
+            return Some(all);
+        }
+        let fits = self.fits_all(&comparison);
+        // Rare enough, and often known not to be.
+        let lanes = self.vector(condition, 0);
+        let bits = self.mask_bits(&Mask::Some(lanes));
+        let each = self.t.icmp("eq", "i32", &bits, &Opd::Int(-1));
+        Some(self.t.select("i1", &fits, "i1", &all, &each))
+    }
+
+    /// Whether no lane's value wraps.
+    fn fits_all(&mut self, comparison: &Comparison) -> Opd {
+        let element = scalar_type(self.scalar(comparison.affine));
+        let (min, max) = self.least_and_most(comparison);
+        let ordered = if comparison.is_signed() { "sle" } else { "ule" };
+        self.t.icmp(ordered, element, &min, &max)
+    }
+
+    /// The comparison of a thread position with a uniform value, if the condition is one.
+    fn lane_comparison(&self, condition: Value) -> Option<Comparison> {
+        let Op::Compare(op, a, b) = *self.facts.function.def(condition)? else { return None };
+        if self.is_pointer(a) || !self.scalar(a).is_int() {
+            return None;
+        }
+        let uniform = |value: Value| self.shape(value, 0).is_uniform();
+        let (affine, other, op) = match (uniform(a), uniform(b)) {
+            (false, true) => (a, b, op),
+            (true, false) => (b, a, swapped(op)?),
+            _ => return None,
+        };
+        // The result of a comparison may come from another region without its operands.
+        if !self.is_here(affine) || !self.is_here(other) {
+            return None;
+        }
+        let shape = self.shape(affine, 0).affine().cloned()?;
+        if shape.segments != 1 || shape.assumed {
+            return None;
+        }
+        let mut comparison = Comparison { op, affine, other, shape, may_wrap: false };
+        let cast = if comparison.is_signed() { CastOp::SExt } else { CastOp::ZExt };
+        let bound = upper_bound(self.facts.function, self.facts.geometry, affine);
+        comparison.may_wrap = may_wrap(cast, self.scalar(affine), &comparison.shape, bound);
+        Some(comparison)
+    }
+
+    /// The smallest and the largest of the lanes' values, unless they wrap.
+    fn least_and_most(&mut self, comparison: &Comparison) -> (Opd, Opd) {
+        let element = scalar_type(self.scalar(comparison.affine));
+        let first = self.at(comparison.affine, 0, 0);
+        let (low, high) = comparison.shape.extent();
+        let start = comparison.shape.at(0);
+        let min = self.t.add(element, &first, &Opd::Int(wrap_int(element, low - start)));
+        let max = self.t.add(element, &first, &Opd::Int(wrap_int(element, high - start)));
+        (min, max)
+    }
+
+    fn tests_without_wrap(&mut self, comparison: &Comparison) -> Option<(Opd, Opd)> {
+        let element = scalar_type(self.scalar(comparison.affine));
+        let limit = self.uniform(comparison.other, 0);
+        let (low, high) = comparison.shape.extent();
+        let (min, max) = self.least_and_most(comparison);
+        let is_consecutive = is_consecutive(&comparison.shape);
+        let t = &mut self.t;
+        let mut test = |name: &str, x: &Opd| t.icmp(name, element, x, &limit);
+        Some(match comparison.op {
+            CmpOp::ULt => (test("ult", &min), test("ult", &max)),
+            CmpOp::ULe => (test("ule", &min), test("ule", &max)),
+            CmpOp::UGt => (test("ugt", &max), test("ugt", &min)),
+            CmpOp::UGe => (test("uge", &max), test("uge", &min)),
+            CmpOp::SLt => (test("slt", &min), test("slt", &max)),
+            CmpOp::SLe => (test("sle", &min), test("sle", &max)),
+            CmpOp::SGt => (test("sgt", &max), test("sgt", &min)),
+            CmpOp::SGe => (test("sge", &max), test("sge", &min)),
+            CmpOp::Eq if is_consecutive => {
+                let distance = t.sub(element, &limit, &min);
+                let any = t.value(format_args!("icmp ult {element} {distance}, {}", high - low + 1));
+                (any, Opd::bool(false))
+            }
+            CmpOp::Ne if is_consecutive => {
+                let distance = t.sub(element, &limit, &min);
+                let all = t.value(format_args!("icmp uge {element} {distance}, {}", high - low + 1));
+                (Opd::bool(true), all)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// That all lanes' values are below a uniform one, and none wraps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Below {
+    /// The lanes' values.
+    pub(super) counter: Value,
+    /// Above them.
+    pub(super) limit: Value,
+    /// Or equal.
+    pub(super) is_inclusive: bool,
+}
+
+/// A comparison of affine with uniform values.
+struct Comparison {
+    op: CmpOp,
+    affine: Value,
+    other: Value,
+    shape: Affine,
+    /// It is not known that no lane wraps.
+    may_wrap: bool,
+}
+
+impl Comparison {
+    fn is_signed(&self) -> bool {
+        matches!(self.op, CmpOp::SLt | CmpOp::SLe | CmpOp::SGt | CmpOp::SGe)
+    }
+}
+
+/// Each value from the lowest to the highest occurs.
+fn is_consecutive(shape: &Affine) -> bool {
+    (0..32).all(|lane| shape.at(lane) == shape.at(0) + lane as i64)
+}
+
+/// The comparison with its operands exchanged.
+fn swapped(op: CmpOp) -> Option<CmpOp> {
+    Some(match op {
+        CmpOp::Eq => CmpOp::Eq,
+        CmpOp::Ne => CmpOp::Ne,
+        CmpOp::ULt => CmpOp::UGt,
+        CmpOp::ULe => CmpOp::UGe,
+        CmpOp::UGt => CmpOp::ULt,
+        CmpOp::UGe => CmpOp::ULe,
+        CmpOp::SLt => CmpOp::SGt,
+        CmpOp::SLe => CmpOp::SGe,
+        CmpOp::SGt => CmpOp::SLt,
+        CmpOp::SGe => CmpOp::SLe,
+        _ => return None,
+    })
+}

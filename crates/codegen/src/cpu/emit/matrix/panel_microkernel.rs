@@ -1,0 +1,303 @@
+//! Panel micro-kernel: all fragment rows of a SIMD-group, added to one or two blocks of 16 columns.
+//!
+//! All offsets from three pointers are compile-time constants, so no step computes an address. The sums of
+//! some rows at a time stay in registers over all steps of depth. Each sum is the chain of multiply-adds
+//! that the IR prescribes.
+//!
+//! Loads and stores of sums must not delay the multiply-adds: measured, moving sixteen at once costs as
+//! much as forty cycles of multiply-adds. So a row's multiply-adds of four steps are adjacent, and after
+//! the last ones the row's sums are stored and the next block's loaded.
+
+use anymetal_ir::PrefetchHint;
+
+use super::SIDE;
+use crate::cpu::emit::prefetch::{LINE, prefetch_line};
+use crate::cpu::emit::tile_prefetch::Walk;
+use crate::cpu::llvm_text::{Opd, Text};
+use crate::cpu::options::CpuFeatures;
+
+/// Bytes of a row of 16 columns.
+pub(super) const ROW: i64 = 64;
+/// Columns of a block.
+const COLUMNS: usize = 16;
+
+/// What the processor has registers for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::cpu::emit) struct Fit {
+    /// Steps of depth that are multiplied together.
+    together: usize,
+    /// Rows of 16 columns in all registers.
+    rows: usize,
+    /// Of these, for elements of the left operand.
+    spare: usize,
+}
+
+impl Fit {
+    /// `None`: panels are not worth it.
+    pub(in crate::cpu::emit) fn of(features: &CpuFeatures) -> Option<Self> {
+        match features {
+            CpuFeatures { avx512: true, .. } => Some(Self { together: 4, rows: 32, spare: 2 }),
+            // Two registers to a row.
+            CpuFeatures { avx2: true, fma: true, .. } => Some(Self { together: 2, rows: 8, spare: 1 }),
+            _ => None,
+        }
+    }
+
+    /// How many times steps of depth, eight for each product, are multiplied together.
+    pub(super) fn groups(self, products: usize) -> usize {
+        products * SIDE / self.together
+    }
+}
+
+/// Where the operands lie, in bytes from the first of their kind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::cpu::emit) struct PanelKernel {
+    pub(super) fit: Fit,
+    /// Products for each sum: eight steps of depth each.
+    pub(super) steps: usize,
+    /// Sums by row of fragments and block; `ROW` from row to row.
+    pub(super) sums: Vec<Vec<i64>>,
+    pub(super) left: Side,
+    pub(super) right: Side,
+    /// What it prefetches.
+    pub(super) walks: Vec<Walk>,
+}
+
+/// One operand of all products.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Side {
+    /// The left operand by row of fragments, the right one by block of columns.
+    pub(super) starts: Vec<i64>,
+    /// From row to row; or column to column, transposed.
+    pub(super) step: i64,
+    /// Rows in memory are columns. Only a left operand can be so.
+    pub(super) transpose: bool,
+}
+
+impl Side {
+    /// From one step of depth to the next, on the left.
+    fn deeper(&self) -> i64 {
+        if self.transpose { self.step } else { 4 }
+    }
+
+    /// From one row to the next, on the left.
+    fn down(&self) -> i64 {
+        if self.transpose { 4 } else { self.step }
+    }
+}
+
+impl PanelKernel {
+    /// The definition of the function, and what it declares: `(sums, left, right)`.
+    pub(super) fn definition(&self, name: &str) -> (String, Vec<String>) {
+        let mut t = Text::new(0);
+        let [sums, left, right, notes] = [(); 4].map(|()| t.register());
+        let header = format!(
+            "define internal void @{name}(ptr {sums}, ptr {left}, ptr {right}, ptr {notes}) noinline #0"
+        );
+        let first = t.block();
+        t.label(first);
+        let heights = self.heights();
+        let room = heights.iter().copied().max().unwrap_or(0) * self.blocks();
+        let variables = (0..room).map(|_| t.alloca(VECTOR, 64)).collect();
+        let mut writer = Writer { panel: self, t: &mut t, pointers: [sums, left, right], notes, variables };
+        writer.write(&heights);
+        t.terminator("ret void");
+        let declares = t.take_declares().into_iter().collect();
+        (t.finish(&header, first), declares)
+    }
+
+    fn blocks(&self) -> usize {
+        self.right.starts.len()
+    }
+
+    /// How many rows are in registers at a time: as many as there are registers for, about as many each time.
+    fn heights(&self) -> Vec<usize> {
+        let rows = self.left.starts.len() * SIDE;
+        let blocks = self.blocks();
+        // Besides the sums: the rows of the right operand, and an element of the left one or two.
+        let max = (self.fit.rows - self.fit.together * blocks - self.fit.spare) / blocks;
+        let passes = rows.div_ceil(max);
+        (0..passes)
+            .map(|pass| (rows * (pass + 1)).div_ceil(passes) - (rows * pass).div_ceil(passes))
+            .collect()
+    }
+}
+
+const VECTOR: &str = "<16 x float>";
+
+struct Writer<'a> {
+    panel: &'a PanelKernel,
+    t: &'a mut Text,
+    /// The sums, the left and the right operand.
+    pointers: [Opd; 3],
+    /// What the walks start from.
+    notes: Opd,
+    /// The sums in registers, by row and block.
+    variables: Vec<Opd>,
+}
+
+/// The next line of a walk, and the bytes to the one after it.
+struct Cursor {
+    place: Opd,
+    step: Opd,
+    level: PrefetchHint,
+}
+
+/// Rows that are in registers at the same time.
+#[derive(Clone, Copy)]
+struct Pass {
+    from: usize,
+    rows: usize,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, heights: &[usize]) {
+        let mut passes = Vec::new();
+        let mut from = 0;
+        for &rows in heights {
+            passes.push(Pass { from, rows });
+            from += rows;
+        }
+        for row in 0..passes[0].rows {
+            self.load_sums(passes[0], row);
+        }
+        for (number, &pass) in passes.iter().enumerate() {
+            let walks = &self.panel.walks;
+            let own = |end: usize| walks.len() * end / passes.len();
+            let walks = &walks[own(number)..own(number + 1)];
+            self.write_pass(pass, passes.get(number + 1).copied(), walks);
+        }
+    }
+
+    /// One pass over all steps: a loop, and the last steps with the sums' change.
+    fn write_pass(&mut self, pass: Pass, next: Option<Pass>, walks: &[Walk]) {
+        let groups = self.panel.fit.groups(self.panel.steps) as i64;
+        let cursors: Vec<Cursor> = walks.iter().map(|walk| self.start_walk(walk)).collect();
+        let counter = self.t.alloca("i64", 8);
+        self.t.store("i64", &Opd::Int(0), &counter, 8);
+        let (head, done) = (self.t.block(), self.t.block());
+        self.t.label(head);
+        let group = self.t.load("i64", &counter, 8);
+        self.write_group(pass, &group, None, &cursors);
+        let more = self.t.add("i64", &group, &Opd::Int(1));
+        self.t.store("i64", &more, &counter, 8);
+        let again = self.t.icmp("ult", "i64", &more, &Opd::Int(groups - 1));
+        self.t.terminator(format_args!("br i1 {again}, label %b{head}, label %b{done}, !llvm.loop !12"));
+        self.t.label(done);
+        self.write_group(pass, &Opd::Int(groups - 1), Some(next), &cursors);
+    }
+
+    /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next pass.
+    fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>, cursors: &[Cursor]) {
+        let (left, right) = (&self.panel.left, &self.panel.right);
+        let together = self.panel.fit.together as i64;
+        let bytes = self.t.mul("i64", group, &Opd::Int(together * left.deeper()));
+        let left_start = self.t.offset(&self.pointers[1], &bytes);
+        let bytes = self.t.mul("i64", group, &Opd::Int(together * right.step));
+        let right_start = self.t.offset(&self.pointers[2], &bytes);
+        let mut values = Vec::new();
+        for k in 0..together {
+            for start in &right.starts {
+                let at = self.t.offset(&right_start, &Opd::Int(start + k * right.step));
+                values.push(self.t.load(VECTOR, &at, 4));
+            }
+        }
+        self.keep_order();
+        for row in 0..pass.rows {
+            for (_, prefetch) in
+                cursors.iter().enumerate().filter(|(n, _)| n * pass.rows / cursors.len() == row)
+            {
+                self.prefetch(prefetch);
+            }
+            let line = pass.from + row;
+            let start = left.starts[line / SIDE] + left.down() * (line % SIDE) as i64;
+            for k in 0..self.panel.fit.together {
+                let at = self.t.offset(&left_start, &Opd::Int(start + left.deeper() * k as i64));
+                let element = self.t.load("float", &at, 4);
+                let element = self.t.splat_to(COLUMNS, "float", &element);
+                self.add_products(row, &element, &values[k * self.panel.blocks()..]);
+                self.keep_order();
+            }
+            if let Some(next) = change {
+                self.store_sums(pass, row);
+                if let Some(next) = next.filter(|next| row < next.rows) {
+                    self.load_sums(next, row);
+                }
+                self.keep_order();
+            }
+        }
+        // The next pass may have more rows.
+        if let Some(Some(next)) = change {
+            for row in pass.rows..next.rows {
+                self.load_sums(next, row);
+            }
+        }
+    }
+
+    /// Where a walk is.
+    fn start_walk(&mut self, walk: &Walk) -> Cursor {
+        let note = self.t.offset(&self.notes, &Opd::Int(walk.note));
+        let start = self.t.load("ptr", &note, 8);
+        let at = self.t.offset(&note, &Opd::Int(8));
+        let apart = self.t.load("i64", &at, 8);
+        let bytes = self.t.mul("i64", &apart, &Opd::Int(walk.row));
+        let start = self.t.offset(&start, &bytes);
+        let start = self.t.offset(&start, &Opd::Int(walk.byte));
+        let place = self.t.alloca("ptr", 8);
+        self.t.store("ptr", &start, &place, 8);
+        // Rows of one line each are columns of a matrix: many of its rows share the few places of the first level.
+        let (step, level) =
+            if walk.down { (apart, PrefetchHint::ReadL2) } else { (Opd::Int(LINE), PrefetchHint::Read) };
+        Cursor { place, step, level }
+    }
+
+    /// Prefetches a line and steps to the next.
+    fn prefetch(&mut self, prefetch: &Cursor) {
+        let at = self.t.load("ptr", &prefetch.place, 8);
+        prefetch_line(self.t, &at, prefetch.level);
+        let next = self.t.offset(&at, &prefetch.step);
+        self.t.store("ptr", &next, &prefetch.place, 8);
+    }
+
+    fn add_products(&mut self, row: usize, element: &Opd, values: &[Opd]) {
+        for block in 0..self.panel.blocks() {
+            let variable = self.variable(row, block);
+            let sum = self.t.load(VECTOR, &variable, 64);
+            let sum = self.t.intrinsic("fma", VECTOR, "", &[element, &values[block], &sum]);
+            self.t.store(VECTOR, &sum, &variable, 64);
+        }
+    }
+
+    fn variable(&self, row: usize, block: usize) -> Opd {
+        self.variables[row * self.panel.blocks() + block].clone()
+    }
+
+    fn sum(&mut self, pass: Pass, row: usize, block: usize) -> Opd {
+        let line = pass.from + row;
+        let bytes = self.panel.sums[line / SIDE][block] + ROW * (line % SIDE) as i64;
+        self.t.offset(&self.pointers[0], &Opd::Int(bytes))
+    }
+
+    fn load_sums(&mut self, pass: Pass, row: usize) {
+        for block in 0..self.panel.blocks() {
+            let at = self.sum(pass, row, block);
+            let sum = self.t.load(VECTOR, &at, 32);
+            let variable = self.variable(row, block);
+            self.t.store(VECTOR, &sum, &variable, 64);
+        }
+    }
+
+    fn store_sums(&mut self, pass: Pass, row: usize) {
+        for block in 0..self.panel.blocks() {
+            let variable = self.variable(row, block);
+            let sum = self.t.load(VECTOR, &variable, 64);
+            let at = self.sum(pass, row, block);
+            self.t.store(VECTOR, &sum, &at, 32);
+        }
+    }
+
+    /// No instruction, but LLVM would load what later multiply-adds take, and spill it.
+    fn keep_order(&mut self) {
+        self.t.line("fence syncscope(\"singlethread\") seq_cst");
+    }
+}

@@ -1,0 +1,144 @@
+//! Permute gather: loads of lanes in any order within a short stretch.
+//!
+//! Butterflies, every second element, a reversed row: the lanes' order is known at run time only, but often
+//! all are within two vectors. If a run-time test shows that, the vectors are loaded whole and permuted in
+//! registers, at a quarter of the cost of loads lane by lane. Invariant: the whole stretch is in bounds and
+//! contains every active lane's element.
+
+use super::contiguity_check::{Narrow, Side};
+use super::lane::Width;
+use super::memory::{Address, Item};
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::{LANES, MASK, Opd};
+
+/// Elements of a stretch.
+const REACH: usize = 2 * LANES;
+
+/// Where the lanes lie if they are near each other.
+#[derive(Debug)]
+pub(super) struct PermuteGather {
+    /// Whether they are, and where the stretch starts.
+    pub(super) side: Side,
+    /// Each lane's element of the stretch.
+    picks: Opd,
+}
+
+impl Emitter<'_, '_> {
+    /// Tests whether the lanes lie within two vectors from what the first lane's place is in. `None`: nothing loads
+    /// such elements that way.
+    pub(super) fn permute_gather(&mut self, address: &Address, item: Item) -> Option<PermuteGather> {
+        let options = self.shared.options;
+        if !options.features.avx512 || !matches!(item.bits(), 16 | 32) || item.count != 1 {
+            return None;
+        }
+        let bytes = item.bytes();
+        let narrow = self.narrow(address, bytes).filter(|narrow| narrow.scale() == bytes);
+        let (fits, start, picks, same) = match narrow {
+            Some(narrow) => self.permute_indices(address, narrow),
+            None => self.permute_offsets(address, bytes),
+        };
+        let inside = self.exists(&address.place, &start, REACH as i64 * bytes);
+        let is_so = self.t.and(&fits, &inside);
+        let is_so = self.t.and(&same, &is_so);
+        Some(PermuteGather { side: Side { is_so, start }, picks })
+    }
+
+    /// By indices of 32 bits: whether the stretch's do not wrap, its start, each lane's element, and whether all
+    /// have one.
+    fn permute_indices(&mut self, address: &Address, narrow: Narrow) -> (Opd, Opd, Opd, Opd) {
+        let indices = self.vector(narrow.index(), 0);
+        let first = self.first_frozen("i32", &indices);
+        let first = self.t.value(format_args!("and i32 {first}, {}", -(LANES as i64)));
+        let fits = self.steps_fit(narrow, &first, REACH as i64);
+        let start = self.narrow_start(address, narrow, &first);
+        let (picks, same) = self.behind("i32", &indices, &first, -(REACH as i64));
+        (fits, start, picks, same)
+    }
+
+    /// The same by offsets, which do not wrap where they are in bounds.
+    fn permute_offsets(&mut self, address: &Address, bytes: i64) -> (Opd, Opd, Opd, Opd) {
+        let offsets = self.offsets_with_extra(address);
+        let first = self.first_frozen("i64", &offsets);
+        let start = self.t.value(format_args!("and i64 {first}, {}", !((LANES as i64 - 1) * bytes)));
+        // Neither beyond the stretch nor between its elements.
+        let others = !((REACH as i64 - 1) * bytes);
+        let (behind, same) = self.behind("i64", &offsets, &start, others);
+        let short = self.t.value(format_args!("trunc <32 x i64> {behind} to <32 x i32>"));
+        let shift = bytes.ilog2();
+        let picks = self.t.value(format_args!("lshr <32 x i32> {short}, splat (i32 {shift})"));
+        (Opd::bool(true), start, picks, same)
+    }
+
+    /// How far the lanes lie after a start, and whether none of these bits is set in that of an active one.
+    fn behind(&mut self, element: &str, lanes: &Opd, start: &Opd, others: i64) -> (Opd, Opd) {
+        let splat = self.t.splat(element, start);
+        let behind = self.t.value(format_args!("sub <32 x {element}> {lanes}, {splat}"));
+        let set = self.t.value(format_args!("and <32 x {element}> {behind}, splat ({element} {others})"));
+        let none = self.all_zero(element, &set);
+        (behind, none)
+    }
+
+    /// Whether the active lanes' elements are zero.
+    fn all_zero(&mut self, element: &str, vector: &Opd) -> Opd {
+        let mut zero = self.t.value(format_args!("icmp eq <32 x {element}> {vector}, zeroinitializer"));
+        if let Mask::Some(mask) = self.mask.clone() {
+            zero = self.t.select(MASK, &mask, MASK, &zero, &Opd::text("splat (i1 true)"));
+        }
+        let bits = self.mask_bits(&Mask::Some(zero));
+        self.t.icmp("eq", "i32", &bits, &Opd::Int(-1))
+    }
+
+    /// Loads the stretch, and gives each lane its element.
+    pub(super) fn load_permute_gather(
+        &mut self,
+        address: &Address,
+        permute_gather: &PermuteGather,
+        item: Item,
+    ) -> Opd {
+        let (bits, metadata) = (item.bits(), self.metadata(&address.place));
+        // Of 16 bits two registers hold the stretch, of 32 bits four.
+        let lanes = 512 / bits as usize;
+        let at = self.t.offset(&address.place.base, &permute_gather.side.start);
+        let registers: Vec<Opd> = (0..REACH / lanes)
+            .map(|n| {
+                let at = self.t.offset(&at, &Opd::Int(64 * n as i64));
+                self.t.value(format_args!("load <{lanes} x i{bits}>, ptr {at}, align 1{metadata}"))
+            })
+            .collect();
+        let raw = match registers.as_slice() {
+            [low, high] => {
+                let picks =
+                    self.t.value(format_args!("trunc <32 x i32> {} to <32 x i16>", permute_gather.picks));
+                self.pick_of_two("i16", (low, high), &picks)
+            }
+            registers => self.pick_of_four(registers, &permute_gather.picks),
+        };
+        let memory = item.memory_type();
+        let raw = super::cast::reinterpret(&mut self.t, Width::All, &format!("i{bits}"), memory, &raw);
+        self.from_memory(Width::All, item, raw)
+    }
+
+    fn pick_of_four(&mut self, registers: &[Opd], picks: &Opd) -> Opd {
+        const HALF: usize = LANES / 2;
+        let parts = (0..2)
+            .map(|half| {
+                let lanes: Vec<_> = (HALF * half..HALF * (half + 1)).map(Some).collect();
+                let picks = self.t.shuffle("i32", LANES, picks, &Opd::text("poison"), &lanes);
+                let low = self.pick_of_two("i32", (&registers[0], &registers[1]), &picks);
+                let high = self.pick_of_two("i32", (&registers[2], &registers[3]), &picks);
+                let first = self.t.value(format_args!("icmp ult <16 x i32> {picks}, splat (i32 {LANES})"));
+                self.t.select("<16 x i1>", &first, "<16 x i32>", &low, &high)
+            })
+            .collect();
+        self.t.concat("i32", HALF, parts)
+    }
+
+    /// Elements of two registers; picks are taken modulo what those hold.
+    pub(super) fn pick_of_two(&mut self, element: &str, (low, high): (&Opd, &Opd), picks: &Opd) -> Opd {
+        let (lanes, name) = if element == "i16" { (32, "hi") } else { (16, "d") };
+        let ty = format!("<{lanes} x {element}>");
+        let function = format!("@llvm.x86.avx512.vpermi2var.{name}.512");
+        self.t.declare(format!("declare {ty} {function}({ty}, {ty}, {ty})"));
+        self.t.value(format_args!("call {ty} {function}({ty} {low}, {ty} {picks}, {ty} {high})"))
+    }
+}

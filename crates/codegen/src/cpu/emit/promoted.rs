@@ -1,0 +1,145 @@
+//! Promoted variables: LLVM variables for the scalars of locals, one per base of their shape or one vector.
+//!
+//! Invariant: a component is converted to the variable's shape before it is stored, so that every load
+//! finds the form that the analysis found.
+
+use anymetal_ir::{Inst, Scalar, Value};
+
+use super::lane::{Lane, Width};
+use super::{Emitter, Mask, zero_of};
+use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
+use crate::cpu::shape::Shape;
+use crate::cpu::storage::{PromotedType, Root};
+
+impl Emitter<'_, '_> {
+    pub(super) fn promoted_scalar(&self, var: usize) -> Scalar {
+        match self.facts.storage.vars[var].ty {
+            PromotedType::Scalar(scalar) => scalar,
+            PromotedType::Pointer(_) => Scalar::I64,
+        }
+    }
+
+    /// The variables of a promoted variable: one per base, or one of vectors.
+    fn promoted_slots(&mut self, var: usize) -> Vec<Opd> {
+        if let Some(slots) = self.promoted_slots.get(&var) {
+            return slots.clone();
+        }
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let slots: Vec<Opd> = match &self.flow.vars[var] {
+            Shape::Affine(shape) if shape.is_constant => Vec::new(),
+            Shape::Affine(shape) => (0..shape.segments).map(|_| self.t.alloca(element, 8)).collect(),
+            _ => vec![self.t.alloca(&lanes_type(element), 64)],
+        };
+        if self.plan.wg_uniform_vars[var] {
+            // No undefined bits may reach a branch; other promoted variables are set where regions begin.
+            let (ty, zero) = match &self.flow.vars[var] {
+                Shape::Affine(_) => (element.to_owned(), zero_of(self.promoted_scalar(var))),
+                _ => (lanes_type(element), Opd::text("zeroinitializer")),
+            };
+            for slot in &slots {
+                self.t.start_line(format_args!("store {ty} {zero}, ptr {slot}, align 8"));
+            }
+        }
+        self.promoted_slots.insert(var, slots.clone());
+        slots
+    }
+
+    /// The promoted variable's contents.
+    pub(super) fn load_promoted(&mut self, var: usize) -> Lane {
+        if let Some(lane) = self.load_tile_var(var) {
+            return lane;
+        }
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let slots = self.promoted_slots(var);
+        match self.flow.vars[var].clone() {
+            Shape::Affine(shape) if shape.is_constant => Lane::known(shape),
+            Shape::Affine(shape) => {
+                let bases = slots.iter().map(|slot| self.t.load(element, slot, 8)).collect();
+                Lane::Affine { bases, shape, assumption: None }
+            }
+            _ => Lane::Varying(self.t.load(&lanes_type(element), &slots[0], 64)),
+        }
+    }
+
+    /// Replaces the promoted variable's contents, all lanes, with a component of the promoted variable's
+    /// shape.
+    pub(super) fn set_promoted(&mut self, var: usize, lane: &Lane) {
+        if self.set_tile_var(var, lane) {
+            return;
+        }
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let slots = self.promoted_slots(var);
+        match lane {
+            Lane::Affine { bases, .. } => {
+                for (slot, base) in slots.iter().zip(bases) {
+                    self.t.store(element, base, slot, 8);
+                }
+            }
+            Lane::Varying(vector) => self.t.store(&lanes_type(element), vector, &slots[0], 64),
+        }
+    }
+
+    /// Stores to a promoted variable: into all lanes if the others do not care, else under the mask.
+    pub(super) fn store_promoted(&mut self, inst: Inst, var: usize, lane: &Lane) {
+        let element = self.element_of(self.facts.storage.vars[var].ty);
+        let shape = self.flow.vars[var].clone();
+        let mut lane = self.rebase(lane, element, &shape);
+        if self.flow.masked.contains(&(inst, var))
+            && let (Mask::Some(mask), Lane::Varying(new)) = (self.mask.clone(), &lane)
+        {
+            let old = self.load_promoted(var).vector(&mut self.t, element);
+            lane = Lane::Varying(self.t.select(MASK, &mask, &lanes_type(element), new, &old));
+        }
+        self.set_promoted(var, &lane);
+    }
+
+    /// A component of a value in the representation of a promoted variable.
+    pub(super) fn lane_for_promoted(&mut self, value: Value, k: usize, var: usize) -> Lane {
+        let to = self.facts.storage.vars[var].ty;
+        match to {
+            PromotedType::Pointer(Root::Many) => {
+                let lane = self.encoded(value);
+                match &lane {
+                    Lane::Affine { shape, .. } if shape.assumed => Lane::Varying(self.encoded_vector(value)),
+                    _ => lane,
+                }
+            }
+            PromotedType::Pointer(_) => self.kept_lane(value, k),
+            PromotedType::Scalar(scalar) => {
+                let lane = self.kept_lane(value, k);
+                self.reinterpreted(&lane, self.scalar(value), scalar)
+            }
+        }
+    }
+
+    /// Loads a promoted variable as component `k` of a result of perhaps another type.
+    pub(super) fn load_promoted_as(&mut self, var: usize, result: Value, _k: usize) -> Lane {
+        let lane = self.load_promoted(var);
+        match self.facts.storage.vars[var].ty {
+            PromotedType::Scalar(scalar) if !self.is_pointer(result) => {
+                self.reinterpreted(&lane, scalar, self.scalar(result))
+            }
+            _ => lane,
+        }
+    }
+
+    /// The same bits as another scalar type of the same size.
+    pub(super) fn reinterpreted(&mut self, lane: &Lane, from: Scalar, to: Scalar) -> Lane {
+        let (source, target) = (scalar_type(from), scalar_type(to));
+        // The types of `bfloat` and `ushort` are the same here, but only integers keep patterns.
+        if from == to || from.is_int() && to.is_int() || source == target && matches!(lane, Lane::Varying(_))
+        {
+            return lane.clone();
+        }
+        match lane {
+            Lane::Affine { shape, .. } if shape.is_uniform() => {
+                let one = lane.at(&mut self.t, source, 0);
+                Lane::uniform(super::cast::reinterpret(&mut self.t, Width::One, source, target, &one))
+            }
+            _ => {
+                let all = lane.vector(&mut self.t, source);
+                Lane::Varying(super::cast::reinterpret(&mut self.t, Width::All, source, target, &all))
+            }
+        }
+    }
+}

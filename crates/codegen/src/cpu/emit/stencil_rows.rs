@@ -1,0 +1,293 @@
+//! Loads of a stencil row, done together: see `stencil_rows`.
+//!
+//! One check covers all: no clamp takes effect, no index wraps, and the whole stretch is in bounds. Where
+//! it fails every load is checked by itself, so results and fault reports equal those of single loads.
+
+use std::collections::BTreeSet;
+
+use anymetal_ir::{Inst, Op, Scalar, Value};
+
+use super::access::{Plan, Run, extent_of_segment, plan};
+use super::allocation::Place;
+use super::lane::{Lane, Width};
+use super::lane_shift_reuse::{ELEMENT, Span, WHOLE};
+use super::memory::{Address, Item};
+use super::{Emitter, Mask};
+use crate::cpu::bundles::Member;
+use crate::cpu::lane_shift_reuse;
+use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
+use crate::cpu::shape::Affine;
+use crate::cpu::stencil_rows::{MIN_LOADS, RowSet};
+use crate::cpu::storage::Root;
+
+/// Bytes of a vector that is shifted.
+const VECTOR: i64 = 64;
+
+/// A load.
+pub(super) struct Part {
+    inst: Inst,
+    pub(super) pointer: Value,
+    result: Value,
+    /// Bytes from the stencil row's first load.
+    pub(super) offset: i64,
+}
+
+/// All loads, the lowest first, and what they have in common.
+pub(super) struct Loads {
+    pub(super) parts: Vec<Part>,
+    pub(super) item: Item,
+    shape: Affine,
+    runs: Vec<Run>,
+}
+
+impl Loads {
+    /// Elements from the lowest.
+    fn shift(&self, part: &Part) -> usize {
+        ((part.offset - self.parts[0].offset) / self.item.bytes()) as usize
+    }
+}
+
+fn varying(parts: Vec<Opd>) -> Vec<Lane> {
+    parts.into_iter().map(Lane::Varying).collect()
+}
+
+/// What must hold to load a stencil row.
+#[derive(Default)]
+struct Conditions {
+    /// That the members' lanes are contiguous. Rows have these in common.
+    forms: Vec<Opd>,
+    /// That all is in bounds.
+    in_bounds: Vec<Opd>,
+}
+
+impl Emitter<'_, '_> {
+    /// Loads the stencil row whose first load this is; `false` if the load itself is still to be done.
+    pub(super) fn load_stencil_row(&mut self, inst: Inst, item: Item) -> bool {
+        let stencil_rows = self.stencil_rows.clone();
+        let Some(row) = stencil_rows.of_first(inst) else { return false };
+        self.compute_ahead(&row.ahead);
+        let Some(loads) = self.row_loads(inst, &row.members, item) else { return false };
+        let clamped = self.clamped_rows.get(&inst).cloned();
+        let loaded = match clamped {
+            Some(clamped) => self.load_clamped_row(&clamped, &loads).into_iter().map(varying).collect(),
+            None if self.versioned_rows.contains(&inst) => {
+                self.load_members(&loads).into_iter().map(varying).collect()
+            }
+            None => {
+                let Some(conditions) = self.row_conditions(&loads) else { return false };
+                let ok = self.all_hold(conditions);
+                self.load_checked_row(&loads, &ok)
+            }
+        };
+        for (part, lanes) in loads.parts.iter().zip(loaded) {
+            if part.inst != inst {
+                self.bundled.insert(part.result);
+            }
+            self.define(part.result, lanes);
+        }
+        true
+    }
+
+    /// Computes what pointers of members are made of, before it is its turn.
+    pub(super) fn compute_ahead(&mut self, insts: &[Inst]) {
+        for &inst in insts {
+            if let Some(result) = self.facts.function.inst(inst).result {
+                self.pure(inst, result);
+            }
+        }
+    }
+
+    /// The members that are loads of lanes side by side; `None` if they are too few, or the first is not one.
+    fn row_loads(&mut self, first: Inst, members: &[Member], item: Item) -> Option<Loads> {
+        let function = self.facts.function;
+        let mut common: Option<Affine> = None;
+        let mut parts = Vec::new();
+        for &Member { inst, offset, .. } in members {
+            let data = function.inst(inst);
+            let (&Op::Load { ptr: pointer, .. }, Some(result)) = (&data.op, data.result) else { continue };
+            let is_argument = matches!(self.facts.storage.pointer(pointer).root, Root::Argument(_));
+            let Lane::Affine { shape, .. } = self.lane(pointer, 0) else { continue };
+            let is_alike = shape.assumed
+                && shape.segments == 1
+                && common.as_ref().is_none_or(|common| *common == shape)
+                && self.plan.is_same_region(first, inst)
+                && !self.is_part_of_fragment(result);
+            if is_argument && is_alike {
+                common = Some(shape);
+                parts.push(Part { inst, pointer, result, offset });
+            }
+        }
+        let shape = common?;
+        let Plan::Runs(runs) = plan(&shape, i64::from(item.scalar.size()), item.count as i64) else {
+            return None;
+        };
+        let is_worth_it = parts.len() >= MIN_LOADS && parts.iter().any(|part| part.inst == first);
+        (is_worth_it && runs.iter().all(|run| !run.same)).then_some(Loads { parts, item, shape, runs })
+    }
+
+    /// The members of the stencil row whose first load this is.
+    pub(super) fn loads_from(&mut self, first: Inst) -> Option<Loads> {
+        let stencil_rows = self.stencil_rows.clone();
+        let item = Item::of(self.function().ty(self.function().inst(first).result?));
+        self.row_loads(first, &stencil_rows.of_first(first)?.members, item)
+    }
+
+    /// Under which all lanes' places are where the affine forms say, at the distances known, and in bounds.
+    ///
+    /// The last is asked without checks as well: places of lanes that are off, and the rest of a span, need not exist.
+    fn row_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
+        let (low, high) = (loads.parts.first()?, loads.parts.last()?);
+        let mut forms = Vec::new();
+        let mut max = i64::MAX;
+        for part in &loads.parts {
+            let address = self.address(part.pointer, 0);
+            let (condition, largest) = self.without_wrap(&address, &loads.shape)?;
+            forms.push(condition);
+            // The first member's place, if this one's index is not to wrap.
+            max = max.min(largest.checked_sub(part.offset - low.offset)?);
+        }
+        let address = self.address(low.pointer, 0);
+        let Lane::Affine { bases, .. } = &address.offset else { return None };
+        let (less, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
+        let cap = max.checked_add(less).filter(|&cap| cap >= 0)?;
+        let start = self.t.add("i64", &bases[0], &Opd::Int(less));
+        let bytes = match self.span_of(loads) {
+            Some(elements) => elements as i64 * loads.item.bytes(),
+            None => bytes + (high.offset - low.offset),
+        };
+        let limit = self.limit_up_to(&address.place, bytes, cap);
+        let in_bounds = self.t.icmp("ult", "i64", &start, &limit);
+        Some(Conditions { forms, in_bounds: vec![in_bounds] })
+    }
+
+    /// Whether all conditions hold, each tested once.
+    fn all_hold(&mut self, conditions: Conditions) -> Opd {
+        let mut seen: Vec<Opd> = Vec::new();
+        let mut all = Opd::bool(true);
+        for condition in conditions.forms.into_iter().chain(conditions.in_bounds) {
+            if !seen.contains(&condition) {
+                all = self.t.and(&all, &condition);
+                seen.push(condition);
+            }
+        }
+        all
+    }
+
+    /// Under the current mask: whether all lanes are on, and the stencil rows that can be tested here, all
+    /// of which hold.
+    pub(super) fn check_stencil_rows(&mut self, row_set: &RowSet) -> Option<(Opd, BTreeSet<Inst>)> {
+        self.compute_ahead(&row_set.ahead);
+        let (mut all, mut open) = (Conditions::default(), BTreeSet::new());
+        for &first in &row_set.firsts {
+            if let Some(loads) = self.loads_from(first)
+                && let Some(conditions) = self.row_conditions(&loads)
+            {
+                all.forms.extend(conditions.forms);
+                all.in_bounds.extend(conditions.in_bounds);
+                open.insert(first);
+            }
+        }
+        if open.is_empty() {
+            return None;
+        }
+        if let mask @ Mask::Some(_) = self.mask.clone() {
+            all.in_bounds.push(self.all(&mask));
+        }
+        Some((self.all_hold(all), open))
+    }
+
+    fn load_checked_row(&mut self, loads: &Loads, ok: &Opd) -> Vec<Vec<Lane>> {
+        if self.bail_unless(ok) {
+            return self.load_members(loads).into_iter().map(varying).collect();
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(ok, fast, slow);
+        self.t.label(fast);
+        let fast = self.load_members(loads);
+        let from = self.t.current();
+        self.t.branch(join);
+        self.t.label(slow);
+        let element = scalar_type(loads.item.scalar);
+        let single = |this: &mut Self, part: &Part| -> Vec<Opd> {
+            let lanes = this.aside(|this| this.load_shared(part.inst, part.pointer, 0, loads.item));
+            lanes.iter().map(|lane| lane.vector(&mut this.t, element)).collect()
+        };
+        let slow: Vec<Vec<Opd>> = loads.parts.iter().map(|part| single(self, part)).collect();
+        let slow_from = self.t.current();
+        self.t.branch(join);
+        self.t.label(join);
+        let ty = Width::All.ty(loads.item.scalar);
+        let merge = |this: &mut Self, (x, y): (Vec<Opd>, Vec<Opd>)| {
+            let one = |(x, y)| Lane::Varying(this.t.phi(&ty, &[(x, from), (y, slow_from)]));
+            x.iter().zip(&y).map(one).collect()
+        };
+        fast.into_iter().zip(slow).map(|both| merge(self, both)).collect()
+    }
+
+    /// All loads, at their distances from the lowest.
+    fn load_members(&mut self, loads: &Loads) -> Vec<Vec<Opd>> {
+        let Some(low) = loads.parts.first() else { return Vec::new() };
+        let address = self.address(low.pointer, 0);
+        let Lane::Affine { bases, .. } = address.offset.clone() else { return Vec::new() };
+        if let Some(span) = self.span_of(loads) {
+            let start = self.t.add("i64", &bases[0], &Opd::Int(loads.shape.at(0)));
+            return self.load_slices(&address.place, &start, loads, span);
+        }
+        let one = |part: &Part| {
+            let here = Address { extra: part.offset - low.offset, ..address.clone() };
+            self.load_runs(&here, &bases, &loads.shape, &loads.runs, loads.item, &mut Vec::new())
+        };
+        loads.parts.iter().map(one).collect()
+    }
+
+    /// How many elements are loaded once, in whole vectors and a rest, to shift the members out of them.
+    ///
+    /// Of loads one element apart all but one lie across two cache lines, and take twice the time.
+    pub(super) fn span_of(&self, loads: &Loads) -> Option<usize> {
+        let (low, high) = (loads.parts.first()?, loads.parts.last()?);
+        let size = loads.item.bytes();
+        let in_vector = VECTOR / size;
+        let shifts = self.shared.options.features.avx512
+            && matches!(loads.item, Item { scalar: Scalar::F32 | Scalar::I32, count: 1 })
+            && loads.runs.len() == 1
+            && loads.parts.iter().all(|part| (part.offset - low.offset) % size == 0);
+        let reach = (high.offset - low.offset) / size;
+        // One element would be no vector.
+        (shifts && reach <= in_vector).then(|| LANES + (reach as usize).next_power_of_two().max(2))
+    }
+
+    /// Elements from a member's first lane to its last.
+    pub(super) fn reach_of(&self, loads: &Loads) -> i64 {
+        let (_, bytes) = extent_of_segment(&loads.shape, 0, loads.item.bytes());
+        bytes / loads.item.bytes()
+    }
+
+    /// Loads as many elements and gives each member its own.
+    fn load_slices(&mut self, place: &Place, start: &Opd, loads: &Loads, elements: usize) -> Vec<Vec<Opd>> {
+        let size = loads.item.bytes();
+        let metadata = self.metadata(place);
+        let mut pieces = Vec::new();
+        for first in (0..elements).step_by(WHOLE) {
+            let count = WHOLE.min(elements - first);
+            let at = self.t.add("i64", start, &Opd::Int(first as i64 * size));
+            let at = self.t.offset(&place.base, &at);
+            let part = self.t.value(format_args!("load <{count} x {ELEMENT}>, ptr {at}, align 1{metadata}"));
+            pieces.push((count, part));
+        }
+        let span = Span::new(pieces);
+        self.keep_span(loads.parts[0].result, &span);
+        let one = |part: &Part| vec![self.slice(&span, loads.item.scalar, loads.shift(part))];
+        loads.parts.iter().map(one).collect()
+    }
+
+    /// Where the members of a stencil row are, if they are cut out of one span.
+    pub(super) fn offsets_in_row(&mut self, first: Inst) -> Vec<(Value, lane_shift_reuse::Place)> {
+        let Some(loads) = self.loads_from(first) else { return Vec::new() };
+        if self.span_of(&loads).is_none() {
+            return Vec::new();
+        }
+        let family = loads.parts[0].result;
+        let place = |part| lane_shift_reuse::Place { family, shift: loads.shift(part) };
+        loads.parts.iter().map(|part| (part.result, place(part))).collect()
+    }
+}

@@ -1,0 +1,152 @@
+//! Mask-free copies of loops for the iterations in which all lanes are active.
+//!
+//! `for (i = thread; i < n; i += threads)` keeps all lanes except in its last iteration. The copy runs
+//! without masks while a scalar test shows that the last lane stays too; then the masked loop continues.
+//! Both use the same promoted variables, so no state is copied.
+
+use anymetal_ir::{Block, Function, Inst, Label, Op, Value};
+
+use super::control::Context;
+use super::{Emitter, Mask};
+use crate::cpu::llvm_text::BlockName;
+
+/// Loops larger than this (in instructions) are not copied.
+const MAX_LOOP_COPY: usize = 300;
+
+/// The test at the top of a loop.
+#[derive(Clone, Copy, Debug)]
+struct TopTest {
+    /// Its place in the body.
+    at: usize,
+    /// The lanes that stay are those for which the condition holds.
+    stays_if: bool,
+}
+
+impl Emitter<'_, '_> {
+    /// Writes the copy, which goes on at `masked` with the lanes that are left, or at `exit`.
+    pub(super) fn loop_while_all_stay(
+        &mut self,
+        inst: Inst,
+        (label, body, continuing): (Label, Block, Block),
+        (masked, exit): (BlockName, BlockName),
+    ) {
+        let function = self.facts.function;
+        let construct = self.flow.construct(inst);
+        if self.mask != Mask::All || !construct.lanes_leave || construct.is_crossed {
+            return;
+        }
+        let Some(test) = top_test(function, label, body) else { return };
+        let insts = function.block(body);
+        let (top, rest) = (&insts[..test.at], &insts[test.at + 1..]);
+        let size = self.size(rest) + self.size(function.block(continuing));
+        if size > MAX_LOOP_COPY || leaves(function, rest) || leaves(function, function.block(continuing)) {
+            return;
+        }
+        let Op::If { cond, .. } = function.inst(insts[test.at]).op else { return };
+        if !self.has_lane_tests(cond) {
+            return;
+        }
+        let (start, head) = (self.t.block(), self.t.block());
+        let (go, left) = (self.t.block(), self.t.block());
+        let below = self.below(cond, test.stays_if);
+        let covered =
+            below.as_ref().map(|below| self.covered(below, rest, [body, continuing])).unwrap_or_default();
+        if let Some(below) = below
+            && !covered.is_empty()
+        {
+            let all = self.all_covered(&below, &covered);
+            self.t.branch_likely(&all, start, masked);
+        }
+        self.t.label(start);
+        self.t.label(head);
+        self.contexts.push(Context::Construct {
+            inst,
+            label,
+            exit,
+            continuing: None,
+            exit_slot: None,
+            continue_slot: None,
+        });
+        let outer = self.bail.replace(masked);
+        for &inst in top {
+            // The test's vector would only stand in the way.
+            if function.inst(inst).result != Some(cond) || self.uses(cond) > 1 {
+                self.instructions(&[inst]);
+            }
+        }
+        if let Some((any, all)) = self.lane_tests(cond) {
+            let (some_stay, all_stay) = match test.stays_if {
+                true => (any, all),
+                false => (self.negated(&all), self.negated(&any)),
+            };
+            self.t.branch_likely(&all_stay, go, left);
+            self.t.label(left);
+            self.t.branch_if(&some_stay, masked, exit);
+            self.t.label(go);
+            self.aside(|this| {
+                this.note_covered(&covered);
+                this.instructions(rest);
+            });
+            self.block(continuing);
+            if !self.is_counted(label, body, continuing) {
+                self.poll();
+            }
+            self.t.branch(head);
+        }
+        self.bail = outer;
+        self.contexts.pop();
+    }
+
+    fn uses(&self, value: Value) -> usize {
+        let mut uses = 0;
+        for inst in &self.facts.function.insts {
+            inst.op.for_each_operand(|operand| uses += usize::from(operand == value));
+        }
+        uses
+    }
+}
+
+/// The test with which a loop begins, if what stands before it may run twice.
+fn top_test(function: &Function, label: Label, body: Block) -> Option<TopTest> {
+    let is_break =
+        |block: Block| matches!(function.block(block), [only] if function.inst(*only).op == Op::Break(label));
+    for (at, &inst) in function.block(body).iter().enumerate() {
+        match &function.inst(inst).op {
+            Op::If { then, otherwise, .. } => {
+                let is_empty = |block: Block| function.block(block).is_empty();
+                let stays_if = is_empty(*then) && is_break(*otherwise);
+                let leaves_if = is_break(*then) && is_empty(*otherwise);
+                return (stays_if || leaves_if).then_some(TopTest { at, stays_if });
+            }
+            Op::Load { .. } => {}
+            op if op.only_computes() => {}
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether a jump leads out of the instructions.
+fn leaves(function: &Function, insts: &[Inst]) -> bool {
+    fn visit(function: &Function, insts: &[Inst], inside: &mut Vec<Label>) -> bool {
+        insts.iter().any(|&inst| {
+            let op = &function.inst(inst).op;
+            match op {
+                Op::Break(label) | Op::Continue(label) => return !inside.contains(label),
+                Op::Return(_) => return true,
+                _ => {}
+            }
+            let label = match op {
+                Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
+                _ => None,
+            };
+            inside.extend(label);
+            let found = op.blocks().iter().any(|&block| visit(function, function.block(block), inside));
+            if label.is_some() {
+                inside.pop();
+            }
+            found
+        })
+    }
+    visit(function, insts, &mut Vec::new())
+}
