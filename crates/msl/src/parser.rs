@@ -11,7 +11,6 @@
 
 mod ambiguity;
 mod attribute;
-mod chain;
 mod decl;
 mod declarator;
 mod enumeration;
@@ -20,11 +19,12 @@ mod function;
 mod init_declarator;
 mod init_list;
 mod lambda;
-mod later;
+mod lazy_body;
 mod loops;
 mod namespace;
 mod operator_name;
 mod postfix;
+mod qualified_name;
 mod record;
 mod scope;
 mod specifier;
@@ -35,7 +35,7 @@ mod variable;
 #[cfg(test)]
 mod tests;
 
-pub use later::parse_library;
+pub use lazy_body::parse_library;
 pub use scope::Scopes;
 
 use crate::ast::Item;
@@ -86,7 +86,7 @@ struct Parser<'t> {
     /// While something is only tried, the number of errors it would have reported.
     pending_errors: Option<u32>,
     /// While functions' bodies are skipped, the text and what was skipped.
-    skipped: Option<(Arc<later::Text>, Vec<(usize, ScopeId)>)>,
+    skipped: Option<(Arc<lazy_body::LazySource>, Vec<(usize, ScopeId)>)>,
 }
 
 /// A scope that was entered: the one around it, and how many there were.
@@ -214,7 +214,7 @@ impl<'t> Parser<'t> {
         if self.eat(Punct::Semi) {
             return;
         }
-        // The caret belongs behind what came before, not at the next line.
+        // The caret belongs after the previous token, not at the next line.
         let previous = self.previous_span();
         let after = Span { lo: previous.hi.saturating_sub(1), ..previous };
         let found = self.peek();
@@ -364,7 +364,7 @@ impl<'t> Parser<'t> {
 
     // --- scopes
 
-    /// Enters a scope of which nothing is left behind it.
+    /// Enters a scope that [`Parser::leave`] drops.
     fn enter(&mut self) -> Entered {
         let scopes = self.scopes.len();
         Entered { outer: self.scopes.enter(), scopes }

@@ -183,7 +183,7 @@ pub enum FunctionName {
     Destructor,
 }
 
-/// Words in front of a function.
+/// Specifiers of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FunctionSpecifiers {
     /// `constexpr`
@@ -200,7 +200,7 @@ pub struct FunctionSpecifiers {
     pub is_other_stage: bool,
 }
 
-/// Words behind a method's parameter list.
+/// Qualifiers after a method's parameter list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MethodQualifiers {
     /// `const`
@@ -267,9 +267,9 @@ pub struct Function {
     pub params: Vec<Param>,
     /// `...` at the end (never supported, kept for the message).
     pub is_variadic: bool,
-    /// Words in front.
+    /// Specifiers before the name.
     pub specifiers: FunctionSpecifiers,
-    /// Words behind.
+    /// Qualifiers after the parameter list.
     pub method: MethodQualifiers,
     /// Attributes, of all places.
     pub attributes: Vec<Attribute>,

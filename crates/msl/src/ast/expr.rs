@@ -210,7 +210,7 @@ pub enum ExprKind {
     This,
     /// A name; `a::b<c>`.
     Path(Path),
-    /// `decltype(e)::a::b`: the expression, and the path behind it.
+    /// `decltype(e)::a::b`: the expression, and the path after it.
     DecltypePath(Box<Expr>, Path),
     /// `(e)`: kept, since `decltype((x))` differs and messages quote it.
     Paren(Box<Expr>),

@@ -67,8 +67,8 @@ impl Types {
         vector_layout(elem, rows, false).size
     }
 
-    /// Sets the offsets of `fields` and returns the record's layout. `align` is what `alignas` asks
-    /// for, `packed` puts every member at alignment 1.
+    /// Sets the offsets of `fields` and returns the record's layout. `align` is the value of
+    /// `alignas`, `packed` puts every member at alignment 1.
     pub fn lay_out(&self, fields: &mut [FieldInfo], is_union: bool, align: u32, packed: bool) -> Layout {
         let mut end = 0u64;
         let mut record_align = align.max(1);

@@ -1,6 +1,6 @@
 //! Declarations at every scope: which kind it is, and what specifiers alone declare.
 //!
-//! What stands behind the specifiers is in `init_declarator`; `namespace`, `template`, `record` and
+//! What follows the specifiers is in `init_declarator`; `namespace`, `template`, `record` and
 //! `enumeration` have the declarations of those names.
 
 use super::Parser;

@@ -4,13 +4,13 @@
 
 use super::Parser;
 use super::attribute::Attributes;
-use super::chain::Expected;
+use super::qualified_name::Expected;
 use super::scope::NameKind;
 use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diag::Span;
 
-/// Pointers and arrays of pointers to… beyond this count nobody means.
+/// The largest number of nested pointers and arrays in one declarator.
 const MAX_MODIFIERS: usize = 64;
 
 enum Modifier {
@@ -52,7 +52,7 @@ impl DeclaratorName {
     }
 }
 
-/// Where a declarator stands decides what a parenthesis behind the name means.
+/// Where a declarator stands decides what a parenthesis after the name means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// At namespace or class scope: parameters.

@@ -1,8 +1,8 @@
 //! Functions: what follows the declarator.
 
 use super::Parser;
-use super::chain::Expected;
 use super::declarator::{DeclaratorName, ParsedDeclarator};
+use super::qualified_name::Expected;
 use super::specifier::Specifiers;
 use crate::ast::{Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, OperatorName};
 use crate::token::{Kw, Punct, TokenKind};
@@ -56,7 +56,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The rest of a function behind its parameters, in the scope that holds the parameters.
+    /// The rest of a function after its parameters, in the scope that holds the parameters.
     pub(super) fn function_rest(&mut self, specs: Specifiers, declarator: ParsedDeclarator) -> Function {
         let (params, is_variadic) = declarator.params.unwrap_or_default();
         let mut attributes = specs.attributes;

@@ -1,7 +1,7 @@
 //! Operands and postfix operators: literals, names, calls, members, named casts.
 
 use super::Parser;
-use super::chain::Expected;
+use super::qualified_name::Expected;
 use super::scope::NameKind;
 use crate::ast::{CastKind, Expr, ExprKind, InitClause, PostfixOp, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
@@ -56,7 +56,7 @@ impl Parser<'_> {
         } else if template_kw {
             Some(self.template_args()?)
         } else {
-            // A member's kind is unknown here; a template call is the only reading with `(` behind.
+            // A member's kind is unknown here; a template call is the only reading with `(` after it.
             self.attempt(|p| p.template_args().filter(|_| p.is(Punct::LParen)))
         };
         let segment = crate::ast::PathSegment { name, operator: None, args, span: self.since(span) };
@@ -189,7 +189,7 @@ impl Parser<'_> {
         Some(self.node(ExprKind::DecltypePath(Box::new(operand), path), start, height))
     }
 
-    /// `T(…)` or `T{…}` behind a type.
+    /// `T(…)` or `T{…}` after a type.
     fn construction(&mut self, ty: Type) -> Expr {
         let start = ty.span;
         let (args, braced) = match self.peek() {
@@ -255,8 +255,8 @@ impl Parser<'_> {
         self.node(ExprKind::Path(parsed.path), start, 0)
     }
 
-    /// `T::type{…}` and `unknown<…>{…}`: braces behind a dependent path can only construct.
-    fn unknown_braces(&self, parsed: &super::chain::ParsedPath) -> bool {
+    /// `T::type{…}` and `unknown<…>{…}`: braces after a dependent path can only construct.
+    fn unknown_braces(&self, parsed: &super::qualified_name::ParsedPath) -> bool {
         parsed.kind == NameKind::Unknown
             && parsed
                 .path

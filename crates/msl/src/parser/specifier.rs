@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::attribute::Attributes;
-use super::chain::Expected;
+use super::qualified_name::Expected;
 use super::scope::NameKind;
 use crate::ast::{AddressSpace, BuiltinType, FunctionSpecifiers, Qualifiers, Type, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use super::attribute::Attributes;
-use super::chain::Expected;
 use super::declarator::Place;
+use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind};
 use crate::ast::{ExplicitInstantiation, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
 use crate::token::{Kw, Name, Punct, TokenKind};

@@ -26,7 +26,7 @@ pub(super) struct FnDecl<'a> {
     pub(super) scope: ScopeId,
     pub(super) owner: Option<RecordId>,
     pub(super) math_mode: Option<MathMode>,
-    /// The parameter types of a template as patterns, once asked for.
+    /// The parameter types of a template as patterns, computed on first use.
     pub(super) patterns: Option<Rc<[Pat<'a>]>>,
 }
 

@@ -46,7 +46,7 @@ impl Checker<'_> {
             at = self.types.as_record(ty).unwrap_or(at);
         }
         if place.ty.ty != to {
-            // An empty base lies at the object's own address.
+            // An empty base has the object's own address.
             let span = place.span;
             let qual = place.ty.with_ty(to);
             let from = self.types.pointer(place.ty);

@@ -98,7 +98,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The address of one of many things of this size that lie side by side.
+    /// The address of an element: elements of this size are contiguous.
     pub(super) fn indexed(&mut self, base: &Expr, index: &Expr, stride: u64) -> Result<Address, Fail> {
         let at = self.memory_of(base)?;
         let index = self.scalar(index)? as i64;

@@ -1,4 +1,4 @@
-//! Expressions as values: one function per group of them, behind [`Machine::value`].
+//! Expressions as values: one function per group of them, called by [`Machine::value`].
 
 use super::machine::{Fail, Machine};
 use super::memory::{Address, Val};

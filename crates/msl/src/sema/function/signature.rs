@@ -11,7 +11,7 @@ use anymetal_ir::Space;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
-    /// The signature of a function that is no template: it has nothing to do with who asks for it.
+    /// The signature of a function that is no template: it does not depend on the caller.
     pub(super) fn plain_signature(
         &mut self,
         ast: &'a ast::Function,
