@@ -11,6 +11,7 @@
 //! Start with [`lower`], then `function.rs`, `value.rs`, `place.rs`.
 
 mod aggregate;
+mod bit_field;
 mod builtin;
 mod convert;
 mod function;

@@ -11,10 +11,12 @@
 
 mod ambiguity;
 mod attribute;
+mod bindings;
 mod decl;
 mod declarator;
 mod enumeration;
 mod expr;
+mod fold;
 mod function;
 mod init_declarator;
 mod init_list;

@@ -13,10 +13,11 @@
 //! - the state of a check: `checker`, what it borrows: `table`, `arena`, `names`
 //! - names: `lookup`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
-//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`
-//! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `lambda`
-//! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`
-//! - variables and statements: `variable`, `init`, `stmt`
+//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
+//! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
+//! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
+//!   `bit_field`, `fold`, `value_category`
+//! - variables and statements: `variable`, `init`, `bindings`, `stmt`
 //! - constants: `evaluate`
 //! - the whole program: `kernel`, `collect`, `tail_call`, `walk`
 //!
@@ -25,17 +26,22 @@
 mod arena;
 mod assign;
 mod ast_names;
+mod bindings;
+mod bit_field;
 mod builtin_call;
 mod call;
 mod cast;
 mod checker;
+mod class_deduction;
 mod collect;
+mod compiler_builtin;
 mod construct;
 mod convert;
 mod deduce;
 mod enumeration;
 mod evaluate;
 mod expr;
+mod fold;
 mod function;
 mod init;
 mod kernel;
@@ -59,6 +65,7 @@ mod tail_call;
 mod template_args;
 mod traits;
 mod type_names;
+mod value_category;
 mod variable;
 mod walk;
 

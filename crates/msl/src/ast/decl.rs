@@ -53,6 +53,10 @@ pub enum ItemKind {
     Enum(Arc<Enum>),
     /// `static_assert(cond, "message")`
     StaticAssert(Expr, Option<Name>),
+    /// `auto [a, b] = e;`
+    Bindings(Box<Bindings>),
+    /// `template <typename T> S(T) -> S<T>;`: the result type is what the parameters deduce.
+    DeductionGuide(Arc<Function>),
     /// `template R f<A>(…);` in its spellings.
     ExplicitInstantiation(Box<ExplicitInstantiation>),
     /// `#pragma METAL fp math_mode(..)` at namespace scope: holds to the end of the file.
@@ -133,6 +137,15 @@ pub struct Variable {
     pub span: Span,
 }
 
+/// A structured binding declaration: names for the elements of one unnamed variable.
+#[derive(Clone, Debug)]
+pub struct Bindings {
+    /// The unnamed variable, whose type is `auto` with qualifiers or a reference.
+    pub variable: Variable,
+    /// The names in brackets.
+    pub names: Vec<(Name, Span)>,
+}
+
 /// What a declarator declares.
 #[derive(Clone, Debug)]
 pub struct Declarator {
@@ -162,6 +175,8 @@ pub struct Field {
     pub name: Option<Name>,
     /// Its type.
     pub ty: Type,
+    /// The width of a bit-field.
+    pub width: Option<Expr>,
     /// Default member initialiser.
     pub init: Option<Initialiser>,
     /// Attributes (`[[id(n)]]`).
@@ -209,6 +224,17 @@ pub struct MethodQualifiers {
     pub is_volatile: bool,
     /// `device`, `thread`, …
     pub space: Option<super::AddressSpace>,
+    /// `&` or `&&`
+    pub reference: Option<RefQualifier>,
+}
+
+/// Which objects a method with a reference qualifier can be called on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RefQualifier {
+    /// `&`: lvalues.
+    Lvalue,
+    /// `&&`: rvalues.
+    Rvalue,
 }
 
 /// A parameter.

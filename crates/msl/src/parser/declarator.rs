@@ -231,7 +231,18 @@ impl Parser<'_> {
     }
 
     /// At namespace or class scope: do parameters follow, or an initialiser's arguments?
-    fn at_parameters(&self) -> bool {
+    fn at_parameters(&mut self) -> bool {
+        let may_construct = matches!(
+            self.peek_at(2),
+            TokenKind::Punct(Punct::LParen | Punct::LBrace | Punct::Less | Punct::ColonColon)
+        );
+        if may_construct && matches!(self.peek_at(1), TokenKind::Keyword(_) | TokenKind::Ident(_)) {
+            // `T x(U(1))` and `T x(n::value)` begin like parameters.
+            let start = self.checkpoint();
+            let parameters = self.attempt(|p| p.parameters()).is_some();
+            self.rewind(start);
+            return parameters;
+        }
         match self.peek_at(1) {
             TokenKind::Punct(Punct::RParen | Punct::Ellipsis | Punct::LBracket) => true,
             TokenKind::Keyword(Kw::This | Kw::True | Kw::False | Kw::Nullptr | Kw::Sizeof) => false,

@@ -4,7 +4,9 @@ use super::Parser;
 use super::declarator::{DeclaratorName, ParsedDeclarator};
 use super::qualified_name::Expected;
 use super::specifier::Specifiers;
-use crate::ast::{Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, OperatorName};
+use crate::ast::{
+    Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, OperatorName, RefQualifier,
+};
 use crate::token::{Kw, Punct, TokenKind};
 
 impl Parser<'_> {
@@ -109,6 +111,8 @@ impl Parser<'_> {
             match self.peek() {
                 TokenKind::Keyword(Kw::Const) => method.is_const = true,
                 TokenKind::Keyword(Kw::Volatile) => method.is_volatile = true,
+                TokenKind::Punct(Punct::Amp) => method.reference = Some(RefQualifier::Lvalue),
+                TokenKind::Punct(Punct::AndAnd) => method.reference = Some(RefQualifier::Rvalue),
                 TokenKind::Keyword(Kw::Noexcept) => {
                     self.advance();
                     if self.eat(Punct::LParen) {

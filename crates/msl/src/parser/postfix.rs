@@ -135,7 +135,13 @@ impl Parser<'_> {
     fn paren_expr(&mut self) -> Expr {
         let start = self.span();
         self.advance();
+        if self.is(Punct::Ellipsis) {
+            return self.left_fold(start);
+        }
         let inner = self.parenthesised_expr();
+        if self.at_fold() {
+            return self.right_fold(inner, start);
+        }
         let height = self.height;
         self.expect(Punct::RParen, "to end the parenthesised expression");
         self.node(ExprKind::Paren(Box::new(inner)), start, height)
@@ -236,6 +242,9 @@ impl Parser<'_> {
         let start = self.span();
         if let TokenKind::Ident(name) = self.peek() {
             let text = name.as_str();
+            if text == "__builtin_bit_cast" && self.next_is(1, Punct::LParen) {
+                return self.bit_cast();
+            }
             let may_be_trait = text.starts_with("__is_") && self.next_is(1, Punct::LParen);
             if may_be_trait
                 && self.classify(name) == NameKind::Unknown
@@ -263,6 +272,28 @@ impl Parser<'_> {
                 .segments
                 .last()
                 .is_some_and(|last| last.args.is_some() || parsed.path.segments.len() > 1)
+    }
+
+    /// `__builtin_bit_cast(T, e)`
+    fn bit_cast(&mut self) -> Expr {
+        let start = self.span();
+        self.advance();
+        self.advance();
+        let angle = std::mem::replace(&mut self.angle, false);
+        let ty = self.type_id();
+        let expr = if ty.is_some() && self.expect(Punct::Comma, "after the type") {
+            Some(self.assignment_expr())
+        } else {
+            None
+        };
+        self.angle = angle;
+        let (Some(ty), Some(expr)) = (ty, expr) else {
+            self.error("expected-type", start, "`__builtin_bit_cast` takes a type and a value");
+            return self.error_expr();
+        };
+        let height = self.height;
+        self.expect(Punct::RParen, "to end the cast");
+        self.node(ExprKind::BitCast(Box::new(ty), Box::new(expr)), start, height)
     }
 
     fn type_trait(&mut self, name: Name) -> Option<Expr> {

@@ -81,8 +81,19 @@ impl<'a> Checker<'a> {
             self.error("cast-to-reference", span, "a value without a place cannot be cast to a reference");
             return self.poison(span);
         };
-        if place.ty.ty.is_error() || place.ty == to {
+        if place.ty.ty.is_error() {
             return place;
+        }
+        if !self.is_addressable(&place) {
+            self.error(
+                "cast-to-reference",
+                span,
+                "no reference can refer to a bit-field or several elements",
+            );
+            return self.poison(span);
+        }
+        if place.ty == to {
+            return if rvalue { self.as_xvalue(place) } else { place };
         }
         if place.ty.space != to.space {
             if to.is_const {
@@ -96,7 +107,8 @@ impl<'a> Checker<'a> {
         let pointer = self.address_for_cast(place, span);
         let target = self.types.pointer(to);
         let cast = Expr::value(ExprKind::Cast(CastKind::Pointer, Box::new(pointer)), target, span);
-        Expr::place(ExprKind::Deref(Box::new(cast)), to, span)
+        let place = Expr::place(ExprKind::Deref(Box::new(cast)), to, span);
+        if rvalue { self.as_xvalue(place) } else { place }
     }
 
     fn address_for_cast(&mut self, place: Expr, span: Span) -> Expr {

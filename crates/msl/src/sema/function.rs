@@ -189,7 +189,7 @@ impl<'a> Checker<'a> {
 /// Whether a result type is to be deduced.
 pub(super) fn mentions_auto(ty: &ast::Type) -> bool {
     match &ty.kind {
-        TypeKind::Auto => true,
+        TypeKind::Auto | TypeKind::DecltypeAuto => true,
         TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => mentions_auto(inner),
         _ => false,
     }

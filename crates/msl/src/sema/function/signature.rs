@@ -55,7 +55,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The types of the parameters, packs expanded. `None` after an error.
-    fn param_types(&mut self, ast: &'a ast::Function) -> Option<Vec<QualTy>> {
+    pub(in crate::sema) fn param_types(&mut self, ast: &'a ast::Function) -> Option<Vec<QualTy>> {
         let mut params = Vec::with_capacity(ast.params.len());
         let mut ok = true;
         for param in &ast.params {
@@ -107,6 +107,15 @@ impl<'a> Checker<'a> {
         self.finish_deduction(&template.params, deduced, scope, span)
     }
 
+    /// The pattern of a parameter of this type.
+    pub(in crate::sema) fn param_pattern(
+        &mut self,
+        ty: &'a ast::Type,
+        params: &'a [ast::TemplateParam],
+    ) -> Pat<'a> {
+        decayed(self.pattern(ty, params))
+    }
+
     /// The parameter patterns of a function template.
     pub(in crate::sema) fn patterns_of(&mut self, id: FnDeclId) -> Rc<[Pat<'a>]> {
         if let Some(patterns) = &self.decl(id).patterns {
@@ -116,9 +125,8 @@ impl<'a> Checker<'a> {
         let (ast, scope) = (decl.ast, decl.scope);
         let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
         let pack = self.pack_index.take();
-        let patterns: Rc<[_]> = self.in_scope(scope, |s| {
-            ast.params.iter().map(|param| decayed(s.pattern(&param.ty, params))).collect()
-        });
+        let patterns: Rc<[_]> = self
+            .in_scope(scope, |s| ast.params.iter().map(|param| s.param_pattern(&param.ty, params)).collect());
         self.pack_index = pack;
         self.fn_decls[id.0 as usize].patterns = Some(patterns.clone());
         patterns
