@@ -22,4 +22,7 @@ kernel void uses(device uint* out [[buffer(0)]])
     take(good.a); //~ no-matching-function
     thread uint& r = good.a; //~ no-conversion
     out[0] = sizeof(good.b); //~ bad-sizeof
+    (out[0] ? good.a : good.a) = 1; //~ not-assignable
+    float4 v = 0;
+    (out[0] ? v.xy : v.zw) = 1; //~ not-assignable
 }

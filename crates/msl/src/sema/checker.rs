@@ -164,6 +164,8 @@ pub(super) struct Checker<'a> {
     pub(super) next_serial: u32,
     pub(super) trace: Option<Rc<Trace>>,
     pub(super) instantiations: usize,
+    /// Elements of parameter packs expanded so far.
+    pub(super) pack_elements: usize,
     pub(super) depth: u32,
     pub(super) constant_steps: u64,
     /// What `auto` means in the type being resolved.
@@ -226,6 +228,7 @@ impl<'a> Checker<'a> {
             next_serial: 1,
             trace: None,
             instantiations: 0,
+            pack_elements: 0,
             depth: 0,
             constant_steps: 0,
             auto_ty: None,

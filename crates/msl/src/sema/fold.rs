@@ -34,11 +34,21 @@ impl<'a> Checker<'a> {
         } else if let Some(init) = init {
             operands.insert(0, self.expr(init));
         }
+        if self.gave_up {
+            return self.poison(span);
+        }
         self.combine(fold.op, operands, is_right, span)
     }
 
     fn fold_operands(&mut self, pack: &'a AstExpr, count: usize) -> Vec<Expr> {
-        (0..count).map(|n| self.with_pack_index(n, |s| s.expr(pack))).collect()
+        let mut operands = Vec::with_capacity(count);
+        for n in 0..count {
+            operands.push(self.with_pack_index(n, |s| s.expr(pack)));
+            if self.gave_up {
+                break;
+            }
+        }
+        operands
     }
 
     fn combine(&mut self, op: FoldOp, operands: Vec<Expr>, is_right: bool, span: Span) -> Expr {

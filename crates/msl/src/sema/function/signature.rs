@@ -70,6 +70,9 @@ impl<'a> Checker<'a> {
                     }
                     for n in 0..length.unwrap_or(0) {
                         params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
+                        if self.gave_up {
+                            return None;
+                        }
                     }
                 }
                 _ => params.push(self.resolve_param_type(&param.ty)),
