@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
     // Generates the table of diagnostics.
-    ("xtask", &["anymetal-diag"]),
+    ("xtask", &["anymetal-diag", "anymetal-ir"]),
 ];
 
 /// May use every crate of the table that is not listed in [`NEVER_USED`].

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::diagnostics;
 use crate::source_tree::SourceFile;
+use crate::{diagnostics, passes};
 
 /// Each document with what makes its text.
-const DOCUMENTS: &[(&str, fn() -> String)] = &[("docs/diagnostics.md", diagnostics::document)];
+const DOCUMENTS: &[(&str, fn() -> String)] =
+    &[("docs/diagnostics.md", diagnostics::document), ("docs/passes.md", passes::document)];
 
 /// Writes all documents.
 pub(crate) fn write(root: &Path) -> ExitCode {
@@ -34,9 +35,11 @@ mod tests {
 
     #[test]
     fn a_stale_document_is_found() {
-        let file = |text: String| SourceFile { path: "docs/diagnostics.md".to_owned(), text };
-        assert!(check(&[file(diagnostics::document())]).is_empty());
-        let found = check(&[file("# Diagnostics\n".to_owned())]);
+        let file = |path: &str, text: String| SourceFile { path: path.to_owned(), text };
+        let mut files: Vec<SourceFile> = DOCUMENTS.iter().map(|(path, make)| file(path, make())).collect();
+        assert!(check(&files).is_empty());
+        files[0].text = "# Diagnostics\n".to_owned();
+        let found = check(&files);
         assert!(found.len() == 1 && found[0].contains("xtask gen"), "{found:?}");
     }
 }

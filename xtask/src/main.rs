@@ -10,6 +10,7 @@ mod ci;
 mod diagnostics;
 mod documents;
 mod generated;
+mod passes;
 mod source_tree;
 mod tidy;
 mod words;

@@ -13,13 +13,14 @@ mod stmt;
 mod ty;
 
 pub use decl::{
-    Attribute, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function, FunctionBody,
+    Attribute, Bindings, Declarator, Enum, Enumerator, ExplicitInstantiation, Field, Function, FunctionBody,
     FunctionName, FunctionSpecifiers, Initialiser, Item, ItemKind, MemInit, MethodQualifiers, Namespace,
-    Param, Record, RecordKind, TemplateParam, TemplateParamKind, TemplateParams, TypeAlias, Variable,
+    Param, Record, RecordKind, RefQualifier, TemplateParam, TemplateParamKind, TemplateParams, TypeAlias,
+    Variable,
 };
 pub use expr::{
-    AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, InitClause, Lambda, MathFlag, OperatorName,
-    Path, PathSegment, PostfixOp, TemplateArg, UnaryOp,
+    AssignOp, BinaryOp, CastKind, Designator, Expr, ExprKind, Fold, FoldOp, InitClause, Lambda, MathFlag,
+    OperatorName, Path, PathSegment, PostfixOp, TemplateArg, UnaryOp,
 };
 pub use lazy::{BlockText, LazyBlock};
 pub use stmt::{Block, ForInit, LoopHint, Stmt, StmtKind, SwitchLabel};

@@ -1,7 +1,7 @@
 //! The front end as one thing: source bytes to the IR of one entry point.
 //!
 //! The Metal library is preprocessed, parsed and declared once per process; a user's file starts from
-//! clones of what that left behind. Invariant: whatever the bytes, [`Library::parse`] and
+//! clones of the resulting state. Invariant: whatever the bytes, [`Library::parse`] and
 //! [`Library::module`] return; the work is done on a thread with a large stack, because programs nest.
 //! Start with [`Library::parse`].
 
@@ -67,7 +67,7 @@ pub struct KernelName {
     pub span: Span,
 }
 
-/// What the Metal library left behind when it was preprocessed: all that the preprocessor needs for a program.
+/// The state after the Metal library was preprocessed: all that the preprocessor needs for a program.
 #[derive(Debug)]
 struct Headers {
     map: SourceMap,
@@ -76,7 +76,7 @@ struct Headers {
     tokens: Mutex<Vec<Token>>,
 }
 
-/// What the Metal library left behind when it was declared.
+/// The state after the Metal library was declared.
 #[derive(Debug)]
 struct Prelude {
     scopes: Scopes,
@@ -161,7 +161,7 @@ impl Library {
         })
     }
 
-    /// Checks one entry point and all it reaches: for those who want the types that lowering leaves behind.
+    /// Checks one entry point and all it reaches: for callers that need the types, which lowering drops.
     pub fn program(&self, kernel: &str) -> Result<hir::Program, Diagnostics> {
         on_large_stack(|| self.check_kernel(kernel).map(|(program, _)| program))
     }

@@ -44,4 +44,6 @@ pub use program::{
 };
 pub use scalar::ScalarTy;
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};
-pub use ty::{EnumId, EnumInfo, FieldInfo, QualTy, RecordId, RecordInfo, Ty, TyKind, Types};
+pub use ty::{
+    BitField, BitPiece, EnumId, EnumInfo, FieldInfo, Padding, QualTy, RecordId, RecordInfo, Ty, TyKind, Types,
+};

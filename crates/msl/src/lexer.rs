@@ -82,7 +82,7 @@ pub(crate) struct Scanner<'a> {
     pos: usize,
 }
 
-/// What lies between two tokens.
+/// White space and comments between two tokens.
 #[derive(Default)]
 struct Blank {
     space: bool,
@@ -172,7 +172,7 @@ impl<'a> Scanner<'a> {
             }
             match self.bytes.get(self.pos) {
                 Some(b'\\') => {
-                    // A continuation belongs to the word only when the word goes on behind it.
+                    // A continuation belongs to the word only when the word goes on after it.
                     let after = self.skip_continuations(self.pos);
                     let goes_on = self.text[after..].chars().next().is_some_and(is_ident_char);
                     if after == self.pos || !goes_on {
@@ -218,7 +218,7 @@ impl<'a> Scanner<'a> {
         Name::new(&if dirty { without_continuations(text) } else { Cow::Borrowed(text) })
     }
 
-    /// The byte at `pos`, continuations skipped, and the position behind it; 0 at the end.
+    /// The byte at `pos`, continuations skipped, and the position after it; 0 at the end.
     fn logical(&self, pos: usize) -> (u8, usize) {
         let mut pos = pos;
         if self.bytes.get(pos) == Some(&b'\\') {
@@ -230,7 +230,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The position behind the line continuations at `pos`; `pos` when there are none.
+    /// The position after the line continuations at `pos`; `pos` when there are none.
     fn skip_continuations(&self, pos: usize) -> usize {
         let mut pos = pos;
         while let Some(length) = continuation_length(&self.bytes[pos..]) {
@@ -301,7 +301,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips to behind the end mark; `false` when there is none.
+    /// Skips past the end mark; `false` when there is none.
     fn skip_block_comment(&mut self) -> bool {
         while let Some(star) = self.bytes[self.pos..].iter().position(|&byte| byte == b'*') {
             self.pos += star + 1;

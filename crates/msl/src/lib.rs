@@ -1,4 +1,22 @@
 //! Metal Shading Language front end: source text to IR.
+//!
+//! The stages, each a module: [`pp`] (preprocessor) and [`lexer`], [`parser`] ([`ast`]), [`sema`] ([`hir`],
+//! the typed program), [`lower`] (the IR). [`Library`] is the entry: it parses a file and gives the IR module
+//! of one entry point at a time. The Metal library is MSL text too ([`library`]) on top of [`builtins`].
+//!
+//! # The language
+//!
+//! MSL is C++17 with address spaces. The front end takes all of it that compute kernels use; there are no
+//! template template parameters and no pointers to members. Choices that the specification leaves open:
+//!
+//! - **Bit-fields** are laid out as in the Itanium C++ ABI on a little-endian machine. An access touches no
+//!   byte of another object. A bit-field wider than its type is refused.
+//! - **Initialisers of threadgroup variables** have no meaning in the specification, which forbids them. They
+//!   are taken with a warning, because published kernels have them, and store nothing: the variable is
+//!   undefined until the kernel writes to it, as it is without an initialiser.
+//! - **A class and a function of one name** may stand in one namespace. Where only a type can stand, the name
+//!   is that of the class, with or without `struct` in front.
+//! - `__builtin_assume` checks its condition's type and evaluates nothing.
 #![forbid(unsafe_code)]
 
 pub mod ast;

@@ -4,13 +4,14 @@
 //! become IR values; records, arrays and matrices live in memory and are written straight to where
 //! they are wanted ("into" functions). A HIR function becomes one IR function; aggregate parameters
 //! are pointers to copies that the caller makes, an aggregate result is written through a first
-//! pointer parameter. The kernel itself is a small IR function that asks for the thread's facts and
+//! pointer parameter. The kernel itself is a small IR function that queries the thread's built-in values and
 //! calls the lowered body.
 //!
 //! Invariant: the module that [`lower`] returns passes [`anymetal_ir`]'s verifier.
 //! Start with [`lower`], then `function.rs`, `value.rs`, `place.rs`.
 
 mod aggregate;
+mod bit_field;
 mod builtin;
 mod convert;
 mod function;
@@ -127,7 +128,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The IR function for a HIR function, declared when first asked for.
+    /// The IR function for a HIR function, declared on first use.
     fn function_id(&mut self, instance: Instance) -> ir::FuncId {
         if let Some(&known) = self.functions.get(&instance) {
             return known;

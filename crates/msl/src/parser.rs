@@ -11,20 +11,22 @@
 
 mod ambiguity;
 mod attribute;
-mod chain;
+mod bindings;
 mod decl;
 mod declarator;
 mod enumeration;
 mod expr;
+mod fold;
 mod function;
 mod init_declarator;
 mod init_list;
 mod lambda;
-mod later;
+mod lazy_body;
 mod loops;
 mod namespace;
 mod operator_name;
 mod postfix;
+mod qualified_name;
 mod record;
 mod scope;
 mod specifier;
@@ -35,7 +37,7 @@ mod variable;
 #[cfg(test)]
 mod tests;
 
-pub use later::parse_library;
+pub use lazy_body::parse_library;
 pub use scope::Scopes;
 
 use crate::ast::Item;
@@ -88,7 +90,7 @@ struct Parser<'t> {
     /// A limit was hit and the rest of the text dropped: what is then missing is not reported.
     gave_up: bool,
     /// While functions' bodies are skipped, the text and what was skipped.
-    skipped: Option<(Arc<later::Text>, Vec<(usize, ScopeId)>)>,
+    skipped: Option<(Arc<lazy_body::LazySource>, Vec<(usize, ScopeId)>)>,
 }
 
 /// A scope that was entered: the one around it, and how many there were.
@@ -217,7 +219,7 @@ impl<'t> Parser<'t> {
         if self.eat(Punct::Semi) {
             return;
         }
-        // The caret belongs behind what came before, not at the next line.
+        // The caret belongs after the previous token, not at the next line.
         let previous = self.previous_span();
         let after = Span { lo: previous.hi.saturating_sub(1), ..previous };
         let found = self.peek();
@@ -381,7 +383,7 @@ impl<'t> Parser<'t> {
 
     // --- scopes
 
-    /// Enters a scope of which nothing is left behind it.
+    /// Enters a scope that [`Parser::leave`] drops.
     fn enter(&mut self) -> Entered {
         let scopes = self.scopes.len();
         Entered { outer: self.scopes.enter(), scopes }

@@ -1,7 +1,7 @@
 //! Semantic analysis: names, types, overloads, templates, constants.
 //!
 //! A [`Prelude`] is the library's symbol table, built once and shared. A [`Unit`] adds one program's
-//! declarations. Nothing is checked until asked for: [`Unit::kernels`] only reads names, and
+//! declarations. Nothing is checked before it is used: [`Unit::kernels`] only reads names, and
 //! [`Unit::check_kernel`] checks and instantiates what that one kernel reaches, in a state of its own
 //! (the private `Checker`), so that several kernels may be checked at once from several threads. The
 //! result is a typed, monomorphic [`crate::hir::Program`].
@@ -11,30 +11,37 @@
 //!
 //! Where to find what, each a file, most with a folder of parts:
 //! - the state of a check: `checker`, what it borrows: `table`, `arena`, `names`
-//! - names: `lookup`, `path`, `ast_names`, `outside` (members defined outside of their class)
+//! - names: `lookup`, `path`, `ast_names`, `out_of_line` (members defined outside of their class)
 //! - types: `resolve_type`, `type_names`, `record`, `enumeration`, `traits`
-//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`
-//! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `lambda`
-//! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`
-//! - variables and statements: `variable`, `init`, `stmt`
+//! - templates: `template_args`, `pattern`, `deduce`, `specialise`, `packs`, `class_deduction`
+//! - functions and calls: `function`, `overload`, `call`, `builtin_call`, `compiler_builtin`, `lambda`
+//! - expressions: `expr` (the dispatch), `operator`, `assign`, `member`, `convert`, `cast`, `construct`,
+//!   `bit_field`, `fold`, `value_category`
+//! - variables and statements: `variable`, `init`, `bindings`, `stmt`
 //! - constants: `evaluate`
-//! - the whole program: `kernel`, `reach`, `tail_call`, `walk`
+//! - the whole program: `kernel`, `collect`, `tail_call`, `walk`
 //!
 //! A file's parts see what is private in it; what only one part needs is private there.
 
 mod arena;
 mod assign;
 mod ast_names;
+mod bindings;
+mod bit_field;
 mod builtin_call;
 mod call;
 mod cast;
 mod checker;
+mod class_deduction;
+mod collect;
+mod compiler_builtin;
 mod construct;
 mod convert;
 mod deduce;
 mod enumeration;
 mod evaluate;
 mod expr;
+mod fold;
 mod function;
 mod init;
 mod kernel;
@@ -43,12 +50,11 @@ mod lookup;
 mod member;
 mod names;
 mod operator;
-mod outside;
+mod out_of_line;
 mod overload;
 mod packs;
 mod path;
 mod pattern;
-mod reach;
 mod record;
 mod resolve_type;
 mod specialise;
@@ -59,6 +65,7 @@ mod tail_call;
 mod template_args;
 mod traits;
 mod type_names;
+mod value_category;
 mod variable;
 mod walk;
 
@@ -88,7 +95,7 @@ impl Prelude {
     }
 }
 
-/// An entry point that the host can ask for.
+/// An entry point that the host can name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelSymbol {
     /// The name the host uses.

@@ -1,7 +1,7 @@
 //! Work on a thread with a large stack.
 //!
 //! Programs nest, and what goes through them recurses, with limits that are chosen for this stack. Invariant: work
-//! that asks for the stack from within such work stays on its thread, with its memory.
+//! that requests the stack from within such work stays on its thread, with its memory.
 
 use std::cell::Cell;
 

@@ -15,6 +15,7 @@
 //!   shuffles happen only where all 32 lanes are active.
 //!
 //! Start at [`kernel`]; `Generator` holds the state, its methods are spread over the files.
+#![forbid(unsafe_code)]
 
 mod control;
 mod functions;

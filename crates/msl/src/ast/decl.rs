@@ -53,6 +53,10 @@ pub enum ItemKind {
     Enum(Arc<Enum>),
     /// `static_assert(cond, "message")`
     StaticAssert(Expr, Option<Name>),
+    /// `auto [a, b] = e;`
+    Bindings(Box<Bindings>),
+    /// `template <typename T> S(T) -> S<T>;`: the result type is what the parameters deduce.
+    DeductionGuide(Arc<Function>),
     /// `template R f<A>(…);` in its spellings.
     ExplicitInstantiation(Box<ExplicitInstantiation>),
     /// `#pragma METAL fp math_mode(..)` at namespace scope: holds to the end of the file.
@@ -133,6 +137,15 @@ pub struct Variable {
     pub span: Span,
 }
 
+/// A structured binding declaration: names for the elements of one unnamed variable.
+#[derive(Clone, Debug)]
+pub struct Bindings {
+    /// The unnamed variable, whose type is `auto` with qualifiers or a reference.
+    pub variable: Variable,
+    /// The names in brackets.
+    pub names: Vec<(Name, Span)>,
+}
+
 /// What a declarator declares.
 #[derive(Clone, Debug)]
 pub struct Declarator {
@@ -162,6 +175,8 @@ pub struct Field {
     pub name: Option<Name>,
     /// Its type.
     pub ty: Type,
+    /// The width of a bit-field.
+    pub width: Option<Expr>,
     /// Default member initialiser.
     pub init: Option<Initialiser>,
     /// Attributes (`[[id(n)]]`).
@@ -183,7 +198,7 @@ pub enum FunctionName {
     Destructor,
 }
 
-/// Words in front of a function.
+/// Specifiers of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FunctionSpecifiers {
     /// `constexpr`
@@ -200,7 +215,7 @@ pub struct FunctionSpecifiers {
     pub is_other_stage: bool,
 }
 
-/// Words behind a method's parameter list.
+/// Qualifiers after a method's parameter list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MethodQualifiers {
     /// `const`
@@ -209,6 +224,17 @@ pub struct MethodQualifiers {
     pub is_volatile: bool,
     /// `device`, `thread`, …
     pub space: Option<super::AddressSpace>,
+    /// `&` or `&&`
+    pub reference: Option<RefQualifier>,
+}
+
+/// Which objects a method with a reference qualifier can be called on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RefQualifier {
+    /// `&`: lvalues.
+    Lvalue,
+    /// `&&`: rvalues.
+    Rvalue,
 }
 
 /// A parameter.
@@ -267,9 +293,9 @@ pub struct Function {
     pub params: Vec<Param>,
     /// `...` at the end (never supported, kept for the message).
     pub is_variadic: bool,
-    /// Words in front.
+    /// Specifiers before the name.
     pub specifiers: FunctionSpecifiers,
-    /// Words behind.
+    /// Qualifiers after the parameter list.
     pub method: MethodQualifiers,
     /// Attributes, of all places.
     pub attributes: Vec<Attribute>,

@@ -170,6 +170,27 @@ pub struct Lambda {
     pub body: Block,
 }
 
+/// The operator of a fold expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FoldOp {
+    /// Any binary operator, the comma included.
+    Binary(BinaryOp),
+    /// An assignment.
+    Assign(AssignOp),
+}
+
+/// A fold expression. One of the operands mentions a parameter pack; with both operands the other is the
+/// initial value.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    /// The operator.
+    pub op: FoldOp,
+    /// `e` in `(e op ...)` and `(e op ... op f)`.
+    pub left: Option<Expr>,
+    /// `f` in `(... op f)` and `(e op ... op f)`.
+    pub right: Option<Expr>,
+}
+
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
@@ -212,7 +233,7 @@ pub enum ExprKind {
     This,
     /// A name; `a::b<c>`.
     Path(Path),
-    /// `decltype(e)::a::b`: the expression, and the path behind it.
+    /// `decltype(e)::a::b`: the expression, and the path after it.
     DecltypePath(Box<Expr>, Path),
     /// `(e)`: kept, since `decltype((x))` differs and messages quote it.
     Paren(Box<Expr>),
@@ -266,6 +287,10 @@ pub enum ExprKind {
     Lambda(Arc<Lambda>),
     /// `e...`
     PackExpansion(Box<Expr>),
+    /// `(e op ...)` and the other fold expressions.
+    Fold(Box<Fold>),
+    /// `__builtin_bit_cast(T, e)`
+    BitCast(Box<Type>, Box<Expr>),
     /// Something the parser could not make sense of; already diagnosed.
     Error,
 }

@@ -1,4 +1,4 @@
-//! Blocks that are parsed when first looked at.
+//! Blocks that are parsed on first use.
 //!
 //! Of the Metal library's thousands of functions a program calls a few; their bodies are most of the library's
 //! text. Invariant: a block is the same whether it was parsed at once or later, and from any thread.
@@ -18,19 +18,19 @@ pub trait BlockText: Send + Sync {
 #[derive(Clone)]
 pub struct LazyBlock {
     made: OnceLock<Block>,
-    later: Option<(Arc<dyn BlockText>, u32)>,
+    deferred: Option<(Arc<dyn BlockText>, u32)>,
 }
 
 impl LazyBlock {
     /// The block of that number in the text.
-    pub fn later(text: Arc<dyn BlockText>, block: u32) -> Self {
-        Self { made: OnceLock::new(), later: Some((text, block)) }
+    pub fn deferred(text: Arc<dyn BlockText>, block: u32) -> Self {
+        Self { made: OnceLock::new(), deferred: Some((text, block)) }
     }
 }
 
 impl From<Block> for LazyBlock {
     fn from(block: Block) -> Self {
-        Self { made: OnceLock::from(block), later: None }
+        Self { made: OnceLock::from(block), deferred: None }
     }
 }
 
@@ -38,7 +38,7 @@ impl Deref for LazyBlock {
     type Target = Block;
 
     fn deref(&self) -> &Block {
-        self.made.get_or_init(|| match &self.later {
+        self.made.get_or_init(|| match &self.deferred {
             Some((text, block)) => text.parse_block(*block),
             None => unreachable!("a block that is not parsed has a text"),
         })

@@ -1,7 +1,7 @@
 //! Statements as written.
 
 use super::{Expr, Item, Type, Variable};
-use crate::token::MathMode;
+use crate::token::{MathMode, Name};
 use anymetal_diag::Span;
 
 /// `{ … }`
@@ -87,6 +87,10 @@ pub enum StmtKind {
     },
     /// `switch`: the body is a block in which [`StmtKind::Label`]s stand.
     Switch {
+        /// `switch (init; selector)`
+        init: Option<Box<Stmt>>,
+        /// `switch (T x = e)`: then `selector` is a path to it.
+        declared: Option<Box<Variable>>,
         /// The selector.
         selector: Expr,
         /// The body.
@@ -113,6 +117,8 @@ pub enum StmtKind {
         ty: Box<Type>,
         /// The variable (its `init` is empty).
         variable: Box<Variable>,
+        /// `[a, b]`: the variable has no name, its elements have these.
+        bindings: Option<Vec<(Name, Span)>>,
         /// The range.
         range: Expr,
         /// The body.

@@ -74,6 +74,8 @@ pub enum TypeKind {
     Path(Path),
     /// `auto`
     Auto,
+    /// `decltype(auto)`
+    DecltypeAuto,
     /// `decltype(expr)`
     Decltype(Box<Expr>),
     /// `typename decltype(expr)::a::b`

@@ -78,6 +78,8 @@ pub enum CastKind {
     Bitcast,
     /// A pointer to one of another type in the same space.
     Pointer,
+    /// The same pointer. What it points to is an xvalue: an rvalue reference binds to it.
+    Xvalue,
     /// A pointer to an integer of 64 bits.
     PointerToInt,
     /// An integer of 64 bits to a pointer.

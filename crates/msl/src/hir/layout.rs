@@ -3,7 +3,7 @@
 //! A vector of three elements takes and aligns as four; packed vectors take exactly their elements
 //! and align as one; a matrix is an array of column vectors; an empty struct has size 1.
 
-use super::{FieldInfo, ScalarTy, Ty, TyKind, Types};
+use super::{FieldInfo, Padding, ScalarTy, Ty, TyKind, Types};
 
 /// Size and alignment in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,18 +67,134 @@ impl Types {
         vector_layout(elem, rows, false).size
     }
 
-    /// Sets the offsets of `fields` and returns the record's layout. `align` is what `alignas` asks
-    /// for, `packed` puts every member at alignment 1.
-    pub fn lay_out(&self, fields: &mut [FieldInfo], is_union: bool, align: u32, packed: bool) -> Layout {
-        let mut end = 0u64;
-        let mut record_align = align.max(1);
-        for field in fields {
-            let layout = self.layout(field.ty.ty);
-            let field_align = if packed { 1 } else { layout.align };
-            record_align = record_align.max(field_align);
-            field.offset = if is_union { 0 } else { round_up(end, field_align) };
-            end = end.max(field.offset.saturating_add(layout.size));
+    /// Sets the offsets of `fields` and returns the record's layout. `align` is the value of
+    /// `alignas`, `packed` puts every member at alignment 1. `padding` are the unnamed bit-fields, in order.
+    ///
+    /// Bit-fields are placed as in the Itanium C++ ABI: one after the other, each within one aligned unit of
+    /// its type (anywhere, in a packed record). Unnamed ones do not align the record.
+    pub fn lay_out(
+        &self,
+        fields: &mut [FieldInfo],
+        padding: &[Padding],
+        is_union: bool,
+        align: u32,
+        packed: bool,
+    ) -> Layout {
+        let mut layout =
+            RecordLayout { types: self, is_union, packed, end: 0, align: align.max(1), run: None };
+        let mut padding = padding.iter().peekable();
+        for index in 0..=fields.len() {
+            while let Some(unnamed) = padding.next_if(|unnamed| unnamed.before == index) {
+                layout.unnamed(unnamed, &mut fields[..index]);
+            }
+            if index < fields.len() {
+                layout.member(index, fields);
+            }
         }
-        Layout::new(round_up(end.max(1), record_align), record_align)
+        layout.end_run(fields);
+        let size = layout.end.div_ceil(8).max(1);
+        Layout::new(round_up(size, layout.align), layout.align)
+    }
+}
+
+/// The end of the largest record, in bits: more does not fit in an address, and sums of two must not
+/// overflow.
+const MAX_RECORD_BITS: u64 = 1 << 60;
+
+/// A record while its members are placed.
+struct RecordLayout<'t> {
+    types: &'t Types,
+    is_union: bool,
+    packed: bool,
+    /// The end of what was placed, in bits.
+    end: u64,
+    align: u32,
+    /// The sequence of bit-fields being placed: its first member and first bit.
+    run: Option<(usize, u64)>,
+}
+
+impl RecordLayout<'_> {
+    fn member(&mut self, index: usize, fields: &mut [FieldInfo]) {
+        let layout = self.types.layout(fields[index].ty.ty);
+        let align = if self.packed { 1 } else { layout.align };
+        self.align = self.align.max(align);
+        if let Some(bits) = fields[index].bits {
+            let at = self.place_bits(layout, bits.width);
+            if self.is_union {
+                self.run = None;
+            }
+            self.run.get_or_insert((index, at));
+            // The bit's position, until the sequence is known.
+            fields[index].offset = at;
+            if self.is_union {
+                self.end_run_at(&mut fields[..=index], u64::from(bits.width));
+            }
+            return;
+        }
+        self.end_run(&mut fields[..index]);
+        let offset = if self.is_union { 0 } else { round_up(self.end.div_ceil(8), align) };
+        fields[index].offset = offset;
+        let end = offset.saturating_add(layout.size).saturating_mul(8);
+        self.end = self.end.max(end).min(MAX_RECORD_BITS);
+    }
+
+    /// The first bit of a bit-field of a type with this layout.
+    fn place_bits(&mut self, layout: Layout, width: u32) -> u64 {
+        let width = u64::from(width);
+        if self.is_union {
+            self.end = self.end.max(width);
+            return 0;
+        }
+        let unit = layout.size * 8;
+        let crosses = self.end % unit + width > unit;
+        if crosses && !self.packed {
+            self.end = self.end.next_multiple_of(unit);
+        }
+        let at = self.end;
+        self.end += width;
+        at
+    }
+
+    fn unnamed(&mut self, padding: &Padding, fields: &mut [FieldInfo]) {
+        let layout = self.types.layout(padding.ty);
+        if padding.width > 0 {
+            self.place_bits(layout, padding.width);
+            return;
+        }
+        self.end_run(fields);
+        if !self.is_union {
+            self.end = self.end.next_multiple_of(layout.size * 8);
+        }
+    }
+
+    fn end_run(&mut self, fields: &mut [FieldInfo]) {
+        self.end_run_at(fields, self.end);
+    }
+
+    /// Ends a sequence of bit-fields at a bit: chooses the bytes by which each is accessed.
+    fn end_run_at(&mut self, fields: &mut [FieldInfo], end: u64) {
+        let Some((first, start)) = self.run.take() else { return };
+        let run = start / 8..end.div_ceil(8);
+        for field in &mut fields[first..] {
+            let Some(bits) = &mut field.bits else { continue };
+            let unit = self.types.layout(field.ty.ty).size;
+            let (offset, bytes) = access_window(field.offset, u64::from(bits.width), unit, &run);
+            bits.shift = (field.offset - offset * 8) as u32;
+            bits.bytes = bytes as u32;
+            field.offset = offset;
+        }
+    }
+}
+
+/// Offset and size in bytes of the access to a bit-field: an aligned unit of its type or a smaller one, if
+/// that touches nothing beyond the sequence; otherwise just the bytes that it has bits in.
+fn access_window(at: u64, width: u64, unit: u64, run: &std::ops::Range<u64>) -> (u64, u64) {
+    let fits = |size: &u64| {
+        let offset = at / 8 / size * size;
+        offset >= run.start && offset + size <= run.end && at + width <= (offset + size) * 8
+    };
+    match [unit, 1, 2, 4].into_iter().find(fits) {
+        Some(size) => (at / 8 / size * size, size),
+        None => (at / 8, (at + width).div_ceil(8) - at / 8),
     }
 }

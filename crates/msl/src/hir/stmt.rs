@@ -29,7 +29,7 @@ pub enum LoopHint {
     Enable,
     /// Not at all.
     Disable,
-    /// So many times.
+    /// This many times.
     Count(u32),
 }
 

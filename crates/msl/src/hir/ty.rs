@@ -119,6 +119,56 @@ impl QualTy {
     }
 }
 
+/// Which bits of memory a bit-field is, counted from the member's offset, little endian.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BitField {
+    /// The first bit.
+    pub shift: u32,
+    /// How many bits, at least 1 and at most 64.
+    pub width: u32,
+    /// How many bytes a write may touch: all of them are of bit-fields in the same sequence.
+    pub bytes: u32,
+}
+
+/// Bytes that one access reads or writes, and the bits of a bit-field in them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BitPiece {
+    /// Bytes from the member's offset.
+    pub offset: u32,
+    /// 1, 2, 4 or 8 bytes.
+    pub size: u32,
+    /// The first of its bits that belongs to the bit-field.
+    pub first: u32,
+    /// How many of its bits belong to the bit-field.
+    pub count: u32,
+    /// Which bit of the value the first one is.
+    pub value_bit: u32,
+}
+
+impl BitField {
+    /// The accesses that make up the bit-field, each aligned as its size if the member at `offset` is in a
+    /// record that is aligned for it.
+    pub fn pieces(self, offset: u64) -> Vec<BitPiece> {
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while at < self.bytes {
+            let address = offset + u64::from(at);
+            let size = [8, 4, 2, 1]
+                .into_iter()
+                .find(|&size| size <= self.bytes - at && address.is_multiple_of(u64::from(size)))
+                .unwrap_or(1);
+            let (low, high) = (at * 8, (at + size) * 8);
+            let (first, end) = (low.max(self.shift), high.min(self.shift + self.width));
+            if first < end {
+                let (count, value_bit) = (end - first, first - self.shift);
+                pieces.push(BitPiece { offset: at, size, first: first - low, count, value_bit });
+            }
+            at += size;
+        }
+        pieces
+    }
+}
+
 /// A data member.
 #[derive(Clone, Debug)]
 pub struct FieldInfo {
@@ -130,6 +180,19 @@ pub struct FieldInfo {
     pub offset: u64,
     /// Declared as a reference: naming the member means what its pointer points to.
     pub is_reference: bool,
+    /// For a bit-field, its bits. Before the layout only the width is known.
+    pub bits: Option<BitField>,
+}
+
+/// An unnamed bit-field, which only takes room; with a width of zero it ends a unit of its type.
+#[derive(Clone, Copy, Debug)]
+pub struct Padding {
+    /// The index of the member it stands before.
+    pub before: usize,
+    /// Its type.
+    pub ty: Ty,
+    /// Its bits.
+    pub width: u32,
 }
 
 /// A struct or union with its layout.

@@ -1,6 +1,8 @@
 //! Aggregates: records, arrays and matrices, written to where they are wanted.
 
+use super::bit_field::BitPlace;
 use super::function::FunctionLowerer;
+use super::place::{Place, align_at};
 use crate::hir::{self, CastKind, ExprKind};
 use anymetal_ir as ir;
 
@@ -26,9 +28,11 @@ impl FunctionLowerer<'_, '_, '_> {
             ExprKind::Struct(members) => self.members(expr, members, ptr),
             ExprKind::Union(member, value) => {
                 let record = self.types().as_record(ty).expect("unions are records");
-                let offset = self.types().record(record).fields[*member as usize].offset;
-                let ptr = self.b.ptr_offset(ptr, offset as i64);
-                self.into(value, ptr);
+                let bits = self.types().record(record).fields[*member as usize].bits;
+                if bits.is_some() {
+                    self.zero_memory(ptr, ty);
+                }
+                self.member(record, *member as usize, value, ptr);
             }
             ExprKind::Array(elements) => self.elements(ty, elements, ptr),
             ExprKind::Matrix(columns) => self.columns(ty, columns, ptr),
@@ -62,10 +66,27 @@ impl FunctionLowerer<'_, '_, '_> {
 
     fn members(&mut self, expr: &hir::Expr, members: &[hir::Expr], ptr: ir::Value) {
         let record = self.types().as_record(expr.ty.ty).expect("members are of records");
-        let info = self.types().record(record);
-        for (member, field) in members.iter().zip(&info.fields) {
-            let ptr = self.b.ptr_offset(ptr, field.offset as i64);
-            self.into(member, ptr);
+        if self.types().record(record).fields.iter().any(|field| field.bits.is_some()) {
+            self.zero_memory(ptr, expr.ty.ty);
+        }
+        for (n, member) in members.iter().enumerate() {
+            self.member(record, n, member, ptr);
+        }
+    }
+
+    /// Stores the first value of one member of the record at `record_ptr`.
+    fn member(&mut self, record: hir::RecordId, index: usize, value: &hir::Expr, record_ptr: ir::Value) {
+        let field = &self.types().record(record).fields[index];
+        let (offset, bits) = (field.offset, field.bits);
+        let align = align_at(self.types().record(record).align, offset);
+        let ptr = self.b.ptr_offset(record_ptr, offset as i64);
+        match bits {
+            Some(bits) => {
+                let ty = value.ty;
+                let value = self.value(value);
+                self.write(&Place::Bits(BitPlace { ptr, align, offset, bits }), ty, value);
+            }
+            None => self.into(value, ptr),
         }
     }
 

@@ -68,7 +68,7 @@ impl FunctionLowerer<'_, '_, '_> {
         Some(result)
     }
 
-    /// Builtins that give aggregates: there are none, but bits may be asked for as a record.
+    /// Builtins that give aggregates: there are none, but the result of a bit cast may be a record.
     pub(super) fn aggregate_builtin(
         &mut self,
         id: BuiltinId,

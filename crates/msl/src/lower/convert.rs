@@ -22,7 +22,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 let to = self.value_type(to);
                 self.bitcast(value, to)
             }
-            CastKind::Pointer => value,
+            CastKind::Pointer | CastKind::Xvalue => value,
             CastKind::PointerToInt => self.b.cast(ir::CastOp::PtrToInt, value, ir::Type::I64),
             CastKind::IntToPointer => {
                 let to = self.value_type(to);

@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         });
     }
 
-    /// Asks for the thread's facts and calls the body.
+    /// Queries the thread's built-in values and calls the body.
     fn entry(&mut self, entry: &mut ir::Function) {
         let kernel = &self.program.kernel;
         let body = self.function_id(Instance::outermost(kernel.function));

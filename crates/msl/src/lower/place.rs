@@ -1,5 +1,6 @@
 //! Places: where lvalues are, and reading and writing them.
 
+use super::bit_field::BitPlace;
 use super::function::FunctionLowerer;
 use crate::hir::{self, ExprKind};
 use anymetal_ir as ir;
@@ -23,10 +24,12 @@ pub(super) enum Place {
         /// Which ones.
         picks: Vec<u8>,
     },
+    /// A bit-field.
+    Bits(BitPlace),
 }
 
 /// The largest alignment that `offset` bytes past an address of alignment `align` still has.
-fn align_at(align: u32, offset: u64) -> u32 {
+pub(super) fn align_at(align: u32, offset: u64) -> u32 {
     if offset == 0 { align } else { align.min(1 << offset.trailing_zeros().min(16)) }
 }
 
@@ -87,16 +90,21 @@ impl FunctionLowerer<'_, '_, '_> {
         match self.place(expr) {
             Place::Memory { ptr, align } => (ptr, align),
             Place::Swizzle { .. } => panic!("a swizzle has no address"),
+            Place::Bits(_) => panic!("a bit-field has no address"),
         }
     }
 
     fn field(&mut self, base: &hir::Expr, record: hir::RecordId, field: u32) -> Place {
         let (ptr, align) = self.address(base);
         let info = self.types().record(record);
-        let offset = info.fields[field as usize].offset;
+        let (offset, bits) = (info.fields[field as usize].offset, info.fields[field as usize].bits);
         // Inside a packed record an address may be less aligned than the type asks.
         let align = align_at(align.min(info.align), offset);
-        Place::Memory { ptr: self.b.ptr_offset(ptr, offset as i64), align }
+        let ptr = self.b.ptr_offset(ptr, offset as i64);
+        match bits {
+            Some(bits) => Place::Bits(BitPlace { ptr, align, offset, bits }),
+            None => Place::Memory { ptr, align },
+        }
     }
 
     fn indexed(&mut self, base: &hir::Expr, index: &hir::Expr, stride: u64) -> Place {
@@ -139,6 +147,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 let offset = u64::from(picks[0]) * u64::from(elem.size());
                 Place::Memory { ptr: self.b.ptr_offset(ptr, offset as i64), align: align.min(elem.size()) }
             }
+            Place::Bits(_) => panic!("a bit-field is no vector"),
             Place::Memory { ptr, .. } => Place::Swizzle { ptr, elem, picks: picks.to_vec() },
             Place::Swizzle { ptr, elem, picks: outer } => {
                 let picks: Vec<u8> = picks.iter().map(|&n| outer[usize::from(n)]).collect();
@@ -171,7 +180,15 @@ impl FunctionLowerer<'_, '_, '_> {
                 let ty = self.value_type(ty.ty);
                 self.b.value(ir::Op::Compose(parts), ty)
             }
+            Place::Bits(place) => {
+                let scalar = self.bit_scalar(ty.ty);
+                self.read_bits(place, scalar, ty.is_volatile)
+            }
         }
+    }
+
+    fn bit_scalar(&self, ty: hir::Ty) -> hir::ScalarTy {
+        self.types().scalar_repr(ty).expect("bit-fields are integers")
     }
 
     /// Writes a value of value type to a place.
@@ -187,6 +204,10 @@ impl FunctionLowerer<'_, '_, '_> {
                     let ptr = self.b.ptr_offset(*ptr, i64::from(pick) * i64::from(elem.size()));
                     self.b.store(ptr, part, elem.size());
                 }
+            }
+            Place::Bits(place) => {
+                let scalar = self.bit_scalar(ty.ty);
+                self.write_bits(place, scalar, value, ty.is_volatile);
             }
         }
     }

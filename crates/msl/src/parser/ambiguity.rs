@@ -48,7 +48,7 @@ impl Parser<'_> {
         found.is_some()
     }
 
-    /// Behind a type: a name, or `*name`, `&name`, `(&name)[…]`.
+    /// After a type: a name, or `*name`, `&name`, `(&name)[…]`.
     fn at_declarator(&self, unknown_type: bool) -> bool {
         let mut ahead = 0;
         let nested = self.next_is(0, Punct::LParen);

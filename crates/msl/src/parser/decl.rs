@@ -1,6 +1,6 @@
 //! Declarations at every scope: which kind it is, and what specifiers alone declare.
 //!
-//! What stands behind the specifiers is in `init_declarator`; `namespace`, `template`, `record` and
+//! What follows the specifiers is in `init_declarator`; `namespace`, `template`, `record` and
 //! `enumeration` have the declarations of those names.
 
 use super::Parser;
@@ -119,6 +119,9 @@ impl Parser<'_> {
     /// Specifiers and declarators, up to the semicolon or the function's body.
     pub(super) fn declaration(&mut self, place: Place) -> Vec<Item> {
         let start = self.span();
+        if place == Place::Namespace && self.at_deduction_guide() {
+            return self.deduction_guide(start);
+        }
         let Some(specs) = self.specifiers(true) else {
             self.skip_statement();
             return Vec::new();
@@ -128,6 +131,10 @@ impl Parser<'_> {
         if self.is(Punct::Semi) {
             self.advance();
             self.anonymous_member(&mut specs, &mut items, start);
+            return items;
+        }
+        if self.at_bindings(&specs) {
+            items.extend(self.bindings_declaration(place, specs, start));
             return items;
         }
         if specs.ty.is_none() {
@@ -180,7 +187,7 @@ impl Parser<'_> {
         if let TypeKind::Record(record) = &ty.kind {
             self.declare_anonymous_names(record);
         }
-        let field = Field { name: None, span: ty.span, ty, init: None, attributes: Vec::new() };
+        let field = Field { name: None, span: ty.span, ty, width: None, init: None, attributes: Vec::new() };
         items.push(Item { kind: ItemKind::Field(Box::new(field)), template: None, span: self.since(start) });
     }
 

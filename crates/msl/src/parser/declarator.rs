@@ -4,14 +4,14 @@
 
 use super::Parser;
 use super::attribute::Attributes;
-use super::chain::Expected;
+use super::qualified_name::Expected;
 use super::scope::NameKind;
 use super::specifier::is_type_keyword;
 use crate::ast::{Expr, FunctionName, Param, Path, Qualifiers, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diag::Span;
 
-/// Pointers and arrays of pointers to… beyond this count nobody means.
+/// The largest number of nested pointers and arrays in one declarator.
 const MAX_MODIFIERS: usize = 64;
 
 enum Modifier {
@@ -53,7 +53,7 @@ impl DeclaratorName {
     }
 }
 
-/// Where a declarator stands decides what a parenthesis behind the name means.
+/// Where a declarator stands decides what a parenthesis after the name means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// At namespace or class scope: parameters.
@@ -250,7 +250,18 @@ impl Parser<'_> {
     }
 
     /// At namespace or class scope: do parameters follow, or an initialiser's arguments?
-    fn at_parameters(&self) -> bool {
+    fn at_parameters(&mut self) -> bool {
+        let may_construct = matches!(
+            self.peek_at(2),
+            TokenKind::Punct(Punct::LParen | Punct::LBrace | Punct::Less | Punct::ColonColon)
+        );
+        if may_construct && matches!(self.peek_at(1), TokenKind::Keyword(_) | TokenKind::Ident(_)) {
+            // `T x(U(1))` and `T x(n::value)` begin like parameters.
+            let start = self.checkpoint();
+            let parameters = self.attempt(|p| p.parameters()).is_some();
+            self.rewind(start);
+            return parameters;
+        }
         match self.peek_at(1) {
             TokenKind::Punct(Punct::RParen | Punct::Ellipsis | Punct::LBracket) => true,
             TokenKind::Keyword(Kw::This | Kw::True | Kw::False | Kw::Nullptr | Kw::Sizeof) => false,

@@ -21,7 +21,7 @@ impl Parser<'_> {
                 && !self.next_is(1, Punct::Colon)
                 && !self.next_is(1, Punct::Semi)
             {
-                return Some(TypeKind::Path(self.path(super::chain::Expected::Type)?.path));
+                return Some(TypeKind::Path(self.path(super::qualified_name::Expected::Type)?.path));
             }
             (name, span) = self.ident("the enumeration's name").map(|(name, span)| (Some(name), span))?;
         }

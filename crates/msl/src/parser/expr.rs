@@ -5,7 +5,7 @@
 //! deeper than that.
 
 use super::{MAX_HEIGHT, Parser};
-use crate::ast::{AssignOp, BinaryOp, CastKind, Expr, ExprKind, UnaryOp};
+use crate::ast::{AssignOp, BinaryOp, CastKind, Expr, ExprKind, TypeKind, UnaryOp};
 use crate::token::{Kw, Punct, TokenKind};
 use anymetal_diag::Span;
 
@@ -84,7 +84,7 @@ impl Parser<'_> {
     pub(super) fn expr(&mut self) -> Expr {
         let start = self.span();
         let mut left = self.assignment_expr();
-        while self.is(Punct::Comma) {
+        while self.is(Punct::Comma) && !self.at_fold() {
             self.advance();
             let height = self.height;
             let right = self.assignment_expr();
@@ -113,6 +113,9 @@ impl Parser<'_> {
         let left = self.conditional_expr();
         let TokenKind::Punct(punct) = self.peek() else { return left };
         let Some(op) = assign_operator(punct) else { return left };
+        if self.at_fold() {
+            return left;
+        }
         self.advance();
         let height = self.height;
         let right = if self.is(Punct::LBrace) { self.init_list() } else { self.assignment_expr() };
@@ -151,7 +154,7 @@ impl Parser<'_> {
                 return left;
             }
             let Some((precedence, op)) = binary_operator(punct) else { return left };
-            if precedence < least.max(1) {
+            if precedence < least.max(1) || self.at_fold() {
                 return left;
             }
             self.advance();
@@ -213,7 +216,9 @@ impl Parser<'_> {
             p.advance();
             let ty = p.type_id()?;
             p.eat(Punct::RParen).then_some(())?;
-            (known || p.unknown_cast_operand()).then_some(ty)
+            // `(f<T>())` reads as a function type too, but nothing can be cast to one.
+            let is_function = matches!(ty.kind, TypeKind::Function { .. });
+            (!is_function && (known || p.unknown_cast_operand())).then_some(ty)
         });
         self.angle = angle;
         let ty = ty?;

@@ -1,10 +1,12 @@
 //! Functions: what follows the declarator.
 
 use super::Parser;
-use super::chain::Expected;
 use super::declarator::{DeclaratorName, ParsedDeclarator};
+use super::qualified_name::Expected;
 use super::specifier::Specifiers;
-use crate::ast::{Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, OperatorName};
+use crate::ast::{
+    Function, FunctionBody, FunctionName, InitClause, MemInit, MethodQualifiers, OperatorName, RefQualifier,
+};
 use crate::token::{Kw, Punct, TokenKind};
 
 impl Parser<'_> {
@@ -56,7 +58,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The rest of a function behind its parameters, in the scope that holds the parameters.
+    /// The rest of a function after its parameters, in the scope that holds the parameters.
     pub(super) fn function_rest(&mut self, specs: Specifiers, declarator: ParsedDeclarator) -> Function {
         let (params, is_variadic) = declarator.params.unwrap_or_default();
         let mut attributes = specs.attributes;
@@ -109,6 +111,8 @@ impl Parser<'_> {
             match self.peek() {
                 TokenKind::Keyword(Kw::Const) => method.is_const = true,
                 TokenKind::Keyword(Kw::Volatile) => method.is_volatile = true,
+                TokenKind::Punct(Punct::Amp) => method.reference = Some(RefQualifier::Lvalue),
+                TokenKind::Punct(Punct::AndAnd) => method.reference = Some(RefQualifier::Rvalue),
                 TokenKind::Keyword(Kw::Noexcept) => {
                     self.advance();
                     if self.eat(Punct::LParen) {

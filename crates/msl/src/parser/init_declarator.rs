@@ -89,7 +89,9 @@ impl Parser<'_> {
                 return items;
             }
             self.leave(entered);
-            if declarator.name.is_none() {
+            // A bit-field may do without a name.
+            let is_padding = self.is(Punct::Colon) && self.scopes.in_class_body();
+            if declarator.name.is_none() && !is_padding {
                 let message = format!("expected a name after the type, found {}", self.peek());
                 let mut diagnostic = Diagnostic::error("expected-name", self.span(), message);
                 if self.is(Punct::LParen) && place == Place::Namespace {
@@ -158,13 +160,9 @@ impl Parser<'_> {
         if let Some(name) = simple {
             self.scopes.declare(name, NameKind::Value);
         }
-        if self.is(Punct::Colon) {
-            self.error("unsupported-feature", self.span(), "bit-fields are not supported");
-            self.advance();
-            self.conditional_expr();
-        }
+        let width = self.eat(Punct::Colon).then(|| self.conditional_expr());
         let init = self.initialiser();
         let (ty, span) = (declarator.ty, declarator.span);
-        ItemKind::Field(Box::new(Field { name: simple, ty, init, attributes, span }))
+        ItemKind::Field(Box::new(Field { name: simple, ty, width, init, attributes, span }))
     }
 }

@@ -2,8 +2,12 @@
 
 use super::Parser;
 use super::declarator::Place;
-use crate::ast::{Expr, ForInit, ItemKind, LoopHint, StmtKind, Type, Variable};
-use crate::token::{Kw, Pragma, Punct, TokenKind, UnrollHint};
+use crate::ast::{Expr, ForInit, ItemKind, LoopHint, StmtKind, Variable};
+use crate::token::{Kw, Name, Pragma, Punct, TokenKind, UnrollHint};
+use anymetal_diag::Span;
+
+/// The variable, the names of its elements if they are bound, and the range.
+type RangeHeader = (Variable, Option<Vec<(Name, Span)>>, Expr);
 
 impl Parser<'_> {
     /// Loop pragmas in front of a statement. A hint before something else than a loop is dropped.
@@ -40,9 +44,10 @@ impl Parser<'_> {
         self.expect(Punct::LParen, "after `for`");
         let entered = self.enter();
         let kind = match self.range_for_header() {
-            Some((ty, variable, range)) => {
+            Some((variable, bindings, range)) => {
                 let body = Box::new(self.statement());
-                StmtKind::RangeFor { ty: Box::new(ty), variable: Box::new(variable), range, body, hint }
+                let (ty, variable) = (Box::new(variable.ty.clone()), Box::new(variable));
+                StmtKind::RangeFor { ty, variable, bindings, range, body, hint }
             }
             None => self.for_rest(hint),
         };
@@ -73,21 +78,25 @@ impl Parser<'_> {
         StmtKind::For { init: Box::new(init), cond, step, body, hint }
     }
 
-    /// `T x : range)`, or nothing happened.
-    fn range_for_header(&mut self) -> Option<(Type, Variable, Expr)> {
+    /// `T x : range)` or `auto [a, b] : range)`, or nothing happened.
+    fn range_for_header(&mut self) -> Option<RangeHeader> {
         if !self.may_start_declaration() {
             return None;
         }
         self.attempt(|p| {
             let specs = p.specifiers(true)?;
-            let base = specs.ty?;
-            let declarator = p.declarator(base, Place::Block, true)?;
-            p.is(Punct::Colon).then_some(())?;
-            let ty = declarator.ty.clone();
-            let variable = p.variable_rest(declarator, &specs.function, specs.attributes.list, false);
-            p.advance();
+            let (variable, bindings) = if p.at_bindings(&specs) {
+                let bindings = p.bindings_head(specs)?;
+                (bindings.variable, Some(bindings.names))
+            } else {
+                let base = specs.ty?;
+                let declarator = p.declarator(base, Place::Block, true)?;
+                p.is(Punct::Colon).then_some(())?;
+                (p.variable_rest(declarator, &specs.function, specs.attributes.list, false), None)
+            };
+            p.eat(Punct::Colon).then_some(())?;
             let range = if p.is(Punct::LBrace) { p.init_list() } else { p.expr() };
-            p.eat(Punct::RParen).then_some((ty, variable, range))
+            p.eat(Punct::RParen).then_some((variable, bindings, range))
         })
     }
 

@@ -4,7 +4,7 @@
 //! parser, which must tell types from values.
 
 use super::Parser;
-use super::chain::Expected;
+use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
 use crate::ast::{Item, ItemKind, Namespace, Type, TypeAlias, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
@@ -149,7 +149,7 @@ impl Parser<'_> {
         vec![Item { kind: ItemKind::Alias(TypeAlias { name, ty }), template: None, span: self.since(start) }]
     }
 
-    /// The class scope behind a plain named type, so that `Alias::Member` parses.
+    /// The class scope of a plain named type, so that `Alias::Member` parses.
     pub(super) fn scope_of_type(&self, ty: &Type) -> Option<ScopeId> {
         match &ty.kind {
             TypeKind::Path(path) if path.segments.len() == 1 => {

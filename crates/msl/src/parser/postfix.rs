@@ -1,7 +1,7 @@
 //! Operands and postfix operators: literals, names, calls, members, named casts.
 
 use super::Parser;
-use super::chain::Expected;
+use super::qualified_name::Expected;
 use super::scope::NameKind;
 use crate::ast::{CastKind, Expr, ExprKind, InitClause, PostfixOp, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
@@ -56,7 +56,7 @@ impl Parser<'_> {
         } else if template_kw {
             Some(self.template_args()?)
         } else {
-            // A member's kind is unknown here; a template call is the only reading with `(` behind.
+            // A member's kind is unknown here; a template call is the only reading with `(` after it.
             self.attempt(|p| p.template_args().filter(|_| p.is(Punct::LParen)))
         };
         let segment = crate::ast::PathSegment { name, operator: None, args, span: self.since(span) };
@@ -135,7 +135,13 @@ impl Parser<'_> {
     fn paren_expr(&mut self) -> Expr {
         let start = self.span();
         self.advance();
+        if self.is(Punct::Ellipsis) {
+            return self.left_fold(start);
+        }
         let inner = self.parenthesised_expr();
+        if self.at_fold() {
+            return self.right_fold(inner, start);
+        }
         let height = self.height;
         self.expect(Punct::RParen, "to end the parenthesised expression");
         self.node(ExprKind::Paren(Box::new(inner)), start, height)
@@ -191,7 +197,7 @@ impl Parser<'_> {
         Some(self.node(ExprKind::DecltypePath(Box::new(operand), path), start, height))
     }
 
-    /// `T(…)` or `T{…}` behind a type.
+    /// `T(…)` or `T{…}` after a type.
     fn construction(&mut self, ty: Type) -> Expr {
         let start = ty.span;
         let (args, braced) = match self.peek() {
@@ -238,6 +244,9 @@ impl Parser<'_> {
         let start = self.span();
         if let TokenKind::Ident(name) = self.peek() {
             let text = name.as_str();
+            if text == "__builtin_bit_cast" && self.next_is(1, Punct::LParen) {
+                return self.bit_cast();
+            }
             let may_be_trait = text.starts_with("__is_") && self.next_is(1, Punct::LParen);
             if may_be_trait
                 && self.classify(name) == NameKind::Unknown
@@ -257,14 +266,36 @@ impl Parser<'_> {
         self.node(ExprKind::Path(parsed.path), start, 0)
     }
 
-    /// `T::type{…}` and `unknown<…>{…}`: braces behind a dependent path can only construct.
-    fn unknown_braces(&self, parsed: &super::chain::ParsedPath) -> bool {
+    /// `T::type{…}` and `unknown<…>{…}`: braces after a dependent path can only construct.
+    fn unknown_braces(&self, parsed: &super::qualified_name::ParsedPath) -> bool {
         parsed.kind == NameKind::Unknown
             && parsed
                 .path
                 .segments
                 .last()
                 .is_some_and(|last| last.args.is_some() || parsed.path.segments.len() > 1)
+    }
+
+    /// `__builtin_bit_cast(T, e)`
+    fn bit_cast(&mut self) -> Expr {
+        let start = self.span();
+        self.advance();
+        self.advance();
+        let angle = std::mem::replace(&mut self.angle, false);
+        let ty = self.type_id();
+        let expr = if ty.is_some() && self.expect(Punct::Comma, "after the type") {
+            Some(self.assignment_expr())
+        } else {
+            None
+        };
+        self.angle = angle;
+        let (Some(ty), Some(expr)) = (ty, expr) else {
+            self.error("expected-type", start, "`__builtin_bit_cast` takes a type and a value");
+            return self.error_expr();
+        };
+        let height = self.height;
+        self.expect(Punct::RParen, "to end the cast");
+        self.node(ExprKind::BitCast(Box::new(ty), Box::new(expr)), start, height)
     }
 
     fn type_trait(&mut self, name: Name) -> Option<Expr> {

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use super::attribute::Attributes;
-use super::chain::Expected;
 use super::declarator::Place;
+use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
 use super::specifier::Specifiers;
 use crate::ast::{Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};

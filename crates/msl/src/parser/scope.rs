@@ -1,6 +1,7 @@
 //! Which names are types, templates, namespaces or values, as far as parsing needs to know.
 //!
-//! Scopes form a tree; those inside of functions are dropped behind them. The library's scopes are cloned as the start of every user's.
+//! Scopes form a tree; those inside of functions are dropped at the end of the function. Every user's file
+//! starts from a clone of the library's scopes.
 
 use crate::token::Name;
 use rustc_hash::FxHashMap;
@@ -94,7 +95,7 @@ impl Scopes {
         self.scopes.len()
     }
 
-    /// Drops the scopes made since there were so many. Nothing may be named in them any more.
+    /// Truncates the list of scopes to `len`. Nothing may be named in the dropped ones any more.
     pub(super) fn truncate(&mut self, len: usize) {
         self.scopes.truncate(len);
     }

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::attribute::Attributes;
-use super::chain::Expected;
+use super::qualified_name::Expected;
 use super::scope::NameKind;
 use crate::ast::{AddressSpace, BuiltinType, FunctionSpecifiers, Qualifiers, Type, TypeKind};
 use crate::token::{Kw, Punct, TokenKind};
@@ -268,6 +268,15 @@ impl Parser<'_> {
                 self.advance();
                 Some(TypeKind::Auto)
             }
+            TokenKind::Keyword(Kw::Decltype)
+                if self.next_is(1, Punct::LParen) && self.peek_at(2) == TokenKind::Keyword(Kw::Auto) =>
+            {
+                for _ in 0..3 {
+                    self.advance();
+                }
+                self.expect(Punct::RParen, "to end `decltype(auto)`");
+                Some(TypeKind::DecltypeAuto)
+            }
             TokenKind::Keyword(Kw::Decltype) => {
                 let expr = Box::new(self.decltype_operand());
                 Some(TypeKind::Decltype(expr))
@@ -285,7 +294,7 @@ impl Parser<'_> {
             }
             _ => {
                 let parsed = self.path(Expected::Type)?;
-                if parsed.kind == NameKind::Value && parsed.path.segments.len() == 1 {
+                if parsed.kind == NameKind::Value {
                     return None;
                 }
                 Some(TypeKind::Path(parsed.path))

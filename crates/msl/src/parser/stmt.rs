@@ -164,7 +164,7 @@ impl Parser<'_> {
                 let base = specs.ty?;
                 let declarator = p.declarator(base, Place::Block, true)?;
                 let name = declarator.name.as_ref()?.simple()?;
-                p.is(Punct::Assign).then_some(())?;
+                (p.is(Punct::Assign) || p.is(Punct::LBrace)).then_some(())?;
                 let variable = p.variable_rest(declarator, &specs.function, specs.attributes.list, false);
                 Some((name, variable))
             });
@@ -175,7 +175,7 @@ impl Parser<'_> {
                 return (Expr { kind: ExprKind::Path(path), span }, Some(Box::new(variable)));
             }
         }
-        (self.expr(), None)
+        (self.parenthesised_expr(), None)
     }
 
     fn if_statement(&mut self) -> StmtKind {
@@ -183,7 +183,7 @@ impl Parser<'_> {
         let is_constexpr = self.eat_kw(Kw::Constexpr);
         self.expect(Punct::LParen, "after `if`");
         let entered = self.enter();
-        let init = self.if_init();
+        let init = self.condition_init();
         let (cond, declared) = self.condition();
         self.expect(Punct::RParen, "to end the condition");
         let then = Box::new(self.statement());
@@ -192,8 +192,8 @@ impl Parser<'_> {
         StmtKind::If { is_constexpr, init, cond, declared, then, otherwise }
     }
 
-    /// `init;` of `if (init; cond)`.
-    fn if_init(&mut self) -> Option<Box<Stmt>> {
+    /// `init;` of `if (init; cond)` and `switch (init; selector)`.
+    fn condition_init(&mut self) -> Option<Box<Stmt>> {
         let mut ahead = 0;
         let mut open = 0u32;
         loop {
@@ -201,8 +201,10 @@ impl Parser<'_> {
                 TokenKind::Punct(Punct::LParen) => open += 1,
                 TokenKind::Punct(Punct::RParen) if open == 0 => return None,
                 TokenKind::Punct(Punct::RParen) => open -= 1,
-                TokenKind::Punct(Punct::Semi) => break,
-                TokenKind::Eof | TokenKind::Punct(Punct::LBrace) => return None,
+                TokenKind::Punct(Punct::Semi) if open == 0 => break,
+                TokenKind::Punct(Punct::LBrace | Punct::LBracket) => open += 1,
+                TokenKind::Punct(Punct::RBrace | Punct::RBracket) if open > 0 => open -= 1,
+                TokenKind::Eof | TokenKind::Punct(Punct::RBrace) => return None,
                 _ => {}
             }
             ahead += 1;
@@ -213,9 +215,13 @@ impl Parser<'_> {
     fn switch_statement(&mut self) -> StmtKind {
         self.advance();
         self.expect(Punct::LParen, "after `switch`");
-        let selector = self.parenthesised_expr();
+        let entered = self.enter();
+        let init = self.condition_init();
+        let (selector, declared) = self.condition();
         self.expect(Punct::RParen, "to end the selector");
-        StmtKind::Switch { selector, body: Box::new(self.statement()) }
+        let body = Box::new(self.statement());
+        self.leave(entered);
+        StmtKind::Switch { init, declared, selector, body }
     }
 }
 

@@ -2,12 +2,16 @@
 
 use super::Parser;
 use super::attribute::Attributes;
-use super::chain::Expected;
 use super::declarator::Place;
+use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind};
-use crate::ast::{ExplicitInstantiation, Item, ItemKind, TemplateParam, TemplateParamKind, TemplateParams};
+use crate::ast::{
+    ExplicitInstantiation, Function, FunctionBody, FunctionName, FunctionSpecifiers, Item, ItemKind,
+    MethodQualifiers, TemplateParam, TemplateParamKind, TemplateParams,
+};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diag::Span;
+use std::sync::Arc;
 
 impl Parser<'_> {
     /// A declaration that begins with `template`.
@@ -138,6 +142,54 @@ impl Parser<'_> {
         }
         let default = if self.eat(Punct::Assign) { Some(self.type_id()?) } else { None };
         Some(TemplateParam { kind: TemplateParamKind::Type(default), name, is_pack, span: self.since(start) })
+    }
+
+    /// `S(` at namespace scope, where `S` is a class template; `explicit` may stand before it.
+    pub(super) fn at_deduction_guide(&self) -> bool {
+        let ahead = usize::from(self.is_kw(Kw::Explicit));
+        let TokenKind::Ident(name) = self.peek_at(ahead) else { return false };
+        !self.scopes.in_class_body()
+            && self.next_is(ahead + 1, Punct::LParen)
+            && self.classify(name) == NameKind::TypeTemplate
+    }
+
+    /// `S(parameters) -> S<arguments>;`
+    pub(super) fn deduction_guide(&mut self, start: Span) -> Vec<Item> {
+        let is_explicit = self.eat_kw(Kw::Explicit);
+        let guide = self.attempt_guide(is_explicit);
+        if guide.is_none() {
+            self.skip_statement();
+        }
+        let span = self.since(start);
+        guide
+            .map(|guide| Item { kind: ItemKind::DeductionGuide(Arc::new(guide)), template: None, span })
+            .into_iter()
+            .collect()
+    }
+
+    fn attempt_guide(&mut self, is_explicit: bool) -> Option<Function> {
+        let (name, span) = self.ident("the class template's name")?;
+        let entered = self.enter();
+        let parameters = self.parameters();
+        self.leave(entered);
+        let (params, is_variadic) = parameters?;
+        self.expect(Punct::Arrow, "before the type that the deduction guide gives").then_some(())?;
+        let ret = self.type_id()?;
+        self.end_at_semicolon("the deduction guide");
+        Some(Function {
+            name: FunctionName::Name(name),
+            scope: None,
+            specialisation: None,
+            ret: Some(ret),
+            params,
+            is_variadic,
+            specifiers: FunctionSpecifiers { is_explicit, ..FunctionSpecifiers::default() },
+            method: MethodQualifiers::default(),
+            attributes: Vec::new(),
+            mem_inits: Vec::new(),
+            body: FunctionBody::None,
+            span,
+        })
     }
 
     /// What follows `template` when no `<` does.

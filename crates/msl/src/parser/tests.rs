@@ -140,6 +140,10 @@ fn nested_tries_end_in_time() {
 fn long_chains_end_with_a_diagnostic_and_long_lists_do_not() {
     let chain = format!("int x = 1{};", " + 1".repeat(100_000));
     assert!(messages(&chain).iter().any(|m| m.contains("levels")));
+    for fold in ["(... + ", "(1 + ... + "] {
+        let folds = format!("int x = {};", fold.repeat(100_000));
+        assert!(messages(&folds).iter().any(|m| m.contains("levels")), "{fold}");
+    }
     let list = format!("constant int x[] = {{{}}};", "-1, ".repeat(20_000));
     accepts(&list);
 }

@@ -94,7 +94,7 @@ impl Preprocessor<'_> {
         });
     }
 
-    /// Skips to the group of the innermost conditional that is to be taken, or behind its end.
+    /// Skips to the group of the innermost conditional that is to be taken, or past its end.
     fn skip_group(&mut self) {
         let mut depth = 0usize;
         while let Some(name) = self.skip_to_directive() {

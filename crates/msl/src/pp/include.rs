@@ -1,4 +1,4 @@
-//! `#include`: the header's name, the file behind it, `#pragma once`.
+//! `#include`: the header's name, the file it names, `#pragma once`.
 
 use super::pp_token::{PpKind, PpToken, spell_all};
 use super::state::Preprocessor;

@@ -94,7 +94,7 @@ const FIXED: &[(&str, &str)] = &[
 ];
 
 impl Preprocessor<'_> {
-    /// Defines what the options ask for, before the main file is read.
+    /// Defines the macros of the options, before the main file is read.
     pub(super) fn define_predefined(&mut self) {
         let options = self.options;
         if !self.macros.claim_predefined(options.metal_version, options.math_mode) {

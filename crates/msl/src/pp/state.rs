@@ -165,7 +165,7 @@ impl<'a> Preprocessor<'a> {
         self.leave_file();
     }
 
-    /// Starts reading a file; `place` is where it is asked for.
+    /// Starts reading a file; `place` is where it is included.
     pub(super) fn enter_file(&mut self, id: FileId, place: Span) {
         let Some(file) = self.map.file(id).cloned() else { return };
         self.spent.source_bytes += file.text.len();

@@ -36,6 +36,11 @@ impl<'a> Checker<'a> {
             return self.store(place, value, span);
         }
         let value = self.expr(rhs);
+        self.assign_value(place, value, span)
+    }
+
+    /// `=` with a checked right side.
+    pub(super) fn assign_value(&mut self, place: Expr, value: Expr, span: Span) -> Expr {
         if place.ty.ty.is_error() || value.ty.ty.is_error() {
             return self.poison(span);
         }
@@ -121,8 +126,12 @@ impl<'a> Checker<'a> {
             }
         };
         let old = self.new_local(Name::EMPTY, place.ty.ty, span);
-        let old_place = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
-        let result = self.binary(op, old_place, operand, span);
+        let mut before = Expr::place(ExprKind::Local(old), place.ty.unqualified(), span);
+        if let Some(promoted) = self.promoted_bit_field(&place) {
+            let value = self.rvalue(before);
+            before = self.cast_value(crate::hir::CastKind::Convert, value, promoted, span);
+        }
+        let result = self.binary(op, before, operand, span);
         if result.ty.ty.is_error() {
             return result;
         }

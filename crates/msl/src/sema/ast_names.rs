@@ -9,10 +9,33 @@ use crate::ast::{
 };
 use crate::token::Name;
 
-type Visit<'v> = &'v mut dyn FnMut(Name);
+/// What to do with each name, and which names count.
+pub(super) struct Visitor<'v> {
+    visit: &'v mut dyn FnMut(Name),
+    /// Names inside of pack expansions and fold expressions do not count.
+    unexpanded_only: bool,
+}
+
+type Visit<'r, 'v> = &'r mut Visitor<'v>;
+
+impl<'v> Visitor<'v> {
+    /// Calls `visit` for all names.
+    pub(super) fn all(visit: &'v mut dyn FnMut(Name)) -> Self {
+        Self { visit, unexpanded_only: false }
+    }
+
+    /// Calls `visit` for the names that an expansion of the whole expands.
+    pub(super) fn unexpanded(visit: &'v mut dyn FnMut(Name)) -> Self {
+        Self { visit, unexpanded_only: true }
+    }
+
+    fn name(&mut self, name: Name) {
+        (self.visit)(name);
+    }
+}
 
 /// The names in a type.
-pub(super) fn in_type(ty: &Type, f: Visit<'_>) {
+pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
     match &ty.kind {
         TypeKind::Path(path) => in_path(path, f),
         TypeKind::Decltype(expr) => in_expr(expr, f),
@@ -20,6 +43,7 @@ pub(super) fn in_type(ty: &Type, f: Visit<'_>) {
             in_expr(expr, f);
             in_path_args(path, f);
         }
+        TypeKind::Pack(_) if f.unexpanded_only => {}
         TypeKind::Pointer(inner) | TypeKind::Pack(inner) | TypeKind::Reference { referent: inner, .. } => {
             in_type(inner, f);
         }
@@ -33,41 +57,46 @@ pub(super) fn in_type(ty: &Type, f: Visit<'_>) {
             in_type(ret, f);
             params.iter().for_each(|param| in_type(param, f));
         }
-        TypeKind::Builtin(_) | TypeKind::Auto | TypeKind::Record(_) | TypeKind::Enum(_) | TypeKind::Error => {
-        }
+        TypeKind::Builtin(_)
+        | TypeKind::Auto
+        | TypeKind::DecltypeAuto
+        | TypeKind::Record(_)
+        | TypeKind::Enum(_)
+        | TypeKind::Error => {}
     }
 }
 
-fn in_path(path: &Path, f: Visit<'_>) {
+fn in_path(path: &Path, f: Visit<'_, '_>) {
     if let Some(first) = path.segments.first()
         && !path.global
     {
-        f(first.name);
+        f.name(first.name);
     }
     in_path_args(path, f);
 }
 
-fn in_path_args(path: &Path, f: Visit<'_>) {
+fn in_path_args(path: &Path, f: Visit<'_, '_>) {
     for arg in path.segments.iter().flat_map(|segment| segment.args.iter().flatten()) {
         in_arg(arg, f);
     }
 }
 
 /// The names in a template argument.
-pub(super) fn in_arg(arg: &TemplateArg, f: Visit<'_>) {
+pub(super) fn in_arg(arg: &TemplateArg, f: Visit<'_, '_>) {
     match arg {
         TemplateArg::Type(ty) => in_type(ty, f),
         TemplateArg::Expr(expr) => in_expr(expr, f),
     }
 }
 
-fn in_clauses(clauses: &[InitClause], f: Visit<'_>) {
+fn in_clauses(clauses: &[InitClause], f: Visit<'_, '_>) {
     clauses.iter().for_each(|clause| in_expr(&clause.value, f));
 }
 
 /// The names in an expression.
-pub(super) fn in_expr(expr: &Expr, f: Visit<'_>) {
+pub(super) fn in_expr(expr: &Expr, f: Visit<'_, '_>) {
     match &expr.kind {
+        ExprKind::PackExpansion(_) | ExprKind::Fold(_) if f.unexpanded_only => {}
         ExprKind::Path(path) => in_path(path, f),
         ExprKind::DecltypePath(inner, path) => {
             in_expr(inner, f);
@@ -95,7 +124,8 @@ pub(super) fn in_expr(expr: &Expr, f: Visit<'_>) {
             in_expr(base, f);
             in_path_args(member, f);
         }
-        ExprKind::Cast(_, ty, inner) => {
+        ExprKind::Fold(fold) => fold.left.iter().chain(&fold.right).for_each(|operand| in_expr(operand, f)),
+        ExprKind::Cast(_, ty, inner) | ExprKind::BitCast(ty, inner) => {
             in_type(ty, f);
             in_expr(inner, f);
         }
@@ -105,13 +135,14 @@ pub(super) fn in_expr(expr: &Expr, f: Visit<'_>) {
         }
         ExprKind::InitList(clauses) => in_clauses(clauses, f),
         ExprKind::SizeofType(ty) | ExprKind::AlignofType(ty) => in_type(ty, f),
-        ExprKind::SizeofPack(name) => f(*name),
+        ExprKind::SizeofPack(_) if f.unexpanded_only => {}
+        ExprKind::SizeofPack(name) => f.name(*name),
         ExprKind::TypeTrait(_, types) => types.iter().for_each(|ty| in_type(ty, f)),
         ExprKind::Lambda(lambda) => {
             lambda.params.iter().for_each(|param| in_type(&param.ty, f));
             in_block(&lambda.body, f);
         }
-        ExprKind::This => f(Name::new("this")),
+        ExprKind::This => f.name(Name::new("this")),
         ExprKind::Int { .. }
         | ExprKind::Float { .. }
         | ExprKind::Bool(_)
@@ -123,11 +154,11 @@ pub(super) fn in_expr(expr: &Expr, f: Visit<'_>) {
 }
 
 /// The names in a block.
-pub(super) fn in_block(block: &Block, f: Visit<'_>) {
+pub(super) fn in_block(block: &Block, f: Visit<'_, '_>) {
     block.stmts.iter().for_each(|stmt| in_stmt(stmt, f));
 }
 
-fn in_variable(variable: &Variable, f: Visit<'_>) {
+fn in_variable(variable: &Variable, f: Visit<'_, '_>) {
     in_type(&variable.ty, f);
     match &variable.init {
         Some(Initialiser::Assign(expr)) => in_expr(expr, f),
@@ -137,16 +168,17 @@ fn in_variable(variable: &Variable, f: Visit<'_>) {
     }
 }
 
-fn in_item(item: &Item, f: Visit<'_>) {
+fn in_item(item: &Item, f: Visit<'_, '_>) {
     match &item.kind {
         ItemKind::Alias(alias) => in_type(&alias.ty, f),
         ItemKind::StaticAssert(cond, _) => in_expr(cond, f),
         ItemKind::Variable(variable) => in_variable(variable, f),
+        ItemKind::Bindings(bindings) => in_variable(&bindings.variable, f),
         _ => {}
     }
 }
 
-fn in_stmt(stmt: &Stmt, f: Visit<'_>) {
+fn in_stmt(stmt: &Stmt, f: Visit<'_, '_>) {
     match &stmt.kind {
         StmtKind::Block(block) => in_block(block, f),
         StmtKind::Expr(expr) => in_expr(expr, f),
@@ -166,7 +198,13 @@ fn in_stmt(stmt: &Stmt, f: Visit<'_>) {
                 in_stmt(otherwise, f);
             }
         }
-        StmtKind::Switch { selector, body } => {
+        StmtKind::Switch { init, declared, selector, body } => {
+            if let Some(init) = init {
+                in_stmt(init, f);
+            }
+            if let Some(declared) = declared {
+                in_variable(declared, f);
+            }
             in_expr(selector, f);
             in_stmt(body, f);
         }

@@ -69,6 +69,9 @@ impl<'a> Checker<'a> {
                     self.report_miss(Miss::Unknown { name, span: at, within: None }, "function");
                     return self.poison(span);
                 };
+                if let Some(result) = self.compiler_builtin(name, &args, span) {
+                    return result;
+                }
                 let decls = self.argument_dependent(name, &args, &[]);
                 if decls.is_empty() {
                     self.report_miss(Miss::Unknown { name, span: at, within: None }, "function");

@@ -85,8 +85,19 @@ impl<'a> Checker<'a> {
             );
             return self.poison(span);
         };
-        if place.ty.ty.is_error() || place.ty == to {
+        if place.ty.ty.is_error() {
             return place;
+        }
+        if !self.is_addressable(&place) {
+            self.error(
+                "cast-to-reference",
+                span,
+                "no reference can refer to a bit-field or several elements",
+            );
+            return self.poison(span);
+        }
+        if place.ty == to {
+            return if rvalue { self.as_xvalue(place) } else { place };
         }
         if place.ty.space != to.space {
             if to.is_const {
@@ -101,7 +112,8 @@ impl<'a> Checker<'a> {
         let pointer = self.address_for_cast(place, span);
         let target = self.types.pointer(to);
         let cast = Expr::value(ExprKind::Cast(CastKind::Pointer, Box::new(pointer)), target, span);
-        Expr::place(ExprKind::Deref(Box::new(cast)), to, span)
+        let place = Expr::place(ExprKind::Deref(Box::new(cast)), to, span);
+        if rvalue { self.as_xvalue(place) } else { place }
     }
 
     fn address_for_cast(&mut self, place: Expr, span: Span) -> Expr {

@@ -61,6 +61,8 @@ pub(super) enum LocalDecl {
     Enumerator(Ty, ConstValue),
     /// A pack of parameters.
     Pack(Rc<[LocalDecl]>),
+    /// A structured binding: the element it names.
+    Binding { element: Rc<hir::Expr>, function: u32 },
 }
 
 /// What a scope holds.
@@ -104,6 +106,8 @@ pub(super) enum AutoReturn {
     Plain,
     /// `auto&`, `const auto&`
     Reference { is_const: bool },
+    /// `decltype(auto)`
+    Decltype,
 }
 
 /// The state of one function body.
@@ -160,6 +164,8 @@ pub(super) struct Checker<'a> {
     pub(super) next_serial: u32,
     pub(super) trace: Option<Rc<Trace>>,
     pub(super) instantiations: usize,
+    /// Elements of parameter packs expanded so far.
+    pub(super) pack_elements: usize,
     pub(super) depth: u32,
     pub(super) constant_steps: u64,
     /// What `auto` means in the type being resolved.
@@ -186,6 +192,8 @@ pub(super) struct Checker<'a> {
     pub(super) block_usings: Vec<(ScopeId, Name, super::lookup::Found<'a>)>,
     pub(super) arena: &'a super::arena::Arena,
     pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
+    /// The parameters of a class template and a constructor template of it together, by the constructor.
+    pub(super) guide_templates: FxHashMap<usize, &'a [ast::TemplateParam]>,
     pub(super) alias_stack: Vec<(usize, ScopeId)>,
     pub(super) names: super::names::KnownNames,
 }
@@ -220,6 +228,7 @@ impl<'a> Checker<'a> {
             next_serial: 1,
             trace: None,
             instantiations: 0,
+            pack_elements: 0,
             depth: 0,
             constant_steps: 0,
             auto_ty: None,
@@ -235,6 +244,7 @@ impl<'a> Checker<'a> {
             block_usings: Vec::new(),
             arena,
             lambda_functions: FxHashMap::default(),
+            guide_templates: FxHashMap::default(),
             alias_stack: Vec::new(),
             names: super::names::KnownNames::new(),
         };

@@ -2,9 +2,8 @@
 
 use super::call::Arg;
 use super::checker::Checker;
-use super::lookup::ClassTemplate;
 use super::overload::{Call, NoOverload};
-use crate::ast::{self, FunctionBody, InitClause};
+use crate::ast::{FunctionBody, InitClause};
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, FuncId, QualTy, RecordId, Ty, TyKind};
 use crate::token::Name;
 use anymetal_diag::Span;
@@ -304,56 +303,5 @@ impl<'a> Checker<'a> {
     ) -> Expr {
         let Some(args) = self.clause_args(clauses) else { return self.poison(span) };
         self.construct_record(record, args, span)
-    }
-
-    /// `Template(args)`: the template arguments follow from the constructors' parameters.
-    pub(super) fn construct_deduced(
-        &mut self,
-        template: &ClassTemplate<'a>,
-        args: Vec<Arg<'a>>,
-        span: Span,
-    ) -> Expr {
-        match self.deduce_class_args(template, &args, span) {
-            Some(ty) => self.construct(QualTy::plain(ty), ConstructArgs::Paren(args), span),
-            None => {
-                let name = template.primary.name.map_or("", |name| name.as_str());
-                self.error(
-                    "class-deduction",
-                    span,
-                    format!("the template arguments of `{name}` cannot be deduced here"),
-                );
-                self.poison(span)
-            }
-        }
-    }
-
-    fn deduce_class_args(
-        &mut self,
-        template: &ClassTemplate<'a>,
-        args: &[Arg<'a>],
-        span: Span,
-    ) -> Option<Ty> {
-        let params = &template.params.params;
-        for item in template.primary.members.iter().flatten() {
-            let ast::ItemKind::Function(function) = &item.kind else { continue };
-            if !matches!(function.name, ast::FunctionName::Constructor(_)) || item.template.is_some() {
-                continue;
-            }
-            if function.params.len() < args.len() {
-                continue;
-            }
-            let mut deduced = vec![None; params.len()];
-            let fits = function.params.iter().zip(args).all(|(param, arg)| {
-                let pattern = self.in_scope(template.scope, |s| s.pattern(&param.ty, params));
-                match arg {
-                    Arg::Expr(expr) => self.deduce_call_arg(&pattern, expr.ty, expr.is_place, &mut deduced),
-                    _ => true,
-                }
-            });
-            if fits && let Some(bound) = self.finish_deduction(params, deduced, template.scope, span) {
-                return Some(self.instantiate_class(template, bound));
-            }
-        }
-        None
     }
 }

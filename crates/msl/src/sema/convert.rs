@@ -11,6 +11,7 @@ mod viable;
 use super::call::Arg;
 use super::checker::Checker;
 use crate::hir::{ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
+use anymetal_diag::Diagnostic;
 
 /// How good a conversion is; the smaller the better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -87,10 +88,23 @@ impl<'a> Checker<'a> {
         self.perform(expr, to)
     }
 
+    /// Whether a reference can bind to the place: several elements of a vector have no address, nor has a
+    /// bit-field.
+    pub(super) fn is_addressable(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Swizzle(base, picks) => picks.len() == 1 && self.is_addressable(base),
+            _ => self.bit_field(expr).is_none(),
+        }
+    }
+
     pub(super) fn report_no_conversion(&mut self, expr: &Expr, to: QualTy, what: &str) {
-        let from = self.show(expr.ty);
-        let to = self.show(to);
-        self.error("no-conversion", expr.span, format!("no conversion from `{from}` to `{to}` {what}"));
+        let (from, shown) = (self.show(expr.ty), self.show(to));
+        let message = format!("no conversion from `{from}` to `{shown}` {what}");
+        let mut diagnostic = Diagnostic::error("no-conversion", expr.span, message);
+        if self.types.referent(to.ty).is_some() && self.bit_field(expr).is_some() {
+            diagnostic = diagnostic.with_hint("a reference cannot refer to a bit-field");
+        }
+        self.report(diagnostic);
     }
 }
 
@@ -105,12 +119,4 @@ pub(super) fn promote(scalar: ScalarTy) -> ScalarTy {
 /// Whether the expression is the literal 0.
 pub(super) fn is_zero_literal(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Const(ConstValue::Scalar(0)))
-}
-
-/// Whether a reference can bind to the place: several elements of a vector have no address.
-fn is_addressable(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Swizzle(base, picks) => picks.len() == 1 && is_addressable(base),
-        _ => true,
-    }
 }

@@ -73,6 +73,8 @@ impl<'a> Checker<'a> {
             | Ast::AlignofType(_)
             | Ast::TypeTrait(..) => self.trait_expr(expr),
             Ast::Lambda(lambda) => self.lambda_expr(lambda, span),
+            Ast::Fold(fold) => self.fold_expr(fold, span),
+            Ast::BitCast(ty, inner) => self.bit_cast_expr(ty, inner, span),
             Ast::PackExpansion(_) => {
                 self.error("pack-expansion", span, "a pack cannot be expanded here");
                 self.poison(span)
@@ -106,17 +108,6 @@ impl<'a> Checker<'a> {
         }
         let Some(args) = self.clause_args(args) else { return self.poison(span) };
         self.construct(ty, ConstructArgs::Paren(args), span)
-    }
-
-    /// The class template, when a path names one without arguments.
-    fn bare_class_template(&mut self, path: &'a ast::Path) -> Option<super::lookup::ClassTemplate<'a>> {
-        if path.segments.last()?.args.is_some() {
-            return None;
-        }
-        match self.quietly(|s| s.resolve_path(path).ok()).ok().flatten()?.found {
-            Found::ClassTemplate(template) => Some(template),
-            _ => None,
-        }
     }
 
     // --- names
@@ -194,6 +185,13 @@ impl<'a> Checker<'a> {
             LocalDecl::Threadgroup(var, ty) => Expr::place(ExprKind::Threadgroup(*var), *ty, span),
             LocalDecl::Global(global) => self.global_value(*global, span),
             LocalDecl::Enumerator(ty, value) => Expr::value(ExprKind::Const(value.clone()), *ty, span),
+            LocalDecl::Binding { element, function } => {
+                if *function != self.function.serial && self.unevaluated == 0 {
+                    self.error("not-captured", span, "a structured binding cannot be captured by a lambda");
+                    return self.poison(span);
+                }
+                Expr { span, ..Expr::clone(element) }
+            }
             LocalDecl::Type(_) => {
                 self.error("not-a-value", span, "a type is not a value");
                 self.poison(span)

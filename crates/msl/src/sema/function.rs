@@ -26,7 +26,7 @@ pub(super) struct FnDecl<'a> {
     pub(super) scope: ScopeId,
     pub(super) owner: Option<RecordId>,
     pub(super) math_mode: Option<MathMode>,
-    /// The parameter types of a template as patterns, once asked for.
+    /// The parameter types of a template as patterns, computed on first use.
     pub(super) patterns: Option<Rc<[Pat<'a>]>>,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Checker<'a> {
 /// Whether a result type is to be deduced.
 pub(super) fn mentions_auto(ty: &ast::Type) -> bool {
     match &ty.kind {
-        TypeKind::Auto => true,
+        TypeKind::Auto | TypeKind::DecltypeAuto => true,
         TypeKind::Pointer(inner) | TypeKind::Reference { referent: inner, .. } => mentions_auto(inner),
         _ => false,
     }

@@ -1,6 +1,6 @@
 //! Initialisation: what a declaration's initialiser, or its absence, makes of a type.
 //!
-//! This file has the door for `= e`, `(…)` and `{…}`; behind it, `list` reads braces, `aggregate` fills the
+//! This file has the entry for `= e`, `(…)` and `{…}`; `list` reads braces, `aggregate` fills the
 //! members of a class without constructors, `default` is for objects that nothing initialises, and
 //! `constructor` is for what a constructor does before its body.
 

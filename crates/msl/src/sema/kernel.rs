@@ -1,6 +1,6 @@
 //! Kernels: finding entry points, and what their attributes say.
 //!
-//! `instantiation` finds the function behind an entry point, `params` says what each of its parameters is.
+//! `instantiation` finds the function of an entry point, `params` says what each of its parameters is.
 
 mod instantiation;
 mod params;
@@ -86,7 +86,7 @@ fn thread_attribute(name: &str) -> Option<(&'static str, Query, u8)> {
     ALL.iter().copied().find(|(known, ..)| *known == name)
 }
 
-/// Whether an attribute asks for a fact about the thread.
+/// Whether an attribute names a per-thread value (`thread_position_in_grid` and the like).
 pub(super) fn is_thread_attribute(attribute: &ast::Attribute) -> bool {
     thread_attribute(attribute.name.as_str()).is_some()
 }

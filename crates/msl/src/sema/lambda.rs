@@ -4,7 +4,7 @@
 //! member; a captured reference is a pointer. The body is an `operator()` like any other, whose names
 //! are looked up in the scopes around the lambda, captures first.
 
-use super::ast_names;
+use super::ast_names::{self, Visitor};
 use super::checker::{Checker, LocalDecl, ScopeKind};
 use super::lookup::Found;
 use super::record::RecordState;
@@ -43,10 +43,11 @@ impl<'a> Checker<'a> {
                 ty: QualTy::plain(capture.ty),
                 offset: 0,
                 is_reference: false,
+                bits: None,
             });
             values.push(capture.value);
         }
-        let layout = self.types.lay_out(&mut fields, false, 1, false);
+        let layout = self.types.lay_out(&mut fields, &[], false, 1, false);
         let info = &mut self.types.records[record.0 as usize];
         info.fields = fields;
         info.size = layout.size;
@@ -115,11 +116,12 @@ impl<'a> Checker<'a> {
 
     fn captures_of(&mut self, lambda: &'a ast::Lambda, span: Span) -> Vec<Capture> {
         let mut mentioned: Vec<Name> = Vec::new();
-        ast_names::in_block(&lambda.body, &mut |name| {
+        let mut mention = |name| {
             if !mentioned.contains(&name) {
                 mentioned.push(name);
             }
-        });
+        };
+        ast_names::in_block(&lambda.body, &mut Visitor::all(&mut mention));
         let mut captures = Vec::new();
         for name in mentioned {
             let by_reference = match lambda.captures.iter().find(|(captured, ..)| *captured == name) {

@@ -144,6 +144,21 @@ impl<'a> Checker<'a> {
         found
     }
 
+    /// The class or enumeration of that name in a namespace, hidden or not.
+    pub(super) fn tag_in_namespace(&mut self, ns: NsId, name: Name) -> Option<QualTy> {
+        let decls = self.decls_in_namespace(ns, name);
+        let is_tag = |decl: &Decl| match *decl {
+            Decl::Item(id) => matches!(self.entry(id).item.kind, ItemKind::Record(_) | ItemKind::Enum(_)),
+            Decl::Tag(_) => true,
+            _ => false,
+        };
+        let tags: Vec<(Decl, NsId)> = decls.into_iter().filter(|(decl, _)| is_tag(decl)).collect();
+        match self.found_in_decls(&tags, name)? {
+            Found::Type(ty) => Some(ty),
+            _ => None,
+        }
+    }
+
     fn lookup_in_namespace_uncached(&mut self, ns: NsId, name: Name) -> Option<Found<'a>> {
         if ns == NsId::GLOBAL || self.table.prefix(ns) == "metal::" {
             if let Some(ty) = super::type_names::builtin_type(&mut self.types, name.as_str()) {
@@ -153,6 +168,12 @@ impl<'a> Checker<'a> {
                 return Some(Found::BuiltinTemplate(template));
             }
         }
+        let decls = self.decls_in_namespace(ns, name);
+        self.found_in_decls(&decls, name)
+    }
+
+    /// The declarations of a name in a namespace and in those whose names show in it.
+    fn decls_in_namespace(&self, ns: NsId, name: Name) -> Vec<(Decl, NsId)> {
         let mut visited = vec![ns];
         let mut next = 0;
         let mut decls = Vec::new();
@@ -164,7 +185,7 @@ impl<'a> Checker<'a> {
             self.table.directives(at, &mut directives);
             visited.extend(directives.into_iter().filter(|ns| !visited.contains(ns)).collect::<Vec<_>>());
         }
-        self.found_in_decls(&decls, name)
+        decls
     }
 
     fn builtin_template(&self, name: Name) -> Option<BuiltinTemplate> {

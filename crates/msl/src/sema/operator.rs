@@ -68,6 +68,7 @@ impl<'a> Checker<'a> {
             return Expr { kind: ExprKind::Comma(Box::new(lhs), Box::new(rhs)), ty, is_place, span };
         }
         let (lhs, rhs) = (self.builtin_operand(lhs), self.builtin_operand(rhs));
+        let (lhs, rhs) = (self.promote_bit_field(lhs), self.promote_bit_field(rhs));
         let (lhs, rhs) = (self.rvalue(lhs), self.rvalue(rhs));
         if lhs.ty.ty.is_error() || rhs.ty.ty.is_error() {
             return self.poison(span);
@@ -118,6 +119,7 @@ impl<'a> Checker<'a> {
             Unary::Not => self.logical_not(operand, span),
             _ => {
                 let operand = self.builtin_operand(operand);
+                let operand = self.promote_bit_field(operand);
                 let value = self.rvalue(operand);
                 self.unary_arithmetic(op, value, span)
             }
@@ -131,6 +133,10 @@ impl<'a> Checker<'a> {
                 span,
                 "only variables and memory have an address, and this is a value",
             );
+            return self.poison(span);
+        }
+        if self.bit_field(&operand).is_some() {
+            self.error("address-of-value", span, "a bit-field has no address");
             return self.poison(span);
         }
         if matches!(&operand.kind, ExprKind::Swizzle(_, picks) if picks.len() > 1) {

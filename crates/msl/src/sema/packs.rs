@@ -1,6 +1,6 @@
 //! Parameter packs: how many elements an expansion has.
 
-use super::ast_names;
+use super::ast_names::{self, Visitor};
 use super::checker::{Checker, LocalDecl, ScopeKind, TArg};
 use crate::ast;
 use crate::token::Name;
@@ -8,13 +8,13 @@ use crate::token::Name;
 impl<'a> Checker<'a> {
     pub(super) fn pack_length_of_type(&mut self, ty: &ast::Type) -> Option<usize> {
         let mut names = Vec::new();
-        ast_names::in_type(ty, &mut |name| names.push(name));
+        ast_names::in_type(ty, &mut Visitor::unexpanded(&mut |name| names.push(name)));
         self.first_pack(&names)
     }
 
     pub(super) fn pack_length_of_expr(&mut self, expr: &ast::Expr) -> Option<usize> {
         let mut names = Vec::new();
-        ast_names::in_expr(expr, &mut |name| names.push(name));
+        ast_names::in_expr(expr, &mut Visitor::unexpanded(&mut |name| names.push(name)));
         self.first_pack(&names)
     }
 

@@ -231,6 +231,31 @@ impl<'a> Checker<'a> {
         self.report(diagnostic);
     }
 
+    /// The class or enumeration that a function or variable of the same name and namespace hides. Only a type
+    /// can stand here, so that `struct` in front makes no difference.
+    fn hidden_tag(&mut self, path: &'a Path) -> Option<QualTy> {
+        let (last, front) = path.segments.split_last()?;
+        if last.args.is_some() || last.operator.is_some() {
+            return None;
+        }
+        let mut from = Some(self.enclosing_namespace(self.scope));
+        if !front.is_empty() {
+            let scope = Path { global: path.global, segments: front.to_vec(), span: path.span };
+            let ns = self.table.find_namespace(from?, &scope)?;
+            return self.tag_in_namespace(ns, last.name);
+        }
+        if path.global {
+            return self.tag_in_namespace(NsId::GLOBAL, last.name);
+        }
+        while let Some(ns) = from {
+            if let Some(ty) = self.tag_in_namespace(ns, last.name) {
+                return Some(ty);
+            }
+            from = self.table.parent(ns);
+        }
+        None
+    }
+
     /// Resolves a path that must name a type.
     pub(super) fn resolve_type_path(&mut self, path: &'a Path) -> Option<QualTy> {
         let target = match self.resolve_path(path) {
@@ -241,6 +266,11 @@ impl<'a> Checker<'a> {
             }
         };
         if let Some(ty) = self.type_of_found(&target.found) {
+            return Some(ty);
+        }
+        if let Found::Functions(_) | Found::Variable(_) = target.found
+            && let Some(ty) = self.hidden_tag(path)
+        {
             return Some(ty);
         }
         let message = match target.found {

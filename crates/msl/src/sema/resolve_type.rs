@@ -1,6 +1,6 @@
 //! Types: from syntax to interned types.
 
-use super::checker::{Checker, space_of};
+use super::checker::{Checker, LocalDecl, space_of};
 use crate::ast::{self, BuiltinType, Qualifiers, TypeKind};
 use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diag::Span;
@@ -48,7 +48,7 @@ impl<'a> Checker<'a> {
         match &ty.kind {
             TypeKind::Builtin(builtin) => plain(self.builtin_ty(*builtin, ty.span)),
             TypeKind::Path(path) => self.resolve_type_path(path).unwrap_or(plain(Ty::ERROR)),
-            TypeKind::Auto => match self.auto_ty {
+            TypeKind::Auto | TypeKind::DecltypeAuto => match self.auto_ty {
                 Some(auto) => auto,
                 None => {
                     self.error("auto-not-allowed", ty.span, "`auto` cannot be deduced here");
@@ -202,6 +202,11 @@ impl<'a> Checker<'a> {
                         let decls = decls.clone();
                         return self.decltype_of_function(&decls, target.args, path.span);
                     }
+                    if let super::lookup::Found::Local(LocalDecl::Variable { ty, .. }) = &target.found
+                        && self.types.referent(ty.ty).is_some()
+                    {
+                        return *ty;
+                    }
                     let value = self.target_value(target, path);
                     return if value.is_place { value.ty_as_declared() } else { value.ty };
                 }
@@ -212,8 +217,16 @@ impl<'a> Checker<'a> {
             }
         }
         let value = self.expr(expr);
+        self.decltype_of_value(expr, &value)
+    }
+
+    /// `decltype(e)` of an expression that has been checked: only a name is looked up again.
+    pub(super) fn decltype_of_value(&mut self, expr: &'a ast::Expr, value: &Expr) -> QualTy {
         if value.ty.ty.is_error() {
             return value.ty;
+        }
+        if matches!(expr.kind, ast::ExprKind::Path(_)) {
+            return self.decltype(expr);
         }
         if !value.is_place {
             return value.ty.unqualified();
@@ -221,7 +234,8 @@ impl<'a> Checker<'a> {
         if matches!(expr.kind, ast::ExprKind::Member { .. }) {
             return QualTy { space: Space::Thread, ..value.ty };
         }
-        QualTy::plain(self.types.reference(value.ty, false))
+        let rvalue = self.is_xvalue(value);
+        QualTy::plain(self.types.reference(value.ty, rvalue))
     }
 
     fn decltype_of_function(

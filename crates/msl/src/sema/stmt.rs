@@ -62,23 +62,21 @@ impl<'a> Checker<'a> {
             AstStmt::Item(item) => self.local_item(item, out),
             AstStmt::Items(items) => items.iter().for_each(|item| self.local_item(item, out)),
             AstStmt::If { is_constexpr, init, cond, declared, then, otherwise } => self.in_block(|s| {
-                if let Some(init) = init {
-                    s.stmt(init, out);
-                }
-                if let Some(declared) = declared {
-                    s.local_variable(declared, out);
-                }
+                s.condition_declarations(init.as_deref(), declared.as_deref(), out);
                 s.if_stmt(*is_constexpr, cond, then, otherwise.as_deref(), span, out);
             }),
-            AstStmt::Switch { selector, body } => self.switch_stmt(selector, body, span, out),
+            AstStmt::Switch { init, declared, selector, body } => self.in_block(|s| {
+                s.condition_declarations(init.as_deref(), declared.as_deref(), out);
+                s.switch_stmt(selector, body, span, out);
+            }),
             AstStmt::Label(_) => {
                 self.error("stray-label", span, "`case` and `default` belong directly into a `switch`");
             }
             AstStmt::For { init, cond, step, body, hint } => {
                 self.for_stmt(init, cond.as_deref(), step.as_deref(), body, hint.as_deref(), span, out);
             }
-            AstStmt::RangeFor { ty, variable, range, body, hint } => {
-                self.range_for(ty, variable, range, body, hint.as_deref(), span, out);
+            AstStmt::RangeFor { ty, variable, bindings, range, body, hint } => {
+                self.range_for(ty, variable, bindings.as_deref(), range, body, hint.as_deref(), span, out);
             }
             AstStmt::While { cond, body, hint } => self.while_stmt(cond, body, hint.as_deref(), span, out),
             AstStmt::DoWhile { body, cond, hint } => self.do_stmt(body, cond, hint.as_deref(), span, out),
@@ -96,6 +94,21 @@ impl<'a> Checker<'a> {
             }
             AstStmt::Return(value) => self.return_stmt(value.as_ref(), span, out),
             AstStmt::MathMode(mode) => Self::push(out, StmtKind::MathMode(*mode), span),
+        }
+    }
+
+    /// What stands before the condition of an `if` or `switch`, and the variable that is the condition.
+    fn condition_declarations(
+        &mut self,
+        init: Option<&'a ast::Stmt>,
+        declared: Option<&'a ast::Variable>,
+        out: &mut Vec<Stmt>,
+    ) {
+        if let Some(init) = init {
+            self.stmt(init, out);
+        }
+        if let Some(declared) = declared {
+            self.local_variable(declared, out);
         }
     }
 

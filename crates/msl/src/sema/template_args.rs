@@ -33,6 +33,9 @@ impl<'a> Checker<'a> {
                     TypeKind::Pack(inner) => {
                         let count = self.pack_length_of_type(inner).unwrap_or(0);
                         for n in 0..count {
+                            if self.gave_up {
+                                break;
+                            }
                             let arg = self.with_pack_index(n, |s| s.explicit_type_arg(inner));
                             out.push(arg);
                         }
@@ -46,6 +49,9 @@ impl<'a> Checker<'a> {
                     ExprKind::PackExpansion(inner) => {
                         let count = self.pack_length_of_expr(inner).unwrap_or(0);
                         for n in 0..count {
+                            if self.gave_up {
+                                break;
+                            }
                             let arg = self.with_pack_index(n, |s| s.explicit_expr_arg(inner));
                             out.push(arg);
                         }
@@ -60,7 +66,10 @@ impl<'a> Checker<'a> {
         out
     }
 
+    /// Runs `f` for the n-th element of the packs that an expansion names. The caller stops when the check
+    /// has given up: nested expansions multiply.
     pub(super) fn with_pack_index<R>(&mut self, n: usize, f: impl FnOnce(&mut Self) -> R) -> R {
+        self.count_pack_element();
         let outer = self.pack_index.replace(n);
         let result = f(self);
         self.pack_index = outer;

@@ -19,6 +19,10 @@ impl<'a> Checker<'a> {
                 self.unevaluated += 1;
                 let value = self.expr(inner);
                 self.unevaluated -= 1;
+                if self.bit_field(&value).is_some() {
+                    self.error("bad-sizeof", span, "a bit-field has no size in bytes");
+                    return self.poison(span);
+                }
                 self.size_of(value.ty, span)
             }
             Ast::SizeofPack(name) => match self.pack_length(*name) {

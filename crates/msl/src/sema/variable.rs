@@ -9,7 +9,7 @@ mod local;
 
 use super::checker::{Checker, TArg};
 use super::lookup::VarDecl;
-use crate::ast::{self, ExprKind as Ast, Initialiser};
+use crate::ast::{self, ExprKind as Ast, Initialiser, TypeKind};
 use crate::hir::{Expr, FunctionConstantId, GlobalId, QualTy, Ty};
 use anymetal_diag::Span;
 use std::rc::Rc;
@@ -47,6 +47,11 @@ impl<'a> Checker<'a> {
         if super::function::mentions_auto(&variable.ty) {
             return self.deduced_variable(variable, init);
         }
+        if let Some(template) = self.deduced_class(&variable.ty) {
+            let value = self.initialised_by_deduction(&template, init, variable.span);
+            let ty = self.qualify(QualTy::plain(value.ty.ty), variable.ty.quals, variable.span);
+            return (!ty.ty.is_error()).then_some((ty, value));
+        }
         let mut ty = self.resolve_type(&variable.ty);
         if ty.ty.is_error() {
             return None;
@@ -68,7 +73,16 @@ impl<'a> Checker<'a> {
         variable: &'a ast::Variable,
         init: &'a Initialiser,
     ) -> Option<(QualTy, Expr)> {
-        let span = variable.span;
+        let written = self.single_initialiser(init, variable.span)?;
+        let value = self.expr(written);
+        if matches!(variable.ty.kind, TypeKind::DecltypeAuto) {
+            return self.decltype_variable(variable, written, value);
+        }
+        self.auto_variable(variable, value)
+    }
+
+    /// The one value that initialises a variable whose type it decides.
+    pub(super) fn single_initialiser(&mut self, init: &'a Initialiser, span: Span) -> Option<&'a ast::Expr> {
         let value = match init {
             Initialiser::Assign(expr) => Some(expr),
             Initialiser::Paren(args) => args.first().filter(|_| args.len() == 1),
@@ -76,12 +90,40 @@ impl<'a> Checker<'a> {
                 clauses.first().filter(|_| clauses.len() == 1).map(|only| &only.value)
             }
         };
-        let Some(value) = value.filter(|value| !matches!(value.kind, Ast::InitList(_))) else {
+        let value = value.filter(|value| !matches!(value.kind, Ast::InitList(_)));
+        if value.is_none() {
             self.error("auto-not-allowed", span, "`auto` needs an initialiser with one value");
+        }
+        value
+    }
+
+    /// The type and first value of `auto x = value;`, perhaps with `&`, `*`, `const`.
+    pub(super) fn auto_variable(
+        &mut self,
+        variable: &'a ast::Variable,
+        value: Expr,
+    ) -> Option<(QualTy, Expr)> {
+        let ty = self.auto_type(&variable.ty, &value, variable.span)?;
+        let to = self.initialised_type(ty);
+        let value = self.convert(value, to, "in this initialiser");
+        Some((ty, value))
+    }
+
+    /// `decltype(auto) x = e;`
+    fn decltype_variable(
+        &mut self,
+        variable: &'a ast::Variable,
+        written: &'a ast::Expr,
+        value: Expr,
+    ) -> Option<(QualTy, Expr)> {
+        if variable.ty.quals != ast::Qualifiers::default() {
+            self.error("auto-not-allowed", variable.span, "`decltype(auto)` takes no qualifiers");
             return None;
-        };
-        let value = self.expr(value);
-        let ty = self.auto_type(&variable.ty, &value, span)?;
+        }
+        let ty = self.decltype_of_value(written, &value);
+        if ty.ty.is_error() {
+            return None;
+        }
         let to = self.initialised_type(ty);
         let value = self.convert(value, to, "in this initialiser");
         Some((ty, value))

@@ -123,7 +123,7 @@ impl Name {
         let slot =
             locate(self.0 as usize).and_then(|(chunk, offset)| CHUNKS[chunk].get()?.get(offset)?.get());
         slot.copied().unwrap_or_else(|| {
-            // Only a keyword's name or the empty one can be asked for before anything was interned.
+            // Only a keyword's name or the empty one can be looked up before anything was interned.
             reserved_spellings().nth(self.0 as usize).unwrap_or("")
         })
     }

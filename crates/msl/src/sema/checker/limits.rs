@@ -13,6 +13,9 @@ const MAX_INSTANTIATION_DEPTH: usize = 512;
 /// The most functions and records one check instantiates.
 const MAX_INSTANTIATIONS: usize = 100_000;
 
+/// The most elements of parameter packs one check expands: nested expansions multiply.
+const MAX_PACK_ELEMENTS: usize = 250_000;
+
 /// The deepest nesting of expressions and statements, instantiations included.
 const MAX_DEPTH: u32 = 6_000;
 
@@ -38,6 +41,15 @@ impl Checker<'_> {
             self.sink.push(quiet);
         }
         self.report_limit();
+    }
+
+    /// Counts one more element of an expanded pack; ends the check at the limit.
+    pub(in crate::sema) fn count_pack_element(&mut self) {
+        self.pack_elements += 1;
+        if self.pack_elements > MAX_PACK_ELEMENTS {
+            let message = format!("more than {MAX_PACK_ELEMENTS} elements of parameter packs are expanded");
+            self.give_up("instantiation-limit", Span::NONE, message);
+        }
     }
 
     /// Goes one level deeper by hand; false at the limit. The caller comes back up.

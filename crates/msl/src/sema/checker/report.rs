@@ -66,7 +66,7 @@ impl Checker<'_> {
         result
     }
 
-    /// Reports what a check found while nobody listened.
+    /// Reports the diagnostics of a check that ran with reporting suppressed.
     pub(in crate::sema) fn report_deferred(&mut self, what: Deferred) {
         if self.quiet == 0
             && let Some(found) = self.deferred.remove(&what)

@@ -1,6 +1,5 @@
 //! Performing conversions that are known to exist: every step becomes a node.
 
-use super::is_addressable;
 use crate::hir::{CastKind, ConstValue, Expr, ExprKind, QualTy, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
 
@@ -17,8 +16,11 @@ impl Checker<'_> {
         let span = expr.span;
         let pointer = self.types.pointer(to);
         let related = expr.ty.ty == to.ty || self.is_derived(expr.ty.ty, to.ty);
-        let direct =
-            expr.is_place && !rvalue && related && expr.ty.space == to.space && is_addressable(&expr);
+        let direct = expr.is_place
+            && (!rvalue || self.is_xvalue(&expr))
+            && related
+            && expr.ty.space == to.space
+            && self.is_addressable(&expr);
         let place = if direct {
             self.upcast_place(expr, to.ty)
         } else {
@@ -46,7 +48,7 @@ impl Checker<'_> {
             at = self.types.as_record(ty).unwrap_or(at);
         }
         if place.ty.ty != to {
-            // An empty base lies at the object's own address.
+            // An empty base has the object's own address.
             let span = place.span;
             let qual = place.ty.with_ty(to);
             let from = self.types.pointer(place.ty);

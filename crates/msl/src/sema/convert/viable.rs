@@ -2,7 +2,7 @@
 //!
 //! Invariant: asking reports nothing.
 
-use super::{Conversion, Rank, is_addressable, is_zero_literal, promote};
+use super::{Conversion, Rank, is_zero_literal, promote};
 use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
 use crate::sema::checker::Checker;
 use anymetal_ir::Space;
@@ -16,18 +16,32 @@ impl Checker<'_> {
         user: bool,
     ) -> Option<Conversion> {
         let related = expr.ty.ty == to.ty || self.is_derived(expr.ty.ty, to.ty);
-        if expr.is_place && !rvalue && related && expr.ty.space == to.space && is_addressable(expr) {
+        let is_xvalue = expr.is_place && self.is_xvalue(expr);
+        if is_xvalue && !rvalue && !to.is_const {
+            return None;
+        }
+        if expr.is_place
+            && (!rvalue || is_xvalue)
+            && related
+            && expr.ty.space == to.space
+            && self.is_addressable(expr)
+        {
             let adds_const = to.is_const && !expr.ty.is_const;
             let ok = (to.is_const || !expr.ty.is_const || to.space == Space::Constant)
                 && (to.is_volatile || !expr.ty.is_volatile);
             if ok {
-                let adds = u8::from(adds_const || (to.is_volatile && !expr.ty.is_volatile));
+                let adds_qualifier = adds_const || (to.is_volatile && !expr.ty.is_volatile);
+                // An xvalue goes to an rvalue reference rather than to a const one.
+                let adds = u8::from(adds_qualifier) + 2 * u8::from(is_xvalue && !rvalue);
                 let rank = if expr.ty.ty == to.ty { Rank::Exact } else { Rank::Conversion };
                 return Some(Conversion::new(rank, adds));
             }
         }
         // A temporary lives in thread space and is only seen through `const T&` or `T&&`.
-        if to.space != Space::Thread || !(to.is_const || rvalue) || (rvalue && expr.is_place && related) {
+        if to.space != Space::Thread
+            || !(to.is_const || rvalue)
+            || (rvalue && expr.is_place && !is_xvalue && related)
+        {
             return None;
         }
         let inner = self.value_conversion(expr, to.ty, user)?;

@@ -85,7 +85,7 @@ impl Machine<'_, '_> {
     pub(super) fn cast(&mut self, kind: CastKind, a: &Expr, to: Ty, span: Span) -> Result<Val, Fail> {
         match kind {
             CastKind::ToVoid => self.effect(a).map(|()| Val::Void),
-            CastKind::Pointer => self.value(a),
+            CastKind::Pointer | CastKind::Xvalue => self.value(a),
             CastKind::PointerToBool => {
                 let at = self.address(a)?;
                 Ok(Val::Scalar(u64::from(at != Address::NULL)))

@@ -4,7 +4,7 @@
 //! evaluation together stay under a limit.
 
 use super::machine::{Fail, Machine};
-use crate::hir::{ConstValue, ScalarTy, Ty, TyKind};
+use crate::hir::{BitField, ConstValue, RecordId, ScalarTy, Ty, TyKind};
 use anymetal_diag::Span;
 use anymetal_ir::Scalar;
 
@@ -62,6 +62,8 @@ impl Address {
 pub(super) enum Place {
     Memory(Address, Ty),
     Elements(Address, ScalarTy, Vec<u8>),
+    /// A bit-field of a type; the address is that of the member.
+    Bits(Address, Ty, BitField),
 }
 
 impl Machine<'_, '_> {
@@ -113,6 +115,7 @@ impl Machine<'_, '_> {
     pub(super) fn load(&mut self, place: &Place, span: Span) -> Result<Val, Fail> {
         match place {
             Place::Memory(at, ty) => self.load_memory(*at, *ty, span),
+            Place::Bits(at, ty, bits) => self.load_bits(*at, *ty, *bits, span),
             Place::Elements(at, elem, picks) => {
                 let size = i64::from(elem.size());
                 let mut elements = Vec::with_capacity(picks.len());
@@ -150,6 +153,7 @@ impl Machine<'_, '_> {
     pub(super) fn store(&mut self, place: &Place, value: &Val, span: Span) -> Result<(), Fail> {
         match place {
             Place::Memory(at, ty) => self.store_memory(*at, *ty, value, span),
+            Place::Bits(at, ty, bits) => self.store_bits(*at, *ty, *bits, value, span),
             Place::Elements(at, elem, picks) => {
                 let size = i64::from(elem.size());
                 let elements = match value {
@@ -162,6 +166,57 @@ impl Machine<'_, '_> {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// The bytes that hold a bit-field, as a number.
+    fn bit_window(&mut self, at: Address, bits: BitField, span: Span) -> Result<u128, Fail> {
+        let bytes = self.slice(at, bits.bytes as usize, span)?;
+        Ok(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte)))
+    }
+
+    fn load_bits(&mut self, at: Address, ty: Ty, bits: BitField, span: Span) -> Result<Val, Fail> {
+        let window = self.bit_window(at, bits, span)?;
+        let unused = 64 - bits.width;
+        let raw = ((window >> bits.shift) as u64) << unused;
+        let scalar = self.checker.types.scalar_repr(ty).unwrap_or(ScalarTy::U64);
+        let value = if scalar.is_signed_int() { (raw as i64 >> unused) as u64 } else { raw >> unused };
+        Ok(Val::Scalar(value & anymetal_ir::eval::mask(scalar.ir())))
+    }
+
+    fn store_bits(
+        &mut self,
+        at: Address,
+        ty: Ty,
+        bits: BitField,
+        value: &Val,
+        span: Span,
+    ) -> Result<(), Fail> {
+        let (Val::Scalar(value), Some(_)) = (value, self.checker.types.scalar_repr(ty)) else {
+            return Err(self.fail(span, "an unexpected value"));
+        };
+        let window = self.bit_window(at, bits, span)?;
+        let mask = (u128::from(u64::MAX) >> (64 - bits.width)) << bits.shift;
+        let window = window & !mask | (u128::from(*value) << bits.shift) & mask;
+        let size = bits.bytes as usize;
+        self.slice(at, size, span)?.copy_from_slice(&window.to_le_bytes()[..size]);
+        Ok(())
+    }
+
+    /// Stores a value to a member of a record at an address.
+    pub(super) fn store_member(
+        &mut self,
+        at: Address,
+        (record, index): (RecordId, usize),
+        ty: Ty,
+        value: &Val,
+        span: Span,
+    ) -> Result<(), Fail> {
+        let field = &self.checker.types.record(record).fields[index];
+        let (at, bits) = (at.plus(field.offset as i64), field.bits);
+        match bits {
+            Some(bits) => self.store_bits(at, ty, bits, value, span),
+            None => self.store_memory(at, ty, value, span),
         }
     }
 

@@ -51,8 +51,9 @@ impl Machine<'_, '_> {
             ExprKind::Deref(pointer) => Ok(Place::Memory(self.address(pointer)?, ty)),
             ExprKind::Field(base, record, index) => {
                 let base = self.memory_of(base)?;
-                let offset = self.checker.types.record(*record).fields[*index as usize].offset;
-                Ok(Place::Memory(base.plus(offset as i64), ty))
+                let field = &self.checker.types.record(*record).fields[*index as usize];
+                let at = base.plus(field.offset as i64);
+                Ok(field.bits.map_or(Place::Memory(at, ty), |bits| Place::Bits(at, ty, bits)))
             }
             ExprKind::Element(base, index) => {
                 let stride = self.checker.types.layout(ty).size;
@@ -98,7 +99,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The address of one of many things of this size that lie side by side.
+    /// The address of an element: elements of this size are contiguous.
     pub(super) fn indexed(&mut self, base: &Expr, index: &Expr, stride: u64) -> Result<Address, Fail> {
         let at = self.memory_of(base)?;
         let index = self.scalar(index)? as i64;
@@ -113,6 +114,7 @@ impl Machine<'_, '_> {
                 let picks = picks.iter().filter_map(|&n| inner.get(usize::from(n)).copied()).collect();
                 Place::Elements(at, elem, picks)
             }
+            Place::Bits(..) => return Err(self.fail(span, "an unexpected type")),
         })
     }
 
@@ -124,6 +126,7 @@ impl Machine<'_, '_> {
         }
         match self.place(expr)? {
             Place::Memory(at, _) => Ok(at),
+            Place::Bits(..) => Err(self.fail(expr.span, "a bit-field has no address")),
             Place::Elements(at, elem, picks) => {
                 let first = picks.first().copied().unwrap_or(0);
                 Ok(at.plus(i64::from(first) * i64::from(elem.size())))

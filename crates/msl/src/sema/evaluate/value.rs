@@ -1,4 +1,4 @@
-//! Expressions as values: one function per group of them, behind [`Machine::value`].
+//! Expressions as values: one function per group of them, called by [`Machine::value`].
 
 use super::machine::{Fail, Machine};
 use super::memory::{Address, Val};
@@ -82,7 +82,7 @@ impl Machine<'_, '_> {
             ExprKind::Matrix(columns) => self.concatenated(columns, ty, span),
             ExprKind::Struct(values) => self.record(values, ty, span),
             // All members begin at the union's own address.
-            ExprKind::Union(_, value) => self.concatenated(std::slice::from_ref(value.as_ref()), ty, span),
+            ExprKind::Union(member, value) => self.union(*member as usize, value, ty, span),
             ExprKind::Array(values) => self.array(values, ty, span),
             ExprKind::Construct(func, args) => self.construct(*func, args, ty, span),
             ExprKind::Call(func, args) => {
@@ -176,9 +176,19 @@ impl Machine<'_, '_> {
         let at = self.allocate(size, span)?;
         for (n, value) in values.iter().enumerate() {
             let held = self.value(value)?;
-            let offset = self.checker.types.record(record).fields[n].offset as i64;
-            self.store_memory(at.plus(offset), value.ty.ty, &held, span)?;
+            self.store_member(at, (record, n), value.ty.ty, &held, span)?;
         }
+        self.load_memory(at, ty, span)
+    }
+
+    fn union(&mut self, member: usize, value: &Expr, ty: Ty, span: Span) -> Result<Val, Fail> {
+        let Some(record) = self.checker.types.as_record(ty) else {
+            return Err(self.fail(span, "an unexpected type"));
+        };
+        let held = self.value(value)?;
+        let size = self.checker.types.layout(ty).size;
+        let at = self.allocate(size, span)?;
+        self.store_member(at, (record, member), value.ty.ty, &held, span)?;
         self.load_memory(at, ty, span)
     }
 

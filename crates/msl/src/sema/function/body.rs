@@ -71,6 +71,7 @@ impl<'a> Checker<'a> {
             TypeKind::Reference { referent, .. } => {
                 AutoReturn::Reference { is_const: referent.quals.is_const }
             }
+            TypeKind::DecltypeAuto => AutoReturn::Decltype,
             _ => AutoReturn::Plain,
         });
         let function = self.in_scope(definition.scope, |s| s.in_block(|s| s.function_of(id, definition.ast)));

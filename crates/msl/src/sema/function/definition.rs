@@ -6,7 +6,7 @@ use crate::ast::{self, FunctionBody, ItemKind};
 use crate::hir::FuncId;
 use crate::sema::checker::{Checker, FnDeclId, ScopeId};
 use crate::sema::lookup::Found;
-use crate::sema::outside::Fit;
+use crate::sema::out_of_line::Fit;
 use crate::sema::table::{Decl, function_key};
 use anymetal_diag::Span;
 
@@ -24,8 +24,8 @@ impl<'a> Checker<'a> {
         if let Some(owner) = decl.owner {
             // A body in the class gives way to a specialisation only.
             let least = if matches!(decl.ast.body, FunctionBody::None) { Fit::Any } else { Fit::Exact };
-            if let Some(outside) = self.outside_definition(id, decl_id, owner, least) {
-                return Some(outside);
+            if let Some(definition) = self.out_of_line_definition(id, decl_id, owner, least) {
+                return Some(definition);
             }
         }
         let decl = self.decl(decl_id);

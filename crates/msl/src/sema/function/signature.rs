@@ -11,7 +11,7 @@ use anymetal_ir::Space;
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
-    /// The signature of a function that is no template: it has nothing to do with who asks for it.
+    /// The signature of a function that is no template: it does not depend on the caller.
     pub(super) fn plain_signature(
         &mut self,
         ast: &'a ast::Function,
@@ -55,7 +55,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The types of the parameters, packs expanded. `None` after an error.
-    fn param_types(&mut self, ast: &'a ast::Function) -> Option<Vec<QualTy>> {
+    pub(in crate::sema) fn param_types(&mut self, ast: &'a ast::Function) -> Option<Vec<QualTy>> {
         let mut params = Vec::with_capacity(ast.params.len());
         let mut ok = true;
         for param in &ast.params {
@@ -70,6 +70,9 @@ impl<'a> Checker<'a> {
                     }
                     for n in 0..length.unwrap_or(0) {
                         params.push(self.with_pack_index(n, |s| s.resolve_param_type(inner)));
+                        if self.gave_up {
+                            return None;
+                        }
                     }
                 }
                 _ => params.push(self.resolve_param_type(&param.ty)),
@@ -107,6 +110,15 @@ impl<'a> Checker<'a> {
         self.finish_deduction(&template.params, deduced, scope, span)
     }
 
+    /// The pattern of a parameter of this type.
+    pub(in crate::sema) fn param_pattern(
+        &mut self,
+        ty: &'a ast::Type,
+        params: &'a [ast::TemplateParam],
+    ) -> Pat<'a> {
+        decayed(self.pattern(ty, params))
+    }
+
     /// The parameter patterns of a function template.
     pub(in crate::sema) fn patterns_of(&mut self, id: FnDeclId) -> Rc<[Pat<'a>]> {
         if let Some(patterns) = &self.decl(id).patterns {
@@ -116,9 +128,8 @@ impl<'a> Checker<'a> {
         let (ast, scope) = (decl.ast, decl.scope);
         let params: &'a [ast::TemplateParam] = decl.template.map_or(&[], |template| &template.params);
         let pack = self.pack_index.take();
-        let patterns: Rc<[_]> = self.in_scope(scope, |s| {
-            ast.params.iter().map(|param| decayed(s.pattern(&param.ty, params))).collect()
-        });
+        let patterns: Rc<[_]> = self
+            .in_scope(scope, |s| ast.params.iter().map(|param| s.param_pattern(&param.ty, params)).collect());
         self.pack_index = pack;
         self.fn_decls[id.0 as usize].patterns = Some(patterns.clone());
         patterns

@@ -33,6 +33,7 @@ impl<'a> Checker<'a> {
         self.function.this = Some((local, this));
         let mut stmts = Vec::new();
         self.in_block(|s| {
+            s.clear_bit_fields(record, &mut stmts, span);
             let count = s.types.record(record).fields.len() as u32;
             for field in 0..count {
                 s.default_field(record, field, &mut stmts, span);
@@ -106,6 +107,7 @@ impl<'a> Checker<'a> {
             self.delegate(only, record, stmts);
             return;
         }
+        self.clear_bit_fields(record, stmts, function.span);
         let mut by_field: Vec<Vec<FieldInit<'a>>> = vec![Vec::new(); self.types.record(record).fields.len()];
         for init in &function.mem_inits {
             match self.member_of_init(init, record) {

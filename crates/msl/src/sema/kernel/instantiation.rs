@@ -1,4 +1,4 @@
-//! The function behind an entry point: itself, or the instance that an explicit instantiation asks for.
+//! The function of an entry point: itself, or the specialisation that an explicit instantiation names.
 
 use super::Entrance;
 use crate::ast::{self, ItemKind};
@@ -11,7 +11,7 @@ use anymetal_diag::{Diagnostic, Span};
 use std::rc::Rc;
 
 impl<'a> Checker<'a> {
-    /// The function behind an entry point.
+    /// The function of an entry point.
     pub(in crate::sema) fn kernel_function(&mut self, entrance: &Entrance) -> Option<FuncId> {
         let entry = self.entry(entrance.item);
         let scope = self.scope_of_item(entrance.item);
@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The instance that a written signature asks for.
+    /// The specialisation that a written signature names.
     fn instantiated_by_signature(
         &mut self,
         decls: &[FnDeclId],

@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
     pub(in crate::sema) fn conditional_place(&mut self, expr: Expr) -> Expr {
         let ExprKind::Conditional(cond, a, b) = &expr.kind else { return expr };
         let (ExprKind::Load(x), ExprKind::Load(y)) = (&a.kind, &b.kind) else { return expr };
-        if x.ty != y.ty || x.ty.ty != expr.ty.ty {
+        if x.ty != y.ty || x.ty.ty != expr.ty.ty || !self.is_addressable(x) || !self.is_addressable(y) {
             return expr;
         }
         let (cond, x, y) = (Expr::clone(cond), Expr::clone(x), Expr::clone(y));

@@ -23,7 +23,7 @@ impl<'a> Checker<'a> {
             let Some(object) = call.object else { return Err("it needs an object".to_owned()) };
             match self.object_conversion(func, object) {
                 Some(conversion) => conversions.push(conversion),
-                None => return Err(format!("the object is `{}`", self.show(object.ty))),
+                None => return Err(self.refused_object(func, object)),
             }
         } else if call.object.is_some() && !self.is_constructor(decl) {
             conversions.push(Conversion { rank: Rank::Exact, detail: 0 });
@@ -39,6 +39,18 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(Candidate { decl, func, conversions })
+    }
+
+    /// Why a method does not take an object.
+    fn refused_object(&self, func: FuncId, object: &Expr) -> String {
+        let shown = self.show(object.ty);
+        match self.inst(func).this {
+            Some(this) if self.qualified_object(func, object, this).is_none() => {
+                let category = if self.is_rvalue(object) { "an rvalue" } else { "an lvalue" };
+                format!("the object is {category} of type `{shown}`")
+            }
+            _ => format!("the object is `{shown}`"),
+        }
     }
 
     fn is_constructor(&self, decl: FnDeclId) -> bool {
@@ -149,7 +161,12 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn deduce_from_arg(&mut self, pattern: &Pat<'a>, arg: &Arg<'a>, deduced: &mut Deduced) -> bool {
+    pub(in crate::sema) fn deduce_from_arg(
+        &mut self,
+        pattern: &Pat<'a>,
+        arg: &Arg<'a>,
+        deduced: &mut Deduced,
+    ) -> bool {
         let Arg::Expr(expr) = arg else { return true };
         // Parameters whose template parameters are all known take conversions.
         let mut holes = Vec::new();
@@ -160,7 +177,7 @@ impl<'a> Checker<'a> {
         self.deduce_call_arg(pattern, expr.ty, expr.is_place, deduced)
     }
 
-    fn deduce_rest(
+    pub(in crate::sema) fn deduce_rest(
         &mut self,
         pattern: &Pat<'a>,
         args: &[Arg<'a>],
@@ -195,16 +212,17 @@ impl<'a> Checker<'a> {
             return None;
         }
         let rank = if derived { Rank::Conversion } else { Rank::Exact };
+        let qualified = self.qualified_object(func, object, this)?.detail;
         if !object.is_place {
             // A temporary; calling anything but a thread method on it makes no sense.
             return (this.space == Space::Thread)
-                .then_some(Conversion { rank, detail: u8::from(this.is_const) });
+                .then_some(Conversion { rank, detail: u8::from(this.is_const) + qualified });
         }
         let cv = (this.is_const || !object.ty.is_const || this.space == Space::Constant)
             && (this.is_volatile || !object.ty.is_volatile);
         if this.space == object.ty.space && cv {
             let adds = u8::from(this.is_const && !object.ty.is_const);
-            return Some(Conversion { rank, detail: adds });
+            return Some(Conversion { rank, detail: adds + qualified });
         }
         // A method that only reads may work on a copy in thread space.
         let reads_only = this.is_const || object.ty.is_const;

@@ -4,7 +4,7 @@
 
 use super::{ArgPat, Pat, ValuePat, add_quals};
 use crate::ast::{self, ExprKind, Qualifiers, TemplateArg, TemplateParam, TypeKind};
-use crate::sema::ast_names;
+use crate::sema::ast_names::{self, Visitor};
 use crate::sema::checker::Checker;
 use crate::sema::lookup::{BuiltinTemplate, Found};
 use crate::sema::path::segment_key;
@@ -22,13 +22,15 @@ fn param_index(params: &[TemplateParam], path: &ast::Path) -> Option<usize> {
 /// Whether a type mentions any of the parameters.
 fn mentions(params: &[TemplateParam], ty: &ast::Type) -> bool {
     let mut found = false;
-    ast_names::in_type(ty, &mut |name| found |= params.iter().any(|param| param.name == Some(name)));
+    let mut look = |name| found |= params.iter().any(|param| param.name == Some(name));
+    ast_names::in_type(ty, &mut Visitor::all(&mut look));
     found
 }
 
 fn arg_mentions(params: &[TemplateParam], arg: &TemplateArg) -> bool {
     let mut found = false;
-    ast_names::in_arg(arg, &mut |name| found |= params.iter().any(|param| param.name == Some(name)));
+    let mut look = |name| found |= params.iter().any(|param| param.name == Some(name));
+    ast_names::in_arg(arg, &mut Visitor::all(&mut look));
     found
 }
 
@@ -88,9 +90,8 @@ impl<'a> Checker<'a> {
             _ => {}
         }
         let mut dependent = false;
-        ast_names::in_expr(expr, &mut |name| {
-            dependent |= params.iter().any(|param| param.name == Some(name))
-        });
+        let mut look = |name| dependent |= params.iter().any(|param| param.name == Some(name));
+        ast_names::in_expr(expr, &mut Visitor::all(&mut look));
         if dependent {
             return ValuePat::Opaque;
         }

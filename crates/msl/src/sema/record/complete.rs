@@ -4,10 +4,18 @@
 
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind, TypeKind};
-use crate::hir::{FieldInfo, Layout, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{BitField, FieldInfo, Layout, Padding, QualTy, RecordId, Ty, TyKind};
 use crate::sema::checker::{Checker, Deferred, FnState, Returns};
 use crate::token::Name;
 use anymetal_diag::Span;
+
+/// The members of a record while it is completed.
+#[derive(Default)]
+struct Members {
+    fields: Vec<FieldInfo>,
+    /// The unnamed bit-fields.
+    padding: Vec<Padding>,
+}
 
 impl<'a> Checker<'a> {
     /// Types the members and lays the record out. Reports when that is impossible.
@@ -53,7 +61,7 @@ impl<'a> Checker<'a> {
             self.error("incomplete-type", span, format!("`{name}` is declared but not defined"));
             return false;
         };
-        let mut fields = Vec::new();
+        let mut members = Members::default();
         let mut ok = true;
         let function = std::mem::replace(
             &mut self.function,
@@ -61,18 +69,19 @@ impl<'a> Checker<'a> {
         );
         self.in_scope(scope, |s| {
             for base in &ast.bases {
-                ok &= s.complete_base(id, base, &mut fields);
+                ok &= s.complete_base(id, base, &mut members.fields);
             }
             for item in items {
                 if let ItemKind::Field(field) = &item.kind {
-                    ok &= s.complete_field(id, field, &mut fields);
+                    ok &= s.complete_field(id, field, &mut members);
                 }
             }
         });
         let align = self.in_scope(scope, |s| s.record_align(ast));
         self.function = function;
         let is_union = self.types.record(id).is_union;
-        let layout = self.types.lay_out(&mut fields, is_union, align, ast.is_packed);
+        let Members { mut fields, padding } = members;
+        let layout = self.types.lay_out(&mut fields, &padding, is_union, align, ast.is_packed);
         let record = &mut self.types.records[id.0 as usize];
         record.fields = fields;
         Layout { size: record.size, align: record.align } = layout;
@@ -106,6 +115,7 @@ impl<'a> Checker<'a> {
                 ty: QualTy::plain(ty.ty),
                 offset: 0,
                 is_reference: false,
+                bits: None,
             });
             self.records[id.0 as usize].field_inits.push(None);
         }
@@ -113,7 +123,7 @@ impl<'a> Checker<'a> {
         true
     }
 
-    fn complete_field(&mut self, id: RecordId, field: &'a ast::Field, fields: &mut Vec<FieldInfo>) -> bool {
+    fn complete_field(&mut self, id: RecordId, field: &'a ast::Field, members: &mut Members) -> bool {
         let mut ty = self.resolve_type(&field.ty);
         if ty.ty.is_error() {
             return false;
@@ -131,11 +141,46 @@ impl<'a> Checker<'a> {
         if !self.complete_type(ty.ty, field.span) {
             return false;
         }
-        self.declare_field(id, field, fields.len() as u32, ty.ty);
+        let mut bits = None;
+        if let Some(width) = &field.width {
+            let Some(width) = self.bit_field_width(field, width, ty) else { return false };
+            if field.name.is_none() {
+                members.padding.push(Padding { before: members.fields.len(), ty: ty.ty, width });
+                return true;
+            }
+            bits = Some(BitField { shift: 0, width, bytes: 0 });
+        }
+        self.declare_field(id, field, members.fields.len() as u32, ty.ty);
         let name = field.name.unwrap_or(Name::EMPTY);
-        fields.push(FieldInfo { name, ty, offset: 0, is_reference });
+        members.fields.push(FieldInfo { name, ty, offset: 0, is_reference, bits });
         self.records[id.0 as usize].field_inits.push(field.init.as_ref());
         true
+    }
+
+    /// The width of a bit-field. `None` (reported) if the type or the width makes none.
+    fn bit_field_width(&mut self, field: &'a ast::Field, width: &'a ast::Expr, ty: QualTy) -> Option<u32> {
+        let Some(scalar) = self.types.scalar_repr(ty.ty).filter(|scalar| scalar.is_integral()) else {
+            let message = format!("a bit-field cannot have type `{}`", self.show(ty));
+            self.error("bad-bit-field", field.span, message);
+            return None;
+        };
+        let value = self.expr(width);
+        let n = self.constant_integer(value)?;
+        let most = i128::from(scalar.size() * 8);
+        let problem = if n < 0 {
+            format!("a bit-field cannot have {n} bits")
+        } else if n == 0 && field.name.is_some() {
+            "a bit-field with a name needs at least one bit".to_owned()
+        } else if n > most {
+            format!(
+                "a bit-field of {n} bits is wider than its type `{}`, which is not supported",
+                self.show(ty)
+            )
+        } else {
+            return Some(n as u32);
+        };
+        self.error("bad-bit-field", width.span, problem);
+        None
     }
 
     /// Enters the name of a data member, or the names of an anonymous one's members.

@@ -28,6 +28,7 @@ impl<'a> Checker<'a> {
             ItemKind::Enum(enumeration) => self.declare_block_enum(enumeration),
             ItemKind::StaticAssert(cond, message) => self.static_assert(cond, *message, span),
             ItemKind::Variable(variable) => self.local_variable(variable, out),
+            ItemKind::Bindings(bindings) => self.local_bindings(bindings, out),
             ItemKind::UsingNamespace(path) => self.block_using_namespace(path, span),
             ItemKind::UsingDeclaration(path) => self.block_using(path),
             ItemKind::Function(_) => {

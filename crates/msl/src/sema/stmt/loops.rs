@@ -116,6 +116,7 @@ impl<'a> Checker<'a> {
         &mut self,
         ty: &'a ast::Type,
         variable: &'a ast::Variable,
+        bindings: Option<&'a [(Name, Span)]>,
         range: &'a ast::Expr,
         body: &'a ast::Stmt,
         hint: Option<&'a ast::LoopHint>,
@@ -147,7 +148,7 @@ impl<'a> Checker<'a> {
             let array = Expr::place(ExprKind::Deref(Box::new(load(&pointer))), array_ty, span);
             let element = s.index_checked(array, load(&index), span);
             let hint = s.loop_hint(hint);
-            let body = s.range_body(ty, variable, element, body, span);
+            let body = s.range_body(ty, variable, bindings, element, body, span);
             Self::push(&mut stmts, StmtKind::Loop { cond, post_test: false, step, body, hint }, span);
         });
         Self::push(out, StmtKind::Block(Block { stmts }), span);
@@ -161,10 +162,12 @@ impl<'a> Checker<'a> {
         Expr::place(ExprKind::Local(local), QualTy::plain(ty), span)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "the parts of one statement")]
     fn range_body(
         &mut self,
         ty: &'a ast::Type,
         variable: &'a ast::Variable,
+        bindings: Option<&'a [(Name, Span)]>,
         element: Expr,
         body: &'a ast::Stmt,
         span: Span,
@@ -188,6 +191,10 @@ impl<'a> Checker<'a> {
                 let local = s.new_local(name, repr, span);
                 s.declare_local(name, LocalDecl::Variable { local, ty, function: s.function.serial }, span);
                 Self::push(&mut stmts, StmtKind::Declare { local, init: Some(value) }, span);
+                if let Some(names) = bindings {
+                    let place = s.variable_place(local, ty, span);
+                    s.bind_names(names, Some(place), span);
+                }
             }
             stmts.extend(s.loop_body(body).stmts);
             Block { stmts }

@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
         let ty = if checked.ty.ty == Ty::VOID {
             QualTy::plain(Ty::VOID)
         } else {
-            self.deduced_result_type(&checked)
+            self.deduced_result_type(value, &checked)
         };
         self.function.returns = Returns::Auto(Some(ty));
         if ty.ty == Ty::VOID {
@@ -80,7 +80,11 @@ impl<'a> Checker<'a> {
         self.converted_result(checked, ty)
     }
 
-    fn deduced_result_type(&mut self, value: &Expr) -> QualTy {
+    fn deduced_result_type(&mut self, written: &'a ast::Expr, value: &Expr) -> QualTy {
+        if self.function.auto_return == Some(AutoReturn::Decltype) {
+            let ty = self.decltype_of_value(written, value);
+            return self.initialised_type(ty);
+        }
         if let Some(written) = self.function.auto_return
             && let Some(pointer) = self.auto_return_type(&written, value)
         {

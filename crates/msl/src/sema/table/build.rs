@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anymetal_diag::Sink;
 
 use super::{Decl, Entry, ItemId, Layer, NsId, NsInfo, Tag, function_key, tag_of};
-use crate::ast::{Enum, Function, Item, ItemKind, Path, Record, Type};
+use crate::ast::{Enum, Function, FunctionName, Item, ItemKind, Path, Record, Type};
 use crate::sema::path::unknown_namespace;
 use crate::token::{MathMode, Name};
 
@@ -77,6 +77,11 @@ impl Layer {
         match &item.kind {
             ItemKind::Function(function) => self.add_function(ns, id, function),
             ItemKind::Record(record) => self.add_record(ns, id, record),
+            ItemKind::DeductionGuide(guide) => {
+                if let FunctionName::Name(class) = guide.name {
+                    self.specialisations.entry(class).or_default().push(id);
+                }
+            }
             ItemKind::Enum(enumeration) => self.add_enum(ns, id, enumeration, Decl::Item(id)),
             ItemKind::Alias(alias) => {
                 self.declare(ns, alias.name, Decl::Item(id));

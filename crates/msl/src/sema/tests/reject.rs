@@ -108,3 +108,18 @@ fn runaway_templates_stop() {
     reject("struct S { S s; };", &["incomplete-type"]);
     reject("using A = B; using B = A;", &["unknown-name"]);
 }
+
+#[test]
+fn nested_pack_expansions_end() {
+    let mut fold = "(xs + ...)".to_owned();
+    let mut call = "g(xs...)".to_owned();
+    for _ in 0..30 {
+        fold = format!("((xs * {fold}) + ...)");
+        call = format!("g((xs * {call})...)");
+    }
+    let g = "template <typename... Ts> int g(Ts... xs) { return (xs + ...); }";
+    for expansion in [fold, call] {
+        let text = format!("{g} template <typename... Ts> auto f(Ts... xs) {{ return {expansion}; }}");
+        reject(&format!("{text} int top() {{ return f(1, 2, 3, 4); }}"), &["instantiation-limit"]);
+    }
+}

@@ -8,7 +8,7 @@ use crate::ast::{self, ItemKind, TemplateParams};
 use crate::hir::{self, Expr, ExprKind, GlobalId, QualTy, Ty};
 use crate::sema::checker::{Checker, Deferred, Returns, ScopeId, ScopeKind, TArg, address};
 use crate::sema::lookup::VarDecl;
-use crate::sema::outside::Fit;
+use crate::sema::out_of_line::Fit;
 use crate::sema::template_args::ExplicitArg;
 use crate::sema::{evaluate, kernel};
 use anymetal_diag::{Diagnostic, Span};
@@ -137,8 +137,8 @@ impl<'a> Checker<'a> {
             return self.function_constant(variable, attribute);
         }
         let least = if variable.init.is_some() { Fit::Exact } else { Fit::Any };
-        if let Some((outside, scope)) = self.static_definition(decl, least) {
-            return self.in_scope(scope, |s| s.value_of_definition(outside));
+        if let Some((definition, scope)) = self.static_definition(decl, least) {
+            return self.in_scope(scope, |s| s.value_of_definition(definition));
         }
         self.value_of_definition(variable)
     }
@@ -216,7 +216,7 @@ impl<'a> Checker<'a> {
             if declarator.name != decl.variable.declarator.name || variable.init.is_none() {
                 continue;
             }
-            if let Some((fit, scope)) = self.scope_outside(item, declarator.scope.as_ref(), record)
+            if let Some((fit, scope)) = self.out_of_line_scope(item, declarator.scope.as_ref(), record)
                 && fit >= least
                 && best.is_none_or(|(known, ..)| known < fit)
             {

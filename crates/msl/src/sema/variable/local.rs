@@ -9,7 +9,7 @@ use crate::sema::init::DefaultInit;
 use crate::sema::lookup::VarDecl;
 use crate::sema::{evaluate, function, walk};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 use anymetal_ir::Space;
 
 impl<'a> Checker<'a> {
@@ -59,9 +59,12 @@ impl<'a> Checker<'a> {
     fn declare_threadgroup(&mut self, variable: &ast::Variable, ty: QualTy, is_initialised: bool) {
         let (name, span) = (variable.declarator.name, variable.span);
         if is_initialised {
-            self.error("threadgroup-initialiser", span, "threadgroup memory cannot be initialised");
-            self.declare_poisoned(name, span);
-            return;
+            // The specification gives initialisers of threadgroup memory no meaning, yet published kernels
+            // have them and store to every element before they read. Such a variable is undefined at first,
+            // as one without an initialiser is.
+            let message =
+                "the initialiser of threadgroup memory is ignored: its contents are undefined at first";
+            self.report(Diagnostic::warning("threadgroup-initialiser", span, message));
         }
         let id = hir::ThreadgroupVarId(self.threadgroup_vars.len() as u32);
         self.threadgroup_vars.push(hir::ThreadgroupVar { name, ty: ty.ty, span });
@@ -72,6 +75,10 @@ impl<'a> Checker<'a> {
         if function::mentions_auto(&variable.ty) {
             self.error("auto-not-allowed", variable.span, "`auto` needs an initialiser");
             return None;
+        }
+        if let Some(template) = self.deduced_class(&variable.ty) {
+            let ty = self.deduce_class_type(&template, &[], variable.span)?;
+            return Some(self.qualify(QualTy::plain(ty), variable.ty.quals, variable.span));
         }
         let ty = self.resolve_type(&variable.ty);
         (!ty.ty.is_error() && self.complete_type(ty.ty, variable.span)).then_some(ty)
@@ -99,7 +106,7 @@ impl<'a> Checker<'a> {
     /// What `T x;` stores, if anything.
     fn default_value(&mut self, ty: QualTy, span: Span) -> Option<Expr> {
         match self.default_init(ty.ty, span) {
-            DefaultInit::Trivial => None,
+            DefaultInit::Trivial => self.has_bit_fields(ty.ty).then(|| self.zero(ty.ty, span)),
             DefaultInit::Constructor(func) => Some(self.default_constructed(ty.ty, func, span)),
             DefaultInit::Impossible => {
                 let shown = self.show(ty);

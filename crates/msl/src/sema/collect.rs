@@ -1,4 +1,4 @@
-//! What a kernel reaches: checks the bodies of all functions it calls and collects the program.
+//! Collects the program of a kernel: checks the bodies of all functions reachable from it, and renumbers what they use.
 
 use super::checker::Checker;
 use super::walk;

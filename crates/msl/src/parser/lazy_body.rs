@@ -1,8 +1,8 @@
-//! Bodies of the library's functions, skipped at first and parsed when a program needs them.
+//! Lazy parsing of function bodies of the library: skipped at first, parsed on first use.
 //!
-//! A skipped body is parsed among the names of the whole library, not of those before it alone. Invariant: this
-//! makes no difference, which the library's tests see to; no user's text is treated so, since mistakes in it
-//! are to be reported.
+//! A skipped body is parsed with all names of the library in scope, not only those declared before it.
+//! Invariant: the resulting trees are equal, which a test of the library checks. User source is never parsed
+//! lazily, because its errors must be reported.
 
 use super::scope::{ScopeId, Scopes};
 use super::{ParsedUnit, Parser};
@@ -11,41 +11,41 @@ use crate::token::{Punct, Token, TokenKind};
 use anymetal_diag::Sink;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The library's tokens, and what is needed to parse bodies among them.
-pub(super) struct Text {
+/// The library's tokens, and the state needed to parse the skipped bodies in them.
+pub(super) struct LazySource {
     tokens: Vec<Token>,
-    later: Mutex<Later>,
+    state: Mutex<LazyState>,
 }
 
-/// What is known once all of the library is read.
+/// Known after the whole library was parsed.
 #[derive(Default)]
-struct Later {
+struct LazyState {
     scopes: Scopes,
     /// Where each skipped body begins, and in which scope.
     bodies: Vec<(usize, ScopeId)>,
 }
 
-/// Parses the library, which starts from no names. Bodies of functions are parsed when first looked at.
+/// Parses the library, which starts from no names. Bodies of functions are parsed on first use.
 pub fn parse_library(tokens: Vec<Token>, sink: &mut Sink) -> ParsedUnit {
-    let text = Arc::new(Text { tokens, later: Mutex::default() });
+    let text = Arc::new(LazySource { tokens, state: Mutex::default() });
     let mut parser = Parser::new(&text.tokens, Scopes::default(), sink);
     parser.skipped = Some((Arc::clone(&text), Vec::new()));
     let items = parser.translation_unit();
     let (scopes, bodies) = (parser.scopes, parser.skipped.map_or_else(Vec::new, |(_, bodies)| bodies));
-    *text.later.lock().unwrap_or_else(PoisonError::into_inner) = Later { scopes: scopes.clone(), bodies };
+    *text.state.lock().unwrap_or_else(PoisonError::into_inner) = LazyState { scopes: scopes.clone(), bodies };
     ParsedUnit { items, scopes }
 }
 
-impl BlockText for Text {
+impl BlockText for LazySource {
     fn parse_block(&self, block: u32) -> Block {
-        let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, scope) = later.bodies[block as usize];
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, scope) = state.bodies[block as usize];
         let mut sink = Sink::new();
-        let mut parser = Parser::new(&self.tokens, std::mem::take(&mut later.scopes), &mut sink);
+        let mut parser = Parser::new(&self.tokens, std::mem::take(&mut state.scopes), &mut sink);
         parser.at = at;
         parser.scopes.set_current(scope);
         let block = parser.block_in_scope();
-        later.scopes = parser.scopes;
+        state.scopes = parser.scopes;
         debug_assert!(!sink.has_errors(), "a body of the library has errors: {:?}", sink.diagnostics());
         block
     }
@@ -59,7 +59,7 @@ impl Parser<'_> {
         let number = u32::try_from(bodies.len()).ok()?;
         bodies.push((self.at, self.scopes.current()));
         self.at = end + 1;
-        Some(LazyBlock::later(Arc::<Text>::clone(text), number))
+        Some(LazyBlock::deferred(Arc::<LazySource>::clone(text), number))
     }
 
     /// The token that closes the brace at the current one.

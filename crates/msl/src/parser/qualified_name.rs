@@ -1,4 +1,4 @@
-//! Paths and template argument lists: `a::b<c, 4>::template d<e>`.
+//! Qualified names and template argument lists: `a::b<c, 4>::template d<e>`.
 
 use super::Parser;
 use super::scope::{Entry, NameKind, ScopeId};
@@ -91,21 +91,15 @@ impl Parser<'_> {
         if self.is(Punct::Less) {
             args = match entry.map(|entry| entry.kind) {
                 Some(NameKind::TypeTemplate | NameKind::ValueTemplate) => Some(self.template_args()?),
-                Some(NameKind::Type) if self.is_injected_template(name) => {
-                    self.attempt(|p| p.template_args())
-                }
-                Some(NameKind::Value | NameKind::Type | NameKind::Namespace) => None,
+                // The injected class name of a template is a type, and still a template.
+                Some(NameKind::Type) => self.attempt(|p| p.template_args()),
+                Some(NameKind::Value | NameKind::Namespace) => None,
                 _ if template_kw || (dependent && expected == Expected::Type) => Some(self.template_args()?),
                 _ if dependent && !self.pending_template_call() => None,
                 _ => self.attempt(|p| p.template_args().filter(|_| p.may_follow_template_args())),
             };
         }
         Some((PathSegment { name, operator: None, args, span: self.since(start) }, entry))
-    }
-
-    /// A class template's own name, used inside it, is a type and still a template.
-    fn is_injected_template(&self, _name: Name) -> bool {
-        true
     }
 
     /// `T::name < …`: without `template` C++ says less-than; real code that means a template call

@@ -1,5 +1,5 @@
 //! Members defined outside of their class: `template <typename T> int S<T>::f() { … }`, and explicit
-//! specialisations of members, `template <> int S<float>::f() { … }`, which go before the body in the class.
+//! specialisations of members, `template <> int S<float>::f() { … }`, which take precedence over the body in the class.
 //!
 //! Invariant: a definition serves a class only if the scope it is written with leads to that very class.
 
@@ -25,7 +25,7 @@ pub(super) enum Fit {
 
 impl<'a> Checker<'a> {
     /// The body of a member function that is defined outside of its class, with at least that fit.
-    pub(super) fn outside_definition(
+    pub(super) fn out_of_line_definition(
         &mut self,
         id: FuncId,
         decl_id: FnDeclId,
@@ -46,7 +46,9 @@ impl<'a> Checker<'a> {
             {
                 continue;
             }
-            let Some((fit, scope)) = self.scope_outside(item, ast.scope.as_ref(), owner) else { continue };
+            let Some((fit, scope)) = self.out_of_line_scope(item, ast.scope.as_ref(), owner) else {
+                continue;
+            };
             if fit < least || best.as_ref().is_some_and(|(known, _)| *known >= fit) {
                 continue;
             }
@@ -60,7 +62,7 @@ impl<'a> Checker<'a> {
 
     /// Whether a definition written with this scope (`S<T>` in `S<T>::f`) serves the class; and the scope
     /// in which it is to be checked.
-    pub(super) fn scope_outside(
+    pub(super) fn out_of_line_scope(
         &mut self,
         item: ItemId,
         written: Option<&'a ast::Path>,

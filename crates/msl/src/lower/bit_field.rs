@@ -1,0 +1,112 @@
+//! Bit-fields: read and written by masks on the words that hold them.
+//!
+//! Invariant: a write touches only bytes of the bit-field's own sequence, and of these keeps all other bits.
+
+use super::function::FunctionLowerer;
+use super::place::align_at;
+use crate::hir::{BitField, BitPiece, ScalarTy};
+use anymetal_ir as ir;
+
+/// A bit-field in memory.
+#[derive(Clone, Copy)]
+pub(super) struct BitPlace {
+    /// The address of the member.
+    pub(super) ptr: ir::Value,
+    /// The alignment of that address.
+    pub(super) align: u32,
+    /// The member's offset in its record.
+    pub(super) offset: u64,
+    /// Its bits.
+    pub(super) bits: BitField,
+}
+
+fn word(size: u32) -> ScalarTy {
+    match size {
+        1 => ScalarTy::U8,
+        2 => ScalarTy::U16,
+        4 => ScalarTy::U32,
+        _ => ScalarTy::U64,
+    }
+}
+
+fn mask(count: u32) -> u64 {
+    u64::MAX >> (64 - count.clamp(1, 64))
+}
+
+impl FunctionLowerer<'_, '_, '_> {
+    /// The type that the bits are put together in: 32 bits, or 64 if anything is wider.
+    fn bit_word(pieces: &[BitPiece], width: u32) -> ScalarTy {
+        let wide = width > 32 || pieces.iter().any(|piece| piece.size > 4);
+        if wide { ScalarTy::U64 } else { ScalarTy::U32 }
+    }
+
+    fn load_piece(&mut self, place: &BitPlace, piece: BitPiece, work: ScalarTy, volatile: bool) -> ir::Value {
+        let ptr = self.b.ptr_offset(place.ptr, i64::from(piece.offset));
+        let align = align_at(place.align, u64::from(piece.offset)).min(piece.size);
+        let size = word(piece.size);
+        let op = ir::Op::Load { ptr, align, volatile };
+        let raw = self.b.value(op, ir::Type::Scalar(size.ir()));
+        self.convert_scalar(raw, size, work)
+    }
+
+    fn shifted(&mut self, op: ir::BinOp, value: ir::Value, by: u32, work: ScalarTy) -> ir::Value {
+        if by == 0 {
+            return value;
+        }
+        let by = self.b.const_bits(work.ir(), u64::from(by));
+        self.b.binary(op, value, by)
+    }
+
+    fn masked(&mut self, value: ir::Value, mask: u64, work: ScalarTy) -> ir::Value {
+        let mask = self.b.const_bits(work.ir(), mask);
+        self.b.binary(ir::BinOp::And, value, mask)
+    }
+
+    /// The value of a bit-field of a type.
+    pub(super) fn read_bits(&mut self, place: &BitPlace, ty: ScalarTy, volatile: bool) -> ir::Value {
+        let pieces = place.bits.pieces(place.offset);
+        let work = Self::bit_word(&pieces, place.bits.width);
+        let mut value = None;
+        for piece in pieces {
+            let raw = self.load_piece(place, piece, work, volatile);
+            let low = self.shifted(ir::BinOp::LShr, raw, piece.first, work);
+            let part = self.masked(low, mask(piece.count), work);
+            let part = self.shifted(ir::BinOp::Shl, part, piece.value_bit, work);
+            value = Some(match value {
+                Some(before) => self.b.binary(ir::BinOp::Or, before, part),
+                None => part,
+            });
+        }
+        let value = value.unwrap_or_else(|| self.b.const_bits(work.ir(), 0));
+        if !ty.is_signed_int() {
+            return self.convert_scalar(value, work, ty);
+        }
+        let unused = work.size() * 8 - place.bits.width;
+        let value = self.shifted(ir::BinOp::Shl, value, unused, work);
+        let value = self.shifted(ir::BinOp::AShr, value, unused, work);
+        self.convert_scalar(value, work, ty)
+    }
+
+    /// Stores the low bits of a value of a type.
+    pub(super) fn write_bits(&mut self, place: &BitPlace, ty: ScalarTy, value: ir::Value, volatile: bool) {
+        let pieces = place.bits.pieces(place.offset);
+        let work = Self::bit_word(&pieces, place.bits.width.max(ty.size() * 8));
+        let value = self.convert_scalar(value, ty, work);
+        for piece in pieces {
+            let part = self.shifted(ir::BinOp::LShr, value, piece.value_bit, work);
+            let mut new = part;
+            if piece.count < piece.size * 8 {
+                let part = self.masked(part, mask(piece.count), work);
+                let part = self.shifted(ir::BinOp::Shl, part, piece.first, work);
+                let old = self.load_piece(place, piece, work, volatile);
+                let keep = !(mask(piece.count) << piece.first) & mask(work.size() * 8);
+                let old = self.masked(old, keep, work);
+                new = self.b.binary(ir::BinOp::Or, old, part);
+            }
+            let ptr = self.b.ptr_offset(place.ptr, i64::from(piece.offset));
+            let align = align_at(place.align, u64::from(piece.offset)).min(piece.size);
+            let value = self.convert_scalar(new, work, word(piece.size));
+            self.b.push(ir::Op::Store { ptr, value, align, volatile });
+        }
+    }
+}

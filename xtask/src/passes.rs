@@ -1,0 +1,85 @@
+//! The document of the passes, made from the pipelines' own lists.
+
+use std::fmt::Write as _;
+
+use anymetal_ir::passes::Step;
+use anymetal_ir::passes::pipeline::{ALL, PIPELINES, PREPARE};
+
+const HEAD: &str = "\
+# Passes
+
+<!-- Made by `cargo xtask gen` from crates/ir/src/passes/pipeline.rs. -->
+
+Which passes run over a kernel's IR, in order. `anymetal compile FILE.metal -k KERNEL --print-after PASS|all` prints the IR
+after one, `--emit ir` after the last. In builds with debug assertions the verifier runs after each and names the pass that
+broke a rule. [How to add one](how-to/add-a-pass.md).
+
+## Every target, over the module
+
+";
+
+const LIST: &str = "
+## The passes over functions
+
+";
+
+/// `docs/passes.md`.
+pub(crate) fn document() -> String {
+    let mut text = HEAD.to_owned();
+    for (number, pass) in PREPARE.iter().enumerate() {
+        let _ = writeln!(text, "{}. `{}`: {}", number + 1, pass.name, pass.summary);
+    }
+    for (name, steps) in PIPELINES {
+        let _ = writeln!(text, "\n## Pipeline: {name}\n");
+        list(steps, 0, &mut text);
+    }
+    text.push_str(LIST);
+    text.push_str("| pass | what it does | file |\n|---|---|---|\n");
+    for pass in ALL {
+        let row = format!("| `{0}` | {1} | `crates/ir/src/passes/{0}` |", pass.name, pass.summary);
+        text.push_str(&row);
+        text.push('\n');
+    }
+    text
+}
+
+/// The steps as a numbered list, nested steps indented.
+fn list(steps: &[Step], depth: usize, text: &mut String) {
+    let indent = "   ".repeat(depth);
+    for (number, step) in steps.iter().enumerate() {
+        let number = number + 1;
+        let _ = match step {
+            Step::Pass(pass, then) => {
+                let note = if then.is_empty() { "" } else { "; where it changed something:" };
+                let line = writeln!(text, "{indent}{number}. `{}`{note}", pass.name);
+                list(then, depth + 1, text);
+                line
+            }
+            Step::FirstOf(passes) => {
+                let names: Vec<String> = passes.iter().map(|pass| format!("`{}`", pass.name)).collect();
+                writeln!(text, "{indent}{number}. the first that changes something of {}", names.join(", "))
+            }
+            Step::Fixpoint(passes, last, rounds) => {
+                let names: Vec<String> = passes.iter().map(|pass| format!("`{}`", pass.name)).collect();
+                let (names, last) = (names.join(", "), last.name);
+                writeln!(
+                    text,
+                    "{indent}{number}. {names}, then `{last}`; again until nothing changes, at most {rounds} rounds"
+                )
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_is_in_the_document() {
+        let text = document();
+        for pass in ALL {
+            assert!(text.contains(&format!("| `{}` |", pass.name)), "{}", pass.name);
+        }
+    }
+}
