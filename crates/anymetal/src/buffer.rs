@@ -9,10 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_hal::buffer::{Buffer as HalBuffer, StorageMode};
-use anymetal_runtime::memory::budget::Reservation;
+use anymetal_runtime::memory::allocator::AllocatedBuffer;
 use anymetal_runtime::memory::mode::ModeDecision;
 use anymetal_runtime::memory::pool::PooledBuffer;
-use anymetal_runtime::memory::registry::Registration;
 use anymetal_runtime::memory::view;
 use bytemuck::{Pod, Zeroable};
 
@@ -30,7 +29,7 @@ pub struct Buffer<T> {
 #[derive(Debug)]
 pub(crate) enum Memory {
     /// Made for it alone.
-    Own { buffer: Arc<dyn HalBuffer>, _reservation: Reservation, _registration: Registration },
+    Own(AllocatedBuffer),
     /// A pool's.
     Pooled(PooledBuffer),
 }
@@ -99,7 +98,7 @@ impl<T: Pod> Buffer<T> {
     /// The untyped buffer below; that of a pooled one may be longer.
     pub fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
-            Memory::Own { buffer, .. } => buffer,
+            Memory::Own(allocated) => allocated.buffer(),
             Memory::Pooled(pooled) => pooled.whole(),
         }
     }
@@ -107,7 +106,7 @@ impl<T: Pod> Buffer<T> {
     /// Its bytes without their type, as a resource of a graph.
     pub fn region(&self) -> view::BufferView {
         match &*self.memory {
-            Memory::Own { buffer, .. } => view::BufferView::of(Arc::clone(buffer)),
+            Memory::Own(allocated) => allocated.view(),
             Memory::Pooled(pooled) => pooled.view(),
         }
     }

@@ -60,7 +60,8 @@ impl Fuser for PipelineFuser {
     fn fuse(&self, launches: &[Launch<'_>]) -> Result<Fused, String> {
         let inputs = self.inputs(launches).ok_or("they are of different kinds or devices")?;
         let (artifact, name, arguments) = compile::fused(&inputs)?;
-        let pipeline = self.device().hal().pipeline(&artifact, &name).map_err(|error| error.to_string())?;
+        let pipeline =
+            self.device().context().pipeline(&artifact, &name).map_err(|error| error.to_string())?;
         Ok(Fused { pipeline, arguments })
     }
 

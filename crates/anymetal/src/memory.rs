@@ -4,12 +4,11 @@
 //! budget and is listed until its last handle is dropped; a refusal has had no effect.
 
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
-use anymetal_hal::error::DeviceError;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
 use anymetal_runtime::memory::mode::{BufferUsage, MemoryKind, ModeDecision, ModeRequest, Touches, decide};
 use anymetal_runtime::memory::pool::{Pool, PoolStats, RentRequest, Trimmed};
-use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
+use anymetal_runtime::memory::registry::LiveResource;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};
@@ -72,18 +71,9 @@ impl Device {
 
     fn buffer_in<T: Pod>(&self, count: usize, mode: ModeDecision) -> Result<Buffer<T>, Error> {
         let bytes = bytes_of::<T>(count)?;
-        let shared = &self.shared;
-        let limit = self.capabilities().max_buffer_bytes;
-        if bytes > limit {
-            // Never possible, however much memory is free: not the budget's business.
-            return Err(DeviceError::BufferTooLarge { requested: bytes, limit }.into());
-        }
-        let reservation = shared.budget.reserve(bytes)?;
         let descriptor = BufferDescriptor { storage_mode: mode.mode, ..BufferDescriptor::shared(bytes) };
-        let buffer = self.hal().buffer(&descriptor)?;
-        let registration = shared.registry.register(ResourceKind::Buffer, "", bytes);
-        let memory = Memory::Own { buffer, _reservation: reservation, _registration: registration };
-        Ok(Buffer::new(memory, mode, count))
+        let buffer = self.shared.allocator.buffer(&descriptor, self.tenant.as_ref())?;
+        Ok(Buffer::new(Memory::Own(buffer), mode, count))
     }
 
     /// A buffer of so many elements from the device's pool, with whatever its last renter left in it. It goes
@@ -95,11 +85,15 @@ impl Device {
     /// As [`Device::rent`], with a label, zeros, a storage mode, a tenant:
     /// `device.rent_with::<f32>(n, |request| request.label("sums").zeroed())`.
     pub fn rent_with<'a, T: Pod>(
-        &self,
+        &'a self,
         count: usize,
         wish: impl FnOnce(RentRequest<'a>) -> RentRequest<'a>,
     ) -> Result<Buffer<T>, Error> {
-        let request = wish(RentRequest::new(bytes_of::<T>(count)?));
+        let mut request = RentRequest::new(bytes_of::<T>(count)?);
+        if let Some(tenant) = &self.tenant {
+            request = request.tenant(tenant);
+        }
+        let request = wish(request);
         let rented = self.shared.pool.rent(&request)?;
         let mode = self.implied(rented.storage_mode());
         Ok(Buffer::new(Memory::Pooled(rented), mode, count))

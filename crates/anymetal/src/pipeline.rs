@@ -124,7 +124,7 @@ impl Pipeline {
         }
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
         let artifact = compiled.artifact(self.name(), constants, Some(size), whole_only).ok()?;
-        device.hal().pipeline(&artifact, self.name()).ok()
+        device.context().pipeline(&artifact, self.name()).ok()
     }
 
     /// What more code is made with.
@@ -170,7 +170,7 @@ impl Pipeline {
         }
         let Specialiser { compiled, device, constants } = &self.shared.specialiser;
         let artifact = compiled.artifact(self.name(), constants, None, false)?;
-        let general = device.hal().pipeline(&artifact, self.name())?;
+        let general = device.context().pipeline(&artifact, self.name())?;
         Ok(Arc::clone(self.shared.general.get_or_init(|| general)))
     }
 

@@ -12,16 +12,26 @@ use crate::history::History;
 pub struct HistoryLayer {
     /// How many submissions the ring holds; 0: there is none.
     pub entries: Option<usize>,
+    /// Whether it keeps all commands, contents of buffers and code, so that it can be replayed.
+    pub replayable: Option<bool>,
 }
 
 /// The variables, one for each setting.
-pub(super) const VARIABLES: &[(&str, Setter)] =
-    &[("ANYMETAL_HISTORY_ENTRIES", |layer, text| parse(&mut layer.history.entries, text, "a whole number"))];
+pub(super) const VARIABLES: &[(&str, Setter)] = &[
+    ("ANYMETAL_HISTORY_ENTRIES", |layer, text| parse(&mut layer.history.entries, text, "a whole number")),
+    ("ANYMETAL_HISTORY_REPLAYABLE", |layer, text| {
+        parse(&mut layer.history.replayable, text, "`true` or `false`")
+    }),
+];
 
 /// The section's settings that count.
 pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
     let entries = layers.find("ANYMETAL_HISTORY_ENTRIES", |layer| &layer.history.entries);
-    Ok(HistoryConfig { entries: value(entries).unwrap_or_default() })
+    let replayable = layers.find("ANYMETAL_HISTORY_REPLAYABLE", |layer| &layer.history.replayable);
+    Ok(HistoryConfig {
+        entries: value(entries).unwrap_or_default(),
+        replayable: value(replayable).unwrap_or_default(),
+    })
 }
 
 /// The settings of the history.
@@ -29,12 +39,18 @@ pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
 pub struct HistoryConfig {
     /// How many submissions the ring holds; 0, the default: there is none.
     pub entries: usize,
+    /// Whether it can be replayed. It then waits before each submission until the device is done with the buffers, so
+    /// it is for finding faults, not for speed.
+    pub replayable: bool,
 }
 
 impl HistoryConfig {
     /// The ring, if there is one.
     pub fn history(&self) -> Option<History> {
-        let options = RecorderOptions { entries: self.entries, ..RecorderOptions::default() };
+        let options = match self.replayable {
+            true => RecorderOptions::replayable(self.entries),
+            false => RecorderOptions { entries: self.entries, ..RecorderOptions::default() },
+        };
         (self.entries > 0).then(|| History::new(options))
     }
 }

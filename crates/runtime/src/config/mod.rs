@@ -62,6 +62,7 @@ impl fmt::Display for Origin {
 
 /// Why settings were refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// A file that cannot be read.
     #[error("{}: {reason}", path.display())]
