@@ -10,16 +10,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anymetal_hal::buffer::{Buffer as HalBuffer, StorageMode};
-use anymetal_runtime::memory::budget::Reservation;
+use anymetal_runtime::memory::allocator::AllocatedBuffer;
 use anymetal_runtime::memory::mode::ModeDecision;
 use anymetal_runtime::memory::pool::PooledBuffer;
-use anymetal_runtime::memory::registry::Registration;
 pub use anymetal_runtime::memory::view::BufferView as Region;
-use anymetal_runtime::tenant::MemoryCharge;
 use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;
-use crate::heap::HeapBlock;
 
 /// All bytes of the buffer.
 impl<T: Pod> From<&Buffer<T>> for Region {
@@ -45,19 +42,10 @@ pub struct Buffer<T> {
 
 /// Where a buffer's memory comes from, and what goes back when its last handle is dropped.
 pub(crate) enum Memory {
-    /// Made for it alone.
-    Own {
-        buffer: Arc<dyn HalBuffer>,
-        _reservation: Reservation,
-        _registration: Registration,
-        _charge: Option<MemoryCharge>,
-    },
+    /// Made for it alone, cut from a heap, or the host's pages.
+    Own(AllocatedBuffer),
     /// A pool's, and the renter's name for it.
     Pooled(PooledBuffer, Cow<'static, str>),
-    /// The host's pages.
-    Imported { buffer: Arc<dyn HalBuffer>, _registration: Registration },
-    /// A part of a heap's.
-    InHeap { buffer: Arc<dyn HalBuffer>, _registration: Registration, _heap: Arc<HeapBlock> },
 }
 
 impl<T: Pod> Buffer<T> {
@@ -79,9 +67,7 @@ impl<T: Pod> Buffer<T> {
     /// Its name for messages and listings; may be empty.
     pub fn label(&self) -> &str {
         match &*self.memory {
-            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
-                buffer.label()
-            }
+            Memory::Own(allocated) => allocated.buffer().label(),
             Memory::Pooled(_, label) => label,
         }
     }
@@ -134,9 +120,7 @@ impl<T: Pod> Buffer<T> {
     /// The untyped buffer below; that of a pooled one may be longer.
     pub fn hal(&self) -> &Arc<dyn HalBuffer> {
         match &*self.memory {
-            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
-                buffer
-            }
+            Memory::Own(allocated) => allocated.buffer(),
             Memory::Pooled(pooled, _) => pooled.whole(),
         }
     }
@@ -144,9 +128,7 @@ impl<T: Pod> Buffer<T> {
     /// Its bytes without their type, as a resource of a graph.
     pub fn region(&self) -> Region {
         match &*self.memory {
-            Memory::Own { buffer, .. } | Memory::Imported { buffer, .. } | Memory::InHeap { buffer, .. } => {
-                Region::of(Arc::clone(buffer))
-            }
+            Memory::Own(allocated) => allocated.view(),
             Memory::Pooled(pooled, _) => pooled.view(),
         }
     }

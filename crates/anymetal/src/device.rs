@@ -15,6 +15,7 @@ use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_runtime::config::{Layers, RuntimeConfig};
 use anymetal_runtime::event::Event;
 use anymetal_runtime::history::History;
+use anymetal_runtime::memory::allocator::Allocator;
 use anymetal_runtime::memory::budget::Budget;
 use anymetal_runtime::memory::pool::Pool;
 use anymetal_runtime::memory::registry::Registry;
@@ -36,6 +37,8 @@ use crate::transfer::Transfers;
 #[derive(Debug, Clone)]
 pub struct Device {
     pub(crate) shared: Arc<Shared>,
+    /// Whose quota what is made from this handle is charged to.
+    pub(crate) tenant: Option<Tenant>,
 }
 
 /// A device with its execution layer.
@@ -47,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) budget: Budget,
     pub(crate) pool: Pool,
     pub(crate) registry: Registry,
+    pub(crate) allocator: Allocator,
     pub(crate) transfers: Transfers,
 }
 
@@ -106,9 +110,11 @@ impl Device {
         let pool = Pool::new(Arc::clone(&hal), Arc::clone(&clock), options);
         let registry = Registry::new(Arc::clone(&clock), config.memory.backtraces);
         registry.attach(pool.inventory());
+        let allocator = Allocator::new(Arc::clone(&hal), budget.clone(), registry.clone());
         let transfers = Transfers::default();
         let context = Context::with(Arc::clone(&hal), clock, config.history.history());
-        Device { shared: Arc::new(Shared { hal, config, context, budget, pool, registry, transfers }) }
+        let shared = Shared { hal, config, context, budget, pool, registry, allocator, transfers };
+        Device { shared: Arc::new(shared), tenant: None }
     }
 
     /// The name by which it is chosen.
@@ -180,11 +186,7 @@ impl Device {
         artifact: &Arc<Artifact>,
         kernel: &str,
     ) -> Result<Arc<dyn HalPipeline>, Error> {
-        let pipeline = self.hal().pipeline(artifact, kernel)?;
-        if let Some(history) = self.history() {
-            history.note_pipeline(&pipeline, artifact);
-        }
-        Ok(pipeline)
+        Ok(self.context().pipeline(artifact, kernel)?)
     }
 
     /// A queue with the limits that the settings say.
@@ -194,7 +196,8 @@ impl Device {
 
     /// What [`Device::queue`] makes a queue with, to be changed for [`Device::queue_with`].
     pub fn queue_options(&self) -> StreamOptions {
-        self.shared.config.streams.options(StreamOptions::default())
+        let options = self.shared.config.streams.options(StreamOptions::default());
+        StreamOptions { tenant: self.tenant.clone(), ..options }
     }
 
     /// A queue with a label, limits, a priority, a tenant.
@@ -224,6 +227,12 @@ impl Device {
     /// Someone whose queues and buffers are counted and limited together.
     pub fn tenant(&self, name: impl Into<String>, limits: TenantLimits) -> Tenant {
         Tenant::new(name, limits, Arc::clone(self.shared.context.clock()))
+    }
+
+    /// The same device for a tenant: buffers, uploads, heaps and rents that are made from this handle are charged to
+    /// its quota, and so is the work of queues with the options of [`Device::queue_options`].
+    pub fn for_tenant(&self, tenant: &Tenant) -> Device {
+        Device { shared: Arc::clone(&self.shared), tenant: Some(tenant.clone()) }
     }
 
     /// The history of what queues gave the device, if the settings have one.

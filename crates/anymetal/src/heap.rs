@@ -4,15 +4,10 @@
 //! when the heap is made; its buffers are listed and count no more. A heap lives as long as a handle or a
 //! buffer of it.
 
-use std::sync::Arc;
-
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
-use anymetal_hal::heap::{Heap as HalHeap, HeapDescriptor};
-use anymetal_runtime::memory::MemoryError;
-use anymetal_runtime::memory::budget::Reservation;
+use anymetal_hal::heap::HeapDescriptor;
+use anymetal_runtime::memory::allocator::AllocatedHeap;
 use anymetal_runtime::memory::mode::ModeDecision;
-use anymetal_runtime::memory::registry::ResourceKind;
-use anymetal_runtime::tenant::{MemoryCharge, Tenant};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};
@@ -40,23 +35,9 @@ use crate::memory::bytes_of;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Heap {
-    block: Arc<HeapBlock>,
-}
-
-/// What a heap's buffers keep alive.
-pub(crate) struct HeapBlock {
-    heap: Arc<dyn HalHeap>,
+    block: AllocatedHeap,
     device: Device,
     mode: ModeDecision,
-    _reservation: Reservation,
-    _registration: anymetal_runtime::memory::registry::Registration,
-    _charge: Option<MemoryCharge>,
-}
-
-impl std::fmt::Debug for HeapBlock {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.heap.fmt(formatter)
-    }
 }
 
 impl Device {
@@ -64,28 +45,11 @@ impl Device {
     pub fn heap(&self, bytes: u64, options: impl Into<BufferOptions>) -> Result<Heap, Error> {
         let options = options.into();
         let mode = self.placement(&options)?;
-        let charge = charge(&options.tenant, bytes)?;
-        let reservation = self.shared.budget.reserve(bytes)?;
-        let BufferOptions { label, .. } = options;
-        let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label: label.clone() };
-        let heap = self.hal().heap(&descriptor)?;
-        let registration = self.shared.registry.register(ResourceKind::Heap, label, bytes);
-        let block = HeapBlock {
-            heap,
-            device: self.clone(),
-            mode,
-            _reservation: reservation,
-            _registration: registration,
-            _charge: charge,
-        };
-        Ok(Heap { block: Arc::new(block) })
+        let BufferOptions { label, tenant, .. } = options;
+        let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label };
+        let block = self.shared.allocator.heap(&descriptor, tenant.as_ref().or(self.tenant.as_ref()))?;
+        Ok(Heap { block, device: self.clone(), mode })
     }
-}
-
-/// Charges bytes to a tenant's quota.
-pub(crate) fn charge(tenant: &Option<Tenant>, bytes: u64) -> Result<Option<MemoryCharge>, Error> {
-    let charge = tenant.as_ref().map(|tenant| tenant.charge_memory(bytes)).transpose();
-    Ok(charge.map_err(MemoryError::from)?)
 }
 
 impl Heap {
@@ -98,7 +62,7 @@ impl Heap {
     /// As [`Heap::buffer`], with a name.
     pub fn buffer_with<T: Pod>(&self, elements: &[T], label: impl Into<String>) -> Result<Buffer<T>, Error> {
         let buffer = self.buffer_zeroed_with(elements.len(), label)?;
-        self.block.device.fill_with(&buffer, elements)?;
+        self.device.fill_with(&buffer, elements)?;
         Ok(buffer)
     }
 
@@ -113,36 +77,33 @@ impl Heap {
         count: usize,
         label: impl Into<String>,
     ) -> Result<Buffer<T>, Error> {
-        let (length, label, block) = (bytes_of::<T>(count)?, label.into(), &self.block);
-        let descriptor = BufferDescriptor { length, storage_mode: block.mode.mode, label: label.clone() };
-        let buffer = block.heap.buffer(&descriptor)?;
-        let registration = block.device.shared.registry.register(ResourceKind::Buffer, label, length);
-        let memory = Memory::InHeap { buffer, _registration: registration, _heap: Arc::clone(block) };
-        Ok(Buffer::new(memory, block.mode, count))
+        let (length, storage_mode, label) = (bytes_of::<T>(count)?, self.mode.mode, label.into());
+        let buffer = self.block.buffer(&BufferDescriptor { length, storage_mode, label })?;
+        Ok(Buffer::new(Memory::Own(buffer), self.mode, count))
     }
 
     /// Its name; may be empty.
     pub fn label(&self) -> &str {
-        self.block.heap.label()
+        self.block.heap().label()
     }
 
     /// Its length in bytes.
     pub fn length(&self) -> u64 {
-        self.block.heap.length()
+        self.block.heap().length()
     }
 
     /// Where its memory is, that of all its buffers.
     pub fn storage_mode(&self) -> StorageMode {
-        self.block.mode.mode
+        self.mode.mode
     }
 
     /// Bytes that live buffers take, padding included.
     pub fn used_bytes(&self) -> u64 {
-        self.block.heap.used_bytes()
+        self.block.heap().used_bytes()
     }
 
     /// The longest buffer that can be cut now, in bytes.
     pub fn largest_free_bytes(&self) -> u64 {
-        self.block.heap.largest_free_bytes()
+        self.block.heap().largest_free_bytes()
     }
 }

@@ -1,9 +1,8 @@
 //! Import of host memory: buffers of pages that the host filled, without a copy.
 
-use anymetal_hal::host_pages::{HostPages, ImportError};
-use anymetal_runtime::memory::MemoryError;
+use anymetal_hal::host_pages::HostPages;
 use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches, decide};
-use anymetal_runtime::memory::registry::ResourceKind;
+use anymetal_runtime::memory::{MemoryError, allocator};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};
@@ -55,12 +54,11 @@ impl Device {
             }
             Err(error) => return Err(Box::new(ImportRefused { pages, error: error.into() })),
         };
-        let buffer = self.hal().import(pages, label).map_err(|refused| {
-            let ImportError { pages, error } = *refused;
+        let imported = self.shared.allocator.import(pages, label, self.tenant.as_ref());
+        let buffer = imported.map_err(|refused| {
+            let allocator::ImportRefused { pages, error } = *refused;
             Box::new(ImportRefused { pages, error: error.into() })
         })?;
-        let registration = self.shared.registry.register(ResourceKind::Buffer, label, len);
-        let memory = Memory::Imported { buffer, _registration: registration };
-        Ok(Buffer::new(memory, mode, (len / size) as usize))
+        Ok(Buffer::new(Memory::Own(buffer), mode, (len / size) as usize))
     }
 }

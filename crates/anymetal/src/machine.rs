@@ -55,7 +55,7 @@ fn shared_device(hal: Arc<dyn HalDevice>, config: RuntimeConfig) -> Device {
     devices.retain(|device| device.strong_count() > 0);
     let same = |device: &Arc<Shared>| device.is_of(&hal) && *device.config() == config;
     if let Some(shared) = devices.iter().filter_map(Weak::upgrade).find(same) {
-        return Device { shared };
+        return Device { shared, tenant: None };
     }
     let device = Device::from_parts(hal, config, SystemClock::shared());
     devices.push(Arc::downgrade(&device.shared));

@@ -4,19 +4,17 @@
 //! device's budget and is listed until its last handle is dropped; a refusal has had no effect.
 
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
-use anymetal_hal::error::DeviceError;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::memory::budget::{BudgetStats, Pressure};
 use anymetal_runtime::memory::mode::{BufferUsage, MemoryKind, ModeDecision, ModeRequest, Touches, decide};
 use anymetal_runtime::memory::pool::{Pool, PoolStats, RentRequest, Trimmed};
-use anymetal_runtime::memory::registry::{LiveResource, ResourceKind};
+use anymetal_runtime::memory::registry::LiveResource;
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, Memory};
 use crate::buffer_options::BufferOptions;
 use crate::device::Device;
 use crate::error::Error;
-use crate::heap::charge;
 
 /// A device's memory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,21 +103,10 @@ impl Device {
         options: BufferOptions,
     ) -> Result<Buffer<T>, Error> {
         let bytes = bytes_of::<T>(count)?;
-        let shared = &self.shared;
-        let limit = self.capabilities().max_buffer_bytes;
-        if bytes > limit {
-            // Never possible, however much memory is free: not the budget's business.
-            return Err(DeviceError::BufferTooLarge { requested: bytes, limit }.into());
-        }
         let BufferOptions { label, tenant, .. } = options;
-        let charge = charge(&tenant, bytes)?;
-        let reservation = shared.budget.reserve(bytes)?;
-        let descriptor = BufferDescriptor { length: bytes, storage_mode: mode.mode, label: label.clone() };
-        let buffer = self.hal().buffer(&descriptor)?;
-        let registration = shared.registry.register(ResourceKind::Buffer, label, bytes);
-        let memory =
-            Memory::Own { buffer, _reservation: reservation, _registration: registration, _charge: charge };
-        Ok(Buffer::new(memory, mode, count))
+        let descriptor = BufferDescriptor { length: bytes, storage_mode: mode.mode, label };
+        let buffer = self.shared.allocator.buffer(&descriptor, tenant.as_ref().or(self.tenant.as_ref()))?;
+        Ok(Buffer::new(Memory::Own(buffer), mode, count))
     }
 
     /// A buffer of that many elements from the device's pool, with whatever its last renter left in it. It goes
@@ -131,11 +118,15 @@ impl Device {
     /// As [`Device::rent`], with a label, zeros, a storage mode, a tenant:
     /// `device.rent_with::<f32>(n, |request| request.label("sums").zeroed())`.
     pub fn rent_with<'a, T: Pod>(
-        &self,
+        &'a self,
         count: usize,
         wish: impl FnOnce(RentRequest<'a>) -> RentRequest<'a>,
     ) -> Result<Buffer<T>, Error> {
-        let request = wish(RentRequest::new(bytes_of::<T>(count)?));
+        let mut request = RentRequest::new(bytes_of::<T>(count)?);
+        if let Some(tenant) = &self.tenant {
+            request = request.tenant(tenant);
+        }
+        let request = wish(request);
         let label = request.given_label().clone();
         let rented = self.shared.pool.rent(&request)?;
         let mode = self.implied(rented.storage_mode());

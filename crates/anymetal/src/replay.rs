@@ -10,7 +10,7 @@ use crate::library::Library;
 impl Device {
     /// Runs the submissions of a recording again, one after the other, each with the contents that its
     /// buffers had, and tells of each how it ended then and now. A recording that has everything for this
-    /// comes from a device with the setting `history.contents`, or from [`crate::testing::recording`]. Code
+    /// comes from a device with the setting `history.replayable`, or from [`crate::testing::recording`]. Code
     /// that it lacks, that of the interpreter among it, is taken from the libraries, by the kernel's name.
     ///
     /// ```
@@ -18,7 +18,7 @@ impl Device {
     /// use anymetal::{Device, Layers, Recording};
     ///
     /// let mut settings = Layers::load(None)?;
-    /// (settings.code.history.entries, settings.code.history.contents) = (Some(16), Some(true));
+    /// (settings.code.history.entries, settings.code.history.replayable) = (Some(16), Some(true));
     /// let device = Device::with_settings(&settings)?;
     /// let source = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
     /// let library = device.library_from_source(source)?;

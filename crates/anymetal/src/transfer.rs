@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
+use anymetal_hal::buffer::BufferDescriptor;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches};
 use anymetal_runtime::memory::pool::{PooledBuffer, RentRequest};
@@ -140,7 +141,11 @@ impl Device {
     /// Copies a view in its turn on a queue to where the host sees it.
     pub fn download_from<T: Pod>(&self, queue: &Queue, view: &BufferView<T>) -> Result<Download<T>, Error> {
         let region = view.region();
-        let staged = self.pool().rent(&RentRequest::new(region.length()).label("download"))?;
+        let mut request = RentRequest::new(region.length()).label("download");
+        if let Some(tenant) = &queue.stream().options().tenant {
+            request = request.tenant(tenant);
+        }
+        let staged = self.pool().rent(&request)?;
         let mut commands = queue.stream().command_buffer()?.label("download");
         let source = region.offset()..region.offset() + region.length();
         commands.blit().copy(region.buffer(), source, staged.whole(), 0)?;
@@ -156,7 +161,10 @@ impl Device {
         match &made.ring {
             Some(ring) => Ok(ring.clone()),
             None => {
-                let ring = StagingRing::new(&**self.hal(), self.config().memory.staging_bytes)?;
+                let bytes = self.config().memory.staging_bytes;
+                let descriptor =
+                    BufferDescriptor { label: "staging ring".to_owned(), ..BufferDescriptor::shared(bytes) };
+                let ring = StagingRing::in_buffer(self.shared.allocator.buffer(&descriptor, None)?);
                 Ok(made.ring.insert(ring).clone())
             }
         }
@@ -165,8 +173,10 @@ impl Device {
     fn transfer_queue(&self) -> Result<Queue, Error> {
         let mut made = self.made();
         match &made.queue {
-            Some(queue) => Ok(queue.clone()),
-            None => Ok(made.queue.insert(self.queue()?).clone()),
+            Some(queue) if self.tenant.is_none() => Ok(queue.clone()),
+            // A tenant's transfers are on its account: they go through a queue of its own.
+            _ if self.tenant.is_some() => self.queue(),
+            _ => Ok(made.queue.insert(self.queue()?).clone()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Host views of buffers, and buffers of host memory.
 
-use anymetal::testing::{ManualClock, null_device};
+use anymetal::testing::{FaultPlan, Faults, ManualClock, fault_injecting, null_device};
 use anymetal::{Device, DeviceError, Error, ErrorClass, HostPages, RuntimeConfig};
 
 const SOURCE: &str = "kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
@@ -70,7 +70,11 @@ fn imported_pages_are_a_buffer_that_does_not_count() -> Result<(), Error> {
     let refused = device.import::<u32>(HostPages::zeroed(255).unwrap(), "odd").unwrap_err();
     assert_eq!((refused.pages.length(), refused.error.class()), (255, ErrorClass::Caller));
     let null = null_device(&ManualClock::new(), RuntimeConfig::default());
-    let cannot = null.import::<u32>(HostPages::zeroed(8).unwrap(), "none").unwrap_err();
-    assert!(matches!(Error::from(cannot), Error::Device(DeviceError::Unsupported { .. })));
+    let plan = FaultPlan { allocations: Faults::at(0, ErrorClass::Exhausted), ..FaultPlan::default() };
+    let (full, _faults) = fault_injecting(&null, plan);
+    let refused = full.import::<u32>(HostPages::zeroed(8).unwrap(), "none").unwrap_err();
+    assert_eq!(refused.pages.length(), 8);
+    assert!(matches!(Error::from(refused), Error::Device(DeviceError::OutOfMemory { .. })));
+    assert_eq!(full.import::<u32>(HostPages::zeroed(8).unwrap(), "fits")?.len(), 2);
     Ok(())
 }

@@ -139,7 +139,7 @@ fn a_fence_orders_commands_of_one_queue() -> Result<(), Error> {
 fn everything_has_a_label() -> Result<(), Error> {
     let clock = ManualClock::new();
     let mut config = RuntimeConfig::default();
-    (config.history.entries, config.history.contents) = (4, true);
+    (config.history.entries, config.history.replayable) = (4, true);
     let device = null_device(&clock, config);
     let weights = device.buffer_with(&[1.0f32; 4], "weights")?;
     let sums = device.rent_with::<f32>(4, |request| request.label("sums"))?;

@@ -14,7 +14,7 @@ kernel void twice(device uint* y, uint i [[thread_position_in_grid]]) { y[i] *= 
 
 fn device(contents: bool) -> Result<Device, Error> {
     let mut settings = Layers::load(None)?;
-    (settings.code.history.entries, settings.code.history.contents) = (Some(32), Some(contents));
+    (settings.code.history.entries, settings.code.history.replayable) = (Some(32), Some(contents));
     Device::with_settings(&settings)
 }
 

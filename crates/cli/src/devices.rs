@@ -1,6 +1,6 @@
 //! `anymetal devices`: what there is to run on.
 
-use anymetal::{Capabilities, Device, DeviceKind};
+use anymetal::{Capabilities, Device};
 use anymetal_compiler::Compiler;
 use clap::Args;
 use comfy_table::Table;
@@ -53,15 +53,9 @@ pub(crate) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
 }
 
 fn describe(name: &str, facts: &Capabilities) -> Value {
-    let kind = match facts.kind {
-        DeviceKind::Cpu => "cpu",
-        DeviceKind::Nvidia => "nvidia",
-        DeviceKind::Apple => "apple",
-        DeviceKind::Null => "null",
-    };
     json!({
         "name": name,
-        "kind": kind,
+        "kind": facts.kind.word(),
         "hardware_name": facts.hardware_name,
         "architecture": facts.architecture,
         "compute_units": facts.compute_units,

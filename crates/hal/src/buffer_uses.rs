@@ -24,6 +24,7 @@ pub enum MapMode {
 
 /// Why an access to a buffer was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AccessConflict {
     /// A mapping excludes it.
     Mapped,

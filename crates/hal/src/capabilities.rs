@@ -5,6 +5,7 @@
 
 /// What a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DeviceKind {
     /// This machine's processor.
     Cpu,
@@ -14,6 +15,18 @@ pub enum DeviceKind {
     Apple,
     /// No hardware: it validates everything and runs nothing.
     Null,
+}
+
+impl DeviceKind {
+    /// Its name in one lower-case word, for listings.
+    pub fn word(self) -> &'static str {
+        match self {
+            DeviceKind::Cpu => "cpu",
+            DeviceKind::Nvidia => "nvidia",
+            DeviceKind::Apple => "apple",
+            DeviceKind::Null => "null",
+        }
+    }
 }
 
 /// What a device can do and how much of it.

@@ -3,10 +3,10 @@
 //! Owns plain data only: dispatches, copies, fills, event and fence signals and waits. Invariant: a command holds its
 //! resources alive (by `Arc`) and is validated by the device when it is submitted, in [`crate::validate`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blit::same_buffer;
 use crate::buffer::Buffer;
 use crate::completion::Completion;
 use crate::error::DeviceError;
@@ -47,18 +47,17 @@ impl Submission {
         self.buffers().into_iter().for_each(|buffer| buffer.uses().note_held(completion));
     }
 
-    /// The buffers that it uses, each once, in no particular order.
+    /// The buffers that it uses, each once, in the order of their first use.
     pub fn buffers(&self) -> Vec<&Arc<dyn Buffer>> {
-        let mut buffers: Vec<&Arc<dyn Buffer>> = Vec::new();
-        let mut add = |buffer| {
-            // A command buffer tends to use the same few buffers again and again.
-            if !buffers.iter().rev().take(8).any(|known| same_buffer(known, buffer)) {
-                buffers.push(buffer);
-            }
-        };
-        self.commands.iter().for_each(|command| command.each_buffer(&mut add));
-        buffers.sort_unstable_by_key(|buffer| Arc::as_ptr(buffer).cast::<()>());
-        buffers.dedup_by(|one, other| same_buffer(one, other));
+        let (mut buffers, mut seen) = (Vec::new(), BTreeSet::new());
+        for command in &self.commands {
+            command.each_buffer(&mut |buffer| {
+                // By address alone: the same buffer may be seen through two copies of its vtable.
+                if seen.insert(Arc::as_ptr(buffer).cast::<()>()) {
+                    buffers.push(buffer);
+                }
+            });
+        }
         buffers
     }
 }

@@ -19,6 +19,7 @@ const PREFIX_BYTES: usize = 8 + 4 + 4 + 8 + 8;
 
 /// Why an artifact cannot be encoded or decoded.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncodingError {
     /// Interpreter artifacts have no bytes.
     #[error("an artifact for the interpreter has no encoding")]

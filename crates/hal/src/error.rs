@@ -96,6 +96,7 @@ impl std::fmt::Display for OutOfBounds {
 
 /// Why a device refused or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// A kernel accessed memory outside what was bound.
     #[error("{0}")]

@@ -65,6 +65,20 @@ impl HostPages {
         Ok(())
     }
 
+    /// Copies bytes out.
+    pub fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError> {
+        check_range(offset, destination.len() as u64, self.length)?;
+        let mut at = offset as usize;
+        let mut left = destination;
+        while !left.is_empty() {
+            let (page, within) = (at / HOST_PAGE_BYTES, at % HOST_PAGE_BYTES);
+            let (part, rest) = left.split_at_mut(left.len().min(HOST_PAGE_BYTES - within));
+            part.copy_from_slice(&self.pages[page].0[within..within + part.len()]);
+            (at, left) = (at + part.len(), rest);
+        }
+        Ok(())
+    }
+
     /// The first byte, for a device that owns the pages; aligned and not null even if there are none.
     pub fn start(&mut self) -> NonNull<u8> {
         NonNull::from(self.pages.as_mut_slice()).cast()
@@ -102,6 +116,9 @@ mod tests {
         let flat = |pages: &HostPages| pages.pages.iter().flat_map(|page| page.0).collect::<Vec<u8>>();
         assert!(flat(&read) == flat(&written) && flat(&read)[..bytes.len()] == bytes);
         assert!(written.write(bytes.len() as u64, &[1]).is_err());
+        let mut copy = vec![0; bytes.len() - 7];
+        written.read(7, &mut copy).unwrap();
+        assert!(copy == bytes[7..] && written.read(8, &mut copy).is_err());
         assert!(HostPages::from_reader(&bytes[..3], 4).is_err());
         let mut empty = HostPages::zeroed(0).unwrap();
         assert!(empty.start().addr().get().is_multiple_of(HOST_PAGE_BYTES));

@@ -25,11 +25,12 @@ use crate::error::DeviceError;
 use crate::event::{Event, HostEvent};
 use crate::fence::{Fence, HostFence};
 use crate::heap::{Heap, HeapDescriptor};
+use crate::host_pages::{HostPages, ImportError};
 use crate::indirect::{HostIndirect, IndirectCommandBuffer};
 use crate::pipeline::Pipeline;
 use crate::queue::{Queue, QueueDescriptor};
 use crate::validate;
-use memory::{NullBuffer, NullHeap};
+use memory::{NullBuffer, NullHeap, NullOrigin};
 use queue::NullQueue;
 
 /// A device that runs nothing.
@@ -131,7 +132,15 @@ impl Device for NullDevice {
     fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError> {
         self.shared.check_length(descriptor.length)?;
         self.shared.allocated.fetch_add(descriptor.length, Ordering::Relaxed);
-        Ok(Arc::new(NullBuffer::new(&self.shared, descriptor, None)))
+        Ok(Arc::new(NullBuffer::new(&self.shared, descriptor, NullOrigin::Own)))
+    }
+
+    fn import(&self, pages: HostPages, label: &str) -> Result<Arc<dyn Buffer>, Box<ImportError>> {
+        let imported = self.shared.check_length(pages.length());
+        match imported.and_then(|()| NullBuffer::imported(&self.shared, &pages, label)) {
+            Ok(buffer) => Ok(Arc::new(buffer)),
+            Err(error) => Err(Box::new(ImportError { pages, error })),
+        }
     }
 
     fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {

@@ -8,5 +8,6 @@ mod inline_policy;
 mod interpreter;
 mod kernels;
 mod launches;
+mod mappings;
 mod queues;
 mod wrappers;

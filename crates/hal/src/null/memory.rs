@@ -12,6 +12,7 @@ use crate::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode};
 use crate::buffer_uses::{BufferUses, CopyGuard, MapMode};
 use crate::error::DeviceError;
 use crate::heap::{Heap, HeapDescriptor, RangeAllocator};
+use crate::host_pages::HostPages;
 use crate::validate;
 
 /// A buffer that has memory only once the host looks.
@@ -20,17 +21,38 @@ pub(super) struct NullBuffer {
     descriptor: BufferDescriptor,
     bytes: OnceLock<Box<[AtomicU8]>>,
     pub(super) uses: BufferUses,
-    in_heap: Option<(Arc<HeapBlock>, u64)>,
+    origin: NullOrigin,
+}
+
+/// Where a buffer's bytes are counted.
+pub(super) enum NullOrigin {
+    /// As the device's own memory.
+    Own,
+    /// In a heap, at an offset.
+    InHeap(Arc<HeapBlock>, u64),
+    /// Nowhere: they are a copy of the host's.
+    Imported,
 }
 
 impl NullBuffer {
-    pub(super) fn new(
-        shared: &Arc<NullShared>,
-        descriptor: &BufferDescriptor,
-        in_heap: Option<(Arc<HeapBlock>, u64)>,
-    ) -> Self {
+    pub(super) fn new(shared: &Arc<NullShared>, descriptor: &BufferDescriptor, origin: NullOrigin) -> Self {
         let (shared, descriptor) = (Arc::clone(shared), descriptor.clone());
-        NullBuffer { shared, descriptor, bytes: OnceLock::new(), uses: BufferUses::default(), in_heap }
+        NullBuffer { shared, descriptor, bytes: OnceLock::new(), uses: BufferUses::default(), origin }
+    }
+
+    /// A shared buffer with a copy of the host's memory, which the null device does not map.
+    pub(super) fn imported(
+        shared: &Arc<NullShared>,
+        pages: &HostPages,
+        label: &str,
+    ) -> Result<Self, DeviceError> {
+        let mut bytes = vec![0; pages.length() as usize];
+        pages.read(0, &mut bytes)?;
+        let descriptor = BufferDescriptor { label: label.to_owned(), ..BufferDescriptor::shared(0) };
+        let descriptor = BufferDescriptor { length: pages.length(), ..descriptor };
+        let imported = Self::new(shared, &descriptor, NullOrigin::Imported);
+        let _first = imported.bytes.set(bytes.into_iter().map(AtomicU8::new).collect());
+        Ok(imported)
     }
 
     fn bytes(&self) -> &[AtomicU8] {
@@ -113,9 +135,10 @@ impl Buffer for NullBuffer {
 impl Drop for NullBuffer {
     fn drop(&mut self) {
         let length = self.descriptor.length;
-        match &self.in_heap {
-            Some((block, offset)) => block.ranges().release(*offset, length),
-            None => drop(self.shared.allocated.fetch_sub(length, Ordering::Relaxed)),
+        match &self.origin {
+            NullOrigin::InHeap(block, offset) => block.ranges().release(*offset, length),
+            NullOrigin::Imported => {}
+            NullOrigin::Own => drop(self.shared.allocated.fetch_sub(length, Ordering::Relaxed)),
         }
     }
 }
@@ -209,7 +232,11 @@ impl Heap for NullHeap {
             return Err(DeviceError::HeapStorageMode { heap, buffer: descriptor.storage_mode });
         }
         let offset = self.0.ranges().allocate(descriptor.length)?;
-        Ok(Arc::new(NullBuffer::new(&self.0.shared, descriptor, Some((Arc::clone(&self.0), offset)))))
+        Ok(Arc::new(NullBuffer::new(
+            &self.0.shared,
+            descriptor,
+            NullOrigin::InHeap(Arc::clone(&self.0), offset),
+        )))
     }
 
     fn length(&self) -> u64 {

@@ -21,6 +21,7 @@ const PREFIX_BYTES: usize = 8 + 4 + 4 + 8;
 
 /// Why a recording cannot be read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecordingError {
     /// The file cannot be read or written.
     #[error("{path}: {source}")]

@@ -96,6 +96,7 @@ pub enum RecordedOutcome {
 
 /// One command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum RecordedCommand {
     /// A dispatch.
     Dispatch {

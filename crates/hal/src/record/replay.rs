@@ -48,6 +48,7 @@ impl Replayed {
 
 /// Why a replay ended early.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplayError {
     /// Neither the recording nor the caller has the code of a kernel.
     #[error("entry {entry}: the code of kernel `{kernel}` is not recorded, and none was given for it")]

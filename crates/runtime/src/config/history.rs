@@ -12,23 +12,23 @@ use crate::history::History;
 pub struct HistoryLayer {
     /// How many submissions the ring holds; 0: there is none.
     pub entries: Option<usize>,
-    /// Whether it keeps the contents of buffers, and code, so that it can be replayed.
-    pub contents: Option<bool>,
+    /// Whether it keeps all commands, contents of buffers and code, so that it can be replayed.
+    pub replayable: Option<bool>,
 }
 
 /// The variables, one for each setting.
 pub(super) const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_HISTORY_ENTRIES", |layer, text| parse(&mut layer.history.entries, text, "a whole number")),
-    ("ANYMETAL_HISTORY_CONTENTS", |layer, text| flag(&mut layer.history.contents, text)),
+    ("ANYMETAL_HISTORY_REPLAYABLE", |layer, text| flag(&mut layer.history.replayable, text)),
 ];
 
 /// The section's settings that count.
 pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
     let entries = layers.find("ANYMETAL_HISTORY_ENTRIES", |layer| &layer.history.entries);
-    let contents = layers.find("ANYMETAL_HISTORY_CONTENTS", |layer| &layer.history.contents);
+    let replayable = layers.find("ANYMETAL_HISTORY_REPLAYABLE", |layer| &layer.history.replayable);
     Ok(HistoryConfig {
         entries: value(entries).unwrap_or_default(),
-        contents: value(contents).unwrap_or_default(),
+        replayable: value(replayable).unwrap_or_default(),
     })
 }
 
@@ -37,15 +37,15 @@ pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
 pub struct HistoryConfig {
     /// How many submissions the ring holds; 0, the default: there is none.
     pub entries: usize,
-    /// Whether it keeps the contents of buffers before each submission, and code: all that a replay needs.
-    /// Each submission then waits for work that uses its buffers, so it is for finding faults, not for speed.
-    pub contents: bool,
+    /// Whether it can be replayed. It then waits before each submission until the device is done with the buffers, so
+    /// it is for finding faults, not for speed.
+    pub replayable: bool,
 }
 
 impl HistoryConfig {
     /// The ring, if there is one.
     pub fn history(&self) -> Option<History> {
-        let options = match self.contents {
+        let options = match self.replayable {
             true => RecorderOptions::replayable(self.entries),
             false => RecorderOptions { entries: self.entries, ..RecorderOptions::default() },
         };

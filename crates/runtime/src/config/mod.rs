@@ -66,6 +66,7 @@ impl fmt::Display for Origin {
 
 /// Why settings were refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// A file that cannot be read.
     #[error("{}: {reason}", path.display())]
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(memory, expected);
         assert_eq!(memory.pool_options(Budget::new(1)).limits.max_buffers, 200);
         assert_eq!(Layers::default().resolve(), Ok(RuntimeConfig::default()));
-        let settings = "device = 'cpu'\n[kernels]\nrequire-machine-code = true\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\ncontents = true\n";
+        let settings = "device = 'cpu'\n[kernels]\nrequire-machine-code = true\n[streams]\ncommand-buffers = 7\nwait = '0 s'\n[history]\nentries = 5\nreplayable = true\n";
         let mut layers = file(settings).unwrap();
         layers.environment = environment(&[("ANYMETAL_STREAMS_IN_FLIGHT", "3")]).unwrap();
         let config = layers.resolve().unwrap();
@@ -309,7 +310,7 @@ mod tests {
         let options = config.streams.options(StreamOptions::default());
         assert_eq!((options.max_command_buffers, options.max_in_flight), (7, 3));
         assert_eq!(options.when_exhausted, anymetal_hal::queue::WhenFull::Refuse, "waiting for no time");
-        assert_eq!((config.history.entries, config.history.contents), (5, true));
+        assert_eq!((config.history.entries, config.history.replayable), (5, true));
         assert_eq!(config.device.as_deref(), Some("cpu"));
     }
 

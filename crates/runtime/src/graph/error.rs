@@ -36,6 +36,7 @@ impl fmt::Display for Hazard {
 
 /// Why a graph was refused or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GraphError {
     /// The edges lead back to where they began.
     #[error("the graph `{graph}` has a cycle: {}", describe_path(path))]

@@ -10,13 +10,18 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::command::Submission;
+use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
-use anymetal_hal::record::Recording;
-use anymetal_hal::record::file::RecordingError;
-use anymetal_hal::record::recorder::{EntryId, Recorder, RecorderOptions};
+use anymetal_hal::record::recorder::{EntryId, Recorder};
 
 use crate::submission::{ExecError, Outcome};
+
+// What a user of a history needs, in one place.
+pub use anymetal_hal::record::file::RecordingError;
+pub use anymetal_hal::record::recorder::RecorderOptions;
+pub use anymetal_hal::record::replay::{ReplayError, Replayed};
+pub use anymetal_hal::record::{Entry, RecordedOutcome, Recording};
 
 /// Where the dump of a failure goes.
 pub type Sink = dyn Fn(&ExecError, &str) + Send + Sync;
@@ -41,7 +46,8 @@ impl History {
         self
     }
 
-    /// Notes where a pipeline comes from, so that a saved history can be replayed without its source.
+    /// Notes where a pipeline comes from, so that a saved history can be replayed without its source;
+    /// [`crate::stream::context::Context::pipeline`] does.
     pub fn note_pipeline(&self, pipeline: &Arc<dyn Pipeline>, artifact: &Arc<Artifact>) {
         self.recorder.note_pipeline(pipeline, artifact);
     }
@@ -54,6 +60,12 @@ impl History {
     /// The ring.
     pub fn recording(&self) -> Recording {
         self.recorder.recording()
+    }
+
+    /// Runs the ring once more on a device, entry by entry, each with the contents that its buffers had. The history
+    /// must have been made with [`RecorderOptions::replayable`], and its pipelines noted.
+    pub fn replay(&self, device: &dyn Device) -> Result<Vec<Replayed>, Box<ReplayError>> {
+        self.recording().replay(device, &|_, _| None).map_err(Box::new)
     }
 
     /// Writes the ring to a file; [`Recording::load`] and [`Recording::replay`] take it from there.

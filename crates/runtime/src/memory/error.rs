@@ -9,6 +9,7 @@ use crate::tenant::QuotaError;
 
 /// Why memory was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MemoryError {
     /// Longer than the device's largest buffer, however much memory is free.
     #[error(

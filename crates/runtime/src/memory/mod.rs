@@ -3,6 +3,7 @@
 //! - [`mode`] decides the storage mode from what a buffer is for, and says why.
 //! - [`pool`] uses buffers again, by size class; [`budget`] bounds all pools of a device and trims them under
 //!   pressure; a [`crate::tenant::Tenant`] bounds each of those who share a device.
+//! - [`allocator`] makes buffers and heaps outside the pool, counted alike.
 //! - [`view`] cuts ranges out of buffers and copies and fills them.
 //! - [`staging`] uploads through a ring of host-visible memory.
 //! - [`registry`] lists what lives.
@@ -10,6 +11,7 @@
 //! Invariant of the whole module: what is refused has had no effect, and what is counted is given back when its
 //! owner is dropped, so totals return to zero.
 
+pub mod allocator;
 mod backtrace;
 pub mod budget;
 mod error;

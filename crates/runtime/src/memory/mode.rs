@@ -82,6 +82,7 @@ impl FromStr for ModeRequest {
 
 /// Why a storage mode was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModeError {
     /// Memoryless is for render targets.
     #[error("a buffer cannot be memoryless: that mode is for render targets; use private")]

@@ -16,6 +16,7 @@ use crate::sync::{Mutex, lock};
 
 /// What a resource is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ResourceKind {
     /// A buffer.
     Buffer,

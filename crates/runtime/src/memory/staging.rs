@@ -18,6 +18,7 @@ use anymetal_hal::completion::{Completion, CompletionSource, Timing};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 
+use crate::memory::allocator::AllocatedBuffer;
 use crate::memory::error::MemoryError;
 use crate::memory::view::BufferView;
 use crate::stream::Stream;
@@ -36,6 +37,8 @@ pub struct StagingRing {
 struct RingShared {
     buffer: Arc<dyn Buffer>,
     state: Mutex<State>,
+    /// What counts the ring's memory.
+    _allocated: Option<AllocatedBuffer>,
 }
 
 #[derive(Default)]
@@ -120,12 +123,18 @@ impl StagingRing {
     pub fn new(device: &dyn Device, capacity: u64) -> Result<Self, MemoryError> {
         let label = "staging ring".to_owned();
         let buffer = device.buffer(&BufferDescriptor { label, ..BufferDescriptor::shared(capacity) })?;
-        Ok(StagingRing { shared: Arc::new(RingShared { buffer, state: Mutex::default() }) })
+        Ok(StagingRing { shared: Arc::new(RingShared { buffer, state: Mutex::default(), _allocated: None }) })
+    }
+
+    /// A ring in memory that is counted by budget and registry.
+    pub fn in_buffer(allocated: AllocatedBuffer) -> Self {
+        let (buffer, state) = (Arc::clone(allocated.buffer()), Mutex::default());
+        StagingRing { shared: Arc::new(RingShared { buffer, state, _allocated: Some(allocated) }) }
     }
 
     /// Begins a batch of uploads that are submitted together.
     pub fn batch(&self) -> UploadBatch {
-        UploadBatch { shared: Arc::clone(&self.shared), commands: Vec::new(), pieces: Vec::new() }
+        UploadBatch { shared: Arc::clone(&self.shared), commands: Vec::new(), pieces: Vec::new(), bytes: 0 }
     }
 
     /// The ring's bytes.
@@ -148,6 +157,8 @@ pub struct UploadBatch {
     shared: Arc<RingShared>,
     commands: Vec<Command>,
     pieces: Vec<u64>,
+    /// The bytes of the ring that it takes.
+    bytes: u64,
 }
 
 impl UploadBatch {
@@ -168,6 +179,7 @@ impl UploadBatch {
             .take(length, capacity)
             .map_err(|free| MemoryError::RingFull { requested: length, free, capacity })?;
         self.pieces.push(piece);
+        self.bytes += length;
         self.shared.buffer.write(source_offset, bytes)?;
         self.commands.push(Command::Copy(BufferCopy {
             source: Arc::clone(&self.shared.buffer),
@@ -195,8 +207,11 @@ impl UploadBatch {
     }
 
     /// Commits the uploads to a stream, to run after other work has ended well too. The ring's bytes are free
-    /// again when the submission has ended, however, or at once if there is no place in the stream.
+    /// again when the submission has ended, however, or at once if there is no place in the stream. Until then they
+    /// are charged to the stream's tenant.
     pub fn commit(mut self, stream: &Stream, after: Option<&Submission>) -> Result<Submission, ExecError> {
+        let tenant = stream.options().tenant.as_ref();
+        let charge = tenant.map(|tenant| tenant.charge_bytes(self.bytes)).transpose()?;
         let mut command_buffer = stream.command_buffer()?.label("upload");
         command_buffer.set_commands(std::mem::take(&mut self.commands));
         if let Some(after) = after {
@@ -209,7 +224,10 @@ impl UploadBatch {
         }
         drop(state);
         // Dropped without a call it ends as well.
-        let ended = move |_outcome: &Outcome| source.finish(Ok(Timing::default()));
+        let ended = move |_outcome: &Outcome| {
+            source.finish(Ok(Timing::default()));
+            drop(charge);
+        };
         Ok(command_buffer.on_done(ended).commit())
     }
 }

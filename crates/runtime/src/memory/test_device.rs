@@ -147,6 +147,10 @@ impl Buffer for TestBuffer {
         self.uses.load(Ordering::SeqCst) == 0
     }
 
+    fn is_unused(&self) -> bool {
+        self.wait_unused(Some(Duration::ZERO))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::command::{BufferFill, Command, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 
 use crate::event::{Event, EventPool};
@@ -91,6 +93,16 @@ impl Context {
     /// A stream.
     pub fn stream(&self, options: StreamOptions) -> Result<Stream, DeviceError> {
         Stream::new(self, options)
+    }
+
+    /// Makes a kernel of the artifact ready to run, and notes in the history where its code is from, so that what runs
+    /// it can be replayed.
+    pub fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {
+        let pipeline = self.inner.device.pipeline(artifact, kernel)?;
+        if let Some(history) = &self.inner.history {
+            history.note_pipeline(&pipeline, artifact);
+        }
+        Ok(pipeline)
     }
 
     /// An event from the pool, with the value 0.

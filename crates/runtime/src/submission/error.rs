@@ -12,6 +12,7 @@ use crate::tenant::QuotaError;
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExecError {
     /// The device refused or failed.
     #[error(transparent)]

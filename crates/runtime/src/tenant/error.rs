@@ -9,6 +9,7 @@ use anymetal_hal::error::ErrorClass;
 
 /// Which part of a tenant's quota refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QuotaError {
     /// Its bytes.
     #[error("tenant `{tenant}` may have {limit} bytes and has {used}; {requested} more are too many")]

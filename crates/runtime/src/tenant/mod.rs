@@ -106,6 +106,16 @@ impl Tenant {
 
     /// Takes one buffer of that many bytes from the quota.
     pub fn charge_memory(&self, bytes: u64) -> Result<MemoryCharge, QuotaError> {
+        self.charge(bytes, 1)
+    }
+
+    /// Takes bytes of memory that others own from the quota, such as those of a staging ring while an upload is in
+    /// flight.
+    pub fn charge_bytes(&self, bytes: u64) -> Result<MemoryCharge, QuotaError> {
+        self.charge(bytes, 0)
+    }
+
+    fn charge(&self, bytes: u64, buffers: u64) -> Result<MemoryCharge, QuotaError> {
         let limits = &self.shared.limits;
         let mut usage = lock(&self.shared.usage);
         let (used, count) = (usage.now.bytes, usage.now.buffers);
@@ -115,7 +125,7 @@ impl Tenant {
             (Some(limit), _) if after > limit => {
                 Some(QuotaError::Bytes { tenant: tenant(), requested: bytes, used, limit })
             }
-            (_, Some(limit)) if count >= limit => {
+            (_, Some(limit)) if count.saturating_add(buffers) > limit => {
                 Some(QuotaError::Buffers { tenant: tenant(), used: count, limit })
             }
             _ => None,
@@ -125,8 +135,8 @@ impl Tenant {
             return Err(refusal);
         }
         usage.now.bytes = after;
-        usage.now.buffers += 1;
-        Ok(MemoryCharge { shared: Arc::clone(&self.shared), bytes })
+        usage.now.buffers += buffers;
+        Ok(MemoryCharge { shared: Arc::clone(&self.shared), bytes, buffers })
     }
 
     /// Takes one submission from the quota; hold the charge until its work has ended.
@@ -190,17 +200,18 @@ impl TimeShare {
     }
 }
 
-/// One buffer's part of a quota.
+/// A part of a memory quota, given back when dropped.
 pub struct MemoryCharge {
     shared: Arc<TenantShared>,
     bytes: u64,
+    buffers: u64,
 }
 
 impl Drop for MemoryCharge {
     fn drop(&mut self) {
         let mut usage = lock(&self.shared.usage);
         usage.now.bytes -= self.bytes;
-        usage.now.buffers -= 1;
+        usage.now.buffers -= self.buffers;
     }
 }
 

@@ -8,9 +8,9 @@ use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::command::{Command, Submission};
 use anymetal_hal::device::Device;
-use anymetal_hal::error::DeviceError;
+use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::host_pages::HostPages;
-use anymetal_hal::null::NullDevice;
 use anymetal_hal::queue::QueueDescriptor;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::memory::pool::{Pool, PoolLimits, PoolOptions, RentRequest};
@@ -153,7 +153,9 @@ fn host_pages_become_a_buffer_in_place_or_come_back() {
     let mut bytes = vec![0; 50_000];
     view.read(0, &mut bytes).unwrap();
     assert_eq!(bytes, [vec![7; 40_000], vec![9; 10_000]].concat());
-    let refused = NullDevice::default().import(HostPages::zeroed(100).unwrap(), "weights").unwrap_err();
-    assert_eq!(refused.pages.length(), 100);
-    assert!(matches!(refused.error, DeviceError::Unsupported { .. }), "{refused}");
+    let allocations = Faults::at(0, ErrorClass::Exhausted);
+    let plan = FaultPlan { allocations, ..FaultPlan::default() };
+    let full = FaultInjectingDevice::new(device, plan, SystemClock::shared());
+    let refused = full.import(HostPages::zeroed(100).unwrap(), "weights").unwrap_err();
+    assert_eq!((refused.pages.length(), refused.error.class()), (100, ErrorClass::Exhausted), "{refused}");
 }

@@ -6,13 +6,12 @@ use anymetal_hal::clock::{ManualClock, SystemClock};
 use anymetal_hal::error::ErrorClass;
 use anymetal_hal::fault_injection::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal_hal::null::NullDevice;
-use anymetal_hal::record::Recording;
-use anymetal_hal::record::recorder::RecorderOptions;
-use anymetal_runtime::history::History;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_runtime::history::{History, RecorderOptions, Recording, ReplayError};
 use anymetal_runtime::stream::StreamOptions;
 use anymetal_runtime::stream::context::Context;
 
-use crate::machine::{cpu, read, zeroed};
+use crate::machine::{artifact, cpu, read, zeroed};
 
 #[test]
 fn a_failure_dumps_what_was_encoded_and_cancelling_does_not() {
@@ -71,4 +70,23 @@ fn a_saved_history_gives_the_same_bytes_again() {
         (read(last[0].1.as_ref()), read(last[1].1.as_ref())),
         (read(one.as_ref()), read(other.as_ref()))
     );
+}
+
+#[test]
+fn a_pipeline_of_a_context_is_known_to_its_history() {
+    let history = History::new(RecorderOptions::replayable(4));
+    let context = Context::with(Arc::new(NullDevice::new()), SystemClock::shared(), Some(history.clone()));
+    let stream = context.stream(StreamOptions::default()).unwrap();
+    let run = |pipeline: &Arc<dyn Pipeline>| {
+        let mut command_buffer = stream.command_buffer().unwrap();
+        command_buffer.compute().pipeline(pipeline).dispatch_threads([8, 1, 1], [8, 1, 1]).unwrap();
+        command_buffer.commit().wait().unwrap();
+    };
+    run(&context.pipeline(&artifact(), "empty").unwrap());
+    let replayed = history.replay(&NullDevice::new()).unwrap();
+    assert!(replayed.len() == 1 && replayed[0].is_same());
+    // Made past the context, its code is not known.
+    run(&context.device().pipeline(&artifact(), "empty").unwrap());
+    let refused = *history.replay(&NullDevice::new()).unwrap_err();
+    assert!(matches!(refused, ReplayError::NoCode { entry: 1, .. }));
 }

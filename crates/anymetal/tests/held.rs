@@ -1,0 +1,96 @@
+//! Work that a queue holds back is seen by reads and writes; and what is made for a tenant is on its account.
+
+use std::time::Duration;
+
+use anymetal::{Device, Error};
+use anymetal_hal::error::DeviceError;
+use anymetal_runtime::memory::MemoryError;
+use anymetal_runtime::stream::StreamOptions;
+use anymetal_runtime::tenant::{QuotaError, TenantLimits};
+
+const SOURCE: &str = "#include <metal_stdlib>
+using namespace metal;
+kernel void slow(device uint* out, constant uint& n, uint i [[thread_position_in_grid]]) {
+    uint sum = i;
+    for (uint k = 0; k < n; ++k) { sum = sum * 1664525u + 1013904223u; }
+    out[i] = sum;
+}
+kernel void put(device uint* out, constant uint& value, uint i [[thread_position_in_grid]]) { out[i] = value; }
+";
+
+const COUNT: usize = 1000;
+
+#[test]
+fn a_read_right_after_a_submission_is_never_stale() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let library = device.library_from_source(SOURCE)?;
+    let (slow, put) = (library.pipeline("slow")?, library.pipeline("put")?);
+    let (first, second) = (device.queue()?, device.queue()?);
+    let (scratch, out) = (device.buffer(&vec![0u32; COUNT])?, device.buffer(&vec![0u32; COUNT])?);
+    for round in 1..=10u32 {
+        let before = first.launch(&slow).arg(&scratch).arg(20_000u32).threads(COUNT).submit()?;
+        second.launch(&put).arg(&out).arg(round).threads(COUNT).after(&before).submit()?;
+        assert!(out.read()?.iter().all(|&value| value == round), "stale in round {round}");
+    }
+    // More than the device is given at once.
+    for value in 1..=200u32 {
+        first.launch(&slow).arg(&scratch).arg(500u32).threads(COUNT).submit()?;
+        first.launch(&put).arg(&out).arg(value).threads(COUNT).submit()?;
+    }
+    assert!(out.read()?.iter().all(|&value| value == 200));
+    // A write comes after what was submitted before it.
+    for value in 1..=100u32 {
+        first.launch(&put).arg(&out).arg(value).threads(COUNT).submit()?;
+    }
+    out.write(&[7; COUNT])?;
+    first.drain()?;
+    assert!(out.read()?.iter().all(|&value| value == 7));
+    Ok(())
+}
+
+#[test]
+fn a_read_of_what_a_paused_queue_holds_is_an_error() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let put = device.library_from_source(SOURCE)?.pipeline("put")?;
+    let queue = device.queue_with(StreamOptions { label: "p".into(), ..device.queue_options() })?;
+    let out = device.buffer(&vec![0u32; COUNT])?;
+    queue.pause();
+    let held = queue.launch(&put).arg(&out).arg(5u32).threads(COUNT).submit()?;
+    let paused = Error::Device(DeviceError::HeldByPause { queue: "p".into() });
+    assert_eq!(out.read(), Err(paused.clone()));
+    assert_eq!(out.write(&[1; COUNT]), Err(paused.clone()));
+    assert_eq!(device.download(&out), Err(paused));
+    queue.resume();
+    assert!(out.read()?.iter().all(|&value| value == 5));
+    assert!(held.wait_timeout(Duration::ZERO).is_some());
+    Ok(())
+}
+
+#[test]
+fn buffers_and_uploads_are_on_a_tenants_account() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let limits = TenantLimits { bytes: Some(1000), ..TenantLimits::default() };
+    let tenant = device.tenant("guest", limits);
+    let guest = device.for_tenant(&tenant);
+    let buffer = guest.buffer(&[1u8; 600])?;
+    let refused = |bytes| {
+        let error = QuotaError::Bytes { tenant: "guest".into(), requested: bytes, used: 600, limit: 1000 };
+        Some(MemoryError::Quota(error).into())
+    };
+    assert_eq!(guest.buffer_zeroed::<u8>(401).err(), refused(401));
+    assert_eq!(guest.upload(&[0u8; 402]).map(drop).err(), refused(402));
+    assert!(guest.rent::<u8>(401).is_err() && device.buffer_zeroed::<u8>(401).is_ok());
+    // What is staged counts while it is in flight.
+    let queue = guest.queue()?;
+    queue.pause();
+    let upload = guest.upload_to(&queue, &buffer.view(0..300)?, &[2; 300])?;
+    assert_eq!(tenant.usage().bytes, 900);
+    assert!(guest.upload_to(&queue, &buffer.view(0..300)?, &[3; 300]).is_err());
+    queue.resume();
+    upload.wait()?;
+    queue.drain()?;
+    assert_eq!((tenant.usage().bytes, buffer.read()?[299]), (600, 2));
+    drop(buffer);
+    assert_eq!((tenant.usage().bytes, tenant.usage().buffers), (0, 0));
+    Ok(())
+}
