@@ -10,9 +10,9 @@ const HEAD: &str = "\
 
 <!-- Made by `cargo xtask gen` from crates/ir/src/passes/pipeline.rs. -->
 
-Which passes run over a kernel's IR, in order. `anymetal compile FILE.metal -k KERNEL --print-after PASS|all` prints the IR
-after one, `--emit ir` after the last. In builds with debug assertions the verifier runs after each and names the pass that
-broke a rule. [How to add one](how-to/add-a-pass.md).
+Which passes run over a kernel's IR, in order. `anymetal compile FILE.metal -k KERNEL --print-after PASS|all`
+prints the IR after one, `--emit ir` after the last. In builds with debug assertions the verifier runs after each
+and names the pass that broke a rule. [How to add one](how-to/add-a-pass.md).
 
 ## Every target, over the module
 
@@ -62,10 +62,8 @@ fn list(steps: &[Step], depth: usize, text: &mut String) {
             Step::Fixpoint(passes, last, rounds) => {
                 let names: Vec<String> = passes.iter().map(|pass| format!("`{}`", pass.name)).collect();
                 let (names, last) = (names.join(", "), last.name);
-                writeln!(
-                    text,
-                    "{indent}{number}. {names}, then `{last}`; again until nothing changes, at most {rounds} rounds"
-                )
+                let until = format!("again until nothing changes, at most {rounds} rounds");
+                writeln!(text, "{indent}{number}. {names}, then `{last}`; {until}")
             }
         };
     }
