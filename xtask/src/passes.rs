@@ -11,8 +11,8 @@ const HEAD: &str = "\
 <!-- Made by `cargo xtask gen` from crates/ir/src/passes/pipeline.rs. -->
 
 Which passes run over a kernel's IR, in order. `anymetal compile FILE.metal -k KERNEL --print-after PASS|all`
-prints the IR after one, `--emit ir` after the last. In builds with debug assertions the verifier runs after each
-and names the pass that broke a rule. [How to add one](how-to/add-a-pass.md).
+prints the IR after one, `--emit ir` after the last. In builds with debug assertions the verifier runs after
+each and names the pass that broke a rule. [How to add one](how-to/add-a-pass.md).
 
 ## Every target, over the module
 
