@@ -23,6 +23,8 @@ usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
   gen     write the generated documents (docs/diagnostics.md)
+  bless   accept the expected output of file tests: `bless ir` (tests/ir), `bless codegen` (tests/codegen),
+          `bless ui` (tests/ui)
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
 ";
@@ -34,6 +36,9 @@ fn main() -> ExitCode {
         ["tidy"] => report(&tidy::check(&root)),
         ["gen"] => generated::write(&root),
         ["ci"] => ci::run(&root),
+        ["bless", which] if let Some(test) = BLESSED.iter().find(|(name, _)| *name == which) => {
+            bless(&root, test.1)
+        }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -50,6 +55,27 @@ fn main() -> ExitCode {
 fn corpus(root: &Path, arguments: &[&str]) -> ExitCode {
     let program = ["run", "--release", "--quiet", "-p", "anymetal-harness", "--bin", "corpus", "--"];
     match Command::new(env!("CARGO")).args(program).args(arguments).current_dir(root).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cargo does not start: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// File tests that can be blessed: the name, and the package and test program.
+const BLESSED: &[(&str, [&str; 2])] = &[
+    ("ir", ["anymetal-ir", "passes"]),
+    ("codegen", ["anymetal-codegen", "files"]),
+    ("ui", ["anymetal-compiler", "ui"]),
+];
+
+/// Runs a test program so that it writes what came out; `git diff tests` shows what changed.
+fn bless(root: &Path, [package, test]: [&str; 2]) -> ExitCode {
+    let arguments = ["test", "--quiet", "-p", package, "--test", test];
+    let mut command = Command::new(env!("CARGO"));
+    match command.args(arguments).env("ANYMETAL_BLESS", "1").current_dir(root).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {

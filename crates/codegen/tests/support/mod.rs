@@ -1,5 +1,5 @@
-//! Runs a kernel's IR on the CPU device and in the interpreter. Without an LLVM the tests that need
-//! one say so and pass.
+//! Runs a kernel's IR on the CPU device and in the interpreter. Without a libLLVM the tests that need one fail, unless
+//! `ANYMETAL_TEST_WITHOUT_LLVM=1` says that its absence is meant.
 #![allow(dead_code, reason = "each program uses a part of this module")]
 
 mod extents;
@@ -59,14 +59,21 @@ impl Launch {
     }
 }
 
-/// The LLVM of this machine, if there is one.
+/// The LLVM of this machine, or `None` when tests may go without.
+#[expect(clippy::print_stderr, reason = "a skipped test has to say so where the tester looks")]
 pub(crate) fn llvm() -> Option<Arc<Llvm>> {
     static FOUND: OnceLock<Option<Arc<Llvm>>> = OnceLock::new();
     FOUND
         .get_or_init(|| match Llvm::load() {
             Ok(llvm) => Some(llvm),
             Err(LlvmError::Level(error)) => panic!("{error}"),
-            Err(_) => None,
+            Err(error) => {
+                let allowed =
+                    std::env::var_os("ANYMETAL_TEST_WITHOUT_LLVM").is_some_and(|value| value == "1");
+                assert!(allowed, "{error}");
+                eprintln!("skipped: {error}");
+                None
+            }
         })
         .clone()
 }
