@@ -47,9 +47,7 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
         check_file(file, &mut findings);
     }
     findings.extend(exceptions_without_need(&files));
-    // Crates whose names are all changed; the others follow.
-    let renamed: Vec<_> = files.iter().filter(|file| file.path.starts_with("crates/codegen/")).collect();
-    findings.extend(words::check(renamed));
+    findings.extend(words::check(&files));
     findings.extend(documents::check(root, &files));
     findings.extend(arrows::check(root));
     findings.extend(diagnostics::check(&files));

@@ -14,20 +14,20 @@ pub fn licm(function: &mut Function) -> bool {
     for param in &function.params {
         visible[param.index()] = true;
     }
-    let mut hoister = Hoister { function, visible, changed: false };
+    let mut hoister = Licm { function, visible, changed: false };
     let body = hoister.function.body;
     hoister.block(body);
     hoister.changed
 }
 
-struct Hoister<'a> {
+struct Licm<'a> {
     function: &'a mut Function,
     /// Whether each value is defined at the current position.
     visible: Vec<bool>,
     changed: bool,
 }
 
-impl Hoister<'_> {
+impl Licm<'_> {
     fn block(&mut self, block: Block) {
         let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
         let mut out = Vec::with_capacity(insts.len());

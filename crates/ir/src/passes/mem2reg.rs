@@ -22,7 +22,7 @@ pub fn mem2reg(function: &mut Function) -> bool {
     for param in &function.params {
         visible[param.index()] = true;
     }
-    let mut forwarder = Forwarder {
+    let mut forwarder = Mem2Reg {
         pointers,
         order,
         contents: vec![Contents::Unknown; function.locals.len()],
@@ -134,7 +134,7 @@ enum Contents {
     Value(Value),
 }
 
-struct Forwarder<'a> {
+struct Mem2Reg<'a> {
     function: &'a mut Function,
     pointers: LocalPointers,
     variables: Vec<bool>,
@@ -148,7 +148,7 @@ struct Forwarder<'a> {
     changed: bool,
 }
 
-impl Forwarder<'_> {
+impl Mem2Reg<'_> {
     fn set(&mut self, local: Local, contents: Contents) {
         let old = std::mem::replace(&mut self.contents[local.index()], contents);
         if old != contents {
