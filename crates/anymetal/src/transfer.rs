@@ -171,12 +171,14 @@ impl Device {
     }
 
     fn transfer_queue(&self) -> Result<Queue, Error> {
+        if self.tenant.is_some() {
+            // A tenant's transfers are charged to it: they go through a queue of its own.
+            return self.queue();
+        }
         let mut made = self.made();
         match &made.queue {
-            Some(queue) if self.tenant.is_none() => Ok(queue.clone()),
-            // A tenant's transfers are on its account: they go through a queue of its own.
-            _ if self.tenant.is_some() => self.queue(),
-            _ => Ok(made.queue.insert(self.queue()?).clone()),
+            Some(queue) => Ok(queue.clone()),
+            None => Ok(made.queue.insert(self.queue()?).clone()),
         }
     }
 }
