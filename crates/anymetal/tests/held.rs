@@ -99,6 +99,40 @@ fn buffers_and_uploads_are_on_a_tenants_account() -> Result<(), Error> {
 }
 
 #[test]
+fn uploads_one_after_another_fit_a_quota_of_one() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let buffer = device.buffer_zeroed::<u8>(512)?;
+    let limits = TenantLimits { bytes: Some(512), submissions: Some(1), ..TenantLimits::default() };
+    let tenant = device.tenant("guest", limits);
+    let guest = device.for_tenant(&tenant);
+    let queue = guest.queue()?;
+    for round in 0..3000u32 {
+        let elements = [round.to_le_bytes()[0]; 512];
+        guest.upload_to(&queue, &buffer.view(0..512)?, &elements)?.wait()?;
+        assert_eq!((tenant.usage().bytes, tenant.usage().submissions), (0, 0), "after upload {round}");
+    }
+    // Work that is taken back gives its part back too, before another thread sees its end.
+    for round in 0..300 {
+        queue.pause();
+        let held = guest.upload_to(&queue, &buffer.view(0..512)?, &[1; 512])?;
+        assert!(guest.upload_to(&queue, &buffer.view(0..512)?, &[2; 512]).is_err());
+        std::thread::scope(|scope| {
+            let sees = scope.spawn(|| {
+                while !held.is_done() {
+                    std::hint::spin_loop();
+                }
+                (tenant.usage().bytes, tenant.usage().submissions)
+            });
+            held.cancel();
+            assert_eq!(sees.join().expect("no panic"), (0, 0), "after cancellation {round}");
+        });
+        queue.resume();
+    }
+    assert_eq!(tenant.usage().refusals, 300);
+    Ok(())
+}
+
+#[test]
 fn options_and_handles_of_a_tenant_charge_alike() -> Result<(), Error> {
     // The host does not see the device's own memory, so that contents are staged.
     let device = Device::from_hal(Arc::new(NullDevice::with_own_memory("discrete", ManualClock::new())));
