@@ -161,12 +161,13 @@ impl Device {
         }
     }
 
-    /// Every buffer of this device that lives, the oldest first.
+    /// Every buffer and heap of this device that lives, the oldest first, without what the device made for itself, as
+    /// its staging ring.
     pub fn live_buffers(&self) -> Vec<LiveResource> {
         self.shared.registry.live()
     }
 
-    /// For tests: panics with the listing if a buffer of this device lives.
+    /// For tests: panics with the listing of [`Device::live_buffers`] if it has an entry.
     #[track_caller]
     pub fn assert_no_leaks(&self) {
         self.shared.registry.assert_no_leaks();

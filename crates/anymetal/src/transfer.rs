@@ -164,7 +164,7 @@ impl Device {
                 let bytes = self.config().memory.staging_bytes;
                 let descriptor =
                     BufferDescriptor { label: "staging ring".to_owned(), ..BufferDescriptor::shared(bytes) };
-                let ring = StagingRing::in_buffer(self.shared.allocator.buffer(&descriptor, None)?);
+                let ring = StagingRing::in_buffer(self.shared.allocator.internal_buffer(&descriptor)?);
                 Ok(made.ring.insert(ring).clone())
             }
         }

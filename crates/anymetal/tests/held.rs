@@ -133,6 +133,20 @@ fn uploads_one_after_another_fit_a_quota_of_one() -> Result<(), Error> {
 }
 
 #[test]
+fn the_staging_ring_is_no_leak() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let buffer = device.buffer_zeroed::<u8>(512)?;
+    let before = device.memory().budget.reserved;
+    device.upload_to(&device.queue()?, &buffer.view(0..512)?, &[3; 512])?.wait()?;
+    assert!(device.memory().budget.reserved > before, "the ring counts in the budget");
+    assert_eq!((device.live_buffers().len(), buffer.read()?[511]), (1, 3));
+    drop(buffer);
+    assert!(device.live_buffers().is_empty());
+    device.assert_no_leaks();
+    Ok(())
+}
+
+#[test]
 fn options_and_handles_of_a_tenant_charge_alike() -> Result<(), Error> {
     // The host does not see the device's own memory, so that contents are staged.
     let device = Device::from_hal(Arc::new(NullDevice::with_own_memory("discrete", ManualClock::new())));
