@@ -45,10 +45,10 @@ impl Device {
     pub fn heap(&self, bytes: u64, options: impl Into<BufferOptions>) -> Result<Heap, Error> {
         let options = options.into();
         let mode = self.placement(&options)?;
-        let BufferOptions { label, tenant, .. } = options;
-        let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label };
-        let block = self.shared.allocator.heap(&descriptor, tenant.as_ref().or(self.tenant.as_ref()))?;
-        Ok(Heap { block, device: self.clone(), mode })
+        let device = self.charging(&options);
+        let descriptor = HeapDescriptor { length: bytes, storage_mode: mode.mode, label: options.label };
+        let block = device.shared.allocator.heap(&descriptor, device.tenant.as_ref())?;
+        Ok(Heap { block, device, mode })
     }
 }
 

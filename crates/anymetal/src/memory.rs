@@ -41,8 +41,10 @@ impl Device {
         elements: &[T],
         options: impl Into<BufferOptions>,
     ) -> Result<Buffer<T>, Error> {
-        let buffer = self.buffer_zeroed_with(elements.len(), options)?;
-        self.fill_with(&buffer, elements)?;
+        let options = options.into();
+        let device = self.charging(&options);
+        let buffer = device.buffer_in(elements.len(), options)?;
+        device.fill_with(&buffer, elements)?;
         Ok(buffer)
     }
 
@@ -58,7 +60,7 @@ impl Device {
         options: impl Into<BufferOptions>,
     ) -> Result<Buffer<T>, Error> {
         let options = options.into();
-        self.buffer_in(count, self.placement(&options)?, options)
+        self.charging(&options).buffer_in(count, options)
     }
 
     /// A buffer of that many elements where its usage has it best, or where the request says if the usage
@@ -70,6 +72,11 @@ impl Device {
         request: ModeRequest,
     ) -> Result<Buffer<T>, Error> {
         self.buffer_zeroed_with(count, BufferOptions::new().placed(usage, request))
+    }
+
+    /// The handle that memory with those options is made from: of the options' tenant, or else this one.
+    pub(crate) fn charging(&self, options: &BufferOptions) -> Device {
+        options.tenant.as_ref().map_or_else(|| self.clone(), |tenant| self.for_tenant(tenant))
     }
 
     /// Where memory with those options is.
@@ -96,16 +103,11 @@ impl Device {
         decide(request, usage, self.memory_kind()).expect("each mode fits the usage that stands for it")
     }
 
-    fn buffer_in<T: Pod>(
-        &self,
-        count: usize,
-        mode: ModeDecision,
-        options: BufferOptions,
-    ) -> Result<Buffer<T>, Error> {
-        let bytes = bytes_of::<T>(count)?;
-        let BufferOptions { label, tenant, .. } = options;
-        let descriptor = BufferDescriptor { length: bytes, storage_mode: mode.mode, label };
-        let buffer = self.shared.allocator.buffer(&descriptor, tenant.as_ref().or(self.tenant.as_ref()))?;
+    /// A buffer that is charged to this handle's tenant: call it on [`Device::charging`].
+    fn buffer_in<T: Pod>(&self, count: usize, options: BufferOptions) -> Result<Buffer<T>, Error> {
+        let (length, mode) = (bytes_of::<T>(count)?, self.placement(&options)?);
+        let descriptor = BufferDescriptor { length, storage_mode: mode.mode, label: options.label };
+        let buffer = self.shared.allocator.buffer(&descriptor, self.tenant.as_ref())?;
         Ok(Buffer::new(Memory::Own(buffer), mode, count))
     }
 
@@ -159,12 +161,13 @@ impl Device {
         }
     }
 
-    /// Every buffer of this device that lives, the oldest first.
+    /// Every buffer and heap of this device that lives, the oldest first, without what the device made for itself, as
+    /// its staging ring.
     pub fn live_buffers(&self) -> Vec<LiveResource> {
         self.shared.registry.live()
     }
 
-    /// For tests: panics with the listing if a buffer of this device lives.
+    /// For tests: panics with the listing of [`Device::live_buffers`] if it has an entry.
     #[track_caller]
     pub fn assert_no_leaks(&self) {
         self.shared.registry.assert_no_leaks();

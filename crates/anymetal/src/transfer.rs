@@ -164,19 +164,21 @@ impl Device {
                 let bytes = self.config().memory.staging_bytes;
                 let descriptor =
                     BufferDescriptor { label: "staging ring".to_owned(), ..BufferDescriptor::shared(bytes) };
-                let ring = StagingRing::in_buffer(self.shared.allocator.buffer(&descriptor, None)?);
+                let ring = StagingRing::in_buffer(self.shared.allocator.internal_buffer(&descriptor)?);
                 Ok(made.ring.insert(ring).clone())
             }
         }
     }
 
     fn transfer_queue(&self) -> Result<Queue, Error> {
+        if self.tenant.is_some() {
+            // A tenant's transfers are charged to it: they go through a queue of its own.
+            return self.queue();
+        }
         let mut made = self.made();
         match &made.queue {
-            Some(queue) if self.tenant.is_none() => Ok(queue.clone()),
-            // A tenant's transfers are on its account: they go through a queue of its own.
-            _ if self.tenant.is_some() => self.queue(),
-            _ => Ok(made.queue.insert(self.queue()?).clone()),
+            Some(queue) => Ok(queue.clone()),
+            None => Ok(made.queue.insert(self.queue()?).clone()),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Work that a queue holds back is seen by reads and writes; and what is made for a tenant is on its account.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use anymetal::{Device, Error};
+use anymetal::testing::NullDevice;
+use anymetal::{BufferOptions, Device, Error, ErrorClass, HostPages};
+use anymetal_hal::clock::ManualClock;
 use anymetal_hal::error::DeviceError;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::stream::StreamOptions;
@@ -92,5 +95,88 @@ fn buffers_and_uploads_are_on_a_tenants_account() -> Result<(), Error> {
     assert_eq!((tenant.usage().bytes, buffer.read()?[299]), (600, 2));
     drop(buffer);
     assert_eq!((tenant.usage().bytes, tenant.usage().buffers), (0, 0));
+    Ok(())
+}
+
+#[test]
+fn uploads_one_after_another_fit_a_quota_of_one() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let buffer = device.buffer_zeroed::<u8>(512)?;
+    let limits = TenantLimits { bytes: Some(512), submissions: Some(1), ..TenantLimits::default() };
+    let tenant = device.tenant("guest", limits);
+    let guest = device.for_tenant(&tenant);
+    let queue = guest.queue()?;
+    for round in 0..3000u32 {
+        let elements = [round.to_le_bytes()[0]; 512];
+        guest.upload_to(&queue, &buffer.view(0..512)?, &elements)?.wait()?;
+        assert_eq!((tenant.usage().bytes, tenant.usage().submissions), (0, 0), "after upload {round}");
+    }
+    // Work that is taken back gives its part back too, before another thread sees its end.
+    for round in 0..300 {
+        queue.pause();
+        let held = guest.upload_to(&queue, &buffer.view(0..512)?, &[1; 512])?;
+        assert!(guest.upload_to(&queue, &buffer.view(0..512)?, &[2; 512]).is_err());
+        std::thread::scope(|scope| {
+            let sees = scope.spawn(|| {
+                while !held.is_done() {
+                    std::hint::spin_loop();
+                }
+                (tenant.usage().bytes, tenant.usage().submissions)
+            });
+            held.cancel();
+            assert_eq!(sees.join().expect("no panic"), (0, 0), "after cancellation {round}");
+        });
+        queue.resume();
+    }
+    assert_eq!(tenant.usage().refusals, 300);
+    Ok(())
+}
+
+#[test]
+fn the_staging_ring_is_no_leak() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let buffer = device.buffer_zeroed::<u8>(512)?;
+    let before = device.memory().budget.reserved;
+    device.upload_to(&device.queue()?, &buffer.view(0..512)?, &[3; 512])?.wait()?;
+    assert!(device.memory().budget.reserved > before, "the ring counts in the budget");
+    assert_eq!((device.live_buffers().len(), buffer.read()?[511]), (1, 3));
+    drop(buffer);
+    assert!(device.live_buffers().is_empty());
+    device.assert_no_leaks();
+    Ok(())
+}
+
+#[test]
+fn options_and_handles_of_a_tenant_charge_alike() -> Result<(), Error> {
+    // The host does not see the device's own memory, so that contents are staged.
+    let device = Device::from_hal(Arc::new(NullDevice::with_own_memory("discrete", ManualClock::new())));
+    let limits = || TenantLimits { bytes: Some(1000), ..TenantLimits::default() };
+    let (guest, other) = (device.tenant("guest", limits()), device.tenant("other", limits()));
+    let by_handle = device.for_tenant(&guest);
+    let by_options = |label: &str| BufferOptions::new().label(label).tenant(&guest);
+    // The buffer and what is staged for it are more than the quota, either way.
+    let refused = by_handle.upload(&[1u8; 600]).map(drop).expect_err("600 and 600 are too many");
+    assert_eq!(refused.class(), ErrorClass::Exhausted);
+    assert_eq!(device.upload_with(&[1u8; 600], by_options("large")).map(drop), Err(refused));
+    let small = device.buffer_zeroed_with::<u8>(400, by_options("small"))?;
+    assert_eq!((small.label(), guest.usage().bytes, guest.usage().buffers), ("small", 400, 1));
+    // The options' tenant comes before the handle's.
+    let others = by_handle.buffer_zeroed_with::<u8>(100, BufferOptions::new().tenant(&other))?;
+    assert_eq!((guest.usage().bytes, other.usage().bytes), (400, 100));
+    // A heap is charged once, an import like a buffer.
+    let heap = by_handle.heap(500, "heap")?;
+    let cut = heap.buffer_zeroed::<u8>(100)?;
+    assert_eq!((heap.label(), guest.usage().bytes, guest.usage().buffers), ("heap", 900, 2));
+    assert!(device.heap(101, by_options("second heap")).is_err());
+    drop((heap, cut, others));
+    assert_eq!((guest.usage().bytes, other.usage().bytes), (400, 0));
+    let pages = || HostPages::from_reader(&[7u8; 601][..], 601).expect("memory for it");
+    let refused = by_handle.import::<u8>(pages(), "pages").expect_err("601 more are too many");
+    assert_eq!((refused.pages.length(), guest.usage().bytes), (601, 400));
+    drop(small);
+    let imported = Device::system_default()?.for_tenant(&guest).import::<u8>(pages(), "pages")?;
+    assert_eq!((imported.label(), guest.usage().bytes, imported.read()?[600]), ("pages", 601, 7));
+    drop(imported);
+    assert_eq!((guest.usage().bytes, guest.usage().buffers), (0, 0));
     Ok(())
 }

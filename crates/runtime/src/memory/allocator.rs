@@ -2,7 +2,7 @@
 //!
 //! Owns [`Allocator`], [`AllocatedBuffer`] and [`AllocatedHeap`]. Invariant: bytes are reserved, charged and listed
 //! before the device makes the memory, and given back when the last handle made here is dropped; a refusal has had no
-//! effect. A buffer of a heap takes nothing of its own: the heap's bytes are counted while it or one of its buffers
+//! effect. What a device makes for itself is reserved, but neither charged nor listed ([`Allocator::internal_buffer`]). A buffer of a heap takes nothing of its own: the heap's bytes are counted while it or one of its buffers
 //! lives.
 
 use std::fmt;
@@ -33,7 +33,7 @@ pub struct Allocator {
 struct Account {
     _charge: Option<MemoryCharge>,
     _reservation: Option<Reservation>,
-    _registration: Registration,
+    _registration: Option<Registration>,
 }
 
 /// A buffer that is counted until it is dropped.
@@ -84,6 +84,16 @@ impl Allocator {
         self.check_length(descriptor.length)?;
         let (label, bytes) = (descriptor.label.as_str(), descriptor.length);
         let account = self.account(ResourceKind::Buffer, label, bytes, bytes, tenant)?;
+        let buffer = self.device.buffer(descriptor)?;
+        Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
+    }
+
+    /// Makes a buffer of the device's own, such as a staging ring: it counts in the budget, but no tenant is charged,
+    /// and it is not in the listing, which is of what users make. Errors as of [`Allocator::buffer`].
+    pub fn internal_buffer(&self, descriptor: &BufferDescriptor) -> Result<AllocatedBuffer, MemoryError> {
+        self.check_length(descriptor.length)?;
+        let reservation = self.budget.reserve(descriptor.length)?;
+        let account = Account { _charge: None, _reservation: Some(reservation), _registration: None };
         let buffer = self.device.buffer(descriptor)?;
         Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
     }
@@ -143,7 +153,7 @@ impl Allocator {
             0 => None,
             bytes => Some(self.budget.reserve(bytes)?),
         };
-        let registration = self.registry.register(kind, label, bytes);
+        let registration = Some(self.registry.register(kind, label, bytes));
         Ok(Account { _charge: charge, _reservation: reservation, _registration: registration })
     }
 }
@@ -168,7 +178,7 @@ impl AllocatedHeap {
         let buffer = heap.buffer(descriptor)?;
         let registration =
             registry.register(ResourceKind::Buffer, descriptor.label.as_str(), descriptor.length);
-        let account = Account { _charge: None, _reservation: None, _registration: registration };
+        let account = Account { _charge: None, _reservation: None, _registration: Some(registration) };
         Ok(AllocatedBuffer { buffer, _account: account, _heap: Some(Arc::clone(&self.shared)) })
     }
 
@@ -214,6 +224,17 @@ mod tests {
         assert_eq!((tenant.usage().bytes, tenant.usage().buffers), (60, 1), "the charge was given back");
         drop((first, other));
         assert_eq!((budget.stats().reserved, tenant.usage().bytes, registry.live().len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_buffer_of_the_device_itself_is_in_the_budget_and_not_in_the_listing() {
+        let (allocator, budget, registry, _) = parts(100, 100);
+        let internal = allocator.internal_buffer(&BufferDescriptor::shared(60)).unwrap();
+        assert_eq!((budget.stats().reserved, registry.live().len()), (60, 0));
+        let refused = allocator.internal_buffer(&BufferDescriptor::shared(41)).unwrap_err();
+        assert!(matches!(refused, MemoryError::OverBudget { .. }));
+        drop(internal);
+        assert_eq!(budget.stats().reserved, 0);
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl StagingRing {
         Ok(StagingRing { shared: Arc::new(RingShared { buffer, state: Mutex::default(), _allocated: None }) })
     }
 
-    /// A ring in memory that is counted by budget and registry.
+    /// A ring in memory that its allocator counts.
     pub fn in_buffer(allocated: AllocatedBuffer) -> Self {
         let (buffer, state) = (Arc::clone(allocated.buffer()), Mutex::default());
         StagingRing { shared: Arc::new(RingShared { buffer, state, _allocated: Some(allocated) }) }
@@ -214,6 +214,7 @@ impl UploadBatch {
         let charge = tenant.map(|tenant| tenant.charge_bytes(self.bytes)).transpose()?;
         let mut command_buffer = stream.command_buffer()?.label("upload");
         command_buffer.set_commands(std::mem::take(&mut self.commands));
+        command_buffer.set_staging_charge(charge);
         if let Some(after) = after {
             command_buffer = command_buffer.after(after);
         }
@@ -224,10 +225,7 @@ impl UploadBatch {
         }
         drop(state);
         // Dropped without a call it ends as well.
-        let ended = move |_outcome: &Outcome| {
-            source.finish(Ok(Timing::default()));
-            drop(charge);
-        };
+        let ended = move |_outcome: &Outcome| source.finish(Ok(Timing::default()));
         Ok(command_buffer.on_done(ended).commit())
     }
 }

@@ -40,7 +40,7 @@ use crate::stream::{StreamCore, event_command};
 use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::submission::stage::Stages;
 use crate::submission::{Attached, Callback, Dependency, Outcome, Submission, SubmissionCore, Work};
-use crate::tenant::WorkCharge;
+use crate::tenant::{MemoryCharge, WorkCharge};
 use crate::trace::Trace;
 
 /// Commands for a stream. Dropping it without a commit gives its place back and runs nothing.
@@ -48,6 +48,7 @@ pub struct CommandBuffer {
     stream: Arc<StreamCore>,
     permit: Permit,
     charge: Option<WorkCharge>,
+    staging_charge: Option<MemoryCharge>,
     commands: Commands,
     dependencies: Vec<Dependency>,
     callbacks: Vec<Callback>,
@@ -61,6 +62,7 @@ impl CommandBuffer {
             stream: Arc::clone(stream),
             permit,
             charge,
+            staging_charge: None,
             commands: Commands::default(),
             dependencies: Vec::new(),
             callbacks: Vec::new(),
@@ -133,6 +135,11 @@ impl CommandBuffer {
         self.commands.commands = commands;
     }
 
+    /// Keeps what is charged for the bytes that are staged for it until it has ended.
+    pub(crate) fn set_staging_charge(&mut self, charge: Option<MemoryCharge>) {
+        self.staging_charge = charge;
+    }
+
     /// Names its first commands, for a trace.
     pub(crate) fn set_names(&mut self, names: Vec<String>) {
         self.names = names;
@@ -150,11 +157,17 @@ impl CommandBuffer {
 
     /// Hands the work to the stream.
     pub fn commit(self) -> Submission {
-        let CommandBuffer { stream, mut permit, charge, commands, dependencies, callbacks, bridges, names } =
-            self;
+        let CommandBuffer { stream, mut permit, commands, dependencies, .. } = self;
         permit.commit();
-        let attached =
-            Attached { permit: Some(permit), charge, callbacks, bridges, names, ..Attached::default() };
+        let attached = Attached {
+            permit: Some(permit),
+            charge: self.charge,
+            staging_charge: self.staging_charge,
+            callbacks: self.callbacks,
+            bridges: self.bridges,
+            names: self.names,
+            ..Attached::default()
+        };
         let core = Arc::new(SubmissionCore {
             id: stream.context.trace().map_or(0, Trace::next_id),
             label: commands.label.clone(),

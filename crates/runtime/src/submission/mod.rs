@@ -32,7 +32,7 @@ use crate::event::Bridge;
 use crate::stream::StreamCore;
 use crate::stream::permit::Permit;
 use crate::submission::stage::{Ending, Look, Stage, Stages};
-use crate::tenant::WorkCharge;
+use crate::tenant::{MemoryCharge, WorkCharge};
 use crate::trace::TracedSubmission;
 
 /// How a submission ended.
@@ -68,6 +68,8 @@ pub(crate) struct Dependency {
 pub(crate) struct Attached {
     pub(crate) permit: Option<Permit>,
     pub(crate) charge: Option<WorkCharge>,
+    /// The bytes that are staged for it.
+    pub(crate) staging_charge: Option<MemoryCharge>,
     pub(crate) callbacks: Vec<Callback>,
     pub(crate) bridges: Vec<Bridge>,
     pub(crate) entry: Option<EntryId>,
@@ -91,6 +93,14 @@ pub(crate) struct SubmissionCore {
     pub(crate) timings: OnceLock<Arc<[CommandTiming]>>,
     /// Whether the device would not take it.
     pub(crate) refused: AtomicBool,
+}
+
+impl Attached {
+    /// Gives back what it takes from its tenant's quotas, before the end is published: whoever waited for the end
+    /// finds them free. Under the lock: of two who end it the second waits here.
+    fn release_charges(&mut self) {
+        drop((self.charge.take(), self.staging_charge.take()));
+    }
 }
 
 impl SubmissionCore {
@@ -146,8 +156,12 @@ impl SubmissionCore {
 
     /// Ends it, if it has not ended. Only when the device is done with it or will not be given it.
     pub(crate) fn end(&self, outcome: Outcome) -> bool {
-        // Before anybody sees the end: whoever waited for it finds its buffers unused.
-        self.with_attached(|attached| drop(attached.held.take()));
+        // Before the end is published: whoever waited for it finds its buffers unused and the quotas free.
+        let held = self.with_attached(|attached| {
+            attached.release_charges();
+            attached.held.take()
+        });
+        drop(held);
         let ending = self.stages.end(outcome.clone());
         self.after_end(ending, &outcome)
     }
@@ -155,7 +169,8 @@ impl SubmissionCore {
     /// Takes it back, if the device has not been given it.
     fn end_held(&self) -> bool {
         let outcome = Err(ExecError::Cancelled { label: self.label.clone() });
-        let ending = self.stages.end_held(outcome.clone());
+        let release = || self.with_attached(Attached::release_charges);
+        let ending = self.stages.end_held(outcome.clone(), release);
         self.after_end(ending, &outcome)
     }
 
@@ -167,7 +182,7 @@ impl SubmissionCore {
             drop(work);
         }
         let attached = self.with_attached(std::mem::take);
-        drop((attached.held, attached.permit, attached.bridges, attached.charge));
+        drop((attached.held, attached.permit, attached.bridges));
         if let Some(entry) = attached.entry {
             self.stream.note_end(entry, outcome);
         }

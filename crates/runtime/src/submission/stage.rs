@@ -99,11 +99,15 @@ impl<W, C: Clone, O: Clone> Stages<W, C, O> {
         Self::end_locked(&mut state, outcome)
     }
 
-    /// Ends it if the device has not been given it; `None`: too late, or it had ended.
-    pub(crate) fn end_held(&self, outcome: O) -> Option<Ending<W, C, O>> {
+    /// Ends it if the device has not been given it; `None`: too late, or it had ended. `release` is called under
+    /// the lock before the end is published, so it must be short and must not come back here.
+    pub(crate) fn end_held(&self, outcome: O, release: impl FnOnce()) -> Option<Ending<W, C, O>> {
         let mut state = self.lock();
         match state.stage {
-            Stage::Held(_) => Self::end_locked(&mut state, outcome),
+            Stage::Held(_) => {
+                release();
+                Self::end_locked(&mut state, outcome)
+            }
             Stage::Forwarding | Stage::Forwarded(_) | Stage::Ended(_) => None,
         }
     }
@@ -204,7 +208,9 @@ mod models {
             let canceller = {
                 let (stages, ends) = (Arc::clone(&stages), Arc::clone(&ends));
                 thread::spawn(move || {
-                    if let Some(ending) = stages.end_held("cancelled") {
+                    let mut released = false;
+                    if let Some(ending) = stages.end_held("cancelled", || released = true) {
+                        assert!(released);
                         ends.fetch_add(1, Ordering::SeqCst);
                         assert!(matches!(ending.before, Stage::Held(1)));
                         ending.wakers.into_iter().for_each(Waker::wake);
