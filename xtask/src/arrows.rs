@@ -13,10 +13,12 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-diag", &[]),
     ("anymetal-ir", &["anymetal-diag"]),
+    // Plain types that code generators, the interpreter and devices agree on.
+    ("anymetal-launch-abi", &[]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
-    ("anymetal-interp", &["anymetal-ir"]),
+    ("anymetal-interp", &["anymetal-ir", "anymetal-launch-abi"]),
     ("anymetal-llvm", &[]),
-    ("anymetal-codegen", &["anymetal-ir"]),
+    ("anymetal-codegen", &["anymetal-ir", "anymetal-launch-abi"]),
     (
         "anymetal-compiler",
         &[
@@ -29,7 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-hal",
         ],
     ),
-    ("anymetal-hal", &[]),
+    ("anymetal-hal", &["anymetal-launch-abi"]),
     // A device never sees ir, msl or llvm.
     ("anymetal-device-cpu", &["anymetal-hal"]),
     ("anymetal-device-nvidia", &["anymetal-hal"]),

@@ -6,10 +6,10 @@
 
 use std::fmt;
 
-use anymetal_hal::artifact::FaultKind;
+use anymetal_codegen::cpu::argument_slots;
 use anymetal_hal::launch::{DispatchInterpreter, InterpreterDispatch, InterpreterFault};
 use anymetal_interp::{
-    AccessKind, Argument, Dispatch, Fault, InterpError, Limits, Memory, NoObserver, Program, Variable, run,
+    Argument, Dispatch, Fault, InterpError, Limits, Memory, NoObserver, Program, Variable, run,
 };
 use anymetal_ir::{ArgKind, Kernel, KernelArg, Loc, Module};
 
@@ -19,6 +19,8 @@ use crate::error::CompileError;
 pub(crate) struct Executor {
     program: Program,
     arguments: Vec<KernelArg>,
+    /// The slot of each argument; none for disabled ones.
+    slots: Vec<Option<u32>>,
 }
 
 impl fmt::Debug for Executor {
@@ -36,28 +38,24 @@ impl Executor {
             }
             other => CompileError::Internal { stage: "interpreter", message: other.to_string() },
         })?;
-        Ok(Executor { program, arguments: kernel.args.clone() })
+        Ok(Executor { program, arguments: kernel.args.clone(), slots: argument_slots(kernel) })
     }
 
-    /// The binding of each argument, in source order; disabled ones have no slot.
+    /// The binding of each argument, in source order.
     fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
-        let mut buffers = request.bindings.iter();
-        let mut threadgroup = request.threadgroup_lengths.iter();
-        let mut bind = |argument: &KernelArg| {
-            if !argument.enabled {
-                return Argument::Unbound;
-            }
+        let bind = |(argument, slot): (&KernelArg, &Option<u32>)| {
+            let Some(slot) = slot.map(|slot| slot as usize) else { return Argument::Unbound };
             match argument.kind {
-                ArgKind::Buffer => match buffers.next().copied().flatten() {
+                ArgKind::Buffer => match request.bindings.get(slot).copied().flatten() {
                     Some(at) => Argument::Buffer { buffer: at.memory, offset: at.offset, len: at.len },
                     None => Argument::Unbound,
                 },
                 ArgKind::ThreadgroupMemory => {
-                    Argument::Threadgroup { len: threadgroup.next().copied().unwrap_or(0) }
+                    Argument::Threadgroup { len: request.threadgroup_lengths.get(slot).copied().unwrap_or(0) }
                 }
             }
         };
-        self.arguments.iter().map(&mut bind).collect()
+        self.arguments.iter().zip(&self.slots).map(bind).collect()
     }
 
     fn describe_fault(&self, fault: &Fault, group_size: [u32; 3]) -> InterpreterFault {
@@ -70,11 +68,7 @@ impl Executor {
         InterpreterFault::OutOfBounds {
             argument: argument.map(|argument| argument.index),
             argument_name: self.program.variable_name(fault.variable).to_owned(),
-            kind: match fault.kind {
-                AccessKind::Load => FaultKind::Load,
-                AccessKind::Store => FaultKind::Store,
-                AccessKind::Atomic => FaultKind::Atomic,
-            },
+            kind: fault.kind,
             byte_offset: fault.offset,
             bound_len: fault.bound,
             access_bytes: u32::try_from(fault.bytes).unwrap_or(u32::MAX),

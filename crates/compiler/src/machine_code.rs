@@ -4,8 +4,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anymetal_codegen::cpu::{self, AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
-use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind, FaultSite, KernelInfo};
+use anymetal_codegen::cpu::{self, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
@@ -210,11 +210,7 @@ fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultS
         argument: argument.map(|argument| argument.index),
         argument_name: argument.map_or_else(|| site.variable.clone(), |argument| argument.name.clone()),
         address_space: address_space(site.space),
-        kind: match site.kind {
-            AccessKind::Load => FaultKind::Load,
-            AccessKind::Store => FaultKind::Store,
-            AccessKind::Atomic => FaultKind::Atomic,
-        },
+        kind: site.kind,
         access_bytes: site.access_bytes,
         element_bytes: argument.map_or(0, |argument| u32::try_from(argument.element_size).unwrap_or(0)),
         file: file.cloned().unwrap_or_default(),

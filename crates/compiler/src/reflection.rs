@@ -1,8 +1,9 @@
 //! Reflection: what a kernel takes, out of its IR, in the artifact's vocabulary.
 //!
-//! Invariant: each launch table counts its enabled arguments from 0 without gaps, in source order, which is
-//! how both the code generator's entry and the interpreter's executor find them.
+//! Invariant: the slots are those of [`argument_slots`], by which both the code generator's entry and the
+//! interpreter's executor find the arguments.
 
+use anymetal_codegen::cpu::argument_slots;
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FunctionConstantInfo, KernelInfo,
     MAX_THREADS_PER_THREADGROUP, ScalarType,
@@ -18,12 +19,13 @@ pub(crate) const ENTRY_SYMBOL: &str = "anymetal_kernel";
 /// Reflects a kernel of the module. What code generation decides (scratch, symbols) is left at its defaults.
 pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionConstantInfo>) -> KernelInfo {
     let mut info = KernelInfo::new(kernel.name.clone(), ENTRY_SYMBOL);
-    let mut slots = [0, 0];
-    for argument in &kernel.args {
-        let next = &mut slots[usize::from(argument.kind == ir::ArgKind::ThreadgroupMemory)];
-        info.arguments.push(reflect_argument(argument, *next));
-        *next += u32::from(argument.enabled);
-    }
+    let slots = argument_slots(kernel);
+    info.arguments = kernel
+        .args
+        .iter()
+        .zip(slots)
+        .map(|(argument, slot)| reflect_argument(argument, slot.unwrap_or(0)))
+        .collect();
     info.function_constants = constants;
     info.thread_attributes = kernel.thread_attributes.clone();
     info.threadgroup_static_bytes = static_threadgroup_bytes(module);
@@ -91,7 +93,7 @@ fn is_struct(type_name: &str) -> bool {
     !matrix && !type_name.contains(['[', '*'])
 }
 
-/// The hal's word for a scalar.
+/// The hal's type for a scalar of the IR, whose integers carry no sign.
 pub(crate) fn scalar_type(scalar: ir::Scalar, signed: bool) -> ScalarType {
     match (scalar, signed) {
         (ir::Scalar::Bool, _) => ScalarType::Bool,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a recorded fault becomes one [`DeviceError::OutOfBounds`] in the user's words.
 
-use anymetal_hal::artifact::{Artifact, FaultKind};
+use anymetal_hal::artifact::{AccessKind, Artifact};
 use anymetal_hal::error::{DeviceError, OutOfBounds};
 use anymetal_hal::launch::{CpuLaunch, RecordedFault};
 use anymetal_hal::validate::DispatchShape;
@@ -38,7 +38,7 @@ pub(crate) fn describe(
         kernel: kernel.to_owned(),
         argument: site.and_then(|site| site.argument),
         argument_name: site.map(|site| site.argument_name.clone()).unwrap_or_default(),
-        kind: site.map_or(FaultKind::Load, |site| site.kind),
+        kind: site.map_or(AccessKind::Load, |site| site.kind),
         byte_offset: fault.byte_offset,
         element_index: element.map(|bytes| fault.byte_offset.div_euclid(bytes)),
         bound_len: fault.bound_len,

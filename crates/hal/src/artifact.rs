@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use anymetal_launch_abi::AccessKind;
+
 use crate::launch::DispatchInterpreter;
 
 /// Lanes of a SIMD-group on every device of ours, as on Apple GPUs.
@@ -189,8 +191,8 @@ pub struct ArgumentInfo {
     /// False if a function constant disabled it: then nothing is bound and it has no slot.
     pub enabled: bool,
     /// Its position in the launch table: `CpuLaunch::buffers` for a buffer,
-    /// `CpuLaunch::threadgroup_slots` for threadgroup memory. Each table counts its enabled arguments from 0
-    /// without gaps.
+    /// `CpuLaunch::threadgroup_slots` for threadgroup memory, as [`crate::launch::argument_slots`] numbers
+    /// them; 0 if it is disabled.
     pub slot: u32,
 }
 
@@ -218,7 +220,8 @@ pub enum AddressSpace {
     Threadgroup,
 }
 
-/// How a kernel uses an argument.
+/// How a kernel uses an argument. The same as the IR's `Access`, which this crate cannot name; the compiler's
+/// reflection has the one conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Access {
     /// It only loads.
@@ -242,7 +245,8 @@ pub enum ElementType {
     Other,
 }
 
-/// MSL's scalar types.
+/// MSL's scalar types. The IR's `Scalar` is another set: its integers carry no sign. The compiler's reflection
+/// has the one conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ScalarType {
     /// `bool`, one byte.
@@ -328,7 +332,7 @@ pub struct FaultSite {
     /// The address space accessed.
     pub address_space: AddressSpace,
     /// What the access does.
-    pub kind: FaultKind,
+    pub kind: AccessKind,
     /// The bytes that the access touches.
     pub access_bytes: u32,
     /// The element's size, by which a byte offset becomes an index; 0 if it has no use.
@@ -339,26 +343,4 @@ pub struct FaultSite {
     pub line: u32,
     /// The column, from 1; 0 if unknown.
     pub column: u32,
-}
-
-/// What a checked access does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FaultKind {
-    /// It reads.
-    Load,
-    /// It writes.
-    Store,
-    /// It reads and writes in one step.
-    Atomic,
-}
-
-impl FaultKind {
-    /// The verb for a message: "a {} of 4 bytes".
-    pub const fn word(self) -> &'static str {
-        match self {
-            FaultKind::Load => "load",
-            FaultKind::Store => "store",
-            FaultKind::Atomic => "atomic operation",
-        }
-    }
 }

@@ -125,7 +125,7 @@ pub(crate) fn checksum(parts: &[&[u8]]) -> u64 {
 mod tests {
     use super::*;
     use crate::artifact::{
-        Access, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, FaultKind, ScalarType,
+        Access, AccessKind, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, ScalarType,
     };
 
     fn sample() -> Artifact {
@@ -150,7 +150,7 @@ mod tests {
             argument: Some(2),
             argument_name: "a".into(),
             address_space: AddressSpace::Device,
-            kind: FaultKind::Store,
+            kind: AccessKind::Store,
             access_bytes: 4,
             element_bytes: 4,
             file: "saxpy.metal".into(),

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::artifact::FaultKind;
+use crate::artifact::AccessKind;
 use crate::buffer::StorageMode;
 
 /// What kind of failure an error is; policies decide by it.
@@ -32,7 +32,7 @@ pub struct OutOfBounds {
     /// The argument's or variable's name; may be empty.
     pub argument_name: String,
     /// What the access did.
-    pub kind: FaultKind,
+    pub kind: AccessKind,
     /// The byte offset from the start of what was bound.
     pub byte_offset: i64,
     /// The same in elements, if the element size is known.
@@ -510,7 +510,7 @@ mod tests {
             kernel: "saxpy".into(),
             argument: Some(1),
             argument_name: "y".into(),
-            kind: FaultKind::Store,
+            kind: AccessKind::Store,
             byte_offset: 400,
             element_index: Some(100),
             bound_len: 400,

@@ -1,6 +1,7 @@
-//! Device traits, errors with classes, capabilities, and the launch ABI.
+//! Device traits, errors with classes, capabilities, artifacts.
 //!
-//! The crate is the two seams of the system and depends on nothing else of it:
+//! The crate is the two seams of the system. Of its other crates it depends on `anymetal-launch-abi` alone, whose
+//! tables it passes on:
 //! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
 //!   the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first runs

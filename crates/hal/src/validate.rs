@@ -13,7 +13,7 @@ use crate::command::{
     Binding, BoundResource, BufferCopy, Command, Grid, INDIRECT_COUNTS_BYTES, ThreadgroupMemory,
 };
 use crate::error::DeviceError;
-use crate::launch::ThreadgroupLayout;
+use crate::launch::{ThreadgroupLayout, argument_slots};
 use crate::queue::Priority;
 
 /// The most threadgroups of one dispatch: leaves room for a device to count past the end.
@@ -166,7 +166,7 @@ fn check_group_size(kernel: &KernelInfo, size: [u32; 3], limits: &Capabilities) 
 }
 
 /// Checks a kernel's reflection once, when its pipeline is made: no arguments that no device of ours binds yet,
-/// and slots that count from 0 without gaps.
+/// and slots as [`argument_slots`] numbers them.
 pub fn check_arguments(kernel: &KernelInfo, device: &str) -> Result<(), DeviceError> {
     let unsupported = [ArgumentKind::Texture, ArgumentKind::Sampler];
     if let Some(argument) = unsupported.iter().find_map(|&kind| enabled(kernel, kind).next()) {
@@ -176,13 +176,12 @@ pub fn check_arguments(kernel: &KernelInfo, device: &str) -> Result<(), DeviceEr
             alternative: "use a buffer".to_owned(),
         });
     }
-    for kind in [ArgumentKind::Buffer, ArgumentKind::ThreadgroupMemory] {
-        let mut slots: Vec<u32> = enabled(kernel, kind).map(|argument| argument.slot).collect();
-        slots.sort_unstable();
-        if slots.iter().zip(0..).any(|(&slot, expected)| slot != expected) {
-            let reason = "the slots of its arguments have gaps".to_owned();
-            return Err(DeviceError::UnloadableCode { kernel: kernel.name.clone(), reason });
-        }
+    let slots = argument_slots(kernel.arguments.iter().map(|argument| (argument.kind, argument.enabled)));
+    let differs =
+        |(argument, slot): (&ArgumentInfo, Option<u32>)| slot.is_some_and(|slot| slot != argument.slot);
+    if kernel.arguments.iter().zip(slots).any(differs) {
+        let reason = "the slots of its arguments are not numbered in order".to_owned();
+        return Err(DeviceError::UnloadableCode { kernel: kernel.name.clone(), reason });
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The report of a run, and the types that it shares with observers: threads, variables, positions.
 
+pub use anymetal_launch_abi::AccessKind;
+
 use anymetal_ir::{FuncId, GlobalId, Loc, Local, ThreadgroupId};
 
 /// A thread, and how many threadgroup barriers its threadgroup has passed.
@@ -65,17 +67,6 @@ pub enum MemoryPlace {
         /// The first byte.
         offset: u64,
     },
-}
-
-/// What an access does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AccessKind {
-    /// Reads.
-    Load,
-    /// Writes.
-    Store,
-    /// Reads, writes or both, atomically.
-    Atomic,
 }
 
 /// An access outside its allocation.

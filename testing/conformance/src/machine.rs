@@ -2,11 +2,10 @@
 
 use crate::execute::guarded;
 use anymetal::{Artifact, Device, Error, KernelInfo};
-use anymetal_codegen::cpu::{AccessKind, CpuCode, CpuOptions, argument_slots, generate};
+use anymetal_codegen::cpu::{CpuCode, CpuOptions, argument_slots, generate};
 use anymetal_compiler::cpu_features;
 use anymetal_hal::artifact::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, ArtifactCode, ArtifactTarget, ElementType, FaultKind,
-    FaultSite,
+    Access, AddressSpace, ArgumentInfo, ArgumentKind, ArtifactCode, ArtifactTarget, ElementType, FaultSite,
 };
 use anymetal_ir::{ArgKind, Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm};
@@ -140,11 +139,7 @@ fn sites(kernel: &Kernel, code: &CpuCode) -> Vec<FaultSite> {
         argument: site.argument.and_then(|position| kernel.args.get(position)).map(|argument| argument.index),
         argument_name: site.variable.clone(),
         address_space: AddressSpace::Device,
-        kind: match site.kind {
-            AccessKind::Load => FaultKind::Load,
-            AccessKind::Store => FaultKind::Store,
-            AccessKind::Atomic => FaultKind::Atomic,
-        },
+        kind: site.kind,
         access_bytes: site.access_bytes,
         element_bytes: 1,
         file: String::new(),

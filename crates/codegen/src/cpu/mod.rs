@@ -38,7 +38,6 @@ mod emit;
 mod interior;
 mod lane_order;
 mod lane_shift_reuse;
-mod launch_abi;
 mod liveness;
 mod llvm_text;
 pub mod math;
@@ -53,9 +52,9 @@ mod target;
 mod walk;
 
 use anymetal_ir::passes::{PassManager, pipeline};
-use anymetal_ir::{ArgKind, Function, Kernel, Module};
+use anymetal_ir::{Function, Kernel, Module};
 
-pub use options::{AccessKind, CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
+pub use options::{CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
 
 use bundles::Bundles;
 use liveness::Liveness;
@@ -151,13 +150,7 @@ impl<'a> Analysed<'a> {
     }
 }
 
-/// Each argument's position in the launch's table of its kind; `None` for disabled arguments.
+/// The slot of each argument of the kernel by the rule of the launch ABI; `None` for disabled arguments.
 pub fn argument_slots(kernel: &Kernel) -> Vec<Option<u32>> {
-    let (mut buffers, mut threadgroup) = (0, 0);
-    let mut next = |kind| {
-        let counter = if kind == ArgKind::Buffer { &mut buffers } else { &mut threadgroup };
-        *counter += 1;
-        *counter - 1
-    };
-    kernel.args.iter().map(|argument| argument.enabled.then(|| next(argument.kind))).collect()
+    anymetal_launch_abi::argument_slots(kernel.args.iter().map(|argument| (argument.kind, argument.enabled)))
 }

@@ -1,6 +1,7 @@
 //! What goes into code generation for a CPU and what comes out. Plain data.
 
 use anymetal_ir::{FuncId, Loc, Space};
+use anymetal_launch_abi::AccessKind;
 
 /// Vector instructions of the processor that code is generated for. All false is valid and slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -77,18 +78,8 @@ impl CpuCode {
     }
 }
 
-/// What a checked access does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AccessKind {
-    /// Reads.
-    Load,
-    /// Writes.
-    Store,
-    /// Reads and writes in one step.
-    Atomic,
-}
-
-/// A checked access.
+/// A checked access, in terms of the IR. The artifact has the same in the words of the source (the hal's
+/// `FaultSite`); the compiler makes one of the other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FaultSite {
     /// The kernel's argument (position in [`anymetal_ir::Kernel::args`]), if the access is to one and

@@ -7,12 +7,12 @@ mod extents;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use anymetal_codegen::cpu::{AccessKind, CpuOptions, argument_slots, generate};
+use anymetal_codegen::cpu::{CpuOptions, argument_slots, generate};
 use anymetal_compiler::cpu_features;
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_hal::artifact::{
     Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
-    FaultKind, FaultSite, KernelInfo,
+    FaultSite, KernelInfo,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission, ThreadgroupMemory};
@@ -181,11 +181,7 @@ pub(crate) fn compile(llvm: &Llvm, module: &Module, kernel: &str, launch: &Launc
         argument: site.argument.map(|position| description.args[position].index),
         argument_name: site.variable.clone(),
         address_space: AddressSpace::Device,
-        kind: match site.kind {
-            AccessKind::Load => FaultKind::Load,
-            AccessKind::Store => FaultKind::Store,
-            AccessKind::Atomic => FaultKind::Atomic,
-        },
+        kind: site.kind,
         access_bytes: site.access_bytes,
         element_bytes: 1,
         file: "test".to_owned(),

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultKind};
+use anymetal_hal::artifact::{AccessKind, Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::command::{Binding, BoundResource, Submission};
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
@@ -44,7 +44,7 @@ impl DispatchInterpreter for Mock {
             "fault" => Err(InterpreterFault::OutOfBounds {
                 argument: Some(0),
                 argument_name: "left".into(),
-                kind: FaultKind::Load,
+                kind: AccessKind::Load,
                 byte_offset: -4,
                 bound_len: 8,
                 access_bytes: 4,

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
 use anymetal_hal::artifact::{
-    Access, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, ElementType,
-    FaultKind, FaultSite, KernelInfo, ScalarType,
+    Access, AccessKind, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget,
+    ElementType, FaultSite, KernelInfo, ScalarType,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::command::{Binding, BoundResource, Command, Dispatch, Grid, Submission};
@@ -62,7 +62,7 @@ fn compile() -> Artifact {
             argument: Some(0),
             argument_name: "out".into(),
             address_space: AddressSpace::Device,
-            kind: FaultKind::Store,
+            kind: AccessKind::Store,
             access_bytes: 4,
             element_bytes: 4,
             file: "store.metal".into(),

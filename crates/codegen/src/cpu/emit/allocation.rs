@@ -5,11 +5,12 @@
 //! pointer is adding to its tagged form. 0 is the null pointer.
 
 use anymetal_ir::{ArgKind, CmpOp, Inst, Op, Value};
+use anymetal_launch_abi::offsets::{ENTRY_LEN, LAUNCH_BUFFERS, LAUNCH_THREADGROUP_SLOTS, TABLE_ENTRY};
 
 use super::Emitter;
 use super::lane::{Lane, Width};
 use super::memory::Address;
-use crate::cpu::launch_abi::{LAUNCH_BUFFERS, LAUNCH_SLOTS, TABLE_ENTRY};
+use crate::cpu::argument_slots;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::range::offset_bound;
 use crate::cpu::shape::{Shape, flow};
@@ -81,16 +82,20 @@ impl Emitter<'_, '_> {
     fn argument_place(&mut self, index: usize) -> (Opd, Opd) {
         let kernel = self.shared.kernel;
         let argument = &kernel.args[index];
-        let earlier =
-            kernel.args[..index].iter().filter(|a| a.enabled && a.kind == argument.kind).count() as i64;
-        let field = if argument.kind == ArgKind::Buffer { LAUNCH_BUFFERS } else { LAUNCH_SLOTS };
+        let Some(slot) = argument_slots(kernel)[index] else {
+            // A disabled argument has no entry: its parameter is the null pointer.
+            return (Opd::text("null"), Opd::Int(0));
+        };
+        let field = if argument.kind == ArgKind::Buffer { LAUNCH_BUFFERS } else { LAUNCH_THREADGROUP_SLOTS };
         let launch = self.group.launch.clone();
         let t = &mut self.t;
         let field = t.entry_value(format_args!("getelementptr i8, ptr {launch}, i64 {field}"));
         let table = t.entry_value(format_args!("load ptr, ptr {field}, align 8, !invariant.load !1"));
-        let entry =
-            t.entry_value(format_args!("getelementptr i8, ptr {table}, i64 {}", earlier * TABLE_ENTRY));
-        let second = t.entry_value(format_args!("getelementptr i8, ptr {entry}, i64 8"));
+        let entry = t.entry_value(format_args!(
+            "getelementptr i8, ptr {table}, i64 {}",
+            i64::from(slot) * TABLE_ENTRY
+        ));
+        let second = t.entry_value(format_args!("getelementptr i8, ptr {entry}, i64 {ENTRY_LEN}"));
         let len = t.entry_value(format_args!("load i64, ptr {second}, align 8, !invariant.load !1"));
         if argument.kind == ArgKind::Buffer {
             let base = t.entry_value(format_args!("load ptr, ptr {entry}, align 8, !invariant.load !1"));

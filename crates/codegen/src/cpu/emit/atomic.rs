@@ -1,12 +1,12 @@
 //! Atomic operations: relaxed, one lane after the other, or one for all lanes where that is the same.
 
 use anymetal_ir::{AtomicOp, FpMode, Inst, Op, Scalar, SimdOp, Space, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask, zero_of};
 use crate::cpu::llvm_text::{LANES, MASK, Opd, Text, lanes_type, scalar_type};
-use crate::cpu::options::AccessKind;
 
 /// One lane's operation.
 struct Operation<'a> {

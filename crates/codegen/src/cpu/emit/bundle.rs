@@ -5,6 +5,7 @@
 //! fault reports equal those of single loads.
 
 use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
 use super::access::{Plan, plan};
@@ -13,7 +14,6 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use crate::cpu::bundles::Member;
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Affine;
 use crate::cpu::storage::Root;
 

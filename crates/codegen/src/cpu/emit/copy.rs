@@ -1,6 +1,7 @@
 //! Copying and clearing bytes, as loads and stores of the largest pieces that fit.
 
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Space, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::access::runs;
 use super::available_checks::Test;
@@ -9,7 +10,6 @@ use super::lane::{Lane, Width};
 use super::memory::{Address, Item};
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::options::AccessKind;
 use crate::cpu::shape::flow::ptr_space;
 use crate::cpu::shape::{Affine, Shape};
 use crate::cpu::storage::{PromotedType, Root};

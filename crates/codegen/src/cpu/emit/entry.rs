@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 
 use anymetal_ir::{Kernel, Module, Op, Query};
+use anymetal_launch_abi::FAULT_SYMBOL;
+use anymetal_launch_abi::offsets::{WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
 
 use super::group::Plan;
 use super::group_loop::{ENTRY_DECLARATIONS, GroupLoop, entry_text};
@@ -13,7 +15,6 @@ use super::matrix::{Matrices, Uses};
 use super::nontemporal::NonTemporal;
 use super::out_of_line::{DECLARATIONS, Helper, RECORD_THREAD};
 use super::{Emitter, GroupValues, Mask, Shared};
-use crate::cpu::launch_abi::{FAULT_DECLARATION, WORKER_SCRATCH, WORKER_THREADGROUP_MEMORY};
 use crate::cpu::llvm_text::{Opd, Text};
 use crate::cpu::math::{Library, caller_attributes};
 use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
@@ -166,7 +167,8 @@ impl<'a> Shared<'a> {
             declares.insert("declare void @llvm.x86.sse.sfence()".to_owned());
         }
         if self.helpers.contains(&Helper::Report) {
-            declares.insert(FAULT_DECLARATION.to_owned());
+            // The parameters of `anymetal_launch_abi::FaultFunction`.
+            declares.insert(format!("declare void @{FAULT_SYMBOL}(ptr, i32, i64, i64, i64, i32)"));
         }
         // The same function may be declared with other spellings by the two sources.
         let mut names = BTreeSet::new();

@@ -11,8 +11,9 @@
 
 use std::fmt::Write as _;
 
+use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP};
+
 use super::Emitter;
-use crate::cpu::launch_abi::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS, LAUNCH_STOP};
 use crate::cpu::llvm_text::{BlockName, Opd, Text};
 use crate::cpu::options::CpuOptions;
 use crate::cpu::shape::queries::Geometry;

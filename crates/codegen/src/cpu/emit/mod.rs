@@ -75,6 +75,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};
@@ -82,7 +83,7 @@ use mask::Mask;
 
 use super::llvm_text::{BlockName, Opd, Text, scalar_type};
 use super::math::Library;
-use super::options::{AccessKind, CpuOptions, FaultSite};
+use super::options::{CpuOptions, FaultSite};
 use super::shape::flow::{Facts, Flow};
 use super::shape::{Affine, Shape};
 use super::stencil_rows::StencilRows;

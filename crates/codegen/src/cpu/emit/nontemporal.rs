@@ -11,10 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anymetal_ir::{Block, Function, Inst, Op, Space, Type, Value, ValueDef};
+use anymetal_launch_abi::offsets::LAUNCH_GRID_THREADS;
 
 use super::Emitter;
 use super::memory::Address;
-use crate::cpu::launch_abi::LAUNCH_GRID_THREADS;
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::shape::flow::Facts;
 use crate::cpu::storage::Root;

@@ -7,6 +7,9 @@
 
 use std::fmt::Write as _;
 
+use anymetal_launch_abi::FAULT_SYMBOL;
+use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
+
 use super::cold_gather::{self, cold_gather};
 use super::indexed_gather::{gather_indexed, scatter_indexed};
 use crate::cpu::llvm_text::LANES;
@@ -84,7 +87,7 @@ impl Helper {
     pub(super) fn text(self, features: &CpuFeatures) -> String {
         match self {
             Self::Note => NOTE.to_owned(),
-            Self::Report => REPORT.to_owned(),
+            Self::Report => report(),
             Self::Load(bits) => lane_loop(
                 &format!("am.load.{bits}"),
                 &format!(
@@ -350,8 +353,9 @@ pub(super) const RECORD_THREAD: i64 = 24;
 
 /// Turns the linear index by the real size of the threadgroup into the one by the full size, which
 /// the fault function takes.
-const REPORT: &str =
-    "define internal void @am.report(ptr %launch, ptr %record, i64 %linear) cold noinline nounwind {
+fn report() -> String {
+    format!(
+        "define internal void @am.report(ptr %launch, ptr %record, i64 %linear) cold noinline nounwind {{
 entry:
   %site.p = getelementptr i8, ptr %record, i64 4
   %site = load i32, ptr %site.p, align 4
@@ -361,11 +365,11 @@ entry:
   %len = load i64, ptr %len.p, align 8
   %thread.p = getelementptr i8, ptr %record, i64 24
   %thread = load i32, ptr %thread.p, align 8
-  %grid.p = getelementptr i8, ptr %launch, i64 48
+  %grid.p = getelementptr i8, ptr %launch, i64 {LAUNCH_GRID_THREADS}
   %grid = load <3 x i32>, ptr %grid.p, align 4
-  %groups.p = getelementptr i8, ptr %launch, i64 60
+  %groups.p = getelementptr i8, ptr %launch, i64 {LAUNCH_GROUPS}
   %groups = load <3 x i32>, ptr %groups.p, align 4
-  %full.p = getelementptr i8, ptr %launch, i64 72
+  %full.p = getelementptr i8, ptr %launch, i64 {LAUNCH_GROUP_SIZE}
   %full = load <3 x i32>, ptr %full.p, align 4
   %nx = extractelement <3 x i32> %groups, i64 0
   %ny = extractelement <3 x i32> %groups, i64 1
@@ -394,10 +398,12 @@ entry:
   %rows = add i32 %plane, %ty
   %before = mul i32 %rows, %fx
   %index = add i32 %before, %tx
-  call void @anymetal_fault(ptr %launch, i32 %site, i64 %offset, i64 %len, i64 %linear, i32 %index)
+  call void @{FAULT_SYMBOL}(ptr %launch, i32 %site, i64 %offset, i64 %len, i64 %linear, i32 %index)
   ret void
+}}
+"
+    )
 }
-";
 
 /// What the helpers declare.
 pub(super) const DECLARATIONS: [&str; 2] =

@@ -4,13 +4,13 @@
 //! LLVM turns into registers when the offset is constant.
 
 use anymetal_ir::{Inst, Scalar, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::lane::{Lane, Width};
 use super::memory::{Address, Item, SlowOffsets};
 use super::out_of_line::Helper;
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::options::AccessKind;
 use crate::cpu::storage::{Array, Root};
 
 /// The largest array that is on the stack; larger ones are in the worker's scratch memory.

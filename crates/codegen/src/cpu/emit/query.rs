@@ -1,10 +1,10 @@
 //! Thread positions, computed once per SIMD-group from its number and the threadgroup's place.
 
 use anymetal_ir::{Query, Value};
+use anymetal_launch_abi::offsets::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
 
 use super::Emitter;
 use super::lane::{Lane, Width};
-use crate::cpu::launch_abi::{LAUNCH_GRID_THREADS, LAUNCH_GROUP_SIZE, LAUNCH_GROUPS};
 use crate::cpu::llvm_text::{Opd, vector_const};
 use crate::cpu::shape::Shape;
 use crate::cpu::shape::queries::{Position, linear};

@@ -1,10 +1,10 @@
 //! Jumps: masks of lanes that wait for a target, and exits from the kernel.
 
 use anymetal_ir::{Label, Op};
+use anymetal_launch_abi::offsets::LAUNCH_STOP;
 
 use super::Context;
 use crate::cpu::emit::{Emitter, Mask};
-use crate::cpu::launch_abi::LAUNCH_STOP;
 use crate::cpu::llvm_text::{BlockName, MASK, Opd};
 
 impl Emitter<'_, '_> {

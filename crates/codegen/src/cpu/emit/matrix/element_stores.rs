@@ -5,6 +5,7 @@
 //! uniform value.
 
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::uses::ElementStores;
 use super::{Rows, SIDE, place_of};
@@ -12,7 +13,6 @@ use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{LANES, Opd, lanes_type, scalar_type};
-use crate::cpu::options::AccessKind;
 
 /// How far a pointer is followed.
 const DEPTH: u32 = 16;

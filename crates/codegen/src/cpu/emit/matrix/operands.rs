@@ -5,6 +5,7 @@
 //! Before memory changes, pending loads are done into lanes.
 
 use anymetal_ir::{Inst, Op, Scalar, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::uses::{Joined, same_fragment};
 use super::{Rows, SIDE};
@@ -13,7 +14,6 @@ use crate::cpu::emit::arith::to_f32;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::memory::Address;
 use crate::cpu::llvm_text::{Opd, scalar_type};
-use crate::cpu::options::AccessKind;
 
 /// A fragment in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,6 +4,7 @@
 //! element by element.
 
 use anymetal_ir::{Inst, Scalar, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::{Rows, SIDE};
 use crate::cpu::emit::arith::from_f32;
@@ -12,7 +13,6 @@ use crate::cpu::emit::memory::Address;
 use crate::cpu::emit::out_of_line::Helper;
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{Opd, lanes_type, scalar_type};
-use crate::cpu::options::AccessKind;
 use crate::cpu::storage::Root;
 
 /// How a matrix is in memory: bytes from row to row, the type of its elements, whether its rows there are

@@ -4,6 +4,7 @@
 //! in bounds.
 
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
@@ -12,7 +13,6 @@ use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, zero_of};
 use crate::cpu::llvm_text::{LANES, Opd, scalar_type};
-use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 

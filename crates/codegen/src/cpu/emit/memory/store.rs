@@ -3,6 +3,7 @@
 //! Lanes that are off must not write: vectors are stored under the mask unless all lanes are active.
 
 use anymetal_ir::{Inst, Scalar, Space, Type, Value};
+use anymetal_launch_abi::AccessKind;
 
 use super::{Address, Item};
 use crate::cpu::emit::access::{Plan, Run, plan};
@@ -10,7 +11,6 @@ use crate::cpu::emit::available_checks::Test;
 use crate::cpu::emit::lane::{Lane, Width};
 use crate::cpu::emit::{Emitter, Mask};
 use crate::cpu::llvm_text::{MASK, Opd, lanes_type, scalar_type};
-use crate::cpu::options::AccessKind;
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::flow::ptr_space;
 

@@ -1,0 +1,38 @@
+//! Byte offsets in the launch tables, as generated code uses them. Signed, as addresses are computed.
+//!
+//! Each follows from the declaration of its table. Generated code is 64-bit, and so must be the host that
+//! compiles it, which the assertions below check with what else the code takes for granted.
+
+use std::mem::{offset_of, size_of};
+
+use crate::tables::{BoundBuffer, CpuLaunch, CpuWorker, ThreadgroupSlot};
+
+/// Of [`CpuLaunch::buffers`], a pointer.
+pub const LAUNCH_BUFFERS: i64 = offset_of!(CpuLaunch, buffers) as i64;
+/// Of [`CpuLaunch::threadgroup_slots`], a pointer.
+pub const LAUNCH_THREADGROUP_SLOTS: i64 = offset_of!(CpuLaunch, threadgroup_slots) as i64;
+/// Of [`CpuLaunch::stop`], a pointer.
+pub const LAUNCH_STOP: i64 = offset_of!(CpuLaunch, stop) as i64;
+/// Of [`CpuLaunch::grid_threads`], three 32-bit numbers.
+pub const LAUNCH_GRID_THREADS: i64 = offset_of!(CpuLaunch, grid_threads) as i64;
+/// Of [`CpuLaunch::groups`], three 32-bit numbers.
+pub const LAUNCH_GROUPS: i64 = offset_of!(CpuLaunch, groups) as i64;
+/// Of [`CpuLaunch::group_size`], three 32-bit numbers.
+pub const LAUNCH_GROUP_SIZE: i64 = offset_of!(CpuLaunch, group_size) as i64;
+
+/// Of [`CpuWorker::threadgroup_memory`], a pointer.
+pub const WORKER_THREADGROUP_MEMORY: i64 = offset_of!(CpuWorker, threadgroup_memory) as i64;
+/// Of [`CpuWorker::scratch`], a pointer.
+pub const WORKER_SCRATCH: i64 = offset_of!(CpuWorker, scratch) as i64;
+
+/// The size of an entry of the buffer table and of the slot table.
+pub const TABLE_ENTRY: i64 = size_of::<BoundBuffer>() as i64;
+/// Of [`BoundBuffer::len`] and [`ThreadgroupSlot::len`] in their entries. The base or the offset is at 0.
+pub const ENTRY_LEN: i64 = offset_of!(BoundBuffer, len) as i64;
+
+const _: () = {
+    assert!(size_of::<*const u8>() == 8, "generated code takes pointers of 8 bytes");
+    assert!(offset_of!(BoundBuffer, base) == 0 && offset_of!(ThreadgroupSlot, offset) == 0);
+    assert!(size_of::<ThreadgroupSlot>() == size_of::<BoundBuffer>());
+    assert!(offset_of!(ThreadgroupSlot, len) == offset_of!(BoundBuffer, len));
+};
