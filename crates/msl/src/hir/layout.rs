@@ -21,8 +21,20 @@ impl Layout {
     }
 }
 
+/// What is written at a field about its alignment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FieldAlign {
+    /// The greatest `alignas` or `aligned`; 0 or 1 for none.
+    pub at_least: u32,
+    /// `packed`, of the field or of its record: the type's own alignment does not count.
+    pub is_packed: bool,
+}
+
+/// The largest object a program may declare, in bytes.
+pub const MAX_OBJECT_BYTES: u64 = 1 << 31;
+
 fn round_up(value: u64, align: u32) -> u64 {
-    value.next_multiple_of(u64::from(align.max(1)))
+    value.checked_next_multiple_of(u64::from(align.max(1))).unwrap_or(u64::MAX)
 }
 
 fn vector_layout(elem: ScalarTy, len: u8, packed: bool) -> Layout {
@@ -67,14 +79,22 @@ impl Types {
         vector_layout(elem, rows, false).size
     }
 
-    /// Sets the offsets of `fields` and returns the record's layout. `align` is what `alignas` asks
-    /// for, `packed` puts every member at alignment 1.
-    pub fn lay_out(&self, fields: &mut [FieldInfo], is_union: bool, align: u32, packed: bool) -> Layout {
+    /// Sets the offsets of `fields` and returns the record's layout. `aligns` says what was written at each field
+    /// (nothing beyond its end), `align` is the least alignment of the record.
+    pub fn lay_out(
+        &self,
+        fields: &mut [FieldInfo],
+        aligns: &[FieldAlign],
+        is_union: bool,
+        align: u32,
+    ) -> Layout {
         let mut end = 0u64;
         let mut record_align = align.max(1);
-        for field in fields {
+        for (n, field) in fields.iter_mut().enumerate() {
             let layout = self.layout(field.ty.ty);
-            let field_align = if packed { 1 } else { layout.align };
+            let written = aligns.get(n).copied().unwrap_or_default();
+            let natural = if written.is_packed { 1 } else { layout.align };
+            let field_align = natural.max(written.at_least);
             record_align = record_align.max(field_align);
             field.offset = if is_union { 0 } else { round_up(end, field_align) };
             end = end.max(field.offset.saturating_add(layout.size));

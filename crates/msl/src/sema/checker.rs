@@ -187,6 +187,8 @@ pub(super) struct Checker<'a> {
     pub(super) arena: &'a super::arena::Arena,
     pub(super) lambda_functions: FxHashMap<usize, (&'a ast::Function, Option<&'a ast::TemplateParams>)>,
     pub(super) alias_stack: Vec<(usize, ScopeId)>,
+    /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
+    pub(super) alias_types: FxHashMap<(usize, ScopeId), QualTy>,
     pub(super) names: super::names::KnownNames,
 }
 
@@ -236,6 +238,7 @@ impl<'a> Checker<'a> {
             arena,
             lambda_functions: FxHashMap::default(),
             alias_stack: Vec::new(),
+            alias_types: FxHashMap::default(),
             names: super::names::KnownNames::new(),
         };
         checker.scope = checker.namespace_scope(NsId::GLOBAL);
