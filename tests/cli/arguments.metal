@@ -54,3 +54,18 @@ kernel void with_limit(device uint* out [[buffer(0)]], uint i [[thread_position_
 {
     out[i] = n;
 }
+
+struct Box {
+    float low[3];
+    float high[3];
+};
+
+kernel void with_lists(device float* out [[buffer(0)]], constant uint3& sizes [[buffer(1)]],
+                       constant Box& box [[buffer(2)]], device const int3* points [[buffer(3)]],
+                       constant float3x2& m [[buffer(4)]])
+{
+    out[0] = float(sizes.x * 100 + sizes.y * 10 + sizes.z);
+    out[1] = box.high[2] - box.low[0];
+    out[2] = float(points[0].z);
+    out[3] = m[2].y;
+}

@@ -33,7 +33,7 @@ kernel void directives(device float* x [[buffer(0)]])
     x[0] = 0;
 }
 
-kernel void origin(device uint* x [[buffer(0)]], uint first [[grid_origin]]) //~ unsupported-feature
+kernel void described(device uint* x [[buffer(0)]], uint first [[stage_in]]) //~ unsupported-feature
 {
     x[0] = first;
 }

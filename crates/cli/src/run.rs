@@ -37,7 +37,8 @@ SPEC is one of:
   zeros:TYPE:COUNT       COUNT elements of zero
   iota:TYPE:COUNT        0, 1, 2, …
   rand:TYPE:COUNT[:SEED] SplitMix64 from SEED (default 0): floats uniform in [0, 1), integers over all values
-  TYPE:VALUE[,VALUE…]    values, such as f32:2.0, u32:640,480 or u64:0xff
+  TYPE:VALUE[,VALUE…]    values, such as f32:2.0, u32:640,480 or u64:0xff; also for vectors (u32:1,2,3 for a uint3),
+                         arrays and structures of one type, element after element
   hex:BYTES              bytes, such as hex:00ff10
   none                   nothing is bound
 TYPE is one of: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 bool

@@ -111,7 +111,9 @@ const PARSER: &[Entry] = &[
     id("two-address-spaces", "a type with two address spaces"),
     id("unclosed-brace", "`{` without `}`"),
     id("unmatched-brace", "`}` without `{`"),
+    id("unknown-attribute", "warning: an attribute that is not known, and is ignored"),
     id("unnamed-record", "an unnamed structure that declares nothing"),
+    id("unsupported-attribute", "an attribute that changes meaning and is not supported there"),
 ];
 
 const ANALYSIS: &[Entry] = &[
@@ -127,6 +129,7 @@ const ANALYSIS: &[Entry] = &[
     id("bad-alignment", "`alignas` of what is not a power of two up to 4096"),
     id("bad-array-element", "an array of references, functions or `void`"),
     id("bad-base", "a base that is not a class"),
+    id("bad-bit-cast", "`as_type` between types of different sizes, or of an array"),
     id("bad-cast", "a cast between types that cannot be cast"),
     id("bad-construction", "a scalar, vector or matrix constructed from the wrong values"),
     id("bad-index", "an index that is not an integer, or an index into `void`"),
@@ -215,6 +218,7 @@ const ANALYSIS: &[Entry] = &[
     id("threadgroup-initialiser", "a threadgroup variable with an initialiser, which has no effect"),
     id("too-few-template-arguments", "a template with too few arguments"),
     id("too-many-template-arguments", "a template with too many arguments"),
+    id("too-large", "a structure larger than any memory"),
     id("type-expected", "a value as the argument of a type parameter"),
     id("undefined-function", "a function that is called but never defined"),
     id("unexpanded-pack", "a parameter pack is used without `...`"),

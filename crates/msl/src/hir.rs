@@ -37,13 +37,14 @@ pub use constant::ConstValue;
 pub use expr::{
     BinaryOp, CastKind, CompareOp, Expr, ExprKind, FuncId, GlobalId, LocalId, LogicalOp, UnaryOp,
 };
-pub use layout::Layout;
+pub use layout::{FieldAlign, Layout, MAX_OBJECT_BYTES};
 pub use program::{
-    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, Global, Kernel, KernelParam,
-    KernelParamKind, Local, Program, ThreadgroupVar, ThreadgroupVarId,
+    DISPATCH_QUADGROUPS, Function, FunctionConstant, FunctionConstantId, GRID_ORIGIN, Global, Kernel,
+    KernelParam, KernelParamKind, Local, Program, ThreadgroupVar, ThreadgroupVarId,
 };
 pub use scalar::ScalarTy;
 pub use stmt::{Block, LoopHint, Stmt, StmtKind, SwitchCase};
 pub use ty::{
-    BitField, BitPiece, EnumId, EnumInfo, FieldInfo, Padding, QualTy, RecordId, RecordInfo, Ty, TyKind, Types,
+    BitField, BitPiece, EnumId, EnumInfo, FieldInfo, MAX_METAL_VECTOR_LEN, MAX_VECTOR_LEN, Padding, QualTy,
+    RecordId, RecordInfo, Ty, TyKind, Types,
 };

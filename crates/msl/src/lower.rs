@@ -21,6 +21,7 @@ mod purity;
 mod recursion;
 mod stmt;
 mod value;
+mod wide_vector;
 
 use crate::hir;
 use crate::token::MathMode;
@@ -85,7 +86,9 @@ impl Lowerer<'_> {
             hir::TyKind::Scalar(scalar) => Some(ir::Type::Scalar(scalar.ir())),
             hir::TyKind::Enum(id) => Some(ir::Type::Scalar(self.types().enumeration(id).underlying.ir())),
             hir::TyKind::Vector { elem, len: 1, .. } => Some(ir::Type::Scalar(elem.ir())),
-            hir::TyKind::Vector { elem, len, .. } => Some(ir::Type::Vector(elem.ir(), len)),
+            hir::TyKind::Vector { elem, len, .. } if len <= hir::MAX_METAL_VECTOR_LEN => {
+                Some(ir::Type::Vector(elem.ir(), len))
+            }
             hir::TyKind::Pointer(pointee) => Some(ir::Type::Ptr(pointee.space)),
             hir::TyKind::Reference { to, .. } => Some(ir::Type::Ptr(to.space)),
             hir::TyKind::Nullptr => Some(ir::Type::Ptr(ir::Space::Thread)),

@@ -37,6 +37,7 @@ mod variable;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use attribute::table::is_supported as is_supported_attribute;
 pub use lazy_body::parse_library;
 pub use scope::Scopes;
 
@@ -259,6 +260,13 @@ impl<'t> Parser<'t> {
 
     fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
         self.report(Diagnostic::error(id, span, message));
+    }
+
+    /// Reports a warning; while something is only tried, warnings wait for the second reading.
+    fn warn(&mut self, diagnostic: Diagnostic) {
+        if self.pending_errors.is_none() {
+            self.sink.push(diagnostic);
+        }
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {

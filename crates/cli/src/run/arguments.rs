@@ -56,6 +56,8 @@ pub(crate) fn bind(
             let (index, name) = (argument.index, &argument.name);
             Failure::Input(format!("kernel `{}`: argument {index} `{name}`: {problem}", kernel.name))
         };
+        let padded = padded_values(argument, spec);
+        let spec = padded.as_ref().unwrap_or(spec);
         let contents = Contents::open(spec).map_err(describe)?;
         check_type(argument, spec, &contents).map_err(describe)?;
         let buffer = match spec {
@@ -108,10 +110,27 @@ pub(super) fn declared_type(argument: &ArgumentInfo) -> Option<ScalarType> {
     }
 }
 
+/// Three values for one element of a vector of three, which takes the room of four: with a zero in the fourth.
+fn padded_values(argument: &ArgumentInfo, spec: &Spec) -> Option<Spec> {
+    let (ElementType::Vector(_, 3), Spec::Values(scalar, values)) = (&argument.element, spec) else {
+        return None;
+    };
+    let is_padded = values.len() == 3 && argument.element_size == 4 * scalar.size();
+    is_padded.then(|| Spec::Values(*scalar, values.iter().copied().chain([0]).collect()))
+}
+
 /// Elements must have the declared type.
 fn check_type(argument: &ArgumentInfo, spec: &Spec, contents: &Contents) -> Result<(), String> {
     let Some(given) = contents.scalar() else { return check_bytes(argument, spec, contents) };
-    let Some(declared) = declared_type(argument) else { return Ok(()) };
+    let Some(declared) = declared_type(argument) else {
+        // The layout is the caller's, the size is not.
+        return match spec {
+            Spec::Values(scalar, values) if argument.is_reference => {
+                check_count(argument, values.len() as u64, argument.element_size / scalar.size())
+            }
+            _ => Ok(()),
+        };
+    };
     if given != declared {
         // NumPy's own 16-bit integers may hold bfloat16 bits; NumPy has no other way.
         let raw_bfloat =
@@ -149,7 +168,13 @@ fn check_count(argument: &ArgumentInfo, given: u64, values: u64) -> Result<(), S
         return Ok(());
     }
     let plural = if values == 1 { "" } else { "s" };
-    Err(format!("a `{}` has {values} value{plural}, but {given} were given", argument.type_name))
+    let room = match argument.element {
+        ElementType::Vector(_, 3) if values == 4 => {
+            ", the last for nothing; three alone will do for one element"
+        }
+        _ => "",
+    };
+    Err(format!("a `{}` has {values} value{plural}{room}, but {given} were given", argument.type_name))
 }
 
 /// Raw bytes must make up whole elements of a reference; the length of other buffers is not checked.

@@ -161,6 +161,37 @@ fn structures_vectors_and_threadgroup_memory_are_bound() {
 }
 
 #[test]
+fn lists_of_values_fill_vectors_arrays_and_structures() {
+    let bench = Bench::new();
+    let file = source("arguments.metal");
+    let run = |sizes: &str, shape: &str, points: &str| {
+        let args = [
+            "run",
+            &file,
+            "-k",
+            "with_lists",
+            "--threads",
+            "1",
+            "--arg",
+            "out=zeros:f32:4",
+            "--print",
+            "out",
+        ];
+        let lists = ["--arg", sizes, "--arg", shape, "--arg", points, "--arg", "m=f32:1,2,3,4,5,6"];
+        bench.run(&[&args[..], &lists].concat())
+    };
+    let (sizes, shape, points) = ("sizes=u32:1,2,3", "box=f32:1,0,0,2,2,9", "points=i32:4,5,6");
+    let ran = run(sizes, shape, points).expect(0);
+    assert!(ran.stdout.contains("out (4 f32): 123 8 6 6"), "{}", ran.stdout);
+    run("sizes=u32:1,2,3,0", shape, "points=i32:4,5,6,0,7,8,9,0").expect(0);
+    run("sizes=u32:1,2", shape, points).expect(1).says(&["argument 1 `sizes`", "three alone will do"]);
+    run("sizes=i32:1,2,3", shape, points).expect(1).says(&["argument 1 `sizes`", "i32 was given"]);
+    run(sizes, "box=f32:1,0,0,2,2", points)
+        .expect(1)
+        .says(&["argument 2 `box`", "6 values, but 5 were given"]);
+}
+
+#[test]
 fn function_constants_and_macros_are_given() {
     let bench = Bench::new();
     let file = source("arguments.metal");

@@ -181,6 +181,10 @@ pub struct Field {
     pub init: Option<Initialiser>,
     /// Attributes (`[[id(n)]]`).
     pub attributes: Vec<Attribute>,
+    /// `alignas(e)`, `aligned(e)`
+    pub align: Vec<Expr>,
+    /// `__attribute__((packed))`
+    pub is_packed: bool,
     /// Where.
     pub span: Span,
 }
@@ -331,9 +335,9 @@ pub struct Record {
     pub bases: Vec<Type>,
     /// `None` for a declaration only.
     pub members: Option<Vec<Item>>,
-    /// `alignas(e)`
+    /// `alignas(e)`, `aligned(e)`
     pub align: Vec<Expr>,
-    /// `__attribute__((packed))` or `#pragma pack`.
+    /// `__attribute__((packed))`
     pub is_packed: bool,
     /// Attributes.
     pub attributes: Vec<Attribute>,

@@ -95,6 +95,8 @@ pub enum TypeKind {
     },
     /// An array; `None` for `[]`.
     Array(Box<Type>, Option<Box<Expr>>),
+    /// `T __attribute__((ext_vector_type(n)))`
+    ExtVector(Box<Type>, Box<Expr>),
     /// A function type, in aliases, function pointers and template arguments.
     Function {
         /// The result.

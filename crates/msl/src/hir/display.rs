@@ -1,10 +1,16 @@
 //! Types as a user would write them, for messages.
 //!
-//! Beyond a depth that no reader follows, `…` stands for the rest.
+//! Beyond a depth and a length that no reader follows, `…` stands for the rest.
 
 use super::ty::{QualTy, Ty, TyKind, Types};
 use anymetal_ir::Space;
 use std::fmt::Write;
+
+/// Levels of pointers, arrays and functions that are written out.
+const MAX_DEPTH: u32 = 16;
+
+/// Bytes after which nothing more is written out.
+const MAX_LENGTH: usize = 2000;
 
 impl Types {
     /// The type as a user would write it.
@@ -35,7 +41,7 @@ impl Types {
     }
 
     fn write(&self, out: &mut String, ty: Ty, depth: u32) {
-        if depth > 16 {
+        if depth > MAX_DEPTH || out.len() > MAX_LENGTH {
             out.push('…');
             return;
         }

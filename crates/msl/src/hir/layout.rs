@@ -21,8 +21,20 @@ impl Layout {
     }
 }
 
+/// What is written at a field about its alignment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FieldAlign {
+    /// The greatest `alignas` or `aligned`; 0 or 1 for none.
+    pub at_least: u32,
+    /// `packed`, of the field or of its record: the type's own alignment does not count.
+    pub is_packed: bool,
+}
+
+/// The largest object a program may declare, in bytes.
+pub const MAX_OBJECT_BYTES: u64 = 1 << 31;
+
 fn round_up(value: u64, align: u32) -> u64 {
-    value.next_multiple_of(u64::from(align.max(1)))
+    value.checked_next_multiple_of(u64::from(align.max(1))).unwrap_or(u64::MAX)
 }
 
 fn vector_layout(elem: ScalarTy, len: u8, packed: bool) -> Layout {
@@ -67,8 +79,9 @@ impl Types {
         vector_layout(elem, rows, false).size
     }
 
-    /// Sets the offsets of `fields` and returns the record's layout. `align` is the value of
-    /// `alignas`, `packed` puts every member at alignment 1. `padding` are the unnamed bit-fields, in order.
+    /// Sets the offsets of `fields` and returns the record's layout. `padding` are the unnamed bit-fields, in order.
+    /// `aligns` says what was written at each field (nothing beyond its end), `align` is the least alignment of the
+    /// record.
     ///
     /// Bit-fields are placed as in the Itanium C++ ABI: one after the other, each within one aligned unit of
     /// its type (anywhere, in a packed record). Unnamed ones do not align the record.
@@ -76,12 +89,12 @@ impl Types {
         &self,
         fields: &mut [FieldInfo],
         padding: &[Padding],
+        aligns: &[FieldAlign],
         is_union: bool,
         align: u32,
-        packed: bool,
     ) -> Layout {
         let mut layout =
-            RecordLayout { types: self, is_union, packed, end: 0, align: align.max(1), run: None };
+            RecordLayout { types: self, is_union, aligns, end: 0, align: align.max(1), run: None };
         let mut padding = padding.iter().peekable();
         for index in 0..=fields.len() {
             while let Some(unnamed) = padding.next_if(|unnamed| unnamed.before == index) {
@@ -105,7 +118,8 @@ const MAX_RECORD_BITS: u64 = 1 << 60;
 struct RecordLayout<'t> {
     types: &'t Types,
     is_union: bool,
-    packed: bool,
+    /// What was written at each member.
+    aligns: &'t [FieldAlign],
     /// The end of what was placed, in bits.
     end: u64,
     align: u32,
@@ -116,10 +130,15 @@ struct RecordLayout<'t> {
 impl RecordLayout<'_> {
     fn member(&mut self, index: usize, fields: &mut [FieldInfo]) {
         let layout = self.types.layout(fields[index].ty.ty);
-        let align = if self.packed { 1 } else { layout.align };
+        let written = self.aligns.get(index).copied().unwrap_or_default();
+        let natural = if written.is_packed { 1 } else { layout.align };
+        let align = natural.max(written.at_least);
         self.align = self.align.max(align);
         if let Some(bits) = fields[index].bits {
-            let at = self.place_bits(layout, bits.width);
+            if !self.is_union && written.at_least > 1 {
+                self.end = self.end.next_multiple_of(u64::from(written.at_least) * 8);
+            }
+            let at = self.place_bits(layout, bits.width, written.is_packed);
             if self.is_union {
                 self.run = None;
             }
@@ -139,7 +158,7 @@ impl RecordLayout<'_> {
     }
 
     /// The first bit of a bit-field of a type with this layout.
-    fn place_bits(&mut self, layout: Layout, width: u32) -> u64 {
+    fn place_bits(&mut self, layout: Layout, width: u32, is_packed: bool) -> u64 {
         let width = u64::from(width);
         if self.is_union {
             self.end = self.end.max(width);
@@ -147,7 +166,7 @@ impl RecordLayout<'_> {
         }
         let unit = layout.size * 8;
         let crosses = self.end % unit + width > unit;
-        if crosses && !self.packed {
+        if crosses && !is_packed {
             self.end = self.end.next_multiple_of(unit);
         }
         let at = self.end;
@@ -158,7 +177,9 @@ impl RecordLayout<'_> {
     fn unnamed(&mut self, padding: &Padding, fields: &mut [FieldInfo]) {
         let layout = self.types.layout(padding.ty);
         if padding.width > 0 {
-            self.place_bits(layout, padding.width);
+            // A packed record packs what has no name, too.
+            let is_packed = !self.aligns.is_empty() && self.aligns.iter().all(|align| align.is_packed);
+            self.place_bits(layout, padding.width, is_packed);
             return;
         }
         self.end_run(fields);

@@ -21,6 +21,12 @@ pub struct RecordId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EnumId(pub u32);
 
+/// The most elements that a vector has in Metal's own types; longer ones (`ext_vector_type`) are aggregates in the IR.
+pub const MAX_METAL_VECTOR_LEN: u8 = 4;
+
+/// The most elements of a vector.
+pub const MAX_VECTOR_LEN: u8 = 16;
+
 /// The shapes of types.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TyKind {
@@ -36,7 +42,7 @@ pub enum TyKind {
     Vector {
         /// The element.
         elem: ScalarTy,
-        /// 2 to 4 (packed ones in the library may be 1).
+        /// 2 to 4 (packed ones in the library may be 1); of `ext_vector_type` 1 to [`MAX_VECTOR_LEN`].
         len: u8,
         /// `packed_…`
         packed: bool,

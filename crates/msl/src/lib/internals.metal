@@ -56,4 +56,25 @@ constexpr int __builtin_popcountl(ulong x) { return int(__am_popcount(x)); }
 constexpr int __builtin_clzll(ulong x) { return int(__am_clz(x)); }
 constexpr int __builtin_ctzll(ulong x) { return int(__am_ctz(x)); }
 constexpr int __builtin_popcountll(ulong x) { return int(__am_popcount(x)); }
+constexpr int __builtin_parity(uint x) { return int(__am_popcount(x)) & 1; }
+constexpr int __builtin_parityll(ulong x) { return int(__am_popcount(x)) & 1; }
+constexpr int __builtin_ffs(int x) { return x == 0 ? 0 : int(__am_ctz(uint(x))) + 1; }
+constexpr int __builtin_ffsll(long x) { return x == 0 ? 0 : int(__am_ctz(ulong(x))) + 1; }
+constexpr ushort __builtin_bswap16(ushort x) { return ushort((x << 8) | (x >> 8)); }
+constexpr uint __builtin_bswap32(uint x) {
+  return (x << 24) | ((x & 0xff00u) << 8) | ((x >> 8) & 0xff00u) | (x >> 24);
+}
+constexpr ulong __builtin_bswap64(ulong x) {
+  return (ulong(__builtin_bswap32(uint(x))) << 32) | __builtin_bswap32(uint(x >> 32));
+}
+constexpr uchar __builtin_bitreverse8(uchar x) { return __am_reverse_bits(x); }
+constexpr ushort __builtin_bitreverse16(ushort x) { return __am_reverse_bits(x); }
+constexpr uint __builtin_bitreverse32(uint x) { return __am_reverse_bits(x); }
+constexpr ulong __builtin_bitreverse64(ulong x) { return __am_reverse_bits(x); }
+constexpr uint __builtin_rotateleft32(uint x, uint n) { return (x << (n & 31)) | (x >> (-n & 31)); }
+constexpr uint __builtin_rotateright32(uint x, uint n) { return (x >> (n & 31)) | (x << (-n & 31)); }
+constexpr ulong __builtin_rotateleft64(ulong x, ulong n) { return (x << (n & 63)) | (x >> (-n & 63)); }
+constexpr ulong __builtin_rotateright64(ulong x, ulong n) { return (x >> (n & 63)) | (x << (-n & 63)); }
+// Control never comes here: there is nothing to do.
+constexpr void __builtin_unreachable() {}
 template <typename T> constexpr T __builtin_expect(T x, long expected) { return x; }

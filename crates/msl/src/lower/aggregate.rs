@@ -17,6 +17,9 @@ impl FunctionLowerer<'_, '_, '_> {
             self.b.store(ptr, value, align);
             return;
         }
+        if self.is_wide(ty) && self.wide_into(expr, ptr) {
+            return;
+        }
         self.at(expr.span);
         match &expr.kind {
             ExprKind::Load(place) => {

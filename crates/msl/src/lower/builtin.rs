@@ -15,6 +15,11 @@ impl FunctionLowerer<'_, '_, '_> {
     ) -> Option<ir::Value> {
         let elem = args.first().and_then(|arg| self.types().element(arg.ty.ty)).unwrap_or(ScalarTy::I32);
         let op = id.get().op;
+        if let (BuiltinOp::Bitcast, [arg]) = (op, args)
+            && self.module.is_aggregate(arg.ty.ty)
+        {
+            return Some(self.bits_in_memory(arg, expr.ty.ty));
+        }
         let values: Vec<_> = args.iter().map(|arg| self.value(arg)).collect();
         self.at(expr.span);
         let result = match op {

@@ -7,6 +7,9 @@ use anymetal_ir as ir;
 impl FunctionLowerer<'_, '_, '_> {
     pub(super) fn cast(&mut self, kind: CastKind, operand: &hir::Expr, to: hir::Ty) -> ir::Value {
         let from = operand.ty.ty;
+        if kind == CastKind::Bitcast && self.is_wide(from) {
+            return self.bits_in_memory(operand, to);
+        }
         let value = self.value(operand);
         match kind {
             CastKind::Convert => {

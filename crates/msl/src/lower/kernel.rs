@@ -38,6 +38,9 @@ impl Lowerer<'_> {
                 KernelParamKind::Thread { attribute: hir::DISPATCH_QUADGROUPS, elem, .. } => {
                     dispatch_quadgroups(&mut b, elem)
                 }
+                KernelParamKind::Thread { attribute: hir::GRID_ORIGIN, elem, len, .. } => {
+                    zeros(&mut b, elem, len)
+                }
                 KernelParamKind::Thread { query, elem, len, .. } => thread_fact(&mut b, query, elem, len),
                 _ => pointers.next().expect("one IR parameter per pointer"),
             });
@@ -140,6 +143,15 @@ fn dispatch_quadgroups(b: &mut ir::Builder<'_>, elem: ScalarTy) -> ir::Value {
     match elem.ir() {
         scalar if scalar.bits() == 32 => groups,
         scalar => b.cast(ir::CastOp::Trunc, groups, ir::Type::Scalar(scalar)),
+    }
+}
+
+/// A scalar or vector of zeros.
+fn zeros(b: &mut ir::Builder<'_>, elem: ScalarTy, len: u8) -> ir::Value {
+    let zero = b.const_bits(elem.ir(), 0);
+    match len {
+        1 => zero,
+        _ => b.value(ir::Op::Splat(zero), ir::Type::Vector(elem.ir(), len)),
     }
 }
 

@@ -72,6 +72,7 @@ impl FunctionLowerer<'_, '_, '_> {
                 Place::Memory { ptr, align: self.types().layout(expr.ty.ty).align }
             }
             ExprKind::Assign(place, value) => self.assign(place, value),
+            ExprKind::Update { .. } if self.is_wide(expr.ty.ty) => self.wide_update(expr).0,
             ExprKind::Update { .. } => self.update(expr).0,
             ExprKind::Let(local, init, rest) => {
                 self.bind(*local, init.as_deref());
@@ -125,8 +126,42 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 
     fn vector_element(&mut self, base: &hir::Expr, index: &hir::Expr) -> Place {
-        let (elem, len) = self.types().as_vector(base.ty.ty).expect("elements are of vectors");
-        let (ptr, align) = self.address(base);
+        match self.place(base) {
+            Place::Memory { ptr, align } => self.element_at(ptr, align, base.ty.ty, index),
+            Place::Swizzle { ptr, elem, picks } => self.picked_element(ptr, elem, &picks, index),
+            Place::Bits(_) => panic!("a bit-field is no vector"),
+        }
+    }
+
+    /// One of several picked elements by an index, which is taken modulo their number.
+    fn picked_element(
+        &mut self,
+        ptr: ir::Value,
+        elem: hir::ScalarTy,
+        picks: &[u8],
+        index: &hir::Expr,
+    ) -> Place {
+        let index = self.index64(index);
+        let len = self.b.i64(picks.len() as i64);
+        let index = self.b.binary(ir::BinOp::URem, index, len);
+        let mut pick = self.b.i64(i64::from(picks.first().copied().unwrap_or(0)));
+        for (n, &other) in picks.iter().enumerate().skip(1) {
+            let (n, other) = (self.b.i64(n as i64), self.b.i64(i64::from(other)));
+            let is_other = self.b.compare(ir::CmpOp::Eq, index, n);
+            pick = self.b.infer(ir::Op::Select(is_other, other, pick));
+        }
+        Place::Memory { ptr: self.b.ptr_index(ptr, pick, elem.size()), align: elem.size() }
+    }
+
+    /// The element of the vector at an address by an index, which is taken modulo the length.
+    pub(super) fn element_at(
+        &mut self,
+        ptr: ir::Value,
+        align: u32,
+        vector: hir::Ty,
+        index: &hir::Expr,
+    ) -> Place {
+        let (elem, len) = self.types().as_vector(vector).expect("elements are of vectors");
         let index = self.index64(index);
         if let Some(constant) = self.b.func.as_const(index) {
             let offset = (constant % u64::from(len.max(1))) * u64::from(elem.size());
@@ -215,6 +250,12 @@ impl FunctionLowerer<'_, '_, '_> {
     /// Assigns: the value first, then the place.
     fn assign(&mut self, place: &hir::Expr, value: &hir::Expr) -> Place {
         let ty = place.ty;
+        if self.is_wide(ty.ty) {
+            let elements = self.elements_of(value);
+            let target = self.place(place);
+            self.write_elements(&target, ty, &elements);
+            return target;
+        }
         if self.module.is_aggregate(ty.ty) {
             // The value may read what is overwritten, unless it is a plain copy.
             if let ExprKind::Load(source) = &value.kind {

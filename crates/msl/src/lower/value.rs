@@ -159,12 +159,7 @@ impl FunctionLowerer<'_, '_, '_> {
     fn unary(&mut self, op: UnaryOp, operand: &hir::Expr) -> ir::Value {
         let elem = self.types().element(operand.ty.ty).unwrap_or(hir::ScalarTy::I32);
         let value = self.value(operand);
-        let op = match op {
-            UnaryOp::Neg if elem.is_float() => ir::UnOp::FNeg,
-            UnaryOp::Neg => ir::UnOp::INeg,
-            UnaryOp::BitNot | UnaryOp::Not => ir::UnOp::Not,
-        };
-        self.b.unary(op, value)
+        self.b.unary(unary_op(op, elem), value)
     }
 
     fn binary(&mut self, op: BinaryOp, a: &hir::Expr, b: &hir::Expr, span: anymetal_diag::Span) -> ir::Value {
@@ -309,6 +304,9 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 
     fn swizzle_value(&mut self, base: &hir::Expr, picks: &[u8]) -> ir::Value {
+        if self.is_wide(base.ty.ty) {
+            return self.wide_swizzle(base, picks);
+        }
         let vector = self.value(base);
         if let ir::Type::Scalar(_) = self.b.func.ty(vector) {
             return match picks.len() {
@@ -326,6 +324,11 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 
     fn element_value(&mut self, base: &hir::Expr, index: &hir::Expr) -> ir::Value {
+        if self.is_wide(base.ty.ty) {
+            let place = self.stored_element(base, index);
+            let (elem, _) = self.types().as_vector(base.ty.ty).expect("elements are of vectors");
+            return self.read(&place, hir::QualTy::plain(hir::Ty::scalar(elem)));
+        }
         let vector = self.value(base);
         let scalar = self.types().scalar_repr(index.ty.ty).unwrap_or(hir::ScalarTy::I32);
         let index = self.value(index);
@@ -354,6 +357,14 @@ impl FunctionLowerer<'_, '_, '_> {
     }
 }
 
+pub(super) fn unary_op(op: UnaryOp, elem: hir::ScalarTy) -> ir::UnOp {
+    match op {
+        UnaryOp::Neg if elem.is_float() => ir::UnOp::FNeg,
+        UnaryOp::Neg => ir::UnOp::INeg,
+        UnaryOp::BitNot | UnaryOp::Not => ir::UnOp::Not,
+    }
+}
+
 pub(super) fn binary_op(op: BinaryOp, elem: hir::ScalarTy) -> ir::BinOp {
     use ir::BinOp as B;
     let signed = elem.is_signed_int();
@@ -379,7 +390,7 @@ pub(super) fn binary_op(op: BinaryOp, elem: hir::ScalarTy) -> ir::BinOp {
     }
 }
 
-fn compare_op(op: CompareOp, elem: hir::ScalarTy) -> ir::CmpOp {
+pub(super) fn compare_op(op: CompareOp, elem: hir::ScalarTy) -> ir::CmpOp {
     use ir::CmpOp as C;
     let pick = |float, signed, unsigned| {
         if elem.is_float() {

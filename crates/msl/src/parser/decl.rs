@@ -187,7 +187,11 @@ impl Parser<'_> {
         if let TypeKind::Record(record) = &ty.kind {
             self.declare_anonymous_names(record);
         }
-        let field = Field { name: None, span: ty.span, ty, width: None, init: None, attributes: Vec::new() };
+        let align = std::mem::take(&mut specs.attributes.align);
+        let is_packed = specs.attributes.packed.is_some();
+        let attributes = Vec::new();
+        let field =
+            Field { name: None, span: ty.span, ty, width: None, init: None, attributes, align, is_packed };
         items.push(Item { kind: ItemKind::Field(Box::new(field)), template: None, span: self.since(start) });
     }
 

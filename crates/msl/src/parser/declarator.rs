@@ -67,6 +67,7 @@ pub(super) enum Place {
 impl Parser<'_> {
     pub(super) fn abstract_declarator(&mut self, base: Type) -> Option<Type> {
         let declarator = self.declarator(base, Place::Param, false)?;
+        self.refuse_layout(&declarator.attributes, "a type");
         Some(declarator.ty)
     }
 
@@ -82,6 +83,7 @@ impl Parser<'_> {
             ty = apply(ty, modifier, self.since(start));
         }
         self.attributes(&mut attributes);
+        let ty = self.vector_of(&mut attributes, ty);
         Some(ParsedDeclarator { name, ty, params, attributes, span })
     }
 

@@ -32,6 +32,8 @@ impl Parser<'_> {
         }
         let enumerators =
             if self.eat(Punct::LBrace) { Some(self.enumerators(is_scoped, scope)) } else { None };
+        self.attributes(&mut attributes);
+        self.refuse_layout(&attributes, "an enumeration");
         Some(TypeKind::Enum(Arc::new(Enum { name, is_scoped, underlying, enumerators, span })))
     }
 

@@ -138,6 +138,8 @@ impl Parser<'_> {
         let simple = declarator.name.as_ref().and_then(|name| name.simple());
         if specs.is_typedef {
             let name = simple.unwrap_or(Name::EMPTY);
+            self.refuse_layout(&specs.attributes, "an alias");
+            self.refuse_layout(&declarator.attributes, "an alias");
             let mut ty = declarator.ty;
             if let Some((params, _)) = declarator.params {
                 let params = params.into_iter().map(|param| param.ty).collect();
@@ -163,6 +165,9 @@ impl Parser<'_> {
         let width = self.eat(Punct::Colon).then(|| self.conditional_expr());
         let init = self.initialiser();
         let (ty, span) = (declarator.ty, declarator.span);
-        ItemKind::Field(Box::new(Field { name: simple, ty, width, init, attributes, span }))
+        let is_packed = specs.attributes.packed.or(declarator.attributes.packed).is_some();
+        let mut align = specs.attributes.align.clone();
+        align.extend(declarator.attributes.align);
+        ItemKind::Field(Box::new(Field { name: simple, ty, width, init, attributes, align, is_packed, span }))
     }
 }

@@ -114,7 +114,9 @@ impl Parser<'_> {
             }];
         }
         if let TokenKind::Ident(name) = self.peek()
-            && (self.next_is(1, Punct::Assign) || self.next_is(1, Punct::LBracket))
+            && (self.next_is(1, Punct::Assign)
+                || self.next_is(1, Punct::LBracket)
+                || self.peek_at(1) == TokenKind::Keyword(Kw::Attribute))
         {
             return self.alias(name, start);
         }
@@ -136,12 +138,14 @@ impl Parser<'_> {
         let mut attributes = Default::default();
         self.attributes(&mut attributes);
         self.expect(Punct::Assign, "in the alias");
-        let Some(ty) = self.type_id() else {
+        let Some(mut ty) = self.type_id() else {
             let found = self.peek();
             self.error("expected-type", self.span(), format!("expected a type, found {found}"));
             self.skip_statement();
             return Vec::new();
         };
+        ty = self.vector_of(&mut attributes, ty);
+        self.refuse_layout(&attributes, "an alias");
         let kind = if self.template_depth > 0 { NameKind::TypeTemplate } else { NameKind::Type };
         let scope = self.scope_of_type(&ty);
         self.declare_outside_template(name, Entry { kind, scope });

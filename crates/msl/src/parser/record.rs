@@ -5,7 +5,6 @@ use super::attribute::Attributes;
 use super::declarator::Place;
 use super::qualified_name::Expected;
 use super::scope::{Entry, NameKind, ScopeId};
-use super::specifier::Specifiers;
 use crate::ast::{Item, Path, Record, RecordKind, TemplateArg, Type, TypeKind};
 use crate::token::{Kw, Name, Punct, TokenKind};
 use anymetal_diag::Span;
@@ -22,7 +21,7 @@ struct Head {
 
 impl Parser<'_> {
     /// `struct S … { … }`, or a reference to one (`struct S x`).
-    pub(super) fn record_specifier(&mut self, specs: &mut Specifiers) -> Option<TypeKind> {
+    pub(super) fn record_specifier(&mut self) -> Option<TypeKind> {
         let kind = if self.is_kw(Kw::Union) { RecordKind::Union } else { RecordKind::Struct };
         self.advance();
         let mut attributes = Attributes::default();
@@ -48,8 +47,9 @@ impl Parser<'_> {
         let bases = self.bases();
         let members = if defines { Some(self.members(scope, head.name)) } else { None };
         self.attributes(&mut attributes);
-        let is_packed = attributes.has("packed") || attributes.has("__packed__");
-        specs.attributes.align.clear();
+        let is_packed = attributes.packed.take().is_some();
+        let align = std::mem::take(&mut attributes.align);
+        self.refuse_layout(&attributes, "a class");
         Some(TypeKind::Record(Arc::new(Record {
             kind,
             name: head.name,
@@ -57,7 +57,7 @@ impl Parser<'_> {
             specialisation: head.specialisation,
             bases,
             members,
-            align: attributes.align,
+            align,
             is_packed,
             attributes: attributes.list,
             span: head.span,

@@ -152,7 +152,7 @@ impl Parser<'_> {
             {
                 continue;
             } else if kind.is_none() && !words.any() && self.at_type_specifier(&specs, declares) {
-                kind = Some(self.type_specifier(&mut specs)?);
+                kind = Some(self.type_specifier()?);
             } else {
                 break;
             }
@@ -168,6 +168,7 @@ impl Parser<'_> {
             kind = Some(TypeKind::Error);
         }
         specs.ty = kind.map(|kind| Type { kind, quals, span: self.since(start) });
+        specs.ty = specs.ty.take().map(|ty| self.vector_of(&mut specs.attributes, ty));
         Some(specs)
     }
 
@@ -262,7 +263,7 @@ impl Parser<'_> {
         }
     }
 
-    fn type_specifier(&mut self, specs: &mut Specifiers) -> Option<TypeKind> {
+    fn type_specifier(&mut self) -> Option<TypeKind> {
         match self.peek() {
             TokenKind::Keyword(Kw::Auto) => {
                 self.advance();
@@ -281,7 +282,7 @@ impl Parser<'_> {
                 let expr = Box::new(self.decltype_operand());
                 Some(TypeKind::Decltype(expr))
             }
-            TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union) => self.record_specifier(specs),
+            TokenKind::Keyword(Kw::Struct | Kw::Class | Kw::Union) => self.record_specifier(),
             TokenKind::Keyword(Kw::Enum) => self.enum_specifier(),
             TokenKind::Keyword(Kw::Typename) => {
                 self.advance();
@@ -319,6 +320,7 @@ impl Parser<'_> {
                     return None;
                 }
                 let specs = p.specifiers(false)?;
+                p.refuse_layout(&specs.attributes, "a type");
                 let base = specs.ty?;
                 p.abstract_declarator(base)
             },

@@ -42,6 +42,7 @@ impl Parser<'_> {
     /// Parses one statement; a declaration may give several.
     fn statement_into(&mut self, stmts: &mut Vec<Stmt>) {
         let start = self.span();
+        self.statement_attributes();
         let mut push = |kind, span| stmts.push(Stmt { kind, span });
         match self.peek() {
             TokenKind::Keyword(Kw::Case) => {
@@ -62,9 +63,39 @@ impl Parser<'_> {
         }
     }
 
+    /// Takes the attributes of a statement (`[[likely]]`, `[[fallthrough]]`); those of a declaration stay.
+    fn statement_attributes(&mut self) {
+        if self.at_attribute() {
+            self.attempt(|p| {
+                p.attributes(&mut Default::default());
+                p.at_statement_word().then_some(())
+            });
+        }
+    }
+
+    fn at_statement_word(&self) -> bool {
+        matches!(
+            self.peek(),
+            TokenKind::Punct(Punct::LBrace | Punct::Semi)
+                | TokenKind::Keyword(
+                    Kw::If
+                        | Kw::For
+                        | Kw::While
+                        | Kw::Do
+                        | Kw::Switch
+                        | Kw::Case
+                        | Kw::Default
+                        | Kw::Return
+                        | Kw::Break
+                        | Kw::Continue
+                )
+        )
+    }
+
     /// Parses one statement.
     pub(super) fn statement(&mut self) -> Stmt {
         let start = self.span();
+        self.statement_attributes();
         let kind = self.nested(Self::statement_kind, |_| StmtKind::Empty);
         Stmt { kind, span: self.since(start) }
     }

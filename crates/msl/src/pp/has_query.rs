@@ -21,24 +21,6 @@ const OPERATORS: &[&str] = &[
 /// C++ features that MSL leaves out.
 const MISSING_FEATURES: &[&str] = &["cxx_exceptions", "cxx_rtti", "cxx_thread_local"];
 
-/// The attributes the front end knows.
-const ATTRIBUTES: &[&str] = &[
-    "always_inline",
-    "aligned",
-    "const",
-    "deprecated",
-    "fallthrough",
-    "likely",
-    "maybe_unused",
-    "nodiscard",
-    "noinline",
-    "packed",
-    "pure",
-    "unlikely",
-    "unused",
-    "visibility",
-];
-
 impl Preprocessor<'_> {
     /// Whether `defined` says yes.
     pub(super) fn name_is_defined(&self, name: Name) -> bool {
@@ -114,7 +96,7 @@ impl Preprocessor<'_> {
         let plain = word.trim_matches('_');
         match text {
             "__has_builtin" => self.options.builtins.iter().any(|builtin| builtin == word),
-            "__has_attribute" | "__has_cpp_attribute" => ATTRIBUTES.contains(&plain),
+            "__has_attribute" | "__has_cpp_attribute" => crate::parser::is_supported_attribute(word),
             "__has_feature" | "__has_extension" => {
                 plain.starts_with("cxx_") && !MISSING_FEATURES.contains(&plain)
             }

@@ -53,6 +53,10 @@ pub(super) fn in_type(ty: &Type, f: Visit<'_, '_>) {
                 in_expr(len, f);
             }
         }
+        TypeKind::ExtVector(elem, len) => {
+            in_type(elem, f);
+            in_expr(len, f);
+        }
         TypeKind::Function { ret, params } => {
             in_type(ret, f);
             params.iter().for_each(|param| in_type(param, f));

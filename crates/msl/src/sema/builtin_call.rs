@@ -3,8 +3,8 @@
 use super::call::Arg;
 use super::checker::Checker;
 use crate::ast;
-use crate::builtins::{self, ArgRule, RetRule};
-use crate::hir::{Expr, ExprKind, QualTy, ScalarTy, Ty};
+use crate::builtins::{self, ArgRule, BuiltinOp, RetRule};
+use crate::hir::{Expr, ExprKind, MAX_METAL_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diag::{Diagnostic, Span};
 
 /// What the arguments seen so far say about the types of the others.
@@ -61,7 +61,41 @@ impl<'a> Checker<'a> {
             );
             return self.poison(span);
         };
+        if builtin.op == BuiltinOp::Bitcast && !self.check_bits(&values, ty, span) {
+            return self.poison(span);
+        }
         Expr::value(ExprKind::Builtin(id, values), ty, span)
+    }
+
+    /// Whether `as_type` can see a value as another type: numbers, vectors and classes of one size. Reported, if not.
+    fn check_bits(&mut self, values: &[Expr], to: Ty, span: Span) -> bool {
+        let Some(value) = values.first() else { return false };
+        let from = value.ty.ty;
+        if to.is_error() {
+            return false;
+        }
+        let bytes = self.bits_size(from).zip(self.bits_size(to));
+        let (from, to) = (self.types.display(from), self.types.display(to));
+        let message = match bytes {
+            Some((a, b)) if a == b => return true,
+            Some((a, b)) => {
+                format!("`as_type` needs types of one size: `{from}` has {a} bytes, `{to}` has {b}")
+            }
+            None => format!("`as_type` takes numbers and vectors, and cannot make `{to}` of `{from}`"),
+        };
+        // `as_type` is a template of the library: the mistake is where it is called.
+        let span = self.requested_at().unwrap_or(span);
+        self.error("bad-bit-cast", span, message);
+        false
+    }
+
+    /// The bytes that count when a value is seen as another type; `None` for types that cannot be.
+    fn bits_size(&self, ty: Ty) -> Option<u64> {
+        match *self.types.kind(ty) {
+            TyKind::Scalar(_) | TyKind::Enum(_) | TyKind::Record(_) => Some(self.types.layout(ty).size),
+            TyKind::Vector { elem, len, .. } => Some(u64::from(elem.size()) * u64::from(len)),
+            _ => None,
+        }
     }
 
     fn builtin_arg(
@@ -129,7 +163,9 @@ impl<'a> Checker<'a> {
         name: &str,
     ) -> Option<Expr> {
         let value = self.unpack(value);
-        let elem = self.types.element(value.ty.ty).filter(|_| self.types.as_matrix(value.ty.ty).is_none());
+        let is_wide = self.types.as_vector(value.ty.ty).is_some_and(|(_, len)| len > MAX_METAL_VECTOR_LEN);
+        let is_plain = !is_wide && self.types.as_matrix(value.ty.ty).is_none();
+        let elem = self.types.element(value.ty.ty).filter(|_| is_plain);
         let fits = elem.is_some_and(|elem| match rule {
             ArgRule::Float => elem.is_float(),
             ArgRule::Int => elem.is_int(),

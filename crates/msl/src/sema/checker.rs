@@ -195,6 +195,8 @@ pub(super) struct Checker<'a> {
     /// The parameters of a class template and a constructor template of it together, by the constructor.
     pub(super) guide_templates: FxHashMap<usize, &'a [ast::TemplateParam]>,
     pub(super) alias_stack: Vec<(usize, ScopeId)>,
+    /// What aliases that are no templates stand for, by declaration and scope: each is resolved once.
+    pub(super) alias_types: FxHashMap<(usize, ScopeId), QualTy>,
     pub(super) names: super::names::KnownNames,
 }
 
@@ -246,6 +248,7 @@ impl<'a> Checker<'a> {
             lambda_functions: FxHashMap::default(),
             guide_templates: FxHashMap::default(),
             alias_stack: Vec::new(),
+            alias_types: FxHashMap::default(),
             names: super::names::KnownNames::new(),
         };
         checker.scope = checker.namespace_scope(NsId::GLOBAL);

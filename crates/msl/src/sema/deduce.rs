@@ -5,7 +5,7 @@ mod ordering;
 use super::checker::{Checker, TArg, space_of};
 use super::pattern::{ArgPat, Pat, ValuePat, quals_of, same_template};
 use crate::ast::Qualifiers;
-use crate::hir::{ConstValue, QualTy, Ty, TyKind};
+use crate::hir::{ConstValue, MAX_METAL_VECTOR_LEN, QualTy, Ty, TyKind};
 use anymetal_ir::Space;
 use ordering::is_const_pattern;
 
@@ -90,7 +90,10 @@ impl<'a> Checker<'a> {
                 None => false,
             },
             Pat::Vector { elem, len, packed, quals } => match *self.types.kind(ty.ty) {
-                TyKind::Vector { elem: have, len: count, packed: is_packed } if is_packed == *packed => {
+                // The library's templates are for Metal's own vectors.
+                TyKind::Vector { elem: have, len: count, packed: is_packed }
+                    if is_packed == *packed && count <= MAX_METAL_VECTOR_LEN =>
+                {
                     strip_quals(ty, *quals).is_some_and(|rest| rest.is_plain())
                         && self.deduce_value(len, i128::from(count), deduced)
                         && self.deduce(elem, QualTy::plain(Ty::scalar(have)), deduced)

@@ -12,8 +12,9 @@ mod list;
 use super::call::Arg;
 use super::checker::Checker;
 use super::construct::ConstructArgs;
-use crate::ast::{ExprKind as Ast, Initialiser};
-use crate::hir::{Expr, FuncId, QualTy};
+use super::expr::scalar_const;
+use crate::ast::{self, ExprKind as Ast, Initialiser};
+use crate::hir::{Expr, ExprKind, FuncId, QualTy, ScalarTy, Ty};
 use anymetal_diag::Span;
 
 /// What default initialisation of a type does.
@@ -35,6 +36,9 @@ impl<'a> Checker<'a> {
             Initialiser::Assign(expr) => match &expr.kind {
                 Ast::InitList(clauses) => self.list_value(clauses, to, expr.span),
                 _ => {
+                    if let Some(value) = self.characters(expr, ty.ty) {
+                        return value;
+                    }
                     let value = self.expr(expr);
                     if self.types.as_array(ty.ty).is_some() && value.ty.ty == ty.ty {
                         return self.whole_value(value);
@@ -59,6 +63,24 @@ impl<'a> Checker<'a> {
                 self.list_value(clauses, to, span)
             }
         }
+    }
+
+    /// What a string literal makes of an array of characters, its end included where there is room; `None` for other
+    /// expressions and types.
+    fn characters(&mut self, expr: &ast::Expr, ty: Ty) -> Option<Expr> {
+        let Ast::Str(text) = expr.kind else { return None };
+        let (elem, len) = self.types.as_array(ty)?;
+        let scalar = self.types.as_scalar(elem).filter(|s| matches!(s, ScalarTy::I8 | ScalarTy::U8))?;
+        let bytes = text.as_str().as_bytes();
+        let span = expr.span;
+        if bytes.len() as u64 > len {
+            let message =
+                format!("a text of {} characters does not fit `{}`", bytes.len(), self.types.display(ty));
+            self.error("excess-initialisers", span, message);
+            return Some(self.poison(span));
+        }
+        let values = bytes.iter().map(|&byte| scalar_const(scalar, u64::from(byte), span)).collect();
+        Some(Expr::value(ExprKind::Array(values), ty, span))
     }
 
     /// The type an initialiser is converted to: qualifiers count for what a reference refers to only.

@@ -9,7 +9,7 @@ use super::checker::Checker;
 use super::function::Origin;
 use super::table::{Entry, ItemId, Layer};
 use crate::ast::{self, ExprKind as Ast, ItemKind};
-use crate::hir::{DISPATCH_QUADGROUPS, FuncId, Ty};
+use crate::hir::{DISPATCH_QUADGROUPS, FuncId, GRID_ORIGIN, Ty};
 use crate::token::Name;
 use anymetal_diag::Span;
 use anymetal_ir::Query;
@@ -71,6 +71,8 @@ fn thread_attribute(name: &str) -> Option<(&'static str, Query, u8)> {
         ("threads_per_threadgroup", Query::ThreadsPerThreadgroup(0), 3),
         ("dispatch_threads_per_threadgroup", Query::DispatchThreadsPerThreadgroup(0), 3),
         ("threadgroups_per_grid", Query::ThreadgroupsPerGrid(0), 3),
+        ("grid_size", Query::ThreadsPerGrid(0), 3),
+        (GRID_ORIGIN, Query::ThreadsPerGrid(0), 3),
         ("thread_index_in_threadgroup", Query::ThreadIndexInThreadgroup, 1),
         ("thread_index_in_simdgroup", Query::ThreadIndexInSimdgroup, 1),
         ("simdgroup_index_in_threadgroup", Query::SimdgroupIndexInThreadgroup, 1),

@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
             });
             values.push(capture.value);
         }
-        let layout = self.types.lay_out(&mut fields, &[], false, 1, false);
+        let layout = self.types.lay_out(&mut fields, &[], &[], false, 1);
         let info = &mut self.types.records[record.0 as usize];
         info.fields = fields;
         info.size = layout.size;

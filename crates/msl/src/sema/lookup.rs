@@ -337,6 +337,9 @@ impl<'a> Checker<'a> {
             return Found::AliasTemplate(AliasTemplate { alias, params, scope });
         }
         let key = (address(alias), scope);
+        if let Some(&known) = self.alias_types.get(&key) {
+            return Found::Type(known);
+        }
         if self.alias_stack.contains(&key) {
             self.error(
                 "recursive-alias",
@@ -346,8 +349,16 @@ impl<'a> Checker<'a> {
             return Found::Error;
         }
         self.alias_stack.push(key);
+        let pack = self.pack_index.take();
+        let auto = self.auto_ty.take();
+        let errors = self.sink.error_count();
         let ty = self.in_scope(scope, |s| s.resolve_type(&alias.ty));
+        self.auto_ty = auto;
+        self.pack_index = pack;
         self.alias_stack.pop();
+        if self.sink.error_count() == errors && !ty.ty.is_error() {
+            self.alias_types.insert(key, ty);
+        }
         Found::Type(ty)
     }
 

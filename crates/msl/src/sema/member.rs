@@ -4,7 +4,7 @@ use super::call::Arg;
 use super::checker::Checker;
 use super::lookup::Found;
 use crate::ast;
-use crate::hir::{ConstValue, Expr, ExprKind, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{ConstValue, Expr, ExprKind, MAX_VECTOR_LEN, QualTy, RecordId, Ty, TyKind};
 use anymetal_diag::Span;
 
 impl<'a> Checker<'a> {
@@ -134,11 +134,7 @@ impl<'a> Checker<'a> {
 
     fn swizzle(&mut self, object: Expr, name: &str, span: Span) -> Expr {
         let Some((elem, len)) = self.types.as_vector(object.ty.ty) else { return self.poison(span) };
-        let pick = |set: &str| -> Option<Vec<u8>> {
-            name.chars().map(|c| set.find(c).map(|n| n as u8).filter(|&n| n < len)).collect()
-        };
-        let picks = pick("xyzw").or_else(|| pick("rgba")).filter(|picks| (1..=4).contains(&picks.len()));
-        let Some(picks) = picks else {
+        let Some(picks) = named_elements(name, len) else {
             let shown = self.show(object.ty.unqualified());
             self.error("bad-swizzle", span, format!("`{name}` does not name elements of `{shown}`"));
             return self.poison(span);
@@ -283,4 +279,28 @@ impl<'a> Checker<'a> {
             _ => self.cast_value(crate::hir::CastKind::Convert, index, Ty::INT, span),
         }
     }
+}
+
+/// The elements that a member name picks from a vector of `len`: `xyzw` or `rgba`, `s` with hexadecimal digits,
+/// `lo`, `hi`, `even`, `odd`. `None` for other names and for elements beyond the end.
+fn named_elements(name: &str, len: u8) -> Option<Vec<u8>> {
+    let half = len.div_ceil(2);
+    let picks: Vec<u8> = match name {
+        "lo" if len > 1 => (0..half).collect(),
+        "hi" if len > 1 => (half..2 * half).collect(),
+        "even" if len > 1 => (0..half).map(|n| 2 * n).collect(),
+        "odd" if len > 1 => (0..half).map(|n| 2 * n + 1).collect(),
+        _ => match name.strip_prefix(['s', 'S']).filter(|digits| !digits.is_empty()) {
+            Some(digits) => digits.chars().map(|c| Some(c.to_digit(16)? as u8)).collect::<Option<_>>()?,
+            None => letters(name)?,
+        },
+    };
+    let fits = (1..=usize::from(MAX_VECTOR_LEN)).contains(&picks.len()) && picks.iter().all(|&n| n < len);
+    fits.then_some(picks)
+}
+
+/// The elements that one to four letters of one set stand for.
+fn letters(name: &str) -> Option<Vec<u8>> {
+    let pick = |set: &str| name.chars().map(|c| set.find(c).map(|n| n as u8)).collect::<Option<Vec<_>>>();
+    pick("xyzw").or_else(|| pick("rgba")).filter(|picks| picks.len() <= 4)
 }

@@ -2,12 +2,9 @@
 
 use super::checker::{Checker, LocalDecl, space_of};
 use crate::ast::{self, BuiltinType, Qualifiers, TypeKind};
-use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{Expr, MAX_OBJECT_BYTES, MAX_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
 use anymetal_diag::Span;
 use anymetal_ir::Space;
-
-/// The largest array a program may declare, in bytes.
-const MAX_ARRAY_BYTES: u64 = 1 << 31;
 
 impl<'a> Checker<'a> {
     /// Resolves a type; poison after an error.
@@ -81,6 +78,7 @@ impl<'a> Checker<'a> {
                 plain(self.types.reference(to, *rvalue))
             }
             TypeKind::Array(elem, len) => self.resolve_array(elem, len.as_deref(), ty.span),
+            TypeKind::ExtVector(elem, len) => self.resolve_ext_vector(elem, len, ty.span),
             TypeKind::Function { ret, params } => {
                 let ret = self.resolve_type(ret);
                 let params: Vec<_> = params.iter().map(|param| self.resolve_param_type(param)).collect();
@@ -155,11 +153,38 @@ impl<'a> Checker<'a> {
             self.error("array-length", len.span, format!("an array cannot have {len_value} elements"));
             return QualTy::plain(Ty::ERROR);
         }
-        if len_value > i128::from(MAX_ARRAY_BYTES / size) {
+        if len_value > i128::from(MAX_OBJECT_BYTES / size) {
             self.error("array-length", len.span, format!("an array of {len_value} elements is too large"));
             return QualTy::plain(Ty::ERROR);
         }
         elem.with_ty(self.types.array(elem.ty, len_value as u64))
+    }
+
+    /// `T __attribute__((ext_vector_type(n)))`
+    fn resolve_ext_vector(&mut self, elem: &'a ast::Type, len: &'a ast::Expr, span: Span) -> QualTy {
+        let elem = self.resolve_type(elem);
+        if elem.ty.is_error() {
+            return elem;
+        }
+        let Some(scalar) = self.types.as_scalar(elem.ty) else {
+            let shown = self.show(elem);
+            let message = format!("the element of a vector must be an arithmetic type, not `{shown}`");
+            self.error("vector-element", span, message);
+            return QualTy::plain(Ty::ERROR);
+        };
+        let value = self.expr(len);
+        let count = (!value.ty.ty.is_error()).then(|| self.constant_integer(value)).flatten();
+        let Some(count) = count else { return QualTy::plain(Ty::ERROR) };
+        match u8::try_from(count) {
+            Ok(count) if (1..=MAX_VECTOR_LEN).contains(&count) => {
+                elem.with_ty(self.types.vector(scalar, count))
+            }
+            _ => {
+                let message = format!("a vector has 1 to {MAX_VECTOR_LEN} elements, not {count}");
+                self.error("vector-size", len.span, message);
+                QualTy::plain(Ty::ERROR)
+            }
+        }
     }
 
     /// Clang accepts arrays of no elements as an extension; so do we.

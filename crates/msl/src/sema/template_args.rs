@@ -4,10 +4,13 @@ use super::checker::{Checker, FnDeclId, ScopeId, ScopeKind, TArg};
 use super::lookup::{AliasTemplate, BuiltinTemplate, ClassTemplate, Found};
 use super::path::Miss;
 use crate::ast::{self, ExprKind, TemplateArg, TemplateParam, TemplateParamKind, TypeKind};
-use crate::hir::{Expr, QualTy, ScalarTy, Ty, TyKind};
+use crate::hir::{Expr, MAX_METAL_VECTOR_LEN, QualTy, ScalarTy, Ty, TyKind};
 use crate::token::Name;
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 use std::rc::Rc;
+
+/// Bytes that template arguments take in a name.
+const MAX_SHOWN_ARGS: usize = 400;
 
 /// A template argument as written, before it is known what parameter it is for.
 #[derive(Clone, Debug)]
@@ -378,7 +381,8 @@ impl<'a> Checker<'a> {
         sizes: &[i128],
         span: Span,
     ) -> Option<Ty> {
-        let small = |n: i128, low: i128| (low..=4).contains(&n).then_some(n as u8);
+        let small =
+            |n: i128, low: i128| (low..=i128::from(MAX_METAL_VECTOR_LEN)).contains(&n).then_some(n as u8);
         let kind = match (template, sizes) {
             // `vec<T, 1>` is what generic code writes for a scalar.
             (BuiltinTemplate::Vec, &[1]) => Some(TyKind::Scalar(elem)),
@@ -396,20 +400,35 @@ impl<'a> Checker<'a> {
         match kind {
             Some(kind) => Some(self.types.intern(kind)),
             None => {
-                self.error(
-                    "vector-size",
-                    span,
-                    "vectors and matrices have 2 to 4 elements in each direction",
-                );
+                let message = "vectors and matrices have 2 to 4 elements in each direction";
+                let mut diagnostic = Diagnostic::error("vector-size", span, message);
+                if matches!(sizes, &[n] if n > i128::from(MAX_METAL_VECTOR_LEN)) {
+                    diagnostic = diagnostic.with_hint(
+                        "longer ones are for the tensor operations of Metal 4, which are not supported; \
+                         `ext_vector_type(n)` makes a vector of up to 16 elements",
+                    );
+                }
+                self.report(diagnostic);
                 None
             }
         }
     }
 
     /// Template arguments for messages.
+    /// Template arguments for messages and for the names of what they instantiate; of long ones the beginning,
+    /// so that names of nested instantiations stay short.
     pub(super) fn show_args(&self, args: &[TArg]) -> String {
-        let shown: Vec<String> = args.iter().map(|arg| self.show_arg(arg)).collect();
-        shown.join(", ")
+        let mut shown = String::new();
+        for (n, arg) in args.iter().enumerate() {
+            shown.push_str(if n > 0 { ", " } else { "" });
+            shown.push_str(&self.show_arg(arg));
+            if shown.len() > MAX_SHOWN_ARGS {
+                shown.truncate(shown.floor_char_boundary(MAX_SHOWN_ARGS));
+                shown.push('…');
+                break;
+            }
+        }
+        shown
     }
 
     fn show_arg(&self, arg: &TArg) -> String {

@@ -156,11 +156,21 @@ impl<'a> Checker<'a> {
 /// The number of elements a list or string gives an array.
 fn list_length(init: &Initialiser) -> Option<u64> {
     match init {
-        Initialiser::Brace(clauses) => Some(clauses.len() as u64),
+        Initialiser::Brace(clauses) => Some(clauses_length(clauses)),
         Initialiser::Assign(expr) => match &expr.kind {
-            Ast::InitList(clauses) => Some(clauses.len() as u64),
+            Ast::InitList(clauses) => Some(clauses_length(clauses)),
+            Ast::Str(text) => Some(text.as_str().len() as u64 + 1),
             _ => None,
         },
         Initialiser::Paren(_) => None,
+    }
+}
+
+fn clauses_length(clauses: &[ast::InitClause]) -> u64 {
+    match clauses {
+        [ast::InitClause { value: ast::Expr { kind: Ast::Str(text), .. }, .. }] => {
+            text.as_str().len() as u64 + 1
+        }
+        _ => clauses.len() as u64,
     }
 }

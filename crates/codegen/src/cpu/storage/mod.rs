@@ -119,7 +119,7 @@ impl Storage {
     /// Analyses a function.
     pub(super) fn new(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
         let roots = Roots::solve(function, kernel, order);
-        let mut partition = Partition::new(function, order, &roots.pointers);
+        let mut partition = Partition::new(function, order, &roots.pointers, &roots.exposed);
         partition.solve();
         let mut storage = Self {
             pointers: roots.pointers,
@@ -132,7 +132,7 @@ impl Storage {
             let local = Local(index as u32);
             if storage.exposed[index] || partition.locals[index].dynamic {
                 storage.kinds.push(LocalKind::Array(storage.arrays.len()));
-                let unit = if storage.exposed[index] { 1 } else { partition.locals[index].unit };
+                let unit = partition.locals[index].unit;
                 let units = function.locals[index].size.div_ceil(u64::from(unit));
                 storage.arrays.push(Array { local, unit, units });
                 continue;

@@ -1,4 +1,7 @@
 //! How the accesses divide each local into scalars, and which locals they do not.
+//!
+//! Invariant: once solved, no access and no piece of a copy is smaller than the `unit` of a local that it touches, and
+//! each begins at a multiple of it.
 
 use std::collections::BTreeMap;
 
@@ -37,20 +40,24 @@ pub(super) struct Partition {
     pub(super) locals: Vec<LocalParts>,
     copies: Vec<((Local, i64), (Local, i64), i64)>,
     ranges: Vec<((Local, i64), i64)>,
+    /// Locals that are copied into each other, at whatever offsets.
+    links: Vec<(Local, Local)>,
     /// Ranges that are copied out, and so must be kept whole.
     sources: Vec<((Local, i64), i64)>,
 }
 
 impl Partition {
-    pub(super) fn new(function: &Function, order: &[Inst], pointers: &[Pointer]) -> Self {
-        let local_parts = |local: &anymetal_ir::LocalData| LocalParts {
+    /// `exposed` says which locals encoded pointers may point to: these are addressed by bytes.
+    pub(super) fn new(function: &Function, order: &[Inst], pointers: &[Pointer], exposed: &[bool]) -> Self {
+        let local_parts = |(local, &exposed): (&anymetal_ir::LocalData, &bool)| LocalParts {
             size: i64::try_from(local.size).unwrap_or(i64::MAX),
-            unit: local.align.clamp(1, 8),
+            unit: if exposed { 1 } else { local.align.clamp(1, 8) },
             ..LocalParts::default()
         };
         let mut this = Self {
-            locals: function.locals.iter().map(local_parts).collect(),
+            locals: function.locals.iter().zip(exposed).map(local_parts).collect(),
             copies: Vec::new(),
+            links: Vec::new(),
             ranges: Vec::new(),
             sources: Vec::new(),
         };
@@ -109,7 +116,10 @@ impl Partition {
     fn range(&mut self, pointer: Pointer, size: i64, align: u32) {
         let Root::Local(local) = pointer.root else { return };
         let parts = &mut self.locals[local.index()];
-        parts.unit = parts.unit.min(align.max(1));
+        parts.unit = parts.unit.min(align.max(1)).min(alignment_of(size));
+        if let Some(offset) = pointer.offset {
+            parts.unit = parts.unit.min(alignment_of(offset));
+        }
         match pointer.offset {
             Some(offset) if offset >= 0 && offset.saturating_add(size) <= parts.size => {
                 self.ranges.push(((local, offset), size));
@@ -124,6 +134,9 @@ impl Partition {
         self.range(src, size, align);
         if let Pointer { root: Root::Local(local), offset: Some(offset) } = src {
             self.sources.push(((local, offset), size));
+        }
+        if let (Root::Local(to), Root::Local(from)) = (dst.root, src.root) {
+            self.links.push((to, from));
         }
         if let (
             Pointer { root: Root::Local(to), offset: Some(a) },
@@ -144,6 +157,23 @@ impl Partition {
                 filled |= self.locals[local.index()].fill_gaps(offset, size);
             }
             if !filled {
+                self.share_units();
+                return;
+            }
+        }
+    }
+
+    /// Gives locals that are copied into each other one unit: pieces of a copy are as small as the smaller one's.
+    fn share_units(&mut self) {
+        loop {
+            let mut changed = false;
+            for &(a, b) in &self.links {
+                let unit = self.locals[a.index()].unit.min(self.locals[b.index()].unit);
+                for local in [a, b] {
+                    changed |= std::mem::replace(&mut self.locals[local.index()].unit, unit) != unit;
+                }
+            }
+            if !changed {
                 return;
             }
         }
@@ -181,8 +211,14 @@ impl Partition {
     }
 }
 
+/// The largest power of two up to 8 that divides a number of bytes.
+fn alignment_of(bytes: i64) -> u32 {
+    1 << bytes.trailing_zeros().min(3)
+}
+
 impl LocalParts {
     fn add(&mut self, offset: i64, part: Part) {
+        self.unit = self.unit.min(part.size as u32).min(alignment_of(offset));
         if offset < 0 || offset.saturating_add(part.size) > self.size {
             self.dynamic = true;
             return;
@@ -228,6 +264,7 @@ impl LocalParts {
                 _ => (Scalar::I8, 1),
             };
             self.parts.insert(at, Part { size: bytes, scalar: Some(scalar) });
+            self.unit = self.unit.min(bytes as u32);
             filled = true;
             at += bytes;
         }

@@ -22,6 +22,11 @@ impl Checker<'_> {
         self.sink.push(diagnostic);
     }
 
+    /// Where the innermost instantiation was requested.
+    pub(in crate::sema) fn requested_at(&self) -> Option<Span> {
+        self.trace.as_ref().map(|trace| trace.span)
+    }
+
     pub(super) fn with_trace(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         const SHOWN: usize = 8;
         let mut at = self.trace.as_ref();

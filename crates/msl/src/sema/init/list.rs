@@ -140,6 +140,11 @@ impl<'a> Checker<'a> {
             cursor.at += 1;
             return self.list_value(inner, to, span);
         }
+        if let Some(value) = self.characters(&clause.value, ty) {
+            cursor.at += 1;
+            cursor.pending = None;
+            return value;
+        }
         let value = match cursor.pending.take() {
             Some(value) => value,
             None => self.expr(&clause.value),
@@ -166,6 +171,11 @@ impl<'a> Checker<'a> {
     }
 
     fn list_array(&mut self, ty: Ty, elem: Ty, len: u64, clauses: &'a [InitClause], span: Span) -> Expr {
+        if let [only] = clauses
+            && let Some(value) = self.characters(&only.value, ty)
+        {
+            return value;
+        }
         let mut cursor = Cursor { clauses, at: 0, pending: None };
         let value = self.array_elements(ty, elem, len, &mut cursor, span);
         self.check_consumed(&cursor);

@@ -11,11 +11,6 @@ use crate::token::Name;
 use anymetal_diag::Diagnostic;
 use anymetal_ir::Space;
 
-/// Whether an attribute has to do with data that the host's stage-in descriptor describes.
-fn is_stage_in(attribute: &ast::Attribute) -> bool {
-    matches!(attribute.name.as_str(), "stage_in" | "grid_origin" | "grid_size")
-}
-
 /// A buffer or threadgroup parameter whose index may still have to be assigned.
 struct Slot {
     param: usize,
@@ -126,7 +121,9 @@ impl<'a> Checker<'a> {
     fn thread_param(&mut self, param: &'a ast::Param, ty: QualTy) -> Option<KernelParamKind> {
         let known = param.attributes.iter().find_map(|attribute| thread_attribute(attribute.name.as_str()));
         let Some((attribute, query, components)) = known else {
-            if let Some(stage_in) = param.attributes.iter().find(|attribute| is_stage_in(attribute)) {
+            if let Some(stage_in) =
+                param.attributes.iter().find(|attribute| attribute.name.as_str() == "stage_in")
+            {
                 let message = format!("`{}`: stage-in data of kernels is not supported", stage_in.name);
                 self.error("unsupported-feature", stage_in.span, message);
                 return None;

@@ -39,6 +39,7 @@ fn has_auto(ty: &ast::Type) -> bool {
         TypeKind::Auto => true,
         TypeKind::Pointer(inner)
         | TypeKind::Array(inner, _)
+        | TypeKind::ExtVector(inner, _)
         | TypeKind::Reference { referent: inner, .. } => has_auto(inner),
         _ => false,
     }
@@ -68,6 +69,11 @@ impl<'a> Checker<'a> {
             TypeKind::Array(elem, len) => {
                 let len = len.as_ref().map_or(ValuePat::Opaque, |len| self.value_pattern(len, params));
                 Pat::Array(Box::new(self.pattern(elem, params)), len)
+            }
+            TypeKind::ExtVector(elem, len) => {
+                let len = self.value_pattern(len, params);
+                let (elem, quals) = (Box::new(self.pattern(elem, params)), Qualifiers::default());
+                Pat::Vector { elem, len, packed: false, quals }
             }
             TypeKind::Function { ret, params: inner } => Pat::Function {
                 ret: Box::new(self.pattern(ret, params)),
@@ -233,8 +239,12 @@ impl<'a> Checker<'a> {
                 if arg_pats.len() != inner_params.len() || inner_params.iter().any(|param| param.is_pack) {
                     return Pat::Opaque;
                 }
-                let body = self.in_scope(alias.scope, |s| s.pattern(&alias.alias.ty, inner_params));
-                substitute(&body, &arg_pats)
+                let body = self.instantiating(
+                    |_| format!("in the pattern of alias template `{}`", alias.alias.name),
+                    alias.alias.ty.span,
+                    |s| s.in_scope(alias.scope, |s| s.pattern(&alias.alias.ty, inner_params)),
+                );
+                body.map_or(Pat::Opaque, |body| substitute(&body, &arg_pats))
             }
             _ => Pat::Opaque,
         }

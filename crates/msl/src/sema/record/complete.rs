@@ -4,7 +4,9 @@
 
 use super::{Member, RecordState};
 use crate::ast::{self, ItemKind, TypeKind};
-use crate::hir::{BitField, FieldInfo, Layout, Padding, QualTy, RecordId, Ty, TyKind};
+use crate::hir::{
+    BitField, FieldAlign, FieldInfo, Layout, MAX_OBJECT_BYTES, Padding, QualTy, RecordId, Ty, TyKind,
+};
 use crate::sema::checker::{Checker, Deferred, FnState, Returns};
 use crate::token::Name;
 use anymetal_diag::Span;
@@ -62,6 +64,7 @@ impl<'a> Checker<'a> {
             return false;
         };
         let mut members = Members::default();
+        let mut aligns = Vec::new();
         let mut ok = true;
         let function = std::mem::replace(
             &mut self.function,
@@ -71,17 +74,31 @@ impl<'a> Checker<'a> {
             for base in &ast.bases {
                 ok &= s.complete_base(id, base, &mut members.fields);
             }
+            aligns.resize(members.fields.len(), FieldAlign::default());
             for item in items {
                 if let ItemKind::Field(field) = &item.kind {
                     ok &= s.complete_field(id, field, &mut members);
+                    let align = s.declared_align(&field.align);
+                    aligns.resize(
+                        members.fields.len(),
+                        FieldAlign { at_least: align, is_packed: field.is_packed },
+                    );
                 }
             }
         });
-        let align = self.in_scope(scope, |s| s.record_align(ast));
+        let align = self.in_scope(scope, |s| s.declared_align(&ast.align));
         self.function = function;
         let is_union = self.types.record(id).is_union;
         let Members { mut fields, padding } = members;
-        let layout = self.types.lay_out(&mut fields, &padding, is_union, align, ast.is_packed);
+        if ast.is_packed {
+            aligns.iter_mut().for_each(|field| field.is_packed = true);
+        }
+        let layout = self.types.lay_out(&mut fields, &padding, &aligns, is_union, align);
+        if layout.size > MAX_OBJECT_BYTES {
+            let name = self.types.record(id).name.clone();
+            self.error("too-large", ast.span, format!("`{name}` takes more than {MAX_OBJECT_BYTES} bytes"));
+            return false;
+        }
         let record = &mut self.types.records[id.0 as usize];
         record.fields = fields;
         Layout { size: record.size, align: record.align } = layout;
@@ -213,9 +230,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn record_align(&mut self, ast: &'a ast::Record) -> u32 {
+    /// What `alignas` and `aligned` ask for: 1 or a greater power of two.
+    fn declared_align(&mut self, exprs: &'a [ast::Expr]) -> u32 {
         let mut align = 1;
-        for expr in &ast.align {
+        for expr in exprs {
             let value = self.expr(expr);
             if value.ty.ty.is_error() {
                 continue;
