@@ -3,7 +3,7 @@
 using namespace metal;
 
 struct Inner { float4 rows[100000000]; };
-struct Outer { Inner blocks[2]; }; //~ too-large
+struct Outer { Inner first; Inner second; }; //~ too-large
 
 kernel void sizes(device uint* out [[buffer(0)]])
 {

@@ -21,7 +21,7 @@ kernel void kinds(device float* x [[buffer(0)]])
 
 kernel void names(device float* x [[buffer(0)]])
 {
-    Grid plain; //~ not-a-type
+    Grid plain; //~ class-deduction
 }
 
 kernel void no_template(device float* x [[buffer(0)]])

@@ -34,7 +34,7 @@ kernel void builtins(device uint* out [[buffer(0)]])
     out[0] = __builtin_bit_cast(uint, 1.0h); //~ bad-cast
     out[1] = uint(__builtin_bit_cast(ulong, 1.0f)); //~ bad-cast
     __builtin_assume(); //~ argument-count
-    __builtin_assume(float2(1)); //~ condition
+    __builtin_assume(float2(1)); //~ vector-condition
 }
 
 kernel void initialised(device uint* out [[buffer(0)]])

@@ -72,6 +72,10 @@ using ::as_type;
 enum class access { sample, read, write, read_write };
 }
 
+// What kernels that compute tessellation factors store.
+struct MTLQuadTessellationFactorsHalf { half edgeTessellationFactor[4]; half insideTessellationFactor[2]; };
+struct MTLTriangleTessellationFactorsHalf { half edgeTessellationFactor[3]; half insideTessellationFactor; };
+
 // <simd/simd.h>
 #define __AM_SIMD(T) \
   typedef T simd_##T##1; typedef T vector_##T##1; \
