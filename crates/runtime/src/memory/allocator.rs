@@ -2,8 +2,9 @@
 //!
 //! Owns [`Allocator`], [`AllocatedBuffer`] and [`AllocatedHeap`]. Invariant: bytes are reserved, charged and listed
 //! before the device makes the memory, and given back when the last handle made here is dropped; a refusal has had no
-//! effect. What a device makes for itself is reserved, but neither charged nor listed ([`Allocator::internal_buffer`]). A buffer of a heap takes nothing of its own: the heap's bytes are counted while it or one of its buffers
-//! lives.
+//! effect. What a device makes for itself is reserved, but neither charged nor listed
+//! ([`Allocator::internal_buffer`]). A buffer of a heap takes nothing of its own: the
+//! heap's bytes are counted while it or one of its buffers lives.
 
 use std::fmt;
 use std::sync::Arc;
