@@ -56,3 +56,10 @@ kernel void endless(device int* x [[buffer(0)]])
 {
     x[0] = count<0>();
 }
+
+template <typename T> using Pair = Grid<T, 2>;
+
+kernel void alias(device float* x [[buffer(0)]])
+{
+    Pair without; //~ not-a-type: needs template arguments
+}

@@ -7,7 +7,7 @@
 use std::num::NonZero;
 use std::sync::{Arc, Once};
 
-use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FunctionConstantInfo};
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::encoding;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::Llvm;
@@ -20,6 +20,7 @@ use crate::executor::Executor;
 use crate::key::Key;
 use crate::library::{Specialisation, Target};
 use crate::machine_code;
+use crate::prepared::Prepared;
 use crate::reflection;
 
 /// Something that has artifacts: one kernel, of a library or fused.
@@ -32,7 +33,7 @@ pub(crate) trait Subject: Sync {
     /// Changes whenever the artifact for that target may change, as far as is known before parsing.
     fn key(&self, target: &str) -> Key;
     /// The module for executors, and the function constants for reflection.
-    fn prepared(&self) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError>;
+    fn prepared(&self) -> Result<Arc<Prepared>, CompileError>;
 }
 
 /// The artifact for a target.
@@ -92,27 +93,29 @@ pub(crate) fn from_disk(shared: &CompilerState, kernel: &str, key: &Key) -> Opti
 fn compiled(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
-        let (llvm, module, constants) = prepared_beside_llvm(subject)?;
-        let found = kernel_of(&module, &name)?;
-        let info = reflection::reflect(&module, found, constants);
-        machine_code::compile(&llvm, &module, found, info, subject.specialisation())
+        let (llvm, prepared) = prepared_beside_llvm(subject)?;
+        let found = kernel_of(&prepared.module, &name)?;
+        let info = reflection::reflect(&prepared.module, found, prepared.constants.clone());
+        let counts = &shared.counts;
+        machine_code::compile(&llvm, &prepared.module, found, info, subject.specialisation(), counts)
     };
     let machine = shared.machine_fingerprint()?;
     let key = || subject.key(machine);
     kept(shared, &name, key, || big_stack::run("code generator", make))
 }
 
-/// The description of the kernel that its artifact would have, cached like an artifact, without code.
+/// The description of the kernel that its artifact would have, cached like an artifact. No code is generated.
 pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
-        let (llvm, module, constants) = prepared_beside_llvm(subject)?;
-        let found = kernel_of(&module, &name)?;
-        let info = reflection::reflect(&module, found, constants);
+        let (llvm, prepared) = prepared_beside_llvm(subject)?;
+        let module = &prepared.module;
+        let found = kernel_of(module, &name)?;
+        let info = reflection::reflect(module, found, prepared.constants.clone());
         Ok(Artifact {
             target: machine_code::target_of(&llvm),
             code: ArtifactCode::Object(Arc::from(Vec::new())),
-            kernels: vec![machine_code::describe(&module, found, info, subject.specialisation())?],
+            kernels: vec![machine_code::describe(module, found, info, subject.specialisation())?],
             fault_sites: Vec::new(),
             fingerprint: String::new(),
         })
@@ -121,27 +124,24 @@ pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, Compile
     kept(shared, &name, || subject.key(&target), || big_stack::run("code generator", make))
 }
 
-fn prepared_beside_llvm(
-    subject: &impl Subject,
-) -> Result<(Arc<Llvm>, Module, Vec<FunctionConstantInfo>), CompileError> {
+fn prepared_beside_llvm(subject: &impl Subject) -> Result<(Arc<Llvm>, Arc<Prepared>), CompileError> {
     let (llvm, prepared) = with_llvm(|| subject.prepared());
     // The first error to report: without LLVM the rest is not done.
-    let llvm = llvm?;
-    let (module, constants) = prepared?;
-    Ok((llvm, module, constants))
+    Ok((llvm?, prepared?))
 }
 
 fn interpreted(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
     let key = subject.key("interpreter");
     let make = || {
         big_stack::run("interpreter", || {
-            let (module, constants) = subject.prepared()?;
-            let found = kernel_of(&module, &subject.name())?;
-            let mut info = reflection::reflect(&module, found, constants);
+            let prepared = subject.prepared()?;
+            let module = &prepared.module;
+            let found = kernel_of(module, &subject.name())?;
+            let mut info = reflection::reflect(module, found, prepared.constants.clone());
             info.specialised_group = subject.specialisation().group_size;
             Ok(Arc::new(Artifact {
                 target: ArtifactTarget::Interpreter,
-                code: ArtifactCode::Interpreter(Arc::new(Executor::new(&module, found)?)),
+                code: ArtifactCode::Interpreter(Arc::new(Executor::new(module, found)?)),
                 kernels: vec![info],
                 fault_sites: Vec::new(),
                 fingerprint: key.to_string(),

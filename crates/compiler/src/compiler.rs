@@ -15,6 +15,7 @@ use crate::config::CacheConfig;
 use crate::error::CompileError;
 use crate::library::{Library, LibraryState, Target};
 use crate::note::{Note, Notes};
+use crate::prepared::{Counts, MAX_INSTRUCTIONS_KEPT, Prepared, StageCounts};
 use crate::source::Source;
 
 /// How a compiler works.
@@ -42,6 +43,9 @@ pub(crate) struct CompilerState {
     pub(crate) notes: Arc<Notes>,
     pub(crate) disk: Option<DiskCache>,
     pub(crate) artifacts: SharedCache<Arc<Artifact>>,
+    /// What descriptions leave for the compiles that follow.
+    pub(crate) prepared: SharedCache<Arc<Prepared>>,
+    pub(crate) counts: Counts,
     libraries: SharedCache<Arc<LibraryState>>,
     /// The processor and the user's choice of LLVM; part of every object's key.
     machine: OnceLock<Result<Machine, CompileError>>,
@@ -71,6 +75,8 @@ impl Compiler {
             notes,
             disk,
             artifacts: SharedCache::new(cache.artifacts_in_memory),
+            prepared: SharedCache::weighted(MAX_INSTRUCTIONS_KEPT, |prepared| prepared.instructions()),
+            counts: Counts::default(),
             libraries: SharedCache::new(cache.libraries_in_memory),
             machine: OnceLock::new(),
         };
@@ -96,6 +102,11 @@ impl Compiler {
         let make = || LibraryState::new(source, key, Arc::clone(&self.shared), target).map(Arc::new);
         let state = self.shared.libraries.get_or_make(key, |state| state.still_holds(), make)?;
         Ok(Library::new(state))
+    }
+
+    /// How often each stage has run for a kernel; what came from a cache is not counted.
+    pub fn stage_counts(&self) -> StageCounts {
+        self.shared.counts.now()
     }
 
     /// What a user should know although nothing failed, taken before or not.

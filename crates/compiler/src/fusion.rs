@@ -7,9 +7,7 @@
 
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{
-    ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, FunctionConstantInfo, KernelInfo,
-};
+use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::Module;
 use anymetal_ir::passes::fuse::{self, FusedKernel, Launched};
@@ -22,6 +20,7 @@ use crate::error::CompileError;
 use crate::key::{Key, KeyBuilder};
 use crate::library::{Library, Specialisation, Target};
 use crate::pipeline::check;
+use crate::prepared::Prepared;
 
 /// A kernel to be fused.
 #[derive(Debug, Clone, Copy)]
@@ -193,13 +192,12 @@ impl<'a> Fusion<'a> {
 
     /// The fused kernel's module as executors take it, or the reason for the refusal.
     fn module(&self, threads: Option<[u32; 3]>) -> Result<Result<Module, String>, CompileError> {
-        let modules = self.parts.iter().map(|part| {
-            part.library.prepared(&part.kernel.name, part.specialisation).map(|(module, _)| module)
-        });
-        let modules = modules.collect::<Result<Vec<Module>, CompileError>>()?;
+        let prepared =
+            self.parts.iter().map(|part| part.library.prepared(&part.kernel.name, part.specialisation));
+        let prepared = prepared.collect::<Result<Vec<Arc<Prepared>>, CompileError>>()?;
         let (launched, bytes) = self.launched(threads);
         big_stack::run("fusion", || {
-            let parts = modules.iter().zip(&self.places).zip(&bytes);
+            let parts = prepared.iter().map(|prepared| &prepared.module).zip(&self.places).zip(&bytes);
             let parts = parts.map(|((module, places), bytes)| FusedKernel { module, places, bytes });
             let parts: Vec<FusedKernel<'_>> = parts.collect();
             match fuse::fuse(&self.name(), &parts, &launched) {
@@ -231,9 +229,10 @@ impl Subject for Fusion<'_> {
         self.key_builder(target).finish()
     }
 
-    fn prepared(&self) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError> {
+    fn prepared(&self) -> Result<Arc<Prepared>, CompileError> {
         let unproved = |reason| CompileError::Unsupported { kernel: Fusion::name(self), reason };
-        Ok((self.module(self.threads)?.map_err(unproved)?, Vec::new()))
+        let module = self.module(self.threads)?.map_err(unproved)?;
+        Ok(Arc::new(Prepared { module, constants: Vec::new(), depends_on_group_size: true }))
     }
 }
 

@@ -30,6 +30,7 @@ mod library;
 mod machine_code;
 mod note;
 mod pipeline;
+mod prepared;
 mod reflection;
 mod source;
 
@@ -46,4 +47,5 @@ pub use fusion::{FusedArgument, Fusion, FusionPart};
 pub use library::{Emit, Library, PrintAfter, Specialisation, Target};
 pub use machine_code::cpu_features;
 pub use note::Note;
+pub use prepared::StageCounts;
 pub use source::{Source, SourceOptions};

@@ -12,6 +12,7 @@ use anymetal_diag::suggest;
 use anymetal_hal::artifact::{Artifact, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::passes::PassManager;
+use anymetal_ir::passes::group_size::depends_on_group_size;
 use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
@@ -27,6 +28,7 @@ use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::machine_code;
 use crate::pipeline::prepare;
+use crate::prepared::Prepared;
 use crate::reflection;
 use crate::source::Source;
 
@@ -63,6 +65,11 @@ impl Default for Specialisation {
 }
 
 impl Specialisation {
+    /// The one threadgroup size, if there are whole threadgroups of it only.
+    pub(crate) fn whole_group_size(&self) -> Option<[u32; 3]> {
+        self.group_size.filter(|_| self.whole_threadgroups_only)
+    }
+
     pub(crate) fn add_to(&self, mut key: KeyBuilder) -> KeyBuilder {
         key = key.number(self.constants.len() as u64);
         for (constant, value) in &self.constants {
@@ -191,10 +198,24 @@ struct Front {
 /// Unspecialised modules, and when each was last used.
 #[derive(Default)]
 struct Modules {
-    known: BTreeMap<String, (Arc<Module>, u64)>,
+    known: BTreeMap<String, (Arc<KernelModule>, u64)>,
     /// What was remarked on a kernel, rendered; kernels without remarks are left out.
     warnings: BTreeMap<String, String>,
     clock: u64,
+}
+
+/// A kernel's module as the front end made it.
+struct KernelModule {
+    module: Module,
+    /// Found when first needed, which takes as long as preparing the module.
+    constants: OnceLock<Vec<FunctionConstantInfo>>,
+}
+
+impl KernelModule {
+    /// The function constants, with those marked that the kernel cannot do without. To be called on a large stack.
+    fn constants(&self, kernel: &str) -> &[FunctionConstantInfo] {
+        self.constants.get_or_init(|| reflection::function_constants(&self.module, kernel))
+    }
 }
 
 impl std::fmt::Debug for Library {
@@ -250,7 +271,7 @@ impl LibraryState {
     }
 
     /// The kernel's module as the front end made it.
-    fn module(&self, kernel: &str) -> Result<Arc<Module>, CompileError> {
+    fn module(&self, kernel: &str) -> Result<Arc<KernelModule>, CompileError> {
         if let Some(module) = self.known_module(kernel) {
             return Ok(module);
         }
@@ -259,7 +280,7 @@ impl LibraryState {
             let made = front.library.module_with_warnings(kernel);
             made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))
         })?;
-        let module = Arc::new(module);
+        let module = Arc::new(KernelModule { module, constants: OnceLock::new() });
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         modules.clock += 1;
         let now = modules.clock;
@@ -275,7 +296,7 @@ impl LibraryState {
         Ok(module)
     }
 
-    fn known_module(&self, kernel: &str) -> Option<Arc<Module>> {
+    fn known_module(&self, kernel: &str) -> Option<Arc<KernelModule>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         modules.clock += 1;
         let now = modules.clock;
@@ -333,10 +354,10 @@ impl Library {
     /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.
     pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, CompileError> {
         self.check_name(kernel)?;
-        let module = self.state.module(kernel)?;
+        let made = self.state.module(kernel)?;
         big_stack::run("reflection", || {
-            let constants = reflection::function_constants(&module, kernel);
-            Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
+            let constants = made.constants(kernel).to_vec();
+            Ok(reflection::reflect(&made.module, kernel_of(&made.module, kernel)?, constants))
         })
     }
 
@@ -346,12 +367,14 @@ impl Library {
         kernel: &str,
         specialisation: &Specialisation,
     ) -> Result<KernelInfo, CompileError> {
-        let (module, constants) = self.prepared(kernel, specialisation)?;
-        Ok(reflection::reflect(&module, kernel_of(&module, kernel)?, constants))
+        let Prepared { module, constants, .. } = &*self.prepared(kernel, specialisation)?;
+        Ok(reflection::reflect(module, kernel_of(module, kernel)?, constants.clone()))
     }
 
     /// The description of a kernel by its artifact for this processor, and every error that its source can
-    /// cause, without LLVM's work. Where there is no LLVM, the interpreter's.
+    /// cause, without generating code. Where there is no LLVM, the interpreter's.
+    ///
+    /// It is what the artifact tells except for the sizes of scratch memory, which are 0.
     pub fn describe(
         &self,
         kernel: &str,
@@ -408,23 +431,22 @@ impl Library {
     ) -> Result<String, CompileError> {
         self.check_name(kernel)?;
         if emit == Emit::FrontEndIr {
-            return Ok(print_module(&*self.state.module(kernel)?));
+            return Ok(print_module(&self.state.module(kernel)?.module));
         }
-        let (module, _) = self.prepared(kernel, specialisation)?;
+        let prepared = self.prepared(kernel, specialisation)?;
+        let module = &prepared.module;
+        let generate = |comments| {
+            let found = kernel_of(module, kernel)?;
+            machine_code::generate(module, found, specialisation, comments, &self.shared().counts)
+        };
         big_stack::run("printing", || match emit {
-            Emit::FrontEndIr | Emit::PreparedIr => Ok(print_module(&module)),
-            Emit::Ir => print_lowered(module, kernel, specialisation),
-            Emit::Llvm => {
-                let code =
-                    machine_code::generate(&module, kernel_of(&module, kernel)?, specialisation, true)?;
-                Ok(code.llvm_ir)
-            }
+            Emit::FrontEndIr | Emit::PreparedIr => Ok(print_module(module)),
+            Emit::Ir => print_lowered(module.clone(), kernel, specialisation),
+            Emit::Llvm => Ok(generate(true)?.llvm_ir),
             Emit::Assembly => {
                 let llvm = Compiler::llvm()?;
-                let code =
-                    machine_code::generate(&module, kernel_of(&module, kernel)?, specialisation, false)?;
                 let options = LlvmOptions { emit: LlvmEmit::Assembly, ..LlvmOptions::default() };
-                let bytes = machine_code::through_llvm(&llvm, &code, &options)?;
+                let bytes = machine_code::through_llvm(&llvm, &generate(false)?, &options)?;
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             }
         })
@@ -440,7 +462,7 @@ impl Library {
         passes: &PrintAfter,
     ) -> Result<String, CompileError> {
         self.check_name(kernel)?;
-        let module = self.state.module(kernel)?;
+        let made = self.state.module(kernel)?;
         big_stack::run("printing", || {
             let mut text = String::new();
             let mut after = |pass: &str, _: &Module, function: &Function| {
@@ -449,7 +471,7 @@ impl Library {
                 }
             };
             let mut manager = PassManager::watched(&mut after);
-            let module = prepare(&module, kernel, specialisation, &mut manager)?;
+            let module = prepare(&made.module, kernel, specialisation, &mut manager)?;
             if target != Target::Interpreter {
                 machine_code::lower(&module, kernel_of(&module, kernel)?, specialisation, &mut manager)?;
             }
@@ -474,19 +496,46 @@ impl Library {
         &self.state.shared
     }
 
-    /// The module for executors, and the constants for reflection.
+    /// The module for executors, and the constants for reflection: kept, or made now.
     pub(crate) fn prepared(
         &self,
         kernel: &str,
         specialisation: &Specialisation,
-    ) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError> {
+    ) -> Result<Arc<Prepared>, CompileError> {
         self.check_name(kernel)?;
-        let module = self.state.module(kernel)?;
+        // From here on the key is that of the source that was parsed.
+        self.state.front()?;
+        let kept = &self.shared().prepared;
+        let size = specialisation.whole_group_size();
+        let key = |size| self.prepared_key(kernel, specialisation, size);
+        if size.is_some()
+            && let Some(any_size) = kept.get(key(None)).filter(|prepared| !prepared.depends_on_group_size)
+        {
+            return Ok(any_size);
+        }
+        kept.get_or_make(key(size), |_| true, || self.prepare(kernel, specialisation).map(Arc::new))
+    }
+
+    fn prepare(&self, kernel: &str, specialisation: &Specialisation) -> Result<Prepared, CompileError> {
+        let made = self.state.module(kernel)?;
+        self.shared().counts.add_prepared();
         big_stack::run("middle end", || {
-            let constants = reflection::function_constants(&module, kernel);
-            let manager = &mut PassManager::default();
-            Ok((prepare(&module, kernel, specialisation, manager)?, constants))
+            let constants = made.constants(kernel).to_vec();
+            let module = prepare(&made.module, kernel, specialisation, &mut PassManager::default())?;
+            let depends_on_group_size = made.module.functions.iter().any(depends_on_group_size);
+            Ok(Prepared { module, constants, depends_on_group_size })
         })
+    }
+
+    /// The key of a prepared module: all that [`prepare`] depends on.
+    fn prepared_key(&self, kernel: &str, specialisation: &Specialisation, size: Option<[u32; 3]>) -> Key {
+        let specialisation = Specialisation {
+            group_size: size,
+            whole_threadgroups_only: size.is_some(),
+            checks: false,
+            ..specialisation.clone()
+        };
+        self.key(kernel, &specialisation, "prepared")
     }
 
     pub(crate) fn key(&self, kernel: &str, specialisation: &Specialisation, target: &str) -> Key {
@@ -520,7 +569,7 @@ impl Subject for OneKernel<'_> {
         self.library.key(self.kernel, self.specialisation, target)
     }
 
-    fn prepared(&self) -> Result<(Module, Vec<FunctionConstantInfo>), CompileError> {
+    fn prepared(&self) -> Result<Arc<Prepared>, CompileError> {
         self.library.prepared(self.kernel, self.specialisation)
     }
 }

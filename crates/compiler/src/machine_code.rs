@@ -14,6 +14,7 @@ use anymetal_msl::both;
 use crate::error::CompileError;
 use crate::library::Specialisation;
 use crate::pipeline::check_size_for_machine_code;
+use crate::prepared::Counts;
 use crate::reflection::{ENTRY_SYMBOL, address_space};
 
 /// Checked accesses above which LLVM gets no time to optimise: its passes take time quadratic in them (13 s
@@ -63,10 +64,16 @@ pub(crate) fn generate(
     kernel: &Kernel,
     specialisation: &Specialisation,
     comments: bool,
+    counts: &Counts,
 ) -> Result<CpuCode, CompileError> {
     check_size_for_machine_code(module, &kernel.name)?;
     let options = cpu_options(specialisation, comments)?;
-    cpu::generate(module, &kernel.name, &options).map_err(|error| match error {
+    counts.add_generated();
+    cpu::generate(module, &kernel.name, &options).map_err(|error| codegen_error(kernel, &error))
+}
+
+fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
+    match error {
         CodegenError::TooMuchMemory { .. } | CodegenError::TooDeep { .. } => {
             CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }
         }
@@ -78,7 +85,7 @@ pub(crate) fn generate(
         | CodegenError::NotSpecialised => {
             CompileError::Internal { stage: "code generator", message: error.to_string() }
         }
-    })
+    }
 }
 
 /// The bytes that LLVM makes of the code, of the kind that the options select.
@@ -156,8 +163,9 @@ pub(crate) fn compile(
     kernel: &Kernel,
     mut info: KernelInfo,
     specialisation: &Specialisation,
+    counts: &Counts,
 ) -> Result<Artifact, CompileError> {
-    let code = generate(module, kernel, specialisation, false)?;
+    let code = generate(module, kernel, specialisation, false, counts)?;
     let object = object(llvm, &code)?;
     complete(&mut info, &code, specialisation);
     Ok(Artifact {
@@ -179,15 +187,21 @@ pub(crate) fn target_of(llvm: &Llvm) -> ArtifactTarget {
     }
 }
 
-/// The description that [`compile`] would give of the kernel, without running LLVM, which accepts all valid
-/// text.
+/// The description that [`compile`] would give of the kernel, and its errors, without generating code; the
+/// sizes of scratch memory, which only code that runs needs, are left at 0. LLVM accepts all valid text.
 pub(crate) fn describe(
     module: &Module,
     kernel: &Kernel,
     mut info: KernelInfo,
     specialisation: &Specialisation,
 ) -> Result<KernelInfo, CompileError> {
-    complete(&mut info, &generate(module, kernel, specialisation, false)?, specialisation);
+    check_size_for_machine_code(module, &kernel.name)?;
+    let options = cpu_options(specialisation, false)?;
+    let described = cpu::describe(module, &kernel.name, &options);
+    let described = described.map_err(|error| codegen_error(kernel, &error))?;
+    info.symbol = described.symbol;
+    info.threadgroup_static_bytes = described.threadgroup_static_bytes;
+    note_specialisation(&mut info, specialisation);
     Ok(info)
 }
 
@@ -197,9 +211,12 @@ fn complete(info: &mut KernelInfo, code: &CpuCode, specialisation: &Specialisati
     info.threadgroup_static_bytes = code.threadgroup_static_bytes;
     info.scratch_bytes = code.scratch_bytes;
     info.scratch_bytes_per_simdgroup = code.scratch_bytes_per_simdgroup;
+    note_specialisation(info, specialisation);
+}
+
+fn note_specialisation(info: &mut KernelInfo, specialisation: &Specialisation) {
     info.specialised_group = specialisation.group_size;
-    info.whole_threadgroups_only =
-        specialisation.whole_threadgroups_only && specialisation.group_size.is_some();
+    info.whole_threadgroups_only = specialisation.whole_group_size().is_some();
 }
 
 fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultSite {

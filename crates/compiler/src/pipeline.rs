@@ -34,8 +34,7 @@ pub(crate) fn prepare(
         kernel,
         specialisation.ignore_unknown_constants,
     )?;
-    let whole_group_size = specialisation.group_size.filter(|_| specialisation.whole_threadgroups_only);
-    let options = PrepareOptions { constants: &values, whole_group_size };
+    let options = PrepareOptions { constants: &values, whole_group_size: specialisation.whole_group_size() };
     passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "optimiser")?;
     Ok(module)

@@ -52,9 +52,9 @@ mod target;
 mod walk;
 
 use anymetal_ir::passes::{PassManager, pipeline};
-use anymetal_ir::{Function, Kernel, Module};
+use anymetal_ir::{Function, Inst, Kernel, Module};
 
-pub use options::{CodegenError, CpuCode, CpuFeatures, CpuOptions, FaultSite};
+pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
 
 use bundles::Bundles;
 use liveness::Liveness;
@@ -62,6 +62,7 @@ use regions::GroupLevel;
 use shape::flow::Facts;
 use shape::queries::Geometry;
 use storage::Storage;
+use storage::threadgroup::ThreadgroupVariables;
 
 /// The maximum size in bytes that one thread's variables may take.
 const MAX_PRIVATE_BYTES: u64 = 1 << 18;
@@ -97,17 +98,24 @@ pub fn lower(
     Lowered { general, whole }
 }
 
+/// What [`generate`] would tell of a kernel, without writing its code: the same errors, at the price of the
+/// target's passes. The module must be verified, and the kernel's function inlined and specialised.
+///
+/// # Errors
+/// Exactly those of [`generate`].
+pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuDescription, CodegenError> {
+    let kernel = requested_kernel(module, kernel, options)?;
+    let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
+    checked_instructions(&general)?;
+    whole.as_ref().map(checked_instructions).transpose()?;
+    let threadgroup_static_bytes = ThreadgroupVariables::new(module)?.bytes;
+    Ok(CpuDescription { symbol: options.symbol.clone(), threadgroup_static_bytes })
+}
+
 /// Writes the code of one kernel. The module must be verified, and the kernel's function inlined and
 /// specialised.
 pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuCode, CodegenError> {
-    let unknown = || CodegenError::UnknownKernel { name: kernel.to_owned() };
-    let kernel = module.kernel(kernel).ok_or_else(unknown)?;
-    if let Some(size) = options.group_size {
-        let threads: u64 = size.iter().fold(1, |product, &n| u64::from(n).saturating_mul(product));
-        if threads == 0 || threads > MAX_THREADS {
-            return Err(CodegenError::BadGroupSize { size });
-        }
-    }
+    let kernel = requested_kernel(module, kernel, options)?;
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
     let general = Analysed::new(&general, kernel)?;
     let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
@@ -117,9 +125,36 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
     })
 }
 
+/// The kernel of that name, if the options are possible.
+fn requested_kernel<'m>(
+    module: &'m Module,
+    kernel: &str,
+    options: &CpuOptions,
+) -> Result<&'m Kernel, CodegenError> {
+    let unknown = || CodegenError::UnknownKernel { name: kernel.to_owned() };
+    let kernel = module.kernel(kernel).ok_or_else(unknown)?;
+    if let Some(size) = options.group_size {
+        let threads: u64 = size.iter().fold(1, |product, &n| u64::from(n).saturating_mul(product));
+        if threads == 0 || threads > MAX_THREADS {
+            return Err(CodegenError::BadGroupSize { size });
+        }
+    }
+    Ok(kernel)
+}
+
 /// The lane order of whole threadgroups.
 fn whole_geometry(function: &Function, size: [u32; 3]) -> Geometry {
     if lane_order::prefers_y_major(function, size) { Geometry::YMajor(size) } else { Geometry::Full(size) }
+}
+
+/// The instructions of a lowered function in program order, if the code generator takes it.
+fn checked_instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> {
+    let order = walk::instructions(function)?;
+    let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
+    if bytes > MAX_PRIVATE_BYTES {
+        return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });
+    }
+    Ok(order)
 }
 
 /// A function and the analyses of it that do not depend on its geometry.
@@ -133,11 +168,7 @@ struct Analysed<'a> {
 
 impl<'a> Analysed<'a> {
     fn new(function: &'a Function, kernel: &Kernel) -> Result<Self, CodegenError> {
-        let order = walk::instructions(function)?;
-        let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
-        if bytes > MAX_PRIVATE_BYTES {
-            return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });
-        }
+        let order = checked_instructions(function)?;
         let storage = Storage::new(function, kernel, &order);
         let liveness = Liveness::new(function, &storage);
         let group_level = GroupLevel::new(function);

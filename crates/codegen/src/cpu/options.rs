@@ -53,6 +53,15 @@ impl Default for CpuOptions {
     }
 }
 
+/// What is known of a kernel's code before it is generated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuDescription {
+    /// The entry's symbol.
+    pub symbol: String,
+    /// As [`CpuCode::threadgroup_static_bytes`].
+    pub threadgroup_static_bytes: u64,
+}
+
 /// The result of code generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuCode {

@@ -10,9 +10,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::CompileError;
 use crate::key::Key;
 
-/// The least recently used entries are dropped beyond a number.
+/// The least recently used entries are dropped beyond a total weight.
 pub(crate) struct SharedCache<V> {
     capacity: usize,
+    weigh: fn(&V) -> usize,
     state: Mutex<State<V>>,
 }
 
@@ -27,6 +28,7 @@ enum Entry<V> {
         value: V,
         made: u64,
         last_used: u64,
+        weight: usize,
     },
     InFlight(Arc<Flight<V>>),
 }
@@ -49,9 +51,30 @@ struct Flight<V> {
 }
 
 impl<V: Clone> SharedCache<V> {
+    /// A cache of a number of entries.
     pub(crate) fn new(capacity: usize) -> Self {
+        Self::weighted(capacity.max(1), |_| 1)
+    }
+
+    /// A cache of entries that together weigh no more than `capacity`. An entry that weighs more alone is
+    /// handed out and not kept, and drops no other.
+    pub(crate) fn weighted(capacity: usize, weigh: fn(&V) -> usize) -> Self {
         let state = State { entries: BTreeMap::new(), clock: 0 };
-        SharedCache { capacity: capacity.max(1), state: Mutex::new(state) }
+        SharedCache { capacity, weigh, state: Mutex::new(state) }
+    }
+
+    /// The entry, if it is there and complete.
+    pub(crate) fn get(&self, key: Key) -> Option<V> {
+        let mut state = self.lock();
+        state.clock += 1;
+        let now = state.clock;
+        match state.entries.get_mut(&key)? {
+            Entry::Ready { value, last_used, .. } => {
+                *last_used = now;
+                Some(value.clone())
+            }
+            Entry::InFlight(_) => None,
+        }
     }
 
     /// The entry, made by this call, by another thread's, or long ago. A known entry that `is_valid` refuses
@@ -84,7 +107,7 @@ impl<V: Clone> SharedCache<V> {
         state.clock += 1;
         let now = state.clock;
         match state.entries.get_mut(&key) {
-            Some(Entry::Ready { value, made, last_used }) if refused != Some(*made) => {
+            Some(Entry::Ready { value, made, last_used, .. }) if refused != Some(*made) => {
                 *last_used = now;
                 return Lookup::Ready { value: value.clone(), made: *made };
             }
@@ -101,20 +124,26 @@ impl<V: Clone> SharedCache<V> {
         state.clock += 1;
         let made = state.clock;
         match result {
-            Ok(value) => {
-                state.entries.insert(key, Entry::Ready { value: value.clone(), made, last_used: made });
+            Ok(value) if (self.weigh)(value) <= self.capacity => {
+                let (value, weight) = (value.clone(), (self.weigh)(value));
+                state.entries.insert(key, Entry::Ready { value, made, last_used: made, weight });
             }
-            Err(_) => {
+            Ok(_) | Err(_) => {
                 state.entries.remove(&key);
             }
         }
+        // Entries in flight weigh nothing yet.
         let ready = |entry: &Entry<V>| match entry {
-            Entry::Ready { last_used, .. } => Some(*last_used),
+            Entry::Ready { last_used, weight, .. } => Some((*last_used, *weight)),
             Entry::InFlight(_) => None,
         };
-        while state.entries.len() > self.capacity {
-            let oldest = state.entries.iter().filter_map(|(key, entry)| Some((ready(entry)?, *key))).min();
-            let Some((_, oldest)) = oldest else { break };
+        let mut total: usize =
+            state.entries.values().filter_map(ready).fold(0, |sum, (_, weight)| sum.saturating_add(weight));
+        while total > self.capacity {
+            let entries = state.entries.iter();
+            let oldest = entries.filter_map(|(key, entry)| ready(entry).map(|of| (of, *key))).min();
+            let Some(((_, weight), oldest)) = oldest else { break };
+            total -= weight;
             state.entries.remove(&oldest);
         }
     }
@@ -228,6 +257,16 @@ mod tests {
         let attempt = std::panic::AssertUnwindSafe(|| cache.get_or_make(key(1), |_| true, make));
         assert!(std::panic::catch_unwind(attempt).is_err());
         assert_eq!(cache.get_or_make(key(1), |_| true, || Ok(3)).unwrap(), 3);
+    }
+
+    #[test]
+    fn entries_are_evicted_by_weight_and_one_too_heavy_is_not_kept() {
+        let cache = SharedCache::weighted(10, |&weight: &usize| weight);
+        let make = |n: u8, weight| cache.get_or_make(key(n), |_| true, || Ok(weight)).unwrap();
+        assert_eq!([make(1, 4), make(2, 5), make(3, 11)], [4, 5, 11]);
+        assert_eq!([1, 2, 3].map(|n| cache.get(key(n))), [Some(4), Some(5), None]);
+        assert_eq!(make(3, 3), 3);
+        assert_eq!([1, 2, 3].map(|n| cache.get(key(n))), [None, Some(5), Some(3)]);
     }
 
     #[test]

@@ -67,7 +67,8 @@ pub fn specialise(
         substitute(function, &known);
     }
     let (conditions, missing) = conditions(module)?;
-    if known.iter().any(Option::is_none) {
+    // Where no read is left, there is nothing to fold that could depend on one.
+    if !remaining_constants(module).is_empty() {
         check_missing(module, &conditions, missing)?;
     }
     disable_arguments(module, &conditions);

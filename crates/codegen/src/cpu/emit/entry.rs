@@ -21,10 +21,8 @@ use crate::cpu::options::{CodegenError, CpuCode, CpuOptions};
 use crate::cpu::shape::flow::{Facts, Flow};
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::stencil_rows::StencilRows;
+use crate::cpu::storage::threadgroup::ThreadgroupVariables;
 use crate::cpu::whole_geometry;
-
-/// The maximum number of threadgroup memory that static variables may take.
-const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
 
 /// Scopes tell LLVM that device buffers, threadgroup memory and frames are different memory.
 const METADATA: &str = "!0 = !{!\"branch_weights\", i32 2000, i32 1}
@@ -97,18 +95,7 @@ fn versions(module: &Module, kernel: &Kernel, options: &CpuOptions) -> Vec<Geome
 
 impl<'a> Shared<'a> {
     fn new(module: &'a Module, kernel: &'a Kernel, options: &'a CpuOptions) -> Result<Self, CodegenError> {
-        let mut offsets = Vec::new();
-        let mut end: u64 = 0;
-        let too_much = |bytes| CodegenError::TooMuchMemory { bytes, limit: MAX_THREADGROUP_BYTES };
-        for var in &module.threadgroup_vars {
-            let align = u64::from(var.align.max(16)).min(256);
-            let start = end.next_multiple_of(align);
-            offsets.push(start);
-            end = start.checked_add(var.size).ok_or(too_much(u64::MAX))?;
-            if end > MAX_THREADGROUP_BYTES {
-                return Err(too_much(end));
-            }
-        }
+        let threadgroup = ThreadgroupVariables::new(module)?;
         Ok(Self {
             module,
             kernel,
@@ -122,8 +109,8 @@ impl<'a> Shared<'a> {
             panels: Vec::new(),
             declares: BTreeSet::new(),
             fences: false,
-            threadgroup_offsets: offsets,
-            threadgroup_bytes: end,
+            threadgroup_offsets: threadgroup.offsets,
+            threadgroup_bytes: threadgroup.bytes,
             scratch_bytes: 0,
             frame_bytes: 0,
         })

@@ -9,6 +9,7 @@
 
 mod partition;
 mod roots;
+pub(super) mod threadgroup;
 
 use partition::Partition;
 use roots::Roots;

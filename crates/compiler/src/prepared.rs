@@ -1,0 +1,66 @@
+//! Kernels between front end and code generator, kept for the next that needs them.
+//!
+//! Owns [`Prepared`], and the counts of stages that show what was kept. Describing a kernel and compiling it
+//! for any number of threadgroup sizes start from the same module, which is prepared once. Invariant: all
+//! modules kept by a compiler together have at most [`MAX_INSTRUCTIONS_KEPT`] instructions, however many
+//! kernels there are.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anymetal_hal::artifact::FunctionConstantInfo;
+use anymetal_ir::Module;
+
+/// Instructions of all prepared modules that a compiler keeps; real kernels have hundreds to thousands.
+pub(crate) const MAX_INSTRUCTIONS_KEPT: usize = 100_000;
+
+/// A kernel as executors take it.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Verified; one kernel without calls and function constants.
+    pub(crate) module: Module,
+    /// The function constants of the kernel before they were given values.
+    pub(crate) constants: Vec<FunctionConstantInfo>,
+    /// Whether preparing it for whole threadgroups of one size may give another module.
+    pub(crate) depends_on_group_size: bool,
+}
+
+impl Prepared {
+    /// Its size, as the cache weighs it; never 0.
+    pub(crate) fn instructions(&self) -> usize {
+        self.module.functions.iter().fold(1, |sum, function| sum.saturating_add(function.insts.len()))
+    }
+}
+
+/// How often stages have run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct StageCounts {
+    /// Kernels specialised, inlined and simplified.
+    pub prepared: u64,
+    /// Kernels that LLVM text was generated of.
+    pub generated: u64,
+}
+
+/// The counters of one compiler.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    prepared: AtomicU64,
+    generated: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) fn add_prepared(&self) {
+        self.prepared.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_generated(&self) {
+        self.generated.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn now(&self) -> StageCounts {
+        StageCounts {
+            prepared: self.prepared.load(Ordering::Relaxed),
+            generated: self.generated.load(Ordering::Relaxed),
+        }
+    }
+}
