@@ -76,6 +76,8 @@ pub fn set_notice_hook(hook: impl Fn(&Notice) + Send + Sync + 'static) {
 
 /// The notices of this process that no earlier call returned, for programs that tell them at the end.
 pub fn take_notices() -> Vec<Notice> {
+    // Notes of compilations that did not go through a library of this crate, too.
+    pass_on_compiler_notes();
     lock().waiting.drain(..).collect()
 }
 
