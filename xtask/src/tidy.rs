@@ -27,7 +27,8 @@ const MAY_BE_UNSAFE: &[&str] =
 /// The `max_width` of `rustfmt.toml`, which rustfmt does not apply to comments and strings.
 const MAXIMUM_WIDTH: usize = 110;
 
-/// Folders whose lines are not checked against [`MAXIMUM_WIDTH`] yet.
+/// Folders in which only comments are checked against [`MAXIMUM_WIDTH`], without rows of tables: some string
+/// literals are wider.
 const MAY_BE_WIDER: &[&str] = &["crates/", "testing/", "fuzz/"];
 
 /// Marks of unfinished work. Written in halves, so that this file does not find itself.
@@ -85,12 +86,12 @@ fn length(file: &SourceFile, findings: &mut Vec<String>) {
 }
 
 fn width(file: &SourceFile, findings: &mut Vec<String>) {
-    if MAY_BE_WIDER.iter().any(|folder| file.path.starts_with(folder)) {
-        return;
-    }
+    let comments_only = MAY_BE_WIDER.iter().any(|folder| file.path.starts_with(folder));
     for (number, line) in file.text.lines().enumerate() {
         let width = line.chars().count();
-        if width > MAXIMUM_WIDTH {
+        let comment = line.trim_start().trim_start_matches(['/', '!']).trim_start();
+        let is_comment = line.trim_start().starts_with("//") && !comment.starts_with('|');
+        if width > MAXIMUM_WIDTH && (!comments_only || is_comment) {
             let place = format!("{}:{}", file.path, number + 1);
             findings.push(format!("{place}: {width} characters, more than {MAXIMUM_WIDTH}"));
         }

@@ -23,8 +23,8 @@ use anymetal_runtime::tenant::Tenant;
 pub struct BufferOptions {
     /// A name for messages and listings; may be empty.
     pub label: String,
-    /// The tenant whose quota is charged, as by [`crate::Device::for_tenant`]; `None`: that of the device's handle,
-    /// if it has one.
+    /// The tenant whose quota is charged, as by [`crate::Device::for_tenant`]; `None`: that of the device's
+    /// handle, if it has one.
     pub tenant: Option<Tenant>,
     /// Where its memory is to be; `None`: where host and device see it.
     pub placement: Option<(BufferUsage, ModeRequest)>,

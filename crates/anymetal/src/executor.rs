@@ -12,7 +12,8 @@ use anymetal_hal::artifact::ArtifactTarget;
 /// use anymetal::{CompileOptions, Device, Error};
 ///
 /// let device = Device::system_default()?;
-/// // An error instead of the interpreter; for a whole program: `kernels.require-machine-code` in the settings.
+/// // An error instead of the interpreter. For a whole program: `kernels.require-machine-code` in the
+/// // settings.
 /// let strict = CompileOptions { require_machine_code: true, ..CompileOptions::default() };
 /// let library = device.library_from_source_with("kernel void nothing() {}", &strict)?;
 /// match library.pipeline("nothing") {

@@ -77,7 +77,8 @@ impl From<(i32, i32, i32)> for Extent {
     }
 }
 
-/// A group size for a grid of that many dimensions: 256, 16×16 or 8×8×4, made smaller until it fits the limit.
+/// A group size for a grid of that many dimensions: 256, 16×16 or 8×8×4, made smaller until it fits the
+/// limit.
 pub(crate) fn default_group_size(dimensions: usize, limit: u32) -> [u32; 3] {
     let mut size = match dimensions {
         0 | 1 => [256, 1, 1],

@@ -28,8 +28,8 @@ impl From<Box<ImportRefused>> for Error {
 impl Device {
     /// A buffer of host memory, without a copy: Metal's `makeBuffer(bytesNoCopy:)`. The buffer owns the pages
     /// from then on. They hold whole elements, and count neither towards the budget nor as allocated by the
-    /// device, but are charged to the tenant of the handle ([`Device::for_tenant`]). A device that cannot gives the
-    /// pages back.
+    /// device, but are charged to the tenant of the handle ([`Device::for_tenant`]). A device that cannot
+    /// gives the pages back.
     ///
     /// ```
     /// # fn main() -> Result<(), anymetal::Error> {

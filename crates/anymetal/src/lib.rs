@@ -34,7 +34,8 @@
 //!     "kernel void scale(device const float* x, device float* y, constant float& a,
 //!                        uint i [[thread_position_in_grid]]) { y[i] = a * x[i]; }
 //!      kernel void sum(device const float* x, device const float* y, device const float* z,
-//!                      device float* out, uint i [[thread_position_in_grid]]) { out[i] = x[i] + y[i] + z[i]; }",
+//!                      device float* out, uint i [[thread_position_in_grid]])
+//!     { out[i] = x[i] + y[i] + z[i]; }",
 //! )?;
 //! let (scale, sum) = (library.pipeline("scale")?, library.pipeline("sum")?);
 //! let n = 1000;

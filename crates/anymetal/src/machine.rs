@@ -1,10 +1,10 @@
 //! The devices of this machine, each once in a process for each set of settings.
 //!
 //! Owns the process's CPU device and the list of devices in use. Invariant: two requests for the same device
-//! with equal settings give the same [`Device`], so that its pool, budget and listing are the same, as long as
-//! a handle of the first is alive; the default device lives as long as the process. Errors are not remembered:
-//! the next request tries again. Concurrency: one lock for each of the three statics, taken in the order
-//! default, devices or CPU; none of the last two while holding the other.
+//! with equal settings give the same [`Device`], so that its pool, budget and listing are the same, as long
+//! as a handle of the first is alive; the default device lives as long as the process. Errors are not
+//! remembered: the next request tries again. Concurrency: one lock for each of the three statics, taken in
+//! the order default, devices or CPU; none of the last two while holding the other.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

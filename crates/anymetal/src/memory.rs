@@ -111,8 +111,8 @@ impl Device {
         Ok(Buffer::new(Memory::Own(buffer), mode, count))
     }
 
-    /// A buffer of that many elements from the device's pool, with whatever its last renter left in it. It goes
-    /// back when its last handle is dropped, and is handed out again once the device is done with it.
+    /// A buffer of that many elements from the device's pool, with whatever its last renter left in it. It
+    /// goes back when its last handle is dropped, and is handed out again once the device is done with it.
     pub fn rent<T: Pod>(&self, count: usize) -> Result<Buffer<T>, Error> {
         self.rent_with(count, |request| request)
     }
@@ -161,8 +161,8 @@ impl Device {
         }
     }
 
-    /// Every buffer and heap of this device that lives, the oldest first, without what the device made for itself, as
-    /// its staging ring.
+    /// Every buffer and heap of this device that lives, the oldest first, without what the device made for
+    /// itself, as its staging ring.
     pub fn live_buffers(&self) -> Vec<LiveResource> {
         self.shared.registry.live()
     }

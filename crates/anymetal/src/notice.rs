@@ -58,8 +58,8 @@ static NOTICES: Mutex<Notices> =
     Mutex::new(Notices { waiting: VecDeque::new(), hook: None, compiler_notes: 0 });
 
 /// Sets a function that is called with each notice of this process from now on, and at once with those that
-/// have not been taken yet. It replaces the function that was set before. It runs on the thread that the notice
-/// comes up on, and must neither compile nor wait for work.
+/// have not been taken yet. It replaces the function that was set before. It runs on the thread that the
+/// notice comes up on, and must neither compile nor wait for work.
 ///
 /// ```
 /// anymetal::set_notice_hook(|notice| eprintln!("anymetal: {notice}"));

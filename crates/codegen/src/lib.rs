@@ -1,7 +1,8 @@
 //! IR to LLVM text: SPMD on SIMD for CPUs.
 //!
-//! A verified, specialised and inlined kernel, written from one thread's view, becomes LLVM text in which the 32
-//! threads of a SIMD-group are the lanes of vectors. Nothing here runs LLVM: the text goes to `anymetal-llvm`.
+//! A verified, specialised and inlined kernel, written from one thread's view, becomes LLVM text in which the
+//! 32 threads of a SIMD-group are the lanes of vectors. Nothing here runs LLVM: the text goes to
+//! `anymetal-llvm`.
 //!
 //! # Stages of [`cpu::generate`]
 //!
@@ -20,8 +21,9 @@
 //! | `emit` | the text of each version, and the entry that selects one | `Emitter` |
 //! | `split_module` | the modules that one text is split into, to be compiled in parallel | |
 //!
-//! Invariant: generated code executes only while at least one lane is active, and a lane that is off never causes
-//! undefined behaviour. Every access is checked against its allocation unless a dominating guard has done so.
+//! Invariant: generated code executes only while at least one lane is active, and a lane that is off never
+//! causes undefined behaviour. Every access is checked against its allocation unless a dominating guard has
+//! done so.
 //!
 //! Start with [`cpu::generate`], then `cpu/shape/mod.rs` (what decides the speed), then `cpu/emit/mod.rs`.
 #![forbid(unsafe_code)]

@@ -4,8 +4,8 @@ mod support;
 
 use support::{Launch, agree, parsed};
 
-/// Numbers where rounding, overflow or NaNs are special: zeros, the smallest and largest, ones around which ties
-/// are, infinities, NaNs quiet and signalling with few and with all bits.
+/// Numbers where rounding, overflow or NaNs are special: zeros, the smallest and largest, ones around which
+/// ties are, infinities, NaNs quiet and signalling with few and with all bits.
 const SPECIAL: [u16; 26] = [
     0x0000, 0x8000, 0x0001, 0x8001, 0x007F, 0x0080, 0x00FF, 0x3F7F, 0x3F80, 0x3F81, 0xBF82, 0x3FFF, 0x4000,
     0x40A3, 0x437F, 0x7F00, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC0, 0xFFC0, 0x7F81, 0x7FFF, 0xFFFF, 0xFFA5,

@@ -1,5 +1,5 @@
-//! Code generation file tests: each file of `tests/codegen` is a module in the IR's text form, a header of comments,
-//! a line `; llvm`, and the lines of the LLVM text that its strategy consists of.
+//! Code generation file tests: each file of `tests/codegen` is a module in the IR's text form, a header of
+//! comments, a line `; llvm`, and the lines of the LLVM text that its strategy consists of.
 //! `cargo xtask bless codegen` writes them.
 //!
 //! The header says for which processor, and which lines are shown:
@@ -10,10 +10,10 @@
 //! ; checks: off
 //! ; show: load store
 //! ```
-//! `target` is one of `sse2`, `avx2`, `avx512`, `neon`; `group` makes code for one threadgroup size (default: any);
-//! `checks` is `on` (default) or `off`; a line of a function's body is shown if it has one of the words of `show`.
-//! Only the kernel's versions are shown. Registers are renumbered by their order in what is shown, so that a change
-//! elsewhere in the function does not show.
+//! `target` is one of `sse2`, `avx2`, `avx512`, `neon`; `group` makes code for one threadgroup size (default:
+//! any); `checks` is `on` (default) or `off`; a line of a function's body is shown if it has one of the words
+//! of `show`. Only the kernel's versions are shown. Registers are renumbered by their order in what is shown,
+//! so that a change elsewhere in the function does not show.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -96,8 +96,8 @@ impl Renumbering {
     }
 }
 
-/// The lines of the kernel's versions that the header shows, without metadata. The entry, shared functions and loads of
-/// the launch's tables are the same for all kernels.
+/// The lines of the kernel's versions that the header shows, without metadata. The entry, shared functions
+/// and loads of the launch's tables are the same for all kernels.
 fn shown(text: &str, words: &[String]) -> String {
     let mut out = String::new();
     for function in text.split("\ndefine ").skip(1) {

@@ -1,4 +1,5 @@
-//! Conversions of floats to integers: to the nearest integer there is, and zero for a NaN, on every processor.
+//! Conversions of floats to integers: to the nearest integer there is, and zero for a NaN, on every
+//! processor.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Which stores may go past the caches: those to what the kernel only writes, and writes once. And where to lines
-//! that are asked for ahead come.
+//! Which stores may go past the caches: those to what the kernel only writes, and writes once. And where to
+//! lines that are asked for ahead come.
 
 mod support;
 

@@ -1,11 +1,13 @@
-//! Stores whose lanes lie side by side in another order: few stores, and faults and switched-off lanes as always.
+//! Stores whose lanes lie side by side in another order: few stores, and faults and switched-off lanes as
+//! always.
 
 mod support;
 
 use anymetal_ir::Module;
 use support::{Launch, agree, parsed, text};
 
-/// Even threads of a SIMD-group store side by side, odd ones 200 elements behind. `masked`: 20 threads of each 32.
+/// Even threads of a SIMD-group store side by side, odd ones 200 elements behind. `masked`: 20 threads of
+/// each 32.
 fn module(scalar: &str, count: usize, masked: bool) -> Module {
     let size = if scalar == "f32" { 4 } else { 2 };
     let bytes = size * count;

@@ -7,8 +7,8 @@ use support::{Launch, agree, parsed};
 
 const THREADS: usize = 45;
 
-/// A kernel with a local of 64 bytes, `l0`, and one of 32, `l1`. Each thread has 64 bytes at `v3`; `v4` and `v5` are the
-/// locals' addresses, `v7` is 0 or 32 from the thread's number.
+/// A kernel with a local of 64 bytes, `l0`, and one of 32, `l1`. Each thread has 64 bytes at `v3`; `v4` and
+/// `v5` are the locals' addresses, `v7` is 0 or 32 from the thread's number.
 fn module(body: &str) -> Module {
     parsed(&format!(
         "func f0 \"k\" (v0: ptr.device) {{

@@ -1,4 +1,5 @@
-//! Code for other processors than the one at hand: lower levels of x86-64 run here, code for 64-bit Arm is linked.
+//! Code for other processors than the one at hand: lower levels of x86-64 run here, code for 64-bit Arm is
+//! linked.
 
 mod support;
 

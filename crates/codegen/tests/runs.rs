@@ -1,5 +1,5 @@
-//! Runs of threadgroups: each threadgroup of a grid is executed once, at its own position and with its own size,
-//! however runs begin and end.
+//! Runs of threadgroups: each threadgroup of a grid is executed once, at its own position and with its own
+//! size, however runs begin and end.
 
 mod support;
 
@@ -94,8 +94,8 @@ fn a_run_outlives_a_fault() {
     assert_ne!(last, 0, "the last thread that fits wrote");
 }
 
-/// What was never written does not come from the threadgroup before, so that results do not depend on how a grid is
-/// split into runs.
+/// What was never written does not come from the threadgroup before, so that results do not depend on how a
+/// grid is split into runs.
 #[test]
 fn variables_begin_anew() {
     let Some(llvm) = llvm() else { return };

@@ -173,8 +173,8 @@ fn scalar_bytes(scalar: &str) -> u32 {
     scalar.strip_prefix('i').and_then(|bits| bits.parse().ok()).map_or(4, |bits: u32| bits / 8)
 }
 
-/// A pointer that was tested for a load is not tested for a store; one that was tested for some threads is for
-/// others, and in another round of a loop.
+/// A pointer that was tested for a load is not tested for a store; one that was tested for some threads is
+/// for others, and in another round of a loop.
 #[test]
 fn tests_hold_for_the_threads_and_the_round_that_they_were_made_for() {
     let module = Compiled::new(module(
@@ -337,7 +337,8 @@ fn one_place_for_all_lanes() {
     }
 }
 
-/// Loads a column of rows of `step` bytes, in the threads before a limit: from `places[0]`, to before `places[1]`.
+/// Loads a column of rows of `step` bytes, in the threads before a limit: from `places[0]`, to before
+/// `places[1]`.
 fn column(scalar: &str, size: u32, step: u32) -> Module {
     module(&format!(
         "  v3 = query.thread_position_in_threadgroup.x : i32

@@ -166,8 +166,8 @@ fn lanes_in_steps_are_what_single_loads_give() {
     }
 }
 
-/// Threads of a guarded grid add up what they find in the rows around theirs, at all distances up to `reach`, with
-/// weights by both distances; the border repeats. The buffers: source, target, width and height.
+/// Threads of a guarded grid add up what they find in the rows around theirs, at all distances up to `reach`,
+/// with weights by both distances; the border repeats. The buffers: source, target, width and height.
 fn filter(ty: &str, reach: i32, weight: impl Fn(i32, i32) -> i32) -> Module {
     let (point, float) = if ty == "f32" { (".0", "f") } else { ("", "") };
     let mut body = String::from(

@@ -1,4 +1,5 @@
-//! Stores to threadgroup memory of which some lanes are off: these leave what is there, whichever form stores take.
+//! Stores to threadgroup memory of which some lanes are off: these leave what is there, whichever form stores
+//! take.
 
 mod support;
 
@@ -6,8 +7,8 @@ use anymetal_ir::Module;
 use anymetal_llvm::CpuLevel;
 use support::{Launch, agree, options_for, parsed};
 
-/// Each thread stores to its own place, then on a condition to `place`, and hands out what its own place holds
-/// then.
+/// Each thread stores to its own place, then on a condition to `place`, and hands out what its own place
+/// holds then.
 fn module(ty: &str, size: usize, place: &str, condition: &str, room: usize) -> Module {
     let scalar = ty.split('x').next().unwrap_or(ty);
     parsed(&format!(

@@ -1,5 +1,5 @@
-//! Flat indices taken apart by division: the same as in the interpreter, whatever the divisors are, and whichever
-//! threads are there.
+//! Flat indices taken apart by division: the same as in the interpreter, whatever the divisors are, and
+//! whichever threads are there.
 
 mod support;
 
@@ -30,8 +30,9 @@ fn element(array: &str, index: &str, names: [&str; 3], ty: &str, bytes: u32) -> 
     )
 }
 
-/// Threads write what their flat index comes to, and what is left of it: the index from `start` on, the extents and
-/// strides in three arrays, the number of extents behind `start`. Values are numbered by names here.
+/// Threads write what their flat index comes to, and what is left of it: the index from `start` on, the
+/// extents and strides in three arrays, the number of extents behind `start`. Values are numbered by names
+/// here.
 fn module(index: Index) -> Module {
     let Index { signed, wide, looped, masked } = index;
     let (divide, modulo) = if signed { ("sdiv", "srem") } else { ("udiv", "urem") };

@@ -119,8 +119,8 @@ impl Compiler {
         self.shared.notes.take()
     }
 
-    /// Why kernels that this process compiles now are interpreted, on one line; `None` if there is an LLVM for
-    /// them. Looks for libLLVM at the first call.
+    /// Why kernels that this process compiles now are interpreted, on one line; `None` if there is an LLVM
+    /// for them. Looks for libLLVM at the first call.
     pub fn why_interpreted() -> Option<String> {
         Llvm::load().err().and_then(|error| Note::NoLlvm(error).why_interpreted())
     }

@@ -104,10 +104,11 @@ pub enum Target {
 pub enum Emit {
     /// The IR as the front end made it; function constants stay open.
     FrontEndIr,
-    /// The IR after the passes that all targets share, as the interpreter runs it: specialised, inlined, simplified.
+    /// The IR after the passes that all targets share, as the interpreter runs it: specialised, inlined,
+    /// simplified.
     PreparedIr,
-    /// The IR after all passes, the CPU's included, as its code generator takes it. With a threadgroup size, the version
-    /// for whole threadgroups follows after a line of comment.
+    /// The IR after all passes, the CPU's included, as its code generator takes it. With a threadgroup size,
+    /// the version for whole threadgroups follows after a line of comment.
     Ir,
     /// The code generator's LLVM text.
     Llvm,
@@ -212,7 +213,8 @@ struct KernelModule {
 }
 
 impl KernelModule {
-    /// The function constants, with those marked that the kernel cannot do without. To be called on a large stack.
+    /// The function constants, with those marked that the kernel cannot do without. To be called on a large
+    /// stack.
     fn constants(&self, kernel: &str) -> &[FunctionConstantInfo] {
         self.constants.get_or_init(|| reflection::function_constants(&self.module, kernel))
     }
@@ -452,8 +454,9 @@ impl Library {
         })
     }
 
-    /// The kernel's IR after passes, in the order in which they run: one section for each function that a pass changed,
-    /// headed by a line of comment. Of the target's pipeline; the interpreter has none of its own.
+    /// The kernel's IR after passes, in the order in which they run: one section for each function that a
+    /// pass changed, headed by a line of comment. Of the target's pipeline; the interpreter has none of its
+    /// own.
     pub fn print_after(
         &self,
         kernel: &str,

@@ -1,9 +1,9 @@
-//! Diagnostics as users see them: each file of `tests/ui` says beside its lines what must be reported there, and
-//! has its rendering in a `.stderr` file beside it. `ANYMETAL_BLESS=1` writes the renderings.
+//! Diagnostics as users see them: each file of `tests/ui` says beside its lines what must be reported there,
+//! and has its rendering in a `.stderr` file beside it. `ANYMETAL_BLESS=1` writes the renderings.
 //!
-//! An annotation is `//~ ID` or `//~ ID: PART OF THE MESSAGE`; each `^` after `~` moves it a line up. A line may
-//! have several. Errors and warnings are both annotated. Files of `tests/ui/include` may be included, and are
-//! annotated like the others.
+//! An annotation is `//~ ID` or `//~ ID: PART OF THE MESSAGE`; each `^` after `~` moves it a line up. A line
+//! may have several. Errors and warnings are both annotated. Files of `tests/ui/include` may be included, and
+//! are annotated like the others.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

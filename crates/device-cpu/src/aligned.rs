@@ -1,13 +1,14 @@
 //! Aligned memory with a fixed address: buffers, inline bytes, worker memory.
 //!
-//! Owns [`AlignedMemory`], zeroed at first. Large blocks come straight from the operating system, page-aligned
-//! and filled with zeros as they are touched; small ones from the allocator at 64 bytes. Invariant: the address
-//! is valid for `len` bytes and aligned to at least 64 (guarded blocks: as [`Guard`] says) until the value is
-//! dropped.
+//! Owns [`AlignedMemory`], zeroed at first. Large blocks come straight from the operating system,
+//! page-aligned and filled with zeros as they are touched; small ones from the allocator at 64 bytes.
+//! Invariant: the address is valid for `len` bytes and aligned to at least 64 (guarded blocks: as [`Guard`]
+//! says) until the value is dropped.
 //!
-//! Large blocks begin at different places of their first page. Processors tell a load from the stores before it by
-//! the low 12 bits of their addresses first; where all blocks begin with a page, what a kernel loads next to what
-//! it just stored, one row further on in another buffer, looks like the same place, and waits for the store.
+//! Large blocks begin at different places of their first page. Processors tell a load from the stores before
+//! it by the low 12 bits of their addresses first; where all blocks begin with a page, what a kernel loads
+//! next to what it just stored, one row further on in another buffer, looks like the same place, and waits
+//! for the store.
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -106,8 +107,8 @@ fn layout(len: usize) -> Option<Layout> {
     Layout::from_size_align(len, ALIGNMENT).ok()
 }
 
-/// Where the next block begins in its first page: near a half from the one before, and so on, as one reads the
-/// bits of a counter from the other end.
+/// Where the next block begins in its first page: near a half from the one before, and so on, as one reads
+/// the bits of a counter from the other end.
 fn next_start() -> usize {
     static BLOCKS: AtomicUsize = AtomicUsize::new(0);
     let count = BLOCKS.fetch_add(1, Ordering::Relaxed) % STARTS;

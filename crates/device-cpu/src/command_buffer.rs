@@ -1,8 +1,8 @@
 //! A submitted command buffer: validated, with its launch tables laid out, ready to run.
 //!
 //! Owns [`CommandBuffer`] and [`prepare`], which runs on the submitting thread. Invariant: every pointer in
-//! `tables` points into a buffer or inline block that `submission` or `inline` holds alive, and every range was
-//! checked against it.
+//! `tables` points into a buffer or inline block that `submission` or `inline` holds alive, and every range
+//! was checked against it.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -45,8 +45,8 @@ pub(crate) struct LaunchTables {
 // SAFETY: the pointers lead to buffers and inline memory that travel with the tables (module invariant) and
 // whose owners are `Send`.
 unsafe impl Send for LaunchTables {}
-// SAFETY: a shared table is only read; what its pointers lead to is reached by kernels alone, under the rules of
-// `anymetal_hal::launch`.
+// SAFETY: a shared table is only read; what its pointers lead to is reached by kernels alone, under the rules
+// of `anymetal_hal::launch`.
 unsafe impl Sync for LaunchTables {}
 
 /// The stack that the kernels of a command need at most.

@@ -21,8 +21,8 @@ pub struct CpuDeviceOptions {
     /// that the process may use. Unpinned workers often share a processor with the thread they help, and the
     /// work then takes twice as long (`examples/dispatch_latency.rs`).
     pub pin_workers: Option<bool>,
-    /// The vector extension that code for the device keeps to, as `avx2`; `None`: the processor's widest. It is
-    /// told as part of the architecture; the device runs what it is given.
+    /// The vector extension that code for the device keeps to, as `avx2`; `None`: the processor's widest. It
+    /// is told as part of the architecture; the device runs what it is given.
     pub vector_extension: Option<&'static str>,
     /// The deadline of submissions that do not give one.
     pub default_deadline: Duration,

@@ -1,7 +1,7 @@
 //! The CPU device: this machine's processor under Metal's model.
 //!
-//! Owns [`CpuDevice`], a handle to what buffers, queues and workers share. Invariant: the shared part lives as
-//! long as anything made from it, so handles may be dropped in any order. Start at [`CpuDevice::new`].
+//! Owns [`CpuDevice`], a handle to what buffers, queues and workers share. Invariant: the shared part lives
+//! as long as anything made from it, so handles may be dropped in any order. Start at [`CpuDevice::new`].
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -112,8 +112,8 @@ impl Executor<'_> {
         let body = |worker: u32, first: u64, end: u64| {
             let ran = with_worker(worker, prepared.needs, self.account.guard, |worker| {
                 // SAFETY: the entry belongs to the pipeline's loaded object; the tables follow the launch ABI
-                // (validated lengths, memory held by the command buffer and this thread) and outlive the call;
-                // the pool hands out each threadgroup once.
+                // (validated lengths, memory held by the command buffer and this thread) and outlive the
+                // call; the pool hands out each threadgroup once.
                 unsafe { entry(launch.pointer(), worker, first, end) }
             });
             if ran.is_err() {
@@ -136,7 +136,8 @@ impl Executor<'_> {
     /// Runs so many threadgroups, on the calling thread alone if they are expected to be done soon.
     fn run_groups(&self, total: u64, pace: &Pace, body: &Body<'_>) -> Result<(), HelperPanicked> {
         if total == 1 || self.pool.width() == 1 {
-            // Nobody to share with, so nothing to measure: reading the clock costs as much as a small dispatch.
+            // Nobody to share with, so nothing to measure: reading the clock costs as much as a small
+            // dispatch.
             body(0, 0, total);
             return Ok(());
         }
@@ -271,7 +272,8 @@ fn panicked(kernel: &str) -> DeviceError {
     DeviceError::WorkerPanicked { kernel: Some(kernel.to_owned()), message }
 }
 
-/// The distinct memories of a dispatch as slices, and its bindings into them. The caller holds the gate alone.
+/// The distinct memories of a dispatch as slices, and its bindings into them. The caller holds the gate
+/// alone.
 fn interpreter_memory<'a>(
     pipeline: &CpuPipeline,
     bindings: &'a [Binding],

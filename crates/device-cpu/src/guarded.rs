@@ -1,8 +1,8 @@
 //! Memory beside pages that may not be accessed: for finding code that reaches outside of its buffers.
 //!
-//! Owns [`Guard`], which the device's options name, and [`GuardedPages`], a block with such a page in front of it
-//! and one behind it. Invariant: on the side of the guard no byte lies between block and page, so that the first
-//! byte read or written there ends the process; on the other side there may be up to a page.
+//! Owns [`Guard`], which the device's options name, and [`GuardedPages`], a block with such a page in front
+//! of it and one behind it. Invariant: on the side of the guard no byte lies between block and page, so that
+//! the first byte read or written there ends the process; on the other side there may be up to a page.
 
 use std::ptr::NonNull;
 
@@ -87,8 +87,8 @@ mod tests {
     /// Whether the system may read a byte there: it says so instead of ending the process.
     fn is_readable(address: *const u8) -> bool {
         let mut ends = [0; 2];
-        // SAFETY: two places for the ends of a pipe; `write` reads one byte, or fails if it may not; both ends
-        // are closed once.
+        // SAFETY: two places for the ends of a pipe; `write` reads one byte, or fails if it may not; both
+        // ends are closed once.
         unsafe {
             assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
             let written = libc::write(ends[1], address.cast(), 1);

@@ -1,8 +1,8 @@
 //! Indirect command buffers of the CPU device: commands with their launch tables, laid out once.
 //!
-//! Owns [`CpuIndirect`]. Invariant: `tables` are those of `submission`, whose commands hold every buffer alive
-//! that a pointer in the tables leads to; nothing of it changes once it is made, and kernels write to no inline
-//! bytes of it, so it may be executed by several queues at once.
+//! Owns [`CpuIndirect`]. Invariant: `tables` are those of `submission`, whose commands hold every buffer
+//! alive that a pointer in the tables leads to; nothing of it changes once it is made, and kernels write to
+//! no inline bytes of it, so it may be executed by several queues at once.
 
 use std::any::Any;
 use std::num::NonZero;

@@ -1,12 +1,11 @@
 //! The policy for running work inline on the submitting thread.
 //!
-//! Owns [`DispatchDurations`], a pipeline's history of dispatch durations, and [`Expected`], the prediction for a
-//! submission. Waking a thread costs 2 µs on the same processor and 10 to 50 µs on one that sleeps, so a dispatch
-//! shorter than that runs on the submitting thread, if the submission allows it. Invariant: a kernel is predicted
-//! to run inline only after [`STREAK`] short dispatches of at least that size. A longer one (a busy moment of the
-//! machine) subtracts [`PENALTY`], an outlier resets the streak.
-//! The prediction is a heuristic: the two values are read and written separately, and a torn pair costs one wrong
-//! decision.
+//! Owns [`DispatchDurations`], a pipeline's history of dispatch durations, and [`Expected`], the prediction
+//! for a submission. Waking a thread costs 2 µs on the same processor and 10 to 50 µs on one that sleeps, so
+//! a dispatch shorter than that runs on the submitting thread, if the submission allows it. Invariant: a
+//! kernel is predicted to run inline only after [`STREAK`] short dispatches of at least that size. A longer
+//! one (a busy moment of the machine) subtracts [`PENALTY`], an outlier resets the streak. The prediction is
+//! a heuristic: the two values are read and written separately, and a torn pair costs one wrong decision.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -81,8 +80,8 @@ impl DispatchDurations {
     }
 }
 
-/// Detects serial submissions, each made after the one before it has ended: then the submitting thread waits for
-/// the end, most likely asleep, and running the work on another processor gains nothing.
+/// Detects serial submissions, each made after the one before it has ended: then the submitting thread waits
+/// for the end, most likely asleep, and running the work on another processor gains nothing.
 #[derive(Debug, Default)]
 pub(crate) struct SerialSubmissions {
     in_flight: AtomicUsize,

@@ -1,9 +1,9 @@
 //! The CPU device: memory, pipelines, queues, a worker pool.
 //!
-//! It consumes artifacts (an ELF object and its reflection, or the compiler's interpreter) and knows nothing of
-//! how they were made. A submission's way: `queue` validates it (`command_buffer`) and asks the `pool` for a
-//! leader, which runs each command (`execute`) with help from the other workers; `fault` and the deadlines of
-//! `queue` turn what goes wrong into errors. [`loader`] maps objects into memory. Start at [`CpuDevice`].
+//! It consumes artifacts (an ELF object and its reflection, or the compiler's interpreter) and knows nothing
+//! of how they were made. A submission's way: `queue` validates it (`command_buffer`) and asks the `pool` for
+//! a leader, which runs each command (`execute`) with help from the other workers; `fault` and the deadlines
+//! of `queue` turn what goes wrong into errors. [`loader`] maps objects into memory. Start at [`CpuDevice`].
 
 #[cfg(not(unix))]
 compile_error!("anymetal-device-cpu maps memory with mmap: Unix only so far");

@@ -1,8 +1,9 @@
 //! Buffers of the CPU device: host memory that kernels use directly.
 //!
-//! Owns [`CpuBuffer`], with memory of its own or a range of a heap's. Invariant: its bytes are only ever touched through raw pointers (host copies here,
-//! generated code elsewhere), or through slices under the exclusive side of the device's [`MemoryGate`].
-//! `uses` lists the work that uses the buffer, and keeps work and host copies from mapped bytes.
+//! Owns [`CpuBuffer`], with memory of its own or a range of a heap's. Invariant: its bytes are only ever
+//! touched through raw pointers (host copies here, generated code elsewhere), or through slices under the
+//! exclusive side of the device's [`MemoryGate`]. `uses` lists the work that uses the buffer, and keeps work
+//! and host copies from mapped bytes.
 
 use std::any::Any;
 use std::fmt;
@@ -256,8 +257,9 @@ impl Buffer for CpuBuffer {
     }
 }
 
-/// The bytes of a buffer as slices. Invariant: while it exists the buffer is mapped in `mode`, so the device is given no
-/// work that uses the buffer, none that it was given is running, and host copies that conflict are refused.
+/// The bytes of a buffer as slices. Invariant: while it exists the buffer is mapped in `mode`, so the device
+/// is given no work that uses the buffer, none that it was given is running, and host copies that conflict
+/// are refused.
 struct CpuMapping {
     buffer: Arc<CpuBuffer>,
     offset: usize,
@@ -267,9 +269,9 @@ struct CpuMapping {
 
 impl BufferMapping for CpuMapping {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the range is within the buffer, which lives as long as `self` and whose bytes are initialised. By
-        // the invariant of the mapping nothing writes them meanwhile: mapped for reading nobody does, mapped for
-        // writing only `bytes_mut` does, which borrows `self` exclusively.
+        // SAFETY: the range is within the buffer, which lives as long as `self` and whose bytes are
+        // initialised. By the invariant of the mapping nothing writes them meanwhile: mapped for reading
+        // nobody does, mapped for writing only `bytes_mut` does, which borrows `self` exclusively.
         unsafe { std::slice::from_raw_parts(self.buffer.start().add(self.offset), self.length) }
     }
 

@@ -1,7 +1,7 @@
 //! Pipelines of the CPU device: loaded machine code, or the interpreter.
 //!
-//! Owns [`CpuPipeline`] and [`LoadedCode`], the cache that loads an artifact's object once for all its kernels.
-//! Invariant: an entry's address is called only while its `LoadedObject` is held here.
+//! Owns [`CpuPipeline`] and [`LoadedCode`], the cache that loads an artifact's object once for all its
+//! kernels. Invariant: an entry's address is called only while its `LoadedObject` is held here.
 
 use std::any::Any;
 use std::fmt;

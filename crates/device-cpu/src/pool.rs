@@ -1,15 +1,15 @@
 //! The worker pool: threads that help with the running dispatches and run queues that have work.
 //!
-//! Two kinds of work are published. A `job::Job` is the threadgroups of one dispatch: it lives on the stack of the
-//! thread that runs the dispatch (the *leader*), which takes part itself; workers (`worker`) join it and claim
-//! ranges. A [`Runnable`] is a queue with command buffers; one worker takes it and becomes the leader of its
-//! dispatches.
+//! Two kinds of work are published. A `job::Job` is the threadgroups of one dispatch: it lives on the stack
+//! of the thread that runs the dispatch (the *leader*), which takes part itself; workers (`worker`) join it
+//! and claim ranges. A [`Runnable`] is a queue with command buffers; one worker takes it and becomes the
+//! leader of its dispatches.
 //!
 //! Concurrency, who may touch what when:
-//! - `work` (a mutex) guards the lists and every worker's [`Mode`]. A worker that finds nothing changes its mode
-//!   to idle under the same lock; whoever publishes calls enough idle workers under the lock, each by its own
-//!   `called` flag, so nothing is missed and nobody wakes in vain. Those that sleep are woken after the lock is
-//!   left: on the same processor they run at once, and would only find it taken.
+//! - `work` (a mutex) guards the lists and every worker's [`Mode`]. A worker that finds nothing changes its
+//!   mode to idle under the same lock; whoever publishes calls enough idle workers under the lock, each by
+//!   its own `called` flag, so nothing is missed and nobody wakes in vain. Those that sleep are woken after
+//!   the lock is left: on the same processor they run at once, and would only find it taken.
 //! - Runnables wait in one line per priority. A worker takes the highest, but every [`LOW_TURN`]th time the
 //!   lowest, so that nothing waits forever. `waiting` mirrors the lengths for leaders that ask, without the
 //!   lock, whether to let others go first; it may be a moment behind.
@@ -173,8 +173,8 @@ impl Pool {
         self.threads.len()
     }
 
-    /// Has a worker run this, soon. Waking a worker on another processor may cost the caller 13 µs, and as much
-    /// again until it runs; one on the caller's runs at once, in place of the caller (`at`).
+    /// Has a worker run this, soon. Waking a worker on another processor may cost the caller 13 µs, and as
+    /// much again until it runs; one on the caller's runs at once, in place of the caller (`at`).
     pub(crate) fn schedule(&self, runnable: Arc<dyn Runnable>, at: SchedulePlace) {
         let here = affinity::current_processor();
         let near = |seat: &Seat| seat.processor.is_some() && seat.processor == here;
@@ -236,8 +236,8 @@ impl PoolShared {
         work.runnables[line].pop_front()
     }
 
-    /// Calls up to `wanted` idle workers: of those that the first choice takes, then the second, and so on. Busy
-    /// ones look for themselves when they are done.
+    /// Calls up to `wanted` idle workers: of those that the first choice takes, then the second, and so on.
+    /// Busy ones look for themselves when they are done.
     fn call(
         &self,
         work: &mut Work,

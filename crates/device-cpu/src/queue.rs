@@ -1,14 +1,14 @@
 //! Queues of the CPU device: command buffers in order, run by pool workers or waiting threads.
 //!
 //! A queue has no thread of its own. When command buffers are pending, a pool worker is scheduled to lead the
-//! queue; a thread that waits for one of them, or submits a short one, may lead instead. The leader runs command
-//! buffers (`execution`) until none is left (a waiting thread only until its own is done). How many are in flight is
-//! bounded (`backpressure`).
+//! queue; a thread that waits for one of them, or submits a short one, may lead instead. The leader runs
+//! command buffers (`execution`) until none is left (a waiting thread only until its own is done). How many
+//! are in flight is bounded (`backpressure`).
 //!
 //! Concurrency: `state` guards the pending list and the [`Role`]. Only the leader (the one that set
 //! `Role::Running`) pops and runs. A command buffer that waits for an event is put back and the queue becomes
-//! `Blocked`, without a thread, until the event or its deadline's alarm unblocks it. A leader that is a worker
-//! goes back in line when others of the pool wait and are more urgent or have waited long.
+//! `Blocked`, without a thread, until the event or its deadline's alarm unblocks it. A leader that is a
+//! worker goes back in line when others of the pool wait and are more urgent or have waited long.
 
 mod backpressure;
 mod execution;
@@ -310,8 +310,8 @@ impl QueueCore {
         }
     }
 
-    /// Has a worker look at a blocked queue again: in the caller's place if what is left takes less than waking one
-    /// elsewhere.
+    /// Has a worker look at a blocked queue again: in the caller's place if what is left takes less than
+    /// waking one elsewhere.
     fn unblock(self: &Arc<Self>) {
         let mut state = self.lock();
         if state.role != Role::Blocked {

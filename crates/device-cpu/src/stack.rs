@@ -10,8 +10,8 @@ use std::cell::Cell;
 /// Stack of a worker.
 pub(crate) const WORKER_BYTES: usize = 64 << 20;
 
-/// What a kernel needs at most beside spilled values: its arrays, of which code generation puts no more than half
-/// as much on the stack, and what its caller needs.
+/// What a kernel needs at most beside spilled values: its arrays, of which code generation puts no more than
+/// half as much on the stack, and what its caller needs.
 const FIXED_BYTES: usize = 512 << 10;
 
 /// Bytes of stack for each byte of code: a place of 64 bytes is written at least once, by an instruction

@@ -34,7 +34,8 @@ pub struct Note {
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// A stable id of words joined by hyphens, such as `unknown-name`; each has a row in [`crate::CATALOGUE`].
+    /// A stable id of words joined by hyphens, such as `unknown-name`; each has a row in
+    /// [`crate::CATALOGUE`].
     pub id: &'static str,
     /// The message, lower case, without a full stop.
     pub message: String,

@@ -245,8 +245,8 @@ pub enum ElementType {
     Other,
 }
 
-/// MSL's scalar types. The IR's `Scalar` is another set: its integers carry no sign. The compiler's reflection
-/// has the one conversion.
+/// MSL's scalar types. The IR's `Scalar` is another set: its integers carry no sign. The compiler's
+/// reflection has the one conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ScalarType {
     /// `bool`, one byte.

@@ -12,8 +12,8 @@ use crate::error::DeviceError;
 use crate::fence::Fence;
 use crate::validate::{check_copy, range_length};
 
-/// Encodes copies and fills. It borrows the command list, so nothing else can be encoded meanwhile; dropping it
-/// ends the encoding.
+/// Encodes copies and fills. It borrows the command list, so nothing else can be encoded meanwhile; dropping
+/// it ends the encoding.
 #[derive(Debug)]
 pub struct BlitEncoder<'a> {
     commands: &'a mut Vec<Command>,

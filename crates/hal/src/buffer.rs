@@ -1,8 +1,8 @@
 //! Buffers: memory that kernels read and write.
 //!
-//! Owns the [`Buffer`] trait and [`BufferMapping`], a host view of one. Invariant: a buffer has its length and address
-//! for life, and its memory lives as long as any handle or any submitted work that uses it. Who uses a buffer is in
-//! [`crate::buffer_uses`].
+//! Owns the [`Buffer`] trait and [`BufferMapping`], a host view of one. Invariant: a buffer has its length
+//! and address for life, and its memory lives as long as any handle or any submitted work that uses it. Who
+//! uses a buffer is in [`crate::buffer_uses`].
 
 use std::any::Any;
 use std::fmt;
@@ -49,8 +49,8 @@ impl BufferDescriptor {
 ///
 /// *Validation*: ranges are checked here; whether the host may touch the memory too
 /// ([`DeviceError::Unsupported`] for private storage). *Blocking*: only [`Buffer::wait_unused`] and
-/// [`Buffer::wait_for_work`] wait for work; `read` and `write` copy at once. Bytes that running work writes at the
-/// same time are unspecified, never unsafe.
+/// [`Buffer::wait_for_work`] wait for work; `read` and `write` copy at once. Bytes that running work writes
+/// at the same time are unspecified, never unsafe.
 pub trait Buffer: Send + Sync + fmt::Debug {
     /// Its length in bytes.
     fn length(&self) -> u64;
@@ -71,10 +71,11 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     /// Copies bytes in. [`DeviceError::BufferMapped`] while it is mapped.
     fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError>;
 
-    /// Maps a range of bytes for the host, without a copy where the device's memory is the host's. Never waits for
-    /// work: [`DeviceError::BufferInUse`] if submitted or held work uses the buffer, [`DeviceError::BufferMapped`] if
-    /// another mapping excludes this one. Until the mapping is dropped, work that uses the buffer is refused when the
-    /// device is given it. Several mappings for reading may exist at once, one for writing excludes all others.
+    /// Maps a range of bytes for the host, without a copy where the device's memory is the host's. Never
+    /// waits for work: [`DeviceError::BufferInUse`] if submitted or held work uses the buffer,
+    /// [`DeviceError::BufferMapped`] if another mapping excludes this one. Until the mapping is dropped, work
+    /// that uses the buffer is refused when the device is given it. Several mappings for reading may exist at
+    /// once, one for writing excludes all others.
     fn map(self: Arc<Self>, range: Range<u64>, mode: MapMode) -> Result<Box<dyn BufferMapping>, DeviceError> {
         let _no_mapping = (range, mode);
         Err(DeviceError::Unsupported {
@@ -87,16 +88,17 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     /// The work and host accesses that use it.
     fn uses(&self) -> &BufferUses;
 
-    /// Blocks until no work that was submitted, or held on the host, before this call uses the buffer, or the time is
-    /// over; returns which (`true`: unused). `None` waits as long as it takes, so work that waits for something that
-    /// only this thread would do blocks it for ever; [`Buffer::wait_for_work`] refuses instead where that is known.
+    /// Blocks until no work that was submitted, or held on the host, before this call uses the buffer, or the
+    /// time is over; returns which (`true`: unused). `None` waits as long as it takes, so work that waits for
+    /// something that only this thread would do blocks it for ever; [`Buffer::wait_for_work`] refuses instead
+    /// where that is known.
     fn wait_unused(&self, timeout: Option<Duration>) -> bool {
         self.uses().wait(timeout)
     }
 
-    /// As [`Buffer::wait_unused`], as an error: [`DeviceError::HeldByPause`] at once if work that uses the buffer is
-    /// held by a paused queue, [`DeviceError::BufferInUse`] when the time is over. Work that waits for an event ends
-    /// by its deadline at the latest.
+    /// As [`Buffer::wait_unused`], as an error: [`DeviceError::HeldByPause`] at once if work that uses the
+    /// buffer is held by a paused queue, [`DeviceError::BufferInUse`] when the time is over. Work that waits
+    /// for an event ends by its deadline at the latest.
     fn wait_for_work(&self, timeout: Option<Duration>) -> Result<(), DeviceError> {
         match self.uses().wait_unless_blocked(timeout)? {
             true => Ok(()),
@@ -104,8 +106,8 @@ pub trait Buffer: Send + Sync + fmt::Debug {
         }
     }
 
-    /// Whether no submitted and no held work uses the buffer; never blocks. Pools ask before they hand a buffer out
-    /// again.
+    /// Whether no submitted and no held work uses the buffer; never blocks. Pools ask before they hand a
+    /// buffer out again.
     fn is_unused(&self) -> bool {
         self.uses().are_done()
     }
@@ -114,7 +116,8 @@ pub trait Buffer: Send + Sync + fmt::Debug {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A host view of a buffer's bytes, from [`Buffer::map`]; dropping it ends the mapping. It keeps the buffer alive.
+/// A host view of a buffer's bytes, from [`Buffer::map`]; dropping it ends the mapping. It keeps the buffer
+/// alive.
 pub trait BufferMapping: Send + Sync + fmt::Debug {
     /// The mapped bytes.
     fn bytes(&self) -> &[u8];

@@ -1,10 +1,10 @@
 //! Uses of a buffer: work with the device, work held on the host, host copies and mappings.
 //!
-//! Owns [`BufferUses`], which every buffer has one of. A device notes each submission ([`BufferUses::note_submitted`]),
-//! the runtime each committed submission that the device does not have yet ([`BufferUses::note_held`]). Invariant: a
-//! mapping exists only while no work uses the buffer, and while one exists no work is given to the device; so mapped
-//! bytes are never accessed by the device. Concurrency: `state` is behind one lock; `noted` is set and cleared under
-//! it, and only lets readers skip it.
+//! Owns [`BufferUses`], which every buffer has one of. A device notes each submission
+//! ([`BufferUses::note_submitted`]), the runtime each committed submission that the device does not have yet
+//! ([`BufferUses::note_held`]). Invariant: a mapping exists only while no work uses the buffer, and while one
+//! exists no work is given to the device; so mapped bytes are never accessed by the device. Concurrency:
+//! `state` is behind one lock; `noted` is set and cleared under it, and only lets readers skip it.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -113,8 +113,8 @@ impl UsesState {
 }
 
 impl BufferUses {
-    /// Notes work that the device is given. Refused while the buffer is mapped; work that is refused for that on one
-    /// buffer may have been noted on others, and counts there until its completion has ended.
+    /// Notes work that the device is given. Refused while the buffer is mapped; work that is refused for that
+    /// on one buffer may have been noted on others, and counts there until its completion has ended.
     pub fn note_submitted(&self, completion: &Completion) -> Result<(), AccessConflict> {
         let mut state = self.lock();
         if state.is_mapped() {
@@ -125,9 +125,9 @@ impl BufferUses {
         Ok(())
     }
 
-    /// Notes work that is committed and held on the host; its completion ends when the work has ended, or was taken
-    /// back. It may be noted while the buffer is mapped: what counts is whether it still is when the device is given
-    /// the work.
+    /// Notes work that is committed and held on the host; its completion ends when the work has ended, or was
+    /// taken back. It may be noted while the buffer is mapped: what counts is whether it still is when the
+    /// device is given the work.
     pub fn note_held(&self, completion: &Completion) {
         let mut state = self.lock();
         state.push(completion, true);
@@ -154,8 +154,8 @@ impl BufferUses {
         self.wait_for(&work, timeout)
     }
 
-    /// As [`BufferUses::wait`], but refuses with [`DeviceError::HeldByPause`] if work is held by a queue that is
-    /// paused when this is called.
+    /// As [`BufferUses::wait`], but refuses with [`DeviceError::HeldByPause`] if work is held by a queue that
+    /// is paused when this is called.
     pub fn wait_unless_blocked(&self, timeout: Option<Duration>) -> Result<bool, DeviceError> {
         let work = self.lock().work.clone();
         match work.iter().filter(|work| work.held).find_map(|work| work.completion.obstacle()) {
@@ -164,7 +164,8 @@ impl BufferUses {
         }
     }
 
-    /// Blocks until the device is done with all work that it was given before. Work that is held does not count.
+    /// Blocks until the device is done with all work that it was given before. Work that is held does not
+    /// count.
     pub fn wait_submitted(&self) {
         let mut work = self.lock().work.clone();
         work.retain(|work| !work.held);
@@ -200,8 +201,8 @@ impl BufferUses {
         Ok(CopyGuard { uses: self, mode })
     }
 
-    /// Begins a mapping, which [`BufferUses::end_mapping`] ends. Waits for host copies in progress that exclude it, for
-    /// nothing else.
+    /// Begins a mapping, which [`BufferUses::end_mapping`] ends. Waits for host copies in progress that
+    /// exclude it, for nothing else.
     pub fn begin_mapping(&self, mode: MapMode) -> Result<(), AccessConflict> {
         let mut state = self.lock();
         loop {

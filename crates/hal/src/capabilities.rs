@@ -1,7 +1,7 @@
 //! What a device can do.
 //!
-//! Owns [`Capabilities`], filled in by each device from queries of the machine. Invariant: no number here comes
-//! from a table of known machines (DEV-2).
+//! Owns [`Capabilities`], filled in by each device from queries of the machine. Invariant: no number here
+//! comes from a table of known machines (DEV-2).
 
 /// What a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

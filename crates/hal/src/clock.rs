@@ -1,9 +1,10 @@
 //! Time: the one trait through which deadlines, timeouts, latencies and timestamps see it.
 //!
-//! Owns [`Clock`] with [`SystemClock`] (real time, in `system`) and [`ManualClock`] (stands still until it is told to
-//! go on, so that policies are tested without a sleep), and [`wait_for`], which blocks a thread on a future with a
-//! time limit by any clock. Invariant: a clock never goes back; an alarm wakes its waker at most once, and not
-//! after [`Clock::clear_alarm`] returned, except that one already going off may still finish.
+//! Owns [`Clock`] with [`SystemClock`] (real time, in `system`) and [`ManualClock`] (stands still until it is
+//! told to go on, so that policies are tested without a sleep), and [`wait_for`], which blocks a thread on a
+//! future with a time limit by any clock. Invariant: a clock never goes back; an alarm wakes its waker at
+//! most once, and not after [`Clock::clear_alarm`] returned, except that one already going off may still
+//! finish.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! The system's own note of the time, which it renews every few milliseconds: reading it costs a fifth of reading
-//! the clock. [`crate::clock::SystemClock`] answers [`crate::clock::Clock::recent`] with it.
+//! The system's own note of the time, which it renews every few milliseconds: reading it costs a fifth of
+//! reading the clock. [`crate::clock::SystemClock`] answers [`crate::clock::Clock::recent`] with it.
 
 use std::time::Duration;
 

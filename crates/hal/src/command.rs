@@ -1,7 +1,8 @@
 //! Commands: what a command buffer holds.
 //!
-//! Owns plain data only: dispatches, copies, fills, event and fence signals and waits. Invariant: a command holds its
-//! resources alive (by `Arc`) and is validated by the device when it is submitted, in [`crate::validate`].
+//! Owns plain data only: dispatches, copies, fills, event and fence signals and waits. Invariant: a command
+//! holds its resources alive (by `Arc`) and is validated by the device when it is submitted, in
+//! [`crate::validate`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,8 +28,9 @@ pub struct Submission {
     pub timestamps: Timestamps,
     /// A name for messages; may be empty.
     pub label: String,
-    /// Whether the device may run it on the thread that submits it, before `submit` returns, if it expects that
-    /// to take less than handing it over. Only for work whose end runs nothing that could wait for the submitter.
+    /// Whether the device may run it on the thread that submits it, before `submit` returns, if it expects
+    /// that to take less than handing it over. Only for work whose end runs nothing that could wait for the
+    /// submitter.
     pub may_run_at_once: bool,
 }
 
@@ -132,8 +134,8 @@ pub struct Dispatch {
     pub group_size: [u32; 3],
 }
 
-/// Runs a kernel over so many threadgroups as three consecutive 32-bit counts in a buffer say, which an earlier
-/// command may have written. Counts beyond the limits end the command buffer with an error.
+/// Runs a kernel over so many threadgroups as three consecutive 32-bit counts in a buffer say, which an
+/// earlier command may have written. Counts beyond the limits end the command buffer with an error.
 #[derive(Debug)]
 pub struct IndirectDispatch {
     /// The kernel.
@@ -163,7 +165,8 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Whether no threadgroup of that size is cut off at the grid's edge. A size of zero is refused elsewhere.
+    /// Whether no threadgroup of that size is cut off at the grid's edge. A size of zero is refused
+    /// elsewhere.
     pub fn is_whole(self, group_size: [u32; 3]) -> bool {
         match self {
             Grid::Threadgroups(_) => true,

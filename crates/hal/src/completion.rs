@@ -1,8 +1,8 @@
 //! Completions: how a submission ends, for blocking callers and for futures.
 //!
 //! Owns [`Completion`] (the reader's side, cloneable, a future) and [`CompletionSource`] (the device's side).
-//! Invariant: a completion ends exactly once; a source dropped without an answer ends it as lost, so no waiter
-//! hangs. Concurrency: all state is behind one mutex; `done` only lets readers skip it.
+//! Invariant: a completion ends exactly once; a source dropped without an answer ends it as lost, so no
+//! waiter hangs. Concurrency: all state is behind one mutex; `done` only lets readers skip it.
 
 use std::fmt;
 use std::future::Future;
@@ -51,8 +51,8 @@ pub type Outcome = Result<Timing, DeviceError>;
 /// Lends the waiting thread to the device: a CPU device runs the queue on it.
 pub trait WaitAssist: Send + Sync {
     /// Does work that brings the completion nearer, if there is some that nobody does, and returns when it is
-    /// done or when there is none. Must not block for long without working. Says whether what is left is done on
-    /// another processor, so that looking for its end does not keep it from ending.
+    /// done or when there is none. Must not block for long without working. Says whether what is left is done
+    /// on another processor, so that looking for its end does not keep it from ending.
     fn assist(&self, completion: &Completion) -> bool;
 
     /// Why the completion cannot end by itself for now, such as a paused queue; `None`: nothing is known.
@@ -192,8 +192,9 @@ impl Completion {
         }
     }
 
-    /// Blocks until it has ended, at most that long in real time; `None` if the time is over. The calling thread may run
-    /// work of the same queue meanwhile, so a timeout is kept only as exactly as that work is short.
+    /// Blocks until it has ended, at most that long in real time; `None` if the time is over. The calling
+    /// thread may run work of the same queue meanwhile, so a timeout is kept only as exactly as that work is
+    /// short.
     pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
         self.wait_within(Instant::now().checked_add(timeout))
     }

@@ -1,10 +1,10 @@
 //! The device: makes buffers, pipelines, queues and events.
 //!
-//! Owns the [`Device`] trait, the root of the family [`Buffer`], [`Heap`], [`Pipeline`], [`Queue`], [`Event`],
-//! [`Fence`], [`IndirectCommandBuffer`].
+//! Owns the [`Device`] trait, the root of the family [`Buffer`], [`Heap`], [`Pipeline`], [`Queue`],
+//! [`Event`], [`Fence`], [`IndirectCommandBuffer`].
 //!
-//! - *Who validates*: the device, at the call that names the mistake: ranges when a buffer is touched, all of a
-//!   command buffer in [`Queue::submit`], by the rules in [`crate::validate`] that every device shares.
+//! - *Who validates*: the device, at the call that names the mistake: ranges when a buffer is touched, all of
+//!   a command buffer in [`Queue::submit`], by the rules in [`crate::validate`] that every device shares.
 //! - *Who owns*: handles are `Arc`s. Submitted work holds what it uses, so dropping a handle is always fine.
 //! - *What may block*: `Completion::wait`, `Buffer::wait_unused`, `Event::wait` and a full queue's `submit`;
 //!   nothing else waits for the device.
@@ -63,8 +63,8 @@ pub trait Device: Send + Sync + fmt::Debug {
         Err(Box::new(ImportError { pages, error }))
     }
 
-    /// Checks and encodes dispatches, copies and fills, to be executed often. A device without such a form refuses
-    /// with [`DeviceError::Unsupported`].
+    /// Checks and encodes dispatches, copies and fills, to be executed often. A device without such a form
+    /// refuses with [`DeviceError::Unsupported`].
     fn indirect_command_buffer(
         &self,
         commands: Vec<Command>,

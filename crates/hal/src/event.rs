@@ -24,8 +24,8 @@ pub trait Event: Send + Sync + fmt::Debug {
     /// Signals from the host; a value not above the current one changes nothing.
     fn signal(&self, value: u64);
 
-    /// Has the waker woken, on the signalling thread, when the value is reached. `None`: it already is, and the
-    /// waker is dropped unused.
+    /// Has the waker woken, on the signalling thread, when the value is reached. `None`: it already is, and
+    /// the waker is dropped unused.
     fn subscribe(&self, value: u64, waker: Waker) -> Option<Subscription>;
 
     /// Forgets a subscriber; one that was woken is fine.

@@ -1,9 +1,9 @@
 //! Fences: the order of commands within one queue, in Metal's words.
 //!
-//! Owns the [`Fence`] trait and [`HostFence`]. A queue of this system runs its commands in order and makes each
-//! see what the ones before it wrote, so a wait for a fence that the same queue updated earlier is already met;
-//! fences exist for programs that use them and for devices that reorder. Invariant: a fence belongs to the
-//! first queue that uses it. Across queues, use an [`crate::event::Event`].
+//! Owns the [`Fence`] trait and [`HostFence`]. A queue of this system runs its commands in order and makes
+//! each see what the ones before it wrote, so a wait for a fence that the same queue updated earlier is
+//! already met; fences exist for programs that use them and for devices that reorder. Invariant: a fence
+//! belongs to the first queue that uses it. Across queues, use an [`crate::event::Event`].
 
 use std::any::Any;
 use std::fmt;

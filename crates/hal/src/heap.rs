@@ -1,9 +1,9 @@
 //! Heaps: one block of device memory from which buffers are cut.
 //!
-//! Owns the [`Heap`] trait and [`RangeAllocator`], the bookkeeping that every device's heap shares. Invariant:
-//! ranges that are handed out never overlap, never leave the heap, and return to it exactly once. A range
-//! returns when the last handle of its buffer goes, and submitted work holds handles: so never while the
-//! device still uses it.
+//! Owns the [`Heap`] trait and [`RangeAllocator`], the bookkeeping that every device's heap shares.
+//! Invariant: ranges that are handed out never overlap, never leave the heap, and return to it exactly once.
+//! A range returns when the last handle of its buffer goes, and submitted work holds handles: so never while
+//! the device still uses it.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ pub struct HeapDescriptor {
 
 /// A block of device memory from which buffers are cut.
 pub trait Heap: Send + Sync + fmt::Debug {
-    /// Cuts a buffer, all zero. Its storage mode must be the heap's. [`DeviceError::HeapFull`] if no free range
-    /// is long enough.
+    /// Cuts a buffer, all zero. Its storage mode must be the heap's. [`DeviceError::HeapFull`] if no free
+    /// range is long enough.
     fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError>;
 
     /// Its length in bytes.
@@ -65,8 +65,8 @@ impl RangeAllocator {
         RangeAllocator { length, free, used: 0 }
     }
 
-    /// Takes a range for so many bytes (at least one unit, so that every buffer has a place of its own); gives
-    /// its start.
+    /// Takes a range for so many bytes (at least one unit, so that every buffer has a place of its own);
+    /// gives its start.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, DeviceError> {
         let full = || DeviceError::HeapFull {
             requested: bytes,

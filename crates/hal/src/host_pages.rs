@@ -1,8 +1,8 @@
 //! Host memory in whole pages, which a device may take over without a copy.
 //!
-//! Owns [`HostPages`] and [`ImportError`]. Invariant: the memory is aligned to, and a multiple of, the largest
-//! page size of the machines that Metal's model runs on, and it keeps its address for life; the bytes behind
-//! the length are part of it, so a device may map whole pages.
+//! Owns [`HostPages`] and [`ImportError`]. Invariant: the memory is aligned to, and a multiple of, the
+//! largest page size of the machines that Metal's model runs on, and it keeps its address for life; the bytes
+//! behind the length are part of it, so a device may map whole pages.
 
 use std::fmt;
 use std::io::{self, Read};

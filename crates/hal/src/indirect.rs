@@ -2,8 +2,9 @@
 //!
 //! Owns the [`IndirectCommandBuffer`] trait, and [`HostIndirect`] for devices that have nothing to encode.
 //! Executing one costs no validation and no look at what is bound, so it is the form in which graphs are
-//! replayed. Invariant: it holds dispatches, copies and fills only, nothing that waits, and no inline bytes that a
-//! kernel may write, so each execution finds what the first one found ([`crate::validate::check_indirect`]).
+//! replayed. Invariant: it holds dispatches, copies and fills only, nothing that waits, and no inline bytes
+//! that a kernel may write, so each execution finds what the first one found
+//! ([`crate::validate::check_indirect`]).
 
 use std::any::Any;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! What a compiler and the CPU device agree on: the launch ABI of generated code, and interpreted dispatches.
 //!
 //! Owns the trait [`DispatchInterpreter`], by which a device runs dispatches without machine code. The tables
-//! of generated code and the rules for them are the crate `anymetal-launch-abi`, passed on here so that devices
-//! depend on this crate alone.
+//! of generated code and the rules for them are the crate `anymetal-launch-abi`, passed on here so that
+//! devices depend on this crate alone.
 
 use std::sync::atomic::AtomicU32;
 

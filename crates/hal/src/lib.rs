@@ -1,16 +1,17 @@
 //! Device traits, errors with classes, capabilities, artifacts.
 //!
-//! The crate is the two seams of the system. Of its other crates it depends on `anymetal-launch-abi` alone, whose
-//! tables it passes on:
+//! The crate is the two seams of the system. Of its other crates it depends on `anymetal-launch-abi` alone,
+//! whose tables it passes on:
 //! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
 //!   the CPU device agree on;
-//! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first runs
-//!   nothing, the other two wrap any device.
+//! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first
+//!   runs nothing, the other two wrap any device.
 //! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime.
-//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with [`buffer_uses`], [`heap`],
-//!   [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some, [`indirect`] to encode some for good) and [`completion`], [`event`],
-//!   [`fence`]. [`validate`] holds the rules that all devices share, [`error`] the one error type,
-//!   [`capabilities`] what a device can do, [`clock`] the one source of time.
+//! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
+//!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
+//!   [`indirect`] to encode some for good) and [`completion`], [`event`], [`fence`]. [`validate`] holds the
+//!   rules that all devices share, [`error`] the one error type, [`capabilities`] what a device can do,
+//!   [`clock`] the one source of time.
 #![forbid(unsafe_code)]
 
 pub mod artifact;

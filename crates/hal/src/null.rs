@@ -1,10 +1,10 @@
 //! The null device: it accepts and validates everything, and runs nothing.
 //!
 //! Owns [`NullDevice`], on which the runtime's policies are tested without hardware. What it says of itself:
-//! [`DeviceKind::Null`]; every completion is successful and every buffer keeps what the host wrote. Event waits
-//! and signals, deadlines, order and in-flight limits are kept as on a real device, by the clock that is given.
-//! Invariant: command buffers of a queue end in order, each as soon as its waits are met, on the thread that
-//! met them; a thread that is ending one ends others in a loop, never by recursion.
+//! [`DeviceKind::Null`]; every completion is successful and every buffer keeps what the host wrote. Event
+//! waits and signals, deadlines, order and in-flight limits are kept as on a real device, by the clock that
+//! is given. Invariant: command buffers of a queue end in order, each as soon as its waits are met, on the
+//! thread that met them; a thread that is ending one ends others in a loop, never by recursion.
 
 mod memory;
 mod queue;

@@ -1,9 +1,9 @@
 //! A counting semaphore that threads block on and futures await, in FIFO order.
 //!
-//! Owns [`Semaphore`]. Invariant: acquired and free permits always add up to the capacity; a free permit goes to
-//! the first waiter, so waiters are not overtaken and no wake-up is lost. Concurrency: one mutex guards all state;
-//! a waiter stays in the queue until it has its permit or is dropped, and a waiter that leaves the queue while
-//! permits are free wakes the next one.
+//! Owns [`Semaphore`]. Invariant: acquired and free permits always add up to the capacity; a free permit goes
+//! to the first waiter, so waiters are not overtaken and no wake-up is lost. Concurrency: one mutex guards
+//! all state; a waiter stays in the queue until it has its permit or is dropped, and a waiter that leaves the
+//! queue while permits are free wakes the next one.
 
 use std::collections::VecDeque;
 use std::future::Future;

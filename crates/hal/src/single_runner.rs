@@ -1,7 +1,7 @@
 //! A task that at most one thread runs at a time; a request during a run makes the runner repeat it.
 //!
-//! Owns [`SingleRunner`]. Invariant: after each [`SingleRunner::try_start`] the task runs at least once from its
-//! start, and two threads never run it at once. Concurrency: one mutex around two flags.
+//! Owns [`SingleRunner`]. Invariant: after each [`SingleRunner::try_start`] the task runs at least once from
+//! its start, and two threads never run it at once. Concurrency: one mutex around two flags.
 
 use crate::sync::{Mutex, lock};
 
@@ -18,8 +18,8 @@ struct State {
 }
 
 impl SingleRunner {
-    /// Requests a run. `true`: the caller is the runner and must run the task, then call [`SingleRunner::finish`];
-    /// `false`: the current runner will run it once more.
+    /// Requests a run. `true`: the caller is the runner and must run the task, then call
+    /// [`SingleRunner::finish`]; `false`: the current runner will run it once more.
     pub fn try_start(&self) -> bool {
         let mut state = lock(&self.state);
         state.requested_again |= state.running;

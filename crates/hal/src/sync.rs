@@ -1,5 +1,5 @@
-//! Locks, atomics and threads of the hand-made concurrent structures: the standard ones, or loom's under `cfg(loom)`, so
-//! that loom's tests run the very code that ships.
+//! Locks, atomics and threads of the hand-made concurrent structures: the standard ones, or loom's under
+//! `cfg(loom)`, so that loom's tests run the very code that ships.
 //!
 //! Invariant: no code panics while it holds such a lock, so a poisoned one is as good as any.
 

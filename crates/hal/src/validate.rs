@@ -1,8 +1,8 @@
 //! The rules for a launch, shared by all devices so that all give the same answers.
 //!
 //! Owns pure functions from reflection and commands to checked shapes or errors. Invariant: a dispatch that
-//! passes has every enabled argument bound to enough, well-aligned bytes within its buffer, a group size within
-//! the limits, and counts that fit their fields. Start at [`dispatch_shape`], [`check_bindings`] and
+//! passes has every enabled argument bound to enough, well-aligned bytes within its buffer, a group size
+//! within the limits, and counts that fit their fields. Start at [`dispatch_shape`], [`check_bindings`] and
 //! [`threadgroup_layout`].
 
 use std::ops::Range;
@@ -165,8 +165,8 @@ fn check_group_size(kernel: &KernelInfo, size: [u32; 3], limits: &Capabilities) 
     Ok(())
 }
 
-/// Checks a kernel's reflection once, when its pipeline is made: no arguments that no device of ours binds yet,
-/// and slots as [`argument_slots`] numbers them.
+/// Checks a kernel's reflection once, when its pipeline is made: no arguments that no device of ours binds
+/// yet, and slots as [`argument_slots`] numbers them.
 pub fn check_arguments(kernel: &KernelInfo, device: &str) -> Result<(), DeviceError> {
     let unsupported = [ArgumentKind::Texture, ArgumentKind::Sampler];
     if let Some(argument) = unsupported.iter().find_map(|&kind| enabled(kernel, kind).next()) {
@@ -186,7 +186,8 @@ pub fn check_arguments(kernel: &KernelInfo, device: &str) -> Result<(), DeviceEr
     Ok(())
 }
 
-/// Checks that every enabled buffer argument is bound to enough well-aligned bytes, and nothing else is bound.
+/// Checks that every enabled buffer argument is bound to enough well-aligned bytes, and nothing else is
+/// bound.
 pub fn check_bindings(
     kernel: &KernelInfo,
     bindings: &[Binding],

@@ -1,6 +1,7 @@
 //! The one registered waker of a future.
 //!
-//! Owns [`WakerSlot`]. Invariant: at most one waker is registered at a time, that of the last task that polled.
+//! Owns [`WakerSlot`]. Invariant: at most one waker is registered at a time, that of the last task that
+//! polled.
 
 use std::task::{Poll, Waker};
 
@@ -15,8 +16,8 @@ impl<T> Default for WakerSlot<T> {
 }
 
 impl<T> WakerSlot<T> {
-    /// Registers a task's waker in place of an earlier one. Ready if `register` returns `None`: there is nothing to
-    /// wait for.
+    /// Registers a task's waker in place of an earlier one. Ready if `register` returns `None`: there is
+    /// nothing to wait for.
     pub(crate) fn register(
         &mut self,
         waker: &Waker,

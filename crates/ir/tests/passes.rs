@@ -70,7 +70,8 @@ fn run_pass(folder: &str, module: &mut Module, text: &str) -> Result<(), String>
     Ok(())
 }
 
-/// Threadgroups have at most 1024 threads; positions rise by one from thread to thread, loaded values are uniform.
+/// Threadgroups have at most 1024 threads; positions rise by one from thread to thread, loaded values are
+/// uniform.
 struct TestTarget;
 
 impl TargetInfo for TestTarget {

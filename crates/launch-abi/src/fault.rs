@@ -31,8 +31,8 @@ impl AccessKind {
 /// The external symbol that generated code calls for an access out of bounds.
 pub const FAULT_SYMBOL: &str = "anymetal_fault";
 
-/// The type of the function [`FAULT_SYMBOL`], which records the first fault of a dispatch. `thread_in_group` is the
-/// linear index within the threadgroup, x fastest, by the full group size.
+/// The type of the function [`FAULT_SYMBOL`], which records the first fault of a dispatch. `thread_in_group`
+/// is the linear index within the threadgroup, x fastest, by the full group size.
 pub type FaultFunction = unsafe extern "C" fn(
     launch: *const CpuLaunch,
     site: u32,

@@ -21,27 +21,28 @@
 //!   `grid_threads = groups * group_size`.
 //! - *Bounds*: an access is in bounds if `0 <= offset` and `offset + access_bytes <= len` of its
 //!   [`BoundBuffer`]. Out of bounds a load gives zero, a store is dropped, an atomic gives zero and changes
-//!   nothing, and the code calls [`FAULT_SYMBOL`] ([`FaultFunction`]) once per faulting access (for a vector of
-//!   lanes: with the first faulting lane). It goes on after that.
-//! - *Stop*: on every loop iteration that can repeat without bound, and before each threadgroup, the code reads
-//!   `*stop` (a relaxed 4-byte load) and returns soon after it is nonzero. Results are then unspecified.
+//!   nothing, and the code calls [`FAULT_SYMBOL`] ([`FaultFunction`]) once per faulting access (for a vector
+//!   of lanes: with the first faulting lane). It goes on after that.
+//! - *Stop*: on every loop iteration that can repeat without bound, and before each threadgroup, the code
+//!   reads `*stop` (a relaxed 4-byte load) and returns soon after it is nonzero. Results are then
+//!   unspecified.
 //! - It never unwinds, and it touches no memory but the bound buffers within their lengths, the worker's
 //!   memory, its own stack and its own read-only data.
 //!
 //! # Lifetime and ordering
 //!
 //! The tables and everything they point to outlive the call; the code keeps no pointer past its return. All
-//! fields but `*stop` and `*fault` are constant during a dispatch. The device makes what was written before the
-//! dispatch (by the host or by earlier commands) visible to every worker before it calls the entry, and what
-//! workers wrote visible to the threads that wait. Within a dispatch, threadgroups see each other's memory only as
-//! Metal's atomics and coherent accesses allow.
+//! fields but `*stop` and `*fault` are constant during a dispatch. The device makes what was written before
+//! the dispatch (by the host or by earlier commands) visible to every worker before it calls the entry, and
+//! what workers wrote visible to the threads that wait. Within a dispatch, threadgroups see each other's
+//! memory only as Metal's atomics and coherent accesses allow.
 //!
 //! # Memory of a worker
 //!
 //! `threadgroup_memory` holds the static part at offset 0 and each dynamic slot at the offset that
 //! [`ThreadgroupLayout`] gives it; `scratch` holds the bytes that the code generator reports as the kernel's
-//! scratch, for the code's own use (frames of barrier regions). Both are aligned to [`WORKER_ALIGNMENT`], their contents are
-//! undefined at each call and may be left in any state.
+//! scratch, for the code's own use (frames of barrier regions). Both are aligned to [`WORKER_ALIGNMENT`],
+//! their contents are undefined at each call and may be left in any state.
 #![forbid(unsafe_code)]
 
 mod fault;

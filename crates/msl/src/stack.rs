@@ -1,7 +1,7 @@
 //! Work on a thread with a large stack.
 //!
-//! Programs nest, and what goes through them recurses, with limits that are chosen for this stack. Invariant: work
-//! that requests the stack from within such work stays on its thread, with its memory.
+//! Programs nest, and what goes through them recurses, with limits that are chosen for this stack. Invariant:
+//! work that requests the stack from within such work stays on its thread, with its memory.
 
 use std::cell::Cell;
 
@@ -32,8 +32,8 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::Resu
     })
 }
 
-/// Runs `aside` on another thread with a large stack while `here` runs on this one. A panic in either goes on here,
-/// when both have ended.
+/// Runs `aside` on another thread with a large stack while `here` runs on this one. A panic in either goes on
+/// here, when both have ended.
 ///
 /// # Errors
 /// If the system gives no thread; then neither has run.

@@ -1,6 +1,7 @@
 //! The locks and atomics of this crate: the standard library's, or loom's when its models run (`--cfg loom`).
 //!
-//! Owns the choice and [`lock`]. Invariant: code that a model covers takes them from here and nowhere else. A poisoned lock is entered all the same: no code here leaves its state half changed across a panic.
+//! Owns the choice and [`lock`]. Invariant: code that a model covers takes them from here and nowhere else. A
+//! poisoned lock is entered all the same: no code here leaves its state half changed across a panic.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::AtomicU64;

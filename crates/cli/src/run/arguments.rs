@@ -110,7 +110,8 @@ pub(super) fn declared_type(argument: &ArgumentInfo) -> Option<ScalarType> {
     }
 }
 
-/// Three values for one element of a vector of three, which takes the room of four: with a zero in the fourth.
+/// Three values for one element of a vector of three, which takes the room of four: with a zero in the
+/// fourth.
 fn padded_values(argument: &ArgumentInfo, spec: &Spec) -> Option<Spec> {
     let (ElementType::Vector(_, 3), Spec::Values(scalar, values)) = (&argument.element, spec) else {
         return None;

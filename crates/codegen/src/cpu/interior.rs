@@ -163,7 +163,8 @@ impl<'a> Interior<'a> {
         Some(truth)
     }
 
-    /// Whether `a < b` of a position and a limit, if the position is within it: numbers are limits below, sizes above.
+    /// Whether `a < b` of a position and a limit, if the position is within it: numbers are limits below,
+    /// sizes above.
     fn is_less(&mut self, [a, b]: [Value; 2], is_signed: bool) -> Option<bool> {
         let (x, y) = (self.sum(a)?, self.sum(b)?);
         self.require_range(&x, is_signed)?;

@@ -50,7 +50,8 @@ pub(super) fn prefers_y_major(function: &Function, size: [u32; 3]) -> bool {
     y.saturating_mul(2) < x
 }
 
-/// Whether a kernel asks neither for places in SIMD-groups or in the order of the threads nor for what lanes do.
+/// Whether a kernel asks neither for places in SIMD-groups or in the order of the threads nor for what lanes
+/// do.
 fn is_free(function: &Function) -> bool {
     function.insts.iter().all(|inst| match &inst.op {
         Op::Simd(..) | Op::Matrix(..) | Op::Call(..) => false,

@@ -107,7 +107,8 @@ impl Search<'_> {
         }
     }
 
-    /// Leaves out families of one member, and products that only sums of others have a use for: there they cost nothing.
+    /// Leaves out families of one member, and products that only sums of others have a use for: there they
+    /// cost nothing.
     fn kept(self) -> Shifted {
         let Self { function, mut places, families, .. } = self;
         let mut users: BTreeMap<Value, Vec<Inst>> = BTreeMap::new();

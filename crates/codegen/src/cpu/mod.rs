@@ -1,8 +1,8 @@
 //! IR to LLVM text for CPUs: SPMD on SIMD, one vector element per thread of a SIMD-group.
 //!
 //! A kernel becomes an entry that loops over threadgroups, and one function per version: a version for full
-//! threadgroups of a promised size, and one for all others. The stages and what each decides are listed in the
-//! crate's documentation. Start with [`generate`].
+//! threadgroups of a promised size, and one for all others. The stages and what each decides are listed in
+//! the crate's documentation. Start with [`generate`].
 //!
 //! # Strategies of loads and stores
 //!

@@ -80,8 +80,8 @@ pub struct CpuCode {
 }
 
 impl CpuCode {
-    /// The module as at most `max` modules to be compiled side by side; one if it is small. Their objects joined
-    /// are the code of the whole.
+    /// The module as at most `max` modules to be compiled side by side; one if it is small. Their objects
+    /// joined are the code of the whole.
     pub fn parts(&self, max: usize) -> Vec<String> {
         super::split_module::parts(&self.llvm_ir, max)
     }

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Text of a part below which a part of its own costs more than it saves: a millisecond goes into the world that
-/// LLVM builds around a module.
+/// Text of a part below which a part of its own costs more than it saves: a millisecond goes into the world
+/// that LLVM builds around a module.
 const MIN_BYTES: usize = 6 << 10;
 
 /// The module as at most `max` modules of about the same size; one if it is small.
@@ -68,7 +68,8 @@ impl<'a> Pieces<'a> {
         pieces
     }
 
-    /// The functions that are not inlined, in bins of about the same size: the largest is put where the least is.
+    /// The functions that are not inlined, in bins of about the same size: the largest is put where the least
+    /// is.
     fn bins(&self, max: usize) -> Vec<BTreeSet<&'a str>> {
         let functions = self.named.iter().filter(|(_, piece)| piece.is_function && !piece.is_inlined);
         let mut functions: Vec<(usize, &str)> =

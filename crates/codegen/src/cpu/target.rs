@@ -1,7 +1,7 @@
 //! What target-specific passes may know of the CPU, and of the version of the code that they run for.
 //!
-//! Invariant: thread patterns hold under the geometry that they are computed for, so that versioning by them is done
-//! for code of that geometry only.
+//! Invariant: thread patterns hold under the geometry that they are computed for, so that versioning by them
+//! is done for code of that geometry only.
 
 use anymetal_ir::passes::TargetInfo;
 use anymetal_ir::passes::uniform_div_versioning::Divergence;

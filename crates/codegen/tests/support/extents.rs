@@ -1,8 +1,8 @@
 //! What of its buffers a program touches, as the interpreter tells.
 //!
-//! Owns [`Extents`]. Invariant: in buffers cut to them, the program finds all that it accesses, and the last byte
-//! is one that it accesses, or lies as near behind as the alignment that its accesses promise allows. Code that
-//! loads more than the program does, however little, reaches outside of those.
+//! Owns [`Extents`]. Invariant: in buffers cut to them, the program finds all that it accesses, and the last
+//! byte is one that it accesses, or lies as near behind as the alignment that its accesses promise allows.
+//! Code that loads more than the program does, however little, reaches outside of those.
 
 use anymetal_interp::{Access, AtomicKind, Interests, MemoryPlace, Observer};
 use anymetal_ir::{ArgKind, Module};

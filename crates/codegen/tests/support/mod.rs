@@ -1,5 +1,5 @@
-//! Runs a kernel's IR on the CPU device and in the interpreter. Without a libLLVM the tests that need one fail, unless
-//! `ANYMETAL_TEST_WITHOUT_LLVM=1` says that its absence is meant.
+//! Runs a kernel's IR on the CPU device and in the interpreter. Without a libLLVM the tests that need one
+//! fail, unless `ANYMETAL_TEST_WITHOUT_LLVM=1` says that its absence is meant.
 #![allow(dead_code, reason = "each program uses a part of this module")]
 
 mod extents;
@@ -298,8 +298,8 @@ fn observed(
         .expect("the interpreter runs it")
 }
 
-/// Runs on both and panics at the first byte that differs. All buffers lie beside pages that may not be accessed.
-/// What is in bounds is run without checks, too, with buffers of which it needs every byte.
+/// Runs on both and panics at the first byte that differs. All buffers lie beside pages that may not be
+/// accessed. What is in bounds is run without checks, too, with buffers of which it needs every byte.
 #[expect(clippy::print_stdout, reason = "an access to a guard ends the process: the last line tells where")]
 pub(crate) fn agree(module: &Module, kernel: &str, launch: &Launch, buffers: &[Vec<u8>], what: &str) {
     let Some(llvm) = llvm() else { return };

@@ -65,8 +65,8 @@ impl LoadedObject {
         Ok(Self { mapping, symbols, bytes: layout.bytes })
     }
 
-    /// Links an object for any known processor, the running one or not, and throws the result away: whether it
-    /// could be loaded there. `resolve` tells which symbols there are.
+    /// Links an object for any known processor, the running one or not, and throws the result away: whether
+    /// it could be loaded there. `resolve` tells which symbols there are.
     pub fn check(object: &[u8], resolve: Resolve<'_>) -> Result<(), LoadError> {
         linked(object, BASE_OF_CHECKS, resolve).map(drop)
     }

@@ -1,8 +1,8 @@
 //! Jobs: the threadgroups of one dispatch, and the threads that claim ranges of them.
 //!
-//! A worker may touch a job from joining it (under the pool's lock, while it is listed) until it takes itself off
-//! [`Job::state`]. The leader unlists the job first and then waits for the state to reach zero, so nobody touches
-//! a job that is gone. [`Listing`] is the leader's side of this, [`Visit`] a helper's.
+//! A worker may touch a job from joining it (under the pool's lock, while it is listed) until it takes itself
+//! off [`Job::state`]. The leader unlists the job first and then waits for the state to reach zero, so nobody
+//! touches a job that is gone. [`Listing`] is the leader's side of this, [`Visit`] a helper's.
 
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -28,7 +28,8 @@ const LEADER_PARKED: u32 = 1 << 31;
 #[derive(Clone, Copy)]
 pub(super) struct ListedJob(*const Job<'static>);
 
-// SAFETY: the pointer is dereferenced only under the rules in the module's documentation, and a `Job` is `Sync`.
+// SAFETY: the pointer is dereferenced only under the rules in the module's documentation, and a `Job` is
+// `Sync`.
 unsafe impl Send for ListedJob {}
 
 struct Job<'a> {
@@ -49,8 +50,8 @@ struct Job<'a> {
 
 impl Pool {
     /// Runs a range of a dispatch's threadgroups on the calling thread and whoever helps. Returns when all of
-    /// it is done, with what the calling thread did of it. `total` is the whole dispatch's size, by which claims
-    /// are measured.
+    /// it is done, with what the calling thread did of it. `total` is the whole dispatch's size, by which
+    /// claims are measured.
     pub(crate) fn run_job(
         &self,
         range: Range<u64>,

@@ -1,7 +1,7 @@
 //! Models of the pool: every interleaving of its workers and one thread that publishes, under loom.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`. No more than one
-//! publishes, because loom takes an unpark of a thread that waits for a lock for the lock's own.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`. No more than
+//! one publishes, because loom takes an unpark of a thread that waits for a lock for the lock's own.
 
 use anymetal_hal::sync::AtomicU32;
 
@@ -35,8 +35,8 @@ impl Runnable for Counts {
     }
 }
 
-/// Whether a worker looks, is about to sleep or sleeps when it is called: it comes. No runnable is lost, and the
-/// end of the pool wakes everyone.
+/// Whether a worker looks, is about to sleep or sleeps when it is called: it comes. No runnable is lost, and
+/// the end of the pool wakes everyone.
 #[test]
 fn whoever_is_called_comes() {
     loom::model(|| {

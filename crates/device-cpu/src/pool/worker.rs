@@ -1,8 +1,8 @@
 //! Workers: what they find to do, and waiting for more.
 //!
 //! An idle worker looks at its flag for [`SPIN`] (a few of them at most), then parks; an idle pool uses no
-//! processor time. One that was called from its own processor parks at once: it would only keep the caller from
-//! going on.
+//! processor time. One that was called from its own processor parks at once: it would only keep the caller
+//! from going on.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
 //! Back-pressure of a queue: submitters wait while the limit of command buffers in flight is reached.
 //!
-//! Invariant: a waiting submitter is woken when enough command buffers have ended, or when its timeout has passed by
-//! the device's clock; not for each one that ends, where waking would cost more than the work.
+//! Invariant: a waiting submitter is woken when enough command buffers have ended, or when its timeout has
+//! passed by the device's clock; not for each one that ends, where waking would cost more than the work.
 
 use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};
@@ -18,9 +18,9 @@ use super::{QueueCore, Role, State};
 const WORTH_WAKING: Duration = Duration::from_micros(100);
 
 impl State {
-    /// Whether submitters that wait for space are to be woken, by work that `took` so long. Waking them for each free
-    /// place would cost more than brief work, for a quarter of the places it is worth it. While the queue waits for an
-    /// event each place counts: the event may be what the submitter would do next.
+    /// Whether submitters that wait for space are to be woken, by work that `took` so long. Waking them for
+    /// each free place would cost more than brief work, for a quarter of the places it is worth it. While the
+    /// queue waits for an event each place counts: the event may be what the submitter would do next.
     pub(super) fn frees_enough(&self, limit: usize, took: Duration) -> bool {
         let each_counts = self.role == Role::Blocked || took > WORTH_WAKING;
         let enough = if each_counts { limit - 1 } else { limit - limit / 4 };

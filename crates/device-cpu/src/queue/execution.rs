@@ -1,7 +1,7 @@
 //! An executing command buffer: runs its commands in order until it ends or waits for an event.
 //!
-//! Invariant: `position` is the next command to run; a command buffer that waits for an event goes on there, with
-//! the clock of its deadline running since a leader first looked at it.
+//! Invariant: `position` is the next command to run; a command buffer that waits for an event goes on there,
+//! with the clock of its deadline running since a leader first looked at it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -206,8 +206,8 @@ impl CommandBuffer {
                 event.signal(*value);
                 Ok(())
             }
-            // Dispatches of nothing; waits that are met; order and visibility within a queue are given; and what
-            // is executed indirectly comes one by one.
+            // Dispatches of nothing; waits that are met; order and visibility within a queue are given; and
+            // what is executed indirectly comes one by one.
             (Command::Dispatch(_) | Command::DispatchIndirect(_), _)
             | (Command::WaitEvent { .. } | Command::UpdateFence(_) | Command::WaitFence(_), _)
             | (Command::ExecuteIndirect(_), _) => Ok(()),

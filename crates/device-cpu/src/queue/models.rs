@@ -1,9 +1,9 @@
-//! Models of the queue's roles: every interleaving of submitters, waiting threads, cancellers, events and one worker,
-//! under loom.
+//! Models of the queue's roles: every interleaving of submitters, waiting threads, cancellers, events and one
+//! worker, under loom.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`. The queue, completions
-//! and events are those that ship. The worker is the model's own thread, taking what the queue publishes, since the pool
-//! has models of its own.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p anymetal-device-cpu --lib --release models`. The queue,
+//! completions and events are those that ship. The worker is the model's own thread, taking what the queue
+//! publishes, since the pool has models of its own.
 
 use std::sync::OnceLock;
 
@@ -152,8 +152,8 @@ fn one_leads_in_order() {
     });
 }
 
-/// Work that is run by whoever submits it, beside somebody else's: each is run, by one of them or by the worker that the
-/// first hands over to, and nothing is left behind.
+/// Work that is run by whoever submits it, beside somebody else's: each is run, by one of them or by the
+/// worker that the first hands over to, and nothing is left behind.
 #[test]
 fn work_run_in_submit_leaves_nothing_behind() {
     loom::model(|| {
@@ -189,8 +189,8 @@ fn a_blocked_queue_goes_on() {
     });
 }
 
-/// What is taken back never runs and ends as cancelled; what is not runs. A queue that waited with it goes on with the
-/// next.
+/// What is taken back never runs and ends as cancelled; what is not runs. A queue that waited with it goes on
+/// with the next.
 #[test]
 fn what_is_taken_back_holds_nothing_up() {
     loom::model(|| {
@@ -231,7 +231,8 @@ fn what_is_taken_back_late_runs_or_does_not() {
     });
 }
 
-/// A deadline that passes before, while or after the queue blocks ends the wait, and the next has its turn after it.
+/// A deadline that passes before, while or after the queue blocks ends the wait, and the next has its turn
+/// after it.
 #[test]
 fn a_deadline_ends_a_wait() {
     loom::model(|| {

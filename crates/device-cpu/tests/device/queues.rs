@@ -172,7 +172,8 @@ fn a_full_queue_refuses_or_waits() {
     patient.submit(wait()).unwrap().wait().unwrap();
 }
 
-/// A queue wakes whoever waits for space rarely, but not so rarely that work that the waiter would bring on never comes.
+/// A queue wakes whoever waits for space rarely, but not so rarely that work that the waiter would bring on
+/// never comes.
 #[test]
 fn whoever_waits_for_space_gets_in_though_the_queue_waits_too() {
     let clock = ManualClock::new();

@@ -1,11 +1,11 @@
 //! Real time, and the thread that lets its alarms go off.
 //!
-//! Owns [`SystemClock`] and [`AlarmThread`], which is the same over any [`Time`], so that a model drives the code that
-//! ships by hand. Invariant: an alarm whose time has come goes off without anything else happening.
+//! Owns [`SystemClock`] and [`AlarmThread`], which is the same over any [`Time`], so that a model drives the
+//! code that ships by hand. Invariant: an alarm whose time has come goes off without anything else happening.
 //!
 //! Concurrency: one mutex guards all of [`State`]; the thread sleeps on `earlier` until the time it left in
-//! `sleeps_until`, or without limit. Whoever sets an alarm for an earlier time, or ends the clock, notifies it. A waker
-//! is woken, and dropped, outside the lock: it may set an alarm itself.
+//! `sleeps_until`, or without limit. Whoever sets an alarm for an earlier time, or ends the clock, notifies
+//! it. A waker is woken, and dropped, outside the lock: it may set an alarm itself.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -274,8 +274,8 @@ mod models {
         }
     }
 
-    /// An alarm before the one that the thread sleeps for, or is about to, goes off at its own time; the other not
-    /// before its own. The thread ends with the clock: it would hang the model otherwise.
+    /// An alarm before the one that the thread sleeps for, or is about to, goes off at its own time; the
+    /// other not before its own. The thread ends with the clock: it would hang the model otherwise.
     #[test]
     fn an_earlier_alarm_is_not_slept_through() {
         loom::model(|| {
@@ -297,8 +297,8 @@ mod models {
         });
     }
 
-    /// Who clears an alarm, while the thread sleeps for it or lets it go off, neither keeps another from going off
-    /// nor has its own go off later.
+    /// Who clears an alarm, while the thread sleeps for it or lets it go off, neither keeps another from
+    /// going off nor has its own go off later.
     #[test]
     fn a_cleared_alarm_takes_no_other_with_it() {
         loom::model(|| {

@@ -146,8 +146,8 @@ impl Queue for FaultInjectingQueue {
         }
         let source = CompletionSource::new(None);
         let completion = source.completion();
-        // Its place first: the wrapped device may run it, and whatever that wakes, before `submit` returns. The
-        // wrapped queue has room, since it has at least as much as this one.
+        // Its place first: the wrapped device may run it, and whatever that wakes, before `submit` returns.
+        // The wrapped queue has room, since it has at least as much as this one.
         core.lock().push_back(Pending { inner: None, source, due: None });
         let submitted = core.inner.submit(submission);
         let mut waiting = core.lock();

@@ -1,7 +1,7 @@
 //! Queues of the null device: command buffers that do nothing but wait, signal and end.
 //!
-//! Invariant: they end in order, each as soon as its waits are met, on the thread that met them; a thread that is
-//! ending one ends others in a loop, never by recursion.
+//! Invariant: they end in order, each as soon as its waits are met, on the thread that met them; a thread
+//! that is ending one ends others in a loop, never by recursion.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! The byte encoding of a recording.
 //!
 //! Layout: magic, version, header length, checksum (little-endian), a JSON header, then the blobs (buffer
-//! contents and artifacts) whose lengths the header lists. Equal contents are stored once. Invariant: decoding
-//! answers any bytes with a recording or an error, and allocates no more than the input's own size.
+//! contents and artifacts) whose lengths the header lists. Equal contents are stored once. Invariant:
+//! decoding answers any bytes with a recording or an error, and allocates no more than the input's own size.
 
 use std::collections::BTreeMap;
 use std::path::Path;

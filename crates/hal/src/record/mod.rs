@@ -1,8 +1,9 @@
 //! Recording: what was submitted and how it ended, in a ring; as text, in a file, and run again.
 //!
 //! Owns the plain records. [`recorder`] keeps the ring, [`device`] is the wrapping device that fills it,
-//! [`file`] the byte encoding, [`replay`] runs a recording on any device. Invariant: a record holds no resource
-//! alive (buffers are named by numbers), and an entry with contents can be replayed without the others.
+//! [`file`] the byte encoding, [`replay`] runs a recording on any device. Invariant: a record holds no
+//! resource alive (buffers are named by numbers), and an entry with contents can be replayed without the
+//! others.
 
 pub mod device;
 pub mod file;

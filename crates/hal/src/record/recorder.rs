@@ -1,8 +1,9 @@
 //! The recorder: a ring of the last submissions.
 //!
-//! Owns [`Recorder`], which devices and runtimes feed. Concurrency: everything is behind one mutex that is held
-//! for the copying of one submission's commands, never while contents are read. Invariant: the ring never holds
-//! more than it was made for; a number names one buffer, event, fence or pipeline for the recorder's life.
+//! Owns [`Recorder`], which devices and runtimes feed. Concurrency: everything is behind one mutex that is
+//! held for the copying of one submission's commands, never while contents are read. Invariant: the ring
+//! never holds more than it was made for; a number names one buffer, event, fence or pipeline for the
+//! recorder's life.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -163,8 +164,8 @@ impl Recorder {
         EntryId(number)
     }
 
-    /// Keeps the completion of a submission until its end is noted: whoever waited for it may ask for the recording
-    /// before the device's thread has come to tell.
+    /// Keeps the completion of a submission until its end is noted: whoever waited for it may ask for the
+    /// recording before the device's thread has come to tell.
     pub(super) fn note_running(&self, entry: EntryId, completion: &Completion) {
         self.lock().running.insert(entry.0, completion.clone());
     }

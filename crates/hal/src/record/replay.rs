@@ -1,8 +1,8 @@
 //! Replay: the submissions of a recording once more, on any device.
 //!
-//! Owns [`Recording::replay`]. Entries run one after the other in their recorded order, each with the contents
-//! that its buffers had; so a wait for an event is met before it is submitted. Invariant: every entry is either
-//! run and compared, or the replay ends with an error that says which entry and why.
+//! Owns [`Recording::replay`]. Entries run one after the other in their recorded order, each with the
+//! contents that its buffers had; so a wait for an event is met before it is submitted. Invariant: every
+//! entry is either run and compared, or the replay ends with an error that says which entry and why.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Recordings survive the file and tell what happened. Replays of real kernels are tested with the CPU device.
+//! Recordings survive the file and tell what happened. Replays of real kernels are tested with the CPU
+//! device.
 
 use std::sync::Arc;
 

@@ -24,8 +24,8 @@ impl Memory {
     }
 }
 
-/// Whether loads of this thread after the operation may find the memory other than those before it: it stores there,
-/// or orders what other threads do. Of constructs the nested operations are not looked at.
+/// Whether loads of this thread after the operation may find the memory other than those before it: it stores
+/// there, or orders what other threads do. Of constructs the nested operations are not looked at.
 pub fn may_change(function: &Function, op: &Op, memory: Memory) -> bool {
     match op.effect() {
         // No other thread sees a thread's own memory.
@@ -35,8 +35,8 @@ pub fn may_change(function: &Function, op: &Op, memory: Memory) -> bool {
     }
 }
 
-/// Whether the operation neither touches memory that threads share nor stops the thread: it computes, or accesses the
-/// thread's own memory.
+/// Whether the operation neither touches memory that threads share nor stops the thread: it computes, or
+/// accesses the thread's own memory.
 pub fn leaves_shared_memory(function: &Function, op: &Op) -> bool {
     match op.effect() {
         Effect::Pure | Effect::StartsLocal => true,

@@ -1,9 +1,9 @@
 //! What an operation does besides computing its result: the one table that passes and code generators derive
 //! their questions from.
 //!
-//! Invariant: [`Op::effect`] has an arm for every operation and no wildcard, so that a new operation does not compile
-//! without an answer. What passes ask (may it be removed, may it be repeated, may later loads differ) are the
-//! methods below it.
+//! Invariant: [`Op::effect`] has an arm for every operation and no wildcard, so that a new operation does not
+//! compile without an answer. What passes ask (may it be removed, may it be repeated, may later loads differ)
+//! are the methods below it.
 
 use super::{MatrixOp, Op};
 use crate::Value;
@@ -11,7 +11,8 @@ use crate::Value;
 /// What an operation does besides computing its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing: a constant, arithmetic, an address, a position. Equal operands give equal results in one thread.
+    /// Nothing: a constant, arithmetic, an address, a position. Equal operands give equal results in one
+    /// thread.
     Pure,
     /// Nothing, but each result is arbitrary.
     Undefined,
@@ -101,7 +102,8 @@ impl Op {
         }
     }
 
-    /// Whether it is a constant, arithmetic or an address: its result depends on its operands and the thread alone.
+    /// Whether it is a constant, arithmetic or an address: its result depends on its operands and the thread
+    /// alone.
     pub fn is_pure(&self) -> bool {
         self.effect() == Effect::Pure
     }
@@ -111,8 +113,8 @@ impl Op {
         matches!(self.effect(), Effect::Pure | Effect::Undefined)
     }
 
-    /// Whether it must stay although its result is unused. Operations between threads need not: threads that leave one
-    /// out together lose nothing.
+    /// Whether it must stay although its result is unused. Operations between threads need not: threads that
+    /// leave one out together lose nothing.
     pub fn has_side_effects(&self) -> bool {
         match self.effect() {
             Effect::Reads { volatile } => volatile,
@@ -134,7 +136,8 @@ impl Op {
         }
     }
 
-    /// Whether running it once more, right after, changes nothing. Of constructs the nested operations are not looked at.
+    /// Whether running it once more, right after, changes nothing. Of constructs the nested operations are
+    /// not looked at.
     pub fn is_repeatable(&self) -> bool {
         matches!(
             self.effect(),
@@ -146,8 +149,9 @@ impl Op {
         )
     }
 
-    /// Whether this thread's later loads may give something else because it writes, or lets other threads' writes be
-    /// seen. Barriers are not among them, and of constructs the nested operations are not looked at.
+    /// Whether this thread's later loads may give something else because it writes, or lets other threads'
+    /// writes be seen. Barriers are not among them, and of constructs the nested operations are not looked
+    /// at.
     pub fn may_write_memory(&self) -> bool {
         matches!(
             self.effect(),

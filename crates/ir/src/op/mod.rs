@@ -115,8 +115,8 @@ pub enum Op {
         /// Guaranteed alignment of both.
         align: u32,
     },
-    /// Copies numbers between memories that threads share, as [`CastOp::FCast`] converts them: loads, converts and
-    /// stores so many scalars or vectors side by side. The two places do not overlap.
+    /// Copies numbers between memories that threads share, as [`CastOp::FCast`] converts them: loads,
+    /// converts and stores so many scalars or vectors side by side. The two places do not overlap.
     MemConvert {
         /// Where to: aligned as one number is.
         dst: Value,

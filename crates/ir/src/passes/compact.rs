@@ -5,8 +5,8 @@ use crate::{Block, BlockData, Function, Inst, InstData, Label, Local, Op, Value,
 
 const REMOVED: u32 = u32::MAX;
 
-/// Compacts one function. Locals without a use and labels without a construct go too. Returns whether the order or
-/// the number of anything changed.
+/// Compacts one function. Locals without a use and labels without a construct go too. Returns whether the
+/// order or the number of anything changed.
 pub fn compact(function: &mut Function) -> bool {
     let mut order = Vec::new();
     walk_insts(function, function.body, &mut |inst| order.push(inst));

@@ -1,8 +1,8 @@
 //! Runs passes in the order of a list, verifies after each, and lets a caller watch.
 //!
-//! Owns [`Pass`], [`Step`] and [`PassManager`], as LLVM's pass manager owns its passes and their instrumentation.
-//! The lists themselves are in [`super::pipeline`]. Invariant: in builds with debug assertions the verifier
-//! runs after every pass that changed something, and a broken rule names the pass.
+//! Owns [`Pass`], [`Step`] and [`PassManager`], as LLVM's pass manager owns its passes and their
+//! instrumentation. The lists themselves are in [`super::pipeline`]. Invariant: in builds with debug
+//! assertions the verifier runs after every pass that changed something, and a broken rule names the pass.
 
 use std::fmt;
 
@@ -34,8 +34,8 @@ pub enum Step {
     Pass(&'static Pass, &'static [Step]),
     /// Passes in order, until the first that changes something.
     FirstOf(&'static [&'static Pass]),
-    /// Rounds of passes in order, each ended by one more pass, until a round's passes change nothing. The bound on
-    /// rounds keeps the cost linear.
+    /// Rounds of passes in order, each ended by one more pass, until a round's passes change nothing. The
+    /// bound on rounds keeps the cost linear.
     Fixpoint(&'static [&'static Pass], &'static Pass, usize),
 }
 
@@ -56,8 +56,8 @@ impl fmt::Debug for PassContext<'_> {
     }
 }
 
-/// What target-specific passes need to know of the target, as LLVM's `TargetTransformInfo`. The defaults claim
-/// nothing.
+/// What target-specific passes need to know of the target, as LLVM's `TargetTransformInfo`. The defaults
+/// claim nothing.
 pub trait TargetInfo {
     /// An upper bound of an integer value over all threads, read as unsigned.
     fn upper_bound(&self, function: &Function, value: Value) -> u64 {
@@ -94,7 +94,8 @@ impl PassContext<'_> {
     }
 }
 
-/// Called after each pass that changed something: the pass's name, the module of the constant data, the function.
+/// Called after each pass that changed something: the pass's name, the module of the constant data, the
+/// function.
 pub type AfterPass<'a> = &'a mut dyn FnMut(&str, &Module, &Function);
 
 /// Runs passes.

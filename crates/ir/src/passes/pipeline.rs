@@ -117,8 +117,8 @@ pub const CPU: &[Step] = &[
     Step::Pass(&SCHEDULE_LONG_LATENCY, &[]),
 ];
 
-/// The CPU, for the version of the code for whole threadgroups of one size, after [`CPU`]. Most of the work is
-/// done by it, so that versioning is worth its code size.
+/// The CPU, for the version of the code for whole threadgroups of one size, after [`CPU`]. Most of the work
+/// is done by it, so that versioning is worth its code size.
 pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
     Step::Pass(&GROUP_SIZE, &[SIMPLIFY]),
     Step::Pass(&UNIFORM_DIV_VERSIONING, &[SIMPLIFY, Step::Pass(&DIV_REM_PAIRS, &[])]),

@@ -45,8 +45,8 @@ pub enum Divergence {
 /// The most versions that one kernel gets.
 const MAX_VERSIONS: usize = 6;
 
-/// Versions the function for SIMD-groups in which quotients are uniform, as far as the target's analysis of thread
-/// patterns shows candidates; returns whether it did.
+/// Versions the function for SIMD-groups in which quotients are uniform, as far as the target's analysis of
+/// thread patterns shows candidates; returns whether it did.
 pub fn uniform_div_versioning(function: &mut Function, target: &dyn TargetInfo) -> bool {
     if !divides(function) {
         return false;

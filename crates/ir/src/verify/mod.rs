@@ -95,8 +95,8 @@ pub fn verify(module: &Module) -> Result<(), Vec<VerifyError>> {
     if errors.list.is_empty() { Ok(()) } else { Err(errors.list) }
 }
 
-/// Checks the rules on one function, which need not be in the module. Those that it calls must be, as must the
-/// globals and constants that it names.
+/// Checks the rules on one function, which need not be in the module. Those that it calls must be, as must
+/// the globals and constants that it names.
 ///
 /// # Errors
 /// The broken rules, in the function's order, at most a hundred.

@@ -1,7 +1,8 @@
 //! Blocks that are parsed on first use.
 //!
-//! Of the Metal library's thousands of functions a program calls a few; their bodies are most of the library's
-//! text. Invariant: a block is the same whether it was parsed at once or later, and from any thread.
+//! Of the Metal library's thousands of functions a program calls a few; their bodies are most of the
+//! library's text. Invariant: a block is the same whether it was parsed at once or later, and from any
+//! thread.
 
 use super::Block;
 use std::fmt;

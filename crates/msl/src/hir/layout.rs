@@ -79,9 +79,9 @@ impl Types {
         vector_layout(elem, rows, false).size
     }
 
-    /// Sets the offsets of `fields` and returns the record's layout. `padding` are the unnamed bit-fields, in order.
-    /// `aligns` says what was written at each field (nothing beyond its end), `align` is the least alignment of the
-    /// record.
+    /// Sets the offsets of `fields` and returns the record's layout. `padding` are the unnamed bit-fields, in
+    /// order. `aligns` says what was written at each field (nothing beyond its end), `align` is the least
+    /// alignment of the record.
     ///
     /// Bit-fields are placed as in the Itanium C++ ABI: one after the other, each within one aligned unit of
     /// its type (anywhere, in a packed record). Unnamed ones do not align the record.

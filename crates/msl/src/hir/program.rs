@@ -124,8 +124,8 @@ pub enum KernelParamKind {
 /// The attribute that no query answers: lowering computes it from the threads per threadgroup at dispatch.
 pub const DISPATCH_QUADGROUPS: &str = "dispatch_quadgroups_per_threadgroup";
 
-/// Another one: where the region begins that stage-in data is read for. Such data is not supported, so the region is
-/// the grid, which begins at 0.
+/// Another one: where the region begins that stage-in data is read for. Such data is not supported, so the
+/// region is the grid, which begins at 0.
 pub const GRID_ORIGIN: &str = "grid_origin";
 
 /// A kernel's parameter.

@@ -21,7 +21,8 @@ pub struct RecordId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EnumId(pub u32);
 
-/// The most elements that a vector has in Metal's own types; longer ones (`ext_vector_type`) are aggregates in the IR.
+/// The most elements that a vector has in Metal's own types; longer ones (`ext_vector_type`) are aggregates
+/// in the IR.
 pub const MAX_METAL_VECTOR_LEN: u8 = 4;
 
 /// The most elements of a vector.

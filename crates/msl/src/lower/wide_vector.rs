@@ -1,5 +1,5 @@
-//! Vectors longer than Metal's own (`ext_vector_type` of 5 to 16 elements): aggregates in memory, computed element
-//! by element.
+//! Vectors longer than Metal's own (`ext_vector_type` of 5 to 16 elements): aggregates in memory, computed
+//! element by element.
 //!
 //! Invariant: an expression is evaluated once, whichever form its value is wanted in.
 
@@ -15,8 +15,8 @@ impl FunctionLowerer<'_, '_, '_> {
         self.types().as_vector(ty).is_some_and(|(_, len)| len > MAX_METAL_VECTOR_LEN)
     }
 
-    /// Stores a wide vector at `ptr` when its elements are computed; false for what makes any aggregate (calls,
-    /// copies, choices), of which nothing is done.
+    /// Stores a wide vector at `ptr` when its elements are computed; false for what makes any aggregate
+    /// (calls, copies, choices), of which nothing is done.
     pub(super) fn wide_into(&mut self, expr: &hir::Expr, ptr: ir::Value) -> bool {
         match &expr.kind {
             ExprKind::Zero

@@ -1,7 +1,7 @@
 //! `[[…]]`, `__attribute__((…))` and `alignas`.
 //!
-//! `table` says what each name means. What lays data out otherwise (`aligned`, `packed`, `ext_vector_type`) is kept
-//! apart from the rest: each place that attributes may stand at takes it or refuses it
+//! `table` says what each name means. What lays data out otherwise (`aligned`, `packed`, `ext_vector_type`)
+//! is kept apart from the rest: each place that attributes may stand at takes it or refuses it
 //! ([`Parser::refuse_layout`]).
 
 pub(super) mod table;

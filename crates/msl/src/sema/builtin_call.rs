@@ -67,7 +67,8 @@ impl<'a> Checker<'a> {
         Expr::value(ExprKind::Builtin(id, values), ty, span)
     }
 
-    /// Whether `as_type` can see a value as another type: numbers, vectors and classes of one size. Reported, if not.
+    /// Whether `as_type` can see a value as another type: numbers, vectors and classes of one size. Reported,
+    /// if not.
     fn check_bits(&mut self, values: &[Expr], to: Ty, span: Span) -> bool {
         let Some(value) = values.first() else { return false };
         let from = value.ty.ty;

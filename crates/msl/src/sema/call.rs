@@ -1,7 +1,7 @@
 //! Calls: what is called, with which object and arguments.
 //!
-//! From the syntax of the callee to a set of declarations, which [`super::overload`] chooses from; `arguments`
-//! are checked before it is known what they are for, and converted (`known`) once it is.
+//! From the syntax of the callee to a set of declarations, which [`super::overload`] chooses from;
+//! `arguments` are checked before it is known what they are for, and converted (`known`) once it is.
 
 mod arguments;
 mod associated;

@@ -1,4 +1,5 @@
-//! Collects the program of a kernel: checks the bodies of all functions reachable from it, and renumbers what they use.
+//! Collects the program of a kernel: checks the bodies of all functions reachable from it, and renumbers what
+//! they use.
 
 use super::checker::Checker;
 use super::walk;

@@ -1,6 +1,6 @@
 //! Implicit conversions: whether there is one and how good it is ([`Checker::conversion`], `viable`), and
-//! making it explicit ([`Checker::convert`], `perform`); those by constructors and conversion operators are in
-//! `user_defined`.
+//! making it explicit ([`Checker::convert`], `perform`); those by constructors and conversion operators are
+//! in `user_defined`.
 //!
 //! The two must agree: what `conversion` calls viable, `convert` performs without an error.
 

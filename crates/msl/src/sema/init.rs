@@ -65,8 +65,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What a string literal makes of an array of characters, its end included where there is room; `None` for other
-    /// expressions and types.
+    /// What a string literal makes of an array of characters, its end included where there is room; `None`
+    /// for other expressions and types.
     fn characters(&mut self, expr: &ast::Expr, ty: Ty) -> Option<Expr> {
         let Ast::Str(text) = expr.kind else { return None };
         let (elem, len) = self.types.as_array(ty)?;

@@ -189,8 +189,8 @@ impl<'a> Checker<'a> {
         self.index_checked(object, index, span)
     }
 
-    /// What is indexed. A matrix has one member, the array of its columns, which is only of use with an index:
-    /// `m.columns[i]` is `m[i]`.
+    /// What is indexed. A matrix has one member, the array of its columns, which is only of use with an
+    /// index: `m.columns[i]` is `m[i]`.
     fn indexed(&mut self, base: &'a ast::Expr) -> Expr {
         let ast::ExprKind::Member { base: matrix, arrow, member } = &base.kind else {
             return self.expr(base);
@@ -281,8 +281,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The elements that a member name picks from a vector of `len`: `xyzw` or `rgba`, `s` with hexadecimal digits,
-/// `lo`, `hi`, `even`, `odd`. `None` for other names and for elements beyond the end.
+/// The elements that a member name picks from a vector of `len`: `xyzw` or `rgba`, `s` with hexadecimal
+/// digits, `lo`, `hi`, `even`, `odd`. `None` for other names and for elements beyond the end.
 fn named_elements(name: &str, len: u8) -> Option<Vec<u8>> {
     let half = len.div_ceil(2);
     let picks: Vec<u8> = match name {

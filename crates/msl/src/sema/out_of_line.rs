@@ -1,5 +1,6 @@
 //! Members defined outside of their class: `template <typename T> int S<T>::f() { … }`, and explicit
-//! specialisations of members, `template <> int S<float>::f() { … }`, which take precedence over the body in the class.
+//! specialisations of members, `template <> int S<float>::f() { … }`, which take precedence over the body in
+//! the class.
 //!
 //! Invariant: a definition serves a class only if the scope it is written with leads to that very class.
 

@@ -415,8 +415,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Template arguments for messages.
-    /// Template arguments for messages and for the names of what they instantiate; of long ones the beginning,
-    /// so that names of nested instantiations stay short.
+    /// Template arguments for messages and for the names of what they instantiate; of long ones the
+    /// beginning, so that names of nested instantiations stay short.
     pub(super) fn show_args(&self, args: &[TArg]) -> String {
         let mut shown = String::new();
         for (n, arg) in args.iter().enumerate() {

@@ -3,8 +3,8 @@
 //! One table serves the whole process, because the library's parsed snapshot and every user's
 //! translation unit share names. Strings are never freed, so the table is bounded: once
 //! [`Name::CAPACITY_BYTES`] are stored, every new string becomes one overflow name
-//! ([`Name::is_overflow`]), which the preprocessor turns into a diagnostic. Invariant: equal strings have equal names (overflow aside), and an index once
-//! given is readable without a lock from every thread.
+//! ([`Name::is_overflow`]), which the preprocessor turns into a diagnostic. Invariant: equal strings have
+//! equal names (overflow aside), and an index once given is readable without a lock from every thread.
 
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;

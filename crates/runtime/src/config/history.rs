@@ -37,8 +37,8 @@ pub(super) fn resolve(layers: &Layers) -> Result<HistoryConfig, ConfigError> {
 pub struct HistoryConfig {
     /// How many submissions the ring holds; 0, the default: there is none.
     pub entries: usize,
-    /// Whether it can be replayed. It then waits before each submission until the device is done with the buffers, so
-    /// it is for finding faults, not for speed.
+    /// Whether it can be replayed. It then waits before each submission until the device is done with the
+    /// buffers, so it is for finding faults, not for speed.
     pub replayable: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Settings in layers: what code sets counts over `ANYMETAL_*`, that over a file, that over the defaults.
 //!
 //! Owns [`Layer`], one source's settings, each of which may be missing, and [`RuntimeConfig`], the checked
-//! result. A section of the file is one file here, with its layer, its variables, its checks and its defaults; a
-//! setting is one field and one row there.
+//! result. A section of the file is one file here, with its layer, its variables, its checks and its
+//! defaults; a setting is one field and one row there.
 //!
 //! Invariant: a [`RuntimeConfig`] that exists is valid; each error names the place the value came from, the
 //! setting, the value and what it should look like. This module reads the environment, no other does.

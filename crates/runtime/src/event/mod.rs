@@ -1,9 +1,9 @@
 //! Events: monotonic values that streams, devices and the host signal and wait for.
 //!
-//! Owns [`Event`], a handle to a pooled device event, [`EventPool`], and [`Bridge`], which passes a signal from
-//! one device's event to another's. Invariant: an event's value starts at 0 for its user and never goes down; a
-//! device event is used again only when no handle and no submitted work has it any more; every wait parks or is
-//! awaited.
+//! Owns [`Event`], a handle to a pooled device event, [`EventPool`], and [`Bridge`], which passes a signal
+//! from one device's event to another's. Invariant: an event's value starts at 0 for its user and never goes
+//! down; a device event is used again only when no handle and no submitted work has it any more; every wait
+//! parks or is awaited.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,8 +123,8 @@ impl fmt::Debug for PoolShared {
     }
 }
 
-/// What a command names for an event: the event itself, or one of the command's own device that the host keeps
-/// in step with it. Passing on ends with the bridge.
+/// What a command names for an event: the event itself, or one of the command's own device that the host
+/// keeps in step with it. Passing on ends with the bridge.
 pub(crate) struct Bridge {
     local: Arc<dyn DeviceEvent>,
     local_value: u64,

@@ -106,8 +106,8 @@ impl GraphBuilder {
         Ok(ResourceId { graph: self.id, index: self.table.resources.len() as u32 - 1 })
     }
 
-    /// The resource of exactly those bytes that is the same in every run: one that there is, or a new one, its
-    /// name with a number if it is taken.
+    /// The resource of exactly those bytes that is the same in every run: one that there is, or a new one,
+    /// its name with a number if it is taken.
     pub fn view(&mut self, name: impl Into<String>, view: BufferView) -> ResourceId {
         let same = |known: &Resource| {
             let known = known.view.as_ref().filter(|_| !known.is_parameter);

@@ -1,9 +1,9 @@
 //! A graph's pieces in a device's own form, for each way of running it.
 //!
-//! Owns [`Encodings`]. Encoding costs about as much as one run without it, so a way of running is only divided into
-//! parts by its first run, and encoded by the second with the same arguments. Invariant: what is encoded is what
-//! the present arguments say: whoever changes one calls [`Encodings::forget`]. Concurrency: everything is behind one
-//! lock, held while a device encodes.
+//! Owns [`Encodings`]. Encoding costs about as much as one run without it, so a way of running is only
+//! divided into parts by its first run, and encoded by the second with the same arguments. Invariant: what is
+//! encoded is what the present arguments say: whoever changes one calls [`Encodings::forget`]. Concurrency:
+//! everything is behind one lock, held while a device encodes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,10 +1,10 @@
 //! Fusing chains of kernel launches into one launch each.
 //!
-//! Owns [`Fuser`], what nodes bring along to be fused by, and [`fuse_kernels`], which finds the chains. Invariant:
-//! a fused launch writes everything that its parts write, in an order that the graph's edges allow; what cannot be
-//! shown to be so is not fused. The graph shows what lies outside the kernels, here: the same grid of threads,
-//! nothing that must run in between, and arguments that are bound to the same bytes or share none that is written.
-//! The fuser shows the rest: that no thread needs another's result.
+//! Owns [`Fuser`], what nodes bring along to be fused by, and [`fuse_kernels`], which finds the chains.
+//! Invariant: a fused launch writes everything that its parts write, in an order that the graph's edges
+//! allow; what cannot be shown to be so is not fused. The graph shows what lies outside the kernels, here:
+//! the same grid of threads, nothing that must run in between, and arguments that are bound to the same bytes
+//! or share none that is written. The fuser shows the rest: that no thread needs another's result.
 
 use std::any::Any;
 use std::fmt;
@@ -24,7 +24,8 @@ const MAX_LAUNCHES: usize = 8;
 
 /// What a kernel's node can be fused by: knows the kernel better than its pipeline does.
 pub trait Fuser: Send + Sync + fmt::Debug {
-    /// Why launches over the same grid must stay apart; `None`: they need not. The first of them is this fuser's.
+    /// Why launches over the same grid must stay apart; `None`: they need not. The first of them is this
+    /// fuser's.
     fn refusal(&self, launches: &[Launch<'_>]) -> Option<String>;
 
     /// One pipeline in their place, for that threadgroup size.
@@ -122,8 +123,8 @@ struct Chain<'m> {
 }
 
 impl<'m> Chain<'m> {
-    /// The longest that begins with a node, if it has more than one. There is none if an earlier chain has the
-    /// node.
+    /// The longest that begins with a node, if it has more than one. There is none if an earlier chain has
+    /// the node.
     fn from(merger: &'m Merger<'m>, paths: &Paths, first: usize, grids: &[Option<Grid>]) -> Option<Self> {
         let (kernel, grid) = launch_of(merger.node(first)?, grids)?;
         let mut chain = Chain { merger, grid, members: vec![first] };

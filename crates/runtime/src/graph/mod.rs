@@ -10,12 +10,13 @@
 //! 4. An [`Executable`] lowers the plan to commands of a device and runs it again and again, on one stream or
 //!    spread over several.
 //!
-//! Invariant: running an executable has the same effect on every byte as running the nodes one after the other
-//! in any order that the edges allow. That is why a graph with an unordered hazard is refused: its orders would
-//! differ.
+//! Invariant: running an executable has the same effect on every byte as running the nodes one after the
+//! other in any order that the edges allow. That is why a graph with an unordered hazard is refused: its
+//! orders would differ.
 //!
-//! Chains of elementwise kernels become one launch only where a node brings a [`fuse::Fuser`] along: that each
-//! thread reads no element that another thread of the same launch writes is known above, where the kernels are.
+//! Chains of elementwise kernels become one launch only where a node brings a [`fuse::Fuser`] along: that
+//! each thread reads no element that another thread of the same launch writes is known above, where the
+//! kernels are.
 
 mod builder;
 mod encodings;

@@ -1,8 +1,8 @@
 //! Nodes: what a graph does.
 //!
-//! Owns [`KernelNode`], [`HostNode`], [`Condition`], and the checked form of all work; [`HostContext`] has a file of its
-//! own. Invariant: the accesses of a node are all it can do to the graph's resources: kernels reach only what is
-//! bound, and a host callback only what it declares.
+//! Owns [`KernelNode`], [`HostNode`], [`Condition`], and the checked form of all work; [`HostContext`] has a
+//! file of its own. Invariant: the accesses of a node are all it can do to the graph's resources: kernels
+//! reach only what is bound, and a host callback only what it declares.
 
 mod host_context;
 

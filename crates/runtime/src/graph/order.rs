@@ -1,8 +1,8 @@
 //! Orders over nodes: cycles, reachability, levels, conflicts.
 //!
 //! Owns [`Order`] (a topological order of edges known to have no cycle), [`conflicts`] and [`check`].
-//! Invariant: everything here depends on node numbers alone, so the same graph gives the same answers, whatever
-//! the addresses of its buffers.
+//! Invariant: everything here depends on node numbers alone, so the same graph gives the same answers,
+//! whatever the addresses of its buffers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

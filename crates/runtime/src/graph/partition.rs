@@ -1,8 +1,8 @@
 //! Partitions a plan over several streams.
 //!
-//! Owns [`Part`], the nodes of one command buffer, and [`parts`]. Invariant: a node follows its predecessors in the
-//! same part, or is in a later part of the same lane, or in a part that depends on theirs; a part depends on earlier
-//! parts only, so submitting parts in order never waits for one that is not submitted.
+//! Owns [`Part`], the nodes of one command buffer, and [`parts`]. Invariant: a node follows its predecessors
+//! in the same part, or is in a later part of the same lane, or in a part that depends on theirs; a part
+//! depends on earlier parts only, so submitting parts in order never waits for one that is not submitted.
 
 use crate::graph::plan::Plan;
 

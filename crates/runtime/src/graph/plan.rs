@@ -1,9 +1,9 @@
 //! Plans: in which order, in which encoders and with which barriers a graph runs.
 //!
-//! Owns [`Plan`]. Nodes that one encoder can take are put into one [`Pass`]; inside a pass, nodes that nothing
-//! orders share a [`Stage`], and a barrier stands between stages. The number of passes is the fewest possible
-//! for graphs without host nodes (and found by search with bounded width for others); the number of barriers in
-//! a pass is the fewest possible, since each stands for one step of the longest chain in it.
+//! Owns [`Plan`]. Nodes that one encoder can take are put into one [`Pass`]; inside a pass, nodes that
+//! nothing orders share a [`Stage`], and a barrier stands between stages. The number of passes is the fewest
+//! possible for graphs without host nodes (and found by search with bounded width for others); the number of
+//! barriers in a pass is the fewest possible, since each stands for one step of the longest chain in it.
 //!
 //! Invariant: for every order that matters, the first node is in an earlier pass or an earlier stage.
 
@@ -32,8 +32,8 @@ pub struct PlanOptions {
     pub group_passes: bool,
     /// Put barriers only where something must be ordered. Without it, there is one after each node.
     pub few_barriers: bool,
-    /// Make one launch of a chain of kernels where their [`Fuser`](crate::graph::fuse::Fuser) shows that it does
-    /// the same. Nodes without one stay as they are.
+    /// Make one launch of a chain of kernels where their [`Fuser`](crate::graph::fuse::Fuser) shows that it
+    /// does the same. Nodes without one stay as they are.
     pub fusion: bool,
 }
 
@@ -251,8 +251,8 @@ struct Progress {
     groups: Groups,
 }
 
-/// Few groups of one kind each. Once a kind is chosen, taking all that can be taken is never worse than taking
-/// less, so the only question is which kind comes next: with two kinds, which comes first.
+/// Few groups of one kind each. Once a kind is chosen, taking all that can be taken is never worse than
+/// taking less, so the only question is which kind comes next: with two kinds, which comes first.
 fn few_groups(order: &Order, kinds: &[PassKind]) -> Groups {
     let missing = order.before.iter().map(Vec::len).collect();
     let mut frontier = vec![Progress { missing, done: 0, groups: Vec::new() }];

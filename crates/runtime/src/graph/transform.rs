@@ -1,11 +1,11 @@
 //! Rewriting a graph before it is planned, without changing what it does to any byte.
 //!
-//! Owns [`needed_edges`], which keeps the orders that matter, and [`merge_transfers`], which joins copies (and
-//! fills) of contiguous bytes. Each is tested by running random graphs with and without it.
+//! Owns [`needed_edges`], which keeps the orders that matter, and [`merge_transfers`], which joins copies
+//! (and fills) of contiguous bytes. Each is tested by running random graphs with and without it.
 //!
-//! Why they are right. Two device nodes that share no written byte commute, so only conflicting nodes, and host
-//! nodes with everything, need their order. Two transfers that do not conflict and have no third node ordered
-//! between them can run at one moment, and then one longer transfer does the same.
+//! Why they are right. Two device nodes that share no written byte commute, so only conflicting nodes, and
+//! host nodes with everything, need their order. Two transfers that do not conflict and have no third node
+//! ordered between them can run at one moment, and then one longer transfer does the same.
 
 use crate::graph::node::{Access, Node, Work};
 use crate::graph::order::{Order, conflicts};

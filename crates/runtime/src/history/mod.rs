@@ -1,8 +1,8 @@
 //! Command history: what was given to the device, told when something fails.
 //!
 //! Owns [`History`], a ring over [`anymetal_hal::record`], which defines the records, their file and their
-//! replay. Invariant: the ring is bounded; when a submission fails (cancelling is no failure) the ring as text,
-//! the failed entry included, goes to the sink before anyone is told of the failure.
+//! replay. Invariant: the ring is bounded; when a submission fails (cancelling is no failure) the ring as
+//! text, the failed entry included, goes to the sink before anyone is told of the failure.
 
 use std::fmt;
 use std::path::Path;
@@ -62,8 +62,8 @@ impl History {
         self.recorder.recording()
     }
 
-    /// Runs the ring once more on a device, entry by entry, each with the contents that its buffers had. The history
-    /// must have been made with [`RecorderOptions::replayable`], and its pipelines noted.
+    /// Runs the ring once more on a device, entry by entry, each with the contents that its buffers had. The
+    /// history must have been made with [`RecorderOptions::replayable`], and its pipelines noted.
     pub fn replay(&self, device: &dyn Device) -> Result<Vec<Replayed>, Box<ReplayError>> {
         self.recording().replay(device, &|_, _| None).map_err(Box::new)
     }

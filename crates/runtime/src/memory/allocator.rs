@@ -1,10 +1,10 @@
 //! The allocator: buffers and heaps outside the pool, counted by budget, tenant and registry.
 //!
-//! Owns [`Allocator`], [`AllocatedBuffer`] and [`AllocatedHeap`]. Invariant: bytes are reserved, charged and listed
-//! before the device makes the memory, and given back when the last handle made here is dropped; a refusal has had no
-//! effect. What a device makes for itself is reserved, but neither charged nor listed
-//! ([`Allocator::internal_buffer`]). A buffer of a heap takes nothing of its own: the
-//! heap's bytes are counted while it or one of its buffers lives.
+//! Owns [`Allocator`], [`AllocatedBuffer`] and [`AllocatedHeap`]. Invariant: bytes are reserved, charged and
+//! listed before the device makes the memory, and given back when the last handle made here is dropped; a
+//! refusal has had no effect. What a device makes for itself is reserved, but neither charged nor listed
+//! ([`Allocator::internal_buffer`]). A buffer of a heap takes nothing of its own: the heap's bytes are
+//! counted while it or one of its buffers lives.
 
 use std::fmt;
 use std::sync::Arc;
@@ -75,8 +75,8 @@ impl Allocator {
         Allocator { device, budget, registry }
     }
 
-    /// Makes a buffer, all zero, on a tenant's account if there is one. Longer than the device's largest buffer is
-    /// [`DeviceError::BufferTooLarge`], however much memory is free.
+    /// Makes a buffer, all zero, on a tenant's account if there is one. Longer than the device's largest
+    /// buffer is [`DeviceError::BufferTooLarge`], however much memory is free.
     pub fn buffer(
         &self,
         descriptor: &BufferDescriptor,
@@ -89,8 +89,9 @@ impl Allocator {
         Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
     }
 
-    /// Makes a buffer of the device's own, such as a staging ring: it counts in the budget, but no tenant is charged,
-    /// and it is not in the listing, which is of what users make. Errors as of [`Allocator::buffer`].
+    /// Makes a buffer of the device's own, such as a staging ring: it counts in the budget, but no tenant is
+    /// charged, and it is not in the listing, which is of what users make. Errors as of
+    /// [`Allocator::buffer`].
     pub fn internal_buffer(&self, descriptor: &BufferDescriptor) -> Result<AllocatedBuffer, MemoryError> {
         self.check_length(descriptor.length)?;
         let reservation = self.budget.reserve(descriptor.length)?;
@@ -99,8 +100,8 @@ impl Allocator {
         Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
     }
 
-    /// Makes a buffer of host memory without a copy, where the device can; it is charged to the tenant, but takes
-    /// nothing of the budget of device memory.
+    /// Makes a buffer of host memory without a copy, where the device can; it is charged to the tenant, but
+    /// takes nothing of the budget of device memory.
     pub fn import(
         &self,
         pages: HostPages,
@@ -172,8 +173,8 @@ impl AllocatedBuffer {
 }
 
 impl AllocatedHeap {
-    /// Cuts a buffer, all zero. Its storage mode must be the heap's; [`DeviceError::HeapFull`] if no free range is long
-    /// enough.
+    /// Cuts a buffer, all zero. Its storage mode must be the heap's; [`DeviceError::HeapFull`] if no free
+    /// range is long enough.
     pub fn buffer(&self, descriptor: &BufferDescriptor) -> Result<AllocatedBuffer, MemoryError> {
         let HeapShared { heap, registry, .. } = &*self.shared;
         let buffer = heap.buffer(descriptor)?;

@@ -1,12 +1,13 @@
-//! The working set: how many bytes all pools of a device may hold together, and what happens when they run out.
+//! The working set: how many bytes all pools of a device may hold together, and what happens when they run
+//! out.
 //!
 //! Owns [`Budget`], its [`Reservation`]s and [`Pressure`]. A reservation that does not fit first makes every
-//! pool give up idle blocks; only if that is not enough is it refused. (Waiting for memory that submitted work
-//! still uses is the pool's part: [`crate::memory::pool::Pool::rent_within`].)
+//! pool give up idle blocks; only if that is not enough is it refused. (Waiting for memory that submitted
+//! work still uses is the pool's part: [`crate::memory::pool::Pool::rent_within`].)
 //!
-//! Invariant: the bytes reserved never exceed the limit that held when they were reserved, and each reservation
-//! gives its bytes back exactly once, when it is dropped. Concurrency: `state` is behind one lock, which is
-//! never held while a pool is trimmed, since pools give reservations back.
+//! Invariant: the bytes reserved never exceed the limit that held when they were reserved, and each
+//! reservation gives its bytes back exactly once, when it is dropped. Concurrency: `state` is behind one
+//! lock, which is never held while a pool is trimmed, since pools give reservations back.
 
 use std::fmt;
 use std::sync::{Arc, Weak};

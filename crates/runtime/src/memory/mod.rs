@@ -8,8 +8,8 @@
 //! - [`staging`] uploads through a ring of host-visible memory.
 //! - [`registry`] lists what lives.
 //!
-//! Invariant of the whole module: what is refused has had no effect, and what is counted is given back when its
-//! owner is dropped, so totals return to zero.
+//! Invariant of the whole module: what is refused has had no effect, and what is counted is given back when
+//! its owner is dropped, so totals return to zero.
 
 pub mod allocator;
 mod backtrace;

@@ -1,8 +1,8 @@
 //! Which storage mode a buffer should have, and why.
 //!
-//! Owns [`decide`], a pure function from what a buffer is for and what memory the device has to a storage mode.
-//! Invariant: every combination has an answer with a reason in a sentence, or a typed refusal; nothing here
-//! asks a device.
+//! Owns [`decide`], a pure function from what a buffer is for and what memory the device has to a storage
+//! mode. Invariant: every combination has an answer with a reason in a sentence, or a typed refusal; nothing
+//! here asks a device.
 
 use std::fmt;
 use std::str::FromStr;

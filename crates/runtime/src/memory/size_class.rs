@@ -1,8 +1,8 @@
 //! Size classes: how lengths are rounded so that buffers fit again.
 //!
-//! Owns [`SizeClasses`]: four classes per doubling from 256 bytes up, the last one cut to the device's largest
-//! buffer. Invariant: a class is never smaller than the lengths in it, and above the smallest class it wastes
-//! less than a quarter of the length.
+//! Owns [`SizeClasses`]: four classes per doubling from 256 bytes up, the last one cut to the device's
+//! largest buffer. Invariant: a class is never smaller than the lengths in it, and above the smallest class
+//! it wastes less than a quarter of the length.
 
 /// The smallest class in bytes.
 const SMALLEST: u64 = 256;

@@ -207,8 +207,8 @@ impl UploadBatch {
     }
 
     /// Commits the uploads to a stream, to run after other work has ended well too. The ring's bytes are free
-    /// again when the submission has ended, however, or at once if there is no place in the stream. Until then they
-    /// are charged to the stream's tenant.
+    /// again when the submission has ended, however, or at once if there is no place in the stream. Until
+    /// then they are charged to the stream's tenant.
     pub fn commit(mut self, stream: &Stream, after: Option<&Submission>) -> Result<Submission, ExecError> {
         let tenant = stream.options().tenant.as_ref();
         let charge = tenant.map(|tenant| tenant.charge_bytes(self.bytes)).transpose()?;

@@ -1,8 +1,8 @@
 //! A null device for tests of memory policies, with work in flight that a test begins and ends.
 //!
-//! Owns [`TestDevice`] and [`TestBuffer`], which are those of [`anymetal_hal::null`] with an account of their own.
-//! Invariant: `live_bytes` and `live_buffers` are what has not been dropped, so a test sees leaks and excess
-//! whatever the code under test says.
+//! Owns [`TestDevice`] and [`TestBuffer`], which are those of [`anymetal_hal::null`] with an account of their
+//! own. Invariant: `live_bytes` and `live_buffers` are what has not been dropped, so a test sees leaks and
+//! excess whatever the code under test says.
 
 use std::any::Any;
 use std::ptr::NonNull;

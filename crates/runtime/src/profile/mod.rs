@@ -1,8 +1,8 @@
 //! Profiling: the same work N times, and what its times say.
 //!
-//! Owns [`Profiler`], [`Profile`] and its statistics. Invariant: percentiles are of the samples themselves, with
-//! no interpolation; every profile says whose clock measured it; warm-up rounds are run and not counted. Rates
-//! come from work that the caller counted, never from a guess.
+//! Owns [`Profiler`], [`Profile`] and its statistics. Invariant: percentiles are of the samples themselves,
+//! with no interpolation; every profile says whose clock measured it; warm-up rounds are run and not counted.
+//! Rates come from work that the caller counted, never from a guess.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The execution context of a device: what its streams share.
 //!
-//! Owns [`Context`]: device, clock, event pool, history, trace, and the measured default number of streams. Invariant:
-//! the clock is the only source of time. Start at [`Context::new`].
+//! Owns [`Context`]: device, clock, event pool, history, trace, and the measured default number of streams.
+//! Invariant: the clock is the only source of time. Start at [`Context::new`].
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -95,8 +95,8 @@ impl Context {
         Stream::new(self, options)
     }
 
-    /// Makes a kernel of the artifact ready to run, and notes in the history where its code is from, so that what runs
-    /// it can be replayed.
+    /// Makes a kernel of the artifact ready to run, and notes in the history where its code is from, so that
+    /// what runs it can be replayed.
     pub fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {
         let pipeline = self.inner.device.pipeline(artifact, kernel)?;
         if let Some(history) = &self.inner.history {

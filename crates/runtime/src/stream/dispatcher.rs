@@ -1,7 +1,7 @@
 //! The dispatcher: submits committed work to the device in order, once its dependencies have ended.
 //!
-//! Invariant: one thread at a time looks at the head of the waiting list ([`SingleRunner`]); the device is never
-//! called and wakers are never woken under the stream's lock.
+//! Invariant: one thread at a time looks at the head of the waiting list ([`SingleRunner`]); the device is
+//! never called and wakers are never woken under the stream's lock.
 //!
 //! [`SingleRunner`]: anymetal_hal::single_runner::SingleRunner
 
@@ -42,11 +42,11 @@ thread_local! {
 }
 
 impl StreamCore {
-    /// Takes a committed submission over. When this returns the device has it, or it is noted on its buffers as held:
-    /// a read after a commit never misses it.
+    /// Takes a committed submission over. When this returns the device has it, or it is noted on its buffers
+    /// as held: a read after a commit never misses it.
     pub(crate) fn enqueue(self: &Arc<Self>, submission: &Arc<SubmissionCore>) {
-        // As the only dispatcher this thread knows whether the device is given it at once; within another pump, or
-        // while another thread dispatches, it does not.
+        // As the only dispatcher this thread knows whether the device is given it at once; within another
+        // pump, or while another thread dispatches, it does not.
         let pump_loop = PumpLoop::begin();
         let dispatches = pump_loop.is_some() && self.runner.try_start();
         if !dispatches {
@@ -110,8 +110,8 @@ impl StreamCore {
         }
     }
 
-    /// Hands to the device what can go, as the runner. A submission that was just committed is noted on its buffers
-    /// if it is still held, before another thread may dispatch it.
+    /// Hands to the device what can go, as the runner. A submission that was just committed is noted on its
+    /// buffers if it is still held, before another thread may dispatch it.
     fn dispatch(self: &Arc<Self>, mut committed: Option<&Arc<SubmissionCore>>) {
         loop {
             loop {
@@ -237,7 +237,8 @@ impl StreamCore {
     }
 }
 
-/// The pumping loop of this thread, of which there is one at a time; dropping it ends it, even by a panic of a callback.
+/// The pumping loop of this thread, of which there is one at a time; dropping it ends it, even by a panic of
+/// a callback.
 struct PumpLoop;
 
 impl PumpLoop {

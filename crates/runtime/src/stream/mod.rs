@@ -1,16 +1,16 @@
 //! Streams: work in order, on one queue of a device, with bounds, dependencies and a brake.
 //!
-//! Owns [`Stream`] and its scheduler. A committed command buffer joins the stream's waiting list; [`StreamCore`]
-//! hands the first of the list to the device's queue as soon as everything it depends on has ended well, the
-//! stream is not paused, and stream and tenant have a place free. What ends, or changes one of these, *pumps*
-//! the stream: nothing polls, and no thread belongs to a stream.
+//! Owns [`Stream`] and its scheduler. A committed command buffer joins the stream's waiting list;
+//! [`StreamCore`] hands the first of the list to the device's queue as soon as everything it depends on has
+//! ended well, the stream is not paused, and stream and tenant have a place free. What ends, or changes one
+//! of these, *pumps* the stream: nothing polls, and no thread belongs to a stream.
 //!
 //! Invariants: submissions of a stream reach the device in the order of their commits, and never before those
 //! they depend on have ended; a dependent of one that failed does not run, but ends as
 //! [`ExecError::DependencyFailed`]; every committed submission ends. Concurrency: `state` guards list and
-//! counts; [`SingleRunner`] lets one thread at a time pump; a thread that pumps one stream while it is pumping
-//! another does so in a loop ([`StreamCore::pump_soon`]), not by recursion. [`context`] is where streams come
-//! from, [`group`] spreads work over several, a [`Tenant`] limits several together.
+//! counts; [`SingleRunner`] lets one thread at a time pump; a thread that pumps one stream while it is
+//! pumping another does so in a loop ([`StreamCore::pump_soon`]), not by recursion. [`context`] is where
+//! streams come from, [`group`] spreads work over several, a [`Tenant`] limits several together.
 
 pub mod context;
 mod dispatcher;
@@ -166,8 +166,8 @@ impl Stream {
         self.core().lock().paused
     }
 
-    /// Blocks until everything committed so far, and since, has ended and its callbacks have returned. Refuses if the stream is paused and work
-    /// waits in it.
+    /// Blocks until everything committed so far, and since, has ended and its callbacks have returned.
+    /// Refuses if the stream is paused and work waits in it.
     pub fn drain(&self) -> Result<(), ExecError> {
         self.check_not_stuck()?;
         wait_for(self.core().clock(), None, self.drained());

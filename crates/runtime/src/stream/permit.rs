@@ -1,7 +1,7 @@
 //! A command buffer's place among those that its stream allows.
 //!
-//! Owns [`Permit`]. Invariant: a permit is given back exactly once, when the command buffer is dropped without a
-//! commit or when its submission has ended.
+//! Owns [`Permit`]. Invariant: a permit is given back exactly once, when the command buffer is dropped
+//! without a commit or when its submission has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

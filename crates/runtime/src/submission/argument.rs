@@ -2,8 +2,8 @@
 //!
 //! Owns the [`Argument`] trait and its implementations: views, scalars (converted to the type that the kernel
 //! declares), short arrays, plain structures and nothing. The one converter of the system: encoders, launches
-//! and graphs all bind through it. Invariant: a value that the declared type cannot hold is an error that names
-//! the argument; nothing is truncated.
+//! and graphs all bind through it. Invariant: a value that the declared type cannot hold is an error that
+//! names the argument; nothing is truncated.
 
 use anymetal_hal::artifact::{ArgumentInfo, ElementType, ScalarType};
 use anymetal_hal::command::BoundResource;
@@ -72,8 +72,8 @@ impl Argument for Unbound {
     }
 }
 
-/// Binds the bytes of a plain structure, `#[repr(C)]` as the kernel's own. Size and alignment are checked; the
-/// order of the fields cannot be.
+/// Binds the bytes of a plain structure, `#[repr(C)]` as the kernel's own. Size and alignment are checked;
+/// the order of the fields cannot be.
 #[derive(Debug, Clone, Copy)]
 pub struct Inline<'a, T>(pub &'a T);
 

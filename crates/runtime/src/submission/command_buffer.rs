@@ -1,8 +1,8 @@
 //! Command buffers in the making.
 //!
 //! Owns [`CommandBuffer`]. Typestate: an encoder borrows its command buffer, so a command buffer cannot be
-//! committed with an encoder open, two encoders cannot be open at once, and [`CommandBuffer::commit`] consumes
-//! it, so it cannot be committed twice or encoded to afterwards. None of these compiles:
+//! committed with an encoder open, two encoders cannot be open at once, and [`CommandBuffer::commit`]
+//! consumes it, so it cannot be committed twice or encoded to afterwards. None of these compiles:
 //!
 //! ```compile_fail,E0505
 //! # fn example(stream: &anymetal_runtime::stream::Stream) {

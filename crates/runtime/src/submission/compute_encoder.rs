@@ -1,8 +1,8 @@
 //! The compute encoder: a pipeline, its arguments, dispatches.
 //!
-//! Owns [`ComputeEncoder`], a typestate: arguments and dispatches exist only once a pipeline is set. Invariant:
-//! a wrong index, type or size, a missing argument and a grid beyond the limits are errors of the call that
-//! makes them; a refused dispatch is not encoded.
+//! Owns [`ComputeEncoder`], a typestate: arguments and dispatches exist only once a pipeline is set.
+//! Invariant: a wrong index, type or size, a missing argument and a grid beyond the limits are errors of the
+//! call that makes them; a refused dispatch is not encoded.
 //!
 //! ```compile_fail,E0599
 //! # fn example(stream: &anymetal_runtime::stream::Stream) {
@@ -64,7 +64,8 @@ impl<'a, P> ComputeEncoder<'a, P> {
         ComputeEncoder { commands, limits, bindings, threadgroup_memory, pipeline }
     }
 
-    /// Encodes a dispatch that brings its own pipeline and arguments; what is set on the encoder stays for others.
+    /// Encodes a dispatch that brings its own pipeline and arguments; what is set on the encoder stays for
+    /// others.
     pub fn encode(&mut self, dispatch: Dispatch) -> Result<&mut Self, DeviceError> {
         let kernel = dispatch.pipeline.kernel();
         validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, self.limits)?;
@@ -74,8 +75,8 @@ impl<'a, P> ComputeEncoder<'a, P> {
         Ok(self)
     }
 
-    /// Encodes an indirect dispatch that brings its own pipeline and arguments; what is set on the encoder stays for
-    /// others.
+    /// Encodes an indirect dispatch that brings its own pipeline and arguments; what is set on the encoder
+    /// stays for others.
     pub fn encode_indirect(&mut self, dispatch: IndirectDispatch) -> Result<&mut Self, DeviceError> {
         let kernel = dispatch.pipeline.kernel();
         validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
@@ -159,7 +160,8 @@ impl ComputeEncoder<'_, WithPipeline> {
         self.dispatch(Grid::Threadgroups(groups), group_size)
     }
 
-    /// Runs the kernel over as many full threadgroups as three 32-bit counts in a buffer say when its turn comes.
+    /// Runs the kernel over as many full threadgroups as three 32-bit counts in a buffer say when its turn
+    /// comes.
     pub fn dispatch_indirect(
         &mut self,
         counts: &Arc<dyn Buffer>,

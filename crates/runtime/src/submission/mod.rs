@@ -1,9 +1,9 @@
 //! Submissions: committed command buffers, from the commit to their one end.
 //!
 //! Owns [`Submission`], a handle that is a future for any executor and also blocks; [`command_buffer`] and
-//! [`compute_encoder`] make what is submitted, [`argument`] what is bound. Invariant: every submission ends exactly
-//! once: done, with a typed error, or cancelled; its resources live until the device is done with them; dropping
-//! handles changes nothing about the work. Start at [`crate::stream::Stream::command_buffer`].
+//! [`compute_encoder`] make what is submitted, [`argument`] what is bound. Invariant: every submission ends
+//! exactly once: done, with a typed error, or cancelled; its resources live until the device is done with
+//! them; dropping handles changes nothing about the work. Start at [`crate::stream::Stream::command_buffer`].
 
 pub mod argument;
 pub mod command_buffer;
@@ -96,8 +96,8 @@ pub(crate) struct SubmissionCore {
 }
 
 impl Attached {
-    /// Gives back what it takes from its tenant's quotas, before the end is published: whoever waited for the end
-    /// finds them free. Under the lock: of two who end it the second waits here.
+    /// Gives back what it takes from its tenant's quotas, before the end is published: whoever waited for the
+    /// end finds them free. Under the lock: of two who end it the second waits here.
     fn release_charges(&mut self) {
         drop((self.charge.take(), self.staging_charge.take()));
     }
@@ -128,8 +128,8 @@ impl SubmissionCore {
         }
     }
 
-    /// Notes it on the buffers that it uses, if the device has not been given it. To be called while no other thread
-    /// can give it to the device: by the dispatcher, or before it is in the waiting list.
+    /// Notes it on the buffers that it uses, if the device has not been given it. To be called while no other
+    /// thread can give it to the device: by the dispatcher, or before it is in the waiting list.
     pub(crate) fn note_held(self: &Arc<Self>) {
         let source = CompletionSource::new(Some(Arc::new(HeldWork(Arc::downgrade(self)))));
         let completion = source.completion();
@@ -292,8 +292,8 @@ impl Submission {
         self.core.wait()
     }
 
-    /// Blocks until it has ended, at most that long by the stream's clock; `None` if the time is over. The work
-    /// goes on; see [`Submission::cancel`].
+    /// Blocks until it has ended, at most that long by the stream's clock; `None` if the time is over. The
+    /// work goes on; see [`Submission::cancel`].
     pub fn wait_timeout(&self, timeout: Duration) -> Option<Outcome> {
         let clock = self.core.stream.clock();
         let until = clock.now().saturating_add(timeout);
@@ -321,9 +321,9 @@ impl Submission {
         CancelOnDrop(self)
     }
 
-    /// Calls back when it has ended, on the thread that ended it; at once if it has. That may be the thread that
-    /// commits: the callback must take no lock that is held across a commit, be short, and not wait for other
-    /// work.
+    /// Calls back when it has ended, on the thread that ended it; at once if it has. That may be the thread
+    /// that commits: the callback must take no lock that is held across a commit, be short, and not wait for
+    /// other work.
     pub fn on_done(&self, callback: impl FnOnce(&Outcome) + Send + 'static) {
         let mut callback: Option<Callback> = Some(Box::new(callback));
         if self.outcome().is_none() {

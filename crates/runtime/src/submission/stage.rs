@@ -1,8 +1,8 @@
 //! The life of a submission as a state machine without a device: held, forwarding, forwarded, ended.
 //!
-//! Owns [`Stages`]. Invariant: it ends exactly once, whoever of device, canceller and scheduler comes first; the
-//! work is taken at most once; and every waker that was left before the end is woken by it. Concurrency: one
-//! mutex; wakers and what ended are handed out to be woken and dropped outside it.
+//! Owns [`Stages`]. Invariant: it ends exactly once, whoever of device, canceller and scheduler comes first;
+//! the work is taken at most once; and every waker that was left before the end is woken by it. Concurrency:
+//! one mutex; wakers and what ended are handed out to be woken and dropped outside it.
 
 use std::task::Waker;
 
@@ -99,8 +99,8 @@ impl<W, C: Clone, O: Clone> Stages<W, C, O> {
         Self::end_locked(&mut state, outcome)
     }
 
-    /// Ends it if the device has not been given it; `None`: too late, or it had ended. `release` is called under
-    /// the lock before the end is published, so it must be short and must not come back here.
+    /// Ends it if the device has not been given it; `None`: too late, or it had ended. `release` is called
+    /// under the lock before the end is published, so it must be short and must not come back here.
     pub(crate) fn end_held(&self, outcome: O, release: impl FnOnce()) -> Option<Ending<W, C, O>> {
         let mut state = self.lock();
         match state.stage {
@@ -129,8 +129,8 @@ impl<W, C: Clone, O: Clone> Stages<W, C, O> {
         }
     }
 
-    /// Leaves a waker, in the place of an earlier one of the same waiter; what it finds if there is nothing to
-    /// wait for. With `forwarded` being with the device counts too.
+    /// Leaves a waker, in the place of an earlier one of the same waiter; what it finds if there is nothing
+    /// to wait for. With `forwarded` being with the device counts too.
     pub(crate) fn leave_waker(
         &self,
         place: &mut Option<u64>,

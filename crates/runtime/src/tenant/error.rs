@@ -1,7 +1,7 @@
 //! Why a tenant was refused.
 //!
-//! Owns [`QuotaError`]. Invariant: a refusal says what the limit is and how much of it is used, and has had no
-//! effect but to be counted.
+//! Owns [`QuotaError`]. Invariant: a refusal says what the limit is and how much of it is used, and has had
+//! no effect but to be counted.
 
 use std::time::Duration;
 

@@ -1,13 +1,13 @@
 //! Tenants: those who share a device, each within a quota of bytes, buffers, submissions and device time.
 //!
-//! Owns [`Tenant`] and what it hands out, [`MemoryCharge`] and [`WorkCharge`]. Pools charge what a tenant rents,
-//! streams charge its command buffers and ask it before they hand one to a device. Too much is refused with a
-//! [`QuotaError`]; only for a place with the devices a stream waits instead, in the order of asking.
+//! Owns [`Tenant`] and what it hands out, [`MemoryCharge`] and [`WorkCharge`]. Pools charge what a tenant
+//! rents, streams charge its command buffers and ask it before they hand one to a device. Too much is refused
+//! with a [`QuotaError`]; only for a place with the devices a stream waits instead, in the order of asking.
 //!
-//! Invariant: a charge is taken whole or not at all, and given back exactly once, when it is dropped; nothing is
-//! above its limit at any moment. Device time cannot be known before: a submission is admitted while the debt is
-//! below the share, and adds what it took when it ends; the debt goes down evenly with the clock. Concurrency:
-//! one mutex; streams are asked outside it.
+//! Invariant: a charge is taken whole or not at all, and given back exactly once, when it is dropped; nothing
+//! is above its limit at any moment. Device time cannot be known before: a submission is admitted while the
+//! debt is below the share, and adds what it took when it ends; the debt goes down evenly with the clock.
+//! Concurrency: one mutex; streams are asked outside it.
 
 mod error;
 
@@ -109,8 +109,8 @@ impl Tenant {
         self.charge(bytes, 1)
     }
 
-    /// Takes bytes of memory that others own from the quota, such as those of a staging ring while an upload is in
-    /// flight.
+    /// Takes bytes of memory that others own from the quota, such as those of a staging ring while an upload
+    /// is in flight.
     pub fn charge_bytes(&self, bytes: u64) -> Result<MemoryCharge, QuotaError> {
         self.charge(bytes, 0)
     }

@@ -1,10 +1,10 @@
 //! The trace file: Chrome's JSON array of events, which Perfetto reads.
 //!
 //! One process for the device, one thread for each stream. A submission is a slice, its commands are slices
-//! inside it; an arrow leads from each submission to those that ran after it, and from each signal to the waits
-//! that it met; counters tell how many submissions wait and run, and how much memory buffers take. Invariant:
-//! times are microseconds since the first submission was handed over, and slices of one thread never overlap
-//! without containing each other, since a queue runs one submission after the other.
+//! inside it; an arrow leads from each submission to those that ran after it, and from each signal to the
+//! waits that it met; counters tell how many submissions wait and run, and how much memory buffers take.
+//! Invariant: times are microseconds since the first submission was handed over, and slices of one thread
+//! never overlap without containing each other, since a queue runs one submission after the other.
 
 use std::collections::BTreeMap;
 

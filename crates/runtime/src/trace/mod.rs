@@ -1,9 +1,9 @@
 //! Traces: which submission ran when, on which stream, and what it waited for.
 //!
-//! Owns [`Trace`], which a context's streams tell of every submission that they hand to the device; [`chrome`]
-//! writes it as a file for Perfetto. Invariant: all times are the device's own, so submissions of different
-//! streams can be compared; a trace is bounded, and counts what it left out. While one is taken every command is
-//! timed, which costs two readings of the clock each.
+//! Owns [`Trace`], which a context's streams tell of every submission that they hand to the device;
+//! [`chrome`] writes it as a file for Perfetto. Invariant: all times are the device's own, so submissions of
+//! different streams can be compared; a trace is bounded, and counts what it left out. While one is taken
+//! every command is timed, which costs two readings of the clock each.
 
 pub mod chrome;
 
@@ -214,8 +214,8 @@ mod models {
     use super::*;
     use crate::memory::test_device::TestDevice;
 
-    /// Streams record while somebody reads: numbers are given once, nothing is lost or doubled, and no more is kept
-    /// than allowed.
+    /// Streams record while somebody reads: numbers are given once, nothing is lost or doubled, and no more
+    /// is kept than allowed.
     #[test]
     fn every_submission_is_kept_once_or_counted_as_left_out() {
         loom::model(|| {

@@ -1,5 +1,5 @@
-//! Graphs whose kernels are fused, by a fuser over the compiler: the same bytes as not fused; and what graphs leave apart
-//! whatever their fuser says.
+//! Graphs whose kernels are fused, by a fuser over the compiler: the same bytes as not fused; and what graphs
+//! leave apart whatever their fuser says.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Streams, submissions, events and history on the null device with a hand-driven clock, on the CPU device, and
-//! under injected faults. No test sleeps.
+//! Streams, submissions, events and history on the null device with a hand-driven clock, on the CPU device,
+//! and under injected faults. No test sleeps.
 #![cfg(not(loom))]
 
 mod encoding;

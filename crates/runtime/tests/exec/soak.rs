@@ -1,5 +1,5 @@
-//! Random work from eight threads under injected faults: every submission ends in exactly one way, the bytes are
-//! those that the outcomes say, and nothing leaks. The long one is run by hand:
+//! Random work from eight threads under injected faults: every submission ends in exactly one way, the bytes
+//! are those that the outcomes say, and nothing leaks. The long one is run by hand:
 //! `cargo test --release -p anymetal-runtime --test exec -- --ignored soak`.
 
 use std::sync::Arc;

@@ -42,8 +42,8 @@ pub(super) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> O
     }
 }
 
-/// [`from_f32`] of what arithmetic on numbers of that type gave. A NaN of it is a quiet one that is zero where
-/// `bf16` ends, and rounding leaves it as it is.
+/// [`from_f32`] of what arithmetic on numbers of that type gave. A NaN of it is a quiet one that is zero
+/// where `bf16` ends, and rounding leaves it as it is.
 fn from_arithmetic(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     match scalar {
         Scalar::Bf16 => to_bf16(t, width, a, false),

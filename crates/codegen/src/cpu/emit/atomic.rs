@@ -215,8 +215,9 @@ impl Emitter<'_, '_> {
         slot
     }
 
-    /// Offsets into threadgroup memory, two in each 64-bit number: scalar code takes them apart. Moving each one out of
-    /// a vector register costs more, and where updates wait for such moves AMD's Zen 4 takes 4 ns for each.
+    /// Offsets into threadgroup memory, two in each 64-bit number: scalar code takes them apart. Moving each
+    /// one out of a vector register costs more, and where updates wait for such moves AMD's Zen 4 takes 4 ns
+    /// for each.
     fn pairs_of_offsets(&mut self, offsets: &Opd) -> Opd {
         let halves = self.t.value(format_args!("trunc <32 x i64> {offsets} to <32 x i32>"));
         self.t.value(format_args!("bitcast <32 x i32> {halves} to <16 x i64>"))

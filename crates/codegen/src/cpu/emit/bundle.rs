@@ -300,8 +300,8 @@ impl Emitter<'_, '_> {
     fn split_word(&mut self, value: &Opd, bytes: i64, scalar: Scalar, elements: &mut Vec<Opd>) {
         let size = i64::from(scalar.size());
         if bytes == 8 && size < 4 {
-            // Halves are two permutations of whole registers, and what computes in 32 bits then shifts and masks
-            // those; to take bytes out of 64 bits takes four narrowings each, and as many widenings.
+            // Halves are two permutations of whole registers, and what computes in 32 bits then shifts and
+            // masks those; to take bytes out of 64 bits takes four narrowings each, and as many widenings.
             let words = self.t.value(format_args!("bitcast <32 x i64> {value} to <64 x i32>"));
             for half in 0..2 {
                 let picks: Vec<_> = (0..LANES).map(|lane| Some(2 * lane + half)).collect();

@@ -6,8 +6,8 @@ use super::arith::{from_f32, to_f32};
 use super::lane::Width;
 use crate::cpu::llvm_text::{Opd, Text, mangle, scalar_type, wrap_int};
 
-/// An elementwise conversion that keeps the number of elements and is not a bitcast. `saturates`: the processor's
-/// conversions of vectors to integers do.
+/// An elementwise conversion that keeps the number of elements and is not a bitcast. `saturates`: the
+/// processor's conversions of vectors to integers do.
 pub(super) fn cast(
     t: &mut Text,
     (width, saturates): (Width, bool),
@@ -55,9 +55,9 @@ pub(super) fn cast(
     }
 }
 
-/// Vectors of floats to integers, the nearest there is, and zero for a NaN. LLVM writes its own conversions that
-/// saturate out lane by lane. So numbers are brought into range before, as far as floats go, and those above it
-/// get the largest integer after.
+/// Vectors of floats to integers, the nearest there is, and zero for a NaN. LLVM writes its own conversions
+/// that saturate out lane by lane. So numbers are brought into range before, as far as floats go, and those
+/// above it get the largest integer after.
 fn to_integer(t: &mut Text, width: Width, signed: bool, to: Scalar, a: &Opd) -> Opd {
     let (float, mask, target) = (width.of("float"), width.of("i1"), width.ty(to));
     let bits = to.bits() - u32::from(signed);

@@ -129,8 +129,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Of a half of the lanes: whether all columns lie between the lowest member's first lane and the highest one's
-    /// last, in two registers.
+    /// Of a half of the lanes: whether all columns lie between the lowest member's first lane and the highest
+    /// one's last, in two registers.
     fn near_columns(&mut self, columns: &[Opd], lane: usize) -> (Opd, Half) {
         let (lowest, highest) = (&columns[0], &columns[columns.len() - 1]);
         let first = self.t.value(format_args!("extractelement <32 x i32> {lowest}, i64 {lane}"));
@@ -156,8 +156,8 @@ impl Emitter<'_, '_> {
         (self.t.and(&are_between, &is_short), Half { first, reach, picks })
     }
 
-    /// The value, of which LLVM does not know that it is the same each time: what is rarely needed is not to be
-    /// computed ahead of loops.
+    /// The value, of which LLVM does not know that it is the same each time: what is rarely needed is not to
+    /// be computed ahead of loops.
     fn only_here(&mut self, value: &Opd) -> Opd {
         let slot = self.t.alloca("i32", 4);
         self.t.line(format_args!("store volatile i32 {value}, ptr {slot}, align 4"));

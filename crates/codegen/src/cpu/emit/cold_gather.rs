@@ -12,8 +12,8 @@ use super::{Emitter, Mask};
 use crate::cpu::llvm_text::Opd;
 use crate::cpu::options::CpuFeatures;
 
-/// Gives the lanes of `%on` that are not below the limit and, if there are none, what all lanes load. Those that are
-/// off load from the start: some lane is on and in bounds, so that exists.
+/// Gives the lanes of `%on` that are not below the limit and, if there are none, what all lanes load. Those
+/// that are off load from the start: some lane is on and in bounds, so that exists.
 const COLD_GATHER: &str =
     "define internal { i32, <32 x iBITS> } @am.rare_gather.BITS(ptr %base, <32 x i64> %lanes, \
 i64 %extra, i64 %limit, i32 %on) #1 {
@@ -40,9 +40,9 @@ NEAR  %gathered = call <32 x iBITS> @am.gather.BITS(ptr %base, <32 x i64> %offse
 }
 ";
 
-/// Loads of 32 bits whose lanes were expected side by side are not so mostly for some that a limit holds back, at the
-/// edge of a picture. So if all lie between the first and the last one's place, within as many elements as there are
-/// lanes, those are loaded and permuted.
+/// Loads of 32 bits whose lanes were expected side by side are not so mostly for some that a limit holds
+/// back, at the edge of a picture. So if all lie between the first and the last one's place, within as many
+/// elements as there are lanes, those are loaded and permuted.
 const PERMUTE: &str = "  %first = extractelement <32 x i64> %offsets, i64 0
   %last = extractelement <32 x i64> %offsets, i64 31
   %low = call i64 @llvm.umin.i64(i64 %first, i64 %last)

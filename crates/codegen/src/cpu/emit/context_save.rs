@@ -154,7 +154,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Keeps the result of an instruction if another region wants it. A product that waits is kept when it is written.
+    /// Keeps the result of an instruction if another region wants it. A product that waits is kept when it is
+    /// written.
     pub(super) fn save_result(&mut self, inst: Inst) {
         let Some(value) = self.facts.function.inst(inst).result else { return };
         if !self.is_deferred(value) {
@@ -228,8 +229,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Loads the region's promoted variables into LLVM variables: from the frame, or as zeros if no region can have
-    /// written them yet, so that no undefined bits reach a branch.
+    /// Loads the region's promoted variables into LLVM variables: from the frame, or as zeros if no region
+    /// can have written them yet, so that no undefined bits reach a branch.
     pub(super) fn fetch_promoted(&mut self, number: usize) {
         let vars = self.facts.storage.vars.len();
         let region = self.plan.regions[number].clone();

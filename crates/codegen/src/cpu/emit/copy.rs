@@ -176,8 +176,8 @@ impl Emitter<'_, '_> {
         self.store_shared(inst, dst, number * to.bytes(), to, &lanes);
     }
 
-    /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`. Where the lanes'
-    /// pattern holds under a condition only, both kinds of code are there.
+    /// Moves each lane's bytes by one access at either end where all are in bounds; else `in_pieces`. Where
+    /// the lanes' pattern holds under a condition only, both kinds of code are there.
     fn move_whole(&mut self, inst: Inst, whole: &Whole, in_pieces: impl FnOnce(&mut Self)) {
         let [src, dst] = whole.places;
         if !self.may_move_whole(src, whole.sizes[0]) || !self.may_move_whole(dst, whole.sizes[1]) {
@@ -199,8 +199,8 @@ impl Emitter<'_, '_> {
         self.shape(pointer, 0).affine().is_some_and(|lanes| lanes.assumed)
     }
 
-    /// Moves where all lanes are in bounds, and goes on to `join`; returns whether they always are. `may_assume` that
-    /// patterns hold: where they do not, nothing is moved.
+    /// Moves where all lanes are in bounds, and goes on to `join`; returns whether they always are.
+    /// `may_assume` that patterns hold: where they do not, nothing is moved.
     fn move_if_in_bounds(&mut self, inst: Inst, whole: &Whole, may_assume: bool, join: u32) -> bool {
         let mut ends = [(0, AccessKind::Load), (1, AccessKind::Store)].map(|(end, kind)| {
             let site = self.site(inst, whole.places[end], kind, whole.access[end]);

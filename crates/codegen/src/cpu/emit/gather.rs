@@ -246,9 +246,9 @@ impl Emitter<'_, '_> {
 
     /// Called before each load that is one per lane: divides a block that has very many of them.
     ///
-    /// Loads with no store between them form one bunch for LLVM's instruction selection, which looks through the
-    /// bunch for each of them, again and again: 2000 took 10 s. Assembly that is empty and touches no memory that
-    /// code can reach ends a bunch, and is no obstacle to moving loads before that.
+    /// Loads with no store between them form one bunch for LLVM's instruction selection, which looks through
+    /// the bunch for each of them, again and again: 2000 took 10 s. Assembly that is empty and touches no
+    /// memory that code can reach ends a bunch, and is no obstacle to moving loads before that.
     pub(super) fn split_loads(&mut self) {
         let block = self.t.current();
         let before = if self.lane_loads.0 == block { self.lane_loads.1 } else { 0 };

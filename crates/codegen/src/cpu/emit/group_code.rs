@@ -1,7 +1,7 @@
 //! Group-level code: what runs once per threadgroup, and the branches and loops around regions.
 //!
-//! Invariant: conditions and selectors here are the same for all threads that have not returned, so one branch
-//! of the worker stands for all of theirs.
+//! Invariant: conditions and selectors here are the same for all threads that have not returned, so one
+//! branch of the worker stands for all of theirs.
 
 use anymetal_ir::{Block, Inst, Label, Op, Value};
 

@@ -134,7 +134,8 @@ pub(super) fn gather_indexed(name: &str, bits: u32, scale: i64, is_signed: bool)
     })
 }
 
-/// The text of [`Helper::ScatterIndexed`]: the lanes of the mask in order, so that the last one's value remains.
+/// The text of [`Helper::ScatterIndexed`]: the lanes of the mask in order, so that the last one's value
+/// remains.
 pub(super) fn scatter_indexed(name: &str, bits: u32, scale: i64, is_signed: bool) -> String {
     let cast = if is_signed { "sext" } else { "zext" };
     format!(

@@ -32,7 +32,8 @@ pub(super) struct InteriorPointer {
     pub(super) bytes: i64,
 }
 
-/// The largest index of an access: that of the last element that an argument has, or the largest that does not wrap.
+/// The largest index of an access: that of the last element that an argument has, or the largest that does
+/// not wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct MaxIndex {
     argument: usize,
@@ -57,8 +58,8 @@ struct InteriorPath {
 type Factors = BTreeMap<Factor, Opd>;
 
 impl Emitter<'_, '_> {
-    /// Emits the loop for a region, and the test that leads to it. What is emitted next is for other threadgroups; gives where
-    /// that ends.
+    /// Emits the loop for a region, and the test that leads to it. What is emitted next is for other
+    /// threadgroups; gives where that ends.
     pub(super) fn region_interior(&mut self, number: usize) -> Option<u32> {
         let path = self.interior_path(number)?;
         let (interior, otherwise, done) = (self.t.block(), self.t.block(), self.t.block());
@@ -268,7 +269,8 @@ impl Emitter<'_, '_> {
         Some((place, bytes))
     }
 
-    /// The index of a pointer into an argument: its sum, whether it has a sign, bytes of an element, and what is added.
+    /// The index of a pointer into an argument: its sum, whether it has a sign, bytes of an element, and what
+    /// is added.
     fn index_sum(&self, interior: &mut Interior<'_>, pointer: Value) -> Option<(Sum, bool, u32, i64)> {
         let function = self.facts.function;
         let &Op::PtrAdd { base, index: Some(index), scale, offset } = function.def(pointer)? else {

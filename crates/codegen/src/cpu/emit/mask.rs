@@ -1,6 +1,7 @@
 //! Which lanes are on.
 //!
-//! Invariant: a mask has at least one lane on wherever code runs under it, so there is a first and a last one.
+//! Invariant: a mask has at least one lane on wherever code runs under it, so there is a first and a last
+//! one.
 
 use super::{Emitter, mask_predicates};
 use crate::cpu::llvm_text::{MASK, Opd};

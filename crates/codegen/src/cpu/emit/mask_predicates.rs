@@ -100,8 +100,8 @@ impl Emitter<'_, '_> {
         Some(Below { counter: comparison.affine, limit: comparison.other, is_inclusive })
     }
 
-    /// Whether the comparison holds in any and in all lanes; where lanes may wrap, a test finds out. "Any" may then be said of
-    /// none, and "not all" of all.
+    /// Whether the comparison holds in any and in all lanes; where lanes may wrap, a test finds out. "Any"
+    /// may then be said of none, and "not all" of all.
     pub(super) fn lane_tests(&mut self, condition: Value) -> Option<(Opd, Opd)> {
         let comparison = self.lane_comparison(condition)?;
         let (any, all) = self.tests_without_wrap(&comparison)?;

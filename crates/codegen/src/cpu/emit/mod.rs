@@ -1,20 +1,21 @@
 //! From analysed IR to LLVM text: one function per version of the kernel, and the entry.
 //!
-//! The [`Emitter`] holds the state of one version; here are values, fault sites and the dispatch of instructions. The
-//! folder by topic:
+//! The [`Emitter`] holds the state of one version; here are values, fault sites and the dispatch of
+//! instructions. The folder by topic:
 //!
 //! - Values: `lane` (a component), `mask` (the execution mask), `arith`, `cast`, `pure`, `pointers`, `query`,
-//!   `assumptions` (affine forms that hold under a run-time condition), `lane_shift_reuse`, `simd` (cross-lane
-//!   operations), `matrix` (8×8 matrices).
-//! - Loads and stores: `memory` (shared memory), `promoted`, `private` (arrays of one thread), `allocation`, `access`,
-//!   `copy`, `atomic`; varying addresses: `contiguity_check`, `permute_gather`, `gather`, `scatter`, `indexed_gather`,
-//!   `cold_gather`; several at once: `bundle`, `stencil_rows`, `guard_versioning`, `clamped_rows`, `interleaved_cache`,
-//!   `transpose`; `under_mask` (masked vectors); bounds checks: `available_checks`, `loop_bounds`, `interior`; caches:
-//!   `prefetch`, `tile_prefetch`, `nontemporal`.
-//! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks), `unmasked_loop`,
-//!   `bounded_loops`.
-//! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them), `context_save`
-//!   (values live across regions), `group_loop` (threadgroups).
+//!   `assumptions` (affine forms that hold under a run-time condition), `lane_shift_reuse`, `simd`
+//!   (cross-lane operations), `matrix` (8×8 matrices).
+//! - Loads and stores: `memory` (shared memory), `promoted`, `private` (arrays of one thread), `allocation`,
+//!   `access`, `copy`, `atomic`; varying addresses: `contiguity_check`, `permute_gather`, `gather`,
+//!   `scatter`, `indexed_gather`, `cold_gather`; several at once: `bundle`, `stencil_rows`,
+//!   `guard_versioning`, `clamped_rows`, `interleaved_cache`, `transpose`; `under_mask` (masked vectors);
+//!   bounds checks: `available_checks`, `loop_bounds`, `interior`; caches: `prefetch`, `tile_prefetch`,
+//!   `nontemporal`.
+//! - Control: `control` (branches and loops), `mask_predicates` (cheap any/all tests of masks),
+//!   `unmasked_loop`, `bounded_loops`.
+//! - Regions: `group` (forms them), `group_code`, `group_span`, `region`, `simdgroups` (run them),
+//!   `context_save` (values live across regions), `group_loop` (threadgroups).
 //! - Around the versions: `entry`, `out_of_line` (functions written once per module).
 //!
 //! Invariant: code runs only while at least one lane is active, except short side-effect-free arms

@@ -2,8 +2,8 @@
 //!
 //! A plain store of a whole line first reads the line. What a dispatch only writes, and writes more of than
 //! caches keep until somebody reads it, need not come in: such stores are non-temporal, two bytes moved for
-//! what is three otherwise. Owns the choice ([`NonTemporal`], when the code is generated; a flag, when it runs)
-//! and the two-way store. Invariants: nothing in the kernel reads the argument or orders memory between
+//! what is three otherwise. Owns the choice ([`NonTemporal`], when the code is generated; a flag, when it
+//! runs) and the two-way store. Invariants: nothing in the kernel reads the argument or orders memory between
 //! threadgroups, and the entry ends with a fence, since these stores are not ordered with others.
 //!
 //! The thresholds are measured: see `docs/decisions/0009-non-temporal-stores.md`.

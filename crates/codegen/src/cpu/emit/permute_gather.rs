@@ -24,8 +24,8 @@ pub(super) struct PermuteGather {
 }
 
 impl Emitter<'_, '_> {
-    /// Tests whether the lanes lie within two vectors from what the first lane's place is in. `None`: nothing loads
-    /// such elements that way.
+    /// Tests whether the lanes lie within two vectors from what the first lane's place is in. `None`: nothing
+    /// loads such elements that way.
     pub(super) fn permute_gather(&mut self, address: &Address, item: Item) -> Option<PermuteGather> {
         let options = self.shared.options;
         if !options.features.avx512 || !matches!(item.bits(), 16 | 32) || item.count != 1 {
@@ -43,8 +43,8 @@ impl Emitter<'_, '_> {
         Some(PermuteGather { side: Side { is_so, start }, picks })
     }
 
-    /// By indices of 32 bits: whether the stretch's do not wrap, its start, each lane's element, and whether all
-    /// have one.
+    /// By indices of 32 bits: whether the stretch's do not wrap, its start, each lane's element, and whether
+    /// all have one.
     fn permute_indices(&mut self, address: &Address, narrow: Narrow) -> (Opd, Opd, Opd, Opd) {
         let indices = self.vector(narrow.index(), 0);
         let first = self.first_frozen("i32", &indices);

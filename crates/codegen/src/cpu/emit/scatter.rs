@@ -151,7 +151,8 @@ impl Emitter<'_, '_> {
         let whole = self.interleaved(element, values, &all);
         let (count, poison) = (item.count, Opd::text("poison"));
         let elements = |&lane: &usize| (0..count).map(move |k| lane * count + k);
-        // All in the order of the pieces: then each is part of a vector, which costs less than permuting for it.
+        // All in the order of the pieces: then each is part of a vector, which costs less than permuting for
+        // it.
         let order: Vec<_> =
             pieces.iter().flat_map(|piece| &piece.lanes).flat_map(elements).map(Some).collect();
         let whole = match pieces.len() < LANES {

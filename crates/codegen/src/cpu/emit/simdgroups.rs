@@ -1,7 +1,7 @@
 //! Loops over SIMD-groups, and which lanes of one there are.
 //!
-//! Invariant: between the beginning and the end of a loop the emitter's SIMD-group, first thread, frame and arrays
-//! are those of the SIMD-group whose turn it is.
+//! Invariant: between the beginning and the end of a loop the emitter's SIMD-group, first thread, frame and
+//! arrays are those of the SIMD-group whose turn it is.
 
 use super::{Emitter, Mask};
 use crate::cpu::llvm_text::{Opd, vector_const};

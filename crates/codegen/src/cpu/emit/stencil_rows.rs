@@ -134,7 +134,8 @@ impl Emitter<'_, '_> {
 
     /// Under which all lanes' places are where the affine forms say, at the distances known, and in bounds.
     ///
-    /// The last is asked without checks as well: places of lanes that are off, and the rest of a span, need not exist.
+    /// The last is asked without checks as well: places of lanes that are off, and the rest of a span, need
+    /// not exist.
     fn row_conditions(&mut self, loads: &Loads) -> Option<Conditions> {
         let (low, high) = (loads.parts.first()?, loads.parts.last()?);
         let mut forms = Vec::new();

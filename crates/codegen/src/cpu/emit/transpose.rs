@@ -67,7 +67,8 @@ impl Emitter<'_, '_> {
             let own = self.lanes_of(element, &values[k], run);
             self.as_words(element, run.lanes, &own, n)
         });
-        // Registers at a time: LLVM looks through shuffles of vectors that it has to split, and undoes the steps.
+        // Registers at a time: LLVM looks through shuffles of vectors that it has to split, and undoes the
+        // steps.
         let register = n.min(REGISTER);
         let mut registers = Vec::new();
         for first in (0..n).step_by(register) {
@@ -92,8 +93,8 @@ impl Emitter<'_, '_> {
         Some(self.words_as(4 * n, &whole, element, run.lanes * values.len()))
     }
 
-    /// Four 32-bit words from each place, transposed. Where a place has the items of several lanes, the words are
-    /// their first elements, their second ones and so on.
+    /// Four 32-bit words from each place, transposed. Where a place has the items of several lanes, the words
+    /// are their first elements, their second ones and so on.
     pub(super) fn load_quads(&mut self, place: &Place, places: &[Opd], lanes_in_place: usize) -> Vec<Opd> {
         let metadata = self.metadata(place);
         let mut parts: Vec<Vec<Opd>> = vec![Vec::new(); 4];
@@ -132,8 +133,8 @@ impl Emitter<'_, '_> {
         [x, y, z, w]
     }
 
-    /// Within each quarter of `n` words: from items of four small elements to four words of one element of each item,
-    /// or back.
+    /// Within each quarter of `n` words: from items of four small elements to four words of one element of
+    /// each item, or back.
     fn transpose_in_quarters(&mut self, row: &Opd, n: usize, items: usize, apart: bool) -> Opd {
         if items == 1 {
             return row.clone();

@@ -75,8 +75,8 @@ impl Emitter<'_, '_> {
         lanes[first..].iter().all(|&lane| lane >= leading).then_some(first)
     }
 
-    /// Stores the first lanes of a vector in as few pieces as they make, none wider than they are: what is loaded
-    /// next is often a part of that, and passed on by the processor.
+    /// Stores the first lanes of a vector in as few pieces as they make, none wider than they are: what is
+    /// loaded next is often a part of that, and passed on by the processor.
     fn store_first(
         &mut self,
         item: Item,
@@ -107,10 +107,10 @@ impl Emitter<'_, '_> {
         if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 
-    /// Whether lanes that are off store what is there already: to memory that no other threadgroup sees, on which
-    /// one thread of the processor works. A store under a mask takes mask registers to be cheap: on AMD's
-    /// processors without them it is microcode, of ten times a plain store's time, and everywhere what it stored
-    /// is slow to load again.
+    /// Whether lanes that are off store what is there already: to memory that no other threadgroup sees, on
+    /// which one thread of the processor works. A store under a mask takes mask registers to be cheap: on
+    /// AMD's processors without them it is microcode, of ten times a plain store's time, and everywhere what
+    /// it stored is slow to load again.
     pub(super) fn writes_back(&self, place: &Place) -> bool {
         let is_own = match place.root {
             Root::Threadgroup(_) => true,

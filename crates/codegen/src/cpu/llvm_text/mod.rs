@@ -4,8 +4,8 @@
 //! emitting unreachable code. Integer constants fold as they are built; everything else is LLVM's.
 //! The text stays in the subset that LLVM 18 to 22 read alike.
 //!
-//! Here are the function, its blocks, and instructions on memory; `operand` has what instructions take, `types` their
-//! types' names, `integers` and `vectors` the instructions that compute.
+//! Here are the function, its blocks, and instructions on memory; `operand` has what instructions take,
+//! `types` their types' names, `integers` and `vectors` the instructions that compute.
 
 mod integers;
 mod operand;

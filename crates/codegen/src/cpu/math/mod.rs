@@ -64,8 +64,8 @@ pub struct MathDef {
 
 /// Attributes that functions which call the library must carry, as text for `attributes #n = { … }`.
 ///
-/// x86's estimate of a reciprocal square root has 12 bits before AVX-512, and one step of refinement, which is
-/// what LLVM does, leaves 3.2 ulp: two there.
+/// x86's estimate of a reciprocal square root has 12 bits before AVX-512, and one step of refinement, which
+/// is what LLVM does, leaves 3.2 ulp: two there.
 pub fn caller_attributes(features: &CpuFeatures) -> &'static str {
     if features.avx512 || features.neon { "" } else { "\"reciprocal-estimates\"=\"sqrtf:2,vec-sqrtf:2\" " }
 }

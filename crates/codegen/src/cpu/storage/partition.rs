@@ -1,7 +1,7 @@
 //! How the accesses divide each local into scalars, and which locals they do not.
 //!
-//! Invariant: once solved, no access and no piece of a copy is smaller than the `unit` of a local that it touches, and
-//! each begins at a multiple of it.
+//! Invariant: once solved, no access and no piece of a copy is smaller than the `unit` of a local that it
+//! touches, and each begins at a multiple of it.
 
 use std::collections::BTreeMap;
 
@@ -163,7 +163,8 @@ impl Partition {
         }
     }
 
-    /// Gives locals that are copied into each other one unit: pieces of a copy are as small as the smaller one's.
+    /// Gives locals that are copied into each other one unit: pieces of a copy are as small as the smaller
+    /// one's.
     fn share_units(&mut self) {
         loop {
             let mut changed = false;

@@ -1,4 +1,5 @@
-//! Which allocation each pointer belongs to: a fixed point over the function, through pointers kept in locals.
+//! Which allocation each pointer belongs to: a fixed point over the function, through pointers kept in
+//! locals.
 
 use std::collections::BTreeMap;
 

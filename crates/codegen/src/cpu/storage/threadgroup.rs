@@ -1,7 +1,7 @@
 //! Where static variables are in threadgroup memory.
 //!
-//! Owns [`ThreadgroupVariables`]. Invariant: the code that is generated and the description of a kernel take the
-//! layout from here.
+//! Owns [`ThreadgroupVariables`]. Invariant: the code that is generated and the description of a kernel take
+//! the layout from here.
 
 use anymetal_ir::Module;
 

@@ -1,7 +1,7 @@
 //! The attributes that the front end knows, by name without surrounding underscores, and what each one means.
 //!
-//! Invariant: an attribute that changes what a program computes or how its data are laid out is either carried
-//! out or refused; only the others may be dropped.
+//! Invariant: an attribute that changes what a program computes or how its data are laid out is either
+//! carried out or refused; only the others may be dropped.
 
 /// What becomes of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

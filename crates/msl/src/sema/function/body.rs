@@ -1,7 +1,7 @@
 //! Bodies: checked once, in a state of their own.
 //!
-//! Invariant: after [`Checker::ensure_body`] an instance is checked or in error, and its result type is known;
-//! only while it is being checked can a deduced one be missing.
+//! Invariant: after [`Checker::ensure_body`] an instance is checked or in error, and its result type is
+//! known; only while it is being checked can a deduced one be missing.
 
 use super::{BodyState, Origin};
 use crate::ast::{self, FunctionBody, FunctionName, TypeKind};

@@ -1,6 +1,7 @@
 //! Declaring a class: its specialisation and the names of its members.
 //!
-//! Data members have no names yet after this, since those of anonymous members need types: `complete` adds them.
+//! Data members have no names yet after this, since those of anonymous members need types: `complete` adds
+//! them.
 
 use super::{Member, RecordState};
 use crate::ast::{self, FunctionName, ItemKind, OperatorName};

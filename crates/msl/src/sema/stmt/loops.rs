@@ -1,6 +1,7 @@
 //! Loops. All of them become one kind, with a condition before or after the body and a step.
 //!
-//! Invariant: a `continue` in a body belongs to the loop, and so does a `break` that is in no switch inside it.
+//! Invariant: a `continue` in a body belongs to the loop, and so does a `break` that is in no switch inside
+//! it.
 
 use crate::ast::{self, ForInit};
 use crate::hir::{

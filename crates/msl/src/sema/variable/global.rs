@@ -1,7 +1,7 @@
 //! Variables with static storage: constants outside of functions, static members, variable templates.
 //!
-//! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself is
-//! found by being [`GlobalValue::Pending`].
+//! Invariant: a variable's value is worked out once, when it is first mentioned; one that depends on itself
+//! is found by being [`GlobalValue::Pending`].
 
 use super::{GlobalValue, GlobalVar, GlobalVarId};
 use crate::ast::{self, ItemKind, TemplateParams};

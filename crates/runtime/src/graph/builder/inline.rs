@@ -1,7 +1,7 @@
 //! Inlining: the nodes of a graph that was built, as nodes of another.
 //!
-//! Invariant: what was checked in the inner graph holds in the outer one: its bytes lie within the outer graph's,
-//! its names are made new where they are taken, its order is kept.
+//! Invariant: what was checked in the inner graph holds in the outer one: its bytes lie within the outer
+//! graph's, its names are made new where they are taken, its order is kept.
 
 use std::sync::Arc;
 

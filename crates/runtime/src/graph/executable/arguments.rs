@@ -20,7 +20,8 @@ impl Executable {
         self.set_buffers([(parameter, view)])
     }
 
-    /// Sets the buffers of several parameters at once, all or none: two that swap their buffers never share one.
+    /// Sets the buffers of several parameters at once, all or none: two that swap their buffers never share
+    /// one.
     pub fn set_buffers(
         &mut self,
         arguments: impl IntoIterator<Item = (ResourceId, BufferView)>,

@@ -20,16 +20,16 @@ use crate::submission as stream;
 use crate::submission::command_buffer::CommandBuffer;
 
 impl Executable {
-    /// Submits the whole graph to a bare queue as one command buffer and does not wait. Refused for graphs with
-    /// host nodes.
+    /// Submits the whole graph to a bare queue as one command buffer and does not wait. Refused for graphs
+    /// with host nodes.
     pub fn submit(&self, queue: &dyn Queue) -> Result<Completion, GraphError> {
         let (commands, label) = (self.commands(self.order())?, self.graph.data.name.clone());
         Ok(queue.submit(Submission { commands, label, ..Submission::default() })?)
     }
 
-    /// Submits the whole graph to a stream as one command buffer and does not wait. From the second time with the
-    /// same arguments on the device has it in a form that costs no checks and no encoding. Refused for graphs
-    /// with host nodes.
+    /// Submits the whole graph to a stream as one command buffer and does not wait. From the second time with
+    /// the same arguments on the device has it in a form that costs no checks and no encoding. Refused for
+    /// graphs with host nodes.
     pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
         let prepared = self.prepare(stream, Way::Whole);
         Ok(self.part(stream, &prepared, 0)?.commit())
@@ -60,11 +60,11 @@ impl Executable {
         }
     }
 
-    /// Submits the whole graph to several streams, of one device, and does not wait: what nothing orders may run
-    /// at the same time, and what crosses from one stream to another waits for what it needs. What it gives
-    /// ends when all of it has. It begins when what it is to run after has ended well. All streams must have
-    /// room, or nothing is submitted. From the second time with the same arguments on the device has each stream's
-    /// pieces in its own form. Refused for graphs with host nodes.
+    /// Submits the whole graph to several streams, of one device, and does not wait: what nothing orders may
+    /// run at the same time, and what crosses from one stream to another waits for what it needs. What it
+    /// gives ends when all of it has. It begins when what it is to run after has ended well. All streams must
+    /// have room, or nothing is submitted. From the second time with the same arguments on the device has
+    /// each stream's pieces in its own form. Refused for graphs with host nodes.
     pub fn submit_over(
         &self,
         streams: &[&Stream],
@@ -114,9 +114,9 @@ impl Executable {
         self.run_in(queue, &mut |_stage| {})
     }
 
-    /// Runs the whole graph on a stream and waits for its end; gives the time that the device was at it. From the
-    /// second time with the same arguments on the device has what lies between host nodes in its own form. After
-    /// an error nothing further is begun.
+    /// Runs the whole graph on a stream and waits for its end; gives the time that the device was at it. From
+    /// the second time with the same arguments on the device has what lies between host nodes in its own
+    /// form. After an error nothing further is begun.
     pub fn run_on(&self, stream: &Stream) -> Result<Duration, GraphError> {
         let prepared = self.prepare(stream, Way::BetweenHostNodes);
         let (mut device_time, mut next) = (Duration::ZERO, 0);
@@ -163,7 +163,8 @@ impl Executable {
         if waiting.is_empty() { Ok(()) } else { take(Piece::Device(waiting)) }
     }
 
-    /// Runs on a bare queue, each stage in the order that `arrange` gives it: any order must do, and tests try others.
+    /// Runs on a bare queue, each stage in the order that `arrange` gives it: any order must do, and tests
+    /// try others.
     pub(super) fn run_in(
         &self,
         queue: &dyn Queue,

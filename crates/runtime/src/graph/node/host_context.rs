@@ -1,6 +1,7 @@
 //! What a host callback reads and writes a graph's resources with.
 //!
-//! Invariant: bytes that the node does not declare are neither read nor written, and asking for them fails the run.
+//! Invariant: bytes that the node does not declare are neither read nor written, and asking for them fails
+//! the run.
 
 use std::cell::RefCell;
 use std::fmt;

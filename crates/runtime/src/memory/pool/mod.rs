@@ -1,15 +1,16 @@
 //! The buffer pool: device memory that is used again instead of made again.
 //!
-//! Owns [`Pool`] and [`PooledBuffer`]. A rent takes an idle block of the length's size class, or of one a little
-//! larger, or makes one; dropping the [`PooledBuffer`] gives the block back. The books are in [`state`], the
-//! figures in [`stats`].
+//! Owns [`Pool`] and [`PooledBuffer`]. A rent takes an idle block of the length's size class, or of one a
+//! little larger, or makes one; dropping the [`PooledBuffer`] gives the block back. The books are in
+//! [`state`], the figures in [`stats`].
 //!
 //! Invariant: a block is handed out only when no other handle to it exists and no submitted work uses it, so
-//! two renters never share bytes; a buffer is never shorter than asked; bytes and buffers of the pool, wherever
-//! they are, never exceed the limits.
+//! two renters never share bytes; a buffer is never shorter than asked; bytes and buffers of the pool,
+//! wherever they are, never exceed the limits.
 //!
-//! Concurrency: `state` is behind one lock, held for look-ups only: device memory is made and dropped outside,
-//! so is the budget asked (which may trim this pool). A block that is being made is already in the books.
+//! Concurrency: `state` is behind one lock, held for look-ups only: device memory is made and dropped
+//! outside, so is the budget asked (which may trim this pool). A block that is being made is already in the
+//! books.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -115,8 +116,8 @@ impl Pool {
         Ok(buffer)
     }
 
-    /// Rents a buffer, and if the pool or the budget is used up waits for buffers to come back and for submitted
-    /// work to end, at most that long by the pool's clock. A tenant's quota does not wait.
+    /// Rents a buffer, and if the pool or the budget is used up waits for buffers to come back and for
+    /// submitted work to end, at most that long by the pool's clock. A tenant's quota does not wait.
     pub fn rent_within(
         &self,
         request: &RentRequest<'_>,

@@ -337,7 +337,8 @@ impl State {
         true
     }
 
-    /// Takes out idle blocks: those that came back before `before`, and the oldest ones until `bytes` are freed.
+    /// Takes out idle blocks: those that came back before `before`, and the oldest ones until `bytes` are
+    /// freed.
     pub(crate) fn trim(&mut self, before: Option<Duration>, bytes: u64, evicted: &mut Vec<Block>) -> u64 {
         self.sweep();
         let start = self.totals.bytes;

@@ -156,8 +156,8 @@ impl Emitter<'_, '_> {
         self.mask = if changed { Mask::Some(self.t.load(MASK, &slot, 4)) } else { before };
     }
 
-    /// Emits one of the ways that part here and meet at `join`, under a mask; what is left of that goes to `slot`.
-    /// Returns whether the way changes it.
+    /// Emits one of the ways that part here and meet at `join`, under a mask; what is left of that goes to
+    /// `slot`. Returns whether the way changes it.
     pub(in crate::cpu::emit) fn arm_to(
         &mut self,
         label: BlockName,

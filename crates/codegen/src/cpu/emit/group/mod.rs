@@ -6,8 +6,8 @@
 //! Without barriers there is one region. Values and variables that cross from one region to
 //! another are recomputed if that is cheap, or kept in the SIMD-group's frame (`frame.rs`).
 //!
-//! Here are the division ([`Plan`]) and what the [`Planner`] is; `marks` decides which instructions are group steps,
-//! `form_regions` cuts blocks into steps, `live_across` finds what regions take from each other.
+//! Here are the division ([`Plan`]) and what the [`Planner`] is; `marks` decides which instructions are group
+//! steps, `form_regions` cuts blocks into steps, `live_across` finds what regions take from each other.
 
 mod form_regions;
 mod live_across;

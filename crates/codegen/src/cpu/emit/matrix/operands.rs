@@ -285,7 +285,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The rows of two fragments side by side, as `float`s. Narrow ones become 16 numbers before they are converted.
+    /// The rows of two fragments side by side, as `float`s. Narrow ones become 16 numbers before they are
+    /// converted.
     fn wide_rows(&mut self, pair: [Value; 2]) -> Vec<Opd> {
         let narrow = pair.map(|value| match self.matrices.operands.get(&value) {
             Some((operand, _)) if !operand.transpose && operand.scalar != Scalar::F32 => {

@@ -187,7 +187,8 @@ impl Writer<'_> {
         self.write_group(pass, &Opd::Int(groups - 1), Some(next), &cursors);
     }
 
-    /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next pass.
+    /// Some steps of depth for all rows of the pass. `change`: stores the sums, and loads those of the next
+    /// pass.
     fn write_group(&mut self, pass: Pass, group: &Opd, change: Option<Option<Pass>>, cursors: &[Cursor]) {
         let (left, right) = (&self.panel.left, &self.panel.right);
         let together = self.panel.fit.together as i64;
@@ -245,7 +246,8 @@ impl Writer<'_> {
         let start = self.t.offset(&start, &Opd::Int(walk.byte));
         let place = self.t.alloca("ptr", 8);
         self.t.store("ptr", &start, &place, 8);
-        // Rows of one line each are columns of a matrix: many of its rows share the few places of the first level.
+        // Rows of one line each are columns of a matrix: many of its rows share the few places of the first
+        // level.
         let (step, level) =
             if walk.down { (apart, PrefetchHint::ReadL2) } else { (Opd::Int(LINE), PrefetchHint::Read) };
         Cursor { place, step, level }

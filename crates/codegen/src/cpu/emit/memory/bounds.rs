@@ -22,8 +22,8 @@ impl Emitter<'_, '_> {
         if checked { Test::AllLoadable } else { Test::AllInBounds }
     }
 
-    /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInBounds`], or
-    /// [`Test::AllLoadable`].
+    /// The scalar condition under which all lanes may be accessed with plain vectors: [`Test::AllInBounds`],
+    /// or [`Test::AllLoadable`].
     pub(in crate::cpu::emit) fn all_in_bounds(
         &mut self,
         address: &Address,

@@ -1,5 +1,5 @@
-//! SIMD-group and quad-group operations: masks, votes and broadcasts here, `reduce` (reductions and prefixes),
-//! `shuffle`.
+//! SIMD-group and quad-group operations: masks, votes and broadcasts here, `reduce` (reductions and
+//! prefixes), `shuffle`.
 //!
 //! Invariant: lanes that are off take no part, and what they hold afterwards is arbitrary.
 

@@ -1,7 +1,7 @@
 //! Arithmetic on two operands: how the lanes of the result follow from the operands' lanes.
 //!
-//! Bases are added, multiplied by constants or, segment by segment, by uniform values, shifted and masked; a conditional
-//! shape is that of one operand, as long as the other is no limit, or the factor 1.
+//! Bases are added, multiplied by constants or, segment by segment, by uniform values, shifted and masked; a
+//! conditional shape is that of one operand, as long as the other is no limit, or the factor 1.
 
 use anymetal_ir::{BinOp, Scalar, eval};
 

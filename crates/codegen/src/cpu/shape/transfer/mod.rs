@@ -133,8 +133,8 @@ pub(in crate::cpu) fn cast(op: CastOp, from: Scalar, to: Scalar, a: &Shape, boun
 }
 
 /// Whether widening the sum of base and pattern could differ from the sum of the widened. When no
-/// lane exceeds `bound` and there is room for the pattern above it, base and sum are both exact; so they are where
-/// each lane has its segment's base.
+/// lane exceeds `bound` and there is room for the pattern above it, base and sum are both exact; so they are
+/// where each lane has its segment's base.
 pub(in crate::cpu) fn may_wrap(op: CastOp, from: Scalar, lanes: &Affine, bound: u64) -> bool {
     let (low, high) = lanes.extent();
     let room = low.unsigned_abs().max(high.unsigned_abs());

@@ -1,5 +1,5 @@
-//! Graphs on the real CPU device: `runs` (random programs of `program` against a sequential reference that knows
-//! nothing of graphs, with every combination of transformations), `plans`, and what is `refused`.
+//! Graphs on the real CPU device: `runs` (random programs of `program` against a sequential reference that
+//! knows nothing of graphs, with every combination of transformations), `plans`, and what is `refused`.
 
 mod plans;
 mod program;

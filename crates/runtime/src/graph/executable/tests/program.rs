@@ -29,7 +29,8 @@ pub(super) enum ProgramStep {
     Flip(Span, Span),
     /// If the number at the start of the first is not zero the second is copied to the third, else filled.
     Choose(Span, Span, Span),
-    /// A copy in two contiguous halves, and between them what the first half wrote changes the second's source.
+    /// A copy in two contiguous halves, and between them what the first half wrote changes the second's
+    /// source.
     Around(Span, Span),
     /// An inlined graph: affine from the first to the second, then accumulate back.
     Inlined(Span, Span),

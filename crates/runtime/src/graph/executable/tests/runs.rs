@@ -1,4 +1,5 @@
-//! Runs leave in memory what the reference does, in every way of running; and what the device has encoded meanwhile.
+//! Runs leave in memory what the reference does, in every way of running; and what the device has encoded
+//! meanwhile.
 
 use proptest::prelude::{any, prop_assert_eq};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -23,8 +24,8 @@ fn all_options() -> impl Iterator<Item = PlanOptions> {
     })
 }
 
-/// Runs with all options, the nodes of a stage in an order made from the seed, four times with other arguments, in
-/// every way, each often enough that the device has encoded what it can.
+/// Runs with all options, the nodes of a stage in an order made from the seed, four times with other
+/// arguments, in every way, each often enough that the device has encoded what it can.
 fn runs_like_the_reference(bench: &Bench, steps: &[ProgramStep], mut seed: u64) -> Result<(), TestCaseError> {
     let (program, views) = build(bench, steps);
     let Program { builder, resources, constants } = program;
@@ -38,7 +39,8 @@ fn runs_like_the_reference(bench: &Bench, steps: &[ProgramStep], mut seed: u64) 
         for (run, swapped) in [(0, false), (1, true), (2, false), (3, false)] {
             let [first, second] = if swapped { [1, 0] } else { [0, 1] };
             let arguments = [(resources[0], views[first].clone()), (resources[1], views[second].clone())];
-            // The last run keeps the buffers, so that its inline bytes alone make the device's form an old one.
+            // The last run keeps the buffers, so that its inline bytes alone make the device's form an old
+            // one.
             if run < 3 {
                 executable.set_buffers(arguments).unwrap();
             }
@@ -114,7 +116,8 @@ fn random_graphs_run_like_the_reference() {
     runner.run(&programs, |(steps, seed)| runs_like_the_reference(&bench, &steps, seed)).unwrap();
 }
 
-/// Two chains of kernels that share nothing they write; if wanted, a host node behind one and two fills behind that.
+/// Two chains of kernels that share nothing they write; if wanted, a host node behind one and two fills
+/// behind that.
 fn two_chains(bench: &Bench, host: bool) -> (Executable, ResourceId) {
     let mut builder = GraphBuilder::new("two chains");
     let [x, y] = ["x", "y"].map(|name| builder.buffer(name, bench.view(&[1; 64])).unwrap());
