@@ -6,6 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use super::substitution::Substitution;
 use crate::analysis::{Memory, may_change};
 use crate::{Block, FpMode, Function, Inst, Op, Type, Value};
@@ -13,8 +14,7 @@ use crate::{Block, FpMode, Function, Inst, Op, Type, Value};
 /// Hoists within one function; returns whether anything changed.
 pub fn hoist_common_code(function: &mut Function) -> bool {
     let mut hoister = CommonCodeHoister { function, substitution: Substitution::default(), changed: false };
-    let body = hoister.function.body;
-    hoister.block(body);
+    rewrite_blocks(&mut hoister);
     let CommonCodeHoister { mut substitution, changed, .. } = hoister;
     if changed {
         substitution.apply_everywhere(function);
@@ -31,23 +31,21 @@ struct CommonCodeHoister<'a> {
     changed: bool,
 }
 
-impl CommonCodeHoister<'_> {
-    fn block(&mut self, block: Block) {
-        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
-        let mut out = Vec::with_capacity(insts.len());
-        for inst in insts {
-            // Inner branches first: what is hoisted out of them may be hoisted further.
-            for nested in self.function.inst(inst).op.blocks() {
-                self.block(nested);
-            }
-            if let Op::If { then, otherwise, .. } = self.function.inst(inst).op {
-                self.hoist_common(then, otherwise, &mut out);
-            }
-            out.push(inst);
-        }
-        self.function.blocks[block.index()].insts = out;
+impl BlockRewriter for CommonCodeHoister<'_> {
+    fn function(&mut self) -> &mut Function {
+        self.function
     }
 
+    fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
+        // Inner branches are done: what was hoisted out of them may be hoisted further.
+        if let Op::If { then, otherwise, .. } = self.function.inst(inst).op {
+            self.hoist_common(then, otherwise, out);
+        }
+        out.push(inst);
+    }
+}
+
+impl CommonCodeHoister<'_> {
     fn hoist_common(&mut self, then: Block, otherwise: Block, out: &mut Vec<Inst>) {
         let others: FxHashMap<Key, Value> = self
             .hoistable_start(then)

@@ -10,6 +10,7 @@
 //! Only barriers directly in the arms are hoisted, inner branches first; a branch with a nested barrier, in a
 //! loop for example, is not changed.
 
+use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use crate::{BarrierScope, Block, FpMode, Function, Inst, Loc, Local, Op, Space, Type, Value};
 
 /// Maximum depth to which a condition's definition is followed.
@@ -24,9 +25,8 @@ pub fn hoist_divergent_barriers(function: &mut Function) -> bool {
     if !has_barrier {
         return false;
     }
-    let body = function.body;
     let mut hoister = BarrierHoister { function, changed: false };
-    hoister.block(body);
+    rewrite_blocks(&mut hoister);
     hoister.changed
 }
 
@@ -52,27 +52,25 @@ struct BarrierHoister<'f> {
     changed: bool,
 }
 
-impl BarrierHoister<'_> {
-    fn block(&mut self, block: Block) {
-        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
-        let mut out = Vec::with_capacity(insts.len());
-        for inst in insts {
-            for nested in self.function.inst(inst).op.blocks() {
-                self.block(nested);
-            }
-            match self.function.inst(inst).op {
-                Op::If { cond, then, otherwise }
-                    if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, DEPTH) =>
-                {
-                    self.changed = true;
-                    self.split(inst, &mut out);
-                }
-                _ => out.push(inst),
-            }
-        }
-        self.function.blocks[block.index()].insts = out;
+impl BlockRewriter for BarrierHoister<'_> {
+    fn function(&mut self) -> &mut Function {
+        self.function
     }
 
+    fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
+        match self.function.inst(inst).op {
+            Op::If { cond, then, otherwise }
+                if self.can_hoist(then, otherwise) && is_divergent(self.function, cond, DEPTH) =>
+            {
+                self.changed = true;
+                self.split(inst, out);
+            }
+            _ => out.push(inst),
+        }
+    }
+}
+
+impl BarrierHoister<'_> {
     /// Whether there are barriers in the two arms, and none is nested deeper.
     fn can_hoist(&self, then: Block, otherwise: Block) -> bool {
         let (mut direct, mut deep) = (false, false);

@@ -5,6 +5,7 @@
 //! but pointers. Afterwards lanes do not diverge there, and later passes see the value.
 
 use super::mem2reg::variables;
+use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use crate::analysis::{LocalPointers, local_pointers};
 use crate::{BinOp, Block, Function, Inst, Local, MathFn, Op, Type, Value};
 
@@ -19,8 +20,7 @@ pub fn if_convert(function: &mut Function) -> bool {
     let pointers = local_pointers(function);
     let variables = variables(function, &pointers);
     let mut converter = IfConverter { function, pointers, variables, changed: false };
-    let body = converter.function.body;
-    converter.block(body);
+    rewrite_blocks(&mut converter);
     converter.changed
 }
 
@@ -40,26 +40,24 @@ struct IfConverter<'a> {
     changed: bool,
 }
 
-impl IfConverter<'_> {
-    fn block(&mut self, block: Block) {
-        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
-        let mut out = Vec::with_capacity(insts.len());
-        for inst in insts {
-            for nested in self.function.inst(inst).op.blocks() {
-                self.block(nested);
-            }
-            let converted = match self.function.inst(inst).op {
-                Op::If { cond, then, otherwise } => self.convert(inst, cond, then, otherwise, &mut out),
-                _ => false,
-            };
-            if !converted {
-                out.push(inst);
-            }
-            self.changed |= converted;
-        }
-        self.function.blocks[block.index()].insts = out;
+impl BlockRewriter for IfConverter<'_> {
+    fn function(&mut self) -> &mut Function {
+        self.function
     }
 
+    fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
+        let converted = match self.function.inst(inst).op {
+            Op::If { cond, then, otherwise } => self.convert(inst, cond, then, otherwise, out),
+            _ => false,
+        };
+        if !converted {
+            out.push(inst);
+        }
+        self.changed |= converted;
+    }
+}
+
+impl IfConverter<'_> {
     fn variable(&self, ptr: Value) -> Option<Local> {
         let (local, _) = self.pointers.get(ptr.index()).copied().flatten()?;
         self.variables[local.index()].then_some(local)

@@ -6,6 +6,7 @@
 //! that the condition loads from an argument.
 
 use super::early_cse::is_reusable;
+use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use crate::{Block, Function, Inst, Op};
 
 /// Hoists within one function; returns whether anything changed.
@@ -15,8 +16,7 @@ pub fn licm(function: &mut Function) -> bool {
         visible[param.index()] = true;
     }
     let mut hoister = Licm { function, visible, changed: false };
-    let body = hoister.function.body;
-    hoister.block(body);
+    rewrite_blocks(&mut hoister);
     hoister.changed
 }
 
@@ -27,27 +27,28 @@ struct Licm<'a> {
     changed: bool,
 }
 
-impl Licm<'_> {
-    fn block(&mut self, block: Block) {
-        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
-        let mut out = Vec::with_capacity(insts.len());
-        for inst in insts {
-            // Inner loops first: what is hoisted out of them may be hoisted further.
-            for nested in self.function.inst(inst).op.blocks() {
-                self.block(nested);
-            }
-            if let Op::Loop { body, .. } = self.function.inst(inst).op {
-                self.hoist_start(body, &mut out);
-            }
-            self.set_visible(inst, true);
-            out.push(inst);
-        }
-        for &inst in &out {
-            self.set_visible(inst, false);
-        }
-        self.function.blocks[block.index()].insts = out;
+impl BlockRewriter for Licm<'_> {
+    fn function(&mut self) -> &mut Function {
+        self.function
     }
 
+    fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
+        // Inner loops are done: what was hoisted out of them may be hoisted further.
+        if let Op::Loop { body, .. } = self.function.inst(inst).op {
+            self.hoist_start(body, out);
+        }
+        self.set_visible(inst, true);
+        out.push(inst);
+    }
+
+    fn end_block(&mut self, insts: &[Inst]) {
+        for &inst in insts {
+            self.set_visible(inst, false);
+        }
+    }
+}
+
+impl Licm<'_> {
     fn set_visible(&mut self, inst: Inst, visible: bool) {
         if let Some(result) = self.function.inst(inst).result {
             self.visible[result.index()] = visible;

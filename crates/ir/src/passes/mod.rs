@@ -26,6 +26,7 @@ pub mod merge_stores;
 pub mod pipeline;
 pub mod prefetch;
 mod returns;
+mod rewrite_blocks;
 pub mod schedule_long_latency;
 pub mod separable_filter;
 pub mod specialise;

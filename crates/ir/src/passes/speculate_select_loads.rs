@@ -4,8 +4,9 @@
 //! variables in memory; loaded separately they are promoted by [`super::mem2reg`]. Requires that the load is
 //! in bounds of both locals.
 
+use super::rewrite_blocks::{BlockRewriter, rewrite_blocks};
 use crate::analysis::{LocalPointers, local_pointers};
-use crate::{Block, Function, Inst, Op, Type, Value};
+use crate::{Function, Inst, Op, Type, Value};
 
 /// Maximum nesting of selects.
 const MAX_DEPTH: u32 = 4;
@@ -14,8 +15,7 @@ const MAX_DEPTH: u32 = 4;
 pub fn speculate_select_loads(function: &mut Function) -> bool {
     let pointers = local_pointers(function);
     let mut speculator = Speculator { function, pointers, changed: false };
-    let body = speculator.function.body;
-    speculator.block(body);
+    rewrite_blocks(&mut speculator);
     speculator.changed
 }
 
@@ -33,24 +33,22 @@ struct Speculator<'a> {
     changed: bool,
 }
 
-impl Speculator<'_> {
-    fn block(&mut self, block: Block) {
-        let insts = std::mem::take(&mut self.function.blocks[block.index()].insts);
-        let mut out = Vec::with_capacity(insts.len());
-        for inst in insts {
-            for nested in self.function.inst(inst).op.blocks() {
-                self.block(nested);
-            }
-            if let Op::Load { ptr, align, volatile: false } = self.function.inst(inst).op
-                && let Some(select) = self.select(inst, ptr)
-            {
-                self.split_load(inst, select, align, &mut out);
-            }
-            out.push(inst);
-        }
-        self.function.blocks[block.index()].insts = out;
+impl BlockRewriter for Speculator<'_> {
+    fn function(&mut self) -> &mut Function {
+        self.function
     }
 
+    fn rewrite(&mut self, inst: Inst, out: &mut Vec<Inst>) {
+        if let Op::Load { ptr, align, volatile: false } = self.function.inst(inst).op
+            && let Some(select) = self.select(inst, ptr)
+        {
+            self.split_load(inst, select, align, out);
+        }
+        out.push(inst);
+    }
+}
+
+impl Speculator<'_> {
     /// The select that defines a load's pointer, if the load is in bounds of the locals on both sides.
     fn select(&self, inst: Inst, ptr: Value) -> Option<SelectPtr> {
         let result = self.function.inst(inst).result?;
