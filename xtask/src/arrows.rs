@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-launch-abi", &[]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
     ("anymetal-interp", &["anymetal-ir", "anymetal-launch-abi"]),
+    ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
     ("anymetal-llvm", &[]),
     ("anymetal-codegen", &["anymetal-ir", "anymetal-launch-abi"]),
     (
@@ -28,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-codegen",
             "anymetal-llvm",
             "anymetal-interp",
+            "anymetal-sanitizer",
             "anymetal-hal",
         ],
     ),
