@@ -11,7 +11,7 @@ use crate::device_choice;
 use crate::extent::Extent;
 use crate::failure::{Failure, report_notes};
 use crate::output;
-use crate::source_file::SourceFile;
+use crate::source_file::{Checking, SourceFile};
 use stand_in::StandIns;
 
 const EXAMPLES: &str = "\
@@ -30,6 +30,8 @@ Examples:
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     source: SourceFile,
+    #[command(flatten)]
+    checking: Checking,
     /// The kernel
     #[arg(short, long, value_name = "NAME", conflicts_with = "all")]
     kernel: Option<String>,
@@ -75,7 +77,8 @@ impl CompileArgs {
     fn specialisation(&self) -> Specialisation {
         let group_size = self.group.as_ref().map(Extent::to_array);
         let whole_threadgroups_only = self.whole;
-        Specialisation { group_size, whole_threadgroups_only, ..self.source.specialisation() }
+        let checks = self.checking.is_on();
+        Specialisation { group_size, whole_threadgroups_only, checks, ..self.source.specialisation() }
     }
 }
 

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its terminal")]
 
 mod bench;
+mod call;
 mod compile;
 mod constant;
 mod demo;

@@ -30,12 +30,24 @@ pub(crate) struct SourceFile {
     /// What the compiler may do to float arithmetic
     #[arg(long, value_enum, default_value_t = Math::Fast)]
     math: Math,
-    /// Whether accesses out of bounds are caught; `off` is for measuring trusted kernels
-    #[arg(long, value_enum, default_value_t = Checks::Bounds)]
-    checks: Checks,
     /// Give a function constant its value, as in width=u32:640 or 0=bool:true
     #[arg(long, value_name = "ID|NAME=TYPE:VALUE", value_parser = Constant::parse)]
     constant: Vec<Constant>,
+}
+
+/// Whether generated code checks accesses.
+#[derive(Args, Debug)]
+pub(crate) struct Checking {
+    /// Whether accesses out of bounds are caught; `off` is for measuring trusted kernels
+    #[arg(long, value_enum, default_value_t = Checks::Bounds)]
+    checks: Checks,
+}
+
+impl Checking {
+    /// Whether they are checked.
+    pub(crate) fn is_on(&self) -> bool {
+        self.checks == Checks::Bounds
+    }
 }
 
 /// `--math`.
@@ -89,11 +101,10 @@ impl SourceFile {
         Ok(library)
     }
 
-    /// What the options say about compiling a kernel.
+    /// What the options say about compiling a kernel, with checks.
     pub(crate) fn specialisation(&self) -> Specialisation {
         let constants = self.constant.iter().map(|constant| (constant.key.clone(), constant.value)).collect();
-        let checks = self.checks == Checks::Bounds;
-        Specialisation { constants, checks, ..Specialisation::default() }
+        Specialisation { constants, ..Specialisation::default() }
     }
 }
 

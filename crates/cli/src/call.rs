@@ -1,0 +1,249 @@
+//! One launch of one kernel, as the command line describes it: what `run` and `check` share.
+//!
+//! Owns [`KernelCall`], its options, and the way from them to a pipeline ([`KernelCall::pipeline`]) and a
+//! launch ([`Launch`]).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anymetal::{ArgumentKind, KernelInfo, Pipeline, Queue};
+use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
+use anymetal_compiler::hal::command::Grid;
+use anymetal_compiler::{CompileError, Specialisation};
+use clap::Args;
+
+use crate::device_choice::Choice;
+use crate::extent::Extent;
+use crate::failure::Failure;
+use crate::run::arguments::{Bound, bind};
+use crate::run::spec::ArgumentSpec;
+use crate::run::timing::Times;
+use crate::run::which::Sized;
+use crate::source_file::SourceFile;
+
+/// How arguments are written, for `--help`.
+pub(crate) const SPECS: &str = "\
+SPEC is one of:
+  path.npy               a NumPy file: bool, integers, float16, float32; any number of dimensions, C order
+  path.bin               the bytes of a file, for structures and anything else
+  zeros:TYPE:COUNT       COUNT elements of zero
+  iota:TYPE:COUNT        0, 1, 2, …
+  rand:TYPE:COUNT[:SEED] SplitMix64 from SEED (default 0): floats uniform in [0, 1), integers over all values
+  TYPE:VALUE[,VALUE…]    values, such as f32:2.0, u32:640,480 or u64:0xff; also for vectors (u32:1,2,3 for a uint3),
+                         arrays and structures of one type, element after element
+  hex:BYTES              bytes, such as hex:00ff10
+  none                   nothing is bound
+TYPE is one of: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 bool
+I is a buffer's index or the argument's name.";
+
+/// A kernel, its arguments and its grid.
+#[derive(Args, Debug)]
+pub(crate) struct KernelCall {
+    #[command(flatten)]
+    pub(crate) source: SourceFile,
+    /// The kernel
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) kernel: String,
+    /// The grid in threads; the last threadgroups may be partial
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse, required_unless_present = "groups")]
+    threads: Option<Extent>,
+    /// The grid in whole threadgroups
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse, conflicts_with = "threads")]
+    groups: Option<Extent>,
+    /// Threads per threadgroup (default: 256, 16,16 or 8,8,4, or less if the kernel allows less)
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
+    group: Option<Extent>,
+    /// Bind an argument; once for each buffer of the kernel
+    #[arg(long = "arg", value_name = "I=SPEC", value_parser = ArgumentSpec::parse)]
+    arguments: Vec<ArgumentSpec>,
+    /// Give a threadgroup memory argument its length
+    #[arg(long, value_name = "I=BYTES", value_parser = Sized::parse_required)]
+    threadgroup_memory: Vec<Sized>,
+    /// The device, see `anymetal devices`; `interpreter` is accepted too
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// Stop each launch after that many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
+    timeout: Duration,
+}
+
+/// A kernel compiled for the call's threadgroup size.
+pub(crate) struct Compiled {
+    pub(crate) pipeline: Pipeline,
+    pub(crate) group: [u32; 3],
+    pub(crate) interpreted: bool,
+}
+
+/// A call whose arguments have their buffers.
+pub(crate) struct Launch<'a> {
+    call: &'a KernelCall,
+    compiled: Compiled,
+    pub(crate) arguments: Vec<Bound>,
+    threadgroup_memory: Vec<(u32, u64)>,
+}
+
+impl KernelCall {
+    /// The grid in words, such as `1000 threads`.
+    pub(crate) fn extent_text(&self) -> String {
+        match (&self.threads, &self.groups) {
+            (Some(threads), _) => format!("{threads} threads"),
+            (None, groups) => format!("{} threadgroups", groups.as_ref().unwrap_or(&Extent::ONE)),
+        }
+    }
+
+    fn grid(&self) -> Grid {
+        match (&self.threads, &self.groups) {
+            (Some(threads), _) => Grid::Threads(threads.to_array()),
+            (None, groups) => Grid::Threadgroups(groups.as_ref().unwrap_or(&Extent::ONE).to_array()),
+        }
+    }
+
+    /// Compiles the kernel for the grid and the threadgroup size that the launch will have.
+    pub(crate) fn compile(
+        &self,
+        choice: &Choice,
+        specialisation: &Specialisation,
+        artifact: impl Fn(&Specialisation) -> Result<Arc<Artifact>, CompileError>,
+    ) -> Result<Compiled, Failure> {
+        let dimensions = self.threads.as_ref().or(self.groups.as_ref()).map_or(1, Extent::dimensions);
+        let mut group = self.group.as_ref().map_or(default_group(dimensions, u32::MAX), Extent::to_array);
+        if self.group.is_some() {
+            check_group(group, choice)?;
+        }
+        loop {
+            let specialisation = Specialisation {
+                group_size: Some(group),
+                whole_threadgroups_only: self.grid().is_whole(group),
+                ..specialisation.clone()
+            };
+            let artifact = artifact(&specialisation)?;
+            let kernel = artifact.kernel(&self.kernel);
+            let limit = kernel.map_or(u32::MAX, |kernel| kernel.max_threads_per_threadgroup);
+            let fitting = default_group(dimensions, limit);
+            if self.group.is_none() && fitting != group {
+                group = fitting;
+                continue;
+            }
+            let interpreted = matches!(artifact.code, ArtifactCode::Interpreter(_));
+            let pipeline = choice.device.library_from_artifact(artifact).pipeline(&self.kernel)?;
+            return Ok(Compiled { pipeline, group, interpreted });
+        }
+    }
+
+    /// Makes the arguments' buffers.
+    pub(crate) fn bind(&self, choice: &Choice, compiled: Compiled) -> Result<Launch<'_>, Failure> {
+        let info = compiled.pipeline.kernel();
+        let arguments = bind(info, &self.arguments, &choice.device)?;
+        let threadgroup_memory = threadgroup_memory(info, &self.threadgroup_memory)?;
+        Ok(Launch { call: self, compiled, arguments, threadgroup_memory })
+    }
+}
+
+impl Launch<'_> {
+    /// The kernel's description.
+    pub(crate) fn info(&self) -> &KernelInfo {
+        self.compiled.pipeline.kernel()
+    }
+
+    /// Launches once and waits; the buffers are as they are.
+    pub(crate) fn submit(&self, queue: &Queue, times: &mut Times) -> Result<(), Failure> {
+        let launch = queue.launch(&self.compiled.pipeline);
+        let mut launch = launch.group_size(self.compiled.group).deadline(self.call.timeout);
+        launch = match (&self.call.threads, &self.call.groups) {
+            (Some(threads), _) => launch.threads(threads.to_array()),
+            (None, groups) => launch.groups(groups.as_ref().unwrap_or(&Extent::ONE).to_array()),
+        };
+        for argument in &self.arguments {
+            launch = match &argument.buffer {
+                Some(buffer) => launch.arg_at(argument.index, buffer),
+                None => launch.arg_at(argument.index, anymetal::Unbound),
+            };
+        }
+        for &(index, bytes) in &self.threadgroup_memory {
+            launch = launch.threadgroup_memory(index, bytes);
+        }
+        let start = Instant::now();
+        let submitted = launch.submit()?;
+        let timing = submitted.wait().map_err(Failure::Run)?;
+        times.push(start.elapsed(), timing.device_time());
+        Ok(())
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number of seconds"))?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(timeout) if !timeout.is_zero() => Ok(timeout),
+        _ => Err("the timeout must be more than 0 seconds".to_owned()),
+    }
+}
+
+/// Refuses a size that no kernel can have, before any code is made for it.
+fn check_group(group: [u32; 3], choice: &Choice) -> Result<(), Failure> {
+    let facts = choice.device.capabilities();
+    let threads: u128 = group.iter().map(|&extent| u128::from(extent)).product();
+    if threads == 0 || threads > u128::from(facts.max_threads_per_threadgroup) {
+        let limit = facts.max_threads_per_threadgroup;
+        return Err(Failure::Input(format!(
+            "a threadgroup has 1 to {limit} threads, but --group asks for {threads}"
+        )));
+    }
+    Ok(())
+}
+
+/// 256, 16×16 or 8×8×4, made smaller until it fits the limit.
+fn default_group(dimensions: usize, limit: u32) -> [u32; 3] {
+    let mut size: [u32; 3] = match dimensions {
+        0 | 1 => [256, 1, 1],
+        2 => [16, 16, 1],
+        _ => [8, 8, 4],
+    };
+    while size.iter().product::<u32>() > limit.max(1) {
+        // The last of the largest: keeps rows long.
+        let largest = (0..3).max_by_key(|&dimension| size[dimension]).unwrap_or(0);
+        size[largest] = (size[largest] / 2).max(1);
+    }
+    size
+}
+
+fn threadgroup_memory(info: &KernelInfo, given: &[Sized]) -> Result<Vec<(u32, u64)>, Failure> {
+    let find = |sized: &Sized| {
+        let argument = sized.which.find(info, ArgumentKind::ThreadgroupMemory)?;
+        Ok((argument.index, sized.size.unwrap_or(0)))
+    };
+    let found: Vec<(u32, u64)> = given.iter().map(find).collect::<Result<_, Failure>>()?;
+    let missing = info.arguments.iter().find(|argument| {
+        argument.enabled
+            && argument.kind == ArgumentKind::ThreadgroupMemory
+            && !found.iter().any(|(index, _)| *index == argument.index)
+    });
+    match missing {
+        Some(argument) => Err(Failure::Input(format!(
+            "kernel `{}`: the length of threadgroup memory argument {} `{}` is missing; give --threadgroup-memory \
+             {}=BYTES",
+            info.name, argument.index, argument.name, argument.name
+        ))),
+        None => Ok(found),
+    }
+}
+
+/// One launch, waited for and timed.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_groups_fit_the_kernels_limit() {
+        assert_eq!(default_group(1, 1024), [256, 1, 1]);
+        assert_eq!(default_group(2, 128), [16, 8, 1]);
+        assert_eq!(default_group(3, 1), [1, 1, 1]);
+    }
+
+    #[test]
+    fn timeouts_are_positive_numbers() {
+        assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["0", "-1", "nan", "inf", "x", "1e300"] {
+            assert!(parse_seconds(text).is_err(), "{text}");
+        }
+    }
+}
