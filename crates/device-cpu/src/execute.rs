@@ -173,12 +173,13 @@ impl Executor<'_> {
     ) -> Result<(), DeviceError> {
         // Alone with all buffer contents of the device: the slices below are the only way to them.
         let _gate = self.account.gate.exclusive();
-        let (memories, bindings) = interpreter_memory(pipeline, bindings, prepared, tables);
+        let (memories, labels, bindings) = interpreter_memory(pipeline, bindings, prepared, tables);
         let kernel = pipeline.kernel();
         let slots = tables.threadgroup_slots(prepared);
         let request = InterpreterDispatch {
             kernel: &kernel.name,
             memories,
+            labels,
             bindings,
             grid_threads: prepared.shape.grid_threads,
             groups: prepared.shape.groups,
@@ -272,16 +273,17 @@ fn panicked(kernel: &str) -> DeviceError {
     DeviceError::WorkerPanicked { kernel: Some(kernel.to_owned()), message }
 }
 
-/// The distinct memories of a dispatch as slices, and its bindings into them. The caller holds the gate
+/// The distinct memories of a dispatch as slices, their labels, and its bindings into them. The caller holds the gate
 /// alone.
 fn interpreter_memory<'a>(
     pipeline: &CpuPipeline,
     bindings: &'a [Binding],
     prepared: &PreparedDispatch,
     tables: &'a LaunchTables,
-) -> (Vec<&'a mut [u8]>, Vec<Option<InterpreterBinding>>) {
+) -> (Vec<&'a mut [u8]>, Vec<&'a str>, Vec<Option<InterpreterBinding>>) {
     let table = tables.buffers(prepared);
     let mut memories = Vec::new();
+    let mut labels = Vec::new();
     let mut known: Vec<*const CpuBuffer> = Vec::new();
     let mut bound = vec![None; table.len()];
     for binding in bindings {
@@ -290,12 +292,12 @@ fn interpreter_memory<'a>(
         };
         let slot = argument.slot as usize;
         let entry = table[slot];
-        let (base, length, offset) = match &binding.resource {
+        let (base, length, offset, label) = match &binding.resource {
             BoundResource::Unbound => continue,
-            BoundResource::Bytes(_) => (entry.base, entry.len, 0),
+            BoundResource::Bytes(_) => (entry.base, entry.len, 0, ""),
             BoundResource::Buffer { buffer, offset, .. } => match cpu_buffer(buffer) {
                 None => continue,
-                Some(buffer) => (buffer.start(), buffer.length(), *offset),
+                Some(memory) => (memory.start(), memory.length(), *offset, buffer.label()),
             },
         };
         let address: *const CpuBuffer = match &binding.resource {
@@ -314,11 +316,12 @@ fn interpreter_memory<'a>(
         let memory = seen.unwrap_or_else(|| {
             known.push(address);
             memories.push(slice(base, length));
+            labels.push(label);
             memories.len() - 1
         });
         bound[slot] = Some(InterpreterBinding { memory, offset, len: entry.len });
     }
-    (memories, bound)
+    (memories, labels, bound)
 }
 
 /// A memory of the dispatch as a slice; see [`interpreter_memory`] for who else may have it: nobody.

@@ -1,8 +1,33 @@
 //! The section `[kernels]`: what kernels may run as.
 
+use std::str::FromStr;
+
 use serde::Deserialize;
 
-use super::{ConfigError, Layers, Setter, flag, value};
+use super::{ConfigError, Layers, Setter, flag, parse, value};
+
+/// How kernels are checked while they run, at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckSetting {
+    /// As each library says.
+    #[default]
+    Library,
+    /// Every kernel that is compiled from source runs under the sanitizer, in the interpreter.
+    Sanitize,
+}
+
+impl FromStr for CheckSetting {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "library" => Ok(Self::Library),
+            "sanitize" => Ok(Self::Sanitize),
+            _ => Err(()),
+        }
+    }
+}
 
 /// The section `[kernels]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -10,19 +35,27 @@ use super::{ConfigError, Layers, Setter, flag, value};
 pub struct KernelsLayer {
     /// Whether kernels that would be interpreted are refused.
     pub require_machine_code: Option<bool>,
+    /// How kernels are checked: `library` or `sanitize`.
+    pub check: Option<CheckSetting>,
 }
 
 /// The variables, one for each setting.
-pub(super) const VARIABLES: &[(&str, Setter)] =
-    &[("ANYMETAL_KERNELS_REQUIRE_MACHINE_CODE", |layer, text| {
+pub(super) const VARIABLES: &[(&str, Setter)] = &[
+    ("ANYMETAL_KERNELS_REQUIRE_MACHINE_CODE", |layer, text| {
         flag(&mut layer.kernels.require_machine_code, text)
-    })];
+    }),
+    ("ANYMETAL_CHECK", |layer, text| parse(&mut layer.kernels.check, text, "`library` or `sanitize`")),
+];
 
 /// The section's settings that count.
 pub(super) fn resolve(layers: &Layers) -> Result<KernelsConfig, ConfigError> {
     let require =
         layers.find("ANYMETAL_KERNELS_REQUIRE_MACHINE_CODE", |layer| &layer.kernels.require_machine_code);
-    Ok(KernelsConfig { require_machine_code: value(require).unwrap_or_default() })
+    let check = layers.find("ANYMETAL_CHECK", |layer| &layer.kernels.check);
+    Ok(KernelsConfig {
+        require_machine_code: value(require).unwrap_or_default(),
+        check: value(check).unwrap_or_default(),
+    })
 }
 
 /// The settings of kernels.
@@ -31,4 +64,6 @@ pub struct KernelsConfig {
     /// Whether kernels that would be interpreted, because there is no compiler for this machine's code, are
     /// refused.
     pub require_machine_code: bool,
+    /// How kernels are checked, at least.
+    pub check: CheckSetting,
 }

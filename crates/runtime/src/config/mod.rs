@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 pub use history::{HistoryConfig, HistoryLayer};
-pub use kernels::{KernelsConfig, KernelsLayer};
+pub use kernels::{CheckSetting, KernelsConfig, KernelsLayer};
 pub use memory::{MemoryConfig, MemoryLayer};
 pub use quantity::{Size, Span};
 pub use streams::{StreamsConfig, StreamsLayer};
