@@ -2,6 +2,8 @@
 
 use std::sync::atomic::AtomicU32;
 
+use crate::schedule::Schedule;
+
 /// The grid and how it is cut into threadgroups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dispatch {
@@ -108,12 +110,14 @@ pub struct Limits<'s> {
     pub max_steps: u64,
     /// Ends the run soon after it becomes nonzero.
     pub stop: Option<&'s AtomicU32>,
+    /// The order of threadgroups and SIMD-groups.
+    pub schedule: Schedule,
     /// How many faults and partial barriers a report lists; all are counted.
     pub max_reported: usize,
 }
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { max_steps: u64::MAX, stop: None, max_reported: 16 }
+        Self { max_steps: u64::MAX, stop: None, schedule: Schedule::InOrder, max_reported: 16 }
     }
 }

@@ -8,7 +8,7 @@
 //! A SIMD-group is 32 lanes in lock-step: each step works on all of them, structured control flow changes
 //! the execution mask, so SIMD-group operations see exactly the active lanes. The `then` region runs before
 //! `otherwise`, cases run in order. SIMD-groups of a threadgroup run in turns, threadgroups one after the
-//! other, x fastest. So every run with the same input gives the same result, races included. A threadgroup
+//! other, x fastest, unless [`Schedule::Shuffled`] demands another order. So every run with the same input gives the same result, races included. A threadgroup
 //! that waits for a later one waits until the budget ends it.
 //!
 //! # What the IR leaves open
@@ -37,17 +37,19 @@ mod observer;
 mod program;
 mod report;
 mod run;
+mod schedule;
 mod transcendental;
 
 pub use dispatch::{Argument, Dispatch, Limits, Memory};
 pub use error::InterpError;
 pub use observer::{
-    Access, AtomicKind, BarrierArrival, Bounds, Group, Interests, LocalStart, MemorySizes, Misaligned,
-    MisalignedAccess, NoObserver, Observer, Race, RaceAccess, RaceFound, RaceKind, Several, Trace,
-    Uninitialised, UninitialisedRead,
+    Access, AtomicKind, BarrierArrival, Bounds, Bytes, DivergentSimd, EarlyReturn, FenceExecuted, Group,
+    Interests, LocalStart, MemorySizes, Misaligned, MisalignedAccess, NoObserver, Observer, Race, RaceAccess,
+    RaceFound, RaceKind, Several, Trace, Uninitialised, UninitialisedRead, VectorIndex,
 };
 pub use program::{Program, ProgramArgument};
 pub use report::{
     AccessKind, DivergentBarrier, Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable,
 };
 pub use run::run;
+pub use schedule::Schedule;

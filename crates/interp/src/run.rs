@@ -8,9 +8,10 @@ use anymetal_ir::ArgKind;
 
 use crate::dispatch::{Argument, Dispatch, Limits, Memory};
 use crate::machine::{Environment, Machine, Pause, UNDEFINED_BYTE};
-use crate::observer::{Group, MemorySizes, Observer};
+use crate::observer::{EarlyReturn, Group, MemorySizes, Observer};
 use crate::program::{Arena, Program, Region};
 use crate::report::{DivergentBarrier, Report};
+use crate::schedule::{Permutation, Turns};
 use crate::{InterpError, program};
 
 /// Threads of one threadgroup, as on Metal's devices.
@@ -46,11 +47,14 @@ pub fn run(
         group: Group { position: [0; 3], linear: 0, size: [0; 3], simdgroups: 0 },
         generation: 0,
         scratch: Vec::new(),
+        turns: Turns::new(limits.schedule),
     };
     let mut machines = Vec::new();
-    let [x, y, z] = dispatch.group_counts();
-    let groups = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
-    for (linear, position) in (0u64..).zip(groups) {
+    let [x, y, z] = dispatch.group_counts().map(u64::from);
+    let order = Permutation::new(limits.schedule, x.saturating_mul(y).saturating_mul(z));
+    for n in 0..x.saturating_mul(y).saturating_mul(z) {
+        let linear = order.at(n);
+        let position = [linear % x, linear / x % y, linear / x / y].map(|at| at as u32);
         let size = dispatch.size_of_group(position);
         let simdgroups = size.iter().product::<u32>().div_ceil(32);
         env.group = Group { position, linear, size, simdgroups };
@@ -128,7 +132,10 @@ fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<
     for simdgroup in 0..group.simdgroups {
         let mut machine = spare.pop().unwrap_or_else(|| Machine::new(env.program));
         machine.start(env, simdgroup);
-        members.push(advance(env, machine, spare)?);
+        members.push(match env.turns {
+            Turns::InOrder => advance(env, machine, spare)?,
+            Turns::Random(_) => Member::Ready(machine),
+        });
     }
     loop {
         if !members.iter().any(|member| matches!(member, Member::Ready(_)))
@@ -136,7 +143,8 @@ fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<
         {
             break;
         }
-        for member in &mut members {
+        for n in env.turns.order(members.len()) {
+            let member = &mut members[n];
             match std::mem::replace(member, Member::Done) {
                 Member::Ready(machine) => *member = advance(env, machine, spare)?,
                 other => *member = other,
@@ -173,16 +181,21 @@ fn open_barrier(env: &mut Environment<'_, '_>, members: &mut [Member]) -> Result
         let Member::Waiting(_, at, lane) = *member else { continue };
         let (first_at, first_simdgroup, first_lane) = *first.get_or_insert((at, simdgroup, lane));
         if at != first_at {
-            return Err(InterpError::DivergentBarrier(Box::new(DivergentBarrier {
+            let barrier = DivergentBarrier {
                 first: env.program.locs[first_at as usize],
                 first_thread: env.thread(first_simdgroup, first_lane),
                 second: env.program.locs[at as usize],
                 second_thread: env.thread(simdgroup, lane),
-            })));
+            };
+            env.observer.on_divergent_barrier(&barrier);
+            return Err(InterpError::DivergentBarrier(Box::new(barrier)));
         }
     }
-    if first.is_none() {
-        return Ok(false);
+    let Some((at, simdgroup, lane)) = first else { return Ok(false) };
+    if let Some(done) = members.iter().position(|member| matches!(member, Member::Done)) {
+        let (waiting, returned) = (env.thread(simdgroup, lane), env.thread(done as u32, 0));
+        let loc = env.program.locs[at as usize];
+        env.observer.on_early_return(&EarlyReturn { loc, waiting, returned });
     }
     env.generation += 1;
     let group = env.group;

@@ -94,7 +94,7 @@ fn a_tree_reduction_with_barriers_in_a_loop() {
         let shared = b.infer(shared);
         let value = load_i32(b, p[0], x);
         store_at(b, shared, t, value);
-        b.push(Op::Barrier(BarrierScope::Threadgroup));
+        b.push(Op::Barrier(BarrierScope::Threadgroup, None));
         let distance_var = b.func.add_local("distance", 4, 4);
         let distance_ptr = b.local_addr(distance_var);
         let half = b.i32(64);
@@ -116,7 +116,7 @@ fn a_tree_reduction_with_barriers_in_a_loop() {
                     },
                     |_| {},
                 );
-                b.push(Op::Barrier(BarrierScope::Threadgroup));
+                b.push(Op::Barrier(BarrierScope::Threadgroup, None));
             },
             |b, _| {
                 let distance = b.load(distance_ptr, Type::I32, 4);
@@ -153,7 +153,7 @@ fn returned_threads_do_not_take_part_in_barriers() {
         let high = less(b, t, 40);
         b.if_else(high, |_| {}, |b| b.push(Op::Return(None)));
         store_at(b, p[1], t, t);
-        b.push(Op::Barrier(BarrierScope::Threadgroup));
+        b.push(Op::Barrier(BarrierScope::Threadgroup, None));
         let last = b.i32(39);
         let mirrored = b.binary(BinOp::Sub, last, t);
         let value = load_i32(b, p[1], mirrored);
@@ -177,11 +177,11 @@ fn different_barriers_are_an_error_and_partial_ones_a_finding() {
                 low,
                 |b| {
                     b.loc = line(3);
-                    b.push(Op::Barrier(BarrierScope::Threadgroup));
+                    b.push(Op::Barrier(BarrierScope::Threadgroup, None));
                 },
                 |b| {
                     b.loc = line(5);
-                    b.push(Op::Barrier(BarrierScope::Threadgroup));
+                    b.push(Op::Barrier(BarrierScope::Threadgroup, None));
                 },
             );
         })

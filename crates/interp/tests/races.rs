@@ -16,7 +16,7 @@ fn neighbours(barrier: bool, distance: i32) -> Module {
         b.loc = line(10);
         store_at(b, p[1], t, x);
         if barrier {
-            b.push(Op::Barrier(BarrierScope::Threadgroup));
+            b.push(Op::Barrier(BarrierScope::Threadgroup, None));
         }
         let mask = b.i32(63);
         let other = add_const(b, t, distance);

@@ -213,7 +213,7 @@ fn several_observers_watch_one_run() {
         b.loc = line(2);
         let odd = b.ptr_offset(p[0], 2);
         b.store(odd, x, 4);
-        b.push(Op::Barrier(BarrierScope::Threadgroup));
+        b.push(Op::Barrier(BarrierScope::Threadgroup, None));
         let far = b.ptr_offset(p[0], 8);
         b.store(far, x, 4);
     });

@@ -136,7 +136,7 @@ impl Library {
             return (None, diagnostics);
         }
         let kernels = kernels.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect();
-        let options = lower::Options { math_mode: options.math_mode };
+        let options = lower::Options { math_mode: options.math_mode, keeps_memory_order: false };
         (Some(Self { map, unit, kernels, options }), diagnostics)
     }
 
@@ -158,6 +158,15 @@ impl Library {
         on_large_stack(|| {
             let (program, warnings) = self.check_kernel(kernel)?;
             Ok((lower::lower(&program, self.options, &self.map), warnings))
+        })
+    }
+
+    /// As [`Self::module`], for sanitizers: barriers and fences keep their memory flags, orders and scopes.
+    pub fn module_with_memory_order(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
+        on_large_stack(|| {
+            let (program, _) = self.check_kernel(kernel)?;
+            let options = lower::Options { keeps_memory_order: true, ..self.options };
+            Ok(lower::lower(&program, options, &self.map))
         })
     }
 

@@ -35,6 +35,9 @@ use rustc_hash::FxHashMap;
 pub struct Options {
     /// The mode of float arithmetic where no pragma says otherwise.
     pub math_mode: MathMode,
+    /// Whether barriers and fences keep the memory flags, orders and scopes that the source gives them. Only
+    /// sanitizers want them: every target orders all memory.
+    pub keeps_memory_order: bool,
 }
 
 /// Writes a program out as an IR module with one kernel.
@@ -48,6 +51,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         cycles: Cycles::new(program),
         files: FxHashMap::default(),
         default_mode: fp_mode(options.math_mode),
+        keeps_memory_order: options.keeps_memory_order,
     };
     lowerer.data();
     lowerer.kernel();
@@ -73,6 +77,7 @@ struct Lowerer<'p> {
     cycles: Cycles,
     files: FxHashMap<FileId, u32>,
     default_mode: ir::FpMode,
+    keeps_memory_order: bool,
 }
 
 impl Lowerer<'_> {

@@ -166,7 +166,7 @@ fn effects_agree_for_every_kind_of_operation() {
     // Those that random kernels do not have.
     let matrix = |op| Op::Matrix(op, Vec::new());
     check(&Op::Undef);
-    check(&Op::Fence);
+    check(&Op::Fence(None));
     check(&Op::Prefetch { ptr: Value(0), bytes: 4, access: PrefetchHint::Read });
     check(&matrix(MatrixOp::Load { transpose: false }));
     check(&matrix(MatrixOp::Store { transpose: false }));

@@ -108,7 +108,7 @@ impl Generator {
         let own = self.widened(b, own);
         let own = b.ptr_index(base, own, 8);
         b.store(own, entry.value, scalar.size());
-        b.push(Op::Barrier(BarrierScope::Threadgroup));
+        b.push(Op::Barrier(BarrierScope::Threadgroup, None));
         let mut size = b.query(Query::ThreadsPerThreadgroup(0));
         for component in [1, 2] {
             let more = b.query(Query::ThreadsPerThreadgroup(component));
@@ -119,7 +119,7 @@ impl Generator {
         let other = self.widened(b, other);
         let other = b.ptr_index(base, other, 8);
         let value = b.load(other, ty, scalar.size());
-        b.push(Op::Barrier(BarrierScope::Threadgroup));
+        b.push(Op::Barrier(BarrierScope::Threadgroup, None));
         self.add(value, ty, false);
     }
 }

@@ -106,7 +106,7 @@ impl<'a> Interior<'a> {
                 }
                 Op::Store { ptr, value, .. } => self.stored(*ptr, *value),
                 op if op.is_terminator() || !op.blocks().is_empty() => return None,
-                Op::Barrier(_)
+                Op::Barrier(..)
                 | Op::MemCopy { .. }
                 | Op::MemConvert { .. }
                 | Op::MemZero { .. }

@@ -55,7 +55,7 @@ pub(super) fn prefers_y_major(function: &Function, size: [u32; 3]) -> bool {
 fn is_free(function: &Function) -> bool {
     function.insts.iter().all(|inst| match &inst.op {
         Op::Simd(..) | Op::Matrix(..) | Op::Call(..) => false,
-        Op::Barrier(scope) => *scope != BarrierScope::Simdgroup,
+        Op::Barrier(scope, _) => *scope != BarrierScope::Simdgroup,
         Op::Query(query) => matches!(
             query,
             Query::ThreadPositionInGrid(_)

@@ -39,7 +39,7 @@ impl GroupLevel {
                 inside |= self.mark_barriers(function, nested);
             }
             self.constructs[inst.index()] |= inside;
-            found |= inside || *op == Op::Barrier(BarrierScope::Threadgroup);
+            found |= inside || op.is_threadgroup_barrier();
         }
         found
     }

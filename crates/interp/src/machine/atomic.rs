@@ -54,7 +54,8 @@ impl Machine {
             kind: AccessKind::Atomic,
             bytes: size as u64,
             align: ty.size(),
-            loc: env.program.locs[pc as usize],
+            pc,
+            stored: None,
             notify: false,
         };
         let located = self.locate(env, regions, offsets, request);
@@ -93,7 +94,7 @@ impl Machine {
                 let thread = env.thread(self.simdgroup, lane as u32);
                 let at = (self.registers[ptr.offset.index()][lane], located.at[lane]);
                 let size = (request.bytes, request.align);
-                let access = env.access(thread, &region, at, size, request.loc);
+                let access = env.access(&self.private, thread, &region, at, size, request.pc);
                 env.observer.on_atomic(&access, kind);
             }
         }

@@ -18,9 +18,9 @@ use anymetal_ir::BarrierScope;
 
 use super::{Environment, Machine};
 use crate::lanes::mask_of;
-use crate::observer::BarrierArrival;
+use crate::observer::{BarrierArrival, EarlyReturn};
 use crate::program::Program;
-use crate::program::step::{Pc, SlotRange, Step};
+use crate::program::step::{Pc, Slot, SlotRange, Step};
 use crate::report::PartialBarrier;
 
 /// An open construct.
@@ -140,15 +140,38 @@ impl Machine {
     }
 
     /// The active lanes arrive at a barrier; returns the first of them.
-    pub(super) fn arrive(&self, env: &mut Environment<'_, '_>, pc: Pc, scope: BarrierScope) -> u32 {
+    pub(super) fn arrive(
+        &self,
+        env: &mut Environment<'_, '_>,
+        pc: Pc,
+        scope: BarrierScope,
+        flags: Option<Slot>,
+    ) -> u32 {
         let lane = self.active.trailing_zeros();
         let loc = env.program.locs[pc as usize];
         let thread = env.thread(self.simdgroup, lane);
-        env.observer.on_barrier(&BarrierArrival { scope, thread, arrived: self.active, loc });
-        let missing = self.existing & !self.frames[0].exit & !self.active;
+        let memory = flags.map(|flags| self.registers[flags.index()][lane as usize & 31] as u32);
+        env.observer.on_barrier(&BarrierArrival { scope, thread, arrived: self.active, memory, loc });
+        let returned = self.returned();
+        let missing = self.elsewhere();
         if scope == BarrierScope::Threadgroup && missing != 0 {
             env.partial_barrier(PartialBarrier { loc, thread, arrived: self.active, missing });
         }
+        if scope == BarrierScope::Threadgroup && returned != 0 {
+            let returned = env.thread(self.simdgroup, returned.trailing_zeros());
+            env.observer.on_early_return(&EarlyReturn { loc, waiting: thread, returned });
+        }
         lane
+    }
+
+    /// The lanes that have returned from the kernel, or from the function that it consists of.
+    pub(super) fn returned(&self) -> u32 {
+        let of_body = self.frames.get(1).filter(|frame| frame.resume != 0).map_or(0, |frame| frame.exit);
+        self.frames[0].exit | of_body
+    }
+
+    /// The lanes that have not returned and are not active.
+    pub(super) fn elsewhere(&self) -> u32 {
+        self.existing & !self.returned() & !self.active
     }
 }

@@ -2,13 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use anymetal_ir::{GlobalId, Loc, Query};
+use anymetal_ir::{GlobalId, Query};
 
 use crate::InterpError;
 use crate::dispatch::{Dispatch, Limits};
-use crate::observer::{Access, Group, Interests, Observer};
+use crate::observer::{Access, Bytes, Group, Interests, Observer};
+use crate::program::step::Pc;
 use crate::program::{Arena, Program, Region};
 use crate::report::{Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable};
+use crate::schedule::Turns;
 
 /// See the module's documentation.
 pub(crate) struct Environment<'r, 'm> {
@@ -24,6 +26,7 @@ pub(crate) struct Environment<'r, 'm> {
     pub(crate) dispatch: Dispatch,
     pub(crate) group: Group,
     pub(crate) generation: u32,
+    pub(crate) turns: Turns,
     /// For copies between memories.
     pub(crate) scratch: Vec<u8>,
 }
@@ -148,15 +151,28 @@ impl Environment<'_, '_> {
     /// The access of one thread, for observers.
     pub(super) fn access(
         &self,
+        private: &[u8],
         thread: ThreadId,
         region: &Region,
         (offset, at): (u64, usize),
         (bytes, align): (u64, u32),
-        loc: Loc,
+        pc: Pc,
     ) -> Access {
         let variable = region.variable;
         let place = self.place(region.arena, variable, at);
-        Access { thread, variable, place, offset, bytes, align, loc }
+        let memory = self.bytes(private, region.arena).get(at..).unwrap_or_default();
+        Access {
+            thread,
+            variable,
+            place,
+            offset,
+            bytes,
+            align,
+            loc: self.program.locs[pc as usize],
+            site: pc,
+            before: Bytes::new(&memory[..memory.len().min(bytes as usize)]),
+            written: Bytes::default(),
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Machine {
     ) {
         for (n, dst) in dst.into_iter().enumerate() {
             let offsets = self.element_offsets(from, ty, transpose, n);
-            let request = request(env, pc, AccessKind::Load, ty);
+            let request = request(pc, AccessKind::Load, ty);
             let located = self.locate(env, &self.registers[from.0.region.index()], &offsets, request);
             self.read(env, from.0, &located, Element::of(ty), 0, dst);
         }
@@ -67,7 +67,7 @@ impl Machine {
     ) {
         for (n, src) in src.into_iter().enumerate() {
             let offsets = self.element_offsets(to, ty, transpose, n);
-            let request = request(env, pc, AccessKind::Store, ty);
+            let request = request(pc, AccessKind::Store, ty);
             let located = self.locate(env, &self.registers[to.0.region.index()], &offsets, request);
             let value = self.registers[src.index()];
             self.write_one(env, to.0, &located, Element::of(ty), &value);
@@ -104,9 +104,8 @@ impl Machine {
     }
 }
 
-fn request(env: &Environment<'_, '_>, pc: Pc, kind: AccessKind, ty: Scalar) -> Request {
-    let bytes = u64::from(ty.size());
-    Request { kind, bytes, align: ty.size(), loc: env.program.locs[pc as usize], notify: true }
+fn request(pc: Pc, kind: AccessKind, ty: Scalar) -> Request {
+    Request { kind, bytes: u64::from(ty.size()), align: ty.size(), pc, stored: None, notify: true }
 }
 
 #[cfg(test)]

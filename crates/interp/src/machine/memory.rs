@@ -4,11 +4,9 @@
 //! and notifies observers. Usually all lanes point into one region; then the check is a few vector operations
 //! and the access a loop over one slice.
 
-use anymetal_ir::Loc;
-
 use super::{Environment, Machine, UNDEFINED_BYTE, pointer};
 use crate::lanes::{Lanes, lanes_in, split};
-use crate::observer::LocalStart;
+use crate::observer::{Bytes, LocalStart};
 use crate::program::step::{Element, Pc, PtrSlots, Slot, SlotRange};
 use crate::program::{Arena, Region};
 use crate::report::{AccessKind, Fault, Variable};
@@ -19,7 +17,9 @@ pub(super) struct Request {
     pub(super) kind: AccessKind,
     pub(super) bytes: u64,
     pub(super) align: u32,
-    pub(super) loc: Loc,
+    pub(super) pc: Pc,
+    /// The components that a store writes, and their kind.
+    pub(super) stored: Option<(SlotRange, Element)>,
     /// Whether observers are notified here; if not, the caller does it.
     pub(super) notify: bool,
 }
@@ -96,7 +96,7 @@ impl Machine {
                 offset: offsets[lane] as i64,
                 bound: region.len,
                 bytes: request.bytes,
-                loc: request.loc,
+                loc: env.program.locs[request.pc as usize],
                 thread: env.thread(self.simdgroup, lane as u32),
             });
         }
@@ -117,7 +117,11 @@ impl Machine {
             }
             let thread = env.thread(self.simdgroup, lane as u32);
             let at = (offsets[lane], located.at[lane]);
-            let access = env.access(thread, &region, at, (request.bytes, request.align), request.loc);
+            let mut access =
+                env.access(&self.private, thread, &region, at, (request.bytes, request.align), request.pc);
+            if let Some((slots, element)) = request.stored {
+                access.written = self.stored(env, slots, element, lane);
+            }
             match request.kind {
                 AccessKind::Load => env.observer.on_load(&access),
                 AccessKind::Store => env.observer.on_store(&access),
@@ -125,6 +129,24 @@ impl Machine {
                 AccessKind::Atomic => {}
             }
         }
+    }
+
+    /// What a lane stores.
+    fn stored(&self, env: &Environment<'_, '_>, slots: SlotRange, element: Element, lane: usize) -> Bytes {
+        let slots = &env.program.operands[slots.indices()];
+        let size = element.size() as usize;
+        if element == Element::Pointer {
+            let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
+            return Bytes::new(&pointer::pack(env, region[lane], offset[lane]).to_le_bytes());
+        }
+        let mut bytes = [0; Bytes::MAX];
+        let mut len = 0;
+        for slot in slots.iter().take(Bytes::MAX / size) {
+            let word = self.registers[slot.index()][lane].to_le_bytes();
+            bytes[len..len + size].copy_from_slice(&word[..size]);
+            len += size;
+        }
+        Bytes::new(&bytes[..len])
     }
 
     pub(super) fn load(
@@ -140,8 +162,7 @@ impl Machine {
         let count = if element == Element::Pointer { 1 } else { u64::from(dst.len) };
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
-        let request =
-            Request { kind: AccessKind::Load, bytes, align, loc: program.locs[pc as usize], notify: true };
+        let request = Request { kind: AccessKind::Load, bytes, align, pc, stored: None, notify: true };
         let located = self.locate(env, regions, offsets, request);
         let slots = &program.operands[dst.indices()];
         if element == Element::Pointer {
@@ -195,7 +216,7 @@ impl Machine {
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
         let request =
-            Request { kind: AccessKind::Store, bytes, align, loc: program.locs[pc as usize], notify: true };
+            Request { kind: AccessKind::Store, bytes, align, pc, stored: Some((src, element)), notify: true };
         let located = self.locate(env, regions, offsets, request);
         if element == Element::Pointer {
             let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
@@ -231,8 +252,7 @@ impl Machine {
         align: u32,
     ) {
         let (regions, offsets) = (&self.registers[dst.region.index()], &self.registers[dst.offset.index()]);
-        let loc = env.program.locs[pc as usize];
-        let request = Request { kind: AccessKind::Store, bytes, align, loc, notify: true };
+        let request = Request { kind: AccessKind::Store, bytes, align, pc, stored: None, notify: true };
         let located = self.locate(env, regions, offsets, request);
         for lane in lanes_in(located.good) {
             let arena = env.region(regions[lane]).arena;
@@ -250,8 +270,7 @@ impl Machine {
         src: PtrSlots,
         (bytes, align): (u64, u32),
     ) {
-        let loc = env.program.locs[pc as usize];
-        let of = |kind| Request { kind, bytes, align, loc, notify: false };
+        let of = |kind| Request { kind, bytes, align, pc, stored: None, notify: false };
         let pair = |ptr: PtrSlots| (ptr.region.index(), ptr.offset.index());
         let ((src_region, src_offset), (dst_region, dst_offset)) = (pair(src), pair(dst));
         let registers = &self.registers;
@@ -265,10 +284,11 @@ impl Machine {
             if env.is_watched(target.arena) || env.is_watched(source.arena) {
                 let thread = env.thread(self.simdgroup, lane as u32);
                 let at = (self.registers[dst_offset][lane], to.at[lane]);
-                let written = env.access(thread, &target, at, (bytes, align), loc);
+                let mut written = env.access(&self.private, thread, &target, at, (bytes, align), pc);
                 let at = (self.registers[src_offset][lane], from.at[lane]);
-                let read = env.access(thread, &source, at, (bytes, align), loc);
                 if is_good {
+                    let read = env.access(&self.private, thread, &source, at, (bytes, align), pc);
+                    written.written = read.before;
                     env.observer.on_copy(&read, &written);
                 } else {
                     env.observer.on_store(&written);

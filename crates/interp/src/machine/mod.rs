@@ -6,6 +6,7 @@
 
 mod atomic;
 mod control;
+mod divergence;
 mod environment;
 mod matrix;
 mod memory;
@@ -30,6 +31,12 @@ pub(crate) const UNDEFINED_BYTE: u8 = 0xa5;
 /// Loop iterations after which a SIMD-group lets the others of its threadgroup run, so that one may wait
 /// for another through memory.
 const TURN: u32 = 1 << 16;
+
+/// Uses up a part of a turn; whether that was the last.
+fn ends(turn: &mut u32) -> bool {
+    *turn -= 1;
+    *turn == 0
+}
 
 /// Why a machine stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,7 +112,8 @@ impl Machine {
     /// Runs until the SIMD-group is done or has to wait.
     pub(crate) fn resume(&mut self, env: &mut Environment<'_, '_>) -> Result<Pause, InterpError> {
         let program = env.program;
-        let mut turn = TURN;
+        let mut turn = env.turns.length(TURN);
+        let interrupts_accesses = env.turns.interrupts_accesses();
         loop {
             let pc = self.pc;
             self.pc += 1;
@@ -124,8 +132,18 @@ impl Machine {
                     let (out, others) = split(&mut self.registers, dst.index());
                     apply(out, others.get(a.index()), others.get(b.index()), others.get(c.index()));
                 }
-                Step::Load { dst, ptr, element, align } => self.load(env, pc, dst, ptr, element, align),
-                Step::Store { src, ptr, element, align } => self.store(env, pc, src, ptr, element, align),
+                Step::Load { dst, ptr, element, align } => {
+                    self.load(env, pc, dst, ptr, element, align);
+                    if interrupts_accesses && ends(&mut turn) {
+                        return Ok(Pause::Turn);
+                    }
+                }
+                Step::Store { src, ptr, element, align } => {
+                    self.store(env, pc, src, ptr, element, align);
+                    if interrupts_accesses && ends(&mut turn) {
+                        return Ok(Pause::Turn);
+                    }
+                }
                 Step::Move { dst, src } => {
                     self.registers[dst.index()] = self.registers[src.index()];
                 }
@@ -134,8 +152,7 @@ impl Machine {
                     if self.active != 0 {
                         self.pc = body;
                         env.check_limits()?;
-                        turn -= 1;
-                        if turn == 0 {
+                        if ends(&mut turn) {
                             return Ok(Pause::Turn);
                         }
                     }
@@ -149,13 +166,17 @@ impl Machine {
                         return Ok(Pause::Done);
                     }
                 }
-                Step::Barrier { scope } => {
-                    let lane = self.arrive(env, pc, scope);
+                Step::Barrier { scope, flags } => {
+                    let lane = self.arrive(env, pc, scope, flags);
                     if scope == BarrierScope::Threadgroup {
                         return Ok(Pause::Barrier { at: pc, lane });
                     }
                 }
+                Step::Fence { operands } => self.fence(env, pc, operands),
                 _ => {
+                    if env.interests.lanes {
+                        self.tell_lanes(env, pc, step);
+                    }
                     if !self.control(program, step) && !self.compute(env, step) {
                         self.effect(env, pc, step);
                     }

@@ -139,21 +139,55 @@ enum Source {
     Fill(usize),
 }
 
-fn shuffle(op: SimdOp, active: u32, [value, second, third, fourth]: [&Lanes; 4]) -> Lanes {
-    let first_active = active.trailing_zeros() as usize & 31;
-    let is_fill = matches!(op, SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown);
+/// The active lanes whose result is the value of an inactive lane.
+pub(super) fn lanes_without_source(op: SimdOp, active: u32, args: [&Lanes; 4]) -> u32 {
+    if !is_shuffle(op) {
+        return 0;
+    }
+    let is_undefined = |&lane: &usize| {
+        let (Source::Value(from) | Source::Fill(from)) = source_of(op, lane, active, args);
+        active >> (from & 31) & 1 == 0
+    };
+    lanes_in(active).filter(is_undefined).fold(0, |lanes, lane| lanes | 1 << lane)
+}
+
+fn is_shuffle(op: SimdOp) -> bool {
+    use SimdOp as S;
+    matches!(
+        op,
+        S::Shuffle
+            | S::ShuffleXor
+            | S::ShuffleUp
+            | S::ShuffleDown
+            | S::RotateUp
+            | S::RotateDown
+            | S::ShuffleAndFillUp
+            | S::ShuffleAndFillDown
+            | S::Broadcast
+            | S::QuadBroadcast
+            | S::QuadShuffle
+            | S::QuadShuffleXor
+            | S::QuadShuffleUp
+            | S::QuadShuffleDown
+    )
+}
+
+/// Where an active lane's result comes from.
+fn source_of(op: SimdOp, lane: usize, active: u32, [_, second, third, fourth]: [&Lanes; 4]) -> Source {
+    if matches!(op, SimdOp::ShuffleAndFillUp | SimdOp::ShuffleAndFillDown) {
+        return filled(op, lane, third[lane] as usize, fourth[lane] as usize);
+    }
+    // A broadcast's lane number is uniform; the first active lane speaks for all.
+    let from = if op == SimdOp::Broadcast { active.trailing_zeros() as usize & 31 } else { lane };
+    Source::Value(source_lane(op, lane, second[from] as usize))
+}
+
+fn shuffle(op: SimdOp, active: u32, args: [&Lanes; 4]) -> Lanes {
     let mut out = [0; 32];
     for lane in lanes_in(active) {
-        let source = if is_fill {
-            filled(op, lane, third[lane] as usize, fourth[lane] as usize)
-        } else {
-            // A broadcast's lane number is uniform; the first active lane speaks for all.
-            let operand = if op == SimdOp::Broadcast { second[first_active] } else { second[lane] };
-            Source::Value(source_lane(op, lane, operand as usize))
-        };
-        let (lanes, from) = match source {
-            Source::Value(from) => (value, from & 31),
-            Source::Fill(from) => (second, from & 31),
+        let (lanes, from) = match source_of(op, lane, active, args) {
+            Source::Value(from) => (args[0], from & 31),
+            Source::Fill(from) => (args[1], from & 31),
         };
         out[lane] = if active >> from & 1 != 0 { lanes[from] } else { 0 };
     }

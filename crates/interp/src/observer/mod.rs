@@ -22,7 +22,7 @@ pub use uninitialised::{Uninitialised, UninitialisedRead};
 
 use anymetal_ir::{BarrierScope, FuncId, Loc, Local};
 
-use crate::report::{Fault, MemoryPlace, PartialBarrier, ThreadId, Variable};
+use crate::report::{DivergentBarrier, Fault, MemoryPlace, PartialBarrier, ThreadId, Variable};
 use crate::{Dispatch, Program};
 
 /// The accesses that an observer is notified of. A notification costs a multiple of executing the access.
@@ -32,11 +32,13 @@ pub struct Interests {
     pub shared: bool,
     /// Accesses to locals, and the starts of their lifetimes.
     pub private: bool,
+    /// SIMD-group operations under divergence, and indices outside of a vector.
+    pub lanes: bool,
 }
 
 impl Interests {
     /// All accesses.
-    pub const ALL: Self = Self { shared: true, private: true };
+    pub const ALL: Self = Self { shared: true, private: true, lanes: true };
 }
 
 /// An access in bounds.
@@ -56,6 +58,94 @@ pub struct Access {
     pub align: u32,
     /// The instruction.
     pub loc: Loc,
+    /// The number of the instruction's step in its program.
+    pub site: u32,
+    /// What is in memory before the access.
+    pub before: Bytes,
+    /// What a store writes; empty if the access does not write, or its value is computed only then.
+    pub written: Bytes,
+}
+
+/// The first bytes of a value in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bytes {
+    len: u8,
+    bytes: [u8; Self::MAX],
+}
+
+impl Bytes {
+    /// The most bytes that are kept: those of a vector of four `long`.
+    pub const MAX: usize = 32;
+
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let len = bytes.len().min(Self::MAX);
+        let mut kept = [0; Self::MAX];
+        kept[..len].copy_from_slice(&bytes[..len]);
+        Self { len: len as u8, bytes: kept }
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// A fence in some lanes of a SIMD-group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FenceExecuted {
+    /// The first thread.
+    pub thread: ThreadId,
+    /// Bit per lane.
+    pub lanes: u32,
+    /// The memory flags, as MSL's `mem_flags`.
+    pub memory: u32,
+    /// The order, as MSL's `memory_order`.
+    pub order: u32,
+    /// The scope, as MSL's `thread_scope`.
+    pub scope: u32,
+    /// The instruction.
+    pub loc: Loc,
+}
+
+/// A SIMD-group operation that not all lanes of the SIMD-group execute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DivergentSimd {
+    /// The first thread that executes it.
+    pub thread: ThreadId,
+    /// Whether it is an operation on matrices, which all lanes must execute.
+    pub matrix: bool,
+    /// Bit per lane that executes it.
+    pub active: u32,
+    /// Bit per lane that does not execute it and has not returned.
+    pub elsewhere: u32,
+    /// Bit per lane that executes it and takes the value of one that does not.
+    pub undefined: u32,
+    /// The instruction.
+    pub loc: Loc,
+}
+
+/// An index outside of a vector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VectorIndex {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The index.
+    pub index: u64,
+    /// The vector's components.
+    pub count: u32,
+    /// The instruction.
+    pub loc: Loc,
+}
+
+/// Threads that wait at a barrier of the threadgroup while others have returned from the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EarlyReturn {
+    /// The barrier.
+    pub loc: Loc,
+    /// A thread that waits there.
+    pub waiting: ThreadId,
+    /// A thread that has returned.
+    pub returned: ThreadId,
 }
 
 /// What an atomic does.
@@ -95,6 +185,8 @@ pub struct BarrierArrival {
     pub thread: ThreadId,
     /// Bit per lane that arrived.
     pub arrived: u32,
+    /// The memory flags, as MSL's `mem_flags`; `None`: all memory.
+    pub memory: Option<u32>,
     /// The instruction.
     pub loc: Loc,
 }
@@ -148,6 +240,16 @@ pub trait Observer {
     fn on_barrier(&mut self, arrival: &BarrierArrival) {}
     /// All SIMD-groups of the threadgroup that still run have arrived and go on, in generation `generation`.
     fn on_barrier_passed(&mut self, group: &Group, generation: u32) {}
+    /// A fence whose memory, order and scope the module gives.
+    fn on_fence(&mut self, fence: &FenceExecuted) {}
+    /// A SIMD-group operation under divergence.
+    fn on_divergent_simd(&mut self, operation: &DivergentSimd) {}
+    /// An index outside of a vector; the component is taken modulo their number.
+    fn on_vector_index(&mut self, access: &VectorIndex) {}
+    /// A barrier that threads wait at which others will never reach, as they have returned.
+    fn on_early_return(&mut self, barrier: &EarlyReturn) {}
+    /// SIMD-groups of a threadgroup wait at different barriers, which ends the run.
+    fn on_divergent_barrier(&mut self, barrier: &DivergentBarrier) {}
     /// An access out of bounds.
     fn on_fault(&mut self, fault: &Fault) {}
     /// A barrier that not all lanes reached.

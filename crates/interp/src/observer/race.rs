@@ -240,7 +240,7 @@ impl Cell {
 
 impl Observer for Race {
     fn interests(&self) -> Interests {
-        Interests { shared: true, private: false }
+        Interests { shared: true, ..Interests::default() }
     }
 
     fn on_dispatch(&mut self, program: &Program, _dispatch: &Dispatch, _sizes: MemorySizes) {

@@ -1,7 +1,10 @@
 //! Several observers as one. Each is notified of all accesses that any of them is interested in.
 
-use super::{Access, AtomicKind, BarrierArrival, Group, Interests, LocalStart, MemorySizes, Observer};
-use crate::report::{Fault, PartialBarrier};
+use super::{
+    Access, AtomicKind, BarrierArrival, DivergentSimd, EarlyReturn, FenceExecuted, Group, Interests,
+    LocalStart, MemorySizes, Observer, VectorIndex,
+};
+use crate::report::{DivergentBarrier, Fault, PartialBarrier};
 use crate::{Dispatch, Program};
 
 /// Passes every event on, in order.
@@ -44,7 +47,11 @@ impl Observer for Several<'_> {
     fn interests(&self) -> Interests {
         self.observers.iter().fold(Interests::default(), |all, observer| {
             let interests = observer.interests();
-            Interests { shared: all.shared | interests.shared, private: all.private | interests.private }
+            Interests {
+                shared: all.shared | interests.shared,
+                private: all.private | interests.private,
+                lanes: all.lanes | interests.lanes,
+            }
         })
     }
 
@@ -59,6 +66,11 @@ impl Observer for Several<'_> {
         on_local_start(start: &LocalStart);
         on_barrier(arrival: &BarrierArrival);
         on_barrier_passed(group: &Group, generation: u32);
+        on_fence(fence: &FenceExecuted);
+        on_divergent_simd(operation: &DivergentSimd);
+        on_vector_index(access: &VectorIndex);
+        on_early_return(barrier: &EarlyReturn);
+        on_divergent_barrier(barrier: &DivergentBarrier);
         on_fault(fault: &Fault);
         on_partial_barrier(barrier: &PartialBarrier);
     }

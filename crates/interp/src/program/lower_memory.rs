@@ -131,9 +131,14 @@ impl Lowering<'_> {
                 self.access(op, self.function.ty(*expected))?;
             }
             // Nothing is moved here anyway.
-            Op::Barrier(BarrierScope::Thread) => {}
-            Op::Barrier(scope) => {
-                self.emit(Step::Barrier { scope: *scope });
+            Op::Barrier(BarrierScope::Thread, _) => {}
+            Op::Barrier(scope, flags) => {
+                let flags = flags.map(|flags| self.scalar(flags));
+                self.emit(Step::Barrier { scope: *scope, flags });
+            }
+            Op::Fence(Some(operands)) => {
+                let operands = operands.map(|operand| self.scalar(operand));
+                self.emit(Step::Fence { operands });
             }
             Op::Matrix(MatrixOp::Store { transpose }, args) => {
                 let src = self.components(args[2]);
@@ -141,9 +146,9 @@ impl Lowering<'_> {
                 let src = [src.at(0), src.at(1)];
                 self.emit(Step::MatrixStore { src, ptr, stride, ty, transpose: *transpose });
             }
-            // Fences order nothing that is out of order here; the rest has no effect.
+            // Fences without operands order nothing that is out of order here; the rest has no effect.
             _ => debug_assert!(
-                matches!(op, Op::Fence | Op::Prefetch { .. }),
+                matches!(op, Op::Fence(_) | Op::Prefetch { .. }),
                 "an operation without result and effect: {op:?}"
             ),
         }

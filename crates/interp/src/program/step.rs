@@ -112,7 +112,10 @@ pub(crate) enum Step {
     AtomicCas { ty: Scalar, dst: Slot, ptr: PtrSlots, expected: Slot, desired: Slot },
 
     // --- SIMD-groups
-    Barrier { scope: BarrierScope },
+    /// The memory flags, if the module has them.
+    Barrier { scope: BarrierScope, flags: Option<Slot> },
+    /// Memory flags, order, scope.
+    Fence { operands: [Slot; 3] },
     /// Unused arguments repeat the first.
     Simd { op: SimdOp, ty: Scalar, dst: Slot, args: [Slot; 4] },
     MatrixLoad { dst: [Slot; 2], ptr: PtrSlots, stride: Slot, ty: Scalar, transpose: bool },
@@ -221,7 +224,10 @@ impl Step {
                 sources.iter_mut().for_each(|slot| f(slot, Role::Use));
                 result.iter_mut().for_each(|slot| f(slot, Role::Def));
             }
-            Self::If { cond: slot, .. } | Self::Case { selector: slot, .. } => f(slot, Role::Use),
+            Self::If { cond: slot, .. }
+            | Self::Case { selector: slot, .. }
+            | Self::Barrier { flags: Some(slot), .. } => f(slot, Role::Use),
+            Self::Fence { operands } => operands.iter_mut().for_each(|slot| f(slot, Role::Use)),
             _ => return false,
         }
         true

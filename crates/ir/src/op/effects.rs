@@ -90,8 +90,8 @@ impl Op {
             Self::AtomicLoad(_) | Self::AtomicStore(..) | Self::AtomicRmw(..) | Self::AtomicCas(..) => {
                 Effect::Atomic
             }
-            Self::Fence => Effect::Fences,
-            Self::Barrier(_) => Effect::Barrier,
+            Self::Fence(_) => Effect::Fences,
+            Self::Barrier(..) => Effect::Barrier,
             Self::Simd(..) => Effect::ExchangesLanes,
             Self::Matrix(MatrixOp::MultiplyAccumulate, _) => Effect::MultipliesMatrices,
             Self::Matrix(MatrixOp::Load { .. }, _) => Effect::ReadsMatrix,

@@ -158,14 +158,16 @@ pub enum Op {
     AtomicRmw(AtomicOp, Value, Value),
     /// Compare and exchange, strong: pointer, expected, desired. Result: the old value.
     AtomicCas(Value, Value, Value),
-    /// Orders memory accesses of this thread (`atomic_thread_fence`).
-    Fence,
+    /// Orders memory accesses of this thread (`atomic_thread_fence`): memory flags, memory order and thread scope
+    /// as MSL's numbers for them (`U32`). Without operands: all memory, sequentially consistent, device scope.
+    Fence(Option<[Value; 3]>),
 
     // --- threads
     /// A fact about this thread.
     Query(Query),
-    /// A barrier.
-    Barrier(BarrierScope),
+    /// A barrier, with its memory flags as MSL's `mem_flags` has them (`U32`: 1 device, 2 threadgroup, 4
+    /// textures); without: all memory. Every target orders all memory, whatever the flags; sanitizers do not.
+    Barrier(BarrierScope, Option<Value>),
     /// A SIMD-group or quad-group operation.
     Simd(SimdOp, Vec<Value>),
     /// A SIMD-group matrix operation.
@@ -223,10 +225,15 @@ macro_rules! visit_operands {
         match $op {
             Op::Const(_) | Op::Undef | Op::FunctionConstant(_) | Op::FunctionConstantDefined(_)
             | Op::LocalStart(_) | Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_)
-            | Op::Fence | Op::Query(_) | Op::Barrier(_) | Op::Loop { .. } | Op::Scope { .. }
+            | Op::Fence(None) | Op::Query(_) | Op::Barrier(_, None) | Op::Loop { .. } | Op::Scope { .. }
             | Op::Break(_) | Op::Continue(_) | Op::Return(None) => {}
             Op::Unary(_, a) | Op::Cast(_, a) | Op::Splat(a) | Op::Extract(a, _) | Op::AtomicLoad(a)
-            | Op::Return(Some(a)) => $f($($deref)? a),
+            | Op::Barrier(_, Some(a)) | Op::Return(Some(a)) => $f($($deref)? a),
+            Op::Fence(Some(operands)) => {
+                for operand in operands {
+                    $f($($deref)? operand);
+                }
+            }
             Op::Binary(_, a, b) | Op::Compare(_, a, b) | Op::ExtractDynamic(a, b) | Op::Insert(a, _, b)
             | Op::Shuffle(a, b, _) | Op::AtomicStore(a, b) | Op::AtomicRmw(_, a, b) => {
                 $f($($deref)? a);
@@ -266,6 +273,11 @@ macro_rules! visit_operands {
 }
 
 impl Op {
+    /// Whether all threads of the threadgroup meet here.
+    pub fn is_threadgroup_barrier(&self) -> bool {
+        matches!(self, Op::Barrier(BarrierScope::Threadgroup, _))
+    }
+
     /// Whether it ends its block.
     pub fn is_terminator(&self) -> bool {
         matches!(self, Self::Break(_) | Self::Continue(_) | Self::Return(_))
@@ -377,7 +389,7 @@ mod tests {
             Op::Loop { label, body: Block(1), continuing: Block(2) },
             Op::Switch { label, selector: Value(0), cases: vec![case(1), case(2)], default: Block(3) },
             Op::Scope { label, body: Block(1) },
-            Op::Fence,
+            Op::Fence(None),
         ];
         for mut op in constructs {
             let (listed, mut visited) = (op.blocks(), Vec::new());

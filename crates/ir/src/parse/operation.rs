@@ -41,7 +41,14 @@ impl Parser<'_> {
                 None => self.expected(unknown),
             },
             "barrier" => match BarrierScope::from_name(name) {
-                Some(scope) => self.plain(Op::Barrier(scope)),
+                Some(scope) => {
+                    self.bump()?;
+                    match self.order_operands(body)?.as_slice() {
+                        [] => Ok(Op::Barrier(scope, None)),
+                        &[flags] => Ok(Op::Barrier(scope, Some(flags))),
+                        _ => self.expected("memory flags"),
+                    }
+                }
                 None => self.expected(unknown),
             },
             "math" => match MathFn::from_name(name) {
@@ -118,7 +125,14 @@ impl Parser<'_> {
             | "function_constant"
             | "function_constant_defined" => self.named_entity(name),
             "undef" => self.plain(Op::Undef),
-            "fence" => self.plain(Op::Fence),
+            "fence" => {
+                self.bump()?;
+                match *self.order_operands(body)?.as_slice() {
+                    [] => Ok(Op::Fence(None)),
+                    [memory, order, scope] => Ok(Op::Fence(Some([memory, order, scope]))),
+                    _ => self.expected("memory flags, memory order and thread scope, or nothing"),
+                }
+            }
             "select" | "atomic_cas" => {
                 self.bump()?;
                 let (a, b, c) = self.three(body)?;
@@ -162,6 +176,16 @@ impl Parser<'_> {
             }
             _ => self.expected("an operation"),
         }
+    }
+
+    /// The operands of a barrier or a fence, in parentheses; without parentheses none.
+    fn order_operands(&mut self, body: &Body) -> Parsed<Vec<Value>> {
+        if !self.eat('(')? {
+            return Ok(Vec::new());
+        }
+        let values = self.values(body)?;
+        self.expect(')')?;
+        Ok(values)
     }
 
     /// A return ends its block, so a value after it can only be its operand.

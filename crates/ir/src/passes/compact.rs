@@ -28,7 +28,7 @@ pub fn compact(function: &mut Function) -> bool {
     let mut insts = Vec::with_capacity(order.len());
     for &old in &order {
         let data = &mut function.insts[old.index()];
-        let mut op = std::mem::replace(&mut data.op, Op::Fence);
+        let mut op = std::mem::replace(&mut data.op, Op::Fence(None));
         renumbering.operation(&mut op);
         let result = data.result.map(|value| Value(renumbering.values[value.index()]));
         insts.push(InstData { op, result, fp: data.fp, loc: data.loc });

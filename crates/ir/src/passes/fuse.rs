@@ -179,7 +179,7 @@ fn joined(
     for (part, of_part) in parts.iter().zip(arguments_of) {
         let callee = add_function(&mut module, part.module);
         if callee != FuncId(0) {
-            builder.push(Op::Barrier(BarrierScope::Thread));
+            builder.push(Op::Barrier(BarrierScope::Thread, None));
         }
         let values = of_part.iter().map(|wanted| {
             let position = arguments.iter().position(|&(part, at)| arguments_of[part][at] == *wanted);

@@ -31,7 +31,7 @@ pub fn hoist_divergent_barriers(function: &mut Function) -> bool {
 }
 
 fn is_barrier(op: &Op) -> bool {
-    *op == Op::Barrier(BarrierScope::Threadgroup)
+    op.is_threadgroup_barrier()
 }
 
 /// Whether the value may differ between threads of a threadgroup, judged by its definition.
@@ -102,7 +102,7 @@ impl BarrierHoister<'_> {
         let count = arms.iter().map(Vec::len).max().unwrap_or(0);
         for n in 0..count {
             if n > 0 {
-                out.push(self.add(Op::Barrier(BarrierScope::Threadgroup), None));
+                out.push(self.add(Op::Barrier(BarrierScope::Threadgroup, None), None));
             }
             let mut blocks = [then, otherwise];
             for (block, arm) in blocks.iter_mut().zip(&mut arms) {

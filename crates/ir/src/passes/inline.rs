@@ -155,7 +155,7 @@ struct Callee {
 
 impl Callee {
     fn new(function: &Function) -> Self {
-        let has_barrier = function.insts.iter().any(|data| matches!(data.op, Op::Barrier(_)));
+        let has_barrier = function.insts.iter().any(|data| matches!(data.op, Op::Barrier(..)));
         let tail = (has_barrier && function.ret.is_none()).then(|| prepare_tail(function.clone()));
         Self { prepared: prepare(function.clone()), tail }
     }

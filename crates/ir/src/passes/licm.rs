@@ -78,5 +78,5 @@ impl Licm<'_> {
 
 /// Whether other threads' accesses may be ordered before its end.
 fn synchronises(op: &Op) -> bool {
-    matches!(op, Op::Barrier(_) | Op::Call(..))
+    matches!(op, Op::Barrier(..) | Op::Call(..))
 }

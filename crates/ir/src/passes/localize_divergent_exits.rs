@@ -10,7 +10,7 @@
 //! Behaviour is unchanged. Afterwards every exit of a construct that contains a barrier is followed, before
 //! that construct's end, by a barrier, or is in a nested loop with one.
 
-use crate::{BarrierScope, Block, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Space, Type};
+use crate::{Block, FpMode, Function, Inst, Label, Loc, Local, Op, Scalar, Space, Type};
 
 /// Localises the exits of one function; returns whether anything changed.
 pub fn localize_divergent_exits(function: &mut Function) -> bool {
@@ -28,7 +28,7 @@ fn find_barriers(function: &Function, block: Block, has_barrier: &mut [bool]) ->
     let mut found = false;
     for &inst in function.block(block) {
         let op = &function.inst(inst).op;
-        found |= *op == Op::Barrier(BarrierScope::Threadgroup);
+        found |= op.is_threadgroup_barrier();
         for nested in op.blocks() {
             found |= find_barriers(function, nested, has_barrier);
         }
@@ -92,8 +92,7 @@ impl ExitLocalizer<'_> {
 
     fn inst_has_barrier(&self, inst: Inst) -> bool {
         let op = &self.function.inst(inst).op;
-        *op == Op::Barrier(BarrierScope::Threadgroup)
-            || op.blocks().iter().any(|block| self.has_barrier[block.index()])
+        op.is_threadgroup_barrier() || op.blocks().iter().any(|block| self.has_barrier[block.index()])
     }
 
     fn contains_exit(&self, inst: Inst, target: ExitTarget) -> bool {

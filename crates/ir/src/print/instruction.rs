@@ -50,9 +50,11 @@ fn operation(out: &mut String, op: &Op, ty: Option<Type>, fp: &str) -> fmt::Resu
         | Op::Insert(..)
         | Op::InsertDynamic(..)
         | Op::Shuffle(..) => vector(out, op),
-        Op::Fence => write!(out, "fence"),
+        Op::Fence(None) => write!(out, "fence"),
+        Op::Fence(Some(operands)) => write!(out, "fence({})", list(operands)),
         Op::Query(query) => write!(out, "query.{}", query.name()),
-        Op::Barrier(scope) => write!(out, "barrier.{}", scope.name()),
+        Op::Barrier(scope, None) => write!(out, "barrier.{}", scope.name()),
+        Op::Barrier(scope, Some(flags)) => write!(out, "barrier.{}({flags})", scope.name()),
         Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {
             unreachable!("constructs are printed region by region")
         }

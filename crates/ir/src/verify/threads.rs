@@ -18,7 +18,7 @@
 
 use super::walk::Subject;
 use super::{Checked, require};
-use crate::{MatrixOp, Query, Scalar, SimdOp, Space, Type, Value};
+use crate::{MatrixOp, Op, Query, Scalar, SimdOp, Space, Type, Value};
 
 pub(super) fn query(subject: &Subject<'_>, query: Query) -> Checked {
     require(query.component().is_none_or(|c| c < 3), || "there are three components".to_owned())?;
@@ -118,4 +118,16 @@ pub(super) fn matrix(subject: &Subject<'_>, op: MatrixOp, args: &[Value]) -> Che
 
 fn is_fragment(ty: Type) -> bool {
     matches!(ty, Type::Vector(scalar, 2) if scalar.is_float())
+}
+
+/// Barriers and fences: their operands are numbers of 32 bits.
+pub(super) fn order(subject: &Subject<'_>, op: &Op) -> Checked {
+    let mut checked = Ok(());
+    op.for_each_operand(|operand| {
+        if checked.is_ok() {
+            checked = subject.operand(operand, Type::Scalar(Scalar::I32)).map(drop);
+        }
+    });
+    checked?;
+    subject.gives_nothing()
 }

@@ -270,7 +270,7 @@ fn check_instruction(subject: &Subject<'_>, op: &Op) -> Checked {
         Op::AtomicLoad(..) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
             memory::atomic(subject, op)
         }
-        Op::Fence | Op::Barrier(..) => subject.gives_nothing(),
+        Op::Fence(..) | Op::Barrier(..) => threads::order(subject, op),
         Op::Query(query) => threads::query(subject, *query),
         Op::Simd(op, args) => threads::simd(subject, *op, args),
         Op::Matrix(op, args) => threads::matrix(subject, *op, args),

@@ -214,9 +214,9 @@ pub(super) static TABLE: &[Builtin] = &[
     row("__am_thread_index_in_quadgroup", &[], RetRule::U32, BuiltinOp::Query(Query::ThreadIndexInQuadgroup)),
     row("__am_quadgroup_index_in_threadgroup", &[], RetRule::U32, BuiltinOp::Query(Query::QuadgroupIndexInThreadgroup)),
     // synchronisation
-    row("__am_barrier_threadgroup", &[], RetRule::Void, BuiltinOp::Barrier(BarrierScope::Threadgroup)),
-    row("__am_barrier_simdgroup", &[], RetRule::Void, BuiltinOp::Barrier(BarrierScope::Simdgroup)),
-    row("__am_fence", &[], RetRule::Void, BuiltinOp::Fence),
+    row("__am_barrier_threadgroup", &[U32], RetRule::Void, BuiltinOp::Barrier(BarrierScope::Threadgroup)),
+    row("__am_barrier_simdgroup", &[U32], RetRule::Void, BuiltinOp::Barrier(BarrierScope::Simdgroup)),
+    row("__am_fence", &[U32, U32, U32], RetRule::Void, BuiltinOp::Fence),
     // atomics
     row("__am_atomic_load", &[Pointer], RetRule::Pointee, BuiltinOp::AtomicLoad),
     row("__am_atomic_store", &[Pointer, Pointee], RetRule::Void, BuiltinOp::AtomicStore),

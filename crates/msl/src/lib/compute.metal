@@ -17,10 +17,12 @@ constexpr mem_flags operator~(mem_flags a) { return mem_flags(~uint(a) & 31u); }
 thread mem_flags& operator|=(thread mem_flags& a, mem_flags b) { return a = a | b; }
 thread mem_flags& operator&=(thread mem_flags& a, mem_flags b) { return a = a & b; }
 
-void threadgroup_barrier(mem_flags) { __am_barrier_threadgroup(); }
-void threadgroup_barrier(mem_flags, thread_scope) { __am_barrier_threadgroup(); }
-void simdgroup_barrier(mem_flags) { __am_barrier_simdgroup(); }
-void simdgroup_barrier(mem_flags, thread_scope) { __am_barrier_simdgroup(); }
-void atomic_thread_fence(mem_flags, memory_order, thread_scope scope = thread_scope_device) { __am_fence(); }
+void threadgroup_barrier(mem_flags flags) { __am_barrier_threadgroup(uint(flags)); }
+void threadgroup_barrier(mem_flags flags, thread_scope) { __am_barrier_threadgroup(uint(flags)); }
+void simdgroup_barrier(mem_flags flags) { __am_barrier_simdgroup(uint(flags)); }
+void simdgroup_barrier(mem_flags flags, thread_scope) { __am_barrier_simdgroup(uint(flags)); }
+void atomic_thread_fence(mem_flags flags, memory_order order, thread_scope scope = thread_scope_device) {
+  __am_fence(uint(flags), uint(order), uint(scope));
+}
 
 }

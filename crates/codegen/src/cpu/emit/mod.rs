@@ -332,8 +332,8 @@ impl Emitter<'_, '_> {
         self.flush_matrices(inst);
         match &data.op {
             // No instruction, but LLVM takes no value from one side to the other.
-            Op::Barrier(BarrierScope::Thread) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
-            Op::LocalStart(_) | Op::Barrier(_) => {}
+            Op::Barrier(BarrierScope::Thread, _) => self.t.line("fence syncscope(\"singlethread\") seq_cst"),
+            Op::LocalStart(_) | Op::Barrier(..) => {}
             Op::Load { ptr, align, .. } => {
                 let result = data.result.expect("a load has a result");
                 self.load(inst, *ptr, result, *align);
@@ -351,7 +351,7 @@ impl Emitter<'_, '_> {
                 self.atomic(inst)
             }
             Op::Prefetch { ptr, bytes, access } => self.prefetch(*ptr, i64::from(*bytes), *access),
-            Op::Fence => self.t.line("fence seq_cst"),
+            Op::Fence(_) => self.t.line("fence seq_cst"),
             Op::Simd(op, args) => {
                 let result = data.result.expect("a SIMD operation has a result");
                 self.simd(*op, args, result, data.fp);

@@ -83,7 +83,7 @@ impl Finder<'_> {
                 | Op::AtomicStore(..)
                 | Op::AtomicRmw(..)
                 | Op::AtomicCas(..)
-                | Op::Fence => {
+                | Op::Fence(_) => {
                     return None;
                 }
                 Op::Store { ptr, value, .. } if self.moves(*ptr, around) => {

@@ -253,10 +253,10 @@ impl Folder<'_> {
         let mut found = false;
         for &inst in insts {
             let op = &self.function.inst(inst).op;
-            found |= matches!(op, Op::Barrier(_));
+            found |= matches!(op, Op::Barrier(..));
             for block in op.blocks() {
                 walk_insts(self.function, block, &mut |inst| {
-                    found |= matches!(self.function.inst(inst).op, Op::Barrier(_));
+                    found |= matches!(self.function.inst(inst).op, Op::Barrier(..));
                 });
             }
         }

@@ -57,7 +57,7 @@ fn one_kernel_calls_both_with_the_shared_bytes_once() {
     assert_eq!(module.functions.len(), 1);
     let stores: Vec<u32> = (0..)
         .zip(&module.functions[0].insts)
-        .filter_map(|(at, inst)| matches!(inst.op, Op::Store { .. } | Op::Barrier(_)).then_some(at))
+        .filter_map(|(at, inst)| matches!(inst.op, Op::Store { .. } | Op::Barrier(..)).then_some(at))
         .collect();
     // A store, what keeps the launches apart, a store.
     assert_eq!(stores.len(), 3, "{}", print_module(&module));

@@ -18,7 +18,7 @@ impl Planner<'_> {
         let mut current: Vec<Inst> = Vec::new();
         for &inst in function.block(block) {
             let op = &function.inst(inst).op;
-            if *op == Op::Barrier(BarrierScope::Threadgroup) {
+            if op.is_threadgroup_barrier() {
                 self.close(&mut current, &mut steps);
             } else if op.is_terminator() {
                 self.close(&mut current, &mut steps);

@@ -93,7 +93,7 @@ impl Planner<'_> {
                 continue;
             }
             self.returned |= contains_return(function, inst);
-            if *op == Op::Barrier(BarrierScope::Threadgroup) {
+            if op.is_threadgroup_barrier() {
                 written = Written::default();
             }
             let size = &mut 0;
@@ -115,9 +115,9 @@ impl Planner<'_> {
             | Op::AtomicStore(..)
             | Op::AtomicRmw(..)
             | Op::AtomicCas(..)
-            | Op::Fence
+            | Op::Fence(_)
             | Op::Matrix(..)
-            | Op::Barrier(_) => *written = Written { device: true, threadgroup: true },
+            | Op::Barrier(..) => *written = Written { device: true, threadgroup: true },
             _ => {}
         }
     }

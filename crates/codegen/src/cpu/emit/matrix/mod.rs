@@ -127,7 +127,7 @@ impl Emitter<'_, '_> {
                     None => self.flush_all_matrices(),
                 }
             }
-            Op::Load { .. } | Op::LocalStart(_) | Op::Barrier(_) => {}
+            Op::Load { .. } | Op::LocalStart(_) | Op::Barrier(..) => {}
             op if op.may_write_memory() => self.flush_all_matrices(),
             op => {
                 let mut needed = false;

@@ -151,7 +151,7 @@ impl Finder<'_> {
                     vars.all(|var| self.found.tile_of_var.get(&var).is_none_or(|&(other, _)| other != tile))
                 })
             }
-            Op::Matrix(..) | Op::Load { .. } | Op::Barrier(_) => true,
+            Op::Matrix(..) | Op::Load { .. } | Op::Barrier(..) => true,
             op => op.only_computes(),
         }
     }

@@ -55,7 +55,7 @@ impl Finder<'_> {
         let op = &self.facts.function.inst(inst).op;
         let reads = match *op {
             Op::Load { ptr, .. } => ptr_space(self.facts.function, ptr) != Space::Thread,
-            Op::Barrier(_) | Op::Matrix(..) | Op::Simd(..) => true,
+            Op::Barrier(..) | Op::Matrix(..) | Op::Simd(..) => true,
             _ => false,
         };
         op.blocks().is_empty() && !op.is_terminator() && !reads && !op.may_write_memory()
