@@ -123,6 +123,11 @@ impl Program {
             .map_or("", |number| &self.variable_names[number])
     }
 
+    /// The bytes of a variable; 0 for arguments, which a run binds.
+    pub fn variable_bytes(&self, variable: Variable) -> u64 {
+        self.regions.iter().find(|region| region.variable == variable).map_or(0, |region| region.len)
+    }
+
     /// `file:line:column`, for messages.
     pub fn position(&self, loc: Loc) -> String {
         if loc.is_known() {
