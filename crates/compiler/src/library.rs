@@ -492,7 +492,7 @@ impl Library {
         self.check_name(kernel)?;
         let front = self.state.front()?;
         big_stack::run("front end", || {
-            let made = front.library.module_with_memory_order(kernel);
+            let made = front.library.module_for_sanitizer(kernel);
             let module = made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
             prepare_for_sanitizer(&module, kernel, specialisation)
         })

@@ -35,9 +35,10 @@ use rustc_hash::FxHashMap;
 pub struct Options {
     /// The mode of float arithmetic where no pragma says otherwise.
     pub math_mode: MathMode,
-    /// Whether barriers and fences keep the memory flags, orders and scopes that the source gives them. Only
-    /// sanitizers want them: every target orders all memory.
-    pub keeps_memory_order: bool,
+    /// Whether the module is for a sanitizer: barriers and fences keep the memory flags, orders and scopes that
+    /// the source gives them (every target orders all memory), accesses promise the alignment of their type, and
+    /// operands that the program does not evaluate are not evaluated.
+    pub for_sanitizer: bool,
 }
 
 /// Writes a program out as an IR module with one kernel.
@@ -51,7 +52,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         cycles: Cycles::new(program),
         files: FxHashMap::default(),
         default_mode: fp_mode(options.math_mode),
-        keeps_memory_order: options.keeps_memory_order,
+        for_sanitizer: options.for_sanitizer,
     };
     lowerer.data();
     lowerer.kernel();
@@ -77,7 +78,7 @@ struct Lowerer<'p> {
     cycles: Cycles,
     files: FxHashMap<FileId, u32>,
     default_mode: ir::FpMode,
-    keeps_memory_order: bool,
+    for_sanitizer: bool,
 }
 
 impl Lowerer<'_> {

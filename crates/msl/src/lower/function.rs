@@ -136,7 +136,7 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
     /// The alignment an access of this value type may claim: that of its element, since programs
     /// cast pointers to wider vectors without checking.
     pub(super) fn access_align(&self, ty: hir::Ty) -> u32 {
-        match self.types().element(ty) {
+        match self.types().element(ty).filter(|_| !self.module.for_sanitizer) {
             Some(element) => element.size(),
             None => self.types().layout(ty).align,
         }

@@ -163,6 +163,9 @@ impl FunctionLowerer<'_, '_, '_> {
     ) -> Place {
         let (elem, len) = self.types().as_vector(vector).expect("elements are of vectors");
         let index = self.index64(index);
+        if self.module.for_sanitizer {
+            self.show_vector_index(index, len);
+        }
         if let Some(constant) = self.b.func.as_const(index) {
             let offset = (constant % u64::from(len.max(1))) * u64::from(elem.size());
             let ptr = self.b.ptr_offset(ptr, offset as i64);
@@ -172,6 +175,15 @@ impl FunctionLowerer<'_, '_, '_> {
         let index = self.b.binary(ir::BinOp::URem, index, len);
         let ptr = self.b.ptr_index(ptr, index, elem.size());
         Place::Memory { ptr, align: align.min(elem.size()) }
+    }
+
+    /// An operation without effect that has the index as it is: the address is computed modulo the length.
+    fn show_vector_index(&mut self, index: ir::Value, len: u8) {
+        if (2..=hir::MAX_METAL_VECTOR_LEN).contains(&len) {
+            let index = self.convert_scalar(index, hir::ScalarTy::I64, hir::ScalarTy::I32);
+            let any = self.b.value(ir::Op::Undef, ir::Type::Vector(ir::Scalar::I32, len));
+            self.b.infer(ir::Op::ExtractDynamic(any, index));
+        }
     }
 
     fn swizzle_place(&mut self, base: &hir::Expr, picks: &[u8]) -> Place {

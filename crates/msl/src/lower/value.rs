@@ -184,7 +184,8 @@ impl FunctionLowerer<'_, '_, '_> {
 
     fn logical(&mut self, op: LogicalOp, a: &hir::Expr, b: &hir::Expr) -> ir::Value {
         let left = self.value(a);
-        if is_cheap(b) {
+        // A sanitizer must not see loads that the program does not make.
+        if is_cheap(b) && !self.module.for_sanitizer {
             let right = self.value(b);
             let op = if op == LogicalOp::And { ir::BinOp::And } else { ir::BinOp::Or };
             return self.b.binary(op, left, right);
@@ -204,7 +205,7 @@ impl FunctionLowerer<'_, '_, '_> {
 
     fn conditional(&mut self, cond: &hir::Expr, a: &hir::Expr, b: &hir::Expr, ty: hir::Ty) -> ir::Value {
         let cond = self.value(cond);
-        if is_cheap(a) && is_cheap(b) {
+        if is_cheap(a) && is_cheap(b) && !self.module.for_sanitizer {
             let (a, b) = (self.value(a), self.value(b));
             return self.b.infer(ir::Op::Select(cond, a, b));
         }
@@ -336,8 +337,10 @@ impl FunctionLowerer<'_, '_, '_> {
         let lanes = self.b.func.ty(vector).lanes();
         match self.b.func.as_const(index) {
             _ if lanes == 1 => vector,
-            Some(index) => self.b.infer(ir::Op::Extract(vector, (index % u64::from(lanes)) as u8)),
-            None => self.b.infer(ir::Op::ExtractDynamic(vector, index)),
+            Some(index) if !self.module.for_sanitizer => {
+                self.b.infer(ir::Op::Extract(vector, (index % u64::from(lanes)) as u8))
+            }
+            _ => self.b.infer(ir::Op::ExtractDynamic(vector, index)),
         }
     }
 

@@ -1,0 +1,13 @@
+// Past a threadgroup memory argument.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128 --arg y=zeros:f32:128 --threadgroup-memory t=128
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x [[buffer(0)]], device float* y [[buffer(1)]], threadgroup float* t [[threadgroup(0)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  t[l] = x[i]; //~ out-of-bounds-threadgroup
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[i] = t[0];
+}

@@ -1,0 +1,16 @@
+// SIMD-groups wait at different barriers.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128 --arg y=zeros:f32:128
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x [[buffer(0)]], device float* y [[buffer(1)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  if (s == 0) {
+    threadgroup_barrier(mem_flags::mem_threadgroup); //~ divergent-barrier 1
+  } else {
+    threadgroup_barrier(mem_flags::mem_device); //~ divergent-barrier 2
+  }
+  y[i] = x[i];
+}
