@@ -1,0 +1,9 @@
+// A uint is read at an odd byte.
+// launch: --threads 4 --group 4 --arg data=zeros:u8:32 --arg out=zeros:u32:4
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void read_words(device const uchar *data [[buffer(0)]], device uint *out [[buffer(1)]],
+                       uint gid [[thread_position_in_grid]]) {
+    out[gid] = *reinterpret_cast<device const uint *>(data + gid * 4 + 1); //~ misaligned-access
+}

@@ -1,0 +1,11 @@
+// The buffer's length is a multiple of the vector.
+// launch: --threads 2 --group 2 --arg data=iota:f32:8 --arg out=zeros:f32:2
+// expect: none
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void sums(device const float4 *data [[buffer(0)]], device float *out [[buffer(1)]],
+                 uint gid [[thread_position_in_grid]]) {
+    float4 v = data[gid];
+    out[gid] = v.x + v.y;
+}

@@ -1,0 +1,18 @@
+// A relaxed flag does not order the data before it: the reading threadgroup needs fences on both sides.
+// launch: --threads 64 --group 32 --arg flag=zeros:u32:1 --arg data=zeros:u32:1 --arg out=zeros:u32:1
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void hand_off(device atomic_uint *flag [[buffer(0)]], device uint *data [[buffer(1)]],
+                     device uint *out [[buffer(2)]], uint lid [[thread_position_in_threadgroup]],
+                     uint group [[threadgroup_position_in_grid]]) {
+    if (group == 0 && lid == 0) {
+        data[0] = 42; //~ race-grid 1
+        atomic_store_explicit(flag, 1, memory_order_relaxed);
+    }
+    if (group == 1 && lid == 0) {
+        if (atomic_load_explicit(flag, memory_order_relaxed) == 1) {
+            out[0] = data[0]; //~ race-grid 2
+        }
+    }
+}

@@ -1,0 +1,12 @@
+// A threadgroup_barrier also orders the threads of one SIMD-group.
+// launch: --threads 32 --group 32 --arg out=zeros:f32:32
+// expect: none
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void exchange(device float *out [[buffer(0)]], uint lid [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[32];
+    tile[lid] = float(lid);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[lid] = tile[31 - lid];
+}
