@@ -170,7 +170,7 @@ impl Races {
         let thread = Record::thread_number(group_linear, index);
         let new = Record { thread, date: self.clocks.now(), site: access.site };
         self.sites.entry(access.site).or_insert(Site { loc: access.loc, bytes: access.bytes, mode });
-        let mut conflict: Option<Conflict> = None;
+        let mut conflicts: Vec<Conflict> = Vec::new();
         let clocks = &self.clocks;
         let order = |earlier: &Record| {
             if memory == THREADGROUP && earlier.group() != group_linear {
@@ -181,12 +181,15 @@ impl Races {
         };
         self.shadow.for_each_cell(memory, start, access.bytes, |cell, at| {
             let mut compare = |earlier: &Record| {
-                if conflict.is_some() || !earlier.is_some() || earlier.thread == thread {
+                if !earlier.is_some() || earlier.thread == thread {
                     return;
                 }
                 let order = order(earlier);
                 if order != Order::Before {
-                    conflict = Some(Conflict { earlier: *earlier, order, at });
+                    // One of each instruction will do for a finding.
+                    if conflicts.iter().all(|known| known.earlier.site != earlier.site) {
+                        conflicts.push(Conflict { earlier: *earlier, order, at });
+                    }
                 }
             };
             compare(&cell.write);
@@ -202,7 +205,7 @@ impl Races {
                 Mode::Atomic(_) => cell.atomic = new,
             }
         });
-        if let Some(conflict) = conflict {
+        for conflict in conflicts {
             self.report(access, mode, class, &conflict, findings);
         }
         if mode == Mode::Write {
