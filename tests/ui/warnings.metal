@@ -6,3 +6,17 @@ kernel void index(device float4* x [[buffer(0)]])
 {
     x[0][0] = x[1][4]; //~ index-out-of-range
 }
+
+template <typename T> void compare_as(T x, T y)
+{
+    x == y; //~ unused-comparison
+}
+
+kernel void compare(device int* x [[buffer(0)]])
+{
+    x[0] == 1; //~ unused-comparison: the result of `==` is not used
+    x[0] != x[1]; //~ unused-comparison: the result of `!=` is not used
+    (void)(x[0] == 1);
+    compare_as(1, 2);
+    compare_as(1.0f, 2.0f);
+}

@@ -35,7 +35,8 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {
                 continue;
             }
             if catalogue_entry(literal).is_none() {
-                findings.push(format!("{place}: id `{literal}` has no row in {CATALOGUE_FILE}"));
+                let rule = format!("has no row in {CATALOGUE_FILE}: add it, then `cargo xtask gen`");
+                findings.push(format!("{place}: id `{literal}` {rule}"));
             }
             reported.insert(literal);
         }
@@ -159,7 +160,8 @@ mod tests {
         let source = file("crates/msl/src/a.rs", "//! A\nself.error(\"no-such-id\", span, \"text\");\n");
         assert_eq!(
             findings_about(&[source], "no-such-id"),
-            ["crates/msl/src/a.rs:2: id `no-such-id` has no row in crates/diag/src/catalogue.rs"]
+            ["crates/msl/src/a.rs:2: id `no-such-id` has no row in crates/diag/src/catalogue.rs: \
+                 add it, then `cargo xtask gen`"]
         );
     }
 

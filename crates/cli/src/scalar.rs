@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_shown_as_people_write_them() {
+    fn values_are_printed_in_shortest_form() {
         assert_eq!(show(ScalarType::F32, &0.1f32.to_le_bytes()), "0.1");
         assert_eq!(show(ScalarType::F32, &1e-20f32.to_le_bytes()), "1e-20");
         assert_eq!(show(ScalarType::F32, &f32::NAN.to_le_bytes()), "NaN");

@@ -1,5 +1,5 @@
-//! Which stores may go past the caches: those to what the kernel only writes, and writes once. And where to
-//! lines that are asked for ahead come.
+//! Non-temporal stores: only to buffers that the kernel writes once and never reads. And the cache level of
+//! prefetches.
 
 mod support;
 
@@ -54,7 +54,7 @@ fn repeated(body: &str) -> String {
 }
 
 /// Whether stores may be non-temporal on processors with AVX2; the results are the interpreter's either way.
-fn streams(body: &str) -> bool {
+fn uses_nontemporal_stores(body: &str) -> bool {
     let module = module(body);
     let launch = Launch::new([100, 1, 1], [64, 1, 1]);
     let buffers = [(0..400u32).map(|n| n as u8).collect(), vec![0; 4000]];
@@ -66,32 +66,36 @@ fn streams(body: &str) -> bool {
 }
 
 #[test]
-fn what_is_only_written_streams() {
-    assert!(streams("  store v5, v6, align 4"));
-    // By a loop that goes on from place to place.
+fn write_only_buffers_use_nontemporal_stores() {
+    assert!(uses_nontemporal_stores("  store v5, v6, align 4"));
+    // In a loop whose address advances.
     let walk =
         "    v9 = zext v8 : i64\n    v10 = ptr_add v5 + v9 * 400 : ptr.device\n    store v10, v6, align 4";
-    assert!(streams(&repeated(walk)));
+    assert!(uses_nontemporal_stores(&repeated(walk)));
 }
 
 #[test]
-fn what_is_read_or_written_again_does_not() {
-    // Read before, read behind, read through the other pointer's argument.
-    assert!(!streams("  v7 = load v5, align 4 : i32\n  v8 = add v6, v7 : i32\n  store v5, v8, align 4"));
-    assert!(!streams("  store v5, v6, align 4\n  v7 = load v5, align 4 : i32\n  store v5, v7, align 4"));
-    assert!(!streams("  store v4, v6, align 4"));
-    // Again and again to one place.
-    assert!(!streams(&repeated("    v9 = add v6, v8 : i32\n    store v5, v9, align 4")));
+fn buffers_accessed_again_use_plain_stores() {
+    // Read before the store, read after it, read through the other pointer argument.
+    assert!(!uses_nontemporal_stores(
+        "  v7 = load v5, align 4 : i32\n  v8 = add v6, v7 : i32\n  store v5, v8, align 4"
+    ));
+    assert!(!uses_nontemporal_stores(
+        "  store v5, v6, align 4\n  v7 = load v5, align 4 : i32\n  store v5, v7, align 4"
+    ));
+    assert!(!uses_nontemporal_stores("  store v4, v6, align 4"));
+    // In a loop, to one address.
+    assert!(!uses_nontemporal_stores(&repeated("    v9 = add v6, v8 : i32\n    store v5, v9, align 4")));
 }
 
 #[test]
-fn kernels_that_order_memory_do_not() {
-    assert!(!streams("  store v5, v6, align 4\n  fence"));
+fn kernels_with_fences_use_plain_stores() {
+    assert!(!uses_nontemporal_stores("  store v5, v6, align 4\n  fence"));
 }
 
 #[test]
-fn lines_for_later_wait_behind_the_first_level() {
-    let hints = |hint: &str| {
+fn read_l2_prefetch_goes_to_the_second_level() {
+    let prefetches = |hint: &str| {
         let module = module(&format!("  store v5, v6, align 4\n  {hint} v4, size 4"));
         let options = options_for(&Launch::new([64, 1, 1], [64, 1, 1]), VectorFacts::X86_64_V3);
         let text = generate(&module, "k", &options).expect("code").llvm_ir;
@@ -102,10 +106,10 @@ fn lines_for_later_wait_behind_the_first_level() {
         };
         ["i32 0, i32 3, i32 1)", "i32 0, i32 2, i32 1)", "i32 1, i32 3, i32 1)"].map(of)
     };
-    // The pass asks for a stretch ahead by itself.
-    let [soon, later, write] = hints("prefetch");
+    // The prefetch pass adds one of its own.
+    let [soon, later, write] = prefetches("prefetch");
     assert!(soon > 0 && later == 0 && write == 0);
-    assert_eq!(hints("prefetch_l2"), [soon / 2, soon / 2, 0]);
-    assert_eq!(hints("prefetch_write"), [soon / 2, 0, soon / 2]);
-    assert_eq!(hints("prefetch_write_l2"), [soon / 2, soon / 2, 0]);
+    assert_eq!(prefetches("prefetch_l2"), [soon / 2, soon / 2, 0]);
+    assert_eq!(prefetches("prefetch_write"), [soon / 2, 0, soon / 2]);
+    assert_eq!(prefetches("prefetch_write_l2"), [soon / 2, soon / 2, 0]);
 }

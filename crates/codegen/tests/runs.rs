@@ -53,7 +53,7 @@ kernel \"k\" f0 {{
 }
 
 #[test]
-fn each_threadgroup_is_where_it_is() {
+fn threadgroups_of_a_run_have_their_positions() {
     let module = census();
     for (threads, group) in [
         ([1, 1, 1], [1, 1, 1]),
@@ -80,7 +80,7 @@ fn each_threadgroup_is_where_it_is() {
 
 /// A run goes on after a threadgroup that reaches out of bounds, and its first such threadgroup is named.
 #[test]
-fn a_run_outlives_a_fault() {
+fn a_run_continues_after_a_fault() {
     let Some(llvm) = llvm() else { return };
     let module = census();
     let launch = Launch::new([64, 64, 1], [32, 2, 1]);
@@ -97,7 +97,7 @@ fn a_run_outlives_a_fault() {
 /// What was never written does not come from the threadgroup before, so that results do not depend on how a
 /// grid is split into runs.
 #[test]
-fn variables_begin_anew() {
+fn locals_do_not_keep_values_of_the_previous_threadgroup() {
     let Some(llvm) = llvm() else { return };
     let module = parsed(
         "func f0 \"k\" (v0: ptr.device, v1: ptr.device) {

@@ -154,12 +154,12 @@ fn lanes_side_by_side_and_apart() {
 }
 
 #[test]
-fn places_that_overlap() {
-    // Elements wider than the steps of the index, and of no size that the index has.
+fn scattered_accesses_of_overlapping_elements() {
+    // Elements wider than the stride of the index, and elements whose size differs from the stride.
     for (scalar, size) in [("i32", 1), ("i32", 2), ("i16", 2), ("i64", 8), ("i16", 4), ("i64", 4)] {
         let module = Compiled::new(moves("zext", scalar, size, "ult v6, v7"));
         for (what, places) in cases() {
-            // Lanes that store to each other's places have no order.
+            // Stores of several lanes to one address have no defined order.
             let apart = |a: u32, b: u32| a == b || a.abs_diff(b) * size >= scalar_bytes(scalar);
             let on: Vec<u32> = places.iter().copied().filter(|&place| place < 1000).collect();
             if on.iter().all(|&a| on.iter().all(|&b| apart(a, b))) {
@@ -291,7 +291,7 @@ fn bounds_of_all_rounds() {
     }
 }
 
-/// Loads the place that is a quotient, in the threads whose number satisfies a condition.
+/// Loads the element whose index is a quotient, in the threads that satisfy a condition.
 fn quotients(cast: &str, scalar: &str, size: u32, condition: &str) -> Module {
     module(&format!(
         "  v3 = query.thread_position_in_threadgroup.x : i32
@@ -313,7 +313,7 @@ fn quotients(cast: &str, scalar: &str, size: u32, condition: &str) -> Module {
 }
 
 #[test]
-fn one_place_for_all_lanes() {
+fn loads_indexed_by_a_quotient() {
     let cases = [
         ("all in one place", places(|lane| 100 + lane)),
         ("two places", places(|lane| 48 + lane)),

@@ -297,7 +297,7 @@ fn threadgroups_inside_are_what_single_loads_give() {
 }
 
 #[test]
-fn sizes_that_are_not_the_grid_s_are_what_they_are() {
+fn image_sizes_that_differ_from_the_grid() {
     let module = filter("i32", 1, all_differ);
     let launch = Launch::new([128, 12, 1], [32, 2, 1]);
     let count = 128 * 12;

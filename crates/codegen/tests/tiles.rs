@@ -1,4 +1,4 @@
-//! Loops that bring tiles to threadgroup memory and multiply them: who asks the caches for the next tile.
+//! Tiled matrix products through threadgroup memory: where the prefetches of the next tile are.
 
 mod support;
 
@@ -29,39 +29,39 @@ fn functions<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
         .collect()
 }
 
-/// How often each of these functions asks for what is read.
-fn asks(text: &str, name: &str) -> Vec<usize> {
-    hints(text, name, 0)
+/// The number of read prefetches in each function of the name.
+fn read_prefetches(text: &str, name: &str) -> Vec<usize> {
+    prefetches(text, name, 0)
 }
 
-/// The prefetches to read (0) or to write (1).
-fn hints(text: &str, name: &str, write: u8) -> Vec<usize> {
+/// The number of prefetches for reading (0) or writing (1) in each function of the name.
+fn prefetches(text: &str, name: &str, write: u8) -> Vec<usize> {
     let kind = format!(", i32 {write}, i32 ");
-    let is_hint = |line: &&str| line.contains("call void @llvm.prefetch") && line.contains(&kind);
-    functions(text, name).iter().map(|body| body.lines().filter(is_hint).count()).collect()
+    let is_prefetch = |line: &&str| line.contains("call void @llvm.prefetch") && line.contains(&kind);
+    functions(text, name).iter().map(|body| body.lines().filter(is_prefetch).count()).collect()
 }
 
-/// Panels ask for the next tiles, a line every few rows; where there are none, loads do.
+/// Panels prefetch the next tiles, a line every few rows; without panels, loads do.
 #[test]
-fn products_ask_for_the_next_tile() {
+fn panels_prefetch_next_tile() {
     let launch = launch();
     let text = support::text(&parsed(GEMM), "gemm", &launch);
     if support::has_panels(&launch) {
         // Two tiles of 16 rows, four steps of depth at a time: eight walks, in the loop and after it. With
-        // AVX2 two steps at a time: twice as many groups ask, so there are half as many walks.
+        // AVX2 two steps at a time: twice as many groups prefetch, so there are half as many walks.
         let walks = if support::options(&launch).features.avx512 { 8 } else { 4 };
-        assert_eq!(asks(&text, "@am.panel.0("), [2 * walks]);
-        assert_eq!(asks(&text, "@am.version.0("), [0]);
+        assert_eq!(read_prefetches(&text, "@am.panel.0("), [2 * walks]);
+        assert_eq!(read_prefetches(&text, "@am.version.0("), [0]);
         // A row of the results in each iteration: two fragments, one below the other.
-        assert_eq!(hints(&text, "@am.version.0(", 1), [2]);
+        assert_eq!(prefetches(&text, "@am.version.0(", 1), [2]);
     } else {
-        assert!(asks(&text, "@am.version.0(")[0] >= 8);
+        assert!(read_prefetches(&text, "@am.version.0(")[0] >= 8);
     }
 }
 
-/// One column of fragments is no panel: after the products, the loop asks for what its loads noted.
+/// One column of fragments forms no panel: the loop prefetches the queued addresses after its products.
 #[test]
-fn what_no_panel_asks_for_the_loop_does() {
+fn loop_prefetches_next_tile_without_panels() {
     let mut program = GEMM.to_owned();
     for (factors, sum) in [("v59, v65", "v68"), ("v63, v65", "v72"), ("v75, v81", "v69"), ("v79, v81", "v73")]
     {
@@ -73,15 +73,15 @@ fn what_no_panel_asks_for_the_loop_does() {
     let launch = launch();
     let text = support::text(&module, "gemm", &launch);
     assert!(!text.contains("@am.panel.0("));
-    // Eight lines on each side: noted in two rounds, or asked for where they are loaded.
+    // Eight lines of each operand: queued in two rounds, or prefetched where they are loaded.
     let rounds = if support::has_panels(&launch) { 2 } else { 1 };
-    assert_eq!(asks(&text, "@am.version.0("), [16 * rounds]);
+    assert_eq!(read_prefetches(&text, "@am.version.0("), [16 * rounds]);
     check(&module);
 }
 
-/// The last tiles' notes lead after the matrices, which is no access.
+/// Prefetch addresses of the last tiles are past the end of the matrices: that is no fault.
 #[test]
-fn asking_is_no_access() {
+fn prefetch_out_of_bounds_does_not_fault() {
     check(&parsed(GEMM));
 }
 

@@ -229,6 +229,7 @@ const ANALYSIS: &[Entry] = &[
     id("unknown-namespace", "a namespace that is not declared"),
     id("unknown-trait", "a type trait that does not exist"),
     id("unsupported-feature", "a part of Metal or of C++ that is not supported"),
+    id("unused-comparison", "warning: a statement is a comparison, whose result is lost"),
     id("value-expected", "a type as the argument of a value parameter"),
     id("variadic-function", "a function with `...`"),
     id("vector-condition", "a vector or matrix as a condition"),

@@ -21,6 +21,10 @@ static_assert(is_base_of_v<Base, Derived> && !is_base_of_v<Derived, Base>, "is_b
 static_assert(is_same_v<remove_cv_t<const volatile int>, int> && is_same_v<remove_const_t<const float>, float>, "remove");
 static_assert(is_same_v<remove_reference_t<thread int&>, int> && is_same_v<remove_addrspace_t<device int>, int>, "remove");
 static_assert(is_same_v<remove_pointer_t<thread int*>, int> && is_same_v<decay_t<const thread int&>, int>, "remove");
+static_assert(rank_v<int> == 0 && rank<int[3]>::value == 1 && rank_v<float4[3][4]> == 2, "rank");
+static_assert(extent_v<int[3][4]> == 3 && extent_v<int[3][4], 1> == 4 && extent<int[3][4], 2>::value == 0, "extent");
+static_assert(extent_v<int> == 0 && extent_v<int, 1> == 0, "extent");
+static_assert(is_same_v<remove_all_extents_t<int[3][4]>, int> && is_same_v<remove_all_extents_t<half2>, half2>, "remove");
 static_assert(is_same_v<conditional_t<true, int, float>, int> && is_same_v<enable_if_t<true, half>, half>, "conditional");
 static_assert(is_same_v<make_signed_t<uint>, int> && is_same_v<make_unsigned_t<short>, ushort>, "signs");
 static_assert(is_same_v<make_unsigned_t<int4>, uint4>, "signs");

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_refused() {
+    fn malformed_specifications_are_errors() {
         for text in [
             "",
             "0",

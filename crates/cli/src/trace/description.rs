@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_told_by_name() {
+    fn errors_name_the_step_and_the_key() {
         let step = |rest: &str| problem(&format!("[[step]]\nname = 's'\n{rest}"));
         assert_eq!(problem(""), "there is no step");
         assert_eq!(step("queue = 'q'"), "`s`: give one of kernel, copy, fill and graph");

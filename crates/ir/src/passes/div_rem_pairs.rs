@@ -2,7 +2,7 @@
 //!
 //! Processors compute both with one instruction, and code generators combine them only if they are adjacent.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{BinOp, Function, Inst, Op, Value};
 
@@ -25,7 +25,7 @@ pub fn div_rem_pairs(function: &mut Function) -> bool {
         if moved_after.is_empty() {
             continue;
         }
-        let later: Vec<Inst> =
+        let later: FxHashSet<Inst> =
             insts.iter().filter_map(|first| moved_after.get(first)).flatten().copied().collect();
         let stays = insts.iter().filter(|inst| !later.contains(inst));
         let with_others = stays.flat_map(|inst| {

@@ -106,6 +106,17 @@ template <typename T> using remove_pointer_t = typename remove_pointer<T>::type;
 template <typename T> struct remove_extent { typedef T type; };
 template <typename T, size_t N> struct remove_extent<T[N]> { typedef T type; };
 template <typename T> using remove_extent_t = typename remove_extent<T>::type;
+template <typename T> struct remove_all_extents { typedef T type; };
+template <typename T, size_t N> struct remove_all_extents<T[N]> { typedef typename remove_all_extents<T>::type type; };
+template <typename T> using remove_all_extents_t = typename remove_all_extents<T>::type;
+template <typename T> struct rank : integral_constant<size_t, 0> {};
+template <typename T, size_t N> struct rank<T[N]> : integral_constant<size_t, rank<T>::value + 1> {};
+template <typename T> constexpr constant size_t rank_v = rank<T>::value;
+// The length of dimension I, the outermost being 0; of what has no such dimension, 0.
+template <typename T, uint I = 0> struct extent : integral_constant<size_t, 0> {};
+template <typename T, size_t N> struct extent<T[N], 0> : integral_constant<size_t, N> {};
+template <typename T, size_t N, uint I> struct extent<T[N], I> : extent<T, I - 1> {};
+template <typename T, uint I = 0> constexpr constant size_t extent_v = extent<T, I>::value;
 template <typename T> struct add_const { typedef const T type; };
 template <typename T> using add_const_t = const T;
 template <typename T> struct add_volatile { typedef volatile T type; };

@@ -9,9 +9,10 @@ mod returns;
 mod switch;
 
 use super::checker::Checker;
-use crate::ast::{self, StmtKind as AstStmt};
+use super::spelling;
+use crate::ast::{self, BinaryOp, ExprKind as AstExpr, StmtKind as AstStmt};
 use crate::hir::{Block, ConstValue, ExprKind, Stmt, StmtKind};
-use anymetal_diag::Span;
+use anymetal_diag::{Diagnostic, Span};
 
 impl<'a> Checker<'a> {
     /// Checks statements in the current block scope.
@@ -51,6 +52,7 @@ impl<'a> Checker<'a> {
             AstStmt::Expr(expr) => {
                 let value = self.expr(expr);
                 if !value.ty.ty.is_error() {
+                    self.warn_of_unused_comparison(expr);
                     Self::push(out, StmtKind::Expr(value), span);
                 }
             }
@@ -95,6 +97,14 @@ impl<'a> Checker<'a> {
             AstStmt::Return(value) => self.return_stmt(value.as_ref(), span, out),
             AstStmt::MathMode(mode) => Self::push(out, StmtKind::MathMode(*mode), span),
         }
+    }
+
+    /// A statement `a == b;` is most likely meant to be an assignment.
+    fn warn_of_unused_comparison(&mut self, expr: &ast::Expr) {
+        let AstExpr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), ..) = expr.kind else { return };
+        let message = format!("the result of `{}` is not used", spelling::binary(op));
+        let warning = Diagnostic::warning("unused-comparison", expr.span, message);
+        self.report(if op == BinaryOp::Eq { warning.with_hint("to assign, write `=`") } else { warning });
     }
 
     /// What stands before the condition of an `if` or `switch`, and the variable that is the condition.
