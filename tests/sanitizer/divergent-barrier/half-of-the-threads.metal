@@ -1,0 +1,12 @@
+// Half of each SIMD-group executes the barrier.
+// launch: --threads 32 --group 32 --arg out=zeros:u32:32
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void half_waits(device uint *out [[buffer(0)]],
+                       uint lid [[thread_position_in_threadgroup]]) {
+    if (lid < 16) {
+        threadgroup_barrier(mem_flags::mem_threadgroup); //~ divergent-barrier
+    }
+    out[lid] = lid;
+}

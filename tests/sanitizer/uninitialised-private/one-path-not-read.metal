@@ -1,0 +1,17 @@
+// The variable is assigned on one path only, and read on that path only.
+// launch: --threads 4 --group 4 --arg out=zeros:f32:4
+// expect: none
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void paths(device float *out [[buffer(0)]], uint gid [[thread_position_in_grid]]) {
+    float value;
+    bool set = false;
+    if (gid < 2) {
+        value = 1.0f;
+        set = true;
+    }
+    if (set) {
+        out[gid] = value;
+    }
+}
