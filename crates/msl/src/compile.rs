@@ -136,7 +136,7 @@ impl Library {
             return (None, diagnostics);
         }
         let kernels = kernels.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect();
-        let options = lower::Options { math_mode: options.math_mode, keeps_memory_order: false };
+        let options = lower::Options { math_mode: options.math_mode, for_sanitizer: false };
         (Some(Self { map, unit, kernels, options }), diagnostics)
     }
 
@@ -161,11 +161,12 @@ impl Library {
         })
     }
 
-    /// As [`Self::module`], for sanitizers: barriers and fences keep their memory flags, orders and scopes.
+    /// As [`Self::module`], for sanitizers: barriers and fences keep their memory flags, orders and scopes, and
+    /// nothing hides an error ([`lower::Options::for_sanitizer`]).
     pub fn module_with_memory_order(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
         on_large_stack(|| {
             let (program, _) = self.check_kernel(kernel)?;
-            let options = lower::Options { keeps_memory_order: true, ..self.options };
+            let options = lower::Options { for_sanitizer: true, ..self.options };
             Ok(lower::lower(&program, options, &self.map))
         })
     }

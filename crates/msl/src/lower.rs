@@ -16,6 +16,7 @@ mod builtin;
 mod convert;
 mod function;
 mod kernel;
+mod origin;
 mod place;
 mod purity;
 mod recursion;
@@ -35,9 +36,12 @@ use rustc_hash::FxHashMap;
 pub struct Options {
     /// The mode of float arithmetic where no pragma says otherwise.
     pub math_mode: MathMode,
-    /// Whether barriers and fences keep the memory flags, orders and scopes that the source gives them. Only
-    /// sanitizers want them: every target orders all memory.
-    pub keeps_memory_order: bool,
+    /// Whether the module is for sanitizers. Its results are the same, but it takes no liberty that would hide
+    /// an error or look like one: barriers and fences keep the memory flags, orders and scopes that the source
+    /// gives them; only the side of a choice that is taken is evaluated; indices outside of vectors show (as
+    /// [`ir::Op::ExtractDynamic`] of them); positions of writes are those of the place, and have origins
+    /// ([`ir::Origin`]).
+    pub for_sanitizer: bool,
 }
 
 /// Writes a program out as an IR module with one kernel.
@@ -51,7 +55,7 @@ pub fn lower(program: &hir::Program, options: Options, map: &SourceMap) -> ir::M
         cycles: Cycles::new(program),
         files: FxHashMap::default(),
         default_mode: fp_mode(options.math_mode),
-        keeps_memory_order: options.keeps_memory_order,
+        for_sanitizer: options.for_sanitizer,
     };
     lowerer.data();
     lowerer.kernel();
@@ -77,7 +81,7 @@ struct Lowerer<'p> {
     cycles: Cycles,
     files: FxHashMap<FileId, u32>,
     default_mode: ir::FpMode,
-    keeps_memory_order: bool,
+    for_sanitizer: bool,
 }
 
 impl Lowerer<'_> {
@@ -170,13 +174,17 @@ impl Lowerer<'_> {
 
     /// Where a user would look for this text: the outermost macro's use.
     fn loc(&mut self, span: Span) -> ir::Loc {
-        let span = self.map.outermost(span);
+        self.spelled(self.map.outermost(span))
+    }
+
+    /// Where the text itself is: in a macro's definition, if it comes from there.
+    fn spelled(&mut self, span: Span) -> ir::Loc {
         let Some(file) = self.map.file(span.file) else { return ir::Loc::default() };
         let index = *self.files.entry(span.file).or_insert_with(|| {
             self.module.files.push(file.name.clone());
             self.module.files.len() as u32 - 1
         });
         let at = file.line_col(span.lo);
-        ir::Loc { file: index, line: at.line, column: at.column }
+        ir::Loc { file: index, line: at.line, column: at.column, origin: 0 }
     }
 }

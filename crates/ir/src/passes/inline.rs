@@ -276,6 +276,7 @@ impl<'a> BodyCloner<'a> {
     fn copy_code(&mut self) -> Block {
         let source = &self.callee.function;
         let first_inst = self.caller.insts.len() as u32;
+        let first_origin = self.copy_origins();
         // Definitions may come after uses in the table, so values are numbered first.
         for (n, data) in (first_inst..).zip(&source.insts) {
             if let Some(result) = data.result {
@@ -287,6 +288,9 @@ impl<'a> BodyCloner<'a> {
         for data in &source.insts {
             let mut data = data.clone();
             self.renumber(&mut data.op);
+            if data.loc.origin != 0 {
+                data.loc.origin += first_origin;
+            }
             data.result = data.result.map(|value| self.values[value.index()]);
             self.caller.insts.push(data);
         }
@@ -295,6 +299,25 @@ impl<'a> BodyCloner<'a> {
             self.caller.blocks.push(crate::BlockData { insts });
         }
         self.block(source.body)
+    }
+
+    /// Copies what is known of the callee's positions, and notes at their outer ends that they are reached by
+    /// this call. Returns by how much the copies' numbers are higher.
+    fn copy_origins(&mut self) -> u32 {
+        let first = self.caller.origins.len() as u32;
+        let call = self.caller.inst(self.call).loc;
+        for origin in &self.callee.function.origins {
+            let mut origin = origin.clone();
+            match &mut origin.inlined_at {
+                Some(inner) if inner.origin != 0 => inner.origin += first,
+                Some(_) => {}
+                // A call without an origin is none of the program's: that of a kernel by its host.
+                outermost if call.origin != 0 => *outermost = Some(call),
+                None => {}
+            }
+            self.caller.origins.push(origin);
+        }
+        first
     }
 
     fn renumber(&self, op: &mut Op) {

@@ -41,13 +41,13 @@ impl FunctionLowerer<'_, '_, '_> {
             BuiltinOp::Simd(function) => self.b.infer(ir::Op::Simd(simd_op(function, elem), values)),
             BuiltinOp::Query(query) => self.b.query(query),
             BuiltinOp::Barrier(scope) => {
-                let flags = Some(values[0]).filter(|_| self.module.keeps_memory_order);
+                let flags = Some(values[0]).filter(|_| self.module.for_sanitizer);
                 self.b.push(ir::Op::Barrier(scope, flags));
                 return None;
             }
             BuiltinOp::Fence => {
                 let operands = [values[0], values[1], values[2]];
-                self.b.push(ir::Op::Fence(Some(operands).filter(|_| self.module.keeps_memory_order)));
+                self.b.push(ir::Op::Fence(Some(operands).filter(|_| self.module.for_sanitizer)));
                 return None;
             }
             BuiltinOp::AtomicStore => {
