@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anymetal_compiler::{
     CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion, FusionPart,
-    MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
+    MathMode as CompilerMathMode, SharedSession, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
@@ -18,13 +18,23 @@ use crate::error::Error;
 use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, MathMode};
 use crate::notice::pass_on_compiler_notes;
+use crate::sanitizer;
 use anymetal_runtime::submission::argument::Scalar;
 
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source { library: anymetal_compiler::Library, checks: bool, target: Target },
-    Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
+    Source {
+        library: anymetal_compiler::Library,
+        checks: bool,
+        target: Target,
+        /// The session that launches report to, if they run under the sanitizer.
+        sanitizer: Option<SharedSession>,
+    },
+    Artifact {
+        artifact: Arc<Artifact>,
+        require_machine_code: bool,
+    },
 }
 
 impl CompiledLibrary {
@@ -43,14 +53,16 @@ impl CompiledLibrary {
     }
 
     fn new(source: Source, options: &CompileOptions) -> Result<Self, Error> {
-        let target = if options.require_machine_code { Target::CpuLlvm } else { Target::Cpu };
+        let sanitizer = (options.check_mode == CheckMode::Sanitize).then(sanitizer::session);
+        let target = match (&sanitizer, options.require_machine_code) {
+            (Some(_), _) => Target::Interpreter,
+            (None, true) => Target::CpuLlvm,
+            (None, false) => Target::Cpu,
+        };
         let library = Compiler::global().library_for(source, Some(target));
         pass_on_compiler_notes();
-        Ok(CompiledLibrary::Source {
-            library: library?,
-            checks: options.check_mode == CheckMode::Bounds,
-            target,
-        })
+        let checks = options.check_mode != CheckMode::Off;
+        Ok(CompiledLibrary::Source { library: library?, checks, target, sanitizer })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
@@ -84,7 +96,13 @@ impl CompiledLibrary {
         constants: &FunctionConstants,
     ) -> Result<(KernelInfo, Executor), Error> {
         let (info, executor) = match self {
-            CompiledLibrary::Source { library, checks, target } => {
+            CompiledLibrary::Source { library, sanitizer: Some(session), .. } => {
+                let specialisation = specialisation(constants, true);
+                let artifact =
+                    library.sanitized_artifact(kernel, &specialisation, session, sanitizer::after());
+                (info_of(&*made(kernel, artifact)?, kernel)?, Executor::sanitizer())
+            }
+            CompiledLibrary::Source { library, checks, target, .. } => {
                 let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
                 let artifact = made(kernel, artifact)?;
                 let executor = Executor::of_code(&artifact.target);
@@ -108,7 +126,7 @@ impl CompiledLibrary {
 
     /// Whether code for one threadgroup size can be made.
     pub(crate) fn can_specialise(&self) -> bool {
-        matches!(self, CompiledLibrary::Source { .. })
+        matches!(self, CompiledLibrary::Source { sanitizer: None, .. })
     }
 
     /// The kernel's code, for any threadgroup size or for one, perhaps for grids without an edge only.
@@ -120,7 +138,11 @@ impl CompiledLibrary {
         whole_threadgroups_only: bool,
     ) -> Result<Arc<Artifact>, Error> {
         match self {
-            CompiledLibrary::Source { library, checks, target } => {
+            CompiledLibrary::Source { library, sanitizer: Some(session), .. } => {
+                let specialisation = specialisation(constants, true);
+                made(kernel, library.sanitized_artifact(kernel, &specialisation, session, sanitizer::after()))
+            }
+            CompiledLibrary::Source { library, checks, target, .. } => {
                 let specialisation = Specialisation {
                     group_size,
                     whole_threadgroups_only,
@@ -197,6 +219,7 @@ fn with_fusion<T>(
 ) -> Result<T, String> {
     let apart = || "they are not compiled alike".to_owned();
     let of_source = inputs.iter().map(|input| match input.compiled {
+        CompiledLibrary::Source { sanitizer: Some(_), .. } => None,
         CompiledLibrary::Source { library, checks, .. } => {
             Some((library, specialisation(input.constants, *checks), input))
         }

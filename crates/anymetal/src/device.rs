@@ -12,7 +12,7 @@ use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
-use anymetal_runtime::config::{Layers, RuntimeConfig};
+use anymetal_runtime::config::{CheckSetting, Layers, RuntimeConfig};
 use anymetal_runtime::event::Event;
 use anymetal_runtime::history::History;
 use anymetal_runtime::memory::allocator::Allocator;
@@ -28,7 +28,7 @@ use anymetal_runtime::trace::Trace;
 use crate::compile::CompiledLibrary;
 use crate::error::Error;
 use crate::executor::Executor;
-use crate::library::{CompileOptions, Library};
+use crate::library::{CheckMode, CompileOptions, Library};
 use crate::machine;
 use crate::queue::{Queue, QueueGroup};
 use crate::transfer::Transfers;
@@ -177,6 +177,9 @@ impl Device {
     fn with_requirements(&self, options: &CompileOptions) -> CompileOptions {
         let mut options = options.clone();
         options.require_machine_code |= self.config().kernels.require_machine_code;
+        if self.config().kernels.check == CheckSetting::Sanitize {
+            options.check_mode = CheckMode::Sanitize;
+        }
         options
     }
 

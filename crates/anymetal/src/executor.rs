@@ -42,6 +42,11 @@ impl Executor {
         *self == Executor::MachineCode
     }
 
+    /// The interpreter, for the sanitizer's sake.
+    pub(crate) fn sanitizer() -> Self {
+        Executor::Interpreter { reason: "it runs under the sanitizer".into() }
+    }
+
     /// That of kernels which this process compiles now. Looks for libLLVM at the first call.
     pub(crate) fn of_new_code() -> Self {
         match Compiler::why_interpreted() {

@@ -95,6 +95,7 @@ mod pipeline_descriptor;
 mod profile;
 mod queue;
 mod replay;
+pub mod sanitizer;
 mod submission;
 pub mod testing;
 mod transfer;
@@ -123,8 +124,8 @@ pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_runtime::config::{
-    ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size, Span,
-    StreamsLayer,
+    CheckSetting, ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size,
+    Span, StreamsLayer,
 };
 pub use anymetal_runtime::event::Event;
 pub use anymetal_runtime::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};

@@ -70,6 +70,10 @@ pub enum CheckMode {
     Bounds,
     /// Trusted code only: an access out of bounds is undefined behaviour of the whole process.
     Off,
+    /// Every launch runs in the interpreter under the sanitizer, and what it finds is in
+    /// [`crate::sanitizer::findings`]: races, accesses out of bounds, undefined reads, wrong barriers. A launch
+    /// with findings ends as one without.
+    Sanitize,
 }
 
 /// Compiled source. Each kernel is compiled for the device when its pipeline is made. Clones are the same

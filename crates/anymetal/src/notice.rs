@@ -25,6 +25,8 @@ pub enum NoticeKind {
     /// A kernel has no code of its own for a threadgroup size, and runs the code for any size.
     /// [`crate::Pipeline::fallbacks`] tells of each.
     NotSpecialised,
+    /// The sanitizer found something, for the first time at these places.
+    Finding,
     /// Something else that the compiler says.
     Other,
 }

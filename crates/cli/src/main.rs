@@ -8,6 +8,7 @@
 
 mod bench;
 mod call;
+mod check;
 mod compile;
 mod constant;
 mod demo;
@@ -49,6 +50,8 @@ enum Command {
     Devices(devices::DevicesArgs),
     /// Run one kernel
     Run(Box<run::RunArgs>),
+    /// Run one kernel under the sanitizer: races, accesses out of bounds, undefined reads, barriers
+    Check(Box<check::CheckArgs>),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
     /// Run a described workload and write when what ran, for Perfetto
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Devices(args) => devices::devices(&args),
         Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::check(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),

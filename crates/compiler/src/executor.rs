@@ -18,31 +18,23 @@ use crate::error::CompileError;
 /// One kernel, ready to be interpreted.
 pub(crate) struct Executor {
     program: Program,
-    arguments: Vec<KernelArg>,
+    bindings: Bindings,
+}
+
+/// A kernel's arguments and how dispatches number them.
+pub(crate) struct Bindings {
+    pub(crate) arguments: Vec<KernelArg>,
     /// The slot of each argument; none for disabled ones.
     slots: Vec<Option<u32>>,
 }
 
-impl fmt::Debug for Executor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Executor").field("kernel", &self.program.kernel()).finish_non_exhaustive()
-    }
-}
-
-impl Executor {
-    /// Prepares a kernel of a verified and specialised module.
-    pub(crate) fn new(module: &Module, kernel: &Kernel) -> Result<Self, CompileError> {
-        let program = Program::new(module, &kernel.name).map_err(|error| match error {
-            InterpError::TooLarge { .. } => {
-                CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }
-            }
-            other => CompileError::Internal { stage: "interpreter", message: other.to_string() },
-        })?;
-        Ok(Executor { program, arguments: kernel.args.clone(), slots: argument_slots(kernel) })
+impl Bindings {
+    pub(crate) fn new(kernel: &Kernel) -> Self {
+        Bindings { arguments: kernel.args.clone(), slots: argument_slots(kernel) }
     }
 
     /// The binding of each argument, in source order.
-    fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
+    pub(crate) fn bind(&self, request: &InterpreterDispatch<'_>) -> Vec<Argument> {
         let bind = |(argument, slot): (&KernelArg, &Option<u32>)| {
             let Some(slot) = slot.map(|slot| slot as usize) else { return Argument::Unbound };
             match argument.kind {
@@ -57,10 +49,33 @@ impl Executor {
         };
         self.arguments.iter().zip(&self.slots).map(bind).collect()
     }
+}
+
+/// A kernel as the interpreter takes it.
+pub(crate) fn program(module: &Module, kernel: &str) -> Result<Program, CompileError> {
+    Program::new(module, kernel).map_err(|error| match error {
+        InterpError::TooLarge { .. } => {
+            CompileError::TooLarge { kernel: kernel.to_owned(), reason: error.to_string() }
+        }
+        other => CompileError::Internal { stage: "interpreter", message: other.to_string() },
+    })
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Executor").field("kernel", &self.program.kernel()).finish_non_exhaustive()
+    }
+}
+
+impl Executor {
+    /// Prepares a kernel of a verified and specialised module.
+    pub(crate) fn new(module: &Module, kernel: &Kernel) -> Result<Self, CompileError> {
+        Ok(Executor { program: program(module, &kernel.name)?, bindings: Bindings::new(kernel) })
+    }
 
     fn describe_fault(&self, fault: &Fault, group_size: [u32; 3]) -> InterpreterFault {
         let argument = match fault.variable {
-            Variable::Argument(position) => self.arguments.get(position as usize),
+            Variable::Argument(position) => self.bindings.arguments.get(position as usize),
             Variable::Nothing | Variable::Threadgroup(_) | Variable::Global(_) | Variable::Local(..) => None,
         };
         let [x, y, z] = fault.thread.position_in_group;
@@ -98,7 +113,7 @@ impl DispatchInterpreter for Executor {
         if request.kernel != self.program.kernel() {
             return Err(InterpreterFault::UnknownKernel { kernel: request.kernel.to_owned() });
         }
-        let arguments = self.bind(&request);
+        let arguments = self.bindings.bind(&request);
         let dispatch = Dispatch::threads(request.grid_threads, request.group_size);
         let mut memory = Memory { buffers: request.memories, arguments };
         let limits = Limits { stop: Some(request.stop), max_reported: 1, ..Limits::default() };

@@ -27,7 +27,7 @@ use crate::error::CompileError;
 use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::machine_code;
-use crate::pipeline::prepare;
+use crate::pipeline::{prepare, prepare_for_sanitizer};
 use crate::prepared::Prepared;
 use crate::reflection;
 use crate::source::Source;
@@ -479,6 +479,22 @@ impl Library {
                 machine_code::lower(&module, kernel_of(&module, kernel)?, specialisation, &mut manager)?;
             }
             Ok(text)
+        })
+    }
+
+    /// The kernel's module for the sanitizer: specialised and inlined, with memory flags and orders, and without
+    /// passes that could hide an error.
+    pub(crate) fn module_for_sanitizer(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<Module, CompileError> {
+        self.check_name(kernel)?;
+        let front = self.state.front()?;
+        big_stack::run("front end", || {
+            let made = front.library.module_with_memory_order(kernel);
+            let module = made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
+            prepare_for_sanitizer(&module, kernel, specialisation)
         })
     }
 

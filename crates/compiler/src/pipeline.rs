@@ -3,7 +3,7 @@
 //! Invariant: what [`prepare`] returns is verified, holds one kernel, has no calls and no function constants.
 
 use anymetal_ir::passes::{self, PassManager, PrepareError, PrepareOptions, SpecialiseError, extract_kernel};
-use anymetal_ir::{Module, VerifyError, verify};
+use anymetal_ir::{FunctionConstantId, Module, VerifyError, verify};
 
 use crate::constants::{self, describe};
 use crate::error::CompileError;
@@ -22,8 +22,39 @@ pub(crate) fn prepare(
     specialisation: &Specialisation,
     manager: &mut PassManager<'_>,
 ) -> Result<Module, CompileError> {
+    let (mut module, values) = extract(module, kernel, specialisation)?;
+    let options = PrepareOptions { constants: &values, whole_group_size: specialisation.whole_group_size() };
+    passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
+    check(&module, "optimiser")?;
+    Ok(module)
+}
+
+/// Specialises and inlines one kernel, and changes nothing else: a load that a pass removes is an error that
+/// no sanitizer sees.
+pub(crate) fn prepare_for_sanitizer(
+    module: &Module,
+    kernel: &str,
+    specialisation: &Specialisation,
+) -> Result<Module, CompileError> {
+    let (mut module, values) = extract(module, kernel, specialisation)?;
+    let options = PrepareOptions { constants: &values, whole_group_size: None };
+    passes::prepare_unchanged(&mut module, &options)
+        .map_err(|error| prepare_error(&module, kernel, error))?;
+    check(&module, "inliner")?;
+    Ok(module)
+}
+
+/// Function constants with the bits of their values; `None`: without one.
+type ConstantValues = Vec<(FunctionConstantId, Option<u64>)>;
+
+/// The kernel alone, and the values of its function constants.
+fn extract(
+    module: &Module,
+    kernel: &str,
+    specialisation: &Specialisation,
+) -> Result<(Module, ConstantValues), CompileError> {
     check(module, "front end")?;
-    let mut module = extract_kernel(module, kernel).ok_or_else(|| CompileError::Internal {
+    let module = extract_kernel(module, kernel).ok_or_else(|| CompileError::Internal {
         stage: "front end",
         message: format!("the module for kernel `{kernel}` has no such kernel"),
     })?;
@@ -34,10 +65,7 @@ pub(crate) fn prepare(
         kernel,
         specialisation.ignore_unknown_constants,
     )?;
-    let options = PrepareOptions { constants: &values, whole_group_size: specialisation.whole_group_size() };
-    passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
-    check(&module, "optimiser")?;
-    Ok(module)
+    Ok((module, values))
 }
 
 /// Refuses a prepared module that would occupy LLVM for minutes.

@@ -8,10 +8,12 @@
 mod detect;
 mod finding;
 mod kind;
+mod report;
 mod session;
 
 pub use finding::{
     AccessedMemory, Action, Finding, MemorySpace, Position, Side, SourcePlace, Through, Value,
 };
 pub use kind::{FindingKind, KindGroup, Severity, UnknownKind};
+pub use report::{FileSources, Sources, finding_text, summary_text};
 pub use session::{ArgumentInfo, LaunchInfo, LaunchOutcome, SanitizerOptions, Session, Summary};

@@ -50,8 +50,6 @@ pub struct LaunchInfo {
     pub arguments: Vec<ArgumentInfo>,
     /// By number of the buffer: its bytes, if its contents are undefined before the launch.
     pub undefined: Vec<Option<u64>>,
-    /// Counted by the session.
-    pub(crate) launch: u64,
 }
 
 /// What one argument is bound to.
@@ -154,16 +152,15 @@ impl Session {
         info: &LaunchInfo,
         stop: Option<&AtomicU32>,
     ) -> Result<LaunchOutcome, InterpError> {
-        let info = LaunchInfo { launch: self.summary.launches, ..info.clone() };
         self.summary.launches += 1;
         let before = (self.options.schedules > 1).then(|| contents(memory));
-        let outcome = self.run(program, dispatch, memory, &info, (None, stop))?;
+        let outcome = self.run(program, dispatch, memory, info, (None, stop))?;
         let Some(before) = before else { return Ok(outcome) };
         let results = contents(memory);
         for run in 1..u64::from(self.options.schedules) {
             let seed = self.options.seed.wrapping_add(run - 1);
             restore(memory, &before);
-            let shuffled = self.run(program, dispatch, memory, &info, (Some(seed), stop));
+            let shuffled = self.run(program, dispatch, memory, info, (Some(seed), stop));
             let is_complete = matches!(shuffled, Ok(LaunchOutcome::Completed));
             if is_complete && outcome == LaunchOutcome::Completed && contents(memory) != results {
                 let line = format!("`{}`: other results with --seed {seed}", program.kernel());
@@ -184,7 +181,8 @@ impl Session {
     ) -> Result<LaunchOutcome, InterpError> {
         let schedule = seed.map_or(Schedule::InOrder, |seed| Schedule::Shuffled { seed });
         let limits = Limits { max_steps: self.options.max_steps, stop, schedule, ..Limits::default() };
-        let mut detectors = Detectors::new(&mut self.collector, info, seed, self.options.max_shadow_bytes);
+        let mut detectors = Detectors::new(&mut self.collector, info, self.options.max_shadow_bytes);
+        detectors.findings.begin(program, info, (self.summary.launches - 1, seed));
         let ended = run(program, dispatch, memory, limits, &mut detectors);
         let summary = &mut self.summary;
         summary.runs += 1;

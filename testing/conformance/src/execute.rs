@@ -4,7 +4,7 @@ mod cpu;
 mod interpreter;
 
 pub(crate) use cpu::guarded;
-pub use cpu::{Cpu, UncheckedCpu};
+pub use cpu::{Cpu, Sanitized, UncheckedCpu};
 pub use interpreter::{Interpreter, on_large_stack};
 pub(crate) use interpreter::{interpret, module_of};
 

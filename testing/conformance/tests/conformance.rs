@@ -2,14 +2,14 @@
 
 use anymetal_conformance::candle::{self, family};
 use anymetal_conformance::case::Case;
-use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Math, Source, UncheckedCpu};
+use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Math, Sanitized, Source, UncheckedCpu};
 use anymetal_conformance::expectation::Expectations;
 use anymetal_conformance::suite::{CasesOf, Level, Oracle, Outcome, run_family, run_kernels};
 use anymetal_conformance::{llama, metal_examples};
 
 /// Devices are compared with the interpreter, too.
 fn oracle_of(executor: &dyn Executor) -> Oracle {
-    if executor.name() == "interpreter" { Oracle::None } else { Oracle::Interpreter }
+    if ["interpreter", "sanitizer"].contains(&executor.name()) { Oracle::None } else { Oracle::Interpreter }
 }
 
 fn check(executor: &dyn Executor, name: &str) {
@@ -184,6 +184,7 @@ macro_rules! suite {
 suite!(interpreter, Interpreter::default());
 suite!(cpu, Cpu);
 suite!(unchecked_cpu, UncheckedCpu);
+suite!(sanitized, Sanitized);
 
 /// One test per family, in safe math mode.
 macro_rules! bit_for_bit {

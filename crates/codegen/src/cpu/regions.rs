@@ -5,7 +5,7 @@
 //! once per threadgroup, and what lies between barriers becomes loops over the SIMD-groups. The
 //! barrier rules promise that all threads that are left agree on its condition.
 
-use anymetal_ir::{BarrierScope, Block, Function, Inst, Label, Op};
+use anymetal_ir::{Block, Function, Inst, Label, Op};
 
 /// The group-level constructs of a function.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ use crate::report::PartialBarrier;
 pub(super) struct Frame {
     exit: u32,
     pending: u32,
-    /// Where a call returns to.
+    /// Where a call returns to; of the scope that is the kernel: where it begins; 0 for other constructs.
     resume: Pc,
 }
 
@@ -63,7 +63,12 @@ impl Machine {
                 self.active = taken;
                 self.skip_if_idle(otherwise);
             }
-            Step::Loop | Step::Scope => self.frames.push(Frame::new(0)),
+            Step::Loop => self.frames.push(Frame::new(0)),
+            Step::Scope => {
+                let at = self.pc - 1;
+                let is_body = program.body_scope == Some(at);
+                self.frames.push(if is_body { Frame::call(at) } else { Frame::new(0) });
+            }
             Step::Switch => {
                 let frame = Frame::new(self.active);
                 self.frames.push(frame);
@@ -164,7 +169,7 @@ impl Machine {
         lane
     }
 
-    /// The lanes that have returned from the kernel, or from the function that it consists of.
+    /// The lanes that have returned from the kernel, or from the function or scope that it consists of.
     pub(super) fn returned(&self) -> u32 {
         let of_body = self.frames.get(1).filter(|frame| frame.resume != 0).map_or(0, |frame| frame.exit);
         self.frames[0].exit | of_body

@@ -5,7 +5,7 @@ use anymetal_ir::{FuncId, Kernel, Loc, Module, Origin, Space};
 use super::layout::{Layout, limit};
 use super::lower::{Lowered, Tables};
 use super::registers::{FOREIGN, PERSISTENT};
-use super::step::Step;
+use super::step::{Pc, Step};
 use super::{Program, ProgramArgument, call_graph};
 use crate::InterpError;
 
@@ -68,6 +68,7 @@ pub(super) fn link(
         }));
     }
     let entry = windows[order[0].index()].entry;
+    let body_scope = body_scope(&steps, entry);
     Ok(Program {
         kernel: kernel.name.clone(),
         arguments: arguments(kernel),
@@ -81,11 +82,29 @@ pub(super) fn link(
         persistent: tables.persistent,
         register_count,
         entry,
+        body_scope,
         regions: layout.regions,
         globals: layout.globals.iter().map(|id| module.globals[id.index()].bytes.clone()).collect(),
         static_threadgroup_bytes: layout.threadgroup_bytes,
         private_bytes,
     })
+}
+
+/// The scope at the end of the kernel, as inlining leaves it around a body with several returns.
+fn body_scope(steps: &[Step], entry: Pc) -> Option<Pc> {
+    let kernel = &steps[entry as usize..];
+    let end = kernel.iter().position(|step| matches!(step, Step::EndFunction))?;
+    let end = end.checked_sub(1).filter(|&end| matches!(kernel[end], Step::EndScope { .. }))?;
+    let mut open = 0;
+    let begin = kernel[..=end].iter().rposition(|step| {
+        match step {
+            Step::EndScope { .. } => open += 1,
+            Step::Scope => open -= 1,
+            _ => {}
+        }
+        open == 0
+    })?;
+    Some(entry + begin as Pc)
 }
 
 /// Gives each function its windows, above those of all its callers. Returns the sizes in all.

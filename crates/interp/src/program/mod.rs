@@ -64,6 +64,8 @@ pub struct Program {
     pub(crate) persistent: Vec<Persistent>,
     pub(crate) register_count: usize,
     pub(crate) entry: Pc,
+    /// The scope that is all of the kernel: to leave it is to return.
+    pub(crate) body_scope: Option<Pc>,
     /// By number; the arguments' are filled in by a run.
     pub(crate) regions: Vec<Region>,
     /// The contents of the constant data that are used.

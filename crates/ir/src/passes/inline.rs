@@ -50,11 +50,12 @@ pub fn inline(module: &mut Module) -> Result<(), InlineError> {
     let order = used_functions(module, &roots);
     let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
     let called = called_functions(module, &order);
+    let library = library_files(module);
     let mut total = 0;
     for &id in &order {
         let mut function =
             std::mem::replace(&mut module.functions[id.index()], Function::new(String::new(), &[], None));
-        inline_into(&mut function, &prepared)?;
+        inline_into(&mut function, &prepared, &library)?;
         total += function.insts.len();
         if function.insts.len() > MAX_INSTRUCTIONS || total > 4 * MAX_INSTRUCTIONS {
             return Err(InlineError::TooLarge { function: function.name });
@@ -81,7 +82,8 @@ pub(super) fn inline_only_call(module: &mut Module, caller: FuncId) -> Result<()
     let (Some(callee), None) = (calls.next(), calls.next()) else { return Ok(()) };
     let mut prepared: Vec<Option<Callee>> = module.functions.iter().map(|_| None).collect();
     prepared[callee.index()] = Some(Callee::new(module.function(callee)));
-    inline_into(&mut module.functions[caller.index()], &prepared)
+    let library = library_files(module);
+    inline_into(&mut module.functions[caller.index()], &prepared, &library)
 }
 
 /// Inlines the calls of one function of a verified module whose callee, with everything that it calls, has at
@@ -101,12 +103,18 @@ pub(super) fn inline_small(module: &mut Module, caller: FuncId, most: usize) -> 
             continue;
         }
         let mut function = function.clone();
-        inline_into(&mut function, &prepared)?;
+        inline_into(&mut function, &prepared, &library_files(module))?;
         if function.insts.len() <= most {
             prepared[id.index()] = Some(Callee::new(&function));
         }
     }
-    inline_into(&mut module.functions[caller.index()], &prepared)
+    let library = library_files(module);
+    inline_into(&mut module.functions[caller.index()], &prepared, &library)
+}
+
+/// By file: whether it is a header of the Metal library, whose names are in angle brackets.
+fn library_files(module: &Module) -> Vec<bool> {
+    module.files.iter().map(|name| name.starts_with('<')).collect()
 }
 
 /// For each function, whether one of these calls it.
@@ -171,7 +179,11 @@ fn is_tail(function: &Function, body: &[Inst], at: usize) -> bool {
 }
 
 /// Inlines the calls of prepared callees; other calls are kept.
-fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(), InlineError> {
+fn inline_into(
+    function: &mut Function,
+    prepared: &[Option<Callee>],
+    library: &[bool],
+) -> Result<(), InlineError> {
     let mut substitution = Substitution::default();
     let has_call = function.insts.iter().any(|data| matches!(data.op, Op::Call(..)));
     if has_call {
@@ -193,10 +205,10 @@ fn inline_into(function: &mut Function, prepared: &[Option<Callee>]) -> Result<(
                     function.ret.is_none() && block == function.body.index() && is_tail(function, &insts, at);
                 if let (true, Some(tail)) = (in_tail, &callee.tail) {
                     // A return of the caller after it would be a second terminator.
-                    BodyCloner::new(function, tail, &args, inst).run(&mut out);
+                    BodyCloner::new(function, tail, &args, inst, library).run(&mut out);
                     break;
                 }
-                let copied = BodyCloner::new(function, &callee.prepared, &args, inst).run(&mut out);
+                let copied = BodyCloner::new(function, &callee.prepared, &args, inst, library).run(&mut out);
                 if let (Some(result), Some(copied)) = (result, copied) {
                     substitution.replace(result, copied);
                 }
@@ -222,10 +234,18 @@ struct BodyCloner<'a> {
     first_label: u32,
     /// The call, whose source position is used for instructions without one.
     call: Inst,
+    /// By file: whether it is of the Metal library. Its code gets the call's position: users know that line.
+    library: &'a [bool],
 }
 
 impl<'a> BodyCloner<'a> {
-    fn new(caller: &'a mut Function, callee: &'a Prepared, args: &[Value], call: Inst) -> Self {
+    fn new(
+        caller: &'a mut Function,
+        callee: &'a Prepared,
+        args: &[Value],
+        call: Inst,
+        library: &'a [bool],
+    ) -> Self {
         // Parameters are never results, so every other entry gets its number in `insts`.
         let mut values = vec![Value(u32::MAX); callee.function.values.len()];
         for (param, &arg) in callee.function.params.iter().zip(args) {
@@ -233,7 +253,7 @@ impl<'a> BodyCloner<'a> {
         }
         let (first_block, first_local) = (caller.blocks.len() as u32, caller.locals.len() as u32);
         let first_label = caller.labels;
-        Self { caller, callee, values, first_block, first_local, first_label, call }
+        Self { caller, callee, values, first_block, first_local, first_label, call, library }
     }
 
     /// Appends the copy to `out`; returns the value of the call, if it has one.
@@ -275,6 +295,7 @@ impl<'a> BodyCloner<'a> {
 
     fn copy_code(&mut self) -> Block {
         let source = &self.callee.function;
+        let call_loc = self.caller.inst(self.call).loc;
         let first_inst = self.caller.insts.len() as u32;
         let first_origin = self.copy_origins();
         // Definitions may come after uses in the table, so values are numbered first.
@@ -288,7 +309,9 @@ impl<'a> BodyCloner<'a> {
         for data in &source.insts {
             let mut data = data.clone();
             self.renumber(&mut data.op);
-            if data.loc.origin != 0 {
+            if self.is_library(data.loc) {
+                data.loc = call_loc;
+            } else if data.loc.origin != 0 {
                 data.loc.origin += first_origin;
             }
             data.result = data.result.map(|value| self.values[value.index()]);
@@ -301,10 +324,18 @@ impl<'a> BodyCloner<'a> {
         self.block(source.body)
     }
 
+    fn is_library(&self, loc: crate::Loc) -> bool {
+        self.library.get(loc.file as usize) == Some(&true)
+    }
+
     /// Copies what is known of the callee's positions, and notes at their outer ends that they are reached by
     /// this call. Returns by how much the copies' numbers are higher.
     fn copy_origins(&mut self) -> u32 {
         let first = self.caller.origins.len() as u32;
+        let keeps_origin = |data: &InstData| data.loc.origin != 0 && !self.is_library(data.loc);
+        if !self.callee.function.insts.iter().any(keeps_origin) {
+            return first;
+        }
         let call = self.caller.inst(self.call).loc;
         for origin in &self.callee.function.origins {
             let mut origin = origin.clone();

@@ -40,7 +40,7 @@ pub mod unroll;
 pub use extract::extract_kernel;
 pub use inline::{InlineError, inline};
 pub use manager::{AnyTarget, Pass, PassContext, PassManager, Step, TargetInfo};
-pub use pipeline::{PrepareError, PrepareOptions, prepare};
+pub use pipeline::{PrepareError, PrepareOptions, prepare, prepare_unchanged};
 pub use specialise::{MissingConstant, SpecialiseError, specialise};
 
 use crate::Module;

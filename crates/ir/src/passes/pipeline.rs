@@ -212,6 +212,15 @@ pub fn prepare(
     Ok(())
 }
 
+/// As [`prepare`] without the simplification: specialised and inlined, all else as the front end made it.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_unchanged(module: &mut Module, options: &PrepareOptions<'_>) -> Result<(), PrepareError> {
+    specialise(module, options.constants)?;
+    Ok(inline(module)?)
+}
+
 /// Runs [`SIMPLIFY`] over every function.
 pub fn simplify(module: &mut Module, manager: &mut PassManager<'_>) {
     for index in 0..module.functions.len() {

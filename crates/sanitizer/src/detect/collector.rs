@@ -102,13 +102,13 @@ impl Collector {
     }
 
     /// Findings from now on are of this launch.
-    pub(crate) fn begin(&mut self, program: &Program, info: &LaunchInfo, seed: Option<u64>) {
+    pub(crate) fn begin(&mut self, program: &Program, info: &LaunchInfo, (launch, seed): (u64, Option<u64>)) {
         let name = program.kernel();
         let kernel = self.kernels.iter().position(|known| known == name).unwrap_or_else(|| {
             self.kernels.push(name.to_owned());
             self.kernels.len() - 1
         });
-        (self.kernel, self.launch, self.seed) = (kernel as u32, info.launch, seed);
+        (self.kernel, self.launch, self.seed) = (kernel as u32, launch, seed);
         self.files = program.files().to_vec();
         self.named =
             program.variables().map(|(variable, name)| named(program, info, variable, name)).collect();

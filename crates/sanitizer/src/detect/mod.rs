@@ -30,7 +30,6 @@ pub(crate) struct Detectors<'s> {
     races: Races,
     uninitialised: Uninitialised,
     info: &'s LaunchInfo,
-    seed: Option<u64>,
     /// Accesses of the running instruction to threadgroup memory, for bank conflicts.
     banks: Banks,
     groups: u64,
@@ -48,18 +47,12 @@ struct Banks {
 const BANKS: u64 = 32;
 
 impl<'s> Detectors<'s> {
-    pub(crate) fn new(
-        findings: &'s mut Collector,
-        info: &'s LaunchInfo,
-        seed: Option<u64>,
-        max_shadow_bytes: u64,
-    ) -> Self {
+    pub(crate) fn new(findings: &'s mut Collector, info: &'s LaunchInfo, max_shadow_bytes: u64) -> Self {
         Self {
             findings,
             races: Races::new(max_shadow_bytes),
             uninitialised: Uninitialised::default(),
             info,
-            seed,
             banks: Banks::default(),
             groups: 0,
         }
@@ -139,8 +132,7 @@ impl Observer for Detectors<'_> {
         Interests::ALL
     }
 
-    fn on_dispatch(&mut self, program: &Program, dispatch: &Dispatch, sizes: MemorySizes) {
-        self.findings.begin(program, self.info, self.seed);
+    fn on_dispatch(&mut self, _program: &Program, dispatch: &Dispatch, sizes: MemorySizes) {
         self.races.begin(dispatch);
         let simdgroups = dispatch.group_size.iter().product::<u32>().div_ceil(32);
         self.uninitialised.begin(self.info, sizes, simdgroups);

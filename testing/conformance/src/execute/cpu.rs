@@ -3,6 +3,7 @@
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
+use anymetal::sanitizer::{self, Finding, KindGroup, Sources, finding_text};
 use anymetal::{
     Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode,
     Pipeline, Queue, Unbound,
@@ -20,6 +21,10 @@ pub struct Cpu;
 /// The CPU device, and code without bounds checks: for launches that stay in bounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UncheckedCpu;
+
+/// The sanitizer: a launch in which it finds something fails.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sanitized;
 
 /// The one device of the process. `ANYMETAL_CPU_GUARD=before` has the pages before the memory, not after it.
 pub(crate) fn guarded() -> Result<Device, Error> {
@@ -54,6 +59,16 @@ impl Executor for UncheckedCpu {
 
     fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
         opened(source, CheckMode::Off)
+    }
+}
+
+impl Executor for Sanitized {
+    fn name(&self) -> &'static str {
+        "sanitizer"
+    }
+
+    fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
+        opened(source, CheckMode::Sanitize)
     }
 }
 
@@ -168,6 +183,7 @@ impl Prepared for PreparedPipeline {
             Grid::Threads(threads) => build.threads(threads),
             Grid::Groups(groups) => build.groups(groups),
         };
+        let known = sanitizer::findings().len();
         let outcome = build.group_size(launch.group).submit().and_then(|submitted| submitted.wait());
         let read = |buffer: &Option<Buffer<u8>>| match buffer {
             Some(buffer) => buffer.read().map_err(failed),
@@ -175,12 +191,33 @@ impl Prepared for PreparedPipeline {
         };
         let buffers = buffers.iter().map(read).collect::<Result<Buffers, _>>()?;
         match outcome {
-            Ok(_) => Ok(buffers),
+            Ok(_) => found_since(known, buffers),
             Err(Error::Device(DeviceError::OutOfBounds(place))) => {
                 Err(ExecError::Fault(place.to_string(), buffers))
             }
             Err(error) => Err(failed(error)),
         }
+    }
+}
+
+/// What the sanitizer has found since, as an error.
+fn found_since(known: usize, buffers: Buffers) -> Result<Buffers, ExecError> {
+    let findings = sanitizer::findings().split_off(known);
+    if findings.is_empty() {
+        return Ok(buffers);
+    }
+    let is_fault = |finding: &Finding| finding.kind.group() == KindGroup::Bounds;
+    let only_faults = findings.iter().all(is_fault);
+    let texts = findings.iter().map(|finding| finding_text(finding, &NoSources));
+    let text = texts.collect::<Vec<_>>().join("\n");
+    Err(if only_faults { ExecError::Fault(text, buffers) } else { ExecError::Failed(text) })
+}
+
+struct NoSources;
+
+impl Sources for NoSources {
+    fn line(&self, _file: &str, _line: u32) -> Option<String> {
+        None
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use anymetal_ir::{BarrierScope, Block, Inst, Op, Space, Type, Value};
+use anymetal_ir::{Block, Inst, Op, Space, Type, Value};
 
 use super::{Planner, Region, Step, for_each_inst};
 use crate::cpu::storage::Root;

@@ -8,7 +8,7 @@
 //! Invariant: a group instruction moves up before what the SIMD-groups still have to do since the
 //! last barrier. So it reads no memory that the pending instructions write.
 
-use anymetal_ir::{BarrierScope, Block, Inst, Op, Space, Type, Value};
+use anymetal_ir::{Block, Inst, Op, Space, Type, Value};
 
 use super::{Planner, contains_return, for_each_inst};
 use crate::cpu::llvm_text::LANES;
