@@ -76,7 +76,7 @@ pub(super) fn link(
         variable_names: layout.names,
         steps,
         locs,
-        origins,
+        origins: origins.into(),
         operands: tables.operands,
         case_values: tables.case_values,
         persistent: tables.persistent,

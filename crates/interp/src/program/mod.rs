@@ -15,6 +15,8 @@ mod lower_value;
 mod registers;
 pub(crate) mod step;
 
+use std::sync::Arc;
+
 use anymetal_ir::{ArgKind, Loc, Module, Origin, Query};
 
 use crate::InterpError;
@@ -57,7 +59,7 @@ pub struct Program {
     pub(crate) steps: Vec<Step>,
     pub(crate) locs: Vec<Loc>,
     /// Of all functions.
-    origins: Vec<Origin>,
+    origins: Arc<[Origin]>,
     pub(crate) operands: Vec<Slot>,
     pub(crate) case_values: Vec<u64>,
     /// These take the first places of the register file.
@@ -118,6 +120,11 @@ impl Program {
     /// for sanitizers.
     pub fn origin(&self, loc: Loc) -> Option<&Origin> {
         self.origins.get((loc.origin as usize).checked_sub(1)?)
+    }
+
+    /// All that [`Self::origin`] gives, by [`Loc::origin`] - 1.
+    pub fn origins(&self) -> Arc<[Origin]> {
+        Arc::clone(&self.origins)
     }
 
     /// The variables that pointers may point into, with their names in the source.
