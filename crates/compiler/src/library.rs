@@ -16,6 +16,7 @@ use anymetal_ir::passes::group_size::depends_on_group_size;
 use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
+use anymetal_msl::MarkedLines;
 
 use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
@@ -351,6 +352,12 @@ impl Library {
         self.state.module(kernel)?;
         let modules = self.state.modules.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
+    }
+
+    /// The lines that marks in the source are about: what a sanitizer is not to report there. Parses the source
+    /// if that has not happened.
+    pub fn marks(&self) -> Result<Vec<MarkedLines>, CompileError> {
+        Ok(self.state.front()?.library.marks())
     }
 
     /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.

@@ -1,5 +1,7 @@
 //! A function: values, locals, blocks of instructions.
 
+use std::sync::Arc;
+
 use crate::{Block, Inst, Local, Op, Type, Value};
 use crate::{Label, op::FpMode};
 
@@ -12,6 +14,9 @@ pub struct Loc {
     pub line: u32,
     /// 1-based column; 0 when unknown.
     pub column: u32,
+    /// What else is known of it: 1 + the index into [`Function::origins`]; 0 for nothing. The text form has
+    /// none.
+    pub origin: u32,
 }
 
 impl Loc {
@@ -19,6 +24,28 @@ impl Loc {
     pub fn is_known(self) -> bool {
         self.line != 0
     }
+}
+
+/// What a tool tells of a position besides file, line and column. Only modules for sanitizers have them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Origin {
+    /// The function in the source, with template arguments: `reduce<float, 4>`.
+    pub function: Arc<str>,
+    /// The macros whose expansion it comes from, the innermost first.
+    pub macros: Arc<[MacroUse]>,
+    /// The position of the call, if the function was inlined; its own origin leads on outwards.
+    pub inlined_at: Option<Loc>,
+}
+
+/// The use of a macro from whose expansion a position comes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MacroUse {
+    /// The macro's name.
+    pub name: Arc<str>,
+    /// Where in its definition, or in an argument of it, the text is.
+    pub text: Loc,
+    /// Where the macro is used, which may be in the definition of the next one.
+    pub used_at: Loc,
 }
 
 /// Where a value comes from.
@@ -91,6 +118,8 @@ pub struct Function {
     pub labels: u32,
     /// The outermost block.
     pub body: Block,
+    /// For [`Loc::origin`]; empty unless the front end was asked for them.
+    pub origins: Vec<Origin>,
 }
 
 impl Function {
@@ -108,7 +137,13 @@ impl Function {
             locals: Vec::new(),
             labels: 0,
             body: Block(0),
+            origins: Vec::new(),
         }
+    }
+
+    /// What is known of a position in this function besides file, line and column.
+    pub fn origin(&self, loc: Loc) -> Option<&Origin> {
+        self.origins.get((loc.origin as usize).checked_sub(1)?)
     }
 
     /// A value's type.

@@ -83,7 +83,7 @@ mod verify;
 
 pub use builder::Builder;
 pub use entity::{Block, FuncId, FunctionConstantId, GlobalId, Inst, Label, Local, ThreadgroupId, Value};
-pub use function::{BlockData, Function, InstData, Loc, LocalData, ValueData, ValueDef};
+pub use function::{BlockData, Function, InstData, Loc, LocalData, MacroUse, Origin, ValueData, ValueDef};
 pub use module::{
     Access, ArgKind, ElementType, FunctionConstant, Global, Kernel, KernelArg, Module, ThreadgroupVar,
 };

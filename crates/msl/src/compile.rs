@@ -7,6 +7,7 @@
 
 use crate::hir;
 use crate::lower;
+use crate::marks::{self, Mark, MarkKind};
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludeLoader, MacroTable};
 use crate::sema;
@@ -90,6 +91,18 @@ pub struct Library {
     unit: sema::Unit,
     kernels: Vec<KernelName>,
     options: lower::Options,
+    marks: Vec<Mark>,
+}
+
+/// What a mark in the source is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MarkedLines {
+    /// What the mark says.
+    pub kind: MarkKind,
+    /// The file's name.
+    pub file: String,
+    /// The first line, 1-based, and the last: those of the mark and of the statement or declaration after it.
+    pub lines: (u32, u32),
 }
 
 impl Library {
@@ -124,6 +137,7 @@ impl Library {
         if !output.complete {
             output.tokens.drain(..output.tokens.len().saturating_sub(1));
         }
+        let marks = marks::take(&mut output.tokens);
         let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
         drop(output);
         let usable = !sink.has_errors();
@@ -137,12 +151,26 @@ impl Library {
         }
         let kernels = kernels.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect();
         let options = lower::Options { math_mode: options.math_mode, for_sanitizer: false };
-        (Some(Self { map, unit, kernels, options }), diagnostics)
+        (Some(Self { map, unit, kernels, options, marks }), diagnostics)
     }
 
     /// The entry points, in the order of the source.
     pub fn kernels(&self) -> &[KernelName] {
         &self.kernels
+    }
+
+    /// The lines that marks of the source are about ([`marks`](crate::marks)), in order. One that a macro
+    /// makes is about the lines of the macro's use.
+    pub fn marks(&self) -> Vec<MarkedLines> {
+        let lines_of = |mark: &Mark| {
+            let [from, to] = [mark.from, mark.to].map(|span| self.map.outermost(span));
+            let file = self.map.file(from.file)?;
+            let first = file.line_number(from.lo);
+            // What begins in one file and ends in another is cut off there.
+            let last = if to.file == from.file { file.line_number(to.lo).max(first) } else { first };
+            Some(MarkedLines { kind: mark.kind, file: file.name.clone(), lines: (first, last) })
+        };
+        self.marks.iter().filter_map(lines_of).collect()
     }
 
     /// Checks one entry point and all it reaches, and lowers it. Function constants stay open.
@@ -161,7 +189,8 @@ impl Library {
         })
     }
 
-    /// As [`Self::module`], for sanitizers: nothing that the source says is lost, see [`lower::Options`].
+    /// As [`Self::module`], for sanitizers: barriers and fences keep their memory flags, orders and scopes, and
+    /// nothing hides an error ([`lower::Options::for_sanitizer`]).
     pub fn module_for_sanitizer(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
         on_large_stack(|| {
             let (program, _) = self.check_kernel(kernel)?;

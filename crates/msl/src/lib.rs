@@ -16,6 +16,8 @@
 //!   undefined until the kernel writes to it, as it is without an initialiser.
 //! - **A class and a function of one name** may stand in one namespace. Where only a type can stand, the name
 //!   is that of the class, with or without `struct` in front.
+//! - **Marks** (`[[anymetal::benign_race]]`) are for sanitizers and change nothing; [`marks`] says where they may
+//!   stand.
 //! - `__builtin_assume` checks its condition's type and evaluates nothing.
 #![forbid(unsafe_code)]
 
@@ -26,11 +28,12 @@ pub mod hir;
 pub mod lexer;
 pub mod library;
 pub mod lower;
+pub mod marks;
 pub mod parser;
 pub mod pp;
 pub mod sema;
 mod stack;
 pub mod token;
 
-pub use compile::{CompileOptions, Diagnostics, KernelName, Library};
+pub use compile::{CompileOptions, Diagnostics, KernelName, Library, MarkedLines};
 pub use stack::{both, on_large_stack};

@@ -16,6 +16,7 @@ mod builtin;
 mod convert;
 mod function;
 mod kernel;
+mod origin;
 mod place;
 mod purity;
 mod recursion;
@@ -35,9 +36,11 @@ use rustc_hash::FxHashMap;
 pub struct Options {
     /// The mode of float arithmetic where no pragma says otherwise.
     pub math_mode: MathMode,
-    /// Whether the module is for a sanitizer: barriers and fences keep the memory flags, orders and scopes that
-    /// the source gives them (every target orders all memory), accesses promise the alignment of their type, and
-    /// operands that the program does not evaluate are not evaluated.
+    /// Whether the module is for sanitizers. Its results are the same, but it takes no liberty that would hide
+    /// an error or look like one: barriers and fences keep the memory flags, orders and scopes that the source
+    /// gives them; only the side of a choice that is taken is evaluated; indices outside of vectors show (as
+    /// [`ir::Op::ExtractDynamic`] of them); positions of writes are those of the place, and have origins
+    /// ([`ir::Origin`]).
     pub for_sanitizer: bool,
 }
 
@@ -171,13 +174,17 @@ impl Lowerer<'_> {
 
     /// Where a user would look for this text: the outermost macro's use.
     fn loc(&mut self, span: Span) -> ir::Loc {
-        let span = self.map.outermost(span);
+        self.spelled(self.map.outermost(span))
+    }
+
+    /// Where the text itself is: in a macro's definition, if it comes from there.
+    fn spelled(&mut self, span: Span) -> ir::Loc {
         let Some(file) = self.map.file(span.file) else { return ir::Loc::default() };
         let index = *self.files.entry(span.file).or_insert_with(|| {
             self.module.files.push(file.name.clone());
             self.module.files.len() as u32 - 1
         });
         let at = file.line_col(span.lo);
-        ir::Loc { file: index, line: at.line, column: at.column }
+        ir::Loc { file: index, line: at.line, column: at.column, origin: 0 }
     }
 }

@@ -36,7 +36,7 @@ impl Generator {
 
     fn statement(&mut self, b: &mut Builder<'_>, place: Position) {
         self.budget -= 1;
-        b.loc = anymetal_ir::Loc { file: 0, line: 1 + self.budget as u32, column: 1 };
+        b.loc = anymetal_ir::Loc { file: 0, line: 1 + self.budget as u32, column: 1, origin: 0 };
         let nests = place.depth < self.options.depth;
         match self.rng.below(37) {
             _ if self.options.flat_indices && self.rng.one_in(4) => self.flat_index(b),

@@ -1,6 +1,6 @@
 //! Joins lowered functions: places in the register file, private memory, jump and call targets.
 
-use anymetal_ir::{FuncId, Kernel, Module, Space};
+use anymetal_ir::{FuncId, Kernel, Loc, Module, Origin, Space};
 
 use super::layout::{Layout, limit};
 use super::lower::{Lowered, Tables};
@@ -35,6 +35,7 @@ pub(super) fn link(
 
     let mut steps = Vec::new();
     let mut locs = Vec::new();
+    let mut origins = Vec::new();
     let foreign = std::mem::take(&mut tables.foreign);
     for (id, function) in order.iter().zip(lowered) {
         let window = windows[id.index()];
@@ -58,7 +59,13 @@ pub(super) fn link(
             }
         }
         steps.extend(code);
-        locs.extend(function.locs);
+        let first = origins.len() as u32;
+        let rebased = |loc: Loc| Loc { origin: loc.origin + if loc.origin == 0 { 0 } else { first }, ..loc };
+        locs.extend(function.locs.into_iter().map(rebased));
+        origins.extend(module.function(*id).origins.iter().map(|origin| {
+            let inlined_at = origin.inlined_at.map(rebased);
+            Origin { inlined_at, ..origin.clone() }
+        }));
     }
     let entry = windows[order[0].index()].entry;
     let body_scope = body_scope(&steps, entry);
@@ -69,6 +76,7 @@ pub(super) fn link(
         variable_names: layout.names,
         steps,
         locs,
+        origins: origins.into(),
         operands: tables.operands,
         case_values: tables.case_values,
         persistent: tables.persistent,

@@ -15,7 +15,9 @@ mod lower_value;
 mod registers;
 pub(crate) mod step;
 
-use anymetal_ir::{ArgKind, Loc, Module, Query};
+use std::sync::Arc;
+
+use anymetal_ir::{ArgKind, Loc, Module, Origin, Query};
 
 use crate::InterpError;
 use crate::report::Variable;
@@ -56,6 +58,8 @@ pub struct Program {
     variable_names: Vec<String>,
     pub(crate) steps: Vec<Step>,
     pub(crate) locs: Vec<Loc>,
+    /// Of all functions.
+    origins: Arc<[Origin]>,
     pub(crate) operands: Vec<Slot>,
     pub(crate) case_values: Vec<u64>,
     /// These take the first places of the register file.
@@ -110,6 +114,17 @@ impl Program {
     /// The source files, for [`Loc::file`].
     pub fn files(&self) -> &[String] {
         &self.files
+    }
+
+    /// What is known of a position of this program besides file, line and column: nothing, unless the module is
+    /// for sanitizers.
+    pub fn origin(&self, loc: Loc) -> Option<&Origin> {
+        self.origins.get((loc.origin as usize).checked_sub(1)?)
+    }
+
+    /// All that [`Self::origin`] gives, by [`Loc::origin`] - 1.
+    pub fn origins(&self) -> Arc<[Origin]> {
+        Arc::clone(&self.origins)
     }
 
     /// The variables that pointers may point into, with their names in the source.

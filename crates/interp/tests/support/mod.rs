@@ -69,7 +69,7 @@ pub(crate) fn kernel(spaces: &[Space], build: impl FnOnce(&mut Builder<'_>, &[Va
 
 /// A position in the test's only file.
 pub(crate) fn line(line: u32) -> Loc {
-    Loc { file: 0, line, column: 1 }
+    Loc { file: 0, line, column: 1, origin: 0 }
 }
 
 pub(crate) fn thread_x(b: &mut Builder<'_>) -> Value {

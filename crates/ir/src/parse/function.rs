@@ -211,6 +211,6 @@ impl Parser<'_> {
         self.expect(':')?;
         let line = self.number()?;
         self.expect(':')?;
-        Ok(Loc { file, line, column: self.number()? })
+        Ok(Loc { file, line, column: self.number()?, origin: 0 })
     }
 }

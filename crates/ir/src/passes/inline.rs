@@ -297,6 +297,7 @@ impl<'a> BodyCloner<'a> {
         let source = &self.callee.function;
         let call_loc = self.caller.inst(self.call).loc;
         let first_inst = self.caller.insts.len() as u32;
+        let first_origin = self.copy_origins();
         // Definitions may come after uses in the table, so values are numbered first.
         for (n, data) in (first_inst..).zip(&source.insts) {
             if let Some(result) = data.result {
@@ -308,8 +309,10 @@ impl<'a> BodyCloner<'a> {
         for data in &source.insts {
             let mut data = data.clone();
             self.renumber(&mut data.op);
-            if self.library.get(data.loc.file as usize) == Some(&true) {
+            if self.is_library(data.loc) {
                 data.loc = call_loc;
+            } else if data.loc.origin != 0 {
+                data.loc.origin += first_origin;
             }
             data.result = data.result.map(|value| self.values[value.index()]);
             self.caller.insts.push(data);
@@ -319,6 +322,33 @@ impl<'a> BodyCloner<'a> {
             self.caller.blocks.push(crate::BlockData { insts });
         }
         self.block(source.body)
+    }
+
+    fn is_library(&self, loc: crate::Loc) -> bool {
+        self.library.get(loc.file as usize) == Some(&true)
+    }
+
+    /// Copies what is known of the callee's positions, and notes at their outer ends that they are reached by
+    /// this call. Returns by how much the copies' numbers are higher.
+    fn copy_origins(&mut self) -> u32 {
+        let first = self.caller.origins.len() as u32;
+        let keeps_origin = |data: &InstData| data.loc.origin != 0 && !self.is_library(data.loc);
+        if !self.callee.function.insts.iter().any(keeps_origin) {
+            return first;
+        }
+        let call = self.caller.inst(self.call).loc;
+        for origin in &self.callee.function.origins {
+            let mut origin = origin.clone();
+            match &mut origin.inlined_at {
+                Some(inner) if inner.origin != 0 => inner.origin += first,
+                Some(_) => {}
+                // A call without an origin is none of the program's: that of a kernel by its host.
+                outermost if call.origin != 0 => *outermost = Some(call),
+                None => {}
+            }
+            self.caller.origins.push(origin);
+        }
+        first
     }
 
     fn renumber(&self, op: &mut Op) {

@@ -180,7 +180,7 @@ impl FunctionLowerer<'_, '_, '_> {
         }
     }
 
-    fn zero_memory(&mut self, dst: ir::Value, ty: hir::Ty) {
+    pub(super) fn zero_memory(&mut self, dst: ir::Value, ty: hir::Ty) {
         let layout = self.types().layout(ty);
         self.b.push(ir::Op::MemZero { dst, size: layout.size, align: layout.align });
     }

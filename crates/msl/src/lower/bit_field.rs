@@ -4,7 +4,7 @@
 
 use super::function::FunctionLowerer;
 use super::place::align_at;
-use crate::hir::{BitField, BitPiece, ScalarTy};
+use crate::hir::{self, BitField, BitPiece, ScalarTy};
 use anymetal_ir as ir;
 
 /// A bit-field in memory.
@@ -34,6 +34,16 @@ fn mask(count: u32) -> u64 {
 }
 
 impl FunctionLowerer<'_, '_, '_> {
+    /// Whether objects of the type have bit-fields, however deep.
+    pub(super) fn has_bit_fields(&self, ty: hir::Ty) -> bool {
+        if let Some((elem, _)) = self.types().as_array(ty) {
+            return self.has_bit_fields(elem);
+        }
+        let Some(record) = self.types().as_record(ty) else { return false };
+        let fields = &self.types().record(record).fields;
+        fields.iter().any(|field| field.bits.is_some() || self.has_bit_fields(field.ty.ty))
+    }
+
     /// The type that the bits are put together in: 32 bits, or 64 if anything is wider.
     fn bit_word(pieces: &[BitPiece], width: u32) -> ScalarTy {
         let wide = width > 32 || pieces.iter().any(|piece| piece.size > 4);

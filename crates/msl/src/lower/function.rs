@@ -1,5 +1,6 @@
 //! One function: its variables, parameters and result.
 
+use super::origin::Origins;
 use super::recursion::Instance;
 use super::{Lowerer, fp_mode};
 use crate::hir;
@@ -22,6 +23,8 @@ pub(super) struct FunctionLowerer<'l, 'p, 'f> {
     pub(super) targets: Vec<Target>,
     /// The pointer through which an aggregate result is returned.
     pub(super) result: Option<ir::Value>,
+    /// What is known of positions, if that is wanted.
+    origins: Option<Origins>,
 }
 
 /// Where a variable lives.
@@ -56,6 +59,10 @@ impl Lowerer<'_> {
         let fp = hir.math_mode.map_or(self.default_mode, fp_mode);
         let params = function.params.clone();
         let mut lowerer = FunctionLowerer::new(self, source, function, fp);
+        if lowerer.module.for_sanitizer {
+            lowerer.origins = Some(Origins::new(&hir.name));
+            lowerer.at(hir.span);
+        }
         lowerer.parameters(&params);
         lowerer.block(&hir.body);
         lowerer.end();
@@ -81,6 +88,7 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
             addresses: vec![None; hir.locals.len()],
             targets: Vec::new(),
             result: None,
+            origins: None,
         }
     }
 
@@ -119,6 +127,9 @@ impl<'l, 'p, 'f> FunctionLowerer<'l, 'p, 'f> {
     pub(super) fn at(&mut self, span: Span) {
         if !span.is_none() {
             self.b.loc = self.module.loc(span);
+            if let Some(origins) = &mut self.origins {
+                self.b.loc.origin = origins.number(self.module, span, &mut self.b.func.origins);
+            }
         }
     }
 

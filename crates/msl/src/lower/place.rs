@@ -142,6 +142,7 @@ impl FunctionLowerer<'_, '_, '_> {
         index: &hir::Expr,
     ) -> Place {
         let index = self.index64(index);
+        self.show_index(index, picks.len());
         let len = self.b.i64(picks.len() as i64);
         let index = self.b.binary(ir::BinOp::URem, index, len);
         let mut pick = self.b.i64(i64::from(picks.first().copied().unwrap_or(0)));
@@ -163,9 +164,7 @@ impl FunctionLowerer<'_, '_, '_> {
     ) -> Place {
         let (elem, len) = self.types().as_vector(vector).expect("elements are of vectors");
         let index = self.index64(index);
-        if self.module.for_sanitizer {
-            self.show_vector_index(index, len);
-        }
+        self.show_index(index, usize::from(len));
         if let Some(constant) = self.b.func.as_const(index) {
             let offset = (constant % u64::from(len.max(1))) * u64::from(elem.size());
             let ptr = self.b.ptr_offset(ptr, offset as i64);
@@ -177,13 +176,17 @@ impl FunctionLowerer<'_, '_, '_> {
         Place::Memory { ptr, align: align.min(elem.size()) }
     }
 
-    /// An operation without effect that has the index as it is: the address is computed modulo the length.
-    fn show_vector_index(&mut self, index: ir::Value, len: u8) {
-        if (2..=hir::MAX_METAL_VECTOR_LEN).contains(&len) {
-            let index = self.convert_scalar(index, hir::ScalarTy::I64, hir::ScalarTy::I32);
-            let any = self.b.value(ir::Op::Undef, ir::Type::Vector(ir::Scalar::I32, len));
-            self.b.infer(ir::Op::ExtractDynamic(any, index));
+    /// Takes an element of a vector of that length by the index, for sanitizers: the place itself is found by
+    /// the index modulo the length. There are no such operations on longer vectors than Metal's.
+    fn show_index(&mut self, index: ir::Value, len: usize) {
+        let inside = self.b.func.as_const(index).is_some_and(|index| index < len as u64);
+        if !self.module.for_sanitizer || inside || !(2..=4).contains(&len) {
+            return;
         }
+        let zero = self.b.i32(0);
+        let vector = self.b.value(ir::Op::Splat(zero), ir::Type::Vector(ir::Scalar::I32, len as u8));
+        let index = self.b.cast(ir::CastOp::Trunc, index, ir::Type::I32);
+        self.b.infer(ir::Op::ExtractDynamic(vector, index));
     }
 
     fn swizzle_place(&mut self, base: &hir::Expr, picks: &[u8]) -> Place {
@@ -284,8 +287,17 @@ impl FunctionLowerer<'_, '_, '_> {
         }
         let value = self.value(value);
         let target = self.place(place);
+        self.at_place(place);
         self.write(&target, ty, value);
         target
+    }
+
+    /// What is done next is an access of the place, for sanitizers: it is where the place begins, not the last
+    /// index in it.
+    fn at_place(&mut self, place: &hir::Expr) {
+        if self.module.for_sanitizer {
+            self.at(place.span);
+        }
     }
 
     /// Performs an update; gives the place and the old value.
@@ -297,11 +309,13 @@ impl FunctionLowerer<'_, '_, '_> {
             self.bind(*local, Some(rhs));
         }
         let target = self.place(place);
+        self.at_place(place);
         let before = self.read(&target, place.ty);
         let slot = self.start_local(*old);
         let align = self.access_align(place.ty.ty);
         self.b.store(slot, before, align);
         let after = self.value(value);
+        self.at_place(place);
         self.write(&target, place.ty, after);
         (target, before)
     }
@@ -310,7 +324,11 @@ impl FunctionLowerer<'_, '_, '_> {
     pub(super) fn bind(&mut self, local: hir::LocalId, init: Option<&hir::Expr>) {
         let ty = self.hir.locals[local.0 as usize].ty;
         let Some(init) = init else {
-            self.start_local(local);
+            let ptr = self.start_local(local);
+            if self.module.for_sanitizer && self.has_bit_fields(ty) {
+                // Writing one reads the bits beside it.
+                self.zero_memory(ptr, ty);
+            }
             return;
         };
         if self.module.is_aggregate(ty) {

@@ -13,6 +13,17 @@ pub(super) fn is_cheap(expr: &hir::Expr) -> bool {
     cheap(expr, &mut left)
 }
 
+/// Whether it is a constant of the program or of its specialisation: evaluating it is no error.
+pub(super) fn is_constant(expr: &hir::Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Const(_)
+            | ExprKind::Zero
+            | ExprKind::FunctionConstant(_)
+            | ExprKind::FunctionConstantDefined(_)
+    )
+}
+
 fn cheap(expr: &hir::Expr, left: &mut u32) -> bool {
     if *left == 0 {
         return false;

@@ -2,7 +2,7 @@
 
 use super::function::FunctionLowerer;
 use super::place::Place;
-use super::purity::is_cheap;
+use super::purity::{is_cheap, is_constant};
 use super::recursion::too_deep;
 use crate::hir::{self, BinaryOp, CastKind, CompareOp, ConstValue, ExprKind, LogicalOp, UnaryOp};
 use anymetal_ir as ir;
@@ -182,10 +182,14 @@ impl FunctionLowerer<'_, '_, '_> {
         self.b.compare(compare_op(op, elem), a, b)
     }
 
+    /// Whether an expression may be evaluated without need.
+    fn may_evaluate(&self, expr: &hir::Expr) -> bool {
+        if self.module.for_sanitizer { is_constant(expr) } else { is_cheap(expr) }
+    }
+
     fn logical(&mut self, op: LogicalOp, a: &hir::Expr, b: &hir::Expr) -> ir::Value {
         let left = self.value(a);
-        // A sanitizer must not see loads that the program does not make.
-        if is_cheap(b) && !self.module.for_sanitizer {
+        if self.may_evaluate(b) {
             let right = self.value(b);
             let op = if op == LogicalOp::And { ir::BinOp::And } else { ir::BinOp::Or };
             return self.b.binary(op, left, right);
@@ -205,7 +209,7 @@ impl FunctionLowerer<'_, '_, '_> {
 
     fn conditional(&mut self, cond: &hir::Expr, a: &hir::Expr, b: &hir::Expr, ty: hir::Ty) -> ir::Value {
         let cond = self.value(cond);
-        if is_cheap(a) && is_cheap(b) && !self.module.for_sanitizer {
+        if self.may_evaluate(a) && self.may_evaluate(b) {
             let (a, b) = (self.value(a), self.value(b));
             return self.b.infer(ir::Op::Select(cond, a, b));
         }
@@ -337,10 +341,8 @@ impl FunctionLowerer<'_, '_, '_> {
         let lanes = self.b.func.ty(vector).lanes();
         match self.b.func.as_const(index) {
             _ if lanes == 1 => vector,
-            Some(index) if !self.module.for_sanitizer => {
-                self.b.infer(ir::Op::Extract(vector, (index % u64::from(lanes)) as u8))
-            }
-            _ => self.b.infer(ir::Op::ExtractDynamic(vector, index)),
+            Some(index) => self.b.infer(ir::Op::Extract(vector, (index % u64::from(lanes)) as u8)),
+            None => self.b.infer(ir::Op::ExtractDynamic(vector, index)),
         }
     }
 

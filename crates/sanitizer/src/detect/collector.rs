@@ -6,7 +6,8 @@ use anymetal_interp::{Access, Bytes, Program, ThreadId, Variable};
 use anymetal_ir::{ArgKind, Loc};
 use rustc_hash::FxHashMap;
 
-use crate::finding::{AccessedMemory, Action, Finding, MemorySpace, Position, Side, SourcePlace, Value};
+use super::places::Places;
+use crate::finding::{AccessedMemory, Action, Finding, MemorySpace, Position, Side, Value};
 use crate::{FindingKind, LaunchInfo};
 
 /// What findings are folded by: kind, kernel, places, variable.
@@ -39,7 +40,7 @@ pub(crate) struct Collector {
     kernel: u32,
     launch: u64,
     seed: Option<u64>,
-    files: Vec<String>,
+    places: Places,
     named: Vec<Named>,
 }
 
@@ -96,7 +97,7 @@ impl Collector {
             kernel: 0,
             launch: 0,
             seed: None,
-            files: Vec::new(),
+            places: Places::default(),
             named: Vec::new(),
         }
     }
@@ -109,7 +110,7 @@ impl Collector {
             self.kernels.len() - 1
         });
         (self.kernel, self.launch, self.seed) = (kernel as u32, launch, seed);
-        self.files = program.files().to_vec();
+        self.places = Places::new(program);
         self.named =
             program.variables().map(|(variable, name)| named(program, info, variable, name)).collect();
     }
@@ -183,18 +184,7 @@ impl Collector {
                 .value
                 .map(|bytes| Value(bytes.as_slice().to_vec()))
                 .filter(|value| !value.0.is_empty()),
-            place: SourcePlace {
-                file: self
-                    .files
-                    .get(seen.loc.file as usize)
-                    .filter(|_| seen.loc.is_known())
-                    .cloned()
-                    .unwrap_or_default(),
-                line: seen.loc.line,
-                column: seen.loc.column,
-                function: String::new(),
-                through: Vec::new(),
-            },
+            place: self.places.place(seen.loc),
         }
     }
 }

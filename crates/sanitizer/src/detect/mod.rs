@@ -5,6 +5,7 @@
 
 mod clock;
 mod collector;
+mod places;
 mod race;
 mod shadow;
 mod uninitialised;
