@@ -354,8 +354,8 @@ impl Library {
         Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
     }
 
-    /// The lines that marks in the source are about: what a sanitizer is not to report there. Parses the source
-    /// if that has not happened.
+    /// The lines that marks in the source are about: what a sanitizer is not to report there. Parses the
+    /// source if that has not happened.
     pub fn marks(&self) -> Result<Vec<MarkedLines>, CompileError> {
         Ok(self.state.front()?.library.marks())
     }
@@ -489,8 +489,8 @@ impl Library {
         })
     }
 
-    /// The kernel's module for the sanitizer: specialised and inlined, with memory flags and orders, and without
-    /// passes that could hide an error.
+    /// The kernel's module for the sanitizer: specialised and inlined, with memory flags and orders, and
+    /// without passes that could hide an error.
     pub(crate) fn module_for_sanitizer(
         &self,
         kernel: &str,

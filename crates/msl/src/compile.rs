@@ -189,8 +189,8 @@ impl Library {
         })
     }
 
-    /// As [`Self::module`], for sanitizers: barriers and fences keep their memory flags, orders and scopes, and
-    /// nothing hides an error ([`lower::Options::for_sanitizer`]).
+    /// As [`Self::module`], for sanitizers: barriers and fences keep their memory flags, orders and scopes,
+    /// and nothing hides an error ([`lower::Options::for_sanitizer`]).
     pub fn module_for_sanitizer(&self, kernel: &str) -> Result<anymetal_ir::Module, Diagnostics> {
         on_large_stack(|| {
             let (program, _) = self.check_kernel(kernel)?;

@@ -36,11 +36,11 @@ use rustc_hash::FxHashMap;
 pub struct Options {
     /// The mode of float arithmetic where no pragma says otherwise.
     pub math_mode: MathMode,
-    /// Whether the module is for sanitizers. Its results are the same, but it takes no liberty that would hide
-    /// an error or look like one: barriers and fences keep the memory flags, orders and scopes that the source
-    /// gives them; only the side of a choice that is taken is evaluated; indices outside of vectors show (as
-    /// [`ir::Op::ExtractDynamic`] of them); positions of writes are those of the place, and have origins
-    /// ([`ir::Origin`]).
+    /// Whether the module is for sanitizers. Its results are the same, but it takes no liberty that
+    /// would hide an error or look like one: barriers and fences keep the memory flags, orders and
+    /// scopes that the source gives them; only the side of a choice that is taken is evaluated; indices
+    /// outside of vectors show (as [`ir::Op::ExtractDynamic`] of them); positions of writes are those
+    /// of the place, and have origins ([`ir::Origin`]).
     pub for_sanitizer: bool,
 }
 

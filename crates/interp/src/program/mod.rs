@@ -116,8 +116,8 @@ impl Program {
         &self.files
     }
 
-    /// What is known of a position of this program besides file, line and column: nothing, unless the module is
-    /// for sanitizers.
+    /// What is known of a position of this program besides file, line and column: nothing, unless the module
+    /// is for sanitizers.
     pub fn origin(&self, loc: Loc) -> Option<&Origin> {
         self.origins.get((loc.origin as usize).checked_sub(1)?)
     }

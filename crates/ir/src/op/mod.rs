@@ -158,8 +158,9 @@ pub enum Op {
     AtomicRmw(AtomicOp, Value, Value),
     /// Compare and exchange, strong: pointer, expected, desired. Result: the old value.
     AtomicCas(Value, Value, Value),
-    /// Orders memory accesses of this thread (`atomic_thread_fence`): memory flags, memory order and thread scope
-    /// as MSL's numbers for them (`U32`). Without operands: all memory, sequentially consistent, device scope.
+    /// Orders memory accesses of this thread (`atomic_thread_fence`): memory flags, memory order and thread
+    /// scope as MSL's numbers for them (`U32`). Without operands: all memory, sequentially consistent, device
+    /// scope.
     Fence(Option<[Value; 3]>),
 
     // --- threads

@@ -292,8 +292,8 @@ impl FunctionLowerer<'_, '_, '_> {
         target
     }
 
-    /// What is done next is an access of the place, for sanitizers: it is where the place begins, not the last
-    /// index in it.
+    /// What is done next is an access of the place, for sanitizers: it is where the place begins, not the
+    /// last index in it.
     fn at_place(&mut self, place: &hir::Expr) {
         if self.module.for_sanitizer {
             self.at(place.span);
