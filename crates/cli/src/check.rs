@@ -41,6 +41,10 @@ pub(crate) struct CheckArgs {
     /// The seed of the second schedule; later ones count up from it
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+    /// Take the contents of this argument's buffer as undefined: to read what the kernel has not written is a
+    /// finding
+    #[arg(long, value_name = "NAME")]
+    undefined: Vec<String>,
     /// Keep that many different findings
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_findings: usize,
@@ -79,6 +83,7 @@ impl CheckArgs {
             options.kinds.remove(kind);
         }
         options.schedules = self.schedules;
+        options.undefined_arguments = self.undefined.iter().cloned().collect();
         options.seed = self.seed;
         options.max_findings = self.max_findings;
         options

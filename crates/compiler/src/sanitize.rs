@@ -102,7 +102,16 @@ impl Sanitized {
             }
         };
         let arguments = self.bindings.arguments.iter().zip(bound).map(describe).collect();
-        LaunchInfo { arguments, ..LaunchInfo::default() }
+        let session = self.session.lock();
+        let mut undefined = vec![None; request.memories.len()];
+        for (argument, bound) in self.bindings.arguments.iter().zip(bound) {
+            if let Argument::Buffer { buffer, .. } = *bound
+                && session.options().undefined_arguments.contains(&argument.name)
+            {
+                undefined[buffer] = request.memories.get(buffer).map(|bytes| bytes.len() as u64);
+            }
+        }
+        LaunchInfo { arguments, undefined }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::dispatch::{Argument, Dispatch, Limits, Memory};
 use crate::machine::{Environment, Machine, Pause, UNDEFINED_BYTE};
 use crate::observer::{EarlyReturn, Group, MemorySizes, Observer};
 use crate::program::{Arena, Program, Region};
-use crate::report::{DivergentBarrier, Report};
+use crate::report::{DivergentBarrier, PartialBarrier, Report};
 use crate::schedule::{Permutation, Turns};
 use crate::{InterpError, program};
 
@@ -120,7 +120,8 @@ enum Member {
     Ready(Machine),
     /// Waits at a barrier (its step), with a lane that waits.
     Waiting(Machine, u32, u32),
-    Done,
+    /// With a lane that ended it by a return.
+    Done(Option<u32>),
 }
 
 fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<(), InterpError> {
@@ -145,7 +146,7 @@ fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<
         }
         for n in env.turns.order(members.len()) {
             let member = &mut members[n];
-            match std::mem::replace(member, Member::Done) {
+            match std::mem::replace(member, Member::Done(None)) {
                 Member::Ready(machine) => *member = advance(env, machine, spare)?,
                 other => *member = other,
             }
@@ -163,8 +164,9 @@ fn advance(
 ) -> Result<Member, InterpError> {
     Ok(match machine.resume(env)? {
         Pause::Done => {
+            let returned = machine.returned_lane();
             spare.push(machine);
-            Member::Done
+            Member::Done(returned)
         }
         Pause::Barrier { at, lane } => Member::Waiting(machine, at, lane),
         Pause::Turn => {
@@ -192,16 +194,28 @@ fn open_barrier(env: &mut Environment<'_, '_>, members: &mut [Member]) -> Result
         }
     }
     let Some((at, simdgroup, lane)) = first else { return Ok(false) };
-    if let Some(done) = members.iter().position(|member| matches!(member, Member::Done)) {
-        let (waiting, returned) = (env.thread(simdgroup, lane), env.thread(done as u32, 0));
-        let loc = env.program.locs[at as usize];
-        env.observer.on_early_return(&EarlyReturn { loc, waiting, returned });
+    let loc = env.program.locs[at as usize];
+    let waiting = env.thread(simdgroup, lane);
+    for (done, member) in (0u32..).zip(members.iter()) {
+        match *member {
+            Member::Done(Some(lane)) => {
+                let returned = env.thread(done, lane);
+                env.observer.on_early_return(&EarlyReturn { loc, waiting, returned });
+            }
+            // It ran to its end without this barrier.
+            Member::Done(None) => {
+                let missing = u32::MAX;
+                let barrier = PartialBarrier { loc, thread: waiting, arrived: 0, missing };
+                env.observer.on_partial_barrier(&barrier);
+            }
+            Member::Ready(_) | Member::Waiting(..) => {}
+        }
     }
     env.generation += 1;
     let group = env.group;
     env.observer.on_barrier_passed(&group, env.generation);
     for member in members {
-        *member = match std::mem::replace(member, Member::Done) {
+        *member = match std::mem::replace(member, Member::Done(None)) {
             Member::Waiting(machine, ..) => Member::Ready(machine),
             other => other,
         };

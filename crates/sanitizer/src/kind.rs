@@ -112,8 +112,6 @@ kinds! {
     DivisionByZero = "division-by-zero", Lint, Lint, "integer division by zero";
     /// A shift by as many bits as the type has, or more.
     ShiftOverflow = "shift-overflow", Lint, Lint, "shift by more bits than the type has";
-    /// An index computed in 32 bits left their range before it was used.
-    IndexWrap = "index-wrap", Lint, Lint, "32-bit index wraps around";
     /// Arithmetic that makes a NaN of numbers.
     NanProduced = "nan-produced", Lint, Lint, "NaN produced";
     /// Lanes of one access that need the same bank of threadgroup memory.

@@ -26,6 +26,8 @@ pub struct SanitizerOptions {
     pub schedules: u32,
     /// The seed of the second run; later ones count up from it.
     pub seed: u64,
+    /// Names of arguments whose buffers have undefined contents before each launch.
+    pub undefined_arguments: BTreeSet<String>,
     /// Steps of SIMD-groups that a launch may take.
     pub max_steps: u64,
 }
@@ -38,6 +40,7 @@ impl Default for SanitizerOptions {
             max_shadow_bytes: 1 << 30,
             schedules: 1,
             seed: 0,
+            undefined_arguments: BTreeSet::new(),
             max_steps: 10_000_000_000,
         }
     }

@@ -103,6 +103,9 @@ impl Machine {
             | Step::EndSwitch { skip }
             | Step::EndScope { skip } => {
                 let frame = self.frames.pop().expect("lowering balances frames");
+                if self.frames.len() == 1 && frame.resume != 0 {
+                    self.left |= frame.exit;
+                }
                 self.active |= frame.exit | frame.pending;
                 self.skip_if_idle(skip);
             }
@@ -139,6 +142,9 @@ impl Machine {
     /// Returns to the caller; true if there is none.
     pub(super) fn end_function(&mut self) -> bool {
         let frame = self.frames.pop().expect("lowering balances frames");
+        if self.frames.len() <= 1 {
+            self.left |= frame.exit;
+        }
         self.active |= frame.exit;
         self.pc = frame.resume;
         self.frames.is_empty()
@@ -161,6 +167,10 @@ impl Machine {
         let missing = self.elsewhere();
         if scope == BarrierScope::Threadgroup && missing != 0 {
             env.partial_barrier(PartialBarrier { loc, thread, arrived: self.active, missing });
+        }
+        // It has no effect here; on devices the others are waited for.
+        if scope == BarrierScope::Simdgroup && missing != 0 {
+            env.observer.on_partial_barrier(&PartialBarrier { loc, thread, arrived: self.active, missing });
         }
         if scope == BarrierScope::Threadgroup && returned != 0 {
             let returned = env.thread(self.simdgroup, returned.trailing_zeros());

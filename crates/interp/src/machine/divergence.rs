@@ -14,7 +14,7 @@ impl Machine {
         match *step {
             Step::Simd { op, args, .. } => {
                 let elsewhere = self.elsewhere();
-                if self.active == self.existing || matches!(op, SimdOp::ActiveMask | SimdOp::IsFirst) {
+                if self.active == u32::MAX || matches!(op, SimdOp::ActiveMask | SimdOp::IsFirst) {
                     return;
                 }
                 let args = args.map(|arg| &self.registers[arg.index()]);

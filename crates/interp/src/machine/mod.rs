@@ -66,6 +66,8 @@ pub(crate) struct Machine {
     /// The lanes that exist.
     existing: u32,
     simdgroup: u32,
+    /// The lanes that have left the kernel by a return, once it has ended.
+    left: u32,
 }
 
 impl Machine {
@@ -85,6 +87,7 @@ impl Machine {
             active: 0,
             existing: 0,
             simdgroup: 0,
+            left: 0,
         }
     }
 
@@ -95,6 +98,7 @@ impl Machine {
         self.existing = u32::MAX >> (32 - lanes);
         self.active = self.existing;
         self.simdgroup = simdgroup;
+        self.left = 0;
         self.pc = env.program.entry;
         self.frames.clear();
         self.frames.push(Frame::call(Pc::MAX));
@@ -103,6 +107,11 @@ impl Machine {
                 self.registers[slot] = self.answers(env, query);
             }
         }
+    }
+
+    /// A lane that left the kernel by a return, if one did.
+    pub(crate) fn returned_lane(&self) -> Option<u32> {
+        (self.left != 0).then(|| self.left.trailing_zeros())
     }
 
     fn answers(&self, env: &Environment<'_, '_>, query: Query) -> Lanes {

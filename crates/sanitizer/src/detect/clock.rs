@@ -122,6 +122,8 @@ pub(crate) struct Clocks {
     passed_empty: u32,
     passed_flagged: u32,
     known_simd: Vec<Dates>,
+    /// By SIMD-group: its last barriers without memory flags, and with some.
+    passed_simd: Vec<[u32; 2]>,
     /// What all threads of the threadgroup got from others.
     group_acquired: Option<Arc<Knowledge>>,
     /// By index in the threadgroup; empty as long as no fence was executed.
@@ -152,6 +154,7 @@ impl Clocks {
             group,
             now: 1,
             known_simd: vec![[0; 2]; simdgroups as usize],
+            passed_simd: vec![[0; 2]; simdgroups as usize],
             threads: std::mem::take(&mut self.threads),
             ..Self::default()
         };
@@ -191,6 +194,9 @@ impl Clocks {
         let now = self.now;
         if let Some(known) = self.known_simd.get_mut(simdgroup as usize) {
             join(known, [now; 2], memory);
+        }
+        if let Some(passed) = self.passed_simd.get_mut(simdgroup as usize) {
+            passed[usize::from(memory != 0)] = now;
         }
     }
 
@@ -289,9 +295,13 @@ impl Clocks {
         if earlier.group() != self.group {
             return Order::Concurrent;
         }
-        if earlier.date < self.passed_empty {
+        let simdgroup = index / 32;
+        let of_simdgroup =
+            self.passed_simd.get(simdgroup as usize).filter(|_| earlier.simdgroup() == simdgroup);
+        let [empty, flagged] = of_simdgroup.copied().unwrap_or_default();
+        if earlier.date < self.passed_empty.max(empty) {
             Order::ByEmptyBarrier
-        } else if earlier.date < self.passed_flagged {
+        } else if earlier.date < self.passed_flagged.max(flagged) {
             Order::ByOtherBarrier
         } else {
             Order::Concurrent
