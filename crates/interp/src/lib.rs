@@ -15,7 +15,7 @@
 //! | | here |
 //! |---|---|
 //! | undefined memory, undefined values | bytes `a5`, `true`, the null pointer |
-//! | lanes that write one address at once | the highest lane wins |
+//! | lanes that write one address at once | the highest lane wins; with [`Schedule::Shuffled`] another |
 //! | float arithmetic | IEEE 754 exactly, whatever the [`anymetal_ir::FpMode`]; canonical NaN |
 //! | library functions | exact or correctly rounded as in [`anymetal_ir::eval`]; the others computed in `f64` and rounded once |
 //! | reductions, prefix operations | the order documented in `machine/simd.rs`: butterfly from distance 16 to 1, inactive lanes skipped; prefixes ascending |
@@ -43,9 +43,10 @@ mod transcendental;
 pub use dispatch::{Argument, Dispatch, Limits, Memory};
 pub use error::InterpError;
 pub use observer::{
-    Access, AtomicKind, BarrierArrival, Bounds, Bytes, DivergentSimd, EarlyReturn, FenceExecuted, Group,
-    Interests, LocalStart, MemorySizes, Misaligned, MisalignedAccess, NoObserver, Observer, Race, RaceAccess,
-    RaceFound, RaceKind, Several, Trace, Uninitialised, UninitialisedRead, VectorIndex,
+    Access, AccessOp, Accesses, ArithmeticKind, ArithmeticLint, AtomicKind, BarrierArrival, Bounds, Bytes,
+    DivergentSimd, EarlyReturn, FenceExecuted, Group, Interests, LanesExit, LocalStart, MemorySizes,
+    Misaligned, MisalignedAccess, NoObserver, Observer, Race, RaceAccess, RaceFound, RaceKind, Several,
+    Trace, Uninitialised, UninitialisedRead, VectorIndex,
 };
 pub use program::{Program, ProgramArgument};
 pub use report::{
