@@ -8,8 +8,9 @@
 //! A SIMD-group is 32 lanes in lock-step: each step works on all of them, structured control flow changes
 //! the execution mask, so SIMD-group operations see exactly the active lanes. The `then` region runs before
 //! `otherwise`, cases run in order. SIMD-groups of a threadgroup run in turns, threadgroups one after the
-//! other, x fastest, unless [`Schedule::Shuffled`] demands another order. So every run with the same input gives the same result, races included. A threadgroup
-//! that waits for a later one waits until the budget ends it.
+//! other, x fastest, unless [`Schedule::Shuffled`] demands another order. So every run with the same input
+//! and schedule gives the same result, races included. A threadgroup that waits for a later one waits until
+//! the budget ends it.
 //!
 //! # What the IR leaves open
 //! | | here |

@@ -1,10 +1,10 @@
 //! Observers: code that watches a run. The sanitizers are observers, so that the interpreter itself stays
 //! the plain meaning of the IR.
 //!
-//! Events of one SIMD-group come in program order; accesses of all its lanes by one instruction are one event; SIMD-groups
-//! of a threadgroup run in turns (see the crate documentation), threadgroups one after the other. An event
-//! for an access in bounds comes before the access. To add an observer: one file here, an explicit
-//! re-export in `lib.rs`.
+//! Events of one SIMD-group come in program order; the accesses of all its lanes by one instruction are one
+//! event. SIMD-groups of a threadgroup run in turns (see the crate documentation), threadgroups one after
+//! the other. An event for accesses in bounds comes before the accesses. To add an observer: one file here,
+//! an explicit re-export in `lib.rs`.
 
 mod accesses;
 mod arithmetic;
