@@ -1,10 +1,13 @@
 //! Measures the interpreter: lane-operations per second of a loop of float arithmetic, and of one with
-//! memory access. `cargo run --release -p anymetal-interp --example speed`
+//! memory access; without an observer, with one that is told of all lanes at once, with one that is told of
+//! each lane, and with arithmetic lints. `cargo run --release -p anymetal-interp --example speed`
 #![expect(clippy::print_stdout, reason = "it prints its measurements")]
 
 use std::time::Instant;
 
-use anymetal_interp::{Dispatch, InterpError, Limits, Memory, NoObserver, Program, run};
+use anymetal_interp::{
+    Accesses, Dispatch, Interests, InterpError, Limits, Memory, NoObserver, Observer, Program, run,
+};
 use anymetal_ir::{
     Access, ArgKind, BinOp, Builder, CastOp, CmpOp, ElementType, Function, Kernel, KernelArg, MathFn, Module,
     Op, Query, Scalar, Space, Type, Value,
@@ -12,6 +15,47 @@ use anymetal_ir::{
 
 const THREADS: u32 = 1 << 14;
 const ITERATIONS: i32 = 1000;
+
+/// Adds up the positions of accesses, told of all lanes at once.
+#[derive(Default)]
+struct Batches(u64);
+
+impl Observer for Batches {
+    fn interests(&self) -> Interests {
+        Interests::ALL
+    }
+
+    fn on_accesses(&mut self, accesses: &Accesses<'_>) {
+        self.0 += accesses.each_lane().map(|lane| accesses.offset(lane)).sum::<u64>();
+    }
+}
+
+/// The same, told of each lane.
+#[derive(Default)]
+struct Single(u64);
+
+impl Observer for Single {
+    fn interests(&self) -> Interests {
+        Interests::ALL
+    }
+
+    fn on_load(&mut self, access: &anymetal_interp::Access) {
+        self.0 += access.offset;
+    }
+
+    fn on_store(&mut self, access: &anymetal_interp::Access) {
+        self.0 += access.offset;
+    }
+}
+
+/// Interested in arithmetic only.
+struct Lints;
+
+impl Observer for Lints {
+    fn interests(&self) -> Interests {
+        Interests { arithmetic: true, ..Interests::default() }
+    }
+}
 
 fn main() -> Result<(), InterpError> {
     measure("float arithmetic", |b, data, x| {
@@ -99,15 +143,32 @@ fn measure(name: &str, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Re
         thread_attributes: Vec::new(),
     });
     let program = Program::new(&module, "k")?;
+    let (mut batches, mut single) = (Batches::default(), Single::default());
+    time(name, "no observer", &program, THREADS, &mut NoObserver)?;
+    // Watching costs so much more that fewer threads do.
+    time(name, "told of all lanes at once", &program, THREADS / 8, &mut batches)?;
+    time(name, "told of each lane", &program, THREADS / 8, &mut single)?;
+    assert_eq!(batches.0, single.0, "both are told the same");
+    time(name, "arithmetic lints", &program, THREADS / 8, &mut Lints)
+}
+
+/// Runs the kernel and prints how fast that was.
+fn time(
+    name: &str,
+    observed: &str,
+    program: &Program,
+    threads: u32,
+    observer: &mut dyn Observer,
+) -> Result<(), InterpError> {
     let mut bytes = vec![0; THREADS as usize * 4];
     let mut memory = Memory::new().bind(&mut bytes);
-    let dispatch = Dispatch::threads([THREADS, 1, 1], [256, 1, 1]);
+    let dispatch = Dispatch::threads([threads, 1, 1], [256, 1, 1]);
     let start = Instant::now();
-    let report = run(&program, &dispatch, &mut memory, Limits::default(), &mut NoObserver)?;
+    let report = run(program, &dispatch, &mut memory, Limits::default(), observer)?;
     let seconds = start.elapsed().as_secs_f64();
     let lane_operations = report.steps as f64 * 32.0;
     println!(
-        "{name}: {:.0} million lane-operations/s, {:.1} ns per step of 32 lanes",
+        "{name}, {observed}: {:.0} million lane-operations/s, {:.1} ns per step of 32 lanes",
         lane_operations / seconds / 1e6,
         seconds * 1e9 / report.steps as f64
     );

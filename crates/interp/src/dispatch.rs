@@ -112,12 +112,21 @@ pub struct Limits<'s> {
     pub stop: Option<&'s AtomicU32>,
     /// The order of threadgroups and SIMD-groups.
     pub schedule: Schedule,
+    /// Whether SIMD-groups that wait at different barriers of one threadgroup go on as if all waited at one.
+    /// Otherwise that ends the run with [`crate::InterpError::DivergentBarrier`].
+    pub continue_after_divergence: bool,
     /// How many faults and partial barriers a report lists; all are counted.
     pub max_reported: usize,
 }
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { max_steps: u64::MAX, stop: None, schedule: Schedule::InOrder, max_reported: 16 }
+        Self {
+            max_steps: u64::MAX,
+            stop: None,
+            schedule: Schedule::InOrder,
+            continue_after_divergence: false,
+            max_reported: 16,
+        }
     }
 }

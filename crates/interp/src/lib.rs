@@ -8,14 +8,15 @@
 //! A SIMD-group is 32 lanes in lock-step: each step works on all of them, structured control flow changes
 //! the execution mask, so SIMD-group operations see exactly the active lanes. The `then` region runs before
 //! `otherwise`, cases run in order. SIMD-groups of a threadgroup run in turns, threadgroups one after the
-//! other, x fastest, unless [`Schedule::Shuffled`] demands another order. So every run with the same input gives the same result, races included. A threadgroup
-//! that waits for a later one waits until the budget ends it.
+//! other, x fastest, unless [`Schedule::Shuffled`] demands another order. So every run with the same input
+//! and schedule gives the same result, races included. A threadgroup that waits for a later one waits until
+//! the budget ends it.
 //!
 //! # What the IR leaves open
 //! | | here |
 //! |---|---|
 //! | undefined memory, undefined values | bytes `a5`, `true`, the null pointer |
-//! | lanes that write one address at once | the highest lane wins |
+//! | lanes that write one address at once | the highest lane wins; with [`Schedule::Shuffled`] another |
 //! | float arithmetic | IEEE 754 exactly, whatever the [`anymetal_ir::FpMode`]; canonical NaN |
 //! | library functions | exact or correctly rounded as in [`anymetal_ir::eval`]; the others computed in `f64` and rounded once |
 //! | reductions, prefix operations | the order documented in `machine/simd.rs`: butterfly from distance 16 to 1, inactive lanes skipped; prefixes ascending |
@@ -43,9 +44,10 @@ mod transcendental;
 pub use dispatch::{Argument, Dispatch, Limits, Memory};
 pub use error::InterpError;
 pub use observer::{
-    Access, AtomicKind, BarrierArrival, Bounds, Bytes, DivergentSimd, EarlyReturn, FenceExecuted, Group,
-    Interests, LocalStart, MemorySizes, Misaligned, MisalignedAccess, NoObserver, Observer, Race, RaceAccess,
-    RaceFound, RaceKind, Several, Trace, Uninitialised, UninitialisedRead, VectorIndex,
+    Access, AccessOp, Accesses, ArithmeticKind, ArithmeticLint, AtomicKind, BarrierArrival, Bounds, Bytes,
+    DivergentSimd, EarlyReturn, FenceExecuted, Group, Interests, LanesExit, LocalStart, MemorySizes,
+    Misaligned, MisalignedAccess, NoObserver, Observer, Race, RaceAccess, RaceFound, RaceKind, Several,
+    Trace, Uninitialised, UninitialisedRead, VectorIndex,
 };
 pub use program::{Program, ProgramArgument};
 pub use report::{

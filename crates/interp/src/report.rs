@@ -126,6 +126,10 @@ pub struct Report {
     pub partial_barriers: Vec<PartialBarrier>,
     /// All partial barriers.
     pub partial_barrier_count: u64,
+    /// The first divergent barriers that the run went on after.
+    pub divergent_barriers: Vec<DivergentBarrier>,
+    /// All of them.
+    pub divergent_barrier_count: u64,
     /// Steps of SIMD-groups executed.
     pub steps: u64,
 }
@@ -133,6 +137,6 @@ pub struct Report {
 impl Report {
     /// Whether the kernel did nothing wrong that the interpreter itself notices.
     pub fn is_clean(&self) -> bool {
-        self.fault_count == 0 && self.partial_barrier_count == 0
+        self.fault_count == 0 && self.partial_barrier_count == 0 && self.divergent_barrier_count == 0
     }
 }

@@ -189,8 +189,8 @@ fn open_barrier(env: &mut Environment<'_, '_>, members: &mut [Member]) -> Result
                 second: env.program.locs[at as usize],
                 second_thread: env.thread(simdgroup, lane),
             };
-            env.observer.on_divergent_barrier(&barrier);
-            return Err(InterpError::DivergentBarrier(Box::new(barrier)));
+            env.divergent_barrier(barrier)?;
+            break;
         }
     }
     let Some((at, simdgroup, lane)) = first else { return Ok(false) };

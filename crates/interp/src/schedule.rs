@@ -8,7 +8,8 @@ pub enum Schedule {
     /// Threadgroups x fastest, one after the other; each SIMD-group as far as it goes.
     #[default]
     InOrder,
-    /// Threadgroups and SIMD-groups in another order, and SIMD-groups interrupted at accesses to memory.
+    /// Threadgroups and SIMD-groups in another order, SIMD-groups interrupted at accesses to memory, and of
+    /// lanes that write one address at once another one wins.
     Shuffled {
         /// Equal seeds give equal orders.
         seed: u64,
@@ -68,6 +69,14 @@ impl Turns {
         match self {
             Self::InOrder => in_order,
             Self::Random(random) => 1 + random.below(40) as u32,
+        }
+    }
+
+    /// The order in which the lanes of one instruction write: 0 is ascending, see `machine/memory.rs`.
+    pub(crate) fn lane_order(&mut self) -> u32 {
+        match self {
+            Self::InOrder => 0,
+            Self::Random(random) => random.below(32) as u32,
         }
     }
 

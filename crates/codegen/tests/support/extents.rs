@@ -43,7 +43,7 @@ impl Extents {
 
 impl Observer for Extents {
     fn interests(&self) -> Interests {
-        Interests { shared: true, private: false }
+        Interests { shared: true, ..Interests::default() }
     }
 
     fn on_load(&mut self, access: &Access) {

@@ -3,33 +3,31 @@
 use anymetal_ir::Scalar;
 use anymetal_ir::eval::eval_atomic;
 
-use super::memory::{Located, Request};
+use super::memory::{Request, in_order};
 use super::{Environment, Machine};
-use crate::lanes::lanes_in;
-use crate::observer::AtomicKind;
+use crate::observer::{AccessOp, Stored};
 use crate::program::step::{Pc, PtrSlots, Slot, Step};
-use crate::report::AccessKind;
 
 impl Machine {
     /// Executes an atomic step. Out of bounds it gives zero and changes nothing.
     pub(super) fn atomic(&mut self, env: &mut Environment<'_, '_>, pc: Pc, step: &Step) {
         match *step {
             Step::AtomicLoad { ty, dst, ptr } => {
-                self.modify(env, pc, (ptr, ty, AtomicKind::Load), Some(dst), |_, _, _| None);
+                self.modify(env, pc, (ptr, ty, AccessOp::AtomicLoad), Some(dst), |_, _, _| None);
             }
             Step::AtomicStore { ty, ptr, value } => {
-                self.modify(env, pc, (ptr, ty, AtomicKind::Store), None, |machine, lane, _| {
+                self.modify(env, pc, (ptr, ty, AccessOp::AtomicStore), None, |machine, lane, _| {
                     Some(machine.registers[value.index()][lane])
                 });
             }
             Step::AtomicRmw { op, ty, dst, ptr, value } => {
-                let what = (ptr, ty, AtomicKind::ReadModifyWrite);
+                let what = (ptr, ty, AccessOp::AtomicRmw);
                 self.modify(env, pc, what, Some(dst), |machine, lane, old| {
                     Some(eval_atomic(op, ty, old, machine.registers[value.index()][lane]))
                 });
             }
             Step::AtomicCas { ty, dst, ptr, expected, desired } => {
-                let what = (ptr, ty, AtomicKind::ReadModifyWrite);
+                let what = (ptr, ty, AccessOp::AtomicCas);
                 self.modify(env, pc, what, Some(dst), |machine, lane, old| {
                     let equal = machine.registers[expected.index()][lane] == old;
                     equal.then(|| machine.registers[desired.index()][lane])
@@ -44,24 +42,17 @@ impl Machine {
         &mut self,
         env: &mut Environment<'_, '_>,
         pc: Pc,
-        (ptr, ty, kind): (PtrSlots, Scalar, AtomicKind),
+        (ptr, ty, op): (PtrSlots, Scalar, AccessOp),
         dst: Option<Slot>,
         new: impl Fn(&Self, usize, u64) -> Option<u64>,
     ) {
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let size = ty.size() as usize;
-        let request = Request {
-            kind: AccessKind::Atomic,
-            bytes: size as u64,
-            align: ty.size(),
-            pc,
-            stored: None,
-            notify: false,
-        };
+        let request =
+            Request { op, bytes: size as u64, align: ty.size(), pc, stored: Stored::Unknown, notify: true };
         let located = self.locate(env, regions, offsets, request);
-        self.tell_atomic(env, ptr, &located, request, kind);
         let mut out = [0; 32];
-        for lane in lanes_in(located.good) {
+        for lane in in_order(located.good, located.order) {
             let arena = env.region(self.registers[ptr.region.index()][lane]).arena;
             let range = located.at[lane]..located.at[lane] + size;
             let mut word = [0; 8];
@@ -74,29 +65,6 @@ impl Machine {
         }
         if let Some(dst) = dst {
             self.registers[dst.index()] = out;
-        }
-    }
-
-    fn tell_atomic(
-        &self,
-        env: &mut Environment<'_, '_>,
-        ptr: PtrSlots,
-        located: &Located,
-        request: Request,
-        kind: AtomicKind,
-    ) {
-        if !env.interests.shared && !env.interests.private {
-            return;
-        }
-        for lane in lanes_in(located.good) {
-            let region = *env.region(self.registers[ptr.region.index()][lane]);
-            if env.is_watched(region.arena) {
-                let thread = env.thread(self.simdgroup, lane as u32);
-                let at = (self.registers[ptr.offset.index()][lane], located.at[lane]);
-                let size = (request.bytes, request.align);
-                let access = env.access(&self.private, thread, &region, at, size, request.pc);
-                env.observer.on_atomic(&access, kind);
-            }
         }
     }
 }

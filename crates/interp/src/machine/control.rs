@@ -181,8 +181,13 @@ impl Machine {
 
     /// The lanes that have returned from the kernel, or from the function or scope that it consists of.
     pub(super) fn returned(&self) -> u32 {
-        let of_body = self.frames.get(1).filter(|frame| frame.resume != 0).map_or(0, |frame| frame.exit);
+        let of_body = if self.is_body(1) { self.frames[1].exit } else { 0 };
         self.frames[0].exit | of_body
+    }
+
+    /// Whether to leave the frame of that number is to return from the kernel.
+    pub(super) fn is_body(&self, frame: usize) -> bool {
+        frame == 0 || frame == 1 && self.frames.get(1).is_some_and(|frame| frame.resume != 0)
     }
 
     /// The lanes that have not returned and are not active.

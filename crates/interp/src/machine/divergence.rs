@@ -5,7 +5,7 @@ use anymetal_ir::SimdOp;
 
 use super::{Environment, Machine, simd};
 use crate::lanes::lanes_in;
-use crate::observer::{DivergentSimd, FenceExecuted, VectorIndex};
+use crate::observer::{DivergentSimd, FenceExecuted, LanesExit, VectorIndex};
 use crate::program::step::{Pc, Slot, Step};
 
 impl Machine {
@@ -25,6 +25,9 @@ impl Machine {
                 if self.active != u32::MAX =>
             {
                 self.tell_divergent(env, pc, !self.active, 0, true);
+            }
+            Step::Leave { frame, .. } => {
+                self.tell_exit(env, pc, self.is_body(self.frames.len() - 1 - frame as usize));
             }
             Step::Pick { index, from, .. } => self.tell_index(env, pc, index, from.len),
             Step::Replace { index, count, position: 0, .. } => {
@@ -50,6 +53,15 @@ impl Machine {
         let loc = env.program.locs[pc as usize];
         let active = self.active;
         env.observer.on_divergent_simd(&DivergentSimd { thread, matrix, active, elsewhere, undefined, loc });
+    }
+
+    /// The active lanes leave a construct; they return if that is the kernel.
+    pub(super) fn tell_exit(&self, env: &mut Environment<'_, '_>, pc: Pc, is_kernel: bool) {
+        if is_kernel && self.active != 0 {
+            let thread = env.thread(self.simdgroup, self.active.trailing_zeros());
+            let loc = env.program.locs[pc as usize];
+            env.observer.on_exit(&LanesExit { thread, lanes: self.active, loc });
+        }
     }
 
     fn tell_index(&self, env: &mut Environment<'_, '_>, pc: Pc, index: Slot, count: u32) {

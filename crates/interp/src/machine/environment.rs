@@ -2,14 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use anymetal_ir::{GlobalId, Query};
+use anymetal_ir::Query;
 
 use crate::InterpError;
 use crate::dispatch::{Dispatch, Limits};
-use crate::observer::{Access, Bytes, Group, Interests, Observer};
-use crate::program::step::Pc;
+use crate::lanes::Lanes;
+use crate::observer::{Group, Interests, Observer, State};
 use crate::program::{Arena, Program, Region};
-use crate::report::{Fault, MemoryPlace, PartialBarrier, Report, ThreadId, Variable};
+use crate::report::{DivergentBarrier, Fault, PartialBarrier, Report, ThreadId};
 use crate::schedule::Turns;
 
 /// See the module's documentation.
@@ -34,7 +34,7 @@ pub(crate) struct Environment<'r, 'm> {
 impl Environment<'_, '_> {
     /// The region of that number; bits that never were a pointer name nothing.
     pub(crate) fn region(&self, number: u64) -> &Region {
-        usize::try_from(number).ok().and_then(|n| self.regions.get(n)).unwrap_or(&Region::NOTHING)
+        Region::numbered(&self.regions, number)
     }
 
     /// The memory that the arena represents.
@@ -75,20 +75,7 @@ impl Environment<'_, '_> {
 
     /// The identity of a lane's thread.
     pub(crate) fn thread(&self, simdgroup: u32, lane: u32) -> ThreadId {
-        let index = simdgroup * 32 + lane;
-        let position = position_of(index, self.group.size);
-        ThreadId {
-            group: self.group.position,
-            group_linear: self.group.linear,
-            index_in_group: index,
-            position_in_group: position,
-            position_in_grid: std::array::from_fn(|d| {
-                self.group.position[d].wrapping_mul(self.dispatch.group_size[d]).wrapping_add(position[d])
-            }),
-            simdgroup,
-            lane,
-            generation: self.generation,
-        }
+        thread_of(&self.group, &self.dispatch, self.generation, simdgroup, lane)
     }
 
     /// A query's answer for a lane's thread.
@@ -118,20 +105,6 @@ impl Environment<'_, '_> {
         }
     }
 
-    /// Where byte `at` of an arena is, for observers.
-    pub(super) fn place(&self, arena: Arena, variable: Variable, at: usize) -> MemoryPlace {
-        let offset = at as u64;
-        match arena {
-            Arena::Buffer(buffer) => MemoryPlace::Buffer { buffer, offset },
-            Arena::Threadgroup => MemoryPlace::Threadgroup { offset },
-            Arena::Private => MemoryPlace::Private { offset },
-            Arena::Global(_) | Arena::Nothing => {
-                let global = if let Variable::Global(id) = variable { id } else { GlobalId(0) };
-                MemoryPlace::Constant { global, offset }
-            }
-        }
-    }
-
     pub(super) fn fault(&mut self, fault: Fault) {
         self.report.fault_count += 1;
         if self.report.faults.len() < self.limits.max_reported {
@@ -148,31 +121,61 @@ impl Environment<'_, '_> {
         self.observer.on_partial_barrier(&barrier);
     }
 
-    /// The access of one thread, for observers.
-    pub(super) fn access(
-        &self,
-        private: &[u8],
-        thread: ThreadId,
-        region: &Region,
-        (offset, at): (u64, usize),
-        (bytes, align): (u64, u32),
-        pc: Pc,
-    ) -> Access {
-        let variable = region.variable;
-        let place = self.place(region.arena, variable, at);
-        let memory = self.bytes(private, region.arena).get(at..).unwrap_or_default();
-        Access {
-            thread,
-            variable,
-            place,
-            offset,
-            bytes,
-            align,
-            loc: self.program.locs[pc as usize],
-            site: pc,
-            before: Bytes::new(&memory[..memory.len().min(bytes as usize)]),
-            written: Bytes::default(),
+    /// SIMD-groups wait at different barriers: an error unless the run goes on after it.
+    pub(crate) fn divergent_barrier(&mut self, barrier: DivergentBarrier) -> Result<(), InterpError> {
+        self.observer.on_divergent_barrier(&barrier);
+        if !self.limits.continue_after_divergence {
+            return Err(InterpError::DivergentBarrier(Box::new(barrier)));
         }
+        self.report.divergent_barrier_count += 1;
+        if self.report.divergent_barriers.len() < self.limits.max_reported {
+            self.report.divergent_barriers.push(barrier);
+        }
+        Ok(())
+    }
+
+    /// What is told of accesses, and the observer.
+    pub(super) fn watch<'s>(
+        &'s mut self,
+        private: &'s [u8],
+        registers: &'s [Lanes],
+    ) -> (State<'s>, &'s mut dyn Observer) {
+        let state = State {
+            program: self.program,
+            regions: &self.regions,
+            buffers: self.buffers,
+            threadgroup: &self.threadgroup,
+            private,
+            registers,
+            group: &self.group,
+            dispatch: &self.dispatch,
+            generation: self.generation,
+        };
+        (state, self.observer)
+    }
+}
+
+/// The identity of a lane's thread.
+pub(crate) fn thread_of(
+    group: &Group,
+    dispatch: &Dispatch,
+    generation: u32,
+    simdgroup: u32,
+    lane: u32,
+) -> ThreadId {
+    let index = simdgroup * 32 + lane;
+    let position = position_of(index, group.size);
+    ThreadId {
+        group: group.position,
+        group_linear: group.linear,
+        index_in_group: index,
+        position_in_group: position,
+        position_in_grid: std::array::from_fn(|d| {
+            group.position[d].wrapping_mul(dispatch.group_size[d]).wrapping_add(position[d])
+        }),
+        simdgroup,
+        lane,
+        generation,
     }
 }
 

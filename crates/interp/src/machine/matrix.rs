@@ -9,8 +9,8 @@ use anymetal_ir::eval::{narrow, widen};
 use super::memory::Request;
 use super::{Environment, Machine};
 use crate::lanes::{Lanes, fused, lanes_in};
+use crate::observer::{AccessOp, Stored};
 use crate::program::step::{Element, Pc, PtrSlots, Slot};
-use crate::report::AccessKind;
 
 /// Row and first column that a lane holds.
 fn place_of(lane: usize) -> (usize, usize) {
@@ -50,7 +50,7 @@ impl Machine {
     ) {
         for (n, dst) in dst.into_iter().enumerate() {
             let offsets = self.element_offsets(from, ty, transpose, n);
-            let request = request(pc, AccessKind::Load, ty);
+            let request = request(pc, AccessOp::Load, ty, Stored::Unknown);
             let located = self.locate(env, &self.registers[from.0.region.index()], &offsets, request);
             self.read(env, from.0, &located, Element::of(ty), 0, dst);
         }
@@ -67,7 +67,7 @@ impl Machine {
     ) {
         for (n, src) in src.into_iter().enumerate() {
             let offsets = self.element_offsets(to, ty, transpose, n);
-            let request = request(pc, AccessKind::Store, ty);
+            let request = request(pc, AccessOp::Store, ty, Stored::One(src, Element::of(ty)));
             let located = self.locate(env, &self.registers[to.0.region.index()], &offsets, request);
             let value = self.registers[src.index()];
             self.write_one(env, to.0, &located, Element::of(ty), &value);
@@ -104,8 +104,8 @@ impl Machine {
     }
 }
 
-fn request(pc: Pc, kind: AccessKind, ty: Scalar) -> Request {
-    Request { kind, bytes: u64::from(ty.size()), align: ty.size(), pc, stored: None, notify: true }
+fn request(pc: Pc, op: AccessOp, ty: Scalar, stored: Stored) -> Request {
+    Request { op, bytes: u64::from(ty.size()), align: ty.size(), pc, stored, notify: true }
 }
 
 #[cfg(test)]

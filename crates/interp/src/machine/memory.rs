@@ -6,7 +6,7 @@
 
 use super::{Environment, Machine, UNDEFINED_BYTE, pointer};
 use crate::lanes::{Lanes, lanes_in, split};
-use crate::observer::{Bytes, LocalStart};
+use crate::observer::{AccessOp, Accesses, LocalStart, State, Stored};
 use crate::program::step::{Element, Pc, PtrSlots, Slot, SlotRange};
 use crate::program::{Arena, Region};
 use crate::report::{AccessKind, Fault, Variable};
@@ -14,12 +14,11 @@ use crate::report::{AccessKind, Fault, Variable};
 /// One access of all active lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
-    pub(super) kind: AccessKind,
+    pub(super) op: AccessOp,
     pub(super) bytes: u64,
     pub(super) align: u32,
     pub(super) pc: Pc,
-    /// The components that a store writes, and their kind.
-    pub(super) stored: Option<(SlotRange, Element)>,
+    pub(super) stored: Stored,
     /// Whether observers are notified here; if not, the caller does it.
     pub(super) notify: bool,
 }
@@ -32,6 +31,8 @@ pub(super) struct Located {
     arena: Option<Arena>,
     /// Positions in the lane's arena.
     pub(super) at: [usize; 32],
+    /// The order in which lanes write, see [`in_order`].
+    pub(super) order: u32,
 }
 
 impl Machine {
@@ -44,7 +45,8 @@ impl Machine {
         request: Request,
     ) -> Located {
         let number = regions[self.active.trailing_zeros() as usize & 31];
-        let mut located = Located { good: 0, arena: None, at: [0; 32] };
+        let order = if request.op == AccessOp::Load { 0 } else { env.turns.lane_order() };
+        let mut located = Located { good: 0, arena: None, at: [0; 32], order };
         let same = if self.active == u32::MAX {
             regions.iter().fold(0, |differences, region| differences | (region ^ number)) == 0
         } else {
@@ -72,8 +74,7 @@ impl Machine {
         if located.good != self.active {
             self.report_faults(env, regions, offsets, request, self.active & !located.good);
         }
-        let watched = env.interests.shared || env.interests.private;
-        if watched && request.notify && located.arena.is_none_or(|arena| env.is_watched(arena)) {
+        if request.notify && env.interests.accesses() {
             self.tell(env, regions, offsets, request, &located);
         }
         located
@@ -91,7 +92,7 @@ impl Machine {
         for lane in lanes_in(bad) {
             let region = *env.region(regions[lane]);
             env.fault(Fault {
-                kind: request.kind,
+                kind: request.op.kind(),
                 variable: region.variable,
                 offset: offsets[lane] as i64,
                 bound: region.len,
@@ -102,6 +103,16 @@ impl Machine {
         }
     }
 
+    /// The lanes whose access is in bounds and to memory that is watched.
+    fn watched(&self, env: &Environment<'_, '_>, regions: &Lanes, located: &Located) -> u32 {
+        if let Some(arena) = located.arena {
+            return if env.is_watched(arena) { located.good } else { 0 };
+        }
+        let is_watched = |&lane: &usize| env.is_watched(env.region(regions[lane]).arena);
+        lanes_in(located.good).filter(is_watched).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    #[inline(never)]
     fn tell(
         &self,
         env: &mut Environment<'_, '_>,
@@ -110,43 +121,37 @@ impl Machine {
         request: Request,
         located: &Located,
     ) {
-        for lane in lanes_in(located.good) {
-            let region = *env.region(regions[lane]);
-            if !env.is_watched(region.arena) {
-                continue;
-            }
-            let thread = env.thread(self.simdgroup, lane as u32);
-            let at = (offsets[lane], located.at[lane]);
-            let mut access =
-                env.access(&self.private, thread, &region, at, (request.bytes, request.align), request.pc);
-            if let Some((slots, element)) = request.stored {
-                access.written = self.stored(env, slots, element, lane);
-            }
-            match request.kind {
-                AccessKind::Load => env.observer.on_load(&access),
-                AccessKind::Store => env.observer.on_store(&access),
-                // Atomics notify observers themselves, with the kind of operation.
-                AccessKind::Atomic => {}
-            }
+        let lanes = self.watched(env, regions, located);
+        if lanes != 0 {
+            let (state, observer) = env.watch(&self.private, &self.registers);
+            observer.on_accesses(&self.accesses(state, (regions, offsets), request, located, lanes));
         }
     }
 
-    /// What a lane stores.
-    fn stored(&self, env: &Environment<'_, '_>, slots: SlotRange, element: Element, lane: usize) -> Bytes {
-        let slots = &env.program.operands[slots.indices()];
-        let size = element.size() as usize;
-        if element == Element::Pointer {
-            let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
-            return Bytes::new(&pointer::pack(env, region[lane], offset[lane]).to_le_bytes());
+    fn accesses<'a>(
+        &self,
+        state: State<'a>,
+        (regions, offsets): (&'a Lanes, &'a Lanes),
+        request: Request,
+        located: &'a Located,
+        lanes: u32,
+    ) -> Accesses<'a> {
+        Accesses {
+            op: request.op,
+            simdgroup: self.simdgroup,
+            lanes,
+            bytes: request.bytes,
+            align: request.align,
+            loc: state.program.locs[request.pc as usize],
+            site: request.pc,
+            regions,
+            offsets,
+            at: &located.at,
+            uniform: located.arena.map(|_| regions[self.active.trailing_zeros() as usize & 31]),
+            stored: request.stored,
+            source: None,
+            state,
         }
-        let mut bytes = [0; Bytes::MAX];
-        let mut len = 0;
-        for slot in slots.iter().take(Bytes::MAX / size) {
-            let word = self.registers[slot.index()][lane].to_le_bytes();
-            bytes[len..len + size].copy_from_slice(&word[..size]);
-            len += size;
-        }
-        Bytes::new(&bytes[..len])
     }
 
     pub(super) fn load(
@@ -162,7 +167,8 @@ impl Machine {
         let count = if element == Element::Pointer { 1 } else { u64::from(dst.len) };
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
-        let request = Request { kind: AccessKind::Load, bytes, align, pc, stored: None, notify: true };
+        let (op, stored) = (AccessOp::Load, Stored::Unknown);
+        let request = Request { op, bytes, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
         let slots = &program.operands[dst.indices()];
         if element == Element::Pointer {
@@ -215,12 +221,12 @@ impl Machine {
         let count = if element == Element::Pointer { 1 } else { u64::from(src.len) };
         let (regions, offsets) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
         let bytes = element.size() * count;
-        let request =
-            Request { kind: AccessKind::Store, bytes, align, pc, stored: Some((src, element)), notify: true };
+        let (op, stored) = (AccessOp::Store, Stored::Components(src, element));
+        let request = Request { op, bytes, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
         if element == Element::Pointer {
             let (region, offset) = (&self.registers[slots[0].index()], &self.registers[slots[1].index()]);
-            let bits = std::array::from_fn(|lane| pointer::pack(env, region[lane], offset[lane]));
+            let bits = std::array::from_fn(|lane| pointer::pack(&env.regions, region[lane], offset[lane]));
             write(env, &mut self.private, regions, &located, element, 0, &bits);
             return;
         }
@@ -252,7 +258,8 @@ impl Machine {
         align: u32,
     ) {
         let (regions, offsets) = (&self.registers[dst.region.index()], &self.registers[dst.offset.index()]);
-        let request = Request { kind: AccessKind::Store, bytes, align, pc, stored: None, notify: true };
+        let (op, stored) = (AccessOp::Store, Stored::Zeros);
+        let request = Request { op, bytes, align, pc, stored, notify: true };
         let located = self.locate(env, regions, offsets, request);
         for lane in lanes_in(located.good) {
             let arena = env.region(regions[lane]).arena;
@@ -270,41 +277,55 @@ impl Machine {
         src: PtrSlots,
         (bytes, align): (u64, u32),
     ) {
-        let of = |kind| Request { kind, bytes, align, pc, stored: None, notify: false };
-        let pair = |ptr: PtrSlots| (ptr.region.index(), ptr.offset.index());
-        let ((src_region, src_offset), (dst_region, dst_offset)) = (pair(src), pair(dst));
-        let registers = &self.registers;
-        let from = self.locate(env, &registers[src_region], &registers[src_offset], of(AccessKind::Load));
-        let to = self.locate(env, &registers[dst_region], &registers[dst_offset], of(AccessKind::Store));
+        let stored = Stored::Unknown;
+        let of = |op| Request { op, bytes, align, pc, stored, notify: false };
+        let pair = |ptr: PtrSlots| (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
+        let (source, target) = (pair(src), pair(dst));
+        let from = self.locate(env, source.0, source.1, of(AccessOp::Load));
+        let to = self.locate(env, target.0, target.1, of(AccessOp::Store));
+        if env.interests.accesses() {
+            self.tell_copy(env, (source, &from), (target, &to), of);
+        }
+        let (source_regions, target_regions) = (*source.0, *target.0);
         let mut scratch = std::mem::take(&mut env.scratch);
-        for lane in lanes_in(to.good) {
-            let target = *env.region(self.registers[dst_region][lane]);
-            let source = *env.region(self.registers[src_region][lane]);
-            let is_good = from.good >> lane & 1 != 0;
-            if env.is_watched(target.arena) || env.is_watched(source.arena) {
-                let thread = env.thread(self.simdgroup, lane as u32);
-                let at = (self.registers[dst_offset][lane], to.at[lane]);
-                let mut written = env.access(&self.private, thread, &target, at, (bytes, align), pc);
-                let at = (self.registers[src_offset][lane], from.at[lane]);
-                if is_good {
-                    let read = env.access(&self.private, thread, &source, at, (bytes, align), pc);
-                    written.written = read.before;
-                    env.observer.on_copy(&read, &written);
-                } else {
-                    env.observer.on_store(&written);
-                }
-            }
+        for lane in in_order(to.good, to.order) {
             scratch.clear();
-            if is_good {
-                let at = from.at[lane];
-                scratch.extend_from_slice(&env.bytes(&self.private, source.arena)[at..at + bytes as usize]);
+            if from.good >> lane & 1 != 0 {
+                let (at, arena) = (from.at[lane], env.region(source_regions[lane]).arena);
+                scratch.extend_from_slice(&env.bytes(&self.private, arena)[at..at + bytes as usize]);
             } else {
                 scratch.resize(bytes as usize, 0);
             }
-            let at = to.at[lane];
-            env.bytes_mut(&mut self.private, target.arena)[at..at + bytes as usize].copy_from_slice(&scratch);
+            let (at, arena) = (to.at[lane], env.region(target_regions[lane]).arena);
+            env.bytes_mut(&mut self.private, arena)[at..at + bytes as usize].copy_from_slice(&scratch);
         }
         env.scratch = scratch;
+    }
+
+    /// A copy is told of if its source or its target is watched; as a store of zeros where the source is
+    /// out of bounds.
+    #[inline(never)]
+    fn tell_copy(
+        &self,
+        env: &mut Environment<'_, '_>,
+        (source, from): ((&Lanes, &Lanes), &Located),
+        (target, to): ((&Lanes, &Lanes), &Located),
+        of: impl Fn(AccessOp) -> Request,
+    ) {
+        let watched_targets = self.watched(env, target.0, to);
+        let copies = (watched_targets | self.watched(env, source.0, from)) & from.good & to.good;
+        let zeros = watched_targets & !from.good;
+        let (state, observer) = env.watch(&self.private, &self.registers);
+        if copies != 0 {
+            let read = self.accesses(state, source, of(AccessOp::Load), from, copies);
+            let mut written = self.accesses(state, target, of(AccessOp::Store), to, copies);
+            written.source = Some(&read);
+            observer.on_copies(&read, &written);
+        }
+        if zeros != 0 {
+            let request = Request { stored: Stored::Zeros, ..of(AccessOp::Store) };
+            observer.on_accesses(&self.accesses(state, target, request, to, zeros));
+        }
     }
 
     pub(super) fn local_start(&mut self, env: &mut Environment<'_, '_>, pc: Pc, number: u32) {
@@ -326,7 +347,7 @@ impl Machine {
 /// The greatest offset at which the access is in bounds. As unsigned numbers, negative offsets are above
 /// any such limit.
 fn last_offset(region: &Region, request: Request) -> Option<u64> {
-    if request.kind != AccessKind::Load && !region.writable {
+    if request.op.kind() != AccessKind::Load && !region.writable {
         return None;
     }
     region.len.checked_sub(request.bytes)
@@ -369,7 +390,7 @@ fn read_as<const N: usize>(bytes: &[u8], located: &Located, mask: u32, add: usiz
     }
 }
 
-/// Writes one component, lanes in ascending order: of lanes that write one place the highest wins.
+/// Writes one component, lanes in the order of [`in_order`]: of lanes that write one place the last wins.
 fn write(
     env: &mut Environment<'_, '_>,
     private: &mut [u8],
@@ -403,13 +424,19 @@ fn write_as<const N: usize>(bytes: &mut [u8], located: &Located, mask: u32, add:
         let at = located.at[lane] + add;
         bytes[at..at + N].copy_from_slice(&value[lane].to_le_bytes()[..N]);
     };
-    if mask == u32::MAX {
+    if mask == u32::MAX && located.order == 0 {
         for lane in 0..32 {
             write(lane);
         }
     } else {
-        for lane in lanes_in(mask) {
+        for lane in in_order(mask, located.order) {
             write(lane);
         }
     }
+}
+
+/// The lanes of a mask, ascending if `order` is 0. Each lane is the last with one order below 32, even of
+/// all lanes.
+pub(super) fn in_order(mask: u32, order: u32) -> impl Iterator<Item = usize> {
+    (0..32).map(move |n| (n ^ order) as usize & 31).filter(move |lane| mask >> lane & 1 != 0)
 }

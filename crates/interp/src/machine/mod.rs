@@ -4,13 +4,14 @@
 //! no Rust stack of its own, so it can stop at a barrier anywhere, inside loops inside calls, and go on
 //! later. [`Machine::resume`] is the place to start; `control.rs` explains masks and frames.
 
+mod arithmetic;
 mod atomic;
 mod control;
 mod divergence;
 mod environment;
 mod matrix;
 mod memory;
-mod pointer;
+pub(crate) mod pointer;
 mod simd;
 
 use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
@@ -22,7 +23,7 @@ use crate::program::step::{Pc, Slot, Step};
 use crate::program::{Persistent, Program};
 use crate::transcendental::library;
 use control::Frame;
-pub(crate) use environment::Environment;
+pub(crate) use environment::{Environment, thread_of};
 
 /// What memory holds that was never written. Recognisable in results, and the same in every run; generated
 /// code may differ.
@@ -120,6 +121,10 @@ impl Machine {
 
     /// Runs until the SIMD-group is done or has to wait.
     pub(crate) fn resume(&mut self, env: &mut Environment<'_, '_>) -> Result<Pause, InterpError> {
+        if env.interests.arithmetic { self.execute::<true>(env) } else { self.execute::<false>(env) }
+    }
+
+    fn execute<const LINTS: bool>(&mut self, env: &mut Environment<'_, '_>) -> Result<Pause, InterpError> {
         let program = env.program;
         let mut turn = env.turns.length(TURN);
         let interrupts_accesses = env.turns.interrupts_accesses();
@@ -128,16 +133,19 @@ impl Machine {
             self.pc += 1;
             env.report.steps += 1;
             let step = &program.steps[pc as usize];
+            if LINTS {
+                self.tell_arithmetic(env, pc, step);
+            }
             match *step {
-                Step::Apply1 { apply, dst, a } => {
+                Step::Apply1 { apply, dst, a, .. } => {
                     let (out, others) = split(&mut self.registers, dst.index());
                     apply(out, others.get(a.index()));
                 }
-                Step::Apply2 { apply, dst, a, b } => {
+                Step::Apply2 { apply, dst, a, b, .. } => {
                     let (out, others) = split(&mut self.registers, dst.index());
                     apply(out, others.get(a.index()), others.get(b.index()));
                 }
-                Step::Apply3 { apply, dst, a, b, c } => {
+                Step::Apply3 { apply, dst, a, b, c, .. } => {
                     let (out, others) = split(&mut self.registers, dst.index());
                     apply(out, others.get(a.index()), others.get(b.index()), others.get(c.index()));
                 }
@@ -171,6 +179,9 @@ impl Machine {
                     self.call(entry);
                 }
                 Step::EndFunction => {
+                    if env.interests.lanes {
+                        self.tell_exit(env, pc, self.frames.len() == 1);
+                    }
                     if self.end_function() {
                         return Ok(Pause::Done);
                     }

@@ -9,7 +9,7 @@ use anymetal_ir::{CmpOp, Scalar, eval::eval_compare};
 use super::{Environment, Machine};
 use crate::lanes::Lanes;
 use crate::program::step::{Element, PtrSlots, Slot, SlotRange};
-use crate::program::{Arena, Program};
+use crate::program::{Arena, Program, Region};
 
 const OFFSET_BITS: u32 = 48;
 
@@ -29,12 +29,12 @@ pub(super) fn indexed(out: &mut Lanes, base: &Lanes, index: &Lanes, scale: u32, 
 }
 
 /// The eight bytes of a pointer.
-pub(super) fn pack(env: &Environment<'_, '_>, region: u64, offset: u64) -> u64 {
+pub(crate) fn pack(regions: &[Region], region: u64, offset: u64) -> u64 {
     let low = offset & ((1 << OFFSET_BITS) - 1);
     if unpack(low).1 != offset {
         return (0xffff << OFFSET_BITS) | low;
     }
-    let region = if offset == 0 && env.region(region).is_null { 0 } else { region };
+    let region = if offset == 0 && Region::numbered(regions, region).is_null { 0 } else { region };
     (region << OFFSET_BITS) | low
 }
 
@@ -71,7 +71,7 @@ impl Machine {
                 (self.registers[ptr.region.index()][lane], self.registers[ptr.offset.index()][lane]);
             let (region, offset) = canonical(env, region, offset);
             match op {
-                CmpOp::Eq | CmpOp::Ne => pack(env, region, offset),
+                CmpOp::Eq | CmpOp::Ne => pack(&env.regions, region, offset),
                 _ => offset,
             }
         };
@@ -82,7 +82,8 @@ impl Machine {
 
     pub(super) fn pack_pointer(&mut self, env: &Environment<'_, '_>, dst: Slot, ptr: PtrSlots) {
         let (region, offset) = (&self.registers[ptr.region.index()], &self.registers[ptr.offset.index()]);
-        self.registers[dst.index()] = std::array::from_fn(|lane| pack(env, region[lane], offset[lane]));
+        self.registers[dst.index()] =
+            std::array::from_fn(|lane| pack(&env.regions, region[lane], offset[lane]));
     }
 
     pub(super) fn unpack_pointer(&mut self, dst: PtrSlots, bits: Slot) {

@@ -1,11 +1,13 @@
 //! Observers: code that watches a run. The sanitizers are observers, so that the interpreter itself stays
 //! the plain meaning of the IR.
 //!
-//! Events of one SIMD-group come in program order, lanes of one instruction in ascending order; SIMD-groups
-//! of a threadgroup run in turns (see the crate documentation), threadgroups one after the other. An event
-//! for an access in bounds comes before the access. To add an observer: one file here, an explicit
-//! re-export in `lib.rs`.
+//! Events of one SIMD-group come in program order; the accesses of all its lanes by one instruction are one
+//! event. SIMD-groups of a threadgroup run in turns (see the crate documentation), threadgroups one after
+//! the other. An event for accesses in bounds comes before the accesses. To add an observer: one file here,
+//! an explicit re-export in `lib.rs`.
 
+mod accesses;
+mod arithmetic;
 mod bounds;
 mod misaligned;
 mod race;
@@ -13,6 +15,9 @@ mod several;
 mod trace;
 mod uninitialised;
 
+pub use accesses::{AccessOp, Accesses};
+pub(crate) use accesses::{State, Stored};
+pub use arithmetic::{ArithmeticKind, ArithmeticLint};
 pub use bounds::Bounds;
 pub use misaligned::{Misaligned, MisalignedAccess};
 pub use race::{Race, RaceAccess, RaceFound, RaceKind};
@@ -32,13 +37,30 @@ pub struct Interests {
     pub shared: bool,
     /// Accesses to locals, and the starts of their lifetimes.
     pub private: bool,
-    /// SIMD-group operations under divergence, and indices outside of a vector.
+    /// SIMD-group operations under divergence, indices outside of a vector, and returns.
     pub lanes: bool,
+    /// Arithmetic with a result that the source hardly wants: [`ArithmeticLint`].
+    pub arithmetic: bool,
 }
 
 impl Interests {
-    /// All accesses.
-    pub const ALL: Self = Self { shared: true, private: true, lanes: true };
+    /// All but arithmetic, which makes every instruction slower.
+    pub const ALL: Self = Self { shared: true, private: true, lanes: true, arithmetic: false };
+
+    /// What any of both is interested in.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            shared: self.shared | other.shared,
+            private: self.private | other.private,
+            lanes: self.lanes | other.lanes,
+            arithmetic: self.arithmetic | other.arithmetic,
+        }
+    }
+
+    pub(crate) fn accesses(self) -> bool {
+        self.shared | self.private
+    }
 }
 
 /// An access in bounds.
@@ -148,6 +170,17 @@ pub struct EarlyReturn {
     pub returned: ThreadId,
 }
 
+/// Lanes of a SIMD-group that return from the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LanesExit {
+    /// The first thread.
+    pub thread: ThreadId,
+    /// Bit per lane that returns.
+    pub lanes: u32,
+    /// The instruction.
+    pub loc: Loc,
+}
+
 /// What an atomic does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtomicKind {
@@ -226,6 +259,24 @@ pub trait Observer {
     fn on_group_start(&mut self, group: &Group) {}
     /// A threadgroup ended.
     fn on_group_end(&mut self, group: &Group) {}
+    /// An instruction's accesses in all lanes. The default passes each lane on, in ascending order, to
+    /// [`Self::on_load`], [`Self::on_store`] or [`Self::on_atomic`], which costs several times as much.
+    fn on_accesses(&mut self, accesses: &Accesses<'_>) {
+        for lane in accesses.each_lane() {
+            let access = accesses.access(lane);
+            match accesses.op.atomic() {
+                Some(kind) => self.on_atomic(&access, kind),
+                None if accesses.op == AccessOp::Load => self.on_load(&access),
+                None => self.on_store(&access),
+            }
+        }
+    }
+    /// Copies in all lanes. The default passes each lane on to [`Self::on_copy`].
+    fn on_copies(&mut self, source: &Accesses<'_>, target: &Accesses<'_>) {
+        for lane in target.each_lane() {
+            self.on_copy(&source.access(lane), &target.access(lane));
+        }
+    }
     /// A plain read.
     fn on_load(&mut self, access: &Access) {}
     /// A plain write.
@@ -246,9 +297,14 @@ pub trait Observer {
     fn on_divergent_simd(&mut self, operation: &DivergentSimd) {}
     /// An index outside of a vector; the component is taken modulo their number.
     fn on_vector_index(&mut self, access: &VectorIndex) {}
+    /// A division by zero, a shift by too many bits, or a NaN of operands that are none.
+    fn on_arithmetic(&mut self, lint: &ArithmeticLint) {}
+    /// Lanes return from the kernel. A SIMD-group's last ones may do so at the kernel's end.
+    fn on_exit(&mut self, exit: &LanesExit) {}
     /// A barrier that threads wait at which others will never reach, as they have returned.
     fn on_early_return(&mut self, barrier: &EarlyReturn) {}
-    /// SIMD-groups of a threadgroup wait at different barriers, which ends the run.
+    /// SIMD-groups of a threadgroup wait at different barriers, which ends the run unless
+    /// [`crate::Limits::continue_after_divergence`] is set.
     fn on_divergent_barrier(&mut self, barrier: &DivergentBarrier) {}
     /// An access out of bounds.
     fn on_fault(&mut self, fault: &Fault) {}

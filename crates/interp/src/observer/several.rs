@@ -1,8 +1,8 @@
 //! Several observers as one. Each is notified of all accesses that any of them is interested in.
 
 use super::{
-    Access, AtomicKind, BarrierArrival, DivergentSimd, EarlyReturn, FenceExecuted, Group, Interests,
-    LocalStart, MemorySizes, Observer, VectorIndex,
+    Access, Accesses, ArithmeticLint, AtomicKind, BarrierArrival, DivergentSimd, EarlyReturn, FenceExecuted,
+    Group, Interests, LanesExit, LocalStart, MemorySizes, Observer, VectorIndex,
 };
 use crate::report::{DivergentBarrier, Fault, PartialBarrier};
 use crate::{Dispatch, Program};
@@ -45,20 +45,15 @@ macro_rules! pass_on {
 
 impl Observer for Several<'_> {
     fn interests(&self) -> Interests {
-        self.observers.iter().fold(Interests::default(), |all, observer| {
-            let interests = observer.interests();
-            Interests {
-                shared: all.shared | interests.shared,
-                private: all.private | interests.private,
-                lanes: all.lanes | interests.lanes,
-            }
-        })
+        self.observers.iter().fold(Interests::default(), |all, observer| all.or(observer.interests()))
     }
 
     pass_on! {
         on_dispatch(program: &Program, dispatch: &Dispatch, sizes: MemorySizes);
         on_group_start(group: &Group);
         on_group_end(group: &Group);
+        on_accesses(accesses: &Accesses<'_>);
+        on_copies(source: &Accesses<'_>, target: &Accesses<'_>);
         on_load(access: &Access);
         on_store(access: &Access);
         on_copy(source: &Access, target: &Access);
@@ -69,6 +64,8 @@ impl Observer for Several<'_> {
         on_fence(fence: &FenceExecuted);
         on_divergent_simd(operation: &DivergentSimd);
         on_vector_index(access: &VectorIndex);
+        on_arithmetic(lint: &ArithmeticLint);
+        on_exit(exit: &LanesExit);
         on_early_return(barrier: &EarlyReturn);
         on_divergent_barrier(barrier: &DivergentBarrier);
         on_fault(fault: &Fault);

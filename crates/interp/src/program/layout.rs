@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anymetal_ir::{FuncId, GlobalId, Kernel, Local, Module, Space, ThreadgroupId};
 
 use crate::InterpError;
-use crate::report::Variable;
+use crate::report::{MemoryPlace, Variable};
 
 /// Pointers in memory keep 16 bits for the region.
 const MAX_REGIONS: usize = 0xffff;
@@ -49,6 +49,27 @@ impl Region {
         writable: false,
         is_null: true,
     };
+
+    /// The region of that number; bits that never were a pointer name nothing.
+    pub(crate) fn numbered(regions: &[Self], number: u64) -> &Self {
+        usize::try_from(number).ok().and_then(|n| regions.get(n)).unwrap_or(&Self::NOTHING)
+    }
+}
+
+impl Arena {
+    /// Where byte `at` is, for observers.
+    pub(crate) fn place(self, variable: Variable, at: usize) -> MemoryPlace {
+        let offset = at as u64;
+        match self {
+            Self::Buffer(buffer) => MemoryPlace::Buffer { buffer, offset },
+            Self::Threadgroup => MemoryPlace::Threadgroup { offset },
+            Self::Private => MemoryPlace::Private { offset },
+            Self::Global(_) | Self::Nothing => {
+                let global = if let Variable::Global(id) = variable { id } else { GlobalId(0) };
+                MemoryPlace::Constant { global, offset }
+            }
+        }
+    }
 }
 
 /// Hands out region numbers.

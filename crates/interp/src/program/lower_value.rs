@@ -4,7 +4,7 @@ use anymetal_ir::{CastOp, CmpOp, MathFn, Op, Scalar, Type, Value};
 
 use super::Persistent;
 use super::lower::{Components, Lowering};
-use super::step::{Element, PtrSlots, Slot, Step};
+use super::step::{Check, Element, PtrSlots, Slot, Step};
 use crate::InterpError;
 use crate::lanes;
 use crate::machine::UNDEFINED_BYTE;
@@ -70,19 +70,20 @@ impl Lowering<'_> {
                 Op::Unary(op, a) => {
                     let (a, ty) = (at(*a), self.element(*a));
                     match lanes::unary(*op, ty) {
-                        Some(apply) => Step::Apply1 { apply, dst, a },
+                        Some(apply) => Step::Apply1 { apply, check: Check::Nothing, dst, a },
                         None => Step::Unary { op: *op, ty, dst, a },
                     }
                 }
                 Op::Binary(op, a, b) => {
                     let (a, b, ty) = (at(*a), at(*b), self.element(*a));
                     match lanes::binary(*op, ty) {
-                        Some(apply) => Step::Apply2 { apply, dst, a, b },
+                        Some(apply) => Step::Apply2 { apply, check: Check::of_binary(*op, ty), dst, a, b },
                         None => Step::Binary { op: *op, ty, dst, a, b },
                     }
                 }
                 Op::Select(cond, a, b) => {
-                    Step::Apply3 { apply: lanes::SELECT, dst, a: at(*cond), b: at(*a), c: at(*b) }
+                    let (apply, check) = (lanes::SELECT, Check::Nothing);
+                    Step::Apply3 { apply, check, dst, a: at(*cond), b: at(*a), c: at(*b) }
                 }
                 Op::Math(function, args) => self.math(*function, args, n, dst),
                 _ => unreachable!("not elementwise"),
@@ -98,9 +99,9 @@ impl Lowering<'_> {
         let all = [at(0), at(1), at(2)];
         let [a, b, c] = all;
         if let Some(apply) = lanes::math1(function, ty) {
-            Step::Apply1 { apply, dst, a }
+            Step::Apply1 { apply, check: Check::of_math(function, ty), dst, a }
         } else if let Some(apply) = lanes::math3(function, ty) {
-            Step::Apply3 { apply, dst, a, b, c }
+            Step::Apply3 { apply, check: Check::of_math(function, ty), dst, a, b, c }
         } else {
             Step::Math { function, ty, arity: args.len() as u8, dst, args: all }
         }
@@ -122,7 +123,7 @@ impl Lowering<'_> {
         for (n, &dst) in result.all().iter().enumerate() {
             let (a, b) = (self.components(a).at(n), self.components(b).at(n));
             let step = match lanes::compare(op, scalar) {
-                Some(apply) => Step::Apply2 { apply, dst, a, b },
+                Some(apply) => Step::Apply2 { apply, check: Check::Nothing, dst, a, b },
                 None => Step::Compare { op, ty: scalar, dst, a, b },
             };
             self.emit(step);
@@ -173,7 +174,7 @@ impl Lowering<'_> {
         for (n, &dst) in result.all().iter().enumerate() {
             let a = source.at(n);
             let step = match lanes::cast(op, from, to) {
-                Some(apply) => Step::Apply1 { apply, dst, a },
+                Some(apply) => Step::Apply1 { apply, check: Check::Nothing, dst, a },
                 None => Step::Cast { op, from, to, dst, a },
             };
             self.emit(step);

@@ -4,7 +4,7 @@
 //! a marker step, and each step that can switch lanes off names the marker to skip to when none is left.
 //! See `machine/control.rs` for what the markers do.
 
-use anymetal_ir::{AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, MathFn, Scalar, SimdOp, UnOp};
+use anymetal_ir::{AtomicOp, BarrierScope, BinOp, CastOp, CmpOp, MathFn, Scalar, SimdOp, Type, UnOp};
 
 use crate::lanes::{Apply1, Apply2, Apply3};
 
@@ -66,14 +66,42 @@ impl Element {
     }
 }
 
+/// What may be odd about an arithmetic step, see [`crate::ArithmeticLint`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Check {
+    Nothing,
+    /// The second operand may be 0.
+    Divisor,
+    /// The second operand may be the bits of the type, or more.
+    Shift(Scalar),
+    /// Operands and result are of the type.
+    Nan(Scalar),
+}
+
+impl Check {
+    pub(crate) fn of_binary(op: BinOp, ty: Scalar) -> Self {
+        match op {
+            BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem => Self::Divisor,
+            BinOp::Shl | BinOp::LShr | BinOp::AShr => Self::Shift(ty),
+            BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FRem => Self::Nan(ty),
+            _ => Self::Nothing,
+        }
+    }
+
+    pub(crate) fn of_math(function: MathFn, ty: Scalar) -> Self {
+        let is_float = ty.is_float() && function.result_type(Type::Scalar(ty)) == Type::Scalar(ty);
+        if is_float { Self::Nan(ty) } else { Self::Nothing }
+    }
+}
+
 /// One step.
 #[derive(Clone, Copy, Debug)]
 #[rustfmt::skip]
 pub(crate) enum Step {
     // --- arithmetic: fast forms, then those evaluated lane by lane
-    Apply1 { apply: Apply1, dst: Slot, a: Slot },
-    Apply2 { apply: Apply2, dst: Slot, a: Slot, b: Slot },
-    Apply3 { apply: Apply3, dst: Slot, a: Slot, b: Slot, c: Slot },
+    Apply1 { apply: Apply1, check: Check, dst: Slot, a: Slot },
+    Apply2 { apply: Apply2, check: Check, dst: Slot, a: Slot, b: Slot },
+    Apply3 { apply: Apply3, check: Check, dst: Slot, a: Slot, b: Slot, c: Slot },
     Unary { op: UnOp, ty: Scalar, dst: Slot, a: Slot },
     Binary { op: BinOp, ty: Scalar, dst: Slot, a: Slot, b: Slot },
     Compare { op: CmpOp, ty: Scalar, dst: Slot, a: Slot, b: Slot },
