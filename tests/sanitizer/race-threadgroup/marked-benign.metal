@@ -5,9 +5,12 @@
 using namespace metal;
 
 kernel void flag(device uint *out [[buffer(0)]], uint lid [[thread_position_in_threadgroup]],
+                 uint lane [[thread_index_in_simdgroup]],
                  uint simdgroup [[simdgroup_index_in_threadgroup]]) {
     threadgroup uint hint[2];
-    hint[simdgroup] = 0;
+    if (lane == 0) {
+        hint[simdgroup] = 0;
+    }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (lid == 0) {
         hint[0] = 1;

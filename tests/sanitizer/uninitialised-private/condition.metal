@@ -1,4 +1,4 @@
-// A loop's condition reads a variable that was never assigned.
+// A condition reads a variable that was never assigned.
 // launch: --threads 4 --group 4 --arg out=zeros:u32:4
 #include <metal_stdlib>
 using namespace metal;
