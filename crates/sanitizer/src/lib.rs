@@ -1,13 +1,20 @@
 //! The sanitizer: finds races, accesses out of bounds, reads of undefined memory and wrong synchronisation
 //! while the interpreter runs a kernel.
 //!
-//! Owns the kinds of findings ([`FindingKind`]) and the findings as typed values ([`Finding`]). Start with
+//! Owns the kinds of findings ([`FindingKind`]), the findings as typed values ([`Finding`]), which of them are
+//! wanted ([`Filter`]) and allowed ([`suppress`], [`marks`]), and the reports ([`report`]). Start with
 //! [`FindingKind`]: it lists everything that is detected.
 #![forbid(unsafe_code)]
 
+mod filter;
 mod finding;
+mod glob;
 mod kind;
+pub mod marks;
+pub mod report;
+pub mod suppress;
 
+pub use filter::{Filter, FilterError, KernelPattern, KindSelector, LaunchRange};
 pub use finding::{
     AccessedMemory, Action, Finding, MemorySpace, Position, Side, SourcePlace, Through, Value,
 };
