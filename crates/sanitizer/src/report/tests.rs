@@ -156,7 +156,7 @@ fn text_of_suppressed_findings() {
     expect![[r#"
         warning: shaders/tile.h:2: `oops` is no mark; the marks are `benign race` and `allow(KIND, …)`
         note: unused suppression known.toml:6 (race-grid)
-        note: 5 findings more not shown, since their number is limited
+        note: 5 more findings not shown, since their number is limited
         note: 2 of 64 threadgroups were checked
         ERROR SUMMARY: 2 findings (25 occurrences) in 1 launch; suppressed 2
     "#]]

@@ -31,8 +31,8 @@ fn closing_lines(report: &Report) -> Vec<String> {
     let unused = summary.unused_suppressions.iter();
     lines.extend(unused.map(|rule| format!("note: unused suppression {}", printable(rule))));
     if summary.not_kept > 0 {
-        let count = describe::plural(summary.not_kept, "finding");
-        lines.push(format!("note: {count} more not shown, since their number is limited"));
+        let count = describe::plural(summary.not_kept, "more finding");
+        lines.push(format!("note: {count} not shown, since their number is limited"));
     }
     lines.extend(summary.notes.iter().map(|note| format!("note: {}", printable(note))));
     match &report.verdict {
