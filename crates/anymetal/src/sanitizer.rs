@@ -27,9 +27,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 pub use anymetal_compiler::sanitizer::{
-    AccessedMemory, Action, FileSources, Finding, FindingKind, KindGroup, MemorySpace, Position,
-    SanitizerOptions, Severity, Side, SourcePlace, Sources, Summary, Through, UnknownKind, Value,
-    finding_text, summary_text,
+    AccessedMemory, Action, Filter, FilterError, Finding, FindingKind, KindGroup, KindSelector, MemorySpace,
+    Position, SanitizerOptions, SessionSummary, Severity, Side, SourcePlace, Through, UnknownKind, Value,
+    marks, report, suppress,
 };
 use anymetal_compiler::{AfterLaunch, SharedSession};
 
@@ -52,8 +52,8 @@ pub fn findings() -> Vec<Finding> {
 }
 
 /// What ran under the sanitizer in this process.
-pub fn summary() -> Summary {
-    SESSION.get().map_or_else(Summary::default, |session| session.lock().summary())
+pub fn summary() -> SessionSummary {
+    SESSION.get().map_or_else(SessionSummary::default, |session| session.lock().summary())
 }
 
 /// The session of this process.
@@ -89,7 +89,7 @@ fn report_writer() -> Option<AfterLaunch> {
     }))
 }
 
-fn write_report(path: &Path, findings: &[Finding], summary: &Summary) {
+fn write_report(path: &Path, findings: &[Finding], summary: &SessionSummary) {
     let report = serde_json::json!({ "schema": 1, "findings": findings, "summary": summary });
     if let Err(error) = std::fs::write(path, report.to_string()) {
         notify(NoticeKind::Other, format!("cannot write {}: {error}", path.display()));

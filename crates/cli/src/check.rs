@@ -3,13 +3,16 @@
 //! The kernel runs in the interpreter. Findings end the command with exit code 3; a kernel that could not run
 //! to its end never counts as clean.
 
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
 use clap::Args;
-use serde_json::json;
 
 use anymetal_compiler::SharedSession;
-use anymetal_compiler::sanitizer::{
-    FileSources, FindingKind, SanitizerOptions, UnknownKind, finding_text, summary_text,
-};
+use anymetal_compiler::sanitizer::marks::Marks;
+use anymetal_compiler::sanitizer::report::FileSources;
+use anymetal_compiler::sanitizer::suppress::{self, Suppressions};
+use anymetal_compiler::sanitizer::{Filter, FindingKind, KindSelector, SanitizerOptions};
 
 use crate::call::{KernelCall, SPECS};
 use crate::device_choice;
@@ -27,14 +30,26 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     call: KernelCall,
     /// Detect only these kinds, or groups of kinds
-    #[arg(long, value_name = "KIND", value_parser = parse_kinds)]
-    only: Vec<Kinds>,
+    #[arg(long, value_name = "KIND")]
+    only: Vec<KindSelector>,
     /// Detect these kinds, too: lints are off unless they are given here
-    #[arg(long, value_name = "KIND", value_parser = parse_kinds)]
-    enable: Vec<Kinds>,
+    #[arg(long, value_name = "KIND")]
+    enable: Vec<KindSelector>,
     /// Do not detect these kinds
-    #[arg(long, value_name = "KIND", value_parser = parse_kinds)]
-    skip: Vec<Kinds>,
+    #[arg(long, value_name = "KIND")]
+    skip: Vec<KindSelector>,
+    /// Findings that are known and allowed, in TOML
+    #[arg(long, value_name = "FILE.toml")]
+    suppressions: Vec<PathBuf>,
+    /// Write suppressions for everything that was found
+    #[arg(long, value_name = "FILE.toml")]
+    generate_suppressions: Option<PathBuf>,
+    /// Write the report as SARIF 2.1.0, too
+    #[arg(long, value_name = "FILE.sarif")]
+    sarif: Option<PathBuf>,
+    /// Print workflow commands of GitHub Actions instead of text
+    #[arg(long, conflicts_with = "json")]
+    github: bool,
     /// Run the launch that often, each after the first with another order of threadgroups and SIMD-groups
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     schedules: u32,
@@ -56,32 +71,16 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
-/// A kind, or all of a group.
-#[derive(Clone, Debug)]
-struct Kinds(Vec<FindingKind>);
-
-fn parse_kinds(text: &str) -> Result<Kinds, String> {
-    let of_group: Vec<FindingKind> =
-        FindingKind::ALL.iter().copied().filter(|kind| kind.group().id() == text).collect();
-    if text == "all" {
-        return Ok(Kinds(FindingKind::ALL.to_vec()));
-    }
-    if !of_group.is_empty() {
-        return Ok(Kinds(of_group));
-    }
-    text.parse().map(|kind| Kinds(vec![kind])).map_err(|error: UnknownKind| error.to_string())
-}
-
 impl CheckArgs {
     fn options(&self) -> SanitizerOptions {
+        let filter = Filter {
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+            enable: self.enable.clone(),
+            ..Filter::default()
+        };
         let mut options = SanitizerOptions::default();
-        if !self.only.is_empty() {
-            options.kinds.clear();
-        }
-        options.kinds.extend(self.only.iter().chain(&self.enable).flat_map(|kinds| kinds.0.iter().copied()));
-        for kind in self.skip.iter().flat_map(|kinds| &kinds.0) {
-            options.kinds.remove(kind);
-        }
+        options.kinds = FindingKind::ALL.iter().copied().filter(|&kind| filter.detects(kind)).collect();
         options.schedules = self.schedules;
         options.undefined_arguments = self.undefined.iter().cloned().collect();
         options.seed = self.seed;
@@ -92,18 +91,54 @@ impl CheckArgs {
 
 /// Does it.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let suppressions = read_suppressions(&args.suppressions)?;
     let session = SharedSession::new(args.options());
     let ran = run(args, &session);
-    let session = session.lock();
-    let (findings, summary) = (session.findings(), session.summary());
-    if args.json {
-        output::json(&json!({ "findings": findings, "summary": summary }))?;
-    } else {
-        let sources = FileSources::default();
-        findings.iter().try_for_each(|finding| output::line(&finding_text(finding, &sources)))?;
-        output::write(&summary_text(findings, &summary))?;
+    if let Err(
+        failure @ (Failure::Usage(_) | Failure::Input(_) | Failure::Compile(_) | Failure::Refused(_)),
+    ) = ran
+    {
+        return Err(failure);
     }
-    if !findings.is_empty() { Err(Failure::Told(args.error_exitcode)) } else { ran }
+    let sources = FileSources::default();
+    let session = session.lock();
+    let report = session.report(&suppressions, &Marks::of_findings(session.findings(), &sources));
+    drop(session);
+    if let Some(path) = &args.generate_suppressions {
+        write(path, &suppress::generate(&report.findings))?;
+    }
+    if let Some(path) = &args.sarif {
+        write(path, &report.sarif(&sources))?;
+    }
+    if args.json {
+        output::write(&report.json())?;
+    } else if args.github {
+        output::write(&report.github())?;
+    } else {
+        output::write(&report.text(&sources, stdout_has_colour()))?;
+    }
+    // A kernel that was stopped is no clean one; what was found until then counts first.
+    if report.findings.is_empty() { ran } else { Err(Failure::Told(args.error_exitcode)) }
+}
+
+fn read_suppressions(paths: &[PathBuf]) -> Result<Suppressions, Failure> {
+    let mut all = Suppressions::default();
+    for path in paths {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Input(format!("cannot read {name}: {error}")))?;
+        all.parse(&name, &text).map_err(|error| Failure::Input(error.to_string()))?;
+    }
+    Ok(all)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))
+}
+
+fn stdout_has_colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {

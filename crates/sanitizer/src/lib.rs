@@ -1,19 +1,24 @@
 //! The sanitizer: finds races, accesses out of bounds, reads of undefined memory and wrong synchronisation
 //! while the interpreter runs a kernel.
 //!
-//! Owns the kinds of findings ([`FindingKind`]) and the findings as typed values ([`Finding`]). Start with
-//! [`FindingKind`]: it lists everything that is detected; then [`Session::launch`].
+//! Owns the kinds of findings ([`FindingKind`]), the findings as typed values ([`Finding`]), the detectors,
+//! which findings are wanted ([`Filter`]) and allowed ([`suppress`], [`marks`]), and the reports ([`report`]).
+//! Start with [`FindingKind`]: it lists everything that is detected; then [`Session::launch`].
 #![forbid(unsafe_code)]
 
 mod detect;
+mod filter;
 mod finding;
+mod glob;
 mod kind;
-mod report;
+pub mod marks;
+pub mod report;
 mod session;
+pub mod suppress;
 
+pub use filter::{Filter, FilterError, KernelPattern, KindSelector, LaunchRange};
 pub use finding::{
     AccessedMemory, Action, Finding, MemorySpace, Position, Side, SourcePlace, Through, Value,
 };
 pub use kind::{FindingKind, KindGroup, Severity, UnknownKind};
-pub use report::{FileSources, Sources, finding_text, summary_text};
-pub use session::{ArgumentInfo, LaunchInfo, LaunchOutcome, SanitizerOptions, Session, Summary};
+pub use session::{ArgumentInfo, LaunchInfo, LaunchOutcome, SanitizerOptions, Session, SessionSummary};

@@ -1,164 +1,234 @@
-//! Findings as text, in the shape that compute-sanitizer's and ThreadSanitizer's readers know.
+//! Reports: what a checked run found, as a value and as text, JSON, SARIF and GitHub annotations.
+//!
+//! Start with [`Report::new`]. A run that crashed, was stopped or ran nothing is [`Verdict::Incomplete`], and
+//! no format says of it that there are 0 findings.
 
-use std::fmt::Write as _;
+mod describe;
+mod excerpt;
+mod github;
+mod json;
+mod rules;
+mod sarif;
+mod text;
 
-use crate::finding::{Action, Finding, Position, Side};
-use crate::{Severity, Summary};
+#[cfg(test)]
+mod tests;
 
-/// Longer source lines are cut.
-const MAX_LINE: usize = 160;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-/// Gives the source's lines.
+use serde::Serialize;
+
+use crate::Finding;
+use crate::marks::Marks;
+use crate::suppress::Suppressions;
+
+/// The text of source lines, for excerpts.
 pub trait Sources {
-    /// The line of that number, from 1, without its end.
+    /// A line without its end. `line` is 1-based; none past the end or for an unknown file.
     fn line(&self, file: &str, line: u32) -> Option<String>;
 }
 
-/// Reads files when a line is first wanted.
+/// Source files in memory, by name.
+#[derive(Clone, Debug, Default)]
+pub struct SourceTexts {
+    files: BTreeMap<String, Vec<String>>,
+}
+
+impl SourceTexts {
+    /// Adds a file, or replaces it.
+    pub fn insert(&mut self, file: &str, text: &str) {
+        self.files.insert(file.to_owned(), text.lines().map(str::to_owned).collect());
+    }
+}
+
+impl Sources for SourceTexts {
+    fn line(&self, file: &str, line: u32) -> Option<String> {
+        self.files.get(file)?.get((line as usize).checked_sub(1)?).cloned()
+    }
+}
+
+/// Source files on disk, read when a line is first wanted.
 #[derive(Debug, Default)]
-pub struct FileSources(std::cell::RefCell<std::collections::BTreeMap<String, Vec<String>>>);
+pub struct FileSources(RefCell<SourceTexts>);
 
 impl Sources for FileSources {
     fn line(&self, file: &str, line: u32) -> Option<String> {
-        let mut files = self.0.borrow_mut();
-        let lines = files.entry(file.to_owned()).or_insert_with(|| {
+        let mut texts = self.0.borrow_mut();
+        if !texts.files.contains_key(file) {
             let bytes = std::fs::read(file).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
-        });
-        lines.get((line as usize).checked_sub(1)?).cloned()
-    }
-}
-
-/// One finding, several lines.
-pub fn finding_text(finding: &Finding, sources: &dyn Sources) -> String {
-    let mut text = String::new();
-    let severity = match finding.kind.severity() {
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-        Severity::Lint => "lint",
-    };
-    let _ = writeln!(text, "{severity}[{}]: {}: {}", finding.kind, finding.kind.title(), finding.message);
-    let _ = writeln!(text, "  in kernel `{}`, launch {}{}", finding.kernel, finding.launch, seed(finding));
-    for side in &finding.sides {
-        write_side(&mut text, side, sources);
-    }
-    if let Some(memory) = &finding.memory {
-        let label = memory.label.as_ref().map_or(String::new(), |label| format!(", label \"{label}\""));
-        let space = format!("{:?}", memory.space).to_lowercase();
-        let _ = writeln!(text, "  `{}` is {space} memory of {} bytes{label}", memory.name, memory.bytes);
-    }
-    if let Some(remedy) = &finding.remedy {
-        let _ = writeln!(text, "  help: {remedy}");
-    }
-    if finding.count > 1 {
-        let _ = writeln!(text, "  {} more at the same places", finding.count - 1);
-    }
-    text
-}
-
-fn seed(finding: &Finding) -> String {
-    finding.seed.map_or(String::new(), |seed| format!(", schedule of seed {seed}"))
-}
-
-fn write_side(text: &mut String, side: &Side, sources: &dyn Sources) {
-    let place = &side.place;
-    let value =
-        side.value.as_ref().map_or(String::new(), |value| format!(" (value {})", value_text(&value.0)));
-    let what = match (side.action, side.bytes) {
-        (action, 0) => action_text(action).to_owned(),
-        (action, bytes) => format!("{} of {bytes} bytes{value} at byte {}", action_text(action), side.offset),
-    };
-    let _ = writeln!(text, "  {what} by {}", position_text(&side.thread));
-    if place.line == 0 {
-        return;
-    }
-    let _ = writeln!(text, "    --> {}:{}:{}", place.file, place.line, place.column);
-    if let Some(line) = sources.line(&place.file, place.line) {
-        let number = place.line.to_string();
-        let shown: String = line.replace('\t', " ").chars().take(MAX_LINE).collect();
-        let before = line.as_bytes().get(..(place.column as usize).saturating_sub(1)).unwrap_or_default();
-        let column = String::from_utf8_lossy(before).chars().count();
-        let _ = writeln!(text, "    {number} | {shown}");
-        if column < MAX_LINE {
-            let _ = writeln!(text, "    {} | {}^", " ".repeat(number.len()), " ".repeat(column));
+            texts.insert(file, &String::from_utf8_lossy(&bytes));
         }
-    }
-    for through in &place.through {
-        let _ =
-            writeln!(text, "    {} at {}:{}:{}", through.what, through.file, through.line, through.column);
+        texts.line(file, line)
     }
 }
 
-fn action_text(action: Action) -> &'static str {
-    match action {
-        Action::Read => "Read",
-        Action::Write => "Write",
-        Action::AtomicLoad => "Atomic load",
-        Action::AtomicStore => "Atomic store",
-        Action::AtomicReadModifyWrite => "Atomic read-modify-write",
-        Action::Barrier => "Barrier",
-        Action::SimdgroupFunction => "SIMD-group function",
-        Action::Arithmetic => "Arithmetic",
-        Action::Return => "Return",
+/// What the run as a whole did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunOutcome {
+    /// Launches that were checked.
+    pub launches: u64,
+    /// Why it is not complete, if it is not: a kernel that crashed or was stopped, a limit.
+    pub incomplete: Option<String>,
+    /// What readers must know: that the run was sampled, how to reproduce it.
+    pub notes: Vec<String>,
+    /// Findings at other places that are not kept, since `--max-findings` was reached.
+    pub not_kept: u64,
+}
+
+/// Everything that is said about a checked run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// What is wrong, worst first.
+    pub findings: Vec<Finding>,
+    /// What is known and allowed.
+    pub suppressed: Vec<SuppressedFinding>,
+    /// The counts.
+    pub summary: Summary,
+    /// The outcome.
+    pub verdict: Verdict,
+}
+
+/// A finding that is allowed by a suppression file or a mark.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct SuppressedFinding {
+    /// The finding.
+    pub finding: Finding,
+    /// What allows it.
+    pub by: SuppressedBy,
+    /// Why, if that is said.
+    pub reason: Option<String>,
+}
+
+/// What allows a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SuppressedBy {
+    /// A suppression file.
+    File,
+    /// A mark in the source.
+    Mark,
+}
+
+/// Counts of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Findings at different places, suppressed ones not included.
+    pub findings: u64,
+    /// How often they occurred.
+    pub occurrences: u64,
+    /// Launches that were checked.
+    pub launches: u64,
+    /// Suppressed findings at different places.
+    pub suppressed: u64,
+    /// Findings that are not listed, since their number is limited.
+    pub not_kept: u64,
+    /// Suppressions that matched nothing, as `FILE:LINE (KIND)`.
+    pub unused_suppressions: Vec<String>,
+    /// Marks in source that are not understood, as `FILE:LINE: MESSAGE`.
+    pub wrong_marks: Vec<String>,
+    /// What readers must know: that the run was sampled, how to reproduce it.
+    pub notes: Vec<String>,
+}
+
+/// The outcome.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "verdict", content = "reason", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All of it ran, and nothing is wrong.
+    Clean,
+    /// All of it ran, and something is wrong.
+    Findings,
+    /// Not all of it ran, for this reason. There may be findings.
+    Incomplete(String),
+}
+
+impl Report {
+    /// The report of a run: takes away what is suppressed, counts the rest, and decides.
+    pub fn new(findings: Vec<Finding>, run: RunOutcome, suppressions: &Suppressions, marks: &Marks) -> Self {
+        let mut used = BTreeSet::new();
+        let (mut kept, mut suppressed) = (Vec::new(), Vec::new());
+        for finding in findings {
+            let mark = marks.covering(&finding);
+            let rule = suppressions.matching(&finding);
+            used.extend(rule);
+            if let Some(mark) = mark {
+                let reason = Some(mark.reason.clone()).filter(|reason| !reason.is_empty());
+                suppressed.push(SuppressedFinding { finding, by: SuppressedBy::Mark, reason });
+            } else if let Some(rule) = rule.and_then(|index| suppressions.get(index)) {
+                let reason = rule.reason().filter(|reason| !reason.is_empty()).map(str::to_owned);
+                suppressed.push(SuppressedFinding { finding, by: SuppressedBy::File, reason });
+            } else {
+                kept.push(finding);
+            }
+        }
+        kept.sort_by_key(|finding| rules::rank(finding.kind.severity()));
+        let unused = (0..suppressions.len()).filter(|index| !used.contains(index));
+        let summary = Summary {
+            findings: kept.len() as u64,
+            occurrences: kept.iter().fold(0, |sum: u64, finding| sum.saturating_add(finding.count.max(1))),
+            launches: run.launches,
+            suppressed: suppressed.len() as u64,
+            not_kept: run.not_kept,
+            unused_suppressions: unused
+                .filter_map(|index| suppressions.get(index))
+                .map(ToString::to_string)
+                .collect(),
+            wrong_marks: marks.errors().iter().map(ToString::to_string).collect(),
+            notes: run.notes,
+        };
+        let verdict = verdict(run.incomplete, &summary);
+        Self { findings: kept, suppressed, summary, verdict }
+    }
+
+    /// As text for people, with excerpts. `colour` for terminals only.
+    pub fn text(&self, sources: &dyn Sources, colour: bool) -> String {
+        text::render(self, sources, colour)
+    }
+
+    /// As one JSON document; its field `schema` is [`JSON_SCHEMA`].
+    pub fn json(&self) -> String {
+        json::render(self)
+    }
+
+    /// As SARIF 2.1.0, with one run.
+    pub fn sarif(&self, sources: &dyn Sources) -> String {
+        sarif::render(self, sources)
+    }
+
+    /// As workflow commands of GitHub Actions, one line a finding.
+    pub fn github(&self) -> String {
+        github::render(self)
     }
 }
 
-fn position_text(position: &Position) -> String {
-    let triple = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
-    format!(
-        "thread {} of threadgroup {}, SIMD-group {} lane {}",
-        triple(position.thread),
-        triple(position.threadgroup),
-        position.simdgroup,
-        position.lane
-    )
-}
+/// The version of the JSON document. A field that is removed or changes its meaning raises it; a new field
+/// does not.
+pub const JSON_SCHEMA: u32 = 1;
 
-/// Little endian, as a number; of four bytes also as a float.
-fn value_text(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
-    match <[u8; 4]>::try_from(bytes) {
-        Ok(word) => format!("0x{digits}, {} as float", f32::from_le_bytes(word)),
-        Err(_) => format!("0x{digits}"),
+fn verdict(incomplete: Option<String>, summary: &Summary) -> Verdict {
+    match incomplete {
+        Some(reason) => Verdict::Incomplete(reason),
+        None if summary.launches == 0 => Verdict::Incomplete("no kernel was launched".to_owned()),
+        None if summary.findings + summary.not_kept > 0 => Verdict::Findings,
+        None => Verdict::Clean,
     }
 }
 
-/// The last lines of a report: what ran, what was found, what could not be followed.
-pub fn summary_text(findings: &[Finding], summary: &Summary) -> String {
-    let mut text = String::new();
-    let occurrences: u64 = findings.iter().map(|finding| finding.count).sum();
-    for line in &summary.schedule_dependent {
-        let _ = writeln!(text, "note: {line}");
+impl fmt::Display for Summary {
+    /// The line that readers of compute-sanitizer's reports look for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use describe::{grouped, plural};
+        write!(f, "ERROR SUMMARY: {} ", plural(self.findings, "finding"))?;
+        write!(f, "({}) in {}; ", plural(self.occurrences, "occurrence"), plural_launches(self.launches))?;
+        write!(f, "suppressed {}", grouped(self.suppressed))
     }
-    if summary.accesses_not_followed > 0 {
-        let _ = writeln!(
-            text,
-            "note: {} accesses were not followed, shadow memory is full",
-            summary.accesses_not_followed
-        );
-    }
-    if summary.findings_dropped > 0 {
-        let _ = writeln!(
-            text,
-            "note: {} occurrences were not kept, there are too many findings",
-            summary.findings_dropped
-        );
-    }
-    for line in &summary.incomplete {
-        let _ = writeln!(text, "check incomplete: {line}");
-    }
-    if summary.launches == 0 {
-        let _ = writeln!(text, "check incomplete: no kernel ran");
-    }
-    let plural = |count: u64| if count == 1 { "" } else { "s" };
-    let _ = writeln!(
-        text,
-        "ERROR SUMMARY: {} finding{} ({occurrences} occurrence{}) in {} launch{}",
-        findings.len(),
-        plural(findings.len() as u64),
-        plural(occurrences),
-        summary.launches,
-        if summary.launches == 1 { "" } else { "es" }
-    );
-    text
+}
+
+fn plural_launches(launches: u64) -> String {
+    if launches == 1 { "1 launch".to_owned() } else { format!("{} launches", describe::grouped(launches)) }
 }

@@ -11,6 +11,9 @@ use serde::Serialize;
 use crate::FindingKind;
 use crate::detect::{Collector, Detectors};
 use crate::finding::Finding;
+use crate::marks::Marks;
+use crate::report::{Report, RunOutcome};
+use crate::suppress::Suppressions;
 
 /// What is detected, and how much of it is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,7 +89,7 @@ pub enum LaunchOutcome {
 /// What was done, besides the findings.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
-pub struct Summary {
+pub struct SessionSummary {
     /// Launches.
     pub launches: u64,
     /// Runs: several for each launch with several schedules.
@@ -112,14 +115,14 @@ pub struct Summary {
 pub struct Session {
     options: SanitizerOptions,
     collector: Collector,
-    summary: Summary,
+    summary: SessionSummary,
 }
 
 impl Session {
     /// Nothing found yet.
     pub fn new(options: SanitizerOptions) -> Self {
         let collector = Collector::new(options.kinds.clone(), options.max_findings);
-        Self { options, collector, summary: Summary::default() }
+        Self { options, collector, summary: SessionSummary::default() }
     }
 
     /// What is detected.
@@ -132,15 +135,34 @@ impl Session {
         self.collector.findings()
     }
 
+    /// The report of what was found and done so far.
+    pub fn report(&self, suppressions: &Suppressions, marks: &Marks) -> Report {
+        let summary = self.summary();
+        let mut notes = summary.schedule_dependent.clone();
+        if summary.accesses_not_followed > 0 {
+            notes.push(format!(
+                "{} accesses were not followed: shadow memory is full",
+                summary.accesses_not_followed
+            ));
+        }
+        let run = RunOutcome {
+            launches: summary.launches,
+            incomplete: (!summary.incomplete.is_empty()).then(|| summary.incomplete.join("; ")),
+            notes,
+            not_kept: summary.findings_dropped,
+        };
+        Report::new(self.findings().to_vec(), run, suppressions, marks)
+    }
+
     /// Changes findings, for callers that know more of them: functions, labels.
     pub fn findings_mut(&mut self) -> &mut [Finding] {
         self.collector.findings_mut()
     }
 
     /// What was done so far.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> SessionSummary {
         let findings_dropped = self.collector.dropped;
-        Summary { findings_dropped, ..self.summary.clone() }
+        SessionSummary { findings_dropped, ..self.summary.clone() }
     }
 
     /// Runs a launch in all schedules. The buffers hold the results of the run in order afterwards.

@@ -3,7 +3,8 @@
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
 use crate::case::{Arg, Binding, Constant, Grid, Launch};
-use anymetal::sanitizer::{self, Finding, KindGroup, Sources, finding_text};
+use anymetal::sanitizer::report::{Report, RunOutcome, SourceTexts};
+use anymetal::sanitizer::{self, Finding, KindGroup};
 use anymetal::{
     Buffer, CheckMode, CompileOptions, Device, DeviceError, Error, FunctionConstants, Library, MathMode,
     Pipeline, Queue, Unbound,
@@ -208,17 +209,10 @@ fn found_since(known: usize, buffers: Buffers) -> Result<Buffers, ExecError> {
     }
     let is_fault = |finding: &Finding| finding.kind.group() == KindGroup::Bounds;
     let only_faults = findings.iter().all(is_fault);
-    let texts = findings.iter().map(|finding| finding_text(finding, &NoSources));
-    let text = texts.collect::<Vec<_>>().join("\n");
+    let run = RunOutcome { launches: 1, ..RunOutcome::default() };
+    let report = Report::new(findings, run, &Default::default(), &Default::default());
+    let text = report.text(&SourceTexts::default(), false);
     Err(if only_faults { ExecError::Fault(text, buffers) } else { ExecError::Failed(text) })
-}
-
-struct NoSources;
-
-impl Sources for NoSources {
-    fn line(&self, _file: &str, _line: u32) -> Option<String> {
-        None
-    }
 }
 
 fn failed(error: Error) -> ExecError {

@@ -1,0 +1,236 @@
+//! Finds marks in source text: one pass that knows comments, strings, directives and brackets.
+
+use super::{MAX_MARKS, Mark, parse};
+
+/// The marks, and the wrong ones as line and message.
+pub(super) fn scan(text: &str) -> (Vec<Mark>, Vec<(u32, String)>) {
+    let mut scanner = Scanner { text, line: 1, ..Scanner::default() };
+    while scanner.at < text.len() {
+        scanner.step();
+    }
+    scanner.finish();
+    (scanner.marks, scanner.errors)
+}
+
+#[derive(Default)]
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    /// Of `at`, 1-based.
+    line: u32,
+    /// Whether code stands on this line before `at`.
+    code_on_line: bool,
+    /// In a preprocessor directive: its brackets need not match.
+    in_directive: bool,
+    parens: i32,
+    braces: i32,
+    marks: Vec<Mark>,
+    errors: Vec<(u32, String)>,
+    /// The first mark whose last line is the next line of code.
+    alone_from: usize,
+    /// Attributes whose end is not reached. Deeper ones end first, so only the last is looked at.
+    open: Vec<Open>,
+}
+
+/// An attribute, and where it stands.
+struct Open {
+    mark: usize,
+    parens: i32,
+    braces: i32,
+    /// The body of its declaration has begun.
+    in_body: bool,
+}
+
+impl<'a> Scanner<'a> {
+    fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    fn advance_to(&mut self, end: usize) {
+        let end = end.min(self.text.len());
+        self.line += self.text.as_bytes()[self.at..end].iter().filter(|&&byte| byte == b'\n').count() as u32;
+        self.at = end;
+    }
+
+    fn step(&mut self) {
+        match (self.byte(self.at), self.byte(self.at + 1)) {
+            (b'/', b'/') => self.comment(line_comment_end(self.text.as_bytes(), self.at), 0),
+            (b'/', b'*') => {
+                let end = self.text.get(self.at + 2..).and_then(|rest| rest.find("*/"));
+                self.comment(end.map_or(self.text.len(), |end| self.at + 2 + end + 2), 2);
+            }
+            (b'\\', b'\n') => self.advance_to(self.at + 2),
+            (b'\n', _) => {
+                self.advance_to(self.at + 1);
+                (self.code_on_line, self.in_directive) = (false, false);
+            }
+            (b' ' | b'\t' | b'\r', _) => self.at += 1,
+            _ => self.code(),
+        }
+    }
+
+    /// `tail` are the bytes that close it.
+    fn comment(&mut self, end: usize, tail: usize) {
+        let end_of_text = end.saturating_sub(tail).max(self.at + 2).min(self.text.len());
+        let text = self.text.get(self.at + 2..end_of_text).unwrap_or("").trim_start_matches(['/', '*', '!']);
+        if let Some(mark) = text.trim_start().strip_prefix("anymetal:") {
+            self.mark(mark.lines().next().unwrap_or(""));
+            if self.code_on_line {
+                self.alone_from = self.marks.len();
+            }
+        }
+        let line = self.line;
+        self.advance_to(end);
+        self.code_on_line &= line == self.line;
+    }
+
+    fn mark(&mut self, text: &str) {
+        let error = match parse(text) {
+            Ok(_) if self.marks.len() == MAX_MARKS => format!("more than {MAX_MARKS} marks in a file"),
+            Ok((allows, reason)) => {
+                let (first_line, last_line) = (self.line, self.line);
+                return self.marks.push(Mark { first_line, last_line, allows, reason });
+            }
+            Err(error) => error,
+        };
+        if self.errors.len() <= MAX_MARKS && self.errors.last().is_none_or(|(_, last)| *last != error) {
+            self.errors.push((self.line, error));
+        }
+    }
+
+    fn code(&mut self) {
+        if !self.code_on_line {
+            self.in_directive = self.byte(self.at) == b'#';
+            self.code_on_line = true;
+        }
+        let line = self.line;
+        self.marks[self.alone_from..].iter_mut().for_each(|mark| mark.last_line = line);
+        self.alone_from = self.marks.len();
+        match self.byte(self.at) {
+            quote @ (b'"' | b'\'') => self.advance_to(literal_end(self.text.as_bytes(), self.at, quote)),
+            byte if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 => self.word(),
+            byte => {
+                self.at += 1;
+                if !self.in_directive {
+                    self.punctuation(byte);
+                }
+            }
+        }
+    }
+
+    fn word(&mut self) {
+        let bytes = self.text.as_bytes();
+        let more = |&at: &usize| {
+            let byte = bytes.get(at).copied().unwrap_or(0);
+            byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+        };
+        let end = (self.at..).take_while(more).last().map_or(self.at + 1, |last| last + 1);
+        let word = &self.text[self.at..end];
+        self.at = end;
+        if matches!(word, "R" | "u8R" | "LR" | "uR" | "UR") && self.byte(end) == b'"' {
+            let rest = &self.text[end + 1..];
+            let raw_end = rest.split_once('(').and_then(|(delimiter, body)| {
+                let close = format!("){delimiter}\"");
+                let valid = delimiter.len() <= 16 && !delimiter.contains(['"', '\n', ')']);
+                let at = if valid { body.find(&close)? } else { return None };
+                Some(end + 1 + delimiter.len() + 1 + at + close.len())
+            });
+            // One that never ends is an error of the source; what follows is not searched.
+            self.advance_to(raw_end.unwrap_or(self.text.len()));
+        } else if word.trim_matches('_') == "annotate" {
+            self.annotation();
+        }
+    }
+
+    /// After `annotate`: `("anymetal: …")` and what closes the attribute.
+    fn annotation(&mut self) {
+        let start = self.skip_blanks(self.at);
+        let quote = self.skip_blanks(start + 1);
+        if self.byte(start) != b'(' || self.byte(quote) != b'"' {
+            return;
+        }
+        let end = literal_end(self.text.as_bytes(), quote, b'"');
+        let text = self.text.get(quote + 1..end.saturating_sub(1)).unwrap_or("");
+        let Some(text) = text.strip_prefix("anymetal").and_then(|text| text.strip_prefix([':', '_'])) else {
+            return;
+        };
+        let before = self.marks.len();
+        self.mark(text);
+        if self.marks.len() > before {
+            let (parens, braces) = (self.parens.saturating_sub(self.attribute_parens(end)), self.braces);
+            self.open.push(Open { mark: before, parens, braces, in_body: false });
+        }
+        self.alone_from = self.marks.len();
+    }
+
+    /// The parentheses of the attribute itself that are open before `annotate`: two in `__attribute__((…))`.
+    fn attribute_parens(&self, end_of_string: usize) -> i32 {
+        let close = self.skip_blanks(end_of_string);
+        let next = self.skip_blanks(close + 1);
+        if self.byte(close) == b')' && self.byte(next) == b')' { 2 } else { 0 }
+    }
+
+    fn skip_blanks(&self, at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        (at..bytes.len()).find(|&at| !bytes[at].is_ascii_whitespace()).unwrap_or(bytes.len())
+    }
+
+    fn punctuation(&mut self, byte: u8) {
+        match byte {
+            b'(' => self.parens = self.parens.saturating_add(1),
+            b')' => {
+                self.parens = self.parens.saturating_sub(1);
+                self.end_open(|open, parens, _| parens < open.parens);
+            }
+            b'{' => {
+                for open in self.open.iter_mut().rev() {
+                    if (open.parens, open.braces) != (self.parens, self.braces) {
+                        break;
+                    }
+                    open.in_body = true;
+                }
+                self.braces = self.braces.saturating_add(1);
+            }
+            b'}' => {
+                self.braces = self.braces.saturating_sub(1);
+                self.end_open(|open, _, braces| {
+                    braces < open.braces || braces == open.braces && open.in_body
+                });
+            }
+            b';' => self.end_open(|open, parens, braces| braces == open.braces && parens <= open.parens),
+            b',' => self.end_open(|open, parens, _| parens == open.parens && parens > 0),
+            _ => {}
+        }
+    }
+
+    fn end_open(&mut self, ends: impl Fn(&Open, i32, i32) -> bool) {
+        while let Some(open) = self.open.pop_if(|open| ends(open, self.parens, self.braces)) {
+            self.marks[open.mark].last_line = self.line;
+        }
+    }
+
+    fn finish(&mut self) {
+        self.end_open(|_, _, _| true);
+    }
+}
+
+/// After the end of the line that is not continued.
+fn line_comment_end(bytes: &[u8], start: usize) -> usize {
+    let ends = |&at: &usize| bytes[at] == b'\n' && !(at > 0 && bytes[at - 1] == b'\\');
+    (start..bytes.len()).find(ends).unwrap_or(bytes.len())
+}
+
+/// After the closing quote; before the end of the line if there is none.
+fn literal_end(bytes: &[u8], start: usize, quote: u8) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'\n' => return at,
+            byte if byte == quote => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
