@@ -51,15 +51,18 @@ fn kernel(build: impl FnOnce(&mut Builder<'_>, &[Value])) -> Module {
 }
 
 fn launch(module: &Module, threads: u32, group: u32, options: SanitizerOptions) -> (Vec<Finding>, Summary) {
+    launch_grid(module, &Dispatch::threads([threads, 1, 1], [group, 1, 1]), options)
+}
+
+fn launch_grid(module: &Module, dispatch: &Dispatch, options: SanitizerOptions) -> (Vec<Finding>, Summary) {
     let rules = anymetal_ir::verify(module);
     assert!(rules.is_ok(), "{rules:?}");
     let program = Program::new(module, "k").expect("a program");
     let (mut data, mut flags) = (vec![0; 4096], vec![0; 64]);
     let mut memory = Memory::new().bind(&mut data).bind(&mut flags).threadgroup(4096);
-    let dispatch = Dispatch::threads([threads, 1, 1], [group, 1, 1]);
     let mut session = Session::new(options);
     let outcome = session
-        .launch(&program, &dispatch, &mut memory, &LaunchInfo::default(), None)
+        .launch(&program, dispatch, &mut memory, &LaunchInfo::default(), None)
         .expect("the launch fits the program");
     assert_eq!(outcome, LaunchOutcome::Completed);
     (session.findings().to_vec(), session.summary())
@@ -249,7 +252,7 @@ fn both_sides_of_a_copy_are_told_apart() {
 }
 
 #[test]
-fn bank_conflicts_are_counted_for_one_execution_of_an_instruction() {
+fn bank_conflicts_tell_what_the_access_does() {
     let conflicts = |stride: i32| {
         // Lane 0 takes no part, in either threadgroup.
         let module = kernel(move |b, p| {
@@ -277,29 +280,23 @@ fn bank_conflicts_are_counted_for_one_execution_of_an_instruction() {
 
 #[test]
 fn threads_of_smaller_threadgroups_at_the_edge_have_their_own_positions() {
-    // 40 x 2 threads in threadgroups of 32 x 2: the second is 8 x 2, its thread 9 at (1, 1).
+    // 40 x 4 threads in threadgroups of 32 x 2: the second is 8 x 2 and runs before the third.
     let module = kernel(|b, p| {
-        let x = b.query(Query::ThreadPositionInGrid(0));
-        let (y, last) = (b.query(Query::ThreadPositionInGrid(1)), b.i32(33));
-        let (one, zero) = (b.i32(1), b.i32(0));
-        let (in_column, in_row) = (b.compare(CmpOp::Eq, x, last), b.compare(CmpOp::Eq, y, one));
-        b.if_else(in_column, |b| b.if_else(in_row, |b| b.store(p[0], x, 4), |_| {}), |_| {});
-        let is_first = b.compare(CmpOp::Eq, x, zero);
-        b.if_else(is_first, |b| b.if_else(in_row, |b| read(b, p[0]), |_| {}), |_| {});
+        let (x, y) = (b.query(Query::ThreadPositionInGrid(0)), b.query(Query::ThreadPositionInGrid(1)));
+        let at = |b: &mut Builder<'_>, column: i32, row: i32, then: &dyn Fn(&mut Builder<'_>)| {
+            let (column, row) = (b.i32(column), b.i32(row));
+            let (in_column, in_row) = (b.compare(CmpOp::Eq, x, column), b.compare(CmpOp::Eq, y, row));
+            b.if_else(in_column, |b| b.if_else(in_row, then, |_| {}), |_| {});
+        };
+        at(b, 33, 1, &|b| b.store(p[0], x, 4));
+        at(b, 0, 2, &|b| read(b, p[0]));
     });
-    let program = Program::new(&module, "k").expect("a program");
-    let mut seen = Vec::new();
-    for seed in 0..8 {
-        let (mut data, mut flags) = (vec![0; 64], vec![0; 64]);
-        let mut memory = Memory::new().bind(&mut data).bind(&mut flags).threadgroup(64);
-        let dispatch = Dispatch::threads([40, 2, 1], [32, 2, 1]);
-        let mut session = Session::new(options_with_schedules(2, seed));
-        session.launch(&program, &dispatch, &mut memory, &LaunchInfo::default(), None).expect("it fits");
-        assert!(!session.findings().is_empty());
-        let sides = session.findings().iter().flat_map(|finding| &finding.sides);
-        seen.extend(sides.filter(|side| side.action == Action::Write).map(|side| side.thread.grid));
-    }
-    assert!(seen.iter().all(|grid| *grid == [33, 1, 0]), "{seen:?}");
+    let dispatch = Dispatch::threads([40, 4, 1], [32, 2, 1]);
+    let (findings, _) = launch_grid(&module, &dispatch, SanitizerOptions::default());
+    let [race] = &findings[..] else { panic!("{findings:?}") };
+    let threads = [race.sides[0].thread, race.sides[1].thread];
+    assert_eq!(threads.map(|thread| thread.grid), [[33, 1, 0], [0, 2, 0]]);
+    assert_eq!(threads.map(|thread| thread.thread), [[1, 1, 0], [0, 0, 0]]);
 }
 
 fn options_with_schedules(schedules: u32, seed: u64) -> SanitizerOptions {

@@ -326,3 +326,36 @@ fn bounds_text(findings: &Collector, fault: &Fault) -> Text {
         remedy: Some("check the index against the size".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use anymetal_interp::{Bytes, ThreadId};
+
+    use super::*;
+
+    #[test]
+    fn words_of_one_execution_are_counted_where_lane_0_takes_no_part() {
+        let info = LaunchInfo::default();
+        let mut findings = Collector::new([FindingKind::BankConflict].into(), 10);
+        let mut detectors = Detectors::new(&mut findings, &info, 1 << 20);
+        for turn in 0..2 {
+            for lane in 1..4 {
+                let offset = (turn * BANKS + u64::from(lane)) * 4;
+                let access = Access {
+                    thread: ThreadId { lane, ..ThreadId::default() },
+                    variable: Variable::Nothing,
+                    place: MemoryPlace::Threadgroup { offset },
+                    offset,
+                    bytes: 4,
+                    align: 4,
+                    loc: anymetal_ir::Loc::default(),
+                    site: 0,
+                    before: Bytes::default(),
+                    written: Bytes::default(),
+                };
+                detectors.note_bank(&access, Action::Read);
+            }
+            assert_eq!(detectors.banks.words.len(), 3);
+        }
+    }
+}
