@@ -1,9 +1,10 @@
 //! Happens-before between the threads of a launch.
 //!
 //! Owns [`Clocks`]. Time is one counter for each threadgroup, advanced at each barrier, fence and SIMD-group
-//! barrier, so an access is dated by the counter's value. For each class of memory a threadgroup, a SIMD-group
-//! and a thread know up to which date the accesses of others come before their next one. What a thread knows
-//! of other threadgroups came through a release fence, an atomic location and an acquire fence; it is sparse.
+//! barrier, so an access is dated by the counter's value. For each class of memory a threadgroup, a
+//! SIMD-group and a thread know up to which date the accesses of others come before their next one. What a
+//! thread knows of other threadgroups came through a release fence, an atomic location and an acquire
+//! fence; it is sparse.
 //!
 //! Source: FastTrack's epochs (Flanagan and Freund, PLDI 2009), with the barrier as one epoch of a whole
 //! threadgroup; MSL specification §6.9.1 (barriers) and §6.15 (fences and atomics).
@@ -13,8 +14,8 @@ use std::sync::Arc;
 
 use super::shadow::Record;
 
-/// Facts about other threads that one thread or location may hold. Beyond it, accesses of threads that are not
-/// known count as ordered.
+/// Facts about other threads that one thread or location may hold. Beyond it, accesses of threads that are
+/// not known count as ordered.
 const MAX_FACTS: usize = 1 << 16;
 
 /// Memory that a barrier's flags name.

@@ -1,8 +1,9 @@
 //! Shadow memory: the last accesses of each address, of constant size.
 //!
-//! Owns [`Shadow`]. A cell keeps the last write, the last atomic that writes and two reads of different threads, as
-//! HiRace keeps a state of constant size for each address (arXiv 2401.04701). Cells are of four bytes until an
-//! access covers a part of one; then its page is split. Pages are made when first touched, within a bound.
+//! Owns [`Shadow`]. A cell keeps the last write, the last atomic that writes and two reads of different
+//! threads, as HiRace keeps a state of constant size for each address (arXiv 2401.04701). Cells are of four
+//! bytes until an access covers a part of one; then its page is split. Pages are made when first touched,
+//! within a bound.
 
 use rustc_hash::FxHashMap;
 
