@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicU32;
 use anymetal_interp::{Dispatch, InterpError, Limits, Memory, Program, Schedule, run};
 use serde::Serialize;
 
-use crate::FindingKind;
 use crate::detect::{Collector, Detectors};
 use crate::finding::Finding;
 use crate::marks::Marks;
 use crate::report::{Report, RunOutcome};
 use crate::suppress::Suppressions;
+use crate::{FindingKind, KindGroup};
 
 /// What is detected, and how much of it is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,6 +96,8 @@ pub struct SessionSummary {
     pub runs: u64,
     /// Threadgroups that ran, over all runs.
     pub threadgroups: u64,
+    /// Threads of these threadgroups.
+    pub threads: u64,
     /// Steps of SIMD-groups.
     pub steps: u64,
     /// The most shadow memory of a launch, in bytes.
@@ -190,10 +192,27 @@ impl Session {
             if is_complete && outcome == LaunchOutcome::Completed && contents(memory) != results {
                 let line = format!("`{}`: other results with --seed {seed}", program.kernel());
                 self.summary.schedule_dependent.push(line);
+                self.note_dependence(program.kernel(), seed);
             }
         }
         restore(memory, &results);
         Ok(outcome)
+    }
+
+    /// Races of this launch say that its results depend on the schedule.
+    fn note_dependence(&mut self, kernel: &str, seed: u64) {
+        const NOTE: &str = "; the results of this launch differ with --seed ";
+        let launch = self.summary.launches - 1;
+        for finding in self.collector.findings_mut() {
+            let is_race = finding.kind.group() == KindGroup::Race;
+            if is_race
+                && finding.kernel == kernel
+                && finding.launch == launch
+                && !finding.message.contains(NOTE)
+            {
+                finding.message.push_str(&format!("{NOTE}{seed}"));
+            }
+        }
     }
 
     fn run(
@@ -212,6 +231,7 @@ impl Session {
         let summary = &mut self.summary;
         summary.runs += 1;
         summary.threadgroups += detectors.groups();
+        summary.threads += detectors.threads();
         summary.shadow_bytes = summary.shadow_bytes.max(detectors.shadow_bytes());
         summary.accesses_not_followed += detectors.not_followed();
         match ended {

@@ -1,9 +1,10 @@
 //! Happens-before between the threads of a launch.
 //!
 //! Owns [`Clocks`]. Time is one counter for each threadgroup, advanced at each barrier, fence and SIMD-group
-//! barrier, so an access is dated by the counter's value. For each class of memory a threadgroup, a SIMD-group
-//! and a thread know up to which date the accesses of others come before their next one. What a thread knows
-//! of other threadgroups came through a release fence, an atomic location and an acquire fence; it is sparse.
+//! barrier, so an access is dated by the counter's value. For each class of memory a threadgroup, a
+//! SIMD-group and a thread know up to which date the accesses of others come before their next one. What a
+//! thread knows of other threadgroups came through a release fence, an atomic location and an acquire
+//! fence; it is sparse.
 //!
 //! Source: FastTrack's epochs (Flanagan and Freund, PLDI 2009), with the barrier as one epoch of a whole
 //! threadgroup; MSL specification §6.9.1 (barriers) and §6.15 (fences and atomics).
@@ -13,8 +14,8 @@ use std::sync::Arc;
 
 use super::shadow::Record;
 
-/// Facts about other threads that one thread or location may hold. Beyond it, accesses of threads that are not
-/// known count as ordered.
+/// Facts about other threads that one thread or location may hold. Beyond it, accesses of threads that are
+/// not known count as ordered.
 const MAX_FACTS: usize = 1 << 16;
 
 /// Memory that a barrier's flags name.
@@ -95,11 +96,54 @@ impl Knowledge {
 }
 
 /// What an atomic location passes on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Published {
-    knowledge: Arc<Knowledge>,
-    /// The threadgroup whose threads alone may take it, if the fence's scope was that.
-    within: Option<u64>,
+    /// To every threadgroup: from fences of device scope.
+    wide: Option<Arc<Knowledge>>,
+    /// To this threadgroup alone: from its fences of any scope. One is enough, as a threadgroup that ended
+    /// takes nothing any more.
+    local: Option<(u64, Arc<Knowledge>)>,
+}
+
+impl Published {
+    fn local(&self, group: u64) -> Option<&Arc<Knowledge>> {
+        self.local.as_ref().filter(|(of, _)| *of == group).map(|(_, knowledge)| knowledge)
+    }
+
+    /// What both pass on, after an access of this threadgroup.
+    fn joined(&self, other: &Self, group: u64) -> Self {
+        let wide = join_shared(self.wide.as_ref(), other.wide.as_ref());
+        let local = join_shared(self.local(group), other.local(group)).map(|knowledge| (group, knowledge));
+        Self { wide, local }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let same = |a: Option<&Arc<Knowledge>>, b: Option<&Arc<Knowledge>>| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        same(self.wide.as_ref(), other.wide.as_ref())
+            && same(self.local.as_ref().map(|l| &l.1), other.local.as_ref().map(|l| &l.1))
+    }
+}
+
+fn join_shared(a: Option<&Arc<Knowledge>>, b: Option<&Arc<Knowledge>>) -> Option<Arc<Knowledge>> {
+    let (Some(a), Some(b)) = (a, b) else { return a.or(b).cloned() };
+    if Arc::ptr_eq(a, b) {
+        return Some(a.clone());
+    }
+    let mut joined = (**a).clone();
+    joined.join(b, u32::MAX);
+    Some(Arc::new(joined))
+}
+
+/// What an atomic load saw, until fences have taken all of it.
+#[derive(Clone, Debug)]
+struct Pending {
+    published: Published,
+    /// Classes of memory that a fence took: of what all threadgroups get, of what this one gets.
+    taken_wide: u32,
+    taken_local: u32,
 }
 
 /// What one thread got from fences and atomics.
@@ -107,9 +151,36 @@ pub(crate) struct Published {
 struct ThreadState {
     /// What its atomic stores publish: of its last release fence.
     released: Option<Published>,
-    /// What its atomic loads saw and no acquire fence has taken yet.
-    seen: Vec<Published>,
+    /// What its atomic loads saw.
+    seen: Vec<Pending>,
     acquired: Option<Arc<Knowledge>>,
+}
+
+impl ThreadState {
+    /// An acquire fence takes what atomic loads saw: of its classes of memory, within its scope.
+    fn acquire(&mut self, group: u64, memory: u32, is_wide: bool) {
+        let mut acquired = None;
+        let own = self.acquired.as_ref();
+        let mut take = |knowledge: Option<&Arc<Knowledge>>, taken: &mut u32| {
+            if memory & !*taken == 0 {
+                return;
+            }
+            *taken |= memory;
+            if let Some(knowledge) = knowledge {
+                let all = acquired.get_or_insert_with(|| own.map(|own| (**own).clone()).unwrap_or_default());
+                Knowledge::join(all, knowledge, memory);
+            }
+        };
+        for pending in &mut self.seen {
+            take(pending.published.local(group), &mut pending.taken_local);
+            if is_wide {
+                take(pending.published.wide.as_ref(), &mut pending.taken_wide);
+            }
+        }
+        if let Some(acquired) = acquired {
+            self.acquired = Some(Arc::new(acquired));
+        }
+    }
 }
 
 /// See the module's documentation. One for the running threadgroup.
@@ -142,6 +213,9 @@ pub(crate) enum Order {
     /// Nothing does.
     Concurrent,
 }
+
+/// Publications that a thread has seen and not taken all of.
+const MAX_PENDING: usize = 64;
 
 const ACQUIRE: u32 = 2;
 const RELEASE: u32 = 3;
@@ -177,11 +251,10 @@ impl Clocks {
         }
         let mut all = self.group_acquired.as_deref().cloned().unwrap_or_default();
         let mut any = false;
-        for state in self.threads.values_mut() {
-            if let Some(acquired) = state.acquired.take() {
-                all.join(&acquired, memory);
-                any = true;
-            }
+        // A thread keeps what it got itself: the flags of the barrier limit only what others get of it.
+        for acquired in self.threads.values().filter_map(|state| state.acquired.as_ref()) {
+            all.join(acquired, memory);
+            any = true;
         }
         if any {
             self.group_acquired = Some(Arc::new(all));
@@ -206,17 +279,10 @@ impl Clocks {
         if order == 0 || scope == 0 || scope == SCOPE_SIMDGROUP {
             return;
         }
-        let within = (scope == SCOPE_THREADGROUP).then_some(group);
+        let is_wide = scope != SCOPE_THREADGROUP;
         let state = self.threads.entry(index).or_default();
         if order != RELEASE {
-            let seen = std::mem::take(&mut state.seen);
-            let mut acquired = state.acquired.as_deref().cloned().unwrap_or_default();
-            for published in seen {
-                if published.within.is_none_or(|within| within == group) {
-                    acquired.join(&published.knowledge, memory);
-                }
-            }
-            state.acquired = Some(Arc::new(acquired));
+            state.acquire(group, memory, is_wide);
         }
         if order != ACQUIRE {
             self.now += 1;
@@ -233,7 +299,9 @@ impl Clocks {
             own.add(Of::Thread(thread), [self.now; 2], u32::MAX);
             let mut knowledge = Knowledge { facts: BTreeMap::new(), overflowed: own.overflowed };
             knowledge.join(&own, memory);
-            state.released = Some(Published { knowledge: Arc::new(knowledge), within });
+            let knowledge = Arc::new(knowledge);
+            let wide = is_wide.then(|| knowledge.clone());
+            state.released = Some(Published { wide, local: Some((group, knowledge)) });
         }
     }
 
@@ -248,14 +316,15 @@ impl Clocks {
             return None;
         }
         let state = self.threads.entry(index).or_default();
-        if reads && let Some(published) = location {
-            let known = |seen: &Published| Arc::ptr_eq(&seen.knowledge, &published.knowledge);
-            if !state.seen.iter().any(known) {
-                state.seen.push(published.clone());
-                // A thread that spins sees the same few; what is older is contained in what came after.
-                if state.seen.len() > 64 {
-                    state.seen.remove(0);
-                }
+        if reads
+            && let Some(published) = location
+            && !state.seen.iter().any(|seen| seen.published.is_same(published))
+        {
+            let published = published.clone();
+            state.seen.push(Pending { published, taken_wide: 0, taken_local: 0 });
+            // A thread that spins sees the same few; what is older is contained in what came after.
+            if state.seen.len() > MAX_PENDING {
+                state.seen.remove(0);
             }
         }
         if !writes {
@@ -264,12 +333,7 @@ impl Clocks {
         let released = state.released.clone();
         match (location.filter(|_| reads), released) {
             // A read-modify-write goes on with what was published before.
-            (Some(before), Some(released)) => {
-                let mut knowledge = (*before.knowledge).clone();
-                knowledge.join(&released.knowledge, u32::MAX);
-                let within = if before.within == released.within { before.within } else { None };
-                Some(Published { knowledge: Arc::new(knowledge), within })
-            }
+            (Some(before), Some(released)) => Some(before.joined(&released, self.group)),
             (before, released) => released.or_else(|| before.cloned()),
         }
     }
@@ -295,13 +359,15 @@ impl Clocks {
         if earlier.group() != self.group {
             return Order::Concurrent;
         }
-        let simdgroup = index / 32;
-        let of_simdgroup =
-            self.passed_simd.get(simdgroup as usize).filter(|_| earlier.simdgroup() == simdgroup);
-        let [empty, flagged] = of_simdgroup.copied().unwrap_or_default();
-        if earlier.date < self.passed_empty.max(empty) {
+        let mut passed = [self.passed_empty, self.passed_flagged];
+        if earlier.simdgroup() == index / 32
+            && let Some(own) = self.passed_simd.get((index / 32) as usize)
+        {
+            passed = std::array::from_fn(|n| passed[n].max(own[n]));
+        }
+        if earlier.date < passed[0] {
             Order::ByEmptyBarrier
-        } else if earlier.date < self.passed_flagged.max(flagged) {
+        } else if earlier.date < passed[1] {
             Order::ByOtherBarrier
         } else {
             Order::Concurrent
@@ -310,68 +376,4 @@ impl Clocks {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALL: u32 = 7;
-
-    fn record(group: u64, index: u32, date: u32) -> Record {
-        Record { thread: Record::thread_number(group, index), date, site: 0 }
-    }
-
-    #[test]
-    fn a_barrier_orders_the_memory_of_its_flags() {
-        let mut clocks = Clocks::default();
-        clocks.start(3, 2);
-        let access = record(3, 40, clocks.now());
-        assert_eq!(clocks.order(&access, 0, Class::Device), Order::Concurrent);
-        clocks.pass_barrier(2);
-        assert_eq!(clocks.order(&access, 0, Class::Threadgroup), Order::Before);
-        assert_eq!(clocks.order(&access, 0, Class::Device), Order::ByOtherBarrier);
-        assert_eq!(clocks.order(&record(2, 40, 1), 0, Class::Device), Order::Concurrent);
-    }
-
-    #[test]
-    fn a_simdgroup_barrier_orders_its_own_lanes() {
-        let mut clocks = Clocks::default();
-        clocks.start(0, 2);
-        let (same, other) = (record(0, 5, clocks.now()), record(0, 40, clocks.now()));
-        clocks.pass_simdgroup_barrier(0, ALL);
-        assert_eq!(clocks.order(&same, 6, Class::Device), Order::Before);
-        assert_eq!(clocks.order(&other, 6, Class::Device), Order::Concurrent);
-    }
-
-    #[test]
-    fn fences_and_an_atomic_pass_a_threadgroup_on() {
-        let mut clocks = Clocks::default();
-        clocks.start(0, 2);
-        let (own, others) = (record(0, 0, clocks.now()), record(0, 40, clocks.now()));
-        clocks.pass_barrier(ALL);
-        clocks.fence(0, (1, 5, 2));
-        let flag = clocks.atomic(0, (false, true), None);
-        assert!(flag.is_some());
-        clocks.start(1, 2);
-        assert_eq!(clocks.order(&own, 7, Class::Device), Order::Concurrent);
-        clocks.atomic(7, (true, false), flag.as_ref());
-        assert_eq!(clocks.order(&own, 7, Class::Device), Order::Concurrent);
-        clocks.fence(7, (1, 5, 2));
-        assert_eq!(clocks.order(&own, 7, Class::Device), Order::Before);
-        assert_eq!(clocks.order(&others, 7, Class::Device), Order::Before);
-        assert_eq!(clocks.order(&own, 8, Class::Device), Order::Concurrent);
-        clocks.pass_barrier(ALL);
-        assert_eq!(clocks.order(&own, 8, Class::Device), Order::Before);
-    }
-
-    #[test]
-    fn a_fence_of_threadgroup_scope_stays_there() {
-        let mut clocks = Clocks::default();
-        clocks.start(0, 1);
-        let own = record(0, 0, clocks.now());
-        clocks.fence(0, (1, 5, 1));
-        let flag = clocks.atomic(0, (false, true), None);
-        clocks.start(1, 1);
-        clocks.atomic(7, (true, false), flag.as_ref());
-        clocks.fence(7, (1, 5, 2));
-        assert_eq!(clocks.order(&own, 7, Class::Device), Order::Concurrent);
-    }
-}
+mod tests;

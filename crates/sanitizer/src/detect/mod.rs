@@ -34,14 +34,16 @@ pub(crate) struct Detectors<'s> {
     /// Accesses of the running instruction to threadgroup memory, for bank conflicts.
     banks: Banks,
     groups: u64,
+    threads: u64,
 }
 
 /// The words of threadgroup memory that the lanes of one instruction access.
 #[derive(Default, Debug)]
 struct Banks {
     running: (u32, u64),
+    lane: u32,
     words: Vec<u64>,
-    first: Option<Access>,
+    first: Option<(Access, Action)>,
 }
 
 /// Banks of threadgroup memory, of four bytes each.
@@ -56,6 +58,7 @@ impl<'s> Detectors<'s> {
             info,
             banks: Banks::default(),
             groups: 0,
+            threads: 0,
         }
     }
 
@@ -72,6 +75,11 @@ impl<'s> Detectors<'s> {
     /// Threadgroups that were started.
     pub(crate) fn groups(&self) -> u64 {
         self.groups
+    }
+
+    /// Threads of these threadgroups.
+    pub(crate) fn threads(&self) -> u64 {
+        self.threads
     }
 
     fn check_alignment(&mut self, access: &Access, action: Action) {
@@ -95,23 +103,25 @@ impl<'s> Detectors<'s> {
         });
     }
 
-    fn note_bank(&mut self, access: &Access) {
+    fn note_bank(&mut self, access: &Access, action: Action) {
         let MemoryPlace::Threadgroup { offset } = access.place else { return };
         if !self.findings.wants(FindingKind::BankConflict) {
             return;
         }
         let running = (access.site, access.thread.group_linear << 5 | u64::from(access.thread.simdgroup));
-        if self.banks.running != running || access.thread.lane == 0 {
+        // Lanes come in ascending order: a lane that does not is of the next execution.
+        if self.banks.running != running || access.thread.lane <= self.banks.lane {
             self.finish_banks();
             self.banks.running = running;
-            self.banks.first = Some(*access);
+            self.banks.first = Some((*access, action));
         }
+        self.banks.lane = access.thread.lane;
         self.banks.words.push(offset / 4);
     }
 
     fn finish_banks(&mut self) {
         let mut words = std::mem::take(&mut self.banks.words);
-        let Some(first) = self.banks.first.take() else { return };
+        let Some((first, action)) = self.banks.first.take() else { return };
         words.sort_unstable();
         words.dedup();
         let mut each = [0u32; BANKS as usize];
@@ -120,7 +130,7 @@ impl<'s> Detectors<'s> {
         if degree < 2 {
             return;
         }
-        let side = Seen::access(&first, Action::Read, None);
+        let side = Seen::access(&first, action, None);
         self.findings.report(FindingKind::BankConflict, &[side], Some(first.variable), |_| Text {
             message: format!("{degree} different words of one bank are accessed at once"),
             remedy: Some("pad the rows of the array by one word".to_owned()),
@@ -141,6 +151,7 @@ impl Observer for Detectors<'_> {
 
     fn on_group_start(&mut self, group: &Group) {
         self.groups += 1;
+        self.threads += group.size.iter().map(|&extent| u64::from(extent)).product::<u64>();
         self.races.start_group(group);
         self.uninitialised.start_group();
     }
@@ -153,14 +164,14 @@ impl Observer for Detectors<'_> {
         self.check_alignment(access, Action::Read);
         self.uninitialised.load(access, Action::Read, self.findings);
         self.races.load(access, self.findings);
-        self.note_bank(access);
+        self.note_bank(access, Action::Read);
     }
 
     fn on_store(&mut self, access: &Access) {
         self.check_alignment(access, Action::Write);
         self.uninitialised.store(access);
         self.races.store(access, self.findings);
-        self.note_bank(access);
+        self.note_bank(access, Action::Write);
     }
 
     fn on_copy(&mut self, source: &Access, target: &Access) {
@@ -314,5 +325,38 @@ fn bounds_text(findings: &Collector, fault: &Fault) -> Text {
     Text {
         message: format!("{message}: {distance}"),
         remedy: Some("check the index against the size".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anymetal_interp::{Bytes, ThreadId};
+
+    use super::*;
+
+    #[test]
+    fn words_of_one_execution_are_counted_where_lane_0_takes_no_part() {
+        let info = LaunchInfo::default();
+        let mut findings = Collector::new([FindingKind::BankConflict].into(), 10);
+        let mut detectors = Detectors::new(&mut findings, &info, 1 << 20);
+        for turn in 0..2 {
+            for lane in 1..4 {
+                let offset = (turn * BANKS + u64::from(lane)) * 4;
+                let access = Access {
+                    thread: ThreadId { lane, ..ThreadId::default() },
+                    variable: Variable::Nothing,
+                    place: MemoryPlace::Threadgroup { offset },
+                    offset,
+                    bytes: 4,
+                    align: 4,
+                    loc: anymetal_ir::Loc::default(),
+                    site: 0,
+                    before: Bytes::default(),
+                    written: Bytes::default(),
+                };
+                detectors.note_bank(&access, Action::Read);
+            }
+            assert_eq!(detectors.banks.words.len(), 3);
+        }
     }
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::clock::{Class, Clocks, Order, Published};
 use super::collector::{Collector, Seen, Text};
-use super::shadow::{Cell, Record, Shadow, THREADGROUP};
+use super::shadow::{Record, Shadow, THREADGROUP};
 use crate::FindingKind;
 use crate::finding::{Action, Position};
 
@@ -30,6 +30,10 @@ enum Mode {
 impl Mode {
     fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::Atomic(AtomicKind::Load))
+    }
+
+    fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic(_))
     }
 
     fn action(self) -> Action {
@@ -76,10 +80,9 @@ pub(crate) struct Races {
     /// The stores of the running instruction, whose values are not in memory yet.
     running: Vec<(u64, Bytes)>,
     running_site: (u32, u64),
+    running_lane: u32,
     group: Group,
-    group_size: [u32; 3],
-    /// Threadgroups of the launch.
-    group_counts: [u64; 3],
+    dispatch: Dispatch,
     /// Memory flags of the barrier that SIMD-groups of the threadgroup wait at.
     waiting_memory: u32,
 }
@@ -93,9 +96,9 @@ impl Races {
             published: FxHashMap::default(),
             running: Vec::new(),
             running_site: (u32::MAX, 0),
+            running_lane: 0,
             group: Group { position: [0; 3], linear: 0, size: [0; 3], simdgroups: 0 },
-            group_size: [1; 3],
-            group_counts: [1; 3],
+            dispatch: Dispatch::groups([1; 3], [1; 3]),
             waiting_memory: ALL_MEMORY,
         }
     }
@@ -114,8 +117,7 @@ impl Races {
         self.published.clear();
         self.running.clear();
         self.running_site = (u32::MAX, 0);
-        self.group_size = dispatch.group_size;
-        self.group_counts = dispatch.group_counts().map(|count| u64::from(count.max(1)));
+        self.dispatch = *dispatch;
     }
 
     pub(crate) fn start_group(&mut self, group: &Group) {
@@ -168,10 +170,10 @@ impl Races {
         let Some((memory, start, class)) = location(access) else { return };
         let ThreadId { group_linear, index_in_group: index, .. } = access.thread;
         let thread = Record::thread_number(group_linear, index);
-        let new = Record { thread, date: self.clocks.now(), site: access.site };
-        self.sites.entry(access.site).or_insert(Site { loc: access.loc, bytes: access.bytes, mode });
+        let new = Record { thread, date: self.clocks.now(), site: site_of(access, mode) };
+        self.sites.entry(new.site).or_insert(Site { loc: access.loc, bytes: access.bytes, mode });
         let mut conflicts: Vec<Conflict> = Vec::new();
-        let clocks = &self.clocks;
+        let (clocks, sites) = (&self.clocks, &self.sites);
         let order = |earlier: &Record| {
             if memory == THREADGROUP && earlier.group() != group_linear {
                 Order::Before
@@ -193,15 +195,17 @@ impl Races {
                 }
             };
             compare(&cell.write);
-            if !matches!(mode, Mode::Atomic(_)) {
-                compare_atomic(&self.sites, cell, mode, &mut compare);
+            if !mode.is_atomic() {
+                compare(&cell.atomic);
             }
             if mode.writes() {
-                cell.reads.iter().for_each(&mut compare);
+                let races = |read: &&Record| !mode.is_atomic() || !is_atomic(sites, read);
+                cell.reads.iter().filter(races).for_each(&mut compare);
             }
             match mode {
                 Mode::Read => cell.note_read(new, |old| order(old) == Order::Before),
                 Mode::Write => cell.write = new,
+                Mode::Atomic(AtomicKind::Load) => cell.note_atomic_read(new, |old| is_atomic(sites, old)),
                 Mode::Atomic(_) => cell.atomic = new,
             }
         });
@@ -216,16 +220,18 @@ impl Races {
     /// Lanes of one instruction write after all of them were reported.
     fn remember_store(&mut self, access: &Access, start: u64) {
         let running = (access.site, access.thread.group_linear << 5 | u64::from(access.thread.simdgroup));
-        if self.running_site != running || access.thread.lane == 0 {
+        // Lanes come in ascending order: a lane that does not is of the next execution.
+        if self.running_site != running || access.thread.lane <= self.running_lane {
             self.running.clear();
             self.running_site = running;
         }
+        self.running_lane = access.thread.lane;
         self.running.push((start, access.written));
     }
 
     /// What an earlier write left, if the accesses are of the same bytes.
     fn left_by(&self, conflict: &Conflict, access: &Access, start: u64) -> Bytes {
-        let same_instruction = conflict.earlier.site == access.site
+        let same_instruction = conflict.earlier.site == site_of(access, Mode::Write)
             && self.running_site.0 == access.site
             && conflict.earlier.group() == access.thread.group_linear;
         let running = self.running.iter().rev().find(|(at, _)| *at == start);
@@ -292,26 +298,27 @@ impl Races {
     fn position_of(&self, record: &Record, now: &ThreadId) -> Position {
         let (group, index) = (record.group(), record.index());
         let threadgroup = if group == now.group_linear { now.group } else { self.group_at(group) };
-        // Threadgroups at the edge may be smaller; their positions are counted with the full size then.
-        let size = if group == now.group_linear { self.group.size } else { self.group_size };
+        let size = self.dispatch.size_of_group(threadgroup);
         let [x, y, _] = size.map(|extent| extent.max(1));
         let thread = [index % x, index / x % y, index / x / y];
-        let grid = std::array::from_fn(|d| threadgroup[d] * self.group_size[d] + thread[d]);
+        let full = self.dispatch.group_size;
+        let grid = std::array::from_fn(|d| threadgroup[d].wrapping_mul(full[d]).wrapping_add(thread[d]));
         Position { threadgroup, thread, grid, simdgroup: index / 32, lane: index % 32 }
     }
 
     fn group_at(&self, linear: u64) -> [u32; 3] {
-        let [x, y, _] = self.group_counts;
+        let [x, y, _] = self.dispatch.group_counts().map(|count| u64::from(count.max(1)));
         [linear % x, linear / x % y, linear / x / y].map(|at| at as u32)
     }
 }
 
-/// Plain accesses race with atomics, of which reads only with those that write.
-fn compare_atomic(sites: &FxHashMap<u32, Site>, cell: &Cell, mode: Mode, compare: &mut impl FnMut(&Record)) {
-    let writes = sites.get(&cell.atomic.site).is_none_or(|site| site.mode.writes());
-    if mode.writes() || writes {
-        compare(&cell.atomic);
-    }
+/// A number for what a step does to memory: a copy reads and writes.
+fn site_of(access: &Access, mode: Mode) -> u32 {
+    access.site << 1 | u32::from(mode.writes())
+}
+
+fn is_atomic(sites: &FxHashMap<u32, Site>, record: &Record) -> bool {
+    sites.get(&record.site).is_some_and(|site| site.mode.is_atomic())
 }
 
 /// The memory that shadow memory is kept of: its number, the first byte, the class.

@@ -1,8 +1,9 @@
 //! Shadow memory: the last accesses of each address, of constant size.
 //!
-//! Owns [`Shadow`]. A cell keeps the last write, the last atomic and two reads of different threads, as
-//! HiRace keeps a state of constant size for each address (arXiv 2401.04701). Cells are of four bytes until an
-//! access covers a part of one; then its page is split. Pages are made when first touched, within a bound.
+//! Owns [`Shadow`]. A cell keeps the last write, the last atomic that writes and two reads of different
+//! threads, as HiRace keeps a state of constant size for each address (arXiv 2401.04701). Cells are of four
+//! bytes until an access covers a part of one; then its page is split. Pages are made when first touched,
+//! within a bound.
 
 use rustc_hash::FxHashMap;
 
@@ -77,6 +78,21 @@ impl Cell {
             *old = new;
         } else if self.reads[0].shares_simdgroup(&self.reads[1]) && !new.shares_simdgroup(&self.reads[0]) {
             self.reads[1] = new;
+        }
+    }
+
+    /// Keeps an atomic read where no plain one is. It races with plain writes alone, so it takes the place
+    /// neither of an atomic write, which plain reads race with, nor of a plain read.
+    pub(crate) fn note_atomic_read(&mut self, new: Record, is_atomic: impl Fn(&Record) -> bool) {
+        let is_own = |old: &Record| old.thread == new.thread && is_atomic(old);
+        let place = self
+            .reads
+            .iter()
+            .position(is_own)
+            .or_else(|| self.reads.iter().position(|old| !old.is_some()))
+            .or_else(|| self.reads.iter().rposition(&is_atomic));
+        if let Some(place) = place {
+            self.reads[place] = new;
         }
     }
 }
