@@ -14,6 +14,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -45,6 +46,21 @@ impl SourceTexts {
 impl Sources for SourceTexts {
     fn line(&self, file: &str, line: u32) -> Option<String> {
         self.files.get(file)?.get((line as usize).checked_sub(1)?).cloned()
+    }
+}
+
+/// Source files on disk, each read when a line of it is first wanted. One that cannot be read has no lines.
+#[derive(Debug, Default)]
+pub struct FileSources(RefCell<SourceTexts>);
+
+impl Sources for FileSources {
+    fn line(&self, file: &str, line: u32) -> Option<String> {
+        let mut texts = self.0.borrow_mut();
+        if !texts.files.contains_key(file) {
+            let bytes = std::fs::read(file).unwrap_or_default();
+            texts.insert(file, &String::from_utf8_lossy(&bytes));
+        }
+        texts.line(file, line)
     }
 }
 
