@@ -10,7 +10,8 @@ use regex_lite::Regex;
 use crate::glob::Glob;
 use crate::{FindingKind, KindGroup, Severity};
 
-/// Which kinds are detected, in which kernels and launches. The default: every kind that is no lint, everywhere.
+/// Which kinds are detected, in which kernels and launches. The default: every kind that is no lint,
+/// everywhere.
 ///
 /// As text it is words such as `only=race skip=race-equal-values enable=lint kernel=gemm* launches=3..10`.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +112,8 @@ impl fmt::Display for KindSelector {
     }
 }
 
-/// Which kernels: a name, a name with `*` and `?`, or `/a regular expression/` that matches a part of the name.
+/// Which kernels: a name, a name with `*` and `?`, or `/a regular expression/` that matches a part of the
+/// name.
 #[derive(Clone, Debug)]
 pub struct KernelPattern(Pattern);
 

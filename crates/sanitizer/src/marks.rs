@@ -1,9 +1,10 @@
 //! Marks in the source that allow findings: comments and an attribute.
 //!
-//! `// anymetal: benign race` and `// anymetal: allow(kind, kind)` cover their line, and the next line of code
-//! if they stand alone. `[[clang::annotate("anymetal: …")]]` and `__attribute__((annotate("anymetal: …")))`,
-//! which Metal's compiler ignores, cover the statement, the parameter or the declaration with its body that
-//! they stand before. Source text is not trusted: one pass over it, a bounded number of marks.
+//! `// anymetal: benign race` and `// anymetal: allow(kind, kind)` cover their line, and the next line of
+//! code if they stand alone. `[[clang::annotate("anymetal: …")]]` and
+//! `__attribute__((annotate("anymetal: …")))`, which Metal's compiler ignores, cover the statement, the
+//! parameter or the declaration with its body that they stand before. Source text is not trusted: one pass
+//! over it, a bounded number of marks.
 
 mod scan;
 

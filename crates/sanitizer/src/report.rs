@@ -49,7 +49,7 @@ impl Sources for SourceTexts {
     }
 }
 
-/// Source files on disk, read when a line is first wanted.
+/// Source files on disk, each read when a line of it is first wanted. One that cannot be read has no lines.
 #[derive(Debug, Default)]
 pub struct FileSources(RefCell<SourceTexts>);
 

@@ -11,9 +11,9 @@ mod shadow;
 mod uninitialised;
 
 use anymetal_interp::{
-    Access, AccessKind, AtomicKind, BarrierArrival, Dispatch, DivergentBarrier, DivergentSimd, EarlyReturn,
-    Fault, FenceExecuted, Group, Interests, LocalStart, MemoryPlace, MemorySizes, Observer, PartialBarrier,
-    Program, Variable, VectorIndex,
+    Access, AccessKind, ArithmeticKind, ArithmeticLint, AtomicKind, BarrierArrival, Dispatch,
+    DivergentBarrier, DivergentSimd, EarlyReturn, Fault, FenceExecuted, Group, Interests, LocalStart,
+    MemoryPlace, MemorySizes, Observer, PartialBarrier, Program, Variable, VectorIndex,
 };
 
 pub(crate) use collector::Collector;
@@ -140,7 +140,10 @@ impl<'s> Detectors<'s> {
 
 impl Observer for Detectors<'_> {
     fn interests(&self) -> Interests {
-        Interests::ALL
+        const ARITHMETIC: [FindingKind; 3] =
+            [FindingKind::DivisionByZero, FindingKind::ShiftOverflow, FindingKind::NanProduced];
+        let arithmetic = ARITHMETIC.into_iter().any(|kind| self.findings.wants(kind));
+        Interests { arithmetic, ..Interests::ALL }
     }
 
     fn on_dispatch(&mut self, _program: &Program, dispatch: &Dispatch, sizes: MemorySizes) {
@@ -239,6 +242,26 @@ impl Observer for Detectors<'_> {
             message: format!("component {} of a vector of {}", access.index as i32, access.count),
             remedy: None,
         });
+    }
+
+    fn on_arithmetic(&mut self, lint: &ArithmeticLint) {
+        let [a, b, _] = lint.operands;
+        let (kind, message, remedy) = match lint.kind {
+            ArithmeticKind::DivisionByZero => {
+                (FindingKind::DivisionByZero, format!("{a} is divided by zero"), "test the divisor")
+            }
+            ArithmeticKind::ShiftOverflow => (
+                FindingKind::ShiftOverflow,
+                format!("a shift by {}", b as i64),
+                "shift by less than the width",
+            ),
+            ArithmeticKind::NanProduced => {
+                (FindingKind::NanProduced, "the result is not a number".to_owned(), "test the operands")
+            }
+        };
+        let side = Seen::at(Action::Arithmetic, &lint.thread, lint.loc);
+        let remedy = Some(remedy.to_owned());
+        self.findings.report(kind, &[side], None, |_| Text { message, remedy });
     }
 
     fn on_early_return(&mut self, barrier: &EarlyReturn) {

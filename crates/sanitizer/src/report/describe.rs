@@ -5,7 +5,8 @@ use crate::{AccessedMemory, Action, Finding, MemorySpace, Position, Side, Value}
 /// Longest value that is shown.
 const MAX_SHOWN_BYTES: usize = 16;
 
-/// "Write of 4 bytes (value 0x3f800000 = 1.0 as float) by thread (3,0,0) of threadgroup (1,0,0), SIMD-group 0 lane 3"
+/// "Write of 4 bytes (value 0x3f800000 = 1.0 as float) by thread (3,0,0) of threadgroup (1,0,0),
+/// SIMD-group 0 lane 3"
 pub(super) fn side(side: &Side) -> String {
     let name = match side.action {
         Action::Read => "Read",
@@ -103,7 +104,7 @@ fn hex(bytes: &[u8]) -> String {
     format!("0x{}", digits.collect::<String>())
 }
 
-/// "buffer `out` (label "activations", device memory, 4,000 bytes): byte 4,096, element 1,024 of 1,000"
+/// "device buffer `out`, labelled "sums", 4,000 bytes; accessed at byte 4,096 (element 1,024 of 1,000)"
 pub(super) fn memory(finding: &Finding) -> Option<String> {
     let memory = finding.memory.as_ref()?;
     let (space, noun) = match memory.space {

@@ -21,7 +21,8 @@ fn validator() -> &'static Validator {
     static VALIDATOR: OnceLock<Validator> = OnceLock::new();
     VALIDATOR.get_or_init(|| {
         let text = std::fs::read_to_string(schema_file()).expect("the crate ships the schema");
-        // The pattern of languages, which reports do not name, has a stray bracket that strict readers refuse.
+        // The pattern of languages, which reports do not name, has a stray bracket that is no valid
+        // expression.
         let text = text.replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}$");
         let schema = serde_json::from_str(&text).expect("it is JSON");
         jsonschema::draft7::options().should_validate_formats(true).build(&schema).expect("it is a schema")

@@ -1,0 +1,19 @@
+// The same with the barrier.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128 --arg y=zeros:f32:128 --constant sync=bool:true
+// expect: none
+
+#include <metal_stdlib>
+using namespace metal;
+
+constant bool sync [[function_constant(0)]];
+
+kernel void k(device const float* x [[buffer(0)]], device float* y [[buffer(1)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  threadgroup float t[64];
+  t[l] = x[i];
+  if (sync) {
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
+  y[i] = t[l ^ 32];
+}

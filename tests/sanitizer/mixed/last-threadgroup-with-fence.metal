@@ -1,0 +1,27 @@
+// The last threadgroup sums what all have written; fences around the counter.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128 --arg c=zeros:u32:4
+// expect: none
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device float* x [[buffer(0)]], device atomic_uint* c [[buffer(1)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  threadgroup bool last;
+  x[i] = float(i);
+  threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+  if (l == 0) {
+    atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
+    last = atomic_fetch_add_explicit(c, 1u, memory_order_relaxed) == 1u;
+    atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
+  }
+  threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+  if (last && l == 0) {
+    float sum = 0.0f;
+    for (uint n = 0; n < 128; n++) {
+      sum += x[n];
+    }
+    x[0] = sum;
+  }
+}

@@ -1,0 +1,16 @@
+// Both flags are given.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128
+// expect: none
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device float* x [[buffer(0)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  x[i] = float(l);
+  threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
+  float v = x[i ^ 32];
+  threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
+  x[i] = v;
+}

@@ -1,0 +1,20 @@
+// A tree reduction whose barrier is outside of the loop.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128 --arg y=zeros:f32:128
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x [[buffer(0)]], device float* y [[buffer(1)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  threadgroup float t[64];
+  t[l] = x[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint d = 32; d > 0; d /= 2) {
+    if (l < d) {
+      t[l] += t[l + d]; //~ race-simdgroup 12
+    }
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[i] = t[0];
+}

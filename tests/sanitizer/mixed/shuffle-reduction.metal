@@ -1,0 +1,16 @@
+// A reduction by shuffles needs no memory.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128 --arg y=zeros:f32:128
+// expect: none
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float* x [[buffer(0)]], device float* y [[buffer(1)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  float v = x[i];
+  for (ushort d = 16; d > 0; d /= 2) {
+    v += simd_shuffle_xor(v, d);
+  }
+  y[i] = v;
+}

@@ -1,0 +1,22 @@
+// Copying padding and unwritten members is no read of them.
+// launch: --threads 128 --group 64 --arg x=iota:f32:128 --arg y=zeros:f32:128
+// expect: none
+
+#include <metal_stdlib>
+using namespace metal;
+
+struct P {
+  uchar a;
+  float b;
+  float c;
+};
+
+kernel void k(device const float* x [[buffer(0)]], device float* y [[buffer(1)]], uint i [[thread_position_in_grid]], uint l [[thread_position_in_threadgroup]],
+              uint lane [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]],
+              uint g [[threadgroup_position_in_grid]]) {
+  P p;
+  p.a = 1;
+  p.b = x[i];
+  P q = p;
+  y[i] = q.b + float(q.a);
+}
