@@ -69,6 +69,7 @@ const BLESSED: &[(&str, [&str; 2])] = &[
     ("ir", ["anymetal-ir", "passes"]),
     ("codegen", ["anymetal-codegen", "files"]),
     ("ui", ["anymetal-compiler", "ui"]),
+    ("sanitizer", ["anymetal-cli", "sanitizer"]),
 ];
 
 /// Runs a test program so that it writes what came out; `git diff tests` shows what changed.

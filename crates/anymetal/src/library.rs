@@ -71,8 +71,8 @@ pub enum CheckMode {
     /// Trusted code only: an access out of bounds is undefined behaviour of the whole process.
     Off,
     /// Every launch runs in the interpreter under the sanitizer, and what it finds is in
-    /// [`crate::sanitizer::findings`]: races, accesses out of bounds, undefined reads, wrong barriers. A launch
-    /// with findings ends as one without.
+    /// [`crate::sanitizer::findings`]: races, accesses out of bounds, undefined reads, wrong barriers. A
+    /// launch with findings ends as one without.
     Sanitize,
 }
 

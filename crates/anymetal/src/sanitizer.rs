@@ -1,15 +1,17 @@
 //! What the sanitizer found in this process.
 //!
 //! Kernels run under it if their library was compiled with [`crate::CheckMode::Sanitize`], or if the settings
-//! demand it of all (`ANYMETAL_CHECK=sanitize`). All report to one session. A program that knows nothing of it
-//! is checked from outside: `ANYMETAL_CHECK_REPORT` names a file that holds the findings as JSON after each
-//! launch. Each new finding is a [`crate::Notice`], too.
+//! demand it of all (`ANYMETAL_CHECK=sanitize`). All report to one session. A program that knows nothing of
+//! it is checked from outside: `ANYMETAL_CHECK_REPORT` names a file that holds the findings as JSON after
+//! each launch. Each new finding is a [`crate::Notice`], too.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
 //! use anymetal::{CheckMode, CompileOptions, Device, sanitizer};
 //!
-//! let source = "kernel void shift(device float* x, uint i [[thread_position_in_grid]]) { x[i] = x[i + 1]; }";
+//! let source = "kernel void shift(device float* x, uint i [[thread_position_in_grid]]) {
+//!     x[i] = x[i + 1];
+//! }";
 //! let options = CompileOptions { check_mode: CheckMode::Sanitize, ..CompileOptions::default() };
 //! let device = Device::system_default()?;
 //! let shift = device.library_from_source_with(source, &options)?.pipeline("shift")?;
@@ -40,8 +42,8 @@ const MIN_BETWEEN_WRITES_MS: u64 = 100;
 
 static SESSION: OnceLock<SharedSession> = OnceLock::new();
 
-/// Sets what is detected in this process. False, and nothing changes, if a kernel was compiled for the sanitizer
-/// before.
+/// Sets what is detected in this process. False, and nothing changes, if a kernel was compiled for the
+/// sanitizer before.
 pub fn configure(options: SanitizerOptions) -> bool {
     SESSION.set(SharedSession::new(options)).is_ok()
 }
@@ -54,6 +56,13 @@ pub fn findings() -> Vec<Finding> {
 /// What ran under the sanitizer in this process.
 pub fn summary() -> SessionSummary {
     SESSION.get().map_or_else(SessionSummary::default, |session| session.lock().summary())
+}
+
+/// The report of what was found in this process so far.
+pub fn report(suppressions: &suppress::Suppressions, marks: &marks::Marks) -> report::Report {
+    let session = session();
+    let session = session.lock();
+    session.report(suppressions, marks)
 }
 
 /// The session of this process.

@@ -1,4 +1,4 @@
-//! `anymetal check`: one launch of one kernel under the sanitizer.
+//! `anymetal check`: one launch of one kernel, or a described workload, under the sanitizer.
 //!
 //! The kernel runs in the interpreter. Findings end the command with exit code 3; a kernel that could not run
 //! to its end never counts as clean.
@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use anymetal::sanitizer;
 use anymetal_compiler::SharedSession;
 use anymetal_compiler::sanitizer::marks::Marks;
-use anymetal_compiler::sanitizer::report::FileSources;
+use anymetal_compiler::sanitizer::report::{FileSources, Report, Verdict};
 use anymetal_compiler::sanitizer::suppress::{self, Suppressions};
 use anymetal_compiler::sanitizer::{Filter, FindingKind, KindSelector, SanitizerOptions};
 
@@ -19,16 +20,24 @@ use crate::device_choice;
 use crate::failure::Failure;
 use crate::output;
 use crate::run::timing::Times;
+use crate::trace;
 
 /// Run one kernel under the sanitizer.
 ///
 /// Finds data races, accesses out of bounds, reads of memory that nobody wrote, barriers that not all threads
 /// reach and misaligned accesses. Takes the arguments of `anymetal run`.
 #[derive(Args, Debug)]
-#[command(after_help = SPECS)]
+#[command(after_help = format!("{SPECS}\n\n`anymetal check FILE.toml` runs a workload as `anymetal trace` does; its options: \n`anymetal check FILE.toml --help`. docs/sanitizer.md explains every kind."))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     call: KernelCall,
+    #[command(flatten)]
+    options: CheckOptions,
+}
+
+/// What is detected and how it is told: the same for a kernel and for a workload.
+#[derive(Args, Debug)]
+pub(crate) struct CheckOptions {
     /// Detect only these kinds, or groups of kinds
     #[arg(long, value_name = "KIND")]
     only: Vec<KindSelector>,
@@ -71,8 +80,8 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
-impl CheckArgs {
-    fn options(&self) -> SanitizerOptions {
+impl CheckOptions {
+    fn of_session(&self) -> SanitizerOptions {
         let filter = Filter {
             only: self.only.clone(),
             skip: self.skip.clone(),
@@ -89,36 +98,79 @@ impl CheckArgs {
     }
 }
 
-/// Does it.
+/// Run a described workload under the sanitizer.
+///
+/// Takes the files of `anymetal trace`; every launch of the workload is checked.
+#[derive(Args, Debug)]
+pub(crate) struct WorkloadArgs {
+    /// The workload
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// The device to use (see `anymetal devices`)
+    #[arg(long)]
+    device: Option<String>,
+    #[command(flatten)]
+    options: CheckOptions,
+}
+
+/// Checks one kernel.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let suppressions = read_suppressions(&args.suppressions)?;
-    let session = SharedSession::new(args.options());
+    let suppressions = read_suppressions(&args.options.suppressions)?;
+    let session = SharedSession::new(args.options.of_session());
     let ran = run(args, &session);
-    if let Err(
-        failure @ (Failure::Usage(_) | Failure::Input(_) | Failure::Compile(_) | Failure::Refused(_)),
-    ) = ran
-    {
-        return Err(failure);
+    let report = |sources: &FileSources| {
+        let session = session.lock();
+        session.report(&suppressions, &Marks::of_findings(session.findings(), sources))
+    };
+    args.options.tell(ran, report)
+}
+
+/// Checks a described workload.
+pub(crate) fn check_workload(args: &WorkloadArgs) -> Result<(), Failure> {
+    let suppressions = read_suppressions(&args.options.suppressions)?;
+    sanitizer::configure(args.options.of_session());
+    let ran = trace::run_under_sanitizer(&args.file, args.device.as_deref());
+    let report = |sources: &FileSources| {
+        sanitizer::report(&suppressions, &Marks::of_findings(&sanitizer::findings(), sources))
+    };
+    args.options.tell(ran, report)
+}
+
+impl CheckOptions {
+    /// Prints and writes the report of what ran.
+    fn tell(
+        &self,
+        ran: Result<(), Failure>,
+        report: impl FnOnce(&FileSources) -> Report,
+    ) -> Result<(), Failure> {
+        use Failure as F;
+        if let Err(failure @ (F::Usage(_) | F::Input(_) | F::Compile(_) | F::Refused(_))) = ran {
+            return Err(failure);
+        }
+        let sources = FileSources::default();
+        let report = report(&sources);
+        if let Some(path) = &self.generate_suppressions {
+            write(path, &suppress::generate(&report.findings))?;
+        }
+        if let Some(path) = &self.sarif {
+            write(path, &report.sarif(&sources))?;
+        }
+        if self.json {
+            output::write(&report.json())?;
+        } else if self.github {
+            output::write(&report.github())?;
+        } else {
+            output::write(&report.text(&sources, stdout_has_colour()))?;
+        }
+        // A kernel that was stopped is no clean one; what was found until then counts first.
+        if !report.findings.is_empty() {
+            return Err(Failure::Told(self.error_exitcode));
+        }
+        match report.verdict {
+            Verdict::Incomplete(_) => ran.and(Err(Failure::Told(4))),
+            _ => ran,
+        }
     }
-    let sources = FileSources::default();
-    let session = session.lock();
-    let report = session.report(&suppressions, &Marks::of_findings(session.findings(), &sources));
-    drop(session);
-    if let Some(path) = &args.generate_suppressions {
-        write(path, &suppress::generate(&report.findings))?;
-    }
-    if let Some(path) = &args.sarif {
-        write(path, &report.sarif(&sources))?;
-    }
-    if args.json {
-        output::write(&report.json())?;
-    } else if args.github {
-        output::write(&report.github())?;
-    } else {
-        output::write(&report.text(&sources, stdout_has_colour()))?;
-    }
-    // A kernel that was stopped is no clean one; what was found until then counts first.
-    if report.findings.is_empty() { ran } else { Err(Failure::Told(args.error_exitcode)) }
 }
 
 fn read_suppressions(paths: &[PathBuf]) -> Result<Suppressions, Failure> {

@@ -25,6 +25,8 @@ mod source_file;
 mod trace;
 mod workload;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -52,6 +54,9 @@ enum Command {
     Run(Box<run::RunArgs>),
     /// Run one kernel under the sanitizer: races, accesses out of bounds, undefined reads, barriers
     Check(Box<check::CheckArgs>),
+    /// `anymetal check FILE.toml`
+    #[command(hide = true, name = CHECK_WORKLOAD, display_name = "anymetal check")]
+    CheckWorkload(Box<check::WorkloadArgs>),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
     /// Run a described workload and write when what ran, for Perfetto
@@ -60,12 +65,27 @@ enum Command {
     Bench(bench::BenchArgs),
 }
 
+/// The subcommand that `check` is for a workload.
+const CHECK_WORKLOAD: &str = "check-workload";
+
+/// The command line; `check FILE.toml` has other options than `check FILE.metal`.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let is_workload = |file: &OsString| Path::new(file).extension().is_some_and(|ending| ending == "toml");
+    if arguments.get(1).is_some_and(|command| command == "check") && arguments.get(2).is_some_and(is_workload)
+    {
+        arguments[1] = CHECK_WORKLOAD.into();
+    }
+    arguments
+}
+
 fn main() -> ExitCode {
     // `parse` itself ends with 2 on wrong usage and with 0 after `--help`.
-    let outcome = match Cli::parse().command {
+    let outcome = match Cli::parse_from(arguments()).command {
         Command::Devices(args) => devices::devices(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::CheckWorkload(args) => check::check_workload(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),

@@ -6,8 +6,9 @@
 mod description;
 mod program;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anymetal::{CheckMode, CompileOptions};
 use clap::Args;
 
 use crate::device_choice;
@@ -68,11 +69,20 @@ pub(crate) struct TraceArgs {
     device: Option<String>,
 }
 
+/// Runs a workload with every launch under the sanitizer.
+pub(crate) fn run_under_sanitizer(file: &Path, device: Option<&str>) -> Result<(), Failure> {
+    let description = Description::read(file)?;
+    let device = device_choice::choose(device)?.device;
+    let options = CompileOptions { check_mode: CheckMode::Sanitize, ..CompileOptions::default() };
+    let program = Program::new(&device, &description, file, &options)?;
+    (0..description.repeat.get()).try_for_each(|_| program.run().map_err(Failure::Run))
+}
+
 /// Runs the subcommand.
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     let description = Description::read(&args.file)?;
     let device = device_choice::choose(args.device.as_deref())?.device;
-    let program = Program::new(&device, &description, &args.file)?;
+    let program = Program::new(&device, &description, &args.file, &CompileOptions::default())?;
     let trace = device.start_trace();
     let rounds = description.repeat.get();
     for _ in 0..rounds {

@@ -52,3 +52,39 @@ fn every_case_has_the_findings_that_it_marks() {
     }
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// `docs/sanitizer.md` shows the report of a case after each `<!-- report: FILE -->`. `ANYMETAL_BLESS=1` writes
+/// them.
+#[test]
+fn the_documentation_shows_the_reports() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("docs/sanitizer.md");
+    let text = std::fs::read_to_string(&path).expect("the document is there");
+    let mut shown = String::new();
+    let mut parts = text.split("<!-- report: ");
+    shown.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let (file, rest) = part.split_once(" -->").expect("a report's end");
+        let rest = rest.trim_start_matches('\n');
+        let after = match rest.strip_prefix("```text\n") {
+            Some(old) => old.split_once("\n```\n").expect("a fence's end").1,
+            None => rest,
+        };
+        shown.push_str(&format!("<!-- report: {file} -->\n```text\n{}\n```\n", report_of(&root, file)));
+        shown.push_str(&format!("\n{}", after.trim_start_matches('\n')));
+    }
+    if std::env::var_os("ANYMETAL_BLESS").is_some() {
+        std::fs::write(&path, &shown).expect("writable");
+        return;
+    }
+    assert!(shown == text, "docs/sanitizer.md shows old reports: cargo xtask bless sanitizer");
+}
+
+fn report_of(root: &Path, file: &str) -> String {
+    let text = std::fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let case = SanitizerCase::parse(&text).expect("a case");
+    let arguments = case.arguments(file).into_iter().filter(|argument| argument != "--json");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_anymetal"));
+    let output = check.args(arguments).current_dir(root).output().expect("anymetal runs");
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}

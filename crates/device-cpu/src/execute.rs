@@ -273,8 +273,8 @@ fn panicked(kernel: &str) -> DeviceError {
     DeviceError::WorkerPanicked { kernel: Some(kernel.to_owned()), message }
 }
 
-/// The distinct memories of a dispatch as slices, their labels, and its bindings into them. The caller holds the gate
-/// alone.
+/// The distinct memories of a dispatch as slices, their labels, and its bindings into them. The caller holds
+/// the gate alone.
 fn interpreter_memory<'a>(
     pipeline: &CpuPipeline,
     bindings: &'a [Binding],

@@ -30,7 +30,8 @@ pub struct InterpreterDispatch<'a> {
     pub kernel: &'a str,
     /// The distinct buffers that are bound, whole. Two arguments may share one.
     pub memories: Vec<&'a mut [u8]>,
-    /// The labels of the buffers, one for each memory; empty for bytes in the command and where there is none.
+    /// The labels of the buffers, one for each memory; empty for bytes in the command and where there is
+    /// none.
     pub labels: Vec<&'a str>,
     /// What is bound, by [`crate::artifact::ArgumentInfo::slot`]; `None`: nothing.
     pub bindings: Vec<Option<InterpreterBinding>>,

@@ -118,7 +118,8 @@ kinds! {
     BankConflict = "bank-conflict", Lint, Lint, "bank conflict in threadgroup memory";
     /// Accesses ordered only by a barrier without memory flags (`mem_flags::mem_none`).
     BarrierWithoutFlags = "barrier-mem-none", Lint, Lint, "ordered only by a barrier without memory flags";
-    /// A SIMD-group function that works on the active lanes only, while others of the SIMD-group do not take part.
+    /// A SIMD-group function that works on the active lanes only, while others of the SIMD-group do not take
+    /// part.
     DivergentReduction =
         "divergent-simd-function", Lint, Lint, "SIMD-group function under divergence";
 }
@@ -131,7 +132,8 @@ impl FindingKind {
 }
 
 impl KindGroup {
-    /// The name on the command line: `race`, `bounds`, `uninitialised`, `synchronisation`, `alignment`, `lint`.
+    /// The name on the command line: `race`, `bounds`, `uninitialised`, `synchronisation`, `alignment`,
+    /// `lint`.
     pub fn id(self) -> &'static str {
         match self {
             Self::Race => "race",

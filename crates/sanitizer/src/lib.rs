@@ -2,8 +2,8 @@
 //! while the interpreter runs a kernel.
 //!
 //! Owns the kinds of findings ([`FindingKind`]), the findings as typed values ([`Finding`]), the detectors,
-//! which findings are wanted ([`Filter`]) and allowed ([`suppress`], [`marks`]), and the reports ([`report`]).
-//! Start with [`FindingKind`]: it lists everything that is detected; then [`Session::launch`].
+//! which findings are wanted ([`Filter`]) and allowed ([`suppress`], [`marks`]), and the reports
+//! ([`report`]). Start with [`FindingKind`]: it lists everything that is detected; then [`Session::launch`].
 #![forbid(unsafe_code)]
 
 mod detect;

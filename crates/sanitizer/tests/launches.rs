@@ -6,7 +6,8 @@ use anymetal_ir::{
     KernelArg, Loc, Module, Op, Query, Scalar, Space, Type, Value,
 };
 use anymetal_sanitizer::{
-    Action, Finding, FindingKind, KindGroup, LaunchInfo, LaunchOutcome, SanitizerOptions, Session, Summary,
+    Action, Finding, FindingKind, KindGroup, LaunchInfo, LaunchOutcome, SanitizerOptions, Session,
+    SessionSummary,
 };
 
 const DEVICE: i32 = 1;
@@ -50,11 +51,20 @@ fn kernel(build: impl FnOnce(&mut Builder<'_>, &[Value])) -> Module {
     module
 }
 
-fn launch(module: &Module, threads: u32, group: u32, options: SanitizerOptions) -> (Vec<Finding>, Summary) {
+fn launch(
+    module: &Module,
+    threads: u32,
+    group: u32,
+    options: SanitizerOptions,
+) -> (Vec<Finding>, SessionSummary) {
     launch_grid(module, &Dispatch::threads([threads, 1, 1], [group, 1, 1]), options)
 }
 
-fn launch_grid(module: &Module, dispatch: &Dispatch, options: SanitizerOptions) -> (Vec<Finding>, Summary) {
+fn launch_grid(
+    module: &Module,
+    dispatch: &Dispatch,
+    options: SanitizerOptions,
+) -> (Vec<Finding>, SessionSummary) {
     let rules = anymetal_ir::verify(module);
     assert!(rules.is_ok(), "{rules:?}");
     let program = Program::new(module, "k").expect("a program");
@@ -79,7 +89,7 @@ fn element(b: &mut Builder<'_>, base: Value, index: Value) -> Value {
 }
 
 fn at_line(b: &mut Builder<'_>, line: u32) {
-    b.loc = Loc { file: 0, line, column: 1 };
+    b.loc = Loc { file: 0, line, column: 1, ..Loc::default() };
 }
 
 fn fence(b: &mut Builder<'_>, memory: i32, scope: i32) {

@@ -1,8 +1,8 @@
 //! The cases of `tests/sanitizer`: how each is launched, what must be found, and what is wrong with what was.
 //!
 //! The format is described in `tests/sanitizer/README.md`. Start with [`SanitizerCase::parse`] and
-//! [`SanitizerCase::difference`]. How a case is run is up to the caller: [`SanitizerCase::arguments`] are those
-//! of `anymetal check`, [`findings_of`] reads its JSON.
+//! [`SanitizerCase::difference`]. How a case is run is up to the caller: [`SanitizerCase::arguments`] are
+//! those of `anymetal check`, [`findings_of`] reads its JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -106,7 +106,8 @@ impl SanitizerCase {
         arguments
     }
 
-    /// One line for each miss, false alarm and wrong order of sides; nothing if `found` is what the case expects.
+    /// One line for each miss, false alarm and wrong order of sides; nothing if `found` is what the case
+    /// expects.
     pub fn difference(&self, found: &[LinesOfFinding]) -> Vec<String> {
         let ordered = !self.options.iter().any(|option| option == "--schedules");
         let mut lines = Vec::new();

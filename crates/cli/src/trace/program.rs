@@ -61,9 +61,10 @@ impl<'a> Program<'a> {
         device: &Device,
         description: &'a Description,
         path: &Path,
+        options: &CompileOptions,
     ) -> Result<Program<'a>, Failure> {
         let source = path.parent().unwrap_or(Path::new("")).join(&description.source);
-        let library = device.library_from_file(source, &CompileOptions::default())?;
+        let library = device.library_from_file(source, options)?;
         let buffers = description.buffers.iter();
         let buffers = buffers.map(|(name, spec)| Ok((name.as_str(), buffer(device, name, spec)?)));
         let parts = Parts { library, buffers: buffers.collect::<Result<_, Failure>>()? };

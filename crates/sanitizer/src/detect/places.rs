@@ -30,8 +30,8 @@ impl Places {
         }
     }
 
-    /// From a position outwards: the macros that it comes from, the call that leads to its function, and so on
-    /// with that call.
+    /// From a position outwards: the macros that it comes from, the call that leads to its function, and so
+    /// on with that call.
     fn through<'a>(&'a self, mut origin: &'a Origin) -> Vec<Through> {
         let mut through = Vec::new();
         loop {
