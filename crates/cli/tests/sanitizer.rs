@@ -53,8 +53,8 @@ fn every_case_has_the_findings_that_it_marks() {
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// `docs/sanitizer.md` shows the report of a case after each `<!-- report: FILE -->`. `ANYMETAL_BLESS=1` writes
-/// them.
+/// `docs/sanitizer.md` shows the report of a case after each `<!-- report: FILE -->`. `ANYMETAL_BLESS=1`
+/// writes them.
 #[test]
 fn the_documentation_shows_the_reports() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
