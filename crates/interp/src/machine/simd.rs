@@ -139,14 +139,15 @@ enum Source {
     Fill(usize),
 }
 
-/// The active lanes whose result is the value of an inactive lane.
-pub(super) fn lanes_without_source(op: SimdOp, active: u32, args: [&Lanes; 4]) -> u32 {
+/// The active lanes whose result is the value of an inactive lane that exists. Reductions of threadgroups that
+/// do not fill their last SIMD-group take values of lanes that do not exist, and drop the results.
+pub(super) fn lanes_without_source(op: SimdOp, active: u32, existing: u32, args: [&Lanes; 4]) -> u32 {
     if !is_shuffle(op) {
         return 0;
     }
     let is_undefined = |&lane: &usize| {
         let (Source::Value(from) | Source::Fill(from)) = source_of(op, lane, active, args);
-        active >> (from & 31) & 1 == 0
+        existing & !active & 1 << (from & 31) != 0
     };
     lanes_in(active).filter(is_undefined).fold(0, |lanes, lane| lanes | 1 << lane)
 }
