@@ -15,10 +15,10 @@
 //! let options = CompileOptions { check_mode: CheckMode::Sanitize, ..CompileOptions::default() };
 //! let device = Device::system_default()?;
 //! let shift = device.library_from_source_with(source, &options)?.pipeline("shift")?;
-//! let x = device.buffer_from(&[0f32; 64])?;
+//! let x = device.buffer(&[0f32; 64])?;
 //! device.queue()?.launch(&shift).threads(64).arg(&x).submit()?.wait()?;
 //! let kinds: Vec<&str> = sanitizer::findings().iter().map(|finding| finding.kind.id()).collect();
-//! assert_eq!(kinds, ["race-simdgroup", "race-threadgroup", "out-of-bounds"]);
+//! assert_eq!(kinds, ["race-simdgroup", "out-of-bounds", "race-threadgroup"]);
 //! # Ok(())
 //! # }
 //! ```

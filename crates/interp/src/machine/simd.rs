@@ -139,8 +139,8 @@ enum Source {
     Fill(usize),
 }
 
-/// The active lanes whose result is the value of an inactive lane that exists. Reductions of threadgroups that
-/// do not fill their last SIMD-group take values of lanes that do not exist, and drop the results.
+/// The active lanes whose result is the value of an inactive lane that exists. Reductions in SIMD-groups that
+/// are not full take values of lanes that do not exist, and drop the results.
 pub(super) fn lanes_without_source(op: SimdOp, active: u32, existing: u32, args: [&Lanes; 4]) -> u32 {
     if !is_shuffle(op) {
         return 0;
