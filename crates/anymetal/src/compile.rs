@@ -99,7 +99,7 @@ impl CompiledLibrary {
             CompiledLibrary::Source { library, sanitizer: Some(session), .. } => {
                 let specialisation = specialisation(constants, true);
                 let artifact =
-                    library.sanitized_artifact(kernel, &specialisation, session, sanitizer::after());
+                    library.sanitized_artifact(kernel, &specialisation, session, Some(sanitizer::after()));
                 (info_of(&*made(kernel, artifact)?, kernel)?, Executor::sanitizer())
             }
             CompiledLibrary::Source { library, checks, target, .. } => {
@@ -140,7 +140,10 @@ impl CompiledLibrary {
         match self {
             CompiledLibrary::Source { library, sanitizer: Some(session), .. } => {
                 let specialisation = specialisation(constants, true);
-                made(kernel, library.sanitized_artifact(kernel, &specialisation, session, sanitizer::after()))
+                made(
+                    kernel,
+                    library.sanitized_artifact(kernel, &specialisation, session, Some(sanitizer::after())),
+                )
             }
             CompiledLibrary::Source { library, checks, target, .. } => {
                 let specialisation = Specialisation {

@@ -71,16 +71,16 @@ pub(crate) fn session() -> SharedSession {
 }
 
 /// What is done after each launch.
-pub(crate) fn after() -> Option<AfterLaunch> {
-    static AFTER: OnceLock<Option<AfterLaunch>> = OnceLock::new();
+pub(crate) fn after() -> AfterLaunch {
+    static AFTER: OnceLock<AfterLaunch> = OnceLock::new();
     AFTER.get_or_init(report_writer).clone()
 }
 
-fn report_writer() -> Option<AfterLaunch> {
+fn report_writer() -> AfterLaunch {
     let path = std::env::var_os("ANYMETAL_CHECK_REPORT").filter(|path| !path.is_empty());
     let told = AtomicUsize::new(0);
     let (start, written) = (Instant::now(), AtomicU64::new(0));
-    Some(Arc::new(move |session: &SharedSession| {
+    Arc::new(move |session: &SharedSession| {
         let session = session.lock();
         let findings = session.findings();
         let first = told.swap(findings.len(), Ordering::Relaxed);
@@ -95,7 +95,7 @@ fn report_writer() -> Option<AfterLaunch> {
             written.store(now, Ordering::Relaxed);
             write_report(Path::new(path), findings, &session.summary());
         }
-    }))
+    })
 }
 
 fn write_report(path: &Path, findings: &[Finding], summary: &SessionSummary) {

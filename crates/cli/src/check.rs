@@ -3,8 +3,7 @@
 //! The kernel runs in the interpreter. Findings end the command with exit code 3; a kernel that could not run
 //! to its end never counts as clean.
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -17,7 +16,7 @@ use anymetal_compiler::sanitizer::{Filter, FindingKind, KindSelector, SanitizerO
 
 use crate::call::{KernelCall, SPECS};
 use crate::device_choice;
-use crate::failure::Failure;
+use crate::failure::{Failure, has_colour};
 use crate::output;
 use crate::run::timing::Times;
 use crate::trace;
@@ -150,17 +149,17 @@ impl CheckOptions {
         let sources = FileSources::default();
         let report = report(&sources);
         if let Some(path) = &self.generate_suppressions {
-            write(path, &suppress::generate(&report.findings))?;
+            output::file(path, &suppress::generate(&report.findings))?;
         }
         if let Some(path) = &self.sarif {
-            write(path, &report.sarif(&sources))?;
+            output::file(path, &report.sarif(&sources))?;
         }
         if self.json {
             output::write(&report.json())?;
         } else if self.github {
             output::write(&report.github())?;
         } else {
-            output::write(&report.text(&sources, stdout_has_colour()))?;
+            output::write(&report.text(&sources, has_colour(&std::io::stdout())))?;
         }
         // A kernel that was stopped is no clean one; what was found until then counts first.
         if !report.findings.is_empty() {
@@ -182,15 +181,6 @@ fn read_suppressions(paths: &[PathBuf]) -> Result<Suppressions, Failure> {
         all.parse(&name, &text).map_err(|error| Failure::Input(error.to_string()))?;
     }
     Ok(all)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))
-}
-
-fn stdout_has_colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {

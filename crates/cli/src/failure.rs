@@ -113,9 +113,14 @@ impl From<Error> for Failure {
     }
 }
 
-/// Whether diagnostics may use colours: a terminal, and colours are not disabled.
+/// Whether diagnostics may use colours.
 pub(crate) fn stderr_has_colour() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    has_colour(&std::io::stderr())
+}
+
+/// Whether text may use colours: a terminal, and colours are not disabled.
+pub(crate) fn has_colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Prints the compiler's notes for the user that are not errors.

@@ -1,6 +1,7 @@
-//! Writing results to stdout: a reader that went away ends the program quietly, never with a panic.
+//! Writing results to stdout and files: a reader that went away ends the program quietly, never with a panic.
 
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -25,4 +26,10 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
 /// Writes one JSON value, indented.
 pub(crate) fn json(value: &Value) -> Result<(), Failure> {
     line(&format!("{value:#}"))
+}
+
+/// Writes a file whole, or says why it cannot.
+pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))
 }

@@ -89,8 +89,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
         program.run().map_err(Failure::Run)?;
     }
     let submissions = trace.submissions().len();
+    output::file(&args.out, &trace.to_chrome_json())?;
     let path = args.out.display();
-    std::fs::write(&args.out, trace.to_chrome_json())
-        .map_err(|error| Failure::Input(format!("cannot write {path}: {error}")))?;
     output::line(&format!("{rounds} rounds, {submissions} submissions; timeline in {path}"))
 }

@@ -26,6 +26,8 @@ mod transpose;
 use anymetal::{Device, Error, Library, Queue};
 use anymetal_bench_peers::opencl::Job;
 
+use crate::scalar::SplitMix64;
+
 /// What a run of the workload needs at least.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
@@ -175,21 +177,17 @@ fn values<T: bytemuck::AnyBitPattern>(results: &[u8]) -> Vec<T> {
     results.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
-/// A small generator of reproducible inputs (SplitMix64), independent of the kernels' own.
+/// A small generator of reproducible inputs, independent of the kernels' own.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub(crate) struct Rng(SplitMix64);
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64(seed))
     }
 
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     /// In [0, 1).

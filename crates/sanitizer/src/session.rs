@@ -156,11 +156,6 @@ impl Session {
         Report::new(self.findings().to_vec(), run, suppressions, marks)
     }
 
-    /// Changes findings, for callers that know more of them: functions, labels.
-    pub fn findings_mut(&mut self) -> &mut [Finding] {
-        self.collector.findings_mut()
-    }
-
     /// What was done so far.
     pub fn summary(&self) -> SessionSummary {
         let findings_dropped = self.collector.dropped;
