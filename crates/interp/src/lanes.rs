@@ -1,11 +1,13 @@
 //! Arithmetic on all 32 lanes at once: the fast forms of common operations, as functions that the compiler
 //! turns into vector code.
 //!
+//! Each is compiled for several sets of vector instructions and picks one at its first call.
 //! Invariant: each agrees bit for bit with [`anymetal_ir::eval`] (tested); what has no fast form is
 //! evaluated lane by lane by the machine. All lanes are computed, active or not: nothing traps, and no one
 //! reads an inactive lane of a value.
 
 use anymetal_ir::{BinOp, CastOp, CmpOp, MathFn, Scalar, UnOp};
+use multiversion::multiversion;
 
 /// One component of a value, for the 32 lanes of a SIMD-group; bits are zero-extended.
 pub(crate) type Lanes = [u64; 32];
@@ -18,6 +20,7 @@ pub(crate) type Apply3 = fn(&mut Lanes, &Lanes, &Lanes, &Lanes);
 
 macro_rules! lanes {
     (|$a:ident| $e:expr) => {{
+        #[multiversion(targets("x86_64+avx2", "x86_64+avx512f+avx512bw+avx512dq+avx512vl"))]
         fn apply(out: &mut Lanes, x: &Lanes) {
             for i in 0..32 {
                 let $a = x[i];
@@ -27,6 +30,7 @@ macro_rules! lanes {
         apply as Apply1
     }};
     (|$a:ident, $b:ident| $e:expr) => {{
+        #[multiversion(targets("x86_64+avx2", "x86_64+avx512f+avx512bw+avx512dq+avx512vl"))]
         fn apply(out: &mut Lanes, x: &Lanes, y: &Lanes) {
             for i in 0..32 {
                 let ($a, $b) = (x[i], y[i]);
@@ -36,6 +40,7 @@ macro_rules! lanes {
         apply as Apply2
     }};
     (|$a:ident, $b:ident, $c:ident| $e:expr) => {{
+        #[multiversion(targets("x86_64+avx2", "x86_64+avx512f+avx512bw+avx512dq+avx512vl"))]
         fn apply(out: &mut Lanes, x: &Lanes, y: &Lanes, z: &Lanes) {
             for i in 0..32 {
                 let ($a, $b, $c) = (x[i], y[i], z[i]);

@@ -59,8 +59,8 @@ impl Environment<'_, '_> {
     }
 
     /// Whether observers are notified of accesses there.
-    pub(super) fn is_watched(&self, arena: Arena) -> bool {
-        if arena == Arena::Private { self.interests.private } else { self.interests.shared }
+    pub(super) fn is_watched(&self, region: &Region) -> bool {
+        if region.arena == Arena::Private { self.interests.private } else { self.interests.shared }
     }
 
     pub(crate) fn check_limits(&self) -> Result<(), InterpError> {

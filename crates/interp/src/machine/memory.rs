@@ -105,10 +105,11 @@ impl Machine {
 
     /// The lanes whose access is in bounds and to memory that is watched.
     fn watched(&self, env: &Environment<'_, '_>, regions: &Lanes, located: &Located) -> u32 {
-        if let Some(arena) = located.arena {
-            return if env.is_watched(arena) { located.good } else { 0 };
+        let is_watched = |&lane: &usize| env.is_watched(env.region(regions[lane]));
+        if located.arena.is_some() {
+            let first = self.active.trailing_zeros() as usize & 31;
+            return if is_watched(&first) { located.good } else { 0 };
         }
-        let is_watched = |&lane: &usize| env.is_watched(env.region(regions[lane]).arena);
         lanes_in(located.good).filter(is_watched).fold(0, |mask, lane| mask | 1 << lane)
     }
 
@@ -334,12 +335,18 @@ impl Machine {
         for lane in lanes_in(self.active) {
             let at = position(&region, lane, 0);
             self.private[at..at + region.len as usize].fill(UNDEFINED_BYTE);
-            if env.interests.private {
-                let thread = env.thread(self.simdgroup, lane as u32);
-                let loc = env.program.locs[pc as usize];
-                let (offset, bytes) = (at as u64, region.len);
-                env.observer.on_local_start(&LocalStart { thread, function, local, offset, bytes, loc });
-            }
+        }
+        if env.is_watched(&region) {
+            let start = LocalStart {
+                thread: env.thread(self.simdgroup, self.active.trailing_zeros() & 31),
+                lanes: self.active,
+                function,
+                local,
+                private_index: region.private_index(),
+                bytes: region.len,
+                loc: env.program.locs[pc as usize],
+            };
+            env.observer.on_local_start(&start);
         }
     }
 }

@@ -304,10 +304,11 @@ impl Machine {
     }
 
     fn merge(&mut self, dst: Slot, src: Slot) {
-        let src = self.registers[src.index()];
-        let dst = &mut self.registers[dst.index()];
-        for lane in lanes_in(self.active) {
-            dst[lane] = src[lane];
+        let (dst, others) = split(&mut self.registers, dst.index());
+        let src = others.get(src.index());
+        let active = self.active;
+        for lane in 0..32 {
+            dst[lane] = if active >> lane & 1 != 0 { src[lane] } else { dst[lane] };
         }
     }
 }

@@ -56,6 +56,13 @@ impl Region {
     }
 }
 
+impl Region {
+    /// Where a local begins in the private memory of one lane: locals of 32 lanes begin at multiples of 32.
+    pub(crate) fn private_index(&self) -> usize {
+        (self.start / 32) as usize
+    }
+}
+
 impl Arena {
     /// Where byte `at` is, for observers.
     pub(crate) fn place(self, variable: Variable, at: usize) -> MemoryPlace {
@@ -127,9 +134,9 @@ impl Layout {
             variable,
             start,
             len: data.size,
-            lane_stride: 0,
             writable: true,
             is_null: false,
+            ..Region::NOTHING
         };
         self.add(region, &data.name)
     }
@@ -143,8 +150,7 @@ impl Layout {
         let arena = Arena::Global(self.globals.len() as u32);
         self.globals.push(id);
         let len = data.bytes.len() as u64;
-        let region =
-            Region { arena, variable, start: 0, len, lane_stride: 0, writable: false, is_null: false };
+        let region = Region { arena, variable, len, is_null: false, ..Region::NOTHING };
         self.add(region, &data.name)
     }
 
@@ -157,11 +163,11 @@ impl Layout {
         let region = Region {
             arena: Arena::Private,
             variable: Variable::Local(f, local),
-            start: 0,
             len: data.size,
             lane_stride,
             writable: true,
             is_null: false,
+            ..Region::NOTHING
         };
         self.add(region, &data.name)
     }

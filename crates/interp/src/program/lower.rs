@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::Persistent;
 use super::layout::{Layout, limit};
+use super::promote::Promoted;
 use super::registers::{self, FOREIGN, PERSISTENT};
 use super::step::{PtrSlots, Slot, SlotRange, Step};
 use crate::InterpError;
@@ -121,6 +122,7 @@ pub(super) struct Lowering<'a> {
     loc: Loc,
     virtuals: u32,
     open: Vec<Open>,
+    pub(super) promoted: Promoted,
 }
 
 /// Lowers a function. A kernel's parameters are the arguments' regions.
@@ -145,8 +147,10 @@ pub(super) fn lower(
         loc: Loc::default(),
         virtuals: 0,
         open: Vec::new(),
+        promoted: Promoted::default(),
     };
-    let fixed = lowering.parameters();
+    lowering.parameters();
+    let fixed = lowering.promote();
     lowering.start_locals()?;
     lowering.body()?;
     let (mut steps, locs, virtuals) = (lowering.steps, lowering.locs, lowering.virtuals);
@@ -156,8 +160,8 @@ pub(super) fn lower(
 }
 
 impl Lowering<'_> {
-    /// Results first, then parameters: the fixed places of a function. Returns how many there are.
-    fn parameters(&mut self) -> u32 {
+    /// Results first, then parameters: places that they keep.
+    fn parameters(&mut self) {
         self.virtuals = self.function.ret.map_or(0, component_count);
         for (position, &param) in (1u64..).zip(&self.function.params) {
             let components = if self.is_kernel {
@@ -168,6 +172,12 @@ impl Lowering<'_> {
             };
             self.define(param, components);
         }
+    }
+
+    /// Then promoted locals. Returns how many places are kept throughout.
+    fn promote(&mut self) -> u32 {
+        let function = self.function;
+        self.promoted = Promoted::new(function, |ty| self.fresh(ty));
         self.virtuals
     }
 

@@ -17,7 +17,7 @@ impl Lowering<'_> {
             }
         }
         for (number, started) in (0u32..).zip(started) {
-            if !started {
+            if !started && self.promoted.local(Local(number)).is_none() {
                 let region = self.layout.local(self.module, self.id, Local(number))?;
                 self.emit(Step::LocalStart { region });
             }
@@ -51,6 +51,12 @@ impl Lowering<'_> {
             }
             Op::Load { ptr, align, .. } => {
                 let result = self.fresh(ty);
+                if let Some(local) = self.promoted.pointee(*ptr) {
+                    for (&dst, &src) in result.all().iter().zip(local.all()) {
+                        self.emit(Step::Move { dst, src });
+                    }
+                    return Ok(result);
+                }
                 let dst = self.tables.range(result.all());
                 let (ptr, element) = (self.pointer(*ptr), element_of(ty));
                 self.emit(Step::Load { dst, ptr, element, align: *align });
@@ -97,12 +103,20 @@ impl Lowering<'_> {
     /// An operation without a result.
     pub(super) fn effect(&mut self, op: &Op) -> Result<(), InterpError> {
         match op {
+            Op::LocalStart(local) if self.promoted.local(*local).is_some() => {}
             Op::LocalStart(local) => {
                 let region = self.layout.local(self.module, self.id, *local)?;
                 self.emit(Step::LocalStart { region });
             }
             Op::Store { ptr, value, align, .. } => {
-                let src = self.tables.range(self.components(*value).all());
+                let value_slots = self.components(*value);
+                if let Some(local) = self.promoted.pointee(*ptr) {
+                    for (&dst, &src) in local.all().iter().zip(value_slots.all()) {
+                        self.emit(Step::Merge { dst, src });
+                    }
+                    return Ok(());
+                }
+                let src = self.tables.range(value_slots.all());
                 let (ptr, element) = (self.pointer(*ptr), element_of(self.function.ty(*value)));
                 self.emit(Step::Store { src, ptr, element, align: *align });
             }

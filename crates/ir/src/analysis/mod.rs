@@ -2,6 +2,7 @@
 //!
 //! All of them cover only the instructions that the function's body reaches.
 
+mod definite_stores;
 mod linear;
 mod locals;
 mod memory;
@@ -9,6 +10,7 @@ mod narrow;
 mod uses;
 mod walk;
 
+pub use definite_stores::definitely_stored;
 pub use linear::{Linear, TermClass, TermPolicy};
 pub use locals::{LocalPointers, LocalUse, local_pointers, local_uses};
 pub use memory::{Memory, leaves_shared_memory, may_change};
