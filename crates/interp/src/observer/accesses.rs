@@ -143,6 +143,28 @@ impl<'a> Accesses<'a> {
         self.at
     }
 
+    /// Whether all lanes access the same bytes of one variable; in private memory, of their own copies of it.
+    pub fn is_uniform(&self) -> bool {
+        let first = self.offsets[self.lanes.trailing_zeros() as usize & 31];
+        self.uniform.is_some()
+            && if self.lanes == u32::MAX {
+                self.offsets.iter().fold(0, |differences, offset| differences | (offset ^ first)) == 0
+            } else {
+                self.each_lane().all(|lane| self.offsets[lane] == first)
+            }
+    }
+
+    /// The running threadgroup.
+    pub fn group(&self) -> &'a Group {
+        self.state.group
+    }
+
+    /// The number of the lane's first byte in the private memory of one lane, below
+    /// [`super::MemorySizes::private`] / 32; without meaning for other memory.
+    pub fn private_index(&self, lane: usize) -> usize {
+        self.region(lane).private_index() + self.offsets[lane] as usize
+    }
+
     fn region(&self, lane: usize) -> &'a Region {
         Region::numbered(self.state.regions, self.uniform.unwrap_or(self.regions[lane]))
     }

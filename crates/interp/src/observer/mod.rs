@@ -1,5 +1,5 @@
-//! Observers: code that watches a run. The sanitizers are observers, so that the interpreter itself stays
-//! the plain meaning of the IR.
+//! Observers: code that watches a run. The sanitizer is one, in a crate of its own, so that the interpreter
+//! itself stays the plain meaning of the IR.
 //!
 //! Events of one SIMD-group come in program order; the accesses of all its lanes by one instruction are one
 //! event. SIMD-groups of a threadgroup run in turns (see the crate documentation), threadgroups one after
@@ -8,22 +8,12 @@
 
 mod accesses;
 mod arithmetic;
-mod bounds;
-mod misaligned;
-mod race;
-mod several;
 mod trace;
-mod uninitialised;
 
 pub use accesses::{AccessOp, Accesses};
 pub(crate) use accesses::{State, Stored};
 pub use arithmetic::{ArithmeticKind, ArithmeticLint};
-pub use bounds::Bounds;
-pub use misaligned::{Misaligned, MisalignedAccess};
-pub use race::{Race, RaceAccess, RaceFound, RaceKind};
-pub use several::Several;
 pub use trace::Trace;
-pub use uninitialised::{Uninitialised, UninitialisedRead};
 
 use anymetal_ir::{BarrierScope, FuncId, Loc, Local};
 
@@ -35,7 +25,8 @@ use crate::{Dispatch, Program};
 pub struct Interests {
     /// Accesses to buffers, threadgroup memory and constant data.
     pub shared: bool,
-    /// Accesses to locals, and the starts of their lifetimes.
+    /// Accesses to locals that are kept in memory, and the starts of their lifetimes; a local that is a single
+    /// value and that every path stores before it loads it is kept in registers.
     pub private: bool,
     /// SIMD-group operations under divergence, indices outside of a vector, and returns.
     pub lanes: bool,
@@ -46,17 +37,6 @@ pub struct Interests {
 impl Interests {
     /// All but arithmetic, which makes every instruction slower.
     pub const ALL: Self = Self { shared: true, private: true, lanes: true, arithmetic: false };
-
-    /// What any of both is interested in.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            shared: self.shared | other.shared,
-            private: self.private | other.private,
-            lanes: self.lanes | other.lanes,
-            arithmetic: self.arithmetic | other.arithmetic,
-        }
-    }
 
     pub(crate) fn accesses(self) -> bool {
         self.shared | self.private
@@ -192,17 +172,19 @@ pub enum AtomicKind {
     ReadModifyWrite,
 }
 
-/// The start of a local's lifetime in one thread.
+/// The start of a local's lifetime in the lanes of a SIMD-group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalStart {
-    /// The thread.
+    /// The first thread.
     pub thread: ThreadId,
+    /// Bit per lane.
+    pub lanes: u32,
     /// The function.
     pub function: FuncId,
     /// The local.
     pub local: Local,
-    /// Where it begins in the SIMD-group's private memory.
-    pub offset: u64,
+    /// Where it begins in the private memory of each lane; see [`Accesses::private_index`].
+    pub private_index: usize,
     /// Its bytes.
     pub bytes: u64,
     /// The instruction.

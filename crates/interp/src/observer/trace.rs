@@ -126,8 +126,10 @@ impl Observer for Trace {
     }
 
     fn on_local_start(&mut self, start: &LocalStart) {
-        let (name, who) = (self.name(Variable::Local(start.function, start.local)), who(&start.thread));
-        self.line(format_args!("{who} begins {name}"));
+        let name = self.name(Variable::Local(start.function, start.local));
+        let (group, simdgroup) = (start.thread.group, start.thread.simdgroup);
+        let lanes = start.lanes;
+        self.line(format_args!("group {group:?} SIMD-group {simdgroup} lanes {lanes:#010x} begin {name}"));
     }
 
     fn on_barrier(&mut self, arrival: &BarrierArrival) {
