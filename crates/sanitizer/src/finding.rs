@@ -3,6 +3,7 @@
 //! A [`Finding`] owns everything that a report shows except the text of source lines, so that it outlives
 //! the program and the run.
 
+use anymetal_interp::AccessOp;
 use serde::Serialize;
 
 use crate::FindingKind;
@@ -72,6 +73,19 @@ pub enum Action {
     Arithmetic,
     /// Returned from the kernel.
     Return,
+}
+
+impl Action {
+    /// What an instruction does.
+    pub(crate) fn of(op: AccessOp) -> Self {
+        match op {
+            AccessOp::Load => Self::Read,
+            AccessOp::Store => Self::Write,
+            AccessOp::AtomicLoad => Self::AtomicLoad,
+            AccessOp::AtomicStore => Self::AtomicStore,
+            AccessOp::AtomicRmw | AccessOp::AtomicCas => Self::AtomicReadModifyWrite,
+        }
+    }
 }
 
 /// Where a thread is in its launch.

@@ -201,6 +201,24 @@ pub(crate) struct Clocks {
     threads: BTreeMap<u32, ThreadState>,
 }
 
+/// Accesses of the running threadgroup before these dates come before the next one of a SIMD-group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Horizon {
+    group: u64,
+    simdgroup: u32,
+    of_group: u32,
+    of_simdgroup: u32,
+}
+
+impl Horizon {
+    #[inline]
+    pub(crate) fn is_before(&self, earlier: &Record) -> bool {
+        earlier.group() == self.group
+            && (earlier.date < self.of_group
+                || (earlier.date < self.of_simdgroup && earlier.simdgroup() == self.simdgroup))
+    }
+}
+
 /// Why two accesses are ordered, or are not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
@@ -305,6 +323,11 @@ impl Clocks {
         }
     }
 
+    /// Whether no fence was executed: then atomics pass nothing on.
+    pub(crate) fn is_without_fences(&self) -> bool {
+        self.threads.is_empty()
+    }
+
     /// What a location holds after an atomic access of a thread.
     pub(crate) fn atomic(
         &mut self,
@@ -312,7 +335,7 @@ impl Clocks {
         (reads, writes): (bool, bool),
         location: Option<&Published>,
     ) -> Option<Published> {
-        if self.threads.is_empty() && location.is_none() {
+        if self.is_without_fences() && location.is_none() {
             return None;
         }
         let state = self.threads.entry(index).or_default();
@@ -338,19 +361,22 @@ impl Clocks {
         }
     }
 
+    /// What barriers alone order before the next access of a SIMD-group.
+    pub(crate) fn horizon(&self, simdgroup: u32, class: Class) -> Horizon {
+        Horizon {
+            group: self.group,
+            simdgroup,
+            of_group: self.known_group[class.index()],
+            of_simdgroup: self.known_simd.get(simdgroup as usize).map_or(0, |known| known[class.index()]),
+        }
+    }
+
     /// Whether an earlier access comes before one that this thread makes now.
     pub(crate) fn order(&self, earlier: &Record, index: u32, class: Class) -> Order {
-        if earlier.group() == self.group {
-            if earlier.thread == Record::thread_number(self.group, index)
-                || earlier.date < self.known_group[class.index()]
-            {
-                return Order::Before;
-            }
-            let simdgroup = index / 32;
-            let known = self.known_simd.get(simdgroup as usize).copied().unwrap_or_default();
-            if earlier.simdgroup() == simdgroup && earlier.date < known[class.index()] {
-                return Order::Before;
-            }
+        if earlier.thread == Record::thread_number(self.group, index)
+            || self.horizon(index / 32, class).is_before(earlier)
+        {
+            return Order::Before;
         }
         let acquired = self.threads.get(&index).and_then(|state| state.acquired.as_ref());
         if acquired.into_iter().chain(&self.group_acquired).any(|known| known.covers(earlier, class)) {

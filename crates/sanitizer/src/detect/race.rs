@@ -5,14 +5,15 @@
 //! address in one instruction race, too.
 
 use anymetal_interp::{
-    Access, AtomicKind, BarrierArrival, Bytes, Dispatch, FenceExecuted, Group, MemoryPlace, ThreadId,
+    AccessOp, Accesses, AtomicKind, BarrierArrival, Bytes, Dispatch, FenceExecuted, Group, MemoryPlace,
+    ThreadId,
 };
 use anymetal_ir::{BarrierScope, Loc};
 use rustc_hash::FxHashMap;
 
 use super::clock::{Class, Clocks, Order, Published};
 use super::collector::{Collector, Seen, Text};
-use super::shadow::{Record, Shadow, THREADGROUP};
+use super::shadow::{Cell, Record, Shadow, Site, THREADGROUP};
 use crate::FindingKind;
 use crate::finding::{Action, Position};
 
@@ -28,6 +29,14 @@ enum Mode {
 }
 
 impl Mode {
+    fn of(op: AccessOp) -> Self {
+        match (op.atomic(), op) {
+            (Some(kind), _) => Self::Atomic(kind),
+            (None, AccessOp::Load) => Self::Read,
+            (None, _) => Self::Write,
+        }
+    }
+
     fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::Atomic(AtomicKind::Load))
     }
@@ -35,34 +44,28 @@ impl Mode {
     fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic(_))
     }
-
-    fn action(self) -> Action {
-        match self {
-            Self::Read => Action::Read,
-            Self::Write => Action::Write,
-            Self::Atomic(kind) => action_of(kind),
-        }
-    }
-}
-
-pub(super) fn action_of(kind: AtomicKind) -> Action {
-    match kind {
-        AtomicKind::Load => Action::AtomicLoad,
-        AtomicKind::Store => Action::AtomicStore,
-        AtomicKind::ReadModifyWrite => Action::AtomicReadModifyWrite,
-    }
 }
 
 /// What a record's site was.
 #[derive(Clone, Copy, Debug)]
-struct Site {
+struct SiteInfo {
     loc: Loc,
     bytes: u64,
     mode: Mode,
+    action: Action,
+}
+
+/// Memory that shadow memory is kept of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Memory {
+    number: u32,
+    class: Class,
 }
 
 /// An earlier access that is not ordered with one now.
 struct Conflict {
+    /// The lane that accesses now.
+    lane: usize,
     earlier: Record,
     order: Order,
     at: u64,
@@ -73,14 +76,10 @@ struct Conflict {
 pub(crate) struct Races {
     shadow: Shadow,
     clocks: Clocks,
-    /// By step.
-    sites: FxHashMap<u32, Site>,
+    /// By [`Site::index`].
+    sites: Vec<Option<SiteInfo>>,
     /// What atomic locations pass on, by memory and first byte.
     published: FxHashMap<(u32, u64), Published>,
-    /// The stores of the running instruction, whose values are not in memory yet.
-    running: Vec<(u64, Bytes)>,
-    running_site: (u32, u64),
-    running_lane: u32,
     group: Group,
     dispatch: Dispatch,
     /// Memory flags of the barrier that SIMD-groups of the threadgroup wait at.
@@ -92,11 +91,8 @@ impl Races {
         Self {
             shadow: Shadow::new(max_bytes),
             clocks: Clocks::default(),
-            sites: FxHashMap::default(),
+            sites: Vec::new(),
             published: FxHashMap::default(),
-            running: Vec::new(),
-            running_site: (u32::MAX, 0),
-            running_lane: 0,
             group: Group { position: [0; 3], linear: 0, size: [0; 3], simdgroups: 0 },
             dispatch: Dispatch::groups([1; 3], [1; 3]),
             waiting_memory: ALL_MEMORY,
@@ -115,8 +111,6 @@ impl Races {
         self.shadow.clear();
         self.sites.clear();
         self.published.clear();
-        self.running.clear();
-        self.running_site = (u32::MAX, 0);
         self.dispatch = *dispatch;
     }
 
@@ -147,111 +141,123 @@ impl Races {
         }
     }
 
-    pub(crate) fn load(&mut self, access: &Access, findings: &mut Collector) {
-        self.touch(access, Mode::Read, findings);
-    }
-
-    pub(crate) fn store(&mut self, access: &Access, findings: &mut Collector) {
-        self.touch(access, Mode::Write, findings);
-    }
-
-    pub(crate) fn atomic(&mut self, access: &Access, kind: AtomicKind, findings: &mut Collector) {
-        self.touch(access, Mode::Atomic(kind), findings);
-        let Some((memory, start, _)) = location(access) else { return };
-        let (reads, writes) = (kind != AtomicKind::Store, kind != AtomicKind::Load);
-        let before = self.published.get(&(memory, start));
-        match self.clocks.atomic(access.thread.index_in_group, (reads, writes), before) {
-            Some(published) => drop(self.published.insert((memory, start), published)),
-            None => drop(self.published.remove(&(memory, start))),
+    /// The accesses of one instruction in all lanes.
+    pub(crate) fn access(&mut self, accesses: &Accesses<'_>, findings: &mut Collector) {
+        let mode = Mode::of(accesses.op);
+        if accesses.common_variable().is_some() {
+            let first = accesses.lanes.trailing_zeros() as usize & 31;
+            if let Some((memory, _)) = location(accesses.place(first)) {
+                self.touch(accesses, (accesses.lanes, memory), mode, findings);
+            }
+        } else {
+            for lane in accesses.each_lane() {
+                if let Some((memory, _)) = location(accesses.place(lane)) {
+                    self.touch(accesses, (1 << lane, memory), mode, findings);
+                }
+            }
+        }
+        if let Mode::Atomic(kind) = mode {
+            self.publish(accesses, kind);
         }
     }
 
-    fn touch(&mut self, access: &Access, mode: Mode, findings: &mut Collector) {
-        let Some((memory, start, class)) = location(access) else { return };
-        let ThreadId { group_linear, index_in_group: index, .. } = access.thread;
-        let thread = Record::thread_number(group_linear, index);
-        let new = Record { thread, date: self.clocks.now(), site: site_of(access, mode) };
-        self.sites.entry(new.site).or_insert(Site { loc: access.loc, bytes: access.bytes, mode });
-        let mut conflicts: Vec<Conflict> = Vec::new();
-        let (clocks, sites) = (&self.clocks, &self.sites);
-        let order = |earlier: &Record| {
-            if memory == THREADGROUP && earlier.group() != group_linear {
-                Order::Before
-            } else {
-                clocks.order(earlier, index, class)
+    /// What atomic locations pass on after the accesses.
+    fn publish(&mut self, accesses: &Accesses<'_>, kind: AtomicKind) {
+        if self.clocks.is_without_fences() && self.published.is_empty() {
+            return;
+        }
+        let (reads, writes) = (kind != AtomicKind::Store, kind != AtomicKind::Load);
+        for lane in accesses.each_lane() {
+            let Some((memory, start)) = location(accesses.place(lane)) else { continue };
+            let key = (memory.number, start);
+            let index = accesses.simdgroup * 32 + lane as u32;
+            match self.clocks.atomic(index, (reads, writes), self.published.get(&key)) {
+                Some(published) => drop(self.published.insert(key, published)),
+                None => drop(self.published.remove(&key)),
             }
-        };
-        self.shadow.for_each_cell(memory, start, access.bytes, |cell, at| {
-            let mut compare = |earlier: &Record| {
-                if !earlier.is_some() || earlier.thread == thread {
-                    return;
-                }
-                let order = order(earlier);
-                if order != Order::Before {
-                    // One of each instruction will do for a finding.
-                    if conflicts.iter().all(|known| known.earlier.site != earlier.site) {
-                        conflicts.push(Conflict { earlier: *earlier, order, at });
-                    }
+        }
+    }
+
+    /// Compares accesses of some lanes to one memory with those before them, and remembers them.
+    fn touch(
+        &mut self,
+        accesses: &Accesses<'_>,
+        (lanes, memory): (u32, Memory),
+        mode: Mode,
+        findings: &mut Collector,
+    ) {
+        let site = self.site(accesses, mode);
+        let (group, first) = (accesses.group().linear, accesses.simdgroup * 32);
+        let horizon = self.clocks.horizon(accesses.simdgroup, memory.class);
+        let (clocks, date) = (&self.clocks, self.clocks.now());
+        let is_other_groups = |earlier: &Record| memory.number == THREADGROUP && earlier.group() != group;
+        let mut conflicts: Vec<Conflict> = Vec::new();
+        for lane in accesses.each_lane().filter(|lane| lanes >> lane & 1 != 0) {
+            let index = first + lane as u32;
+            let new = Record { thread: Record::thread_number(group, index), date, site };
+            let order = |earlier: &Record| {
+                if horizon.is_before(earlier) || is_other_groups(earlier) {
+                    Order::Before
+                } else {
+                    clocks.order(earlier, index, memory.class)
                 }
             };
-            compare(&cell.write);
-            if !mode.is_atomic() {
-                compare(&cell.atomic);
-            }
-            if mode.writes() {
-                let races = |read: &&Record| !mode.is_atomic() || !is_atomic(sites, read);
-                cell.reads.iter().filter(races).for_each(&mut compare);
-            }
-            match mode {
-                Mode::Read => cell.note_read(new, |old| order(old) == Order::Before),
-                Mode::Write => cell.write = new,
-                Mode::Atomic(AtomicKind::Load) => cell.note_atomic_read(new, |old| is_atomic(sites, old)),
-                Mode::Atomic(_) => cell.atomic = new,
-            }
-        });
+            let start = accesses.positions()[lane] as u64;
+            self.shadow.for_each_cell(memory.number, start, accesses.bytes, |cell, at| {
+                let compare = |earlier: &Record| {
+                    if earlier.is_some() && earlier.thread != new.thread {
+                        let order = order(earlier);
+                        if order != Order::Before {
+                            note(&mut conflicts, Conflict { lane, earlier: *earlier, order, at });
+                        }
+                    }
+                };
+                step(cell, new, mode, compare, |old| order(old) == Order::Before);
+            });
+        }
         for conflict in conflicts {
-            self.report(access, mode, class, &conflict, findings);
-        }
-        if mode == Mode::Write {
-            self.remember_store(access, start);
+            self.report(accesses, mode, memory.class, &conflict, findings);
         }
     }
 
-    /// Lanes of one instruction write after all of them were reported.
-    fn remember_store(&mut self, access: &Access, start: u64) {
-        let running = (access.site, access.thread.group_linear << 5 | u64::from(access.thread.simdgroup));
-        // Lanes come in ascending order: a lane that does not is of the next execution.
-        if self.running_site != running || access.thread.lane <= self.running_lane {
-            self.running.clear();
-            self.running_site = running;
+    /// The number of what accesses memory, which is remembered.
+    fn site(&mut self, accesses: &Accesses<'_>, mode: Mode) -> Site {
+        let site = Site::new(accesses.site, mode.is_atomic(), mode.writes());
+        if self.sites.len() <= site.index() {
+            self.sites.resize(site.index() + 1, None);
         }
-        self.running_lane = access.thread.lane;
-        self.running.push((start, access.written));
+        let action = Action::of(accesses.op);
+        self.sites[site.index()] = Some(SiteInfo { loc: accesses.loc, bytes: accesses.bytes, mode, action });
+        site
     }
 
-    /// What an earlier write left, if the accesses are of the same bytes.
-    fn left_by(&self, conflict: &Conflict, access: &Access, start: u64) -> Bytes {
-        let same_instruction = conflict.earlier.site == site_of(access, Mode::Write)
-            && self.running_site.0 == access.site
-            && conflict.earlier.group() == access.thread.group_linear;
-        let running = self.running.iter().rev().find(|(at, _)| *at == start);
-        match running {
-            Some(&(_, written)) if same_instruction => written,
-            _ => access.before,
-        }
+    /// What an earlier write left, if the accesses are of the same bytes: lanes of one instruction write after
+    /// all of them were reported.
+    fn left_by(&self, conflict: &Conflict, accesses: &Accesses<'_>) -> Option<Bytes> {
+        let earlier = conflict.earlier;
+        let lane = (earlier.index() % 32) as usize;
+        let same_instruction = earlier.site == Site::new(accesses.site, false, true)
+            && earlier.group() == accesses.group().linear
+            && earlier.simdgroup() == accesses.simdgroup
+            && earlier.date == self.clocks.now()
+            && lane < conflict.lane
+            && accesses.lanes >> lane & 1 != 0
+            && accesses.place(lane) == accesses.place(conflict.lane);
+        same_instruction.then(|| accesses.written(lane))
     }
 
     fn report(
         &self,
-        access: &Access,
+        accesses: &Accesses<'_>,
         mode: Mode,
         class: Class,
         conflict: &Conflict,
         findings: &mut Collector,
     ) {
-        let Some(&site) = self.sites.get(&conflict.earlier.site) else { return };
-        let start = location(access).map_or(0, |(_, start, _)| start);
-        let left = if site.mode.writes() { self.left_by(conflict, access, start) } else { access.before };
+        let Some(&Some(site)) = self.sites.get(conflict.earlier.site.index()) else { return };
+        let access = &accesses.access(conflict.lane);
+        let start = accesses.positions()[conflict.lane] as u64;
+        let left = self.left_by(conflict, accesses).filter(|_| mode == Mode::Write).unwrap_or(access.before);
         let now = if mode.writes() { access.written } else { access.before };
         let equal = mode == Mode::Write
             && site.mode == Mode::Write
@@ -260,14 +266,14 @@ impl Races {
             && now == left;
         let kind = self.kind(conflict, &access.thread, equal);
         let earlier = Seen {
-            action: site.mode.action(),
+            action: site.action,
             thread: self.position_of(&conflict.earlier, &access.thread),
             loc: site.loc,
             bytes: site.bytes,
             offset: (access.offset + conflict.at.saturating_sub(start)) as i64,
             value: Some(left),
         };
-        let sides = [earlier, Seen::access(access, mode.action(), Some(now))];
+        let sides = [earlier, Seen::access(access, Action::of(accesses.op), Some(now))];
         let order = conflict.order;
         findings.report(kind, &sides, Some(access.variable), |findings| {
             let name = findings.memory(access.variable).map_or("", |memory| &memory.name);
@@ -312,20 +318,49 @@ impl Races {
     }
 }
 
-/// A number for what a step does to memory: a copy reads and writes.
-fn site_of(access: &Access, mode: Mode) -> u32 {
-    access.site << 1 | u32::from(mode.writes())
+/// Compares an access with what a cell remembers, and remembers it there.
+#[inline]
+fn step(
+    cell: &mut Cell,
+    new: Record,
+    mode: Mode,
+    mut compare: impl FnMut(&Record),
+    is_before: impl Fn(&Record) -> bool,
+) {
+    compare(&cell.write);
+    if !mode.is_atomic() {
+        compare(&cell.atomic);
+    }
+    if mode.writes() {
+        let races = |read: &&Record| !mode.is_atomic() || !read.site.is_atomic();
+        cell.reads.iter().filter(races).for_each(&mut compare);
+    }
+    match mode {
+        Mode::Read => cell.note_read(new, is_before),
+        Mode::Write => cell.write = new,
+        Mode::Atomic(AtomicKind::Load) => cell.note_atomic_read(new),
+        Mode::Atomic(_) => cell.atomic = new,
+    }
 }
 
-fn is_atomic(sites: &FxHashMap<u32, Site>, record: &Record) -> bool {
-    sites.get(&record.site).is_some_and(|site| site.mode.is_atomic())
+/// Keeps a conflict: one with each instruction will do for the finding of a lane.
+#[cold]
+fn note(conflicts: &mut Vec<Conflict>, new: Conflict) {
+    let is_same = |known: &Conflict| known.lane == new.lane && known.earlier.site == new.earlier.site;
+    if !conflicts.iter().rev().take_while(|known| known.lane == new.lane).any(is_same) {
+        conflicts.push(new);
+    }
 }
 
-/// The memory that shadow memory is kept of: its number, the first byte, the class.
-fn location(access: &Access) -> Option<(u32, u64, Class)> {
-    match access.place {
-        MemoryPlace::Buffer { buffer, offset } => Some((buffer, offset, Class::Device)),
-        MemoryPlace::Threadgroup { offset } => Some((THREADGROUP, offset, Class::Threadgroup)),
+/// The memory that shadow memory is kept of, and the first byte.
+fn location(place: MemoryPlace) -> Option<(Memory, u64)> {
+    match place {
+        MemoryPlace::Buffer { buffer, offset } => {
+            Some((Memory { number: buffer, class: Class::Device }, offset))
+        }
+        MemoryPlace::Threadgroup { offset } => {
+            Some((Memory { number: THREADGROUP, class: Class::Threadgroup }, offset))
+        }
         MemoryPlace::Private { .. } | MemoryPlace::Constant { .. } => None,
     }
 }

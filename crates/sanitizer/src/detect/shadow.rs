@@ -5,27 +5,41 @@
 //! bytes until an access covers a part of one; then its page is split. Pages are made when first touched,
 //! within a bound.
 
-use rustc_hash::FxHashMap;
-
 /// Bytes that a page is the shadow of.
 const PAGE_BYTES: u64 = 4096;
 /// Pages of threadgroup memory.
 pub(crate) const THREADGROUP: u32 = u32::MAX;
 
-/// One access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// One access; none by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Record {
     /// The threadgroup's number and the index in it; see [`Record::thread_number`].
     pub(crate) thread: u64,
     /// When, by the threadgroup's clock; 0: never.
     pub(crate) date: u32,
-    /// The step.
-    pub(crate) site: u32,
+    pub(crate) site: Site,
+}
+
+/// What accesses memory: an instruction, as an atomic or not, as a write or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Site(u32);
+
+impl Site {
+    pub(crate) fn new(step: u32, is_atomic: bool, writes: bool) -> Self {
+        Self(step << 2 | u32::from(is_atomic) << 1 | u32::from(writes))
+    }
+
+    pub(crate) fn is_atomic(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    /// A number of its own, to look it up.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl Record {
-    pub(crate) const NONE: Self = Self { thread: u64::MAX, date: 0, site: u32::MAX };
-
     /// A number for a thread of the launch: threadgroups have at most 1024.
     pub(crate) fn thread_number(group: u64, index: u32) -> u64 {
         group << 10 | u64::from(index)
@@ -54,7 +68,7 @@ impl Record {
 }
 
 /// The accesses of some bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) write: Record,
     pub(crate) atomic: Record,
@@ -62,8 +76,6 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    const EMPTY: Self = Self { write: Record::NONE, atomic: Record::NONE, reads: [Record::NONE; 2] };
-
     /// Keeps a read beside those that came before it. `is_ordered` says whether one comes before this one.
     pub(crate) fn note_read(&mut self, new: Record, is_ordered: impl Fn(&Record) -> bool) {
         for slot in 0..2 {
@@ -83,14 +95,15 @@ impl Cell {
 
     /// Keeps an atomic read where no plain one is. It races with plain writes alone, so it takes the place
     /// neither of an atomic write, which plain reads race with, nor of a plain read.
-    pub(crate) fn note_atomic_read(&mut self, new: Record, is_atomic: impl Fn(&Record) -> bool) {
+    pub(crate) fn note_atomic_read(&mut self, new: Record) {
+        let is_atomic = |old: &Record| old.site.is_atomic();
         let is_own = |old: &Record| old.thread == new.thread && is_atomic(old);
         let place = self
             .reads
             .iter()
             .position(is_own)
             .or_else(|| self.reads.iter().position(|old| !old.is_some()))
-            .or_else(|| self.reads.iter().rposition(&is_atomic));
+            .or_else(|| self.reads.iter().rposition(is_atomic));
         if let Some(place) = place {
             self.reads[place] = new;
         }
@@ -107,7 +120,7 @@ struct Page {
 
 impl Page {
     fn new() -> Self {
-        Self { granule: 4, cells: vec![Cell::EMPTY; (PAGE_BYTES / 4) as usize] }
+        Self { granule: 4, cells: vec![Cell::default(); (PAGE_BYTES / 4) as usize] }
     }
 
     fn split(&mut self, granule: u64) {
@@ -120,7 +133,9 @@ impl Page {
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    pages: FxHashMap<(u32, u64), Page>,
+    pages: Vec<Page>,
+    /// Of each memory, by number of the page: its place in `pages`, plus 1; 0: it has none.
+    tables: Vec<Vec<u32>>,
     bytes: u64,
     max_bytes: u64,
     /// Accesses without a page, as there was no room.
@@ -129,7 +144,7 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     pub(crate) fn new(max_bytes: u64) -> Self {
-        Self { pages: FxHashMap::default(), bytes: 0, max_bytes, not_followed: 0 }
+        Self { pages: Vec::new(), tables: Vec::new(), bytes: 0, max_bytes, not_followed: 0 }
     }
 
     /// Bytes in use.
@@ -140,10 +155,12 @@ impl Shadow {
     /// Forgets all accesses: launches of one queue are ordered.
     pub(crate) fn clear(&mut self) {
         self.pages.clear();
+        self.tables.clear();
         self.bytes = 0;
     }
 
     /// Calls `f` with each cell of the bytes and the first byte that it stands for.
+    #[inline]
     pub(crate) fn for_each_cell(
         &mut self,
         memory: u32,
@@ -170,24 +187,55 @@ impl Shadow {
     }
 
     /// The page, its cells no larger than the alignment of `bounds`.
+    #[inline]
     fn page(&mut self, memory: u32, number: u64, bounds: u64) -> Option<&mut Page> {
-        const PAGE_COST: u64 = PAGE_BYTES / 4 * size_of::<Cell>() as u64;
         let granule = 1 << bounds.trailing_zeros().min(2);
-        let known = self.pages.get(&(memory, number)).map(|page| page.granule);
-        let cost = match known {
-            None => PAGE_COST * (4 / granule),
-            Some(old) if old > granule => PAGE_COST * (4 / granule - 4 / old),
-            Some(_) => 0,
+        let known = self.tables.get(table_of(memory)).and_then(|table| table.get(number as usize));
+        let index = known.map_or(0, |&known| known as usize);
+        if index == 0 || self.pages[index - 1].granule > granule {
+            return self.make_page(memory, number, granule);
+        }
+        Some(&mut self.pages[index - 1])
+    }
+
+    /// Makes or splits a page, if there is room.
+    #[cold]
+    fn make_page(&mut self, memory: u32, number: u64, granule: u64) -> Option<&mut Page> {
+        const PAGE_COST: u64 = PAGE_BYTES / 4 * size_of::<Cell>() as u64;
+        let table = table_of(memory);
+        let place = self.tables.get(table).and_then(|table| table.get(number as usize)).copied();
+        let index = place.unwrap_or(0) as usize;
+        let cost = match index {
+            0 => PAGE_COST * (4 / granule),
+            _ => PAGE_COST * (4 / granule - 4 / self.pages[index - 1].granule),
         };
         if self.bytes + cost > self.max_bytes {
             return None;
         }
         self.bytes += cost;
-        let page = self.pages.entry((memory, number)).or_insert_with(Page::new);
+        if index == 0 {
+            self.pages.push(Page::new());
+            grow(&mut self.tables, table);
+            grow(&mut self.tables[table], number as usize);
+            self.tables[table][number as usize] = self.pages.len() as u32;
+        }
+        let page = if index == 0 { self.pages.last_mut()? } else { &mut self.pages[index - 1] };
         if page.granule > granule {
             page.split(granule);
         }
         Some(page)
+    }
+}
+
+/// The place of a memory in [`Shadow::tables`]: that of threadgroups is the first.
+fn table_of(memory: u32) -> usize {
+    memory.wrapping_add(1) as usize
+}
+
+/// Makes the list long enough for the index.
+fn grow<T: Clone + Default>(list: &mut Vec<T>, index: usize) {
+    if list.len() <= index {
+        list.resize(index + 1, T::default());
     }
 }
 
@@ -199,7 +247,7 @@ mod tests {
         let mut before = Vec::new();
         shadow.for_each_cell(0, start, bytes, |cell, at| {
             before.push((at, cell.write.thread));
-            cell.write = Record { thread, date: 1, site: 0 };
+            cell.write = Record { thread, date: 1, site: Site::default() };
         });
         before
     }

@@ -1,11 +1,12 @@
 //! What orders accesses and what does not.
 
+use super::super::shadow::Site;
 use super::*;
 
 const ALL: u32 = 7;
 
 fn record(group: u64, index: u32, date: u32) -> Record {
-    Record { thread: Record::thread_number(group, index), date, site: 0 }
+    Record { thread: Record::thread_number(group, index), date, site: Site::default() }
 }
 
 #[test]
