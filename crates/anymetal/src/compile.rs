@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anymetal_compiler::{
     CompileError, Compiler, ConstantKey as CompilerKey, ConstantValue, Definition, Fusion, FusionPart,
-    MathMode as CompilerMathMode, SharedSession, Source, SourceOptions, Specialisation, Target,
+    MathMode as CompilerMathMode, Source, SourceOptions, Specialisation, Target,
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
@@ -18,23 +18,15 @@ use crate::error::Error;
 use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, MathMode};
 use crate::notice::pass_on_compiler_notes;
-use crate::sanitizer;
+use crate::sanitized::SanitizedLibrary;
 use anymetal_runtime::submission::argument::Scalar;
 
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source {
-        library: anymetal_compiler::Library,
-        checks: bool,
-        target: Target,
-        /// The session that launches report to, if they run under the sanitizer.
-        sanitizer: Option<SharedSession>,
-    },
-    Artifact {
-        artifact: Arc<Artifact>,
-        require_machine_code: bool,
-    },
+    Source { library: anymetal_compiler::Library, checks: bool, target: Target },
+    Sanitized(Arc<SanitizedLibrary>),
+    Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
 }
 
 impl CompiledLibrary {
@@ -53,21 +45,25 @@ impl CompiledLibrary {
     }
 
     fn new(source: Source, options: &CompileOptions) -> Result<Self, Error> {
-        let sanitizer = (options.check_mode == CheckMode::Sanitize).then(sanitizer::session);
-        let target = match (&sanitizer, options.require_machine_code) {
-            (Some(_), _) => Target::Interpreter,
-            (None, true) => Target::CpuLlvm,
-            (None, false) => Target::Cpu,
+        let target = match (options.check_mode, options.require_machine_code) {
+            (CheckMode::Sanitize, _) => Target::Interpreter,
+            (_, true) => Target::CpuLlvm,
+            (_, false) => Target::Cpu,
         };
         let library = Compiler::global().library_for(source, Some(target));
         pass_on_compiler_notes();
+        let library = library?;
+        if options.check_mode == CheckMode::Sanitize {
+            return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library))));
+        }
         let checks = options.check_mode != CheckMode::Off;
-        Ok(CompiledLibrary::Source { library: library?, checks, target, sanitizer })
+        Ok(CompiledLibrary::Source { library, checks, target })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
         match self {
             CompiledLibrary::Source { library, .. } => library.kernel_names().to_vec(),
+            CompiledLibrary::Sanitized(sanitized) => sanitized.library().kernel_names().to_vec(),
             CompiledLibrary::Artifact { artifact, .. } => {
                 artifact.kernel_names().map(str::to_owned).collect()
             }
@@ -77,6 +73,7 @@ impl CompiledLibrary {
     pub(crate) fn warnings(&self) -> &str {
         match self {
             CompiledLibrary::Source { library, .. } => library.warnings(),
+            CompiledLibrary::Sanitized(sanitized) => sanitized.library().warnings(),
             CompiledLibrary::Artifact { .. } => "",
         }
     }
@@ -84,6 +81,7 @@ impl CompiledLibrary {
     pub(crate) fn reflect(&self, kernel: &str) -> Result<KernelInfo, Error> {
         match self {
             CompiledLibrary::Source { library, .. } => Ok(library.reflect(kernel)?),
+            CompiledLibrary::Sanitized(sanitized) => Ok(sanitized.library().reflect(kernel)?),
             CompiledLibrary::Artifact { artifact, .. } => info_of(artifact, kernel),
         }
     }
@@ -96,11 +94,9 @@ impl CompiledLibrary {
         constants: &FunctionConstants,
     ) -> Result<(KernelInfo, Executor), Error> {
         let (info, executor) = match self {
-            CompiledLibrary::Source { library, sanitizer: Some(session), .. } => {
-                let specialisation = specialisation(constants, true);
-                let artifact =
-                    library.sanitized_artifact(kernel, &specialisation, session, Some(sanitizer::after()));
-                (info_of(&*made(kernel, artifact)?, kernel)?, Executor::sanitizer())
+            CompiledLibrary::Sanitized(sanitized) => {
+                let artifact = sanitized.artifact(kernel, constants)?;
+                (info_of(&artifact, kernel)?, Executor::sanitizer())
             }
             CompiledLibrary::Source { library, checks, target, .. } => {
                 let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
@@ -126,7 +122,7 @@ impl CompiledLibrary {
 
     /// Whether code for one threadgroup size can be made.
     pub(crate) fn can_specialise(&self) -> bool {
-        matches!(self, CompiledLibrary::Source { sanitizer: None, .. })
+        matches!(self, CompiledLibrary::Source { .. })
     }
 
     /// The kernel's code, for any threadgroup size or for one, perhaps for grids without an edge only.
@@ -138,13 +134,7 @@ impl CompiledLibrary {
         whole_threadgroups_only: bool,
     ) -> Result<Arc<Artifact>, Error> {
         match self {
-            CompiledLibrary::Source { library, sanitizer: Some(session), .. } => {
-                let specialisation = specialisation(constants, true);
-                made(
-                    kernel,
-                    library.sanitized_artifact(kernel, &specialisation, session, Some(sanitizer::after())),
-                )
-            }
+            CompiledLibrary::Sanitized(sanitized) => sanitized.artifact(kernel, constants),
             CompiledLibrary::Source { library, checks, target, .. } => {
                 let specialisation = Specialisation {
                     group_size,
@@ -165,7 +155,10 @@ impl CompiledLibrary {
 }
 
 /// What the compiler made, its notes passed on.
-fn made(kernel: &str, artifact: Result<Arc<Artifact>, CompileError>) -> Result<Arc<Artifact>, Error> {
+pub(crate) fn made(
+    kernel: &str,
+    artifact: Result<Arc<Artifact>, CompileError>,
+) -> Result<Arc<Artifact>, Error> {
     pass_on_compiler_notes();
     artifact.map_err(|error| match error {
         CompileError::NoLlvm(error) => {
@@ -222,11 +215,10 @@ fn with_fusion<T>(
 ) -> Result<T, String> {
     let apart = || "they are not compiled alike".to_owned();
     let of_source = inputs.iter().map(|input| match input.compiled {
-        CompiledLibrary::Source { sanitizer: Some(_), .. } => None,
         CompiledLibrary::Source { library, checks, .. } => {
             Some((library, specialisation(input.constants, *checks), input))
         }
-        CompiledLibrary::Artifact { .. } => None,
+        CompiledLibrary::Sanitized(_) | CompiledLibrary::Artifact { .. } => None,
     });
     let of_source: Vec<_> = of_source.collect::<Option<_>>().ok_or_else(apart)?;
     let parts = of_source.iter().map(|(library, specialisation, input)| FusionPart {
@@ -241,7 +233,7 @@ fn with_fusion<T>(
     with(&Fusion::new(parts.collect(), group_size, threads).ok_or_else(apart)?)
 }
 
-fn specialisation(constants: &FunctionConstants, checks: bool) -> Specialisation {
+pub(crate) fn specialisation(constants: &FunctionConstants, checks: bool) -> Specialisation {
     let constants = constants.iter().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
     Specialisation { constants, checks, ..Specialisation::default() }
 }

@@ -95,6 +95,7 @@ mod pipeline_descriptor;
 mod profile;
 mod queue;
 mod replay;
+mod sanitized;
 pub mod sanitizer;
 mod submission;
 pub mod testing;
