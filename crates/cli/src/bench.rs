@@ -8,6 +8,7 @@
 mod against;
 mod exec;
 mod host_memory;
+mod oclgrind;
 mod processor_time;
 
 use crate::failure::Failure;
@@ -90,8 +91,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<bool, Failure> {
         Some(name) => Device::by_name(name)?,
         None => Device::system_default()?,
     };
-    if let Some(against::Peers::Opencl) = args.against {
-        return against::run(&args.suite, &device, args.rounds, args.json);
+    if let Some(peers) = args.against {
+        return against::run(peers, &args.suite, &device, args.rounds, args.json);
     }
     if args.suite == "exec" {
         return exec::run(&device, args.rounds, args.json);
@@ -144,7 +145,8 @@ fn options(workload: &Workload, check_mode: CheckMode) -> CompileOptions {
 
 fn prepare(workload: &Workload, device: &Device, mode: CheckMode) -> Result<Box<dyn Prepared>, Error> {
     let library = device.library_from_source_with(workload.source, &options(workload, mode))?;
-    (workload.prepare)(device, &library, Scale::Bench)
+    let scale = if mode == CheckMode::Sanitize { Scale::Sanitizer } else { Scale::Bench };
+    (workload.prepare)(device, &library, scale)
 }
 
 fn measure(workload: &Workload, device: &Device, queue: &Queue, rounds: u32) -> Result<Measured, Error> {

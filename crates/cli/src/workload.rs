@@ -49,10 +49,23 @@ pub(crate) enum Bound {
 /// How large.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scale {
+    /// Small enough for interpreters that check every access.
+    Sanitizer,
     /// A moment each: for the tour.
     Demo,
     /// For measuring.
     Bench,
+}
+
+impl Scale {
+    /// The size of this scale.
+    fn of<T>(self, sanitizer: T, demo: T, bench: T) -> T {
+        match self {
+            Self::Sanitizer => sanitizer,
+            Self::Demo => demo,
+            Self::Bench => bench,
+        }
+    }
 }
 
 /// The outcome of a comparison with the reference.

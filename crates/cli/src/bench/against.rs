@@ -1,11 +1,12 @@
-//! `anymetal bench --against opencl`: the same algorithms in OpenCL C on every installed CPU runtime.
+//! `anymetal bench --against opencl`: the same algorithms in OpenCL C on every installed CPU runtime; and
+//! `--against oclgrind`: our sanitizer beside that of OpenCL.
 //!
-//! All contenders take turns within each round: ours with checks on, every runtime, and the best Rust. A
+//! All contenders take turns within each round: ours, every runtime, and the best Rust. A
 //! ratio is their time over ours, so more than 1 means that we are faster. Every peer's result is compared
 //! with the same reference as ours; one that is wrong or does not compile has no ratio, and the table says
 //! so.
 
-use super::{chosen, median, prepare, processor_time, timed, unknown_suite};
+use super::{chosen, median, oclgrind, prepare, processor_time, timed, unknown_suite};
 use crate::failure::Failure;
 use crate::workload::{self, Prepared, Workload};
 use anymetal::{CheckMode, Device, Queue};
@@ -20,6 +21,27 @@ use std::time::Duration;
 pub(crate) enum Peers {
     /// The OpenCL CPU runtimes that the ICD loader offers
     Opencl,
+    /// Oclgrind looking for data races, beside our kernels under the sanitizer
+    Oclgrind,
+}
+
+impl Peers {
+    /// How our side is checked.
+    fn check_mode(self) -> CheckMode {
+        match self {
+            Self::Opencl => CheckMode::Bounds,
+            Self::Oclgrind => CheckMode::Sanitize,
+        }
+    }
+
+    fn runtimes(self) -> Result<Vec<Runtime>, Failure> {
+        let runtimes = opencl::runtimes().map_err(|error| told(&missing(&error)))?;
+        let is_oclgrind = |runtime: &Runtime| runtime.name().contains(oclgrind::PLATFORM);
+        match self {
+            Self::Opencl => Ok(runtimes),
+            Self::Oclgrind => Ok(runtimes.into_iter().filter(is_oclgrind).collect()),
+        }
+    }
 }
 
 /// One contender's times over all rounds, in nanoseconds.
@@ -109,21 +131,40 @@ struct Report {
 }
 
 /// Runs the comparison; false when a result of ours or of a peer is wrong.
-pub(super) fn run(suite: &str, device: &Device, rounds: u32, json: bool) -> Result<bool, Failure> {
-    let runtimes = opencl::runtimes().map_err(|error| told(&missing(&error)))?;
+pub(super) fn run(
+    peers: Peers,
+    suite: &str,
+    device: &Device,
+    rounds: u32,
+    json: bool,
+) -> Result<bool, Failure> {
+    if let Peers::Oclgrind = peers
+        && let Some(status) = oclgrind::run_with_its_driver()?
+    {
+        return Ok(status);
+    }
+    let runtimes = peers.runtimes()?;
+    if runtimes.is_empty() {
+        return Err(told(oclgrind::MISSING));
+    }
     let queue = device.queue()?;
     let mut rows = Vec::new();
     for workload in workload::all().iter().filter(|workload| chosen(suite, workload.name)) {
         if !json {
             eprintln!("{} …", workload.name);
         }
-        rows.push(measure(workload, device, &queue, &runtimes, rounds)?);
+        rows.push(measure(workload, (device, peers.check_mode()), &queue, &runtimes, rounds)?);
     }
     if rows.is_empty() {
         unknown_suite(suite);
         return Ok(false);
     }
-    let right = rows.iter().all(|row| row.verified && row.peers.iter().all(|duel| duel.failure.is_none()));
+    let findings = anymetal::sanitizer::findings();
+    for finding in &findings {
+        eprintln!("{}: {}: {}", finding.kernel, finding.kind, finding.message);
+    }
+    let is_right = |row: &ComparisonRow| row.verified && row.peers.iter().all(|duel| duel.failure.is_none());
+    let right = findings.is_empty() && rows.iter().all(is_right);
     let means = runtimes.iter().map(|runtime| mean(runtime, &rows)).collect();
     let device = device.capabilities().hardware_name.clone();
     print(&Report { device, workloads: rows, geometric_means: means }, json);
@@ -152,12 +193,12 @@ type Contender<'a> = Result<Loaded<'a>, String>;
 
 fn measure(
     workload: &Workload,
-    device: &Device,
+    (device, mode): (&Device, CheckMode),
     queue: &Queue,
     runtimes: &[Runtime],
     rounds: u32,
 ) -> Result<ComparisonRow, Failure> {
-    let mut ours = prepare(workload, device, CheckMode::Bounds)?;
+    let mut ours = prepare(workload, device, mode)?;
     ours.reset()?;
     ours.run(queue).map_err(Failure::Run)?;
     let verdict = ours.verify()?;

@@ -32,7 +32,7 @@ struct Attention {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let (heads, tokens) = if scale == Scale::Bench { (8, 1024) } else { (4, 512) };
+    let (heads, tokens) = scale.of((1, 64), (4, 512), (8, 1024));
     let n = heads * tokens * WIDTH;
     let mut rng = Rng::new(16);
     let inputs: [Vec<f16>; 3] =

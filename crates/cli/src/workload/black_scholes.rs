@@ -27,7 +27,7 @@ struct BlackScholes {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 1 << 23 } else { 1 << 21 };
+    let n = scale.of(1 << 10, 1 << 21, 1 << 23);
     let mut rng = Rng::new(14);
     let inputs = [(5.0, 30.0), (1.0, 100.0), (0.25, 10.0)]
         .map(|(low, high)| rng.floats(n).iter().map(|v| low + (high - low) * v).collect::<Vec<f32>>());

@@ -50,7 +50,7 @@ struct Copy {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale, form: Form) -> Result<Box<dyn Prepared>, Error> {
-    let (batch, tokens) = if scale == Scale::Bench { (8, 4096) } else { (4, 2048) };
+    let (batch, tokens) = scale.of((1, 8), (4, 2048), (8, 4096));
     let shape = [batch, HEADS, tokens, WIDTH].map(|size| size as u32);
     let strides = [tokens * HEADS * WIDTH, WIDTH, HEADS * WIDTH, 1].map(|stride| stride as u32);
     let values = Rng::new(11).floats(batch * HEADS * tokens * WIDTH);

@@ -22,7 +22,7 @@ struct Histogram {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 1 << 26 } else { 1 << 24 };
+    let n = scale.of(1 << 13, 1 << 24, 1 << 26);
     let mut rng = Rng::new(6);
     // The sum of two uniform values: a triangle, so that bins differ.
     let values: Vec<u8> = (0..n)

@@ -31,7 +31,7 @@ struct LayerNorm {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let rows = if scale == Scale::Bench { 16384 } else { 4096 };
+    let rows = scale.of(4, 4096, 16384);
     let mut rng = Rng::new(13);
     let values: Vec<f32> = rng.floats(rows * COLUMNS).iter().map(|v| v * 4.0 - 1.0).collect();
     let (weight, bias) = (rng.floats(COLUMNS), rng.floats(COLUMNS));

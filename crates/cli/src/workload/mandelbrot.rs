@@ -26,7 +26,7 @@ struct Mandelbrot {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let side = if scale == Scale::Bench { 1024 } else { 768 };
+    let side = scale.of(24, 768, 1024);
     let step = 3.0 / side as f32;
     let window = [-2.25, -1.5, step, step];
     let mut scratch = vec![0; side * side];

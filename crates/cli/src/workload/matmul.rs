@@ -75,7 +75,7 @@ fn prepare(
     grid: Grid,
     peer: Option<Peer>,
 ) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 1024 } else { 768 };
+    let n = scale.of(64, 768, 1024);
     let mut rng = Rng::new(8);
     let (a, b) = (rng.floats(n * n), rng.floats(n * n));
     Ok(Box::new(Matmul {

@@ -25,7 +25,7 @@ struct NBody {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 16384 } else { 8192 };
+    let n = scale.of(256, 8192, 16384);
     let mut rng = Rng::new(9);
     let bodies: Vec<[f32; 4]> =
         (0..n).map(|_| [rng.unit() - 0.5, rng.unit() - 0.5, rng.unit() - 0.5, rng.unit()]).collect();

@@ -36,7 +36,7 @@ struct MatVec {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let (rows, columns) = if scale == Scale::Bench { (16384, 4096) } else { (4096, 4096) };
+    let (rows, columns) = scale.of((16, 512), (4096, 4096), (16384, 4096));
     let mut rng = Rng::new(15);
     let mut matrix = Vec::with_capacity(rows * columns / WEIGHTS * BLOCK);
     for _ in 0..rows * columns / WEIGHTS {

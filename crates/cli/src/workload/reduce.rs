@@ -25,7 +25,7 @@ struct Reduce {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 1 << 25 } else { 1 << 24 };
+    let n = scale.of(1 << 12, 1 << 24, 1 << 25);
     let values = Rng::new(3).floats(n);
     Ok(Box::new(Reduce {
         pipeline: library.pipeline("reduce")?,

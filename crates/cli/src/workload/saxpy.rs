@@ -27,7 +27,7 @@ struct Saxpy {
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
     // 128 MiB an array for measuring: far beyond any cache.
-    let n = if scale == Scale::Bench { 1 << 25 } else { 1 << 24 };
+    let n = scale.of(1 << 12, 1 << 24, 1 << 25);
     let mut rng = Rng::new(1);
     let (x, y) = (rng.floats(n), rng.floats(n));
     Ok(Box::new(Saxpy {

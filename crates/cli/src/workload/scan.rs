@@ -32,7 +32,7 @@ struct Scan {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 1 << 24 } else { 1 << 22 };
+    let n = scale.of(1 << 12, 1 << 22, 1 << 24);
     let mut rng = Rng::new(5);
     let values: Vec<u32> = (0..n).map(|_| (rng.bits() & 0xff) as u32).collect();
     let mut levels = Vec::new();

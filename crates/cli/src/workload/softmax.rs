@@ -25,7 +25,7 @@ struct Softmax {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let rows = if scale == Scale::Bench { 16384 } else { 4096 };
+    let rows = scale.of(4, 4096, 16384);
     let values: Vec<f32> = Rng::new(4).floats(rows * COLUMNS).iter().map(|v| v * 16.0 - 8.0).collect();
     Ok(Box::new(Softmax {
         pipeline: library.pipeline("softmax")?,

@@ -21,7 +21,7 @@ struct Sort {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 1 << 22 } else { 1 << 20 };
+    let n = scale.of(1 << 9, 1 << 20, 1 << 22);
     let mut rng = Rng::new(7);
     let keys: Vec<u32> = (0..n).map(|_| rng.bits() as u32).collect();
     let target = device.buffer(&keys)?;

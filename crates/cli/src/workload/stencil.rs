@@ -26,7 +26,7 @@ struct Stencil {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let side = if scale == Scale::Bench { 4096 } else { 2048 };
+    let side = scale.of(48, 2048, 4096);
     let image = draw(side);
     Ok(Box::new(Stencil {
         pipeline: library.pipeline("blur")?,

@@ -26,7 +26,7 @@ struct Transpose {
 }
 
 fn prepare(device: &Device, library: &Library, scale: Scale) -> Result<Box<dyn Prepared>, Error> {
-    let n = if scale == Scale::Bench { 4096 } else { 2048 };
+    let n = scale.of(64, 2048, 4096);
     let values = Rng::new(12).floats(n * n);
     Ok(Box::new(Transpose {
         pipeline: library.pipeline("transpose")?,
