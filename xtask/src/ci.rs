@@ -49,6 +49,8 @@ const MODELS: Step = Step {
         "-p",
         "anymetal-hal",
         "-p",
+        "anymetal-policy",
+        "-p",
         "anymetal-runtime",
         "-p",
         "anymetal-device-cpu",
