@@ -51,10 +51,10 @@ struct Guarded {
 pub struct BreakerCounts {
     /// Succeeded.
     pub successes: u64,
-    /// Failed with a class that counts.
+    /// Failed with a class that counts against the device.
     pub failures: u64,
-    /// Failed with the caller's class, which does not count.
-    pub callers: u64,
+    /// Failed with another class.
+    pub not_counted: u64,
     /// Were dropped without a report.
     pub cancelled: u64,
     /// Were not let through.
@@ -111,11 +111,11 @@ impl Breaker {
         admitted.map(|admission| Permit::new(Arc::clone(&self.shared), admission))
     }
 
-    /// Opens it, as the recovery ladder does before it leaves a device.
+    /// Opens it, as the recovery ladder does before it leaves a device; one that is open stays as it is.
     pub fn trip(&self) {
         let now = self.shared.clock.now();
-        let transition = lock(&self.shared.guarded).machine.open(now, Cause::Tripped);
-        self.shared.tell(Some(transition));
+        let transition = lock(&self.shared.guarded).machine.trip(now);
+        self.shared.tell(transition);
     }
 
     /// Closes it and forgets its failures, as after a device was rebuilt.
@@ -152,7 +152,13 @@ impl BreakerShared {
         let now = self.clock.now();
         let transition = {
             let mut guarded = lock(&self.guarded);
-            guarded.counts.add(report);
+            let counts = |class| guarded.machine.policy().counts(class);
+            *match report {
+                Report::Success => &mut guarded.counts.successes,
+                Report::Failure(class) if counts(class) => &mut guarded.counts.failures,
+                Report::Failure(_) => &mut guarded.counts.not_counted,
+                Report::Cancelled => &mut guarded.counts.cancelled,
+            } += 1;
             guarded.machine.report(now, admission, report)
         };
         self.tell(transition);
@@ -162,18 +168,6 @@ impl BreakerShared {
         if let (Some(listener), Some(transition)) = (&self.listener, transition) {
             listener.changed(&transition);
         }
-    }
-}
-
-impl BreakerCounts {
-    fn add(&mut self, report: Report) {
-        let count = match report {
-            Report::Success => &mut self.successes,
-            Report::Failure(anymetal_hal::error::ErrorClass::Caller) => &mut self.callers,
-            Report::Failure(_) => &mut self.failures,
-            Report::Cancelled => &mut self.cancelled,
-        };
-        *count += 1;
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use anymetal_hal::error::ErrorClass;
+
 use crate::invalid::{InvalidPolicy, require};
 use crate::ratio::Ratio;
 
@@ -17,6 +19,7 @@ pub struct BreakerPolicy {
     pub(super) open_for: Duration,
     pub(super) probes: u32,
     pub(super) opens_on_loss: bool,
+    pub(super) counts_exhausted: bool,
 }
 
 impl Default for BreakerPolicy {
@@ -29,6 +32,7 @@ impl Default for BreakerPolicy {
             open_for: Duration::from_secs(10),
             probes: 1,
             opens_on_loss: true,
+            counts_exhausted: false,
         }
     }
 }
@@ -72,6 +76,21 @@ impl BreakerPolicy {
     /// Whether one loss of the device opens it.
     pub fn opens_on_loss(&self) -> bool {
         self.opens_on_loss
+    }
+
+    /// Whether a failure counts because a resource was exhausted.
+    pub fn counts_exhausted(&self) -> bool {
+        self.counts_exhausted
+    }
+
+    /// Whether a failure of that class says something about the device. The caller's never does; that
+    /// a resource is exhausted usually tells of the load, and one large request must not stop all.
+    pub(super) fn counts(&self, class: ErrorClass) -> bool {
+        match class {
+            ErrorClass::Transient | ErrorClass::Lost => true,
+            ErrorClass::Exhausted => self.counts_exhausted,
+            ErrorClass::Caller => false,
+        }
     }
 }
 
@@ -121,6 +140,12 @@ impl BreakerPolicyBuilder {
     /// Whether one loss of the device opens it.
     pub fn opens_on_loss(mut self, opens: bool) -> Self {
         self.policy.opens_on_loss = opens;
+        self
+    }
+
+    /// Whether a failure counts because a resource was exhausted.
+    pub fn counts_exhausted(mut self, counts: bool) -> Self {
+        self.policy.counts_exhausted = counts;
         self
     }
 

@@ -84,13 +84,18 @@ impl Machine {
         }
         match report {
             Report::Success => self.succeeded(now),
-            Report::Failure(ErrorClass::Caller) | Report::Cancelled => self.told_nothing(),
-            Report::Failure(class) => self.failed(now, class),
+            Report::Failure(class) if self.policy.counts(class) => self.failed(now, class),
+            Report::Failure(_) | Report::Cancelled => self.told_nothing(),
         }
     }
 
-    /// Opens it, whatever it was.
-    pub(super) fn open(&mut self, now: Duration, cause: Cause) -> Transition {
+    /// Opens it by hand; one that is open stays so until its time is over.
+    pub(super) fn trip(&mut self, now: Duration) -> Option<Transition> {
+        let is_open = matches!(self.state, State::Open { until } if until > now);
+        (!is_open).then(|| self.open(now, Cause::Tripped))
+    }
+
+    fn open(&mut self, now: Duration, cause: Cause) -> Transition {
         let until = now.saturating_add(self.policy.open_for);
         self.change(State::Open { until }, now, cause)
     }

@@ -48,7 +48,7 @@ fn failures_in_a_row_open_it_and_a_success_between_them_does_not() {
     probe.success();
     let snapshot = breaker.snapshot();
     assert_eq!((snapshot.state, snapshot.consecutive_failures), (BreakerState::Closed, 0));
-    let counts = BreakerCounts { successes: 2, failures: 9, callers: 0, cancelled: 0, refused: 2 };
+    let counts = BreakerCounts { successes: 2, failures: 9, not_counted: 0, cancelled: 0, refused: 2 };
     assert_eq!(snapshot.counts, counts);
 }
 
@@ -79,7 +79,33 @@ fn errors_of_the_caller_never_count() {
     clock.advance(seconds(10));
     breaker.permit().unwrap().failure(ErrorClass::Caller);
     assert_eq!(breaker.permit().map(|_| ()), Ok(()), "the probe's place is free again");
-    assert_eq!((breaker.snapshot().counts.callers, state(&breaker)), (51, BreakerState::HalfOpen));
+    assert_eq!((breaker.snapshot().counts.not_counted, state(&breaker)), (51, BreakerState::HalfOpen));
+}
+
+#[test]
+fn an_exhausted_resource_counts_only_if_told_so() {
+    let opens = |counts| {
+        let builder = BreakerPolicy::builder().consecutive_failures(2).counts_exhausted(counts);
+        let breaker = Breaker::new(builder.build().unwrap(), ManualClock::new());
+        (0..2).for_each(|_| breaker.permit().unwrap().failure(ErrorClass::Exhausted));
+        (state(&breaker), breaker.snapshot().counts.not_counted)
+    };
+    assert_eq!((opens(false), opens(true)), ((BreakerState::Closed, 2), (BreakerState::Open, 0)));
+}
+
+#[test]
+fn tripping_an_open_breaker_changes_nothing() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::new(BreakerPolicy::default(), clock.clone());
+    breaker.trip();
+    clock.advance(seconds(9));
+    breaker.trip();
+    assert_eq!(breaker.snapshot().open_until, Some(seconds(10)));
+    clock.advance(seconds(1));
+    let probe = breaker.permit().unwrap();
+    breaker.trip();
+    probe.success();
+    assert_eq!(breaker.snapshot().open_until, Some(seconds(20)), "a half-open one is opened");
 }
 
 #[test]
@@ -107,7 +133,7 @@ fn all_probes_must_succeed_and_one_failure_opens_it_again() {
     assert!(breaker.permit().is_err(), "a probe that succeeded is not let through again");
     drop(probes.next());
     let again = breaker.permit().unwrap();
-    probes.next().unwrap().failure(ErrorClass::Exhausted);
+    probes.next().unwrap().failure(ErrorClass::Transient);
     assert_eq!(breaker.snapshot().open_until, Some(seconds(20)));
     again.success();
     assert_eq!(state(&breaker), BreakerState::Open, "a report from before does not count");

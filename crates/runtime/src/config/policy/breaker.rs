@@ -27,6 +27,8 @@ pub struct BreakerLayer {
     pub probes: Option<u32>,
     /// Whether one loss of the device opens it.
     pub opens_on_loss: Option<bool>,
+    /// Whether a failure counts because a resource was exhausted.
+    pub counts_exhausted: Option<bool>,
 }
 
 /// The variables, one for each setting.
@@ -52,6 +54,9 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
     }),
     ("ANYMETAL_POLICY_BREAKER_OPENS_ON_LOSS", |layer, text| {
         flag(&mut layer.policy.breaker.opens_on_loss, text)
+    }),
+    ("ANYMETAL_POLICY_BREAKER_COUNTS_EXHAUSTED", |layer, text| {
+        flag(&mut layer.policy.breaker.counts_exhausted, text)
     }),
 ];
 
@@ -88,6 +93,11 @@ pub(super) fn resolve(layers: &Layers) -> Result<Option<BreakerPolicy>, ConfigEr
         section.find("policy.breaker.opens-on-loss", "ANYMETAL_POLICY_BREAKER_OPENS_ON_LOSS", |layer| {
             &layer.policy.breaker.opens_on_loss
         });
+    let counts_exhausted = section.find(
+        "policy.breaker.counts-exhausted",
+        "ANYMETAL_POLICY_BREAKER_COUNTS_EXHAUSTED",
+        |layer| &layer.policy.breaker.counts_exhausted,
+    );
     let builder = BreakerPolicy::builder();
     let builder = apply(builder, consecutive_failures, BreakerPolicyBuilder::consecutive_failures);
     let builder = apply(builder, failure_rate, BreakerPolicyBuilder::failure_rate);
@@ -96,6 +106,7 @@ pub(super) fn resolve(layers: &Layers) -> Result<Option<BreakerPolicy>, ConfigEr
     let builder = apply(builder, open_for, BreakerPolicyBuilder::open_for);
     let builder = apply(builder, probes, BreakerPolicyBuilder::probes);
     let builder = apply(builder, opens_on_loss, BreakerPolicyBuilder::opens_on_loss);
+    let builder = apply(builder, counts_exhausted, BreakerPolicyBuilder::counts_exhausted);
     let policy = builder.build().map_err(|invalid| section.refuse(invalid))?;
     Ok(enabled.unwrap_or(true).then_some(policy))
 }

@@ -30,6 +30,7 @@ minimum-calls = 20
 open-for = '5 s'
 probes = 2
 opens-on-loss = false
+counts-exhausted = true
 [policy.bulkhead]
 enabled = true
 concurrency = 8
@@ -69,6 +70,7 @@ fn every_policy_is_read_from_its_section() {
     let breaker = read.breaker.unwrap();
     assert_eq!((breaker.consecutive_failures(), breaker.minimum_calls(), breaker.probes()), (3, 20, 2));
     assert_eq!((breaker.failure_rate(), breaker.opens_on_loss()), (Ratio::percent(20), false));
+    assert!(breaker.counts_exhausted());
     assert_eq!((breaker.window().as_secs(), breaker.open_for().as_secs()), (60, 5));
     let bulkhead = read.bulkhead.unwrap();
     assert_eq!((bulkhead.concurrency(), bulkhead.queue(), bulkhead.wait().as_millis()), (8, 16, 100));
@@ -108,6 +110,7 @@ fn every_setting_has_a_variable_that_sets_the_same() {
         ("BREAKER_OPEN_FOR", "5 s"),
         ("BREAKER_PROBES", "2"),
         ("BREAKER_OPENS_ON_LOSS", "false"),
+        ("BREAKER_COUNTS_EXHAUSTED", "1"),
         ("BULKHEAD_ENABLED", "true"),
         ("BULKHEAD_CONCURRENCY", "8"),
         ("BULKHEAD_QUEUE", "16"),
