@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use anymetal_hal::artifact::Access;
+use anymetal_hal::artifact::{Access, AddressSpace, ArgumentInfo, ArgumentKind};
 
 /// What is bound to one argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,19 @@ pub struct BoundArgument {
 }
 
 impl BoundArgument {
+    /// The memory that is bound to an argument, as reflection describes it; `None` for one that has
+    /// no memory outside its threadgroup: it is disabled, or threadgroup memory. Inline bytes have
+    /// none either, and need not be given.
+    pub fn new(info: &ArgumentInfo, memory: u64, bytes: Range<u64>, can_snapshot: bool) -> Option<Self> {
+        let access = match info.address_space {
+            AddressSpace::Constant => Access::Read,
+            AddressSpace::Device | AddressSpace::Threadgroup => info.access,
+        };
+        let (index, name) = (info.index, info.name.clone());
+        let bound = BoundArgument { index, name, access, memory, bytes, can_snapshot };
+        (info.enabled && info.kind != ArgumentKind::ThreadgroupMemory).then_some(bound)
+    }
+
     fn reads(&self) -> bool {
         matches!(self.access, Access::Read | Access::ReadWrite)
     }
@@ -189,6 +202,8 @@ pub fn decide(work: &Work<'_>, limit: u64) -> Replay {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use anymetal_hal::artifact::{ElementType, ScalarType};
+
     use super::*;
 
     const LIMIT: u64 = 1000;
@@ -220,6 +235,32 @@ mod tests {
         let mut private = output;
         private.can_snapshot = false;
         assert_eq!(replay(&[private]), Replay::Idempotent, "no copy is needed");
+    }
+
+    #[test]
+    fn reflection_tells_which_memory_counts() {
+        let info = ArgumentInfo {
+            index: 2,
+            name: "x".to_owned(),
+            kind: ArgumentKind::Buffer,
+            address_space: AddressSpace::Device,
+            type_name: "float".to_owned(),
+            element: ElementType::Scalar(ScalarType::F32),
+            element_size: 4,
+            element_align: 4,
+            min_bytes: 0,
+            is_reference: false,
+            access: Access::ReadWrite,
+            enabled: true,
+            slot: 0,
+        };
+        let bound = |info: &ArgumentInfo| BoundArgument::new(info, 7, 0..4, true);
+        let expected = BoundArgument { name: "x".to_owned(), ..argument(2, Access::ReadWrite, 7, 0..4) };
+        assert_eq!(bound(&info), Some(expected));
+        let constant = ArgumentInfo { address_space: AddressSpace::Constant, ..info.clone() };
+        assert_eq!(bound(&constant).unwrap().access, Access::Read);
+        let threadgroup = ArgumentInfo { kind: ArgumentKind::ThreadgroupMemory, ..info.clone() };
+        assert_eq!((bound(&threadgroup), bound(&ArgumentInfo { enabled: false, ..info })), (None, None));
     }
 
     #[test]

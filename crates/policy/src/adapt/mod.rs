@@ -7,6 +7,7 @@
 //! the heat last told.
 
 mod linux_thermal;
+mod power;
 mod rapl;
 mod thermal;
 
@@ -16,7 +17,8 @@ use crate::invalid::{InvalidPolicy, require};
 use crate::ratio::Ratio;
 
 pub use linux_thermal::LinuxThermal;
-pub use rapl::{Power, Rapl};
+pub use power::{Power, PowerSource, SimulatedPower};
+pub use rapl::Rapl;
 pub use thermal::{SimulatedThermal, ThermalSource, ThermalState, Unavailable};
 
 /// The bounds and the pace. The default: 1 to 16 streams, one more at a time, halved when the
@@ -28,6 +30,7 @@ pub struct AdaptivePolicy {
     tolerance: Ratio,
     decrease: Ratio,
     interval: Duration,
+    power_budget: Option<Power>,
 }
 
 impl Default for AdaptivePolicy {
@@ -38,6 +41,7 @@ impl Default for AdaptivePolicy {
             tolerance: Ratio::percent(200),
             decrease: Ratio::percent(50),
             interval: Duration::from_millis(100),
+            power_budget: None,
         }
     }
 }
@@ -56,6 +60,12 @@ impl AdaptivePolicy {
     /// The most streams.
     pub fn maximum(&self) -> usize {
         self.maximum
+    }
+
+    /// How strained the machine is: its heat, or its power under the budget, whichever is worse.
+    pub fn strain(&self, heat: ThermalState, power: Option<Power>) -> ThermalState {
+        let states = power.zip(self.power_budget).map(|(power, budget)| power.state_under(budget));
+        states.map_or(heat, |state| state.max(heat))
     }
 
     /// The most streams in that heat: all, three quarters, half, the fewest.
@@ -109,6 +119,12 @@ impl AdaptivePolicyBuilder {
         self
     }
 
+    /// The power of the machine above which fewer streams are used.
+    pub fn power_budget(mut self, budget: Power) -> Self {
+        self.policy.power_budget = Some(budget);
+        self
+    }
+
     /// The policy, or the value that makes no sense.
     pub fn build(self) -> Result<AdaptivePolicy, InvalidPolicy> {
         let defaults = AdaptivePolicy::default();
@@ -135,6 +151,9 @@ impl AdaptivePolicyBuilder {
             interval,
             "changes would not show before the next one",
         )?;
+        if let Some(Power { milliwatts }) = self.policy.power_budget {
+            require(milliwatts > 0, "adapt.power-budget", milliwatts, "no machine runs without power")?;
+        }
         Ok(AdaptivePolicy { minimum, maximum, ..self.policy })
     }
 }

@@ -7,24 +7,19 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::power::{Power, PowerSource};
 use super::thermal::Unavailable;
 
 const WHAT: &str = "the power";
 
-/// Power, in milliwatts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Power {
-    /// Milliwatts.
-    pub milliwatts: u64,
-}
-
 /// Measures the power of all packages between two readings.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Rapl {
     root: PathBuf,
-    last: Option<Reading>,
+    last: Mutex<Option<Reading>>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,30 +38,7 @@ impl Default for Rapl {
 impl Rapl {
     /// The packages in that folder instead of `/sys/class/powercap`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Rapl { root: root.into(), last: None }
-    }
-
-    /// The mean power since the reading before, at that time of the clock; `None` for the first
-    /// reading and where no time has passed.
-    pub fn read(&mut self, now: Duration) -> Result<Option<Power>, Unavailable> {
-        let mut energy = BTreeMap::new();
-        for package in self.packages()? {
-            let counted = count(&package.join("energy_uj"))?;
-            energy.insert(package, counted);
-        }
-        if energy.is_empty() {
-            return Err(unavailable(&self.root, "there is no package"));
-        }
-        let before = self.last.replace(Reading { at: now, energy: energy.clone() });
-        let Some(before) = before.filter(|before| before.at < now) else { return Ok(None) };
-        let mut microjoules = 0_u128;
-        for (package, counted) in &energy {
-            let Some(start) = before.energy.get(package) else { continue };
-            microjoules += u128::from(used(package, *start, *counted)?);
-        }
-        let nanoseconds = (now - before.at).as_nanos();
-        let milliwatts = microjoules.saturating_mul(1_000_000) / nanoseconds;
-        Ok(Some(Power { milliwatts: u64::try_from(milliwatts).unwrap_or(u64::MAX) }))
+        Rapl { root: root.into(), last: Mutex::default() }
     }
 
     /// The folders of whole packages: `intel-rapl:0`, not its parts `intel-rapl:0:1`.
@@ -78,6 +50,30 @@ impl Rapl {
             number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
         };
         Ok(paths.filter(is_package).collect())
+    }
+}
+
+impl PowerSource for Rapl {
+    fn power(&self, now: Duration) -> Result<Option<Power>, Unavailable> {
+        let mut energy = BTreeMap::new();
+        for package in self.packages()? {
+            let counted = count(&package.join("energy_uj"))?;
+            energy.insert(package, counted);
+        }
+        if energy.is_empty() {
+            return Err(unavailable(&self.root, "there is no package"));
+        }
+        let reading = Reading { at: now, energy: energy.clone() };
+        let before = self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(reading);
+        let Some(before) = before.filter(|before| before.at < now) else { return Ok(None) };
+        let mut microjoules = 0_u128;
+        for (package, counted) in &energy {
+            let Some(start) = before.energy.get(package) else { continue };
+            microjoules += u128::from(used(package, *start, *counted)?);
+        }
+        let nanoseconds = (now - before.at).as_nanos();
+        let milliwatts = microjoules.saturating_mul(1_000_000) / nanoseconds;
+        Ok(Some(Power { milliwatts: u64::try_from(milliwatts).unwrap_or(u64::MAX) }))
     }
 }
 

@@ -54,6 +54,26 @@ fn heat_lowers_the_ceiling_at_once_and_cooling_frees_it() {
 }
 
 #[test]
+fn power_above_its_budget_strains_as_heat_does() {
+    let policy = AdaptivePolicy::builder().power_budget(Power::watts(100)).build().unwrap();
+    let source = SimulatedPower::new();
+    for (watts, state) in [
+        (89, ThermalState::Nominal),
+        (90, ThermalState::Fair),
+        (100, ThermalState::Serious),
+        (120, ThermalState::Critical),
+    ] {
+        source.set(Power::watts(watts));
+        let power = source.power(ms(0)).unwrap();
+        assert_eq!(policy.strain(ThermalState::Nominal, power), state, "{watts} W");
+        assert_eq!(AdaptivePolicy::default().strain(ThermalState::Nominal, power), ThermalState::Nominal);
+    }
+    assert_eq!(policy.strain(ThermalState::Critical, None), ThermalState::Critical);
+    let refused = AdaptivePolicy::builder().power_budget(Power::watts(0)).build().unwrap_err();
+    assert_eq!(refused.to_string(), "adapt.power-budget = 0: no machine runs without power");
+}
+
+#[test]
 fn impossible_bounds_are_refused() {
     let refused = |builder: AdaptivePolicyBuilder| builder.build().unwrap_err().to_string();
     let policy = AdaptivePolicy::builder;
@@ -109,20 +129,20 @@ fn thermal_zones_are_read_in_relation_to_their_trip_points() {
 fn power_is_the_energy_of_all_packages_over_time() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    let mut rapl = Rapl::new(root);
-    assert_eq!(rapl.read(ms(0)).unwrap_err().reason, "there is no package");
+    let rapl = Rapl::new(root);
+    assert_eq!(rapl.power(ms(0)).unwrap_err().reason, "there is no package");
     let [one, two] = ["intel-rapl:0", "intel-rapl:1"].map(|name| root.join(name));
     write(&one, &[("energy_uj", "1000000"), ("max_energy_range_uj", "9000000")]);
     write(&two, &[("energy_uj", "8500000"), ("max_energy_range_uj", "9000000")]);
     write(&root.join("intel-rapl:0:0"), &[("energy_uj", "part of a package")]);
     write(&root.join("intel-rapl"), &[("enabled", "1")]);
-    assert_eq!(rapl.read(ms(0)), Ok(None));
+    assert_eq!(rapl.power(ms(0)), Ok(None));
     write(&one, &[("energy_uj", "3000000")]);
     write(&two, &[("energy_uj", "500000")]);
-    assert_eq!(rapl.read(ms(500)), Ok(Some(Power { milliwatts: 6_000 })), "2 J and 1 J, started again");
-    assert_eq!(rapl.read(ms(500)), Ok(None), "no time has passed");
-    assert_eq!(rapl.read(ms(1500)), Ok(Some(Power { milliwatts: 0 })));
+    assert_eq!(rapl.power(ms(500)), Ok(Some(Power { milliwatts: 6_000 })), "2 J and 1 J, started again");
+    assert_eq!(rapl.power(ms(500)), Ok(None), "no time has passed");
+    assert_eq!(rapl.power(ms(1500)), Ok(Some(Power { milliwatts: 0 })));
     write(&one, &[("energy_uj", "?")]);
-    let error = rapl.read(ms(2000)).unwrap_err();
+    let error = rapl.power(ms(2000)).unwrap_err();
     assert!(error.to_string().ends_with("intel-rapl:0/energy_uj: `?` is not a count"), "{error}");
 }

@@ -111,7 +111,8 @@ impl Breaker {
         admitted.map(|admission| Permit::new(Arc::clone(&self.shared), admission))
     }
 
-    /// Opens it, as the recovery ladder does before it leaves a device; one that is open stays as it is.
+    /// Opens it, as the recovery ladder does before it leaves a device; one that is open stays as
+    /// it is.
     pub fn trip(&self) {
         let now = self.shared.clock.now();
         let transition = lock(&self.shared.guarded).machine.trip(now);

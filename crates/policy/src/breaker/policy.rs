@@ -83,8 +83,9 @@ impl BreakerPolicy {
         self.counts_exhausted
     }
 
-    /// Whether a failure of that class says something about the device. The caller's never does; that
-    /// a resource is exhausted usually tells of the load, and one large request must not stop all.
+    /// Whether a failure of that class says something about the device. The caller's never does;
+    /// that a resource is exhausted usually tells of the load, and one large request must not stop
+    /// all.
     pub(super) fn counts(&self, class: ErrorClass) -> bool {
         match class {
             ErrorClass::Transient | ErrorClass::Lost => true,

@@ -143,16 +143,20 @@ impl Ladder {
         self.request.budget.attempt(now)
     }
 
-    /// The attempt ended; gives the step to take now. Has no effect unless one is running.
+    /// The attempt ended; gives the step to take now. One that was not told to begin began now. Has
+    /// no effect after the end of the ladder.
     pub fn ended(&mut self, now: Duration, outcome: Outcome) -> Step {
-        if let Phase::Running { attempt, since } = &self.phase {
-            let record = self.record(attempt, *since, now, outcome);
-            self.path.push(record);
-            self.phase = match self.next(now, outcome) {
-                Step::Run(attempt) => Phase::Before(attempt),
-                end => Phase::Ended(end),
-            };
-        }
+        let (attempt, since) = match &self.phase {
+            Phase::Before(attempt) => (attempt, now),
+            Phase::Running { attempt, since } => (attempt, *since),
+            Phase::Ended(step) => return step.clone(),
+        };
+        let record = self.record(attempt, since, now, outcome);
+        self.path.push(record);
+        self.phase = match self.next(now, outcome) {
+            Step::Run(attempt) => Phase::Before(attempt),
+            end => Phase::Ended(end),
+        };
         self.step()
     }
 
@@ -252,8 +256,7 @@ impl Ladder {
     }
 
     /// The first attempt on the next device, if there is one; the breaker of a device that fails is
-    /// opened. One that ran out of something is not broken: its breaker counts the failures and
-    /// decides.
+    /// opened. One that ran out of something is not broken.
     fn fall_back(&mut self, class: Option<ErrorClass>) -> Option<Step> {
         let next = self.climb.device + 1;
         if !self.policy.rungs().contains(&Rung::Fallback) || next >= self.request.devices.len() {

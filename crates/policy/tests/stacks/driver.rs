@@ -1,8 +1,8 @@
 //! Drives calls through a stack as an execution manager does, in virtual time.
 //!
-//! Owns [`World`]. It also watches the rules that hold in every cell of the table: work that is restored
-//! finds its memory as it was, work that runs once is not run after it may have written, and nothing runs
-//! after the ladder gave up.
+//! Owns [`World`]. It also watches the rules that hold in every cell of the table: work that is
+//! restored finds its memory as it was, work that runs once is not run after it may have written,
+//! and nothing runs after the ladder gave up.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! Every stack of policies against every fault script, in virtual time.
 //!
-//! A stack is a file in `tests/policy`: its settings as programs write them, and under `[expect]` what becomes
-//! of each script in `scripts.toml`, one line a call: the path, then the reason to give up if there is one
-//! beyond the last failure. A script without an expectation, or one without a script, fails the test.
+//! A stack is a file in `tests/policy`: its settings as programs write them, and under `[expect]`
+//! what becomes of each script in `scripts.toml`, one line a call: the path, then the reason to
+//! give up if there is one beyond the last failure. A script without an expectation, or one without
+//! a script, fails the test.
 //!
-//! To write the expectations of a new stack, leave them out: the failure prints the section as it came out, to
-//! be checked by hand.
+//! To write the expectations of a new stack, leave them out: the failure prints the section as it
+//! came out, to be checked by hand.
 #![cfg(not(loom))]
 
 mod driver;

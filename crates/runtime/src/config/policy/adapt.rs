@@ -1,6 +1,6 @@
 //! The section `[policy.adapt]`: how the number of streams follows the load.
 
-use anymetal_policy::adapt::{AdaptivePolicy, AdaptivePolicyBuilder};
+use anymetal_policy::adapt::{AdaptivePolicy, AdaptivePolicyBuilder, Power};
 use anymetal_policy::ratio::Ratio;
 use serde::Deserialize;
 
@@ -21,6 +21,8 @@ pub struct AdaptLayer {
     pub decrease: Option<Ratio>,
     /// The least time between two changes because of load.
     pub interval: Option<Span>,
+    /// The watts of the machine above which fewer streams are used; missing everywhere: no limit.
+    pub power_budget: Option<u32>,
 }
 
 /// The variables, one for each setting.
@@ -40,6 +42,9 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_POLICY_ADAPT_INTERVAL", |layer, text| {
         parse(&mut layer.policy.adapt.interval, text, Span::EXPECTED)
     }),
+    ("ANYMETAL_POLICY_ADAPT_POWER_BUDGET", |layer, text| {
+        parse(&mut layer.policy.adapt.power_budget, text, "a whole number of watts")
+    }),
 ];
 
 /// The policy of the settings that count.
@@ -58,11 +63,15 @@ pub(super) fn resolve(layers: &Layers) -> Result<AdaptivePolicy, ConfigError> {
     let interval = section.find_span("policy.adapt.interval", "ANYMETAL_POLICY_ADAPT_INTERVAL", |layer| {
         &layer.policy.adapt.interval
     });
+    let budget = section.find("policy.adapt.power-budget", "ANYMETAL_POLICY_ADAPT_POWER_BUDGET", |layer| {
+        &layer.policy.adapt.power_budget
+    });
     let builder = AdaptivePolicy::builder();
     let builder = apply(builder, minimum, AdaptivePolicyBuilder::minimum);
     let builder = apply(builder, maximum, AdaptivePolicyBuilder::maximum);
     let builder = apply(builder, tolerance, AdaptivePolicyBuilder::tolerance);
     let builder = apply(builder, decrease, AdaptivePolicyBuilder::decrease);
     let builder = apply(builder, interval, AdaptivePolicyBuilder::interval);
+    let builder = apply(builder, budget.map(Power::watts), AdaptivePolicyBuilder::power_budget);
     builder.build().map_err(|invalid| section.refuse(invalid))
 }

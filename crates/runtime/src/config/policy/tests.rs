@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use anymetal_policy::adapt::{Power, ThermalState};
 use anymetal_policy::ladder::Rung;
 use anymetal_policy::ratio::Ratio;
 use anymetal_policy::retry::{Jitter, RetryPolicy};
@@ -48,6 +49,7 @@ maximum = 4
 tolerance = 3
 decrease = 0.75
 interval = '1 s'
+power-budget = 65
 ";
 
 fn file(text: &str) -> Result<Layers, ConfigError> {
@@ -71,6 +73,8 @@ fn every_policy_is_read_from_its_section() {
     assert_eq!((breaker.consecutive_failures(), breaker.minimum_calls(), breaker.probes()), (3, 20, 2));
     assert_eq!((breaker.failure_rate(), breaker.opens_on_loss()), (Ratio::percent(20), false));
     assert!(breaker.counts_exhausted());
+    let strain = |watts| read.adapt.strain(ThermalState::Nominal, Some(Power::watts(watts)));
+    assert_eq!((strain(58), strain(65)), (ThermalState::Nominal, ThermalState::Serious));
     assert_eq!((breaker.window().as_secs(), breaker.open_for().as_secs()), (60, 5));
     let bulkhead = read.bulkhead.unwrap();
     assert_eq!((bulkhead.concurrency(), bulkhead.queue(), bulkhead.wait().as_millis()), (8, 16, 100));
@@ -124,6 +128,7 @@ fn every_setting_has_a_variable_that_sets_the_same() {
         ("ADAPT_TOLERANCE", "3"),
         ("ADAPT_DECREASE", "0.75"),
         ("ADAPT_INTERVAL", "1 s"),
+        ("ADAPT_POWER_BUDGET", "65"),
     ];
     let known = variables().filter_map(|(name, _)| name.strip_prefix("ANYMETAL_POLICY_"));
     assert_eq!(known.collect::<Vec<_>>(), values.map(|(name, _)| name));
