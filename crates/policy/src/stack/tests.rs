@@ -120,6 +120,37 @@ fn who_waits_for_a_retry_takes_no_place_of_the_bulkhead() {
 }
 
 #[test]
+fn a_place_that_comes_at_the_deadline_comes_too_late() {
+    let clock = ManualClock::new();
+    let policy = BulkheadPolicy::builder().concurrency(1).build().unwrap();
+    let bulkhead = Bulkhead::new(policy, clock.clone());
+    let place = bulkhead.try_enter().unwrap();
+    let leaves = async {
+        Sleep::until(clock.clone(), ms(50)).await;
+        drop(place);
+        Ok(())
+    };
+    let deadline = DeadlinePolicy::builder().total(ms(50)).build().unwrap();
+    let stack = Stack::builder(clock.clone()).bulkhead(bulkhead).deadline(deadline).build();
+    let call = stack.call(|_| -> std::future::Ready<Result<(), ErrorClass>> { panic!("called too late") });
+    let ended = run_all(&clock, vec![Box::pin(leaves), Box::pin(call)]);
+    let late = CallError::TimedOut { attempts: 0, ended: Ended::NoAttemptLeft };
+    assert_eq!(ended, [Some(Ok(())), Some(Err(late))]);
+}
+
+#[test]
+fn an_attempt_that_runs_to_its_deadline_counts_against_the_device() {
+    let clock = ManualClock::new();
+    let policy = BreakerPolicy::builder().consecutive_failures(1).build().unwrap();
+    let breaker = Breaker::new(policy, clock.clone());
+    let deadline = DeadlinePolicy::builder().attempt(ms(50)).build().unwrap();
+    let stack = Stack::builder(clock.clone()).breaker(breaker.clone()).deadline(deadline).build();
+    let hangs = stack.call(|_| std::future::pending::<Result<(), ErrorClass>>());
+    assert!(matches!(run(&clock, hangs), Some(Err(CallError::TimedOut { attempts: 1, .. }))));
+    assert_eq!(breaker.snapshot().state, BreakerState::Open);
+}
+
+#[test]
 fn a_blocking_call_waits_by_the_clock() {
     let clock = ManualClock::new();
     let stack = Stack::builder(clock.clone()).retry(retry(2)).build();
