@@ -41,18 +41,22 @@ fn one_probe_at_a_time_whatever_the_interleaving() {
     });
 }
 
-/// The success of a call from before the breaker opened does not close it, nor does its failure
-/// keep it open.
+/// The success of a call from before the breaker opened does not close it, whether it is told while
+/// the breaker is still open, or half-open with its probe in flight.
 #[test]
 fn late_reports_do_not_count_whatever_the_interleaving() {
     loom::model(|| {
+        let clock = ManualClock::new();
         let policy = BreakerPolicy::builder().consecutive_failures(1).build().unwrap();
-        let breaker = Breaker::new(policy, ManualClock::new());
+        let breaker = Breaker::new(policy, clock.clone());
         let (late, fails) = (breaker.permit().unwrap(), breaker.permit().unwrap());
-        let other = thread::spawn(move || late.success());
         fails.failure(ErrorClass::Transient);
+        clock.advance(policy.open_for());
+        let other = thread::spawn(move || late.success());
+        let probe = breaker.permit().unwrap();
         other.join().unwrap();
-        assert_eq!(breaker.snapshot().state, BreakerState::Open);
-        assert_eq!(breaker.snapshot().counts.successes, 1);
+        assert_eq!(breaker.snapshot().state, BreakerState::HalfOpen);
+        probe.success();
+        assert_eq!(breaker.snapshot().state, BreakerState::Closed);
     });
 }
