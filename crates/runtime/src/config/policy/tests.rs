@@ -143,6 +143,20 @@ fn every_setting_has_a_variable_that_sets_the_same() {
     assert_eq!(none.unwrap().policy.ladder.rungs, Some(Vec::new()));
 }
 
+/// The table of settings in the documentation has each setting, and no other.
+#[test]
+fn the_documentation_lists_every_setting() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/resilience.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `policy.")?.split_once('`'));
+    let documented = rows.map(|(setting, _)| {
+        let name = setting.to_uppercase().replace(['.', '-'], "_");
+        format!("ANYMETAL_POLICY_{name}")
+    });
+    let known = variables().map(|(name, _)| *name).filter(|name| name.starts_with("ANYMETAL_POLICY_"));
+    assert_eq!(documented.collect::<Vec<_>>(), known.collect::<Vec<_>>());
+}
+
 #[test]
 fn refusals_name_the_setting_its_value_and_where_it_comes_from() {
     let refused = |text: &str| file(text).unwrap().resolve().unwrap_err().to_string();
