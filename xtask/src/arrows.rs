@@ -38,7 +38,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-device-cpu", &["anymetal-hal"]),
     ("anymetal-device-nvidia", &["anymetal-hal"]),
     ("anymetal-device-apple", &["anymetal-hal"]),
-    ("anymetal-runtime", &["anymetal-hal"]),
+    // Recovery policies know error classes and the clock, no work and no device.
+    ("anymetal-policy", &["anymetal-hal"]),
+    // The settings of policies are checked by the policies' own builders.
+    ("anymetal-runtime", &["anymetal-hal", "anymetal-policy"]),
     ("anymetal-translate", &["anymetal-diag"]),
     ("anymetal-ops", &["anymetal-runtime", "anymetal-compiler", "anymetal-hal"]),
     ("anymetal-macros", &[]),

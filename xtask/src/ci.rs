@@ -29,6 +29,24 @@ const CLIPPY: Step =
 const NEXTEST: Step = step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
 const CARGO_TEST: Step =
     step("tests", &["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]);
+/// What no default feature enables.
+const FEATURES: [Step; 2] = [
+    step(
+        "feature lints",
+        &[
+            "clippy",
+            "-p",
+            "anymetal-policy",
+            "--all-features",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
+    step("features", &["test", "-p", "anymetal-policy", "--all-features", "--lib", "--locked"]),
+];
 const DOC_TESTS: Step = step("doc tests", &["test", "--workspace", "--doc", "--locked"]);
 /// Each checks its own results and fails when they are wrong.
 const EXAMPLES: [Step; 3] = [
@@ -49,6 +67,8 @@ const MODELS: Step = Step {
         "-p",
         "anymetal-hal",
         "-p",
+        "anymetal-policy",
+        "-p",
         "anymetal-runtime",
         "-p",
         "anymetal-device-cpu",
@@ -66,7 +86,8 @@ const MODELS: Step = Step {
 pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
-    for step in [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter().chain(EXAMPLES).chain([MODELS]) {
+    let fixed = [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter();
+    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([MODELS]) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);

@@ -22,6 +22,18 @@ pub enum ErrorClass {
     Caller,
 }
 
+impl ErrorClass {
+    /// The word for messages and labels: `transient`, `exhausted`, `lost`, `caller`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            ErrorClass::Transient => "transient",
+            ErrorClass::Exhausted => "exhausted",
+            ErrorClass::Lost => "lost",
+            ErrorClass::Caller => "caller",
+        }
+    }
+}
+
 /// An access outside what was bound, in the user's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfBounds {

@@ -6,7 +6,8 @@
 //!   the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first
 //!   runs nothing, the other two wrap any device.
-//! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime.
+//! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime,
+//!   [`split_mix`] their reproducible random numbers.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
 //!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
 //!   [`indirect`] to encode some for good) and [`completion`], [`event`], [`fence`]. [`validate`] holds the
@@ -40,6 +41,7 @@ pub mod queue;
 pub mod record;
 pub mod semaphore;
 pub mod single_runner;
+pub mod split_mix;
 pub mod sync;
 pub mod validate;
 mod waker_slot;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::{DeviceError, ErrorClass};
+use crate::split_mix::{GAMMA, finalise};
 
 /// What fails, and how long things take.
 #[derive(Debug, Clone, Default)]
@@ -154,11 +155,8 @@ impl Injector {
         start + Duration::from_nanos(self.random(9, number).checked_rem(span).unwrap_or(0))
     }
 
-    /// A number for the n-th operation of a kind: the finaliser of SplitMix64.
+    /// A number for the n-th operation of a kind.
     fn random(&self, kind: u64, number: u64) -> u64 {
-        let mut state = self.plan.seed ^ (kind << 56) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        state ^ (state >> 31)
+        finalise(self.plan.seed ^ (kind << 56) ^ number.wrapping_mul(GAMMA))
     }
 }

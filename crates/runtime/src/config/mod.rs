@@ -10,17 +10,22 @@
 mod history;
 mod kernels;
 mod memory;
+mod policy;
 mod quantity;
 mod streams;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use anymetal_policy::policies::Policies;
 use serde::Deserialize;
 
 pub use history::{HistoryConfig, HistoryLayer};
 pub use kernels::{CheckSetting, KernelsConfig, KernelsLayer};
 pub use memory::{MemoryConfig, MemoryLayer};
+pub use policy::{
+    AdaptLayer, BreakerLayer, BulkheadLayer, DeadlineLayer, LadderLayer, PolicyLayer, RetryLayer,
+};
 pub use quantity::{Size, Span};
 pub use streams::{StreamsConfig, StreamsLayer};
 
@@ -41,6 +46,8 @@ pub struct Layer {
     pub streams: StreamsLayer,
     /// The section `[history]`.
     pub history: HistoryLayer,
+    /// The section `[policy]`.
+    pub policy: PolicyLayer,
 }
 
 /// Where a setting comes from, for messages.
@@ -121,6 +128,7 @@ const VARIABLES: &[(&str, Setter)] = &[("ANYMETAL_DEVICE", |layer, text| {
 fn variables() -> impl Iterator<Item = &'static (&'static str, Setter)> {
     [VARIABLES, kernels::VARIABLES, memory::VARIABLES, streams::VARIABLES, history::VARIABLES]
         .into_iter()
+        .chain(policy::VARIABLES)
         .flatten()
 }
 
@@ -221,6 +229,7 @@ impl Layers {
             memory: memory::resolve(self)?,
             streams: streams::resolve(self)?,
             history: history::resolve(self)?,
+            policy: policy::resolve(self)?,
         })
     }
 }
@@ -257,6 +266,8 @@ pub struct RuntimeConfig {
     pub streams: StreamsConfig,
     /// The command history.
     pub history: HistoryConfig,
+    /// What is done when work fails.
+    pub policy: Policies,
 }
 
 #[cfg(all(test, not(loom)))]
