@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its terminal")]
 
+mod audit;
 mod bench;
 mod call;
 mod check;
@@ -63,6 +64,8 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Measure against plain Rust, rayon and the machine's limits, all in one run
     Bench(bench::BenchArgs),
+    /// Check an audit log
+    Audit(audit::AuditArgs),
 }
 
 /// The subcommand that `check` is for a workload.
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::CheckWorkload(args) => check::check_workload(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Trace(args) => trace::trace(&args),
+        Command::Audit(args) => audit::audit(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),
         Command::Bench(args) => verified(bench::run(&args)),
     };
