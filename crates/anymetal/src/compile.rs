@@ -12,6 +12,7 @@ use anymetal_compiler::{
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::family::Family;
 
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;
@@ -30,6 +31,7 @@ pub(crate) enum CompiledLibrary {
         target: Target,
         /// The session that launches report to, if they run under the sanitizer.
         sanitizer: Option<SharedSession>,
+        family: Option<Family>,
     },
     Artifact {
         artifact: Arc<Artifact>,
@@ -62,7 +64,8 @@ impl CompiledLibrary {
         let library = Compiler::global().library_for(source, Some(target));
         pass_on_compiler_notes();
         let checks = options.check_mode != CheckMode::Off;
-        Ok(CompiledLibrary::Source { library: library?, checks, target, sanitizer })
+        let family = options.family;
+        Ok(CompiledLibrary::Source { library: library?, checks, target, sanitizer, family })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
@@ -95,6 +98,9 @@ impl CompiledLibrary {
         kernel: &str,
         constants: &FunctionConstants,
     ) -> Result<(KernelInfo, Executor), Error> {
+        if let CompiledLibrary::Source { library, checks, family: Some(family), .. } = self {
+            library.check_family(kernel, &specialisation(constants, *checks), *family)?;
+        }
         let (info, executor) = match self {
             CompiledLibrary::Source { library, sanitizer: Some(session), .. } => {
                 let specialisation = specialisation(constants, true);

@@ -5,7 +5,8 @@
 //! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
 //!   the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first
-//!   runs nothing, the other two wrap any device.
+//!   runs nothing, the other two wrap any device. [`family`] wraps one, too, so that it refuses what a family
+//!   of Apple's GPUs refuses.
 //! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
 //!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
@@ -28,6 +29,7 @@ pub mod device;
 pub mod encoding;
 pub mod error;
 pub mod event;
+pub mod family;
 pub mod fault_injection;
 pub mod fence;
 pub mod heap;
