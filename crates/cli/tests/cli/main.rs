@@ -3,9 +3,12 @@
 mod audit;
 mod cache;
 mod compile;
+mod doctor;
+mod family;
 mod files;
 mod hostile;
 mod peers;
+mod report;
 mod run;
 mod settings;
 mod support;
