@@ -38,6 +38,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-device-cpu", &["anymetal-hal"]),
     ("anymetal-device-nvidia", &["anymetal-hal"]),
     ("anymetal-device-apple", &["anymetal-hal"]),
+    // Time and error classes; what is logged is the callers'.
+    ("anymetal-audit", &["anymetal-hal"]),
     // Recovery policies know error classes and the clock, no work and no device.
     ("anymetal-policy", &["anymetal-hal"]),
     // The settings of policies are checked by the policies' own builders.
@@ -48,7 +50,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal", ANY),
     // Compares itself with others; knows nothing of ours.
     ("anymetal-bench-peers", &[]),
-    ("anymetal-cli", &["anymetal", "anymetal-compiler", "anymetal-bench-peers"]),
+    ("anymetal-cli", &["anymetal", "anymetal-audit", "anymetal-compiler", "anymetal-bench-peers"]),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
     // Generates the table of diagnostics.

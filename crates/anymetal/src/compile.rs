@@ -12,6 +12,7 @@ use anymetal_compiler::{
 };
 use anymetal_hal::artifact::{Artifact, KernelInfo};
 use anymetal_hal::error::DeviceError;
+use anymetal_hal::family::Family;
 
 use crate::constants::{ConstantKey, FunctionConstants};
 use crate::error::Error;
@@ -24,7 +25,7 @@ use anymetal_runtime::submission::argument::Scalar;
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source { library: anymetal_compiler::Library, checks: bool, target: Target },
+    Source { library: anymetal_compiler::Library, checks: bool, target: Target, family: Option<Family> },
     Sanitized(Arc<SanitizedLibrary>),
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
 }
@@ -54,10 +55,10 @@ impl CompiledLibrary {
         pass_on_compiler_notes();
         let library = library?;
         if options.check_mode == CheckMode::Sanitize {
-            return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library))));
+            return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library, options.family))));
         }
         let checks = options.check_mode != CheckMode::Off;
-        Ok(CompiledLibrary::Source { library, checks, target })
+        Ok(CompiledLibrary::Source { library, checks, target, family: options.family })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
@@ -93,6 +94,9 @@ impl CompiledLibrary {
         kernel: &str,
         constants: &FunctionConstants,
     ) -> Result<(KernelInfo, Executor), Error> {
+        if let CompiledLibrary::Source { library, checks, family: Some(family), .. } = self {
+            library.check_family(kernel, &specialisation(constants, *checks), *family)?;
+        }
         let (info, executor) = match self {
             CompiledLibrary::Sanitized(sanitized) => {
                 let artifact = sanitized.artifact(kernel, constants)?;

@@ -11,6 +11,7 @@ use anymetal_hal::artifact::Artifact;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::device::Device as HalDevice;
+use anymetal_hal::family::{EmulatedDevice, Family};
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_runtime::config::{CheckSetting, Layers, RuntimeConfig};
 use anymetal_runtime::event::Event;
@@ -45,6 +46,8 @@ pub struct Device {
 #[derive(Debug)]
 pub(crate) struct Shared {
     hal: Arc<dyn HalDevice>,
+    /// The machine's own, which `hal` may emulate a family on.
+    own: Arc<dyn HalDevice>,
     config: RuntimeConfig,
     context: Context,
     pub(crate) budget: Budget,
@@ -102,6 +105,11 @@ impl Device {
     /// A device made elsewhere, its settings, and the clock that all limits go by. Each call gives a device
     /// of its own.
     pub fn from_parts(hal: Arc<dyn HalDevice>, config: RuntimeConfig, clock: Arc<dyn Clock>) -> Device {
+        let own = hal;
+        let hal: Arc<dyn HalDevice> = match config.family {
+            Some(family) => Arc::new(EmulatedDevice::new(Arc::clone(&own), family)),
+            None => Arc::clone(&own),
+        };
         let budget = match config.memory.budget {
             Some(bytes) => Budget::new(bytes),
             None => Budget::of(hal.capabilities()),
@@ -113,7 +121,7 @@ impl Device {
         let allocator = Allocator::new(Arc::clone(&hal), budget.clone(), registry.clone());
         let transfers = Transfers::default();
         let context = Context::with(Arc::clone(&hal), clock, config.history.history());
-        let shared = Shared { hal, config, context, budget, pool, registry, allocator, transfers };
+        let shared = Shared { hal, own, config, context, budget, pool, registry, allocator, transfers };
         Device { shared: Arc::new(shared), tenant: None }
     }
 
@@ -130,6 +138,32 @@ impl Device {
     /// The settings that count for it.
     pub fn config(&self) -> &RuntimeConfig {
         &self.shared.config
+    }
+
+    /// The family of GPUs whose refusals it has, if its settings name one (`family`, `ANYMETAL_FAMILY`).
+    pub fn family(&self) -> Option<Family> {
+        self.shared.config.family
+    }
+
+    /// The same hardware as a device of its own, with pool and budget of its own, that refuses what GPUs of a
+    /// family refuse: kernels when their pipeline is made, buffers when they are made.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), anymetal::Error> {
+    /// use anymetal::{Device, Family};
+    ///
+    /// let device = Device::system_default()?.with_family(Family::Apple5);
+    /// let source = "using namespace metal;
+    ///     kernel void sum(device float* y, uint i [[thread_position_in_grid]]) { y[i] = simd_sum(y[i]); }";
+    /// let refused = device.library_from_source(source)?.pipeline("sum").unwrap_err().to_string();
+    /// assert!(refused.contains("SIMD-scoped reduction operations at source.metal:2"), "{refused}");
+    /// assert!(refused.contains("apple5 does not have") && refused.contains("apple7 and later"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_family(&self, family: Family) -> Device {
+        let config = RuntimeConfig { family: Some(family), ..self.shared.config.clone() };
+        Device::from_parts(Arc::clone(&self.shared.own), config, Arc::clone(self.shared.context.clock()))
     }
 
     /// Whether both are handles of one device, with one pool and one budget.
@@ -177,6 +211,7 @@ impl Device {
     fn with_requirements(&self, options: &CompileOptions) -> CompileOptions {
         let mut options = options.clone();
         options.require_machine_code |= self.config().kernels.require_machine_code;
+        options.family = self.family().or(options.family);
         if self.config().kernels.check == CheckSetting::Sanitize {
             options.check_mode = CheckMode::Sanitize;
         }
@@ -264,7 +299,7 @@ impl Device {
 impl Shared {
     /// Whether it is over that device.
     pub(crate) fn is_of(&self, hal: &Arc<dyn HalDevice>) -> bool {
-        std::ptr::addr_eq(Arc::as_ptr(&self.hal), Arc::as_ptr(hal))
+        std::ptr::addr_eq(Arc::as_ptr(&self.own), Arc::as_ptr(hal))
     }
 
     pub(crate) fn config(&self) -> &RuntimeConfig {

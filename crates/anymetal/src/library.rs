@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anymetal_hal::artifact::{Artifact, KernelInfo};
+use anymetal_hal::family::Family;
 
 use crate::compile::CompiledLibrary;
 use crate::compiling::Compiling;
@@ -32,6 +33,10 @@ pub struct CompileOptions {
     /// [`Error::NoMachineCode`] when their pipeline is made. The settings can require it of all libraries of
     /// a device (`kernels.require-machine-code`).
     pub require_machine_code: bool,
+    /// Kernels that use what GPUs of this family lack are refused when their pipeline is made, with the place
+    /// in the source. A device that emulates a family requires it of all its libraries; ready code is not
+    /// checked.
+    pub family: Option<Family>,
 }
 
 impl Default for CompileOptions {
@@ -44,6 +49,7 @@ impl Default for CompileOptions {
             check_mode: CheckMode::default(),
             language_version: 320,
             require_machine_code: false,
+            family: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_compiler::{Library, SharedSession};
 use anymetal_hal::artifact::Artifact;
+use anymetal_hal::family::Family;
 
 use crate::compile::{made, specialisation};
 use crate::constants::FunctionConstants;
@@ -18,6 +19,7 @@ use crate::sanitizer;
 pub(crate) struct SanitizedLibrary {
     library: Library,
     session: SharedSession,
+    family: Option<Family>,
     artifacts: Mutex<Vec<SanitizedKernel>>,
 }
 
@@ -29,8 +31,8 @@ struct SanitizedKernel {
 }
 
 impl SanitizedLibrary {
-    pub(crate) fn new(library: Library) -> Self {
-        SanitizedLibrary { library, session: sanitizer::session(), artifacts: Mutex::default() }
+    pub(crate) fn new(library: Library, family: Option<Family>) -> Self {
+        SanitizedLibrary { library, session: sanitizer::session(), family, artifacts: Mutex::default() }
     }
 
     pub(crate) fn library(&self) -> &Library {
@@ -49,6 +51,9 @@ impl SanitizedLibrary {
             return Ok(Arc::clone(&known.artifact));
         }
         let specialisation = specialisation(constants, true);
+        if let Some(family) = self.family {
+            self.library.check_family(kernel, &specialisation, family)?;
+        }
         let (session, after) = (&self.session, Some(sanitizer::after()));
         let artifact =
             made(kernel, self.library.sanitized_artifact(kernel, &specialisation, session, after))?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anymetal::{Device, Error, ErrorClass, Layers, Size, StorageMode};
+use anymetal::{CompileOptions, Device, Error, ErrorClass, Family, Layers, Size, StorageMode};
 
 const CHILD: &str = "ANYMETAL_TEST_CHILD";
 
@@ -73,4 +73,54 @@ fn a_failure_is_not_remembered() {
     assert_eq!(device.config().streams.in_flight, 3);
     std::fs::remove_file(&file).unwrap();
     assert!(device.is_same(&Device::system_default().unwrap()), "what was made stays");
+}
+
+const KERNELS: &str = "using namespace metal;
+    kernel void sum(device float* y, uint i [[thread_position_in_grid]]) { y[i] = simd_sum(y[i]); }
+    kernel void twice(device float* y, uint i [[thread_position_in_grid]]) { y[i] *= 2; }";
+
+#[test]
+fn a_family_is_refused_what_it_lacks_and_shares_the_hardware() {
+    let device = Device::system_default().unwrap();
+    let emulated = device.with_family(Family::Paravirtual);
+    assert_eq!((device.family(), emulated.family()), (None, Some(Family::Paravirtual)));
+    assert!(!emulated.is_same(&device) && emulated.name() == device.name());
+    assert!(!emulated.capabilities().supports_bfloat && device.capabilities().supports_bfloat);
+    let library = emulated.library_from_source(KERNELS).unwrap();
+    let refused = library.pipeline("sum").unwrap_err();
+    assert_eq!(refused.class(), ErrorClass::Caller);
+    assert!(matches!(&refused, Error::Compile(failure) if failure.id() == "family"), "{refused}");
+    let twice = library.pipeline("twice").unwrap();
+    let y = emulated.buffer(&[1.0f32, 2.0]).unwrap();
+    emulated.queue().unwrap().launch(&twice).arg(&y).threads(2).submit().unwrap().wait().unwrap();
+    assert_eq!(y.read().unwrap(), [2.0, 4.0]);
+    let options = CompileOptions { family: Some(Family::Apple4), ..CompileOptions::default() };
+    let library = device.library_from_source_with(KERNELS, &options).unwrap();
+    assert!(library.pipeline("sum").is_err(), "a library can be checked by itself");
+}
+
+#[test]
+fn devices_of_the_same_family_and_settings_are_one() {
+    let settings = |family| {
+        let mut settings = Layers::default();
+        settings.code.family = family;
+        Device::with_settings(&settings).unwrap()
+    };
+    let (first, second) = (settings(Some(Family::Apple5)), settings(Some(Family::Apple5)));
+    assert!(first.is_same(&second) && !first.is_same(&settings(Some(Family::Apple6))));
+    assert!(!first.is_same(&settings(None)));
+}
+
+#[test]
+fn more_constant_buffers_than_a_family_has_are_refused() {
+    let arguments: String = (0..15).map(|n| format!("constant float& a{n}, ")).collect();
+    let sum: String = (0..15).map(|n| format!("a{n} + ")).collect();
+    let source = format!("kernel void sum({arguments}device float* y) {{ y[0] = {sum}0; }}");
+    let pipeline = |family| {
+        let device = Device::system_default().unwrap().with_family(family);
+        device.library_from_source(&source)?.pipeline("sum")?.warm_up([32])
+    };
+    let refused = pipeline(Family::Mac2).unwrap_err().to_string();
+    assert!(refused.contains("the GPU family mac2 does not support 15 arguments"), "{refused}");
+    pipeline(Family::Apple7).unwrap();
 }

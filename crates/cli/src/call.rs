@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anymetal::{ArgumentKind, KernelInfo, Pipeline, Queue};
+use anymetal::{ArgumentKind, Family, KernelInfo, Pipeline, Queue};
 use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
 use anymetal_compiler::hal::command::Grid;
 use anymetal_compiler::{CompileError, Specialisation};
@@ -62,6 +62,9 @@ pub(crate) struct KernelCall {
     /// The device, see `anymetal devices`; `interpreter` is accepted too
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
+    /// Refuse what GPUs of that family refuse, see `anymetal devices --families`
+    #[arg(long, value_name = "FAMILY")]
+    pub(crate) family: Option<Family>,
     /// Stop each launch after that many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
     timeout: Duration,

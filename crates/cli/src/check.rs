@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use anymetal::sanitizer;
+use anymetal::{Family, sanitizer};
 use anymetal_compiler::SharedSession;
 use anymetal_compiler::sanitizer::marks::Marks;
 use anymetal_compiler::sanitizer::report::{FileSources, Report, Verdict};
@@ -108,6 +108,9 @@ pub(crate) struct WorkloadArgs {
     /// The device to use (see `anymetal devices`)
     #[arg(long)]
     device: Option<String>,
+    /// Refuse what GPUs of that family refuse, see `anymetal devices --families`
+    #[arg(long, value_name = "FAMILY")]
+    family: Option<Family>,
     #[command(flatten)]
     options: CheckOptions,
 }
@@ -128,7 +131,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
 pub(crate) fn check_workload(args: &WorkloadArgs) -> Result<(), Failure> {
     let suppressions = read_suppressions(&args.options.suppressions)?;
     sanitizer::configure(args.options.of_session());
-    let ran = trace::run_under_sanitizer(&args.file, args.device.as_deref());
+    let ran = trace::run_under_sanitizer(&args.file, args.device.as_deref(), args.family);
     let report = |sources: &FileSources| {
         sanitizer::report(&suppressions, &Marks::of_findings(&sanitizer::findings(), sources))
     };
@@ -184,9 +187,10 @@ fn read_suppressions(paths: &[PathBuf]) -> Result<Suppressions, Failure> {
 }
 
 fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {
-    let choice = device_choice::choose(args.call.device.as_deref())?;
+    let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
     let library = args.call.source.library(None)?;
     let specialisation = args.call.source.specialisation();
+    choice.check_family(&library, &args.call.kernel, &specialisation)?;
     let compiled = args.call.compile(&choice, &specialisation, |specialisation| {
         library.sanitized_artifact(&args.call.kernel, specialisation, session, None)
     })?;

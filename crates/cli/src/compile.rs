@@ -4,10 +4,11 @@ mod all;
 mod reflect;
 mod stand_in;
 
+use anymetal::Family;
 use anymetal_compiler::{CompileError, Emit, Library, PrintAfter, Specialisation, Target};
 use clap::{Args, ValueEnum};
 
-use crate::device_choice;
+use crate::device_choice::{self, Choice};
 use crate::extent::Extent;
 use crate::failure::{Failure, report_notes};
 use crate::output;
@@ -41,6 +42,9 @@ pub(crate) struct CompileArgs {
     /// The device to compile for; `interpreter` is accepted too
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
+    /// Refuse what GPUs of that family refuse, see `anymetal devices --families`
+    #[arg(long, value_name = "FAMILY")]
+    family: Option<Family>,
     /// Compile for this threadgroup size alone, as `run` does (default: any)
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
     group: Option<Extent>,
@@ -87,7 +91,8 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     if args.emit == Some(Stage::Ptx) {
         return Err(Failure::Usage("there is no device for PTX yet; use --emit llvm or asm".to_owned()));
     }
-    let target = device_choice::choose(args.device.as_deref())?.target;
+    let choice = device_choice::choose(args.device.as_deref(), args.family)?;
+    let target = choice.target;
     let makes_code = matches!(args.emit, None | Some(Stage::Asm)) && args.print_after.is_none();
     let library = match args.source.library(makes_code.then_some(target)) {
         Err(failure) if args.json => return all::report_no_library(failure),
@@ -97,12 +102,13 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let outcome = match args.emit {
         None if let Some(passes) = &args.print_after => {
             texts(args, &library, &kernels, ';', |library, kernel, given| {
+                choice.check_family(library, kernel, given)?;
                 library.print_after(kernel, given, target, passes)
             })
         }
         Some(Stage::Reflect) => reflect::reflect(args, &library, &kernels),
-        Some(stage) => emit(args, &library, &kernels, stage, target),
-        None => all::compile(args, &library, &kernels, target),
+        Some(stage) => emit(args, &library, &kernels, stage, &choice),
+        None => all::compile(args, &library, &kernels, &choice),
     };
     report_notes();
     outcome
@@ -127,16 +133,21 @@ fn emit(
     library: &Library,
     kernels: &[String],
     stage: Stage,
-    target: Target,
+    choice: &Choice,
 ) -> Result<(), Failure> {
     let (emit, comment) = match stage {
         Stage::Llvm => (Emit::Llvm, ';'),
         Stage::Asm => (Emit::Assembly, '#'),
         // The interpreter has no passes of its own.
-        Stage::Ir | Stage::Reflect | Stage::Ptx if target == Target::Interpreter => (Emit::PreparedIr, ';'),
+        Stage::Ir | Stage::Reflect | Stage::Ptx if choice.target == Target::Interpreter => {
+            (Emit::PreparedIr, ';')
+        }
         Stage::Ir | Stage::Reflect | Stage::Ptx => (Emit::Ir, ';'),
     };
-    texts(args, library, kernels, comment, |library, kernel, given| library.emit(kernel, given, emit))
+    texts(args, library, kernels, comment, |library, kernel, given| {
+        choice.check_family(library, kernel, given)?;
+        library.emit(kernel, given, emit)
+    })
 }
 
 /// Prints a text of each kernel.

@@ -6,7 +6,6 @@
 
 mod picture;
 mod report;
-mod roofline;
 
 use crate::limits::{self, Limits};
 use crate::workload::{self, Bound, Picture, Prepared, Scale, Verdict, Work, Workload};
@@ -34,7 +33,12 @@ pub(crate) struct DemoRow {
     pub(crate) bound: Bound,
     pub(crate) compile_cold: Duration,
     pub(crate) compile_cached: Duration,
+    /// Start, since the tour's, and duration of each measured run.
+    pub(crate) runs: Vec<(Duration, Duration)>,
+    /// The median.
     pub(crate) time: Duration,
+    /// Bytes that buffers took while it ran.
+    pub(crate) memory_bytes: u64,
     pub(crate) work: Work,
     pub(crate) verdict: Verdict,
 }
@@ -76,7 +80,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<bool, Error> {
     let mut pictures = Vec::new();
     for workload in &workloads {
         bar.set_message(workload.name);
-        let (row, picture) = measure(workload, &device, &queue)?;
+        let (row, picture) = measure(workload, &device, &queue, start)?;
         rows.push(row);
         pictures.extend(picture);
         bar.inc(1);
@@ -97,14 +101,21 @@ fn progress(steps: u64) -> ProgressBar {
     bar
 }
 
-fn measure(workload: &Workload, device: &Device, queue: &Queue) -> Result<(DemoRow, Option<Picture>), Error> {
+fn measure(
+    workload: &Workload,
+    device: &Device,
+    queue: &Queue,
+    tour: Instant,
+) -> Result<(DemoRow, Option<Picture>), Error> {
     // A comment with the time makes the text new, so that no cache knows it; compiling the same text
     // again then shows what the caches save.
     let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let fresh = format!("// {}\n{}", stamp.as_nanos(), workload.source);
     let (cold, prepared) = First::new(workload, device, queue, &fresh)?;
     let verdict = prepared.verify()?;
-    let time = time(prepared.as_ref(), queue)?;
+    let runs = runs(prepared.as_ref(), queue, tour)?;
+    let time = median(&runs);
+    let memory_bytes = device.hal().allocated_bytes();
     let (cached, _) = First::new(workload, device, queue, &fresh)?;
     // The picture is taken of a single run on fresh inputs.
     prepared.reset()?;
@@ -116,7 +127,9 @@ fn measure(workload: &Workload, device: &Device, queue: &Queue) -> Result<(DemoR
         bound: workload.bound,
         compile_cold: cold.compile_time(time),
         compile_cached: cached.compile_time(time),
+        runs,
         time,
+        memory_bytes,
         work: prepared.work(),
         verdict,
     };
@@ -159,15 +172,20 @@ impl First {
     }
 }
 
-/// The median of runs that fill about a second.
-fn time(prepared: &dyn Prepared, queue: &Queue) -> Result<Duration, Error> {
-    let mut times = Vec::new();
+/// Start and duration of runs that fill about a second.
+fn runs(prepared: &dyn Prepared, queue: &Queue, tour: Instant) -> Result<Vec<(Duration, Duration)>, Error> {
+    let mut runs = Vec::new();
     let start = Instant::now();
-    while times.len() < 3 || (start.elapsed() < Duration::from_millis(800) && times.len() < 200) {
+    while runs.len() < 3 || (start.elapsed() < Duration::from_millis(800) && runs.len() < 200) {
         let begin = Instant::now();
         prepared.run(queue)?;
-        times.push(begin.elapsed());
+        runs.push((begin - tour, begin.elapsed()));
     }
+    Ok(runs)
+}
+
+fn median(runs: &[(Duration, Duration)]) -> Duration {
+    let mut times: Vec<Duration> = runs.iter().map(|(_, time)| *time).collect();
     times.sort_unstable();
-    Ok(times[times.len() / 2])
+    times[times.len() / 2]
 }

@@ -1,7 +1,7 @@
-//! `--device`: which device runs, and what the compiler makes code for.
+//! `--device` and `--family`: which device runs, what it refuses, and what the compiler makes code for.
 
-use anymetal::Device;
-use anymetal_compiler::Target;
+use anymetal::{Device, Family, Layers};
+use anymetal_compiler::{CompileError, Library, Specialisation, Target};
 
 use crate::failure::Failure;
 
@@ -19,16 +19,31 @@ pub(crate) struct Choice {
     pub(crate) name: String,
 }
 
-/// The device of that name, or the default one.
-pub(crate) fn choose(name: Option<&str>) -> Result<Choice, Failure> {
-    if name.is_some_and(|name| name.eq_ignore_ascii_case(INTERPRETER)) {
-        let device = Device::by_name("cpu")?;
-        return Ok(Choice { device, target: Target::Interpreter, name: INTERPRETER.to_owned() });
-    }
-    let device = match name {
-        Some(name) => Device::by_name(name)?,
-        None => Device::system_default()?,
+/// The device of that name, or the default one, for a family, or the settings' one.
+pub(crate) fn choose(name: Option<&str>, family: Option<Family>) -> Result<Choice, Failure> {
+    let is_interpreter = name.is_some_and(|name| name.eq_ignore_ascii_case(INTERPRETER));
+    let mut settings = Layers::load(None).map_err(anymetal::Error::from)?;
+    settings.code.family = family;
+    settings.code.device = if is_interpreter { Some("cpu".to_owned()) } else { name.map(str::to_owned) };
+    let device = Device::with_settings(&settings)?;
+    let (target, name) = match is_interpreter {
+        true => (Target::Interpreter, INTERPRETER.to_owned()),
+        false => (Target::Cpu, device.name().to_owned()),
     };
-    let name = device.name().to_owned();
-    Ok(Choice { device, target: Target::Cpu, name })
+    Ok(Choice { device, target, name })
+}
+
+impl Choice {
+    /// Refuses a kernel that uses what GPUs of the chosen family lack.
+    pub(crate) fn check_family(
+        &self,
+        library: &Library,
+        kernel: &str,
+        specialisation: &Specialisation,
+    ) -> Result<(), CompileError> {
+        match self.device.family() {
+            Some(family) => library.check_family(kernel, specialisation, family),
+            None => Ok(()),
+        }
+    }
 }

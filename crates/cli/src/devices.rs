@@ -1,5 +1,7 @@
 //! `anymetal devices`: what there is to run on.
 
+mod families;
+
 use anymetal::{Capabilities, Device};
 use anymetal_compiler::Compiler;
 use clap::Args;
@@ -15,15 +17,23 @@ use crate::output;
 /// Every number is asked of the machine. The device named `interpreter`, which `run` and `compile` accept
 /// too, runs kernels on the processor without LLVM, slowly.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  anymetal devices\n  anymetal devices --json")]
+#[command(
+    after_help = "Examples:\n  anymetal devices\n  anymetal devices --json\n  anymetal devices --families"
+)]
 pub(crate) struct DevicesArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// List the families of Apple's GPUs that `--family` emulates, with what each has
+    #[arg(long)]
+    families: bool,
 }
 
 /// Does it.
 pub(crate) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
+    if args.families {
+        return families::families(args.json);
+    }
     let devices = Device::all()?;
     if args.json {
         let devices: Vec<Value> =

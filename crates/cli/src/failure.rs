@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anymetal::{Error, ErrorClass};
 use anymetal_compiler::CompileError;
+use anymetal_compiler::hal::family::FeatureUse;
 use serde_json::{Value, json};
 
 /// Why a subcommand did not succeed.
@@ -73,6 +74,19 @@ impl Failure {
         match self {
             Failure::Compile(compile) => {
                 error["id"] = json!(compile.id());
+                if let CompileError::Family(refusal) = compile {
+                    error["family"] = json!(refusal.family);
+                    let used = |used: &FeatureUse| {
+                        json!({
+                            "feature": used.feature.name(),
+                            "first_family": used.feature.first_family(),
+                            "file": used.file,
+                            "line": used.line,
+                            "column": used.column,
+                        })
+                    };
+                    error["uses"] = refusal.uses.iter().map(used).collect();
+                }
                 error["diagnostics"] = serde_json::from_str(&compile.render_json()).unwrap_or(Value::Null);
             }
             Failure::Run(Error::Device(anymetal::DeviceError::OutOfBounds(fault))) => {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its terminal")]
 
+mod audit;
 mod bench;
 mod call;
 mod check;
@@ -14,11 +15,13 @@ mod constant;
 mod demo;
 mod device_choice;
 mod devices;
+mod doctor;
 mod extent;
 mod failure;
 mod limits;
 mod npy;
 mod output;
+mod report;
 mod run;
 mod scalar;
 mod source_file;
@@ -63,6 +66,12 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Measure against plain Rust, rayon and the machine's limits, all in one run
     Bench(bench::BenchArgs),
+    /// Report what a workload did: table, JSON, CSV, or HTML with figures
+    Report(report::ReportArgs),
+    /// Check this machine: devices, compiler, cache, limits, settings
+    Doctor(doctor::DoctorArgs),
+    /// Check an audit log
+    Audit(audit::AuditArgs),
 }
 
 /// The subcommand that `check` is for a workload.
@@ -88,6 +97,9 @@ fn main() -> ExitCode {
         Command::CheckWorkload(args) => check::check_workload(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Trace(args) => trace::trace(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
+        Command::Audit(args) => audit::audit(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),
         Command::Bench(args) => verified(bench::run(&args)),
     };

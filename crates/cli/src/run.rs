@@ -11,6 +11,7 @@ pub(crate) mod spec;
 pub(crate) mod timing;
 pub(crate) mod which;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anymetal_compiler::Specialisation;
@@ -21,6 +22,7 @@ use crate::call::{KernelCall, SPECS};
 use crate::device_choice;
 use crate::failure::{Failure, report_notes};
 use crate::output;
+use crate::report::{self, recorded::Recorded};
 use crate::source_file::Checking;
 use results::{Print, Save};
 use timing::Times;
@@ -53,6 +55,9 @@ pub(crate) struct RunArgs {
     /// Launch that often and report minimum, median and 95th percentile of the times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: u32,
+    /// Write a report of the launches to this file; its ending (.html, .json, .csv, .txt) chooses the format
+    #[arg(long, value_name = "OUT")]
+    report: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -89,11 +94,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
-    let choice = device_choice::choose(args.call.device.as_deref())?;
+    let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
     let start = Instant::now();
     let library = args.call.source.library(Some(choice.target))?;
     let specialisation =
         Specialisation { checks: args.checking.is_on(), ..args.call.source.specialisation() };
+    choice.check_family(&library, &args.call.kernel, &specialisation)?;
     let artifact =
         |specialisation: &Specialisation| library.artifact(&args.call.kernel, specialisation, choice.target);
     let compiled = args.call.compile(&choice, &specialisation, artifact)?;
@@ -103,6 +109,7 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
     // Names are checked before the run, so that a slip does not cost its results.
     let saves = results::resolve_saves(&args.save, launch.info(), &launch.arguments)?;
     let prints = results::resolve_prints(&args.print, launch.info(), &launch.arguments)?;
+    let trace = args.report.as_ref().map(|_| choice.device.start_trace());
     let queue = choice.device.queue()?;
     let mut times = Times::default();
     for round in 0..args.repeat {
@@ -110,6 +117,12 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
             argument.fill()?;
         }
         launch.submit(&queue, &mut times)?;
+    }
+    if let (Some(out), Some(trace)) = (&args.report, trace) {
+        let title = format!("{} of {}", args.call.kernel, args.call.source.path().display());
+        let mut recorded = Recorded::of_trace(&choice.device, &trace, &title);
+        recorded.ceilings = report::measured_ceilings(&choice.device, report::Format::of(out));
+        report::save(&recorded, out)?;
     }
     saves.iter().try_for_each(|save| save.write())?;
     let printed = prints.iter().map(|print| print.read()).collect::<Result<_, _>>()?;

@@ -78,6 +78,11 @@ fn parse_definition(text: &str) -> Result<String, String> {
 }
 
 impl SourceFile {
+    /// Where it is, as the user wrote it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.file
+    }
+
     /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
     /// to stderr.
     pub(crate) fn library(&self, target: Option<Target>) -> Result<Library, Failure> {

@@ -6,14 +6,16 @@
 mod description;
 mod program;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anymetal::{CheckMode, CompileOptions};
+use anymetal::{CheckMode, CompileOptions, Device, Family, Trace};
 use clap::Args;
 
 use crate::device_choice;
 use crate::failure::Failure;
 use crate::output;
+use crate::report::recorded::Work;
 use description::Description;
 use program::Program;
 
@@ -36,6 +38,8 @@ const FORMAT: &str = r#"The file, in TOML:
   args = ["image", "blurred", "u32:256"]   # buffers, scalars, hex:, none; in the order of their indices
   threads = [256, 256]              # or groups = [...]
   group = [32, 8]                   # optional with threads
+  flop = 65536                      # of one run, for the roofline of `anymetal report`; optional, as bytes
+  bytes = 131072
   after = ["upload"]                # earlier steps of other queues
 
   [[step]]                          # instead of a kernel: copy = ["from", "to"], or fill = "buffer" with value = 0,
@@ -67,27 +71,53 @@ pub(crate) struct TraceArgs {
     /// The device to use (see `anymetal devices`)
     #[arg(long)]
     device: Option<String>,
+    /// Refuse what GPUs of that family refuse, see `anymetal devices --families`
+    #[arg(long, value_name = "FAMILY")]
+    family: Option<Family>,
 }
 
 /// Runs a workload with every launch under the sanitizer.
-pub(crate) fn run_under_sanitizer(file: &Path, device: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn run_under_sanitizer(
+    file: &Path,
+    device: Option<&str>,
+    family: Option<Family>,
+) -> Result<(), Failure> {
     let description = Description::read(file)?;
-    let device = device_choice::choose(device)?.device;
+    let device = device_choice::choose(device, family)?.device;
     let options = CompileOptions { check_mode: CheckMode::Sanitize, ..CompileOptions::default() };
     let program = Program::new(&device, &description, file, &options)?;
     (0..description.repeat.get()).try_for_each(|_| program.run().map_err(Failure::Run))
 }
 
-/// Runs the subcommand.
-pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
-    let description = Description::read(&args.file)?;
-    let device = device_choice::choose(args.device.as_deref())?.device;
-    let program = Program::new(&device, &description, &args.file, &CompileOptions::default())?;
+/// A workload that ran.
+pub(crate) struct Ran {
+    pub(crate) device: Device,
+    pub(crate) trace: Trace,
+    pub(crate) rounds: u32,
+    /// The counted work of one run, by name.
+    pub(crate) work: BTreeMap<String, Work>,
+}
+
+/// Runs a workload and records it.
+pub(crate) fn run_traced(file: &Path, device: Option<&str>, family: Option<Family>) -> Result<Ran, Failure> {
+    let description = Description::read(file)?;
+    let device = device_choice::choose(device, family)?.device;
+    let program = Program::new(&device, &description, file, &CompileOptions::default())?;
     let trace = device.start_trace();
     let rounds = description.repeat.get();
     for _ in 0..rounds {
         program.run().map_err(Failure::Run)?;
     }
+    let work = description
+        .work()
+        .into_iter()
+        .map(|(name, counted)| (name, Work { flop: counted.flop as f64, bytes: counted.bytes as f64 }));
+    Ok(Ran { work: work.collect(), device, trace, rounds })
+}
+
+/// Runs the subcommand.
+pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
+    let Ran { trace, rounds, .. } = run_traced(&args.file, args.device.as_deref(), args.family)?;
     let submissions = trace.submissions().len();
     output::file(&args.out, &trace.to_chrome_json())?;
     let path = args.out.display();

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use anymetal_hal::artifact::FunctionConstantInfo;
+use anymetal_hal::family::FamilyRefusal;
 use anymetal_llvm::{CpuLevelError, LlvmError};
 use anymetal_msl::Diagnostics;
 
@@ -80,6 +81,9 @@ pub enum CompileError {
         /// What it does.
         reason: String,
     },
+    /// The kernel uses what the family of GPUs that it is checked for does not have.
+    #[error("{0}")]
+    Family(Box<FamilyRefusal>),
     /// Machine code was requested and there is no LLVM.
     #[error(transparent)]
     NoLlvm(LlvmError),
@@ -137,6 +141,7 @@ impl CompileError {
             CompileError::ArgumentCondition { .. } => "argument-condition",
             CompileError::TooLarge { .. } => "kernel-too-large",
             CompileError::Unsupported { .. } => "unsupported",
+            CompileError::Family(_) => "family",
             CompileError::NoLlvm(_) => "no-llvm",
             CompileError::CpuLevel(_) => "cpu-level",
             CompileError::NoThread { .. } => "no-thread",

@@ -23,6 +23,7 @@ mod config;
 mod constants;
 mod error;
 mod executor;
+mod family;
 mod fusion;
 mod includes;
 mod key;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_diag::suggest;
 use anymetal_hal::artifact::{Artifact, FunctionConstantInfo, KernelInfo};
+use anymetal_hal::family::Family;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::passes::group_size::depends_on_group_size;
@@ -25,6 +26,7 @@ use crate::cache::manifest::Manifest;
 use crate::compiler::{Compiler, CompilerState};
 use crate::constants::{ConstantKey, ConstantValue};
 use crate::error::CompileError;
+use crate::family::{self, LibraryCalls};
 use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::machine_code;
@@ -503,6 +505,27 @@ impl Library {
             let module = made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))?;
             prepare_for_sanitizer(&module, kernel, specialisation)
         })
+    }
+
+    /// Whether GPUs of a family have all that the kernel uses. Needs the front end even where the kernel's
+    /// code is cached.
+    ///
+    /// # Errors
+    /// [`CompileError::Family`] with the first use of each feature that they lack; all that preparing the
+    /// kernel can fail with.
+    pub fn check_family(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        family: Family,
+    ) -> Result<(), CompileError> {
+        let prepared = self.prepared(kernel, specialisation)?;
+        let made = self.state.module(kernel)?;
+        let found = kernel_of(&prepared.module, kernel)?;
+        match family::refusal(&prepared.module, found, &LibraryCalls::of(&made.module), family) {
+            Some(refusal) => Err(CompileError::Family(Box::new(refusal))),
+            None => Ok(()),
+        }
     }
 
     fn check_name(&self, kernel: &str) -> Result<(), CompileError> {

@@ -5,7 +5,8 @@
 //! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
 //!   the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first
-//!   runs nothing, the other two wrap any device.
+//!   runs nothing, the other two wrap any device. [`family`] wraps one, too, so that it refuses what a family
+//!   of Apple's GPUs refuses.
 //! - [`semaphore`], [`single_runner`] and [`sync`] are the concurrency primitives of devices and the runtime,
 //!   [`split_mix`] their reproducible random numbers.
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
@@ -29,6 +30,7 @@ pub mod device;
 pub mod encoding;
 pub mod error;
 pub mod event;
+pub mod family;
 pub mod fault_injection;
 pub mod fence;
 pub mod heap;

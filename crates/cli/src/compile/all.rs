@@ -4,13 +4,14 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
-use anymetal_compiler::{CompileError, Library, Target};
+use anymetal_compiler::{CompileError, Library};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::CompileArgs;
 use super::stand_in::StandIns;
+use crate::device_choice::Choice;
 use crate::failure::{Failure, stderr_has_colour};
 use crate::output;
 
@@ -29,7 +30,7 @@ pub(crate) fn compile(
     args: &CompileArgs,
     library: &Library,
     kernels: &[String],
-    target: Target,
+    choice: &Choice,
 ) -> Result<(), Failure> {
     let mut specialisation = args.specialisation();
     specialisation.ignore_unknown_constants = args.kernel.is_none();
@@ -38,7 +39,10 @@ pub(crate) fn compile(
     let compile = |name: &String| {
         let start = Instant::now();
         let outcome = stand_ins
-            .fill(&specialisation, |given| library.artifact(name, given, target))
+            .fill(&specialisation, |given| {
+                choice.check_family(library, name, given)?;
+                library.artifact(name, given, choice.target)
+            })
             .map(|artifact| code_bytes(&artifact));
         bar.inc(1);
         Compiled { name: name.clone(), time: start.elapsed(), outcome }

@@ -1,9 +1,12 @@
 //! What the tour prints and writes.
 
-use super::{DemoRow, picture, roofline};
+use super::{DemoRow, picture};
 use crate::limits::Limits;
+use crate::report::figures::roofline::{self, Point};
+use crate::report::html;
+use crate::report::recorded::{Ceilings, MemoryPoint, Recorded, Slice, Work};
 use crate::workload::{Bound, Picture};
-use anymetal::Device;
+use anymetal::{Device, TimeSource};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
 use std::fmt::Write;
@@ -78,8 +81,48 @@ pub(super) fn write(
     for one in pictures {
         picture::write(folder, one)?;
     }
-    std::fs::write(folder.join("roofline.svg"), roofline::svg(rows, limits))?;
+    let recorded = recorded(device, rows, limits);
+    let point = |(colour, row): (usize, &DemoRow)| Point {
+        name: row.name.to_owned(),
+        flop: row.work.flops,
+        bytes: row.work.bytes,
+        seconds: row.time.as_secs_f64(),
+        colour,
+    };
+    let points: Vec<Point> = rows.iter().enumerate().map(point).collect();
+    std::fs::write(folder.join("roofline.svg"), roofline::svg(&points, &ceilings(limits)))?;
+    std::fs::write(folder.join("report.html"), html::page(&recorded))?;
     std::fs::write(folder.join("report.md"), markdown(device, rows, pictures, limits))
+}
+
+fn ceilings(limits: &Limits) -> Ceilings {
+    Ceilings { flop_per_second: limits.flops, bytes_per_second: limits.copy }
+}
+
+/// The tour's measured runs, for the HTML report.
+fn recorded(device: &Device, rows: &[DemoRow], limits: &Limits) -> Recorded {
+    let hardware = &device.capabilities().hardware_name;
+    let name = format!("{} ({hardware})", device.name());
+    let mut recorded = Recorded::new("anymetal demo", &name, TimeSource::Host);
+    recorded.ceilings = Some(ceilings(limits));
+    recorded.queues.insert(0, "tour".to_owned());
+    let zero =
+        rows.iter().flat_map(|row| row.runs.first()).map(|(start, _)| *start).min().unwrap_or_default();
+    let nanoseconds = |time: Duration| time.as_nanos() as u64;
+    for row in rows {
+        let slice = |&(start, time): &(Duration, Duration)| Slice {
+            queue: 0,
+            name: row.name.to_owned(),
+            start_ns: nanoseconds(start.saturating_sub(zero)),
+            duration_ns: nanoseconds(time),
+        };
+        let before = recorded.slices.len();
+        recorded.slices.extend(row.runs.iter().map(slice));
+        let at = recorded.slices.get(before).map_or(0, |first| first.start_ns);
+        recorded.memory.push(MemoryPoint { at_ns: at, bytes: row.memory_bytes });
+        recorded.work.insert(row.name.to_owned(), Work { flop: row.work.flops, bytes: row.work.bytes });
+    }
+    recorded
 }
 
 fn markdown(device: &Device, rows: &[DemoRow], pictures: &[Picture], limits: &Limits) -> String {
@@ -104,7 +147,8 @@ fn markdown(device: &Device, rows: &[DemoRow], pictures: &[Picture], limits: &Li
 pub(super) fn closing(folder: &Path, written: std::io::Result<()>, took: Duration) {
     match written {
         Ok(()) => println!(
-            "\nReport in {} ({:.1} s in all)",
+            "\nReport in {} and {} ({:.1} s in all)",
+            folder.join("report.html").display(),
             folder.join("report.md").display(),
             took.as_secs_f64()
         ),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use anymetal::Priority;
+use anymetal::{CountedWork, Priority};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -91,6 +91,8 @@ pub(super) struct Step {
     graph: Option<String>,
     #[serde(default)]
     pub(super) queues: Vec<String>,
+    flop: Option<u64>,
+    bytes: Option<u64>,
 }
 
 /// What a step does.
@@ -137,6 +139,9 @@ impl Step {
         if self.kernel.is_none() && (sizes.iter().any(|size| size.is_some()) || !self.args.is_empty()) {
             return Err(wrong("args, threads, groups and group are for kernels"));
         }
+        if self.kernel.is_none() && (self.flop.is_some() || self.bytes.is_some()) {
+            return Err(wrong("flop and bytes are for kernels"));
+        }
         if self.fill.is_none() && self.value.is_some() {
             return Err(wrong("value is for fill"));
         }
@@ -160,6 +165,24 @@ impl Step {
 }
 
 impl Description {
+    /// The counted work of one run, by the name under which a report adds up: a step's kernel, a graph's
+    /// node. Where steps of the same kernel count differently there is none.
+    pub(super) fn work(&self) -> BTreeMap<String, CountedWork> {
+        let nodes = self.graphs.iter().flat_map(|graph| &graph.nodes).map(|node| (Some(&node.name), node));
+        let steps = self.steps.iter().map(|step| (step.kernel.as_ref(), step));
+        let mut work: BTreeMap<String, Option<CountedWork>> = BTreeMap::new();
+        for (name, step) in steps.chain(nodes) {
+            let (Some(name), true) = (name, step.kernel.is_some()) else { continue };
+            let counted = match (step.flop, step.bytes) {
+                (None, None) => None,
+                (flop, bytes) => Some(CountedWork { flop: flop.unwrap_or(0), bytes: bytes.unwrap_or(0) }),
+            };
+            let known = work.entry(name.clone()).or_insert(counted);
+            *known = known.filter(|_| *known == counted);
+        }
+        work.into_iter().filter_map(|(name, counted)| Some((name, counted?))).collect()
+    }
+
     /// Reads and checks a file.
     pub(super) fn read(path: &Path) -> Result<Description, Failure> {
         let wrong = |problem: String| Failure::Input(format!("{}: {problem}", path.display()));
@@ -252,6 +275,25 @@ mod tests {
     }
 
     #[test]
+    fn work_is_that_of_all_steps_of_a_kernel_or_none() {
+        let step =
+            |name: &str, rest: &str| format!("[[step]]\nname = '{name}'\nqueue = 'q'\nthreads = 1\n{rest}\n");
+        let text = format!(
+            "source = 'k'\n[[queue]]\nname = 'q'\n{}{}{}{}{}[[graph]]\nname = 'g'\n[[graph.node]]\nname = \
+             'n'\nkernel = 'c'\nthreads = 1\nflop = 7\n",
+            step("a1", "kernel = 'a'\nflop = 2\nbytes = 3"),
+            step("a2", "kernel = 'a'\nflop = 2\nbytes = 3"),
+            step("b1", "kernel = 'b'\nflop = 2"),
+            step("b2", "kernel = 'b'\nflop = 4"),
+            step("c1", "kernel = 'c'"),
+        );
+        let description: Description = toml::from_str(&text).unwrap();
+        let a = ("a".to_owned(), CountedWork { flop: 2, bytes: 3 });
+        let n = ("n".to_owned(), CountedWork { flop: 7, bytes: 0 });
+        assert_eq!(description.work(), BTreeMap::from([a, n]));
+    }
+
+    #[test]
     fn errors_name_the_step_and_the_key() {
         let step = |rest: &str| problem(&format!("[[step]]\nname = 's'\n{rest}"));
         assert_eq!(problem(""), "there is no step");
@@ -273,6 +315,7 @@ mod tests {
         assert!(
             step("queue = 'q'\nkernel = 'k'\nthreads = [1, 2, 3, 4]").contains("one to three dimensions")
         );
+        assert_eq!(step("queue = 'q'\nfill = 'x'\nflop = 1"), "`s`: flop and bytes are for kernels");
         let twice = "[[step]]\nname = 's'\nqueue = 'q'\nfill = 'x'\n";
         assert_eq!(problem(&format!("{twice}{twice}")), "there are two steps `s`");
     }

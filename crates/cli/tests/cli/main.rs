@@ -1,10 +1,14 @@
 //! The command line from outside: what other programs and people see.
 
+mod audit;
 mod cache;
 mod compile;
+mod doctor;
+mod family;
 mod files;
 mod hostile;
 mod peers;
+mod report;
 mod run;
 mod settings;
 mod support;

@@ -17,6 +17,7 @@ mod streams;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use anymetal_hal::family::Family;
 use anymetal_policy::policies::Policies;
 use serde::Deserialize;
 
@@ -38,6 +39,8 @@ const FILE_VARIABLE: &str = "ANYMETAL_CONFIG";
 pub struct Layer {
     /// The name of the device that is used where the program asks for none.
     pub device: Option<String>,
+    /// The family of GPUs whose refusals the device is to have.
+    pub family: Option<Family>,
     /// The section `[kernels]`.
     pub kernels: KernelsLayer,
     /// The section `[memory]`.
@@ -115,14 +118,22 @@ pub enum ConfigError {
     },
 }
 
+/// The names of all variables that settings are read from, the one that names a file included.
+pub fn variable_names() -> impl Iterator<Item = &'static str> {
+    std::iter::once(FILE_VARIABLE).chain(variables().map(|(name, _)| *name))
+}
+
 /// Takes a variable's value over, or says what it should look like.
 type Setter = fn(&mut Layer, &str) -> Result<(), &'static str>;
 
 /// The variables of no section.
-const VARIABLES: &[(&str, Setter)] = &[("ANYMETAL_DEVICE", |layer, text| {
-    layer.device = Some(text.to_owned());
-    Ok(())
-})];
+const VARIABLES: &[(&str, Setter)] = &[
+    ("ANYMETAL_DEVICE", |layer, text| {
+        layer.device = Some(text.to_owned());
+        Ok(())
+    }),
+    ("ANYMETAL_FAMILY", |layer, text| parse(&mut layer.family, text, Family::EXPECTED)),
+];
 
 /// The variables of all sections.
 fn variables() -> impl Iterator<Item = &'static (&'static str, Setter)> {
@@ -225,6 +236,7 @@ impl Layers {
     pub fn resolve(&self) -> Result<RuntimeConfig, ConfigError> {
         Ok(RuntimeConfig {
             device: value(self.find("ANYMETAL_DEVICE", |layer| &layer.device)),
+            family: value(self.find("ANYMETAL_FAMILY", |layer| &layer.family)),
             kernels: kernels::resolve(self)?,
             memory: memory::resolve(self)?,
             streams: streams::resolve(self)?,
@@ -258,6 +270,8 @@ fn check<T: fmt::Display>(
 pub struct RuntimeConfig {
     /// The device to use; `None`: the machine's best.
     pub device: Option<String>,
+    /// The family of GPUs whose refusals the device has; `None`: only its own.
+    pub family: Option<Family>,
     /// Kernels.
     pub kernels: KernelsConfig,
     /// Memory.

@@ -1,0 +1,59 @@
+//! Times added up by name, in the columns of `nsys stats`' `cuda_gpu_kern_sum`.
+
+use std::collections::BTreeMap;
+
+use anymetal::{CountedWork, Profile};
+use serde::Serialize;
+
+use super::recorded::Recorded;
+
+/// One name's times, in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Row {
+    pub(super) name: String,
+    /// Of the time of all rows.
+    pub(super) time_percent: f64,
+    pub(super) total_ns: u64,
+    pub(super) instances: usize,
+    pub(super) avg_ns: f64,
+    pub(super) med_ns: u64,
+    pub(super) min_ns: u64,
+    pub(super) max_ns: u64,
+    pub(super) stddev_ns: u64,
+}
+
+/// The times of each name, sorted, with their statistics.
+pub(super) fn profiles(recorded: &Recorded) -> BTreeMap<&str, Profile> {
+    let mut samples: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for slice in &recorded.slices {
+        samples.entry(&slice.name).or_default().push(slice.duration_ns);
+    }
+    let profile = |samples| Profile::new(samples, CountedWork::default(), recorded.source());
+    samples.into_iter().map(|(name, samples)| (name, profile(samples))).collect()
+}
+
+/// The longest in all first.
+pub(super) fn rows(recorded: &Recorded) -> Vec<Row> {
+    let profiles = profiles(recorded);
+    let total =
+        |profile: &Profile| profile.samples_ns().iter().fold(0u64, |sum, one| sum.saturating_add(*one));
+    let all: u64 = profiles.values().map(total).fold(0, u64::saturating_add);
+    let row = |(name, profile): (&str, Profile)| {
+        let (total_ns, instances) = (total(&profile), profile.samples_ns().len());
+        let nanoseconds = |percent| profile.percentile(percent).as_nanos() as u64;
+        Row {
+            name: name.to_owned(),
+            time_percent: if all == 0 { 0.0 } else { 100.0 * total_ns as f64 / all as f64 },
+            total_ns,
+            instances,
+            avg_ns: total_ns as f64 / instances.max(1) as f64,
+            med_ns: nanoseconds(50.0),
+            min_ns: nanoseconds(0.0),
+            max_ns: nanoseconds(100.0),
+            stddev_ns: profile.deviation().as_nanos() as u64,
+        }
+    };
+    let mut rows: Vec<Row> = profiles.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+    rows
+}

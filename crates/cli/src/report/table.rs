@@ -1,0 +1,160 @@
+//! The summary as a table for people and as CSV.
+
+use clap::ValueEnum;
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+
+use super::recorded::Recorded;
+use super::summary::{self, Row};
+
+/// `--timeunit`, as `nsys stats` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeUnit {
+    /// Nanoseconds
+    Ns,
+    /// Microseconds
+    Us,
+    /// Milliseconds
+    Ms,
+    /// Seconds
+    S,
+}
+
+impl TimeUnit {
+    fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Ns => "ns",
+            TimeUnit::Us => "us",
+            TimeUnit::Ms => "ms",
+            TimeUnit::S => "s",
+        }
+    }
+
+    /// A time in this unit: no digit is invented, and none is lost.
+    fn show(self, nanoseconds: f64) -> String {
+        let (unit, digits) = match self {
+            TimeUnit::Ns => (1.0, 0),
+            TimeUnit::Us => (1e3, 3),
+            TimeUnit::Ms => (1e6, 6),
+            TimeUnit::S => (1e9, 9),
+        };
+        format!("{:.digits$}", nanoseconds / unit)
+    }
+
+    fn header(self) -> [String; 9] {
+        let unit = self.name();
+        let timed = |what: &str| format!("{what} ({unit})");
+        [
+            "Time (%)".to_owned(),
+            timed("Total Time"),
+            "Instances".to_owned(),
+            timed("Avg"),
+            timed("Med"),
+            timed("Min"),
+            timed("Max"),
+            timed("StdDev"),
+            "Name".to_owned(),
+        ]
+    }
+
+    fn cells(self, row: &Row) -> [String; 9] {
+        let average = match self {
+            TimeUnit::Ns => format!("{:.1}", row.avg_ns),
+            _ => self.show(row.avg_ns),
+        };
+        [
+            format!("{:.1}", row.time_percent),
+            self.show(row.total_ns as f64),
+            row.instances.to_string(),
+            average,
+            self.show(row.med_ns as f64),
+            self.show(row.min_ns as f64),
+            self.show(row.max_ns as f64),
+            self.show(row.stddev_ns as f64),
+            row.name.clone(),
+        ]
+    }
+}
+
+/// The cells of the summary with their header, for other forms.
+pub(super) fn cells(recorded: &Recorded, unit: TimeUnit) -> ([String; 9], Vec<[String; 9]>) {
+    let rows = summary::rows(recorded);
+    (unit.header(), rows.iter().map(|row| unit.cells(row)).collect())
+}
+
+/// For people.
+pub(super) fn text(recorded: &Recorded, unit: TimeUnit) -> String {
+    let mut text = format!("{} on {}\n", recorded.title, recorded.device);
+    let (header, rows) = cells(recorded, unit);
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_header(header).add_rows(rows);
+    for column in table.column_iter_mut().take(8) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    text.push_str(&format!("{}\n", table.trim_fmt()));
+    for failure in &recorded.failures {
+        text.push_str(&format!("failed: {failure}\n"));
+    }
+    if recorded.left_out > 0 {
+        text.push_str(&format!("{} submissions were too many to record\n", recorded.left_out));
+    }
+    text
+}
+
+/// For programs.
+pub(super) fn csv(recorded: &Recorded, unit: TimeUnit) -> String {
+    let (header, rows) = cells(recorded, unit);
+    let line = |cells: &[String; 9]| cells.each_ref().map(|cell| quoted(cell)).join(",") + "\n";
+    std::iter::once(&header).chain(&rows).map(line).collect()
+}
+
+/// As RFC 4180 has it.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anymetal::TimeSource;
+
+    use super::super::recorded::Slice;
+    use super::*;
+
+    fn recorded() -> Recorded {
+        let mut recorded = Recorded::new("work", "cpu", TimeSource::Device);
+        let slice =
+            |name: &str, start_ns, duration_ns| Slice { queue: 0, name: name.into(), start_ns, duration_ns };
+        recorded.slices = vec![
+            slice("scale<float, 4>", 0, 100),
+            slice("[copy]", 100, 100),
+            slice("scale<float, 4>", 200, 200),
+            slice("scale<float, 4>", 400, 300),
+        ];
+        recorded
+    }
+
+    #[test]
+    fn columns_are_those_of_nsys_and_add_up() {
+        let csv = csv(&recorded(), TimeUnit::Ns);
+        assert_eq!(
+            csv,
+            "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n\
+             85.7,600,3,200.0,200,100,300,100,\"scale<float, 4>\"\n\
+             14.3,100,1,100.0,100,100,100,0,[copy]\n"
+        );
+        let text = text(&recorded(), TimeUnit::Us);
+        assert!(text.starts_with("work on cpu\n") && text.contains("Total Time (us)"), "{text}");
+        assert!(text.contains("0.600") && !text.contains("failed"), "{text}");
+    }
+
+    #[test]
+    fn nothing_recorded_is_a_table_without_rows() {
+        let nothing = Recorded::new("nothing", "cpu", TimeSource::Host);
+        assert_eq!(csv(&nothing, TimeUnit::S).lines().count(), 1);
+        assert!(text(&nothing, TimeUnit::Ms).contains("Time (%)"));
+    }
+}
