@@ -13,6 +13,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-diag", &[]),
     ("anymetal-ir", &["anymetal-diag"]),
+    // Names and functions that every layer records with.
+    ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.
     ("anymetal-launch-abi", &[]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
@@ -31,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-interp",
             "anymetal-sanitizer",
             "anymetal-hal",
+            "anymetal-telemetry",
         ],
     ),
     ("anymetal-hal", &["anymetal-launch-abi"]),
@@ -38,7 +41,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-device-cpu", &["anymetal-hal"]),
     ("anymetal-device-nvidia", &["anymetal-hal"]),
     ("anymetal-device-apple", &["anymetal-hal"]),
-    ("anymetal-runtime", &["anymetal-hal"]),
+    ("anymetal-runtime", &["anymetal-hal", "anymetal-telemetry"]),
+    // What listens to telemetry.
+    ("anymetal-telemetry-export", &["anymetal-hal", "anymetal-telemetry"]),
+    ("anymetal-health", &["anymetal-hal", "anymetal-telemetry", "anymetal-telemetry-export"]),
     ("anymetal-translate", &["anymetal-diag"]),
     ("anymetal-ops", &["anymetal-runtime", "anymetal-compiler", "anymetal-hal"]),
     ("anymetal-macros", &[]),
@@ -48,8 +54,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-cli", &["anymetal", "anymetal-compiler", "anymetal-bench-peers"]),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
-    // Generates the table of diagnostics.
-    ("xtask", &["anymetal-diag", "anymetal-ir"]),
+    // Generates the documents of diagnostics, passes and telemetry.
+    ("xtask", &["anymetal-diag", "anymetal-ir", "anymetal-telemetry"]),
 ];
 
 /// May use every crate of the table that is not listed in [`NEVER_USED`].

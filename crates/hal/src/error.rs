@@ -22,6 +22,22 @@ pub enum ErrorClass {
     Caller,
 }
 
+impl ErrorClass {
+    /// All classes.
+    pub const ALL: [ErrorClass; 4] =
+        [ErrorClass::Transient, ErrorClass::Exhausted, ErrorClass::Lost, ErrorClass::Caller];
+
+    /// Its name in one lower-case word, for listings and labels.
+    pub fn word(self) -> &'static str {
+        match self {
+            ErrorClass::Transient => "transient",
+            ErrorClass::Exhausted => "exhausted",
+            ErrorClass::Lost => "lost",
+            ErrorClass::Caller => "caller",
+        }
+    }
+}
+
 /// An access outside what was bound, in the user's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfBounds {
