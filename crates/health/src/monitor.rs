@@ -25,7 +25,7 @@ pub struct MonitorOptions {
     pub kept: usize,
     /// Fewer values are not judged.
     pub fewest: usize,
-    /// An anomaly is so many standard deviations away, by both measures.
+    /// How many standard deviations away a value is an anomaly, by both measures.
     pub anomaly_sigmas: f64,
     /// A trend is told if its limit is reached within that time.
     pub horizon: Duration,

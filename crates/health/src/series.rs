@@ -13,7 +13,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Room for so many, at least one.
+    /// Room for `capacity` values, at least one.
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
         Ring { capacity, points: VecDeque::with_capacity(capacity) }

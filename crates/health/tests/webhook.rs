@@ -1,4 +1,4 @@
-//! The webhook: alerts arrive in order as JSON, are offered again, and are given up when nobody takes them.
+//! The webhook: alerts arrive in order as JSON, are offered again, and are given up when the target is absent.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -30,8 +30,8 @@ struct State {
     woken: bool,
     stopped: bool,
     waker: Option<Waker>,
-    /// How often the work was asked for out of turn, and the last of these that is done.
-    asked: u64,
+    /// How often a flush was requested, and the last request that is done.
+    requested: u64,
     answered: u64,
 }
 
@@ -50,17 +50,21 @@ impl Background {
         let its = Arc::clone(&signal);
         // From here on, so that a clock that is moved before the thread runs does not lose an interval.
         let mut next = clock.now().saturating_add(interval);
-        let run = move || loop {
-            wait_for(&*clock, Some(next), Woken(&its));
-            let (stopped, asked) = its.take();
-            work();
-            its.answer(asked);
-            if stopped {
-                return;
-            }
-            let now = clock.now();
-            if next <= now {
-                next = now.saturating_add(interval);
+        let run = move || {
+            let ended = Ended(its);
+            let its = &ended.0;
+            loop {
+                wait_for(&*clock, Some(next), Woken(its));
+                let (stopped, requested) = its.take();
+                work();
+                its.answer(requested);
+                if stopped {
+                    return;
+                }
+                let now = clock.now();
+                if next <= now {
+                    next = now.saturating_add(interval);
+                }
             }
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run)?;
@@ -74,16 +78,16 @@ impl Background {
 
     /// Has the work done now, and waits until that is done.
     pub fn flush(&self) {
-        let asked = {
-            let mut asked = 0;
+        let requested = {
+            let mut requested = 0;
             self.signal.wake(|state| {
-                state.asked += 1;
-                asked = state.asked;
+                state.requested += 1;
+                requested = state.requested;
             });
-            asked
+            requested
         };
         let mut state = self.signal.lock();
-        while state.answered < asked && !state.stopped {
+        while state.answered < requested && !state.stopped {
             state = self.signal.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -96,6 +100,16 @@ impl Drop for Background {
             // A panic of the work has been told by the panic hook.
             let _ended = thread.join();
         }
+    }
+}
+
+/// Tells those who wait that the thread has ended, by a panic too.
+struct Ended(Arc<Signal>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.lock().stopped = true;
+        self.0.done.notify_all();
     }
 }
 
@@ -117,11 +131,11 @@ impl Signal {
     fn take(&self) -> (bool, u64) {
         let mut state = self.lock();
         state.woken = false;
-        (state.stopped, state.asked)
+        (state.stopped, state.requested)
     }
 
-    fn answer(&self, asked: u64) {
-        self.lock().answered = asked;
+    fn answer(&self, requested: u64) {
+        self.lock().answered = requested;
         self.done.notify_all();
     }
 }
@@ -149,6 +163,13 @@ mod tests {
     use anymetal_hal::clock::ManualClock;
 
     use super::*;
+
+    #[test]
+    fn who_waits_for_work_that_panics_goes_on() {
+        let work = || panic!("on purpose");
+        let background = Background::start("test", ManualClock::new(), Duration::from_secs(1), work).unwrap();
+        background.flush();
+    }
 
     #[test]
     fn work_is_done_at_each_interval_when_flushed_and_at_the_end() {

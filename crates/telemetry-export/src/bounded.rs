@@ -19,7 +19,7 @@ pub struct Bounded<T> {
 }
 
 impl<T> Bounded<T> {
-    /// Room for so many; drops are counted under that name.
+    /// Room for `capacity` items; drops are counted under that name.
     pub fn new(exporter: &'static str, capacity: usize) -> Self {
         Bounded { exporter, capacity, items: Mutex::default(), dropped: AtomicU64::new(0) }
     }
@@ -36,7 +36,7 @@ impl<T> Bounded<T> {
         false
     }
 
-    /// Takes the oldest, so many at most.
+    /// Takes the oldest, at most that number.
     pub fn take(&self, most: usize) -> Vec<T> {
         let mut items = self.lock();
         let count = items.len().min(most);

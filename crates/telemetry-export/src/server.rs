@@ -261,6 +261,6 @@ mod tests {
         drop(silent);
         let address = server.address();
         drop(server);
-        assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+        assert!(TcpStream::connect(address).is_err(), "it no longer listens");
     }
 }

@@ -171,7 +171,7 @@ fn a_collector_that_is_not_there_costs_spans_that_are_counted_and_the_program_no
 }
 
 #[test]
-fn a_collector_that_never_answers_holds_up_nobody_and_the_queue_is_bounded() {
+fn a_collector_that_never_answers_holds_up_no_span_and_the_queue_is_bounded() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let clock = ManualClock::new();
@@ -190,7 +190,7 @@ fn a_collector_that_never_answers_holds_up_nobody_and_the_queue_is_bounded() {
     });
     let took = start.elapsed();
     assert!(otlp.dropped() >= count - 1000 - 4096 - 512, "{}", otlp.dropped());
-    assert!(took < Duration::from_secs(2), "{took:?} for spans that nobody takes");
+    assert!(took < Duration::from_secs(2), "{took:?} for spans that are not sent");
     assert!(clock.now() > Duration::ZERO);
     drop(listener);
 }

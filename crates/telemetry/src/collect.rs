@@ -3,7 +3,7 @@
 //! Owns the process's list of [`Collect`]ors. What a pool holds or a stream has in flight changes with every
 //! launch; nothing is paid for it there. An exporter calls [`collect`] before it reads, and a program with a
 //! recorder of its own does the same. Invariant: series with the same labels, as those of two pools of one
-//! device, are added up; a series that nobody reports any more goes to zero.
+//! device, are added up; a series that is no longer reported goes to zero.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

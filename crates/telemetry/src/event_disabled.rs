@@ -1,4 +1,4 @@
-//! Events that nobody sees, for builds without the feature `emit`.
+//! Events without effect, for builds without the feature `emit`.
 
 /// Something went on in another way than wished.
 #[inline(always)]

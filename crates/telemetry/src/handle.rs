@@ -87,7 +87,7 @@ impl Counter {
         Counter(metrics::with_recorder(|recorder| recorder.register_counter(&key, &METADATA)))
     }
 
-    /// Counts so many more.
+    /// Adds to the count.
     #[inline]
     pub fn add(&self, count: u64) {
         self.0.increment(count);

@@ -1,6 +1,6 @@
 //! One function for each thing that happens seldom: it counts, and tells the subscriber where that matters.
 //!
-//! Invariant: nobody outside this crate spells a name. While there is no recorder these cost what
+//! Invariant: no other crate spells a name. While there is no recorder these cost what
 //! [`metrics_on`] costs; with one, a look-up of the series each, so nothing here is for what happens in every
 //! launch: that keeps handles ([`crate::kernel`]).
 

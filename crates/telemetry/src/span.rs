@@ -86,11 +86,11 @@ pub fn execution(label: &str) -> Span {
     Span(tracing::info_span!(target: TARGET, EXECUTION.name, label, attempts = Empty, outcome = Empty))
 }
 
-/// One in so many submissions has a span.
+/// One submission in this number has a span.
 static ONE_IN: AtomicU32 = AtomicU32::new(1);
 static SUBMISSIONS: AtomicU32 = AtomicU32::new(0);
 
-/// Has one in so many submissions have a span, for subscribers that cost more than the work; at first all
+/// Gives one submission in `one_in` a span, for subscribers that cost more than the work; at first all
 /// have. 0 is taken as 1.
 pub fn sample_submissions(one_in: u32) {
     ONE_IN.store(one_in.max(1), Ordering::Relaxed);
@@ -102,7 +102,7 @@ pub fn submissions_on() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
 }
 
-/// The span of a submission of so many commands, the first kernel of which is that one; `None`: nobody is
+/// The span of a submission, with the number of its commands and its first kernel; `None`: no subscriber is
 /// interested, or it is not sampled.
 pub fn submission(
     device: &str,

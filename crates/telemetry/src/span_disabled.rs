@@ -1,4 +1,4 @@
-//! Spans that nobody sees, for builds without the feature `emit`.
+//! Spans without effect, for builds without the feature `emit`.
 
 use std::fmt::Display;
 

@@ -70,7 +70,7 @@ impl DeviceSeries {
         }
     }
 
-    /// Whether this is the first of so many.
+    /// Whether this submission is the one in `one_in` that is timed.
     pub(crate) fn is_sampled(&self, one_in: u32) -> bool {
         self.batches.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in)
     }

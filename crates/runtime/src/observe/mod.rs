@@ -2,7 +2,7 @@
 //! they are counted (streams in [`crate::stream::context`], blocks in [`crate::memory::pool`]).
 //!
 //! Owns [`Observed`], what is noted of a submission at its commit and recorded at its end. Invariant: while
-//! nobody listens a submission carries nothing, and costs two looks at atomics; while somebody does, nothing
+//! nothing listens a submission carries nothing, and costs two looks at atomics; while something does, nothing
 //! is formatted and no series is looked up that was seen before. A submission is recorded once, before its
 //! waiters see its end.
 
@@ -21,7 +21,7 @@ use anymetal_telemetry::span::{self, Span};
 use crate::stream::StreamCore;
 use crate::submission::Outcome;
 
-/// Of submissions with several dispatches one in so many has each of its commands timed, which costs two
+/// Of submissions with several dispatches one in this number has each of its commands timed, which costs two
 /// readings of the clock per command.
 const TIMED_ONE_IN: u32 = 16;
 
@@ -80,7 +80,7 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Notes what a submission does; `None`: nobody listens. May have its commands timed.
+    /// Notes what a submission does; `None`: nothing listens. May have its commands timed.
     #[inline]
     pub(crate) fn begin(stream: &StreamCore, commands: &mut Submission) -> Option<Box<Observed>> {
         let metrics = metrics_on();
