@@ -13,6 +13,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-diag", &[]),
     ("anymetal-ir", &["anymetal-diag"]),
+    // Names and functions that every layer records with.
+    ("anymetal-telemetry", &[]),
     // Plain types that code generators, the interpreter and devices agree on.
     ("anymetal-launch-abi", &[]),
     ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
@@ -31,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-interp",
             "anymetal-sanitizer",
             "anymetal-hal",
+            "anymetal-telemetry",
         ],
     ),
     ("anymetal-hal", &["anymetal-launch-abi"]),
@@ -43,7 +46,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Recovery policies know error classes and the clock, no work and no device.
     ("anymetal-policy", &["anymetal-hal"]),
     // The settings of policies are checked by the policies' own builders.
-    ("anymetal-runtime", &["anymetal-hal", "anymetal-policy"]),
+    ("anymetal-runtime", &["anymetal-hal", "anymetal-policy", "anymetal-telemetry"]),
+    // What listens to telemetry.
+    ("anymetal-telemetry-export", &["anymetal-hal", "anymetal-telemetry"]),
+    ("anymetal-health", &["anymetal-hal", "anymetal-telemetry", "anymetal-telemetry-export"]),
     ("anymetal-translate", &["anymetal-diag"]),
     ("anymetal-ops", &["anymetal-runtime", "anymetal-compiler", "anymetal-hal"]),
     ("anymetal-macros", &[]),
@@ -53,8 +59,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-cli", &["anymetal", "anymetal-audit", "anymetal-compiler", "anymetal-bench-peers"]),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
-    // Generates the table of diagnostics.
-    ("xtask", &["anymetal-diag", "anymetal-ir"]),
+    // Generates the documents of diagnostics, passes and telemetry.
+    ("xtask", &["anymetal-diag", "anymetal-ir", "anymetal-telemetry"]),
 ];
 
 /// May use every crate of the table that is not listed in [`NEVER_USED`].

@@ -7,8 +7,11 @@ use crate::source_tree::SourceFile;
 use crate::{diagnostics, passes};
 
 /// Each document with what makes its text.
-const DOCUMENTS: &[(&str, fn() -> String)] =
-    &[("docs/diagnostics.md", diagnostics::document), ("docs/passes.md", passes::document)];
+const DOCUMENTS: &[(&str, fn() -> String)] = &[
+    ("docs/diagnostics.md", diagnostics::document),
+    ("docs/passes.md", passes::document),
+    ("docs/telemetry.md", anymetal_telemetry::names::document::document),
+];
 
 /// Writes all documents.
 pub(crate) fn write(root: &Path) -> ExitCode {

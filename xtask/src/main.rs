@@ -22,7 +22,7 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   tidy    check the rules on files, manifests and crate dependencies
-  gen     write the generated documents (docs/diagnostics.md, docs/passes.md)
+  gen     write the generated documents (docs/diagnostics.md, docs/passes.md, docs/telemetry.md)
   bless   accept the expected output of file tests: `bless ir` (tests/ir), `bless codegen` (tests/codegen),
           `bless ui` (tests/ui)
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests

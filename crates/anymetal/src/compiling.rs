@@ -15,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use anymetal_compiler::CompileError;
+use anymetal_telemetry::event;
 
 use crate::error::Error;
 
@@ -66,7 +67,7 @@ impl<T: Send + 'static> Compiling<T> {
         if let Err((job, message)) = hand_over(Box::new(job)) {
             // No thread to be had, so nothing compiles in the background: this thread is left, which can
             // compile.
-            tracing::debug!(target: "anymetal", message, "compiles on the calling thread");
+            event::compiles_on_caller(&message);
             job();
         }
         handle

@@ -25,6 +25,8 @@ use anymetal_runtime::stream::context::Context;
 use anymetal_runtime::stream::group::StreamGroup;
 use anymetal_runtime::tenant::{Tenant, TenantLimits};
 use anymetal_runtime::trace::Trace;
+use anymetal_telemetry::collect::{Collect, Sums, add_collector};
+use anymetal_telemetry::names::metrics as names;
 
 use crate::compile::CompiledLibrary;
 use crate::error::Error;
@@ -32,6 +34,7 @@ use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, Library};
 use crate::machine;
 use crate::queue::{Queue, QueueGroup};
+use crate::telemetry;
 use crate::transfer::Transfers;
 
 /// A processor or GPU that runs Metal kernels, with pool, budget and queues over it.
@@ -110,6 +113,7 @@ impl Device {
             Some(family) => Arc::new(EmulatedDevice::new(Arc::clone(&own), family)),
             None => Arc::clone(&own),
         };
+        telemetry::start_once(&config);
         let budget = match config.memory.budget {
             Some(bytes) => Budget::new(bytes),
             None => Budget::of(hal.capabilities()),
@@ -122,7 +126,10 @@ impl Device {
         let transfers = Transfers::default();
         let context = Context::with(Arc::clone(&hal), clock, config.history.history());
         let shared = Shared { hal, own, config, context, budget, pool, registry, allocator, transfers };
-        Device { shared: Arc::new(shared), tenant: None }
+        let shared = Arc::new(shared);
+        let collector: Arc<dyn Collect> = Arc::<Shared>::clone(&shared);
+        add_collector(Arc::downgrade(&collector));
+        Device { shared, tenant: None }
     }
 
     /// The name by which it is chosen.
@@ -293,6 +300,15 @@ impl Device {
     /// The device below, for what this crate does not wrap.
     pub fn hal(&self) -> &Arc<dyn HalDevice> {
         &self.shared.hal
+    }
+}
+
+impl Collect for Shared {
+    fn collect(&self, sums: &mut Sums) {
+        let (device, budget) = ([self.hal.name()], self.budget.stats());
+        sums.add(&names::MEMORY_BYTES, &device, budget.reserved as f64);
+        sums.add(&names::MEMORY_LIMIT, &device, budget.limit as f64);
+        sums.add(&names::BUFFERS, &device, self.registry.totals().count as f64);
     }
 }
 

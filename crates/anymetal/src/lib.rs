@@ -98,6 +98,7 @@ mod replay;
 mod sanitized;
 pub mod sanitizer;
 mod submission;
+pub mod telemetry;
 pub mod testing;
 mod transfer;
 
@@ -126,8 +127,8 @@ pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_runtime::config::{
-    CheckSetting, ConfigError, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, Size,
-    Span, StreamsLayer,
+    CheckSetting, ConfigError, HealthLayer, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer,
+    RuntimeConfig, Share, Size, Span, StreamsLayer, TelemetryLayer,
 };
 pub use anymetal_runtime::event::Event;
 pub use anymetal_runtime::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};

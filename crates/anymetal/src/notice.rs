@@ -1,7 +1,7 @@
 //! Notices: what a user should know although nothing failed.
 //!
 //! Owns [`Notice`], the process's list of them, and the hook that is told of each. Invariant: this crate
-//! writes to no stream; a notice is a `tracing` event of the level WARN, goes to the hook, and stays in the
+//! writes to no stream; a notice is an event (`anymetal.notice`), goes to the hook, and stays in the
 //! list until it is taken. Each is told once per process. The list is bounded; the oldest go first.
 
 use std::collections::VecDeque;
@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anymetal_compiler::{Compiler, Note};
+use anymetal_telemetry::event;
 
 /// The most notices that wait to be taken.
 const MAX_WAITING: usize = 256;
@@ -27,8 +28,24 @@ pub enum NoticeKind {
     NotSpecialised,
     /// The sanitizer found something, for the first time at these places.
     Finding,
+    /// Something that the settings demand of telemetry or health cannot be done.
+    Telemetry,
     /// Something else that the compiler says.
     Other,
+}
+
+impl NoticeKind {
+    /// Its name in lower case, for events.
+    fn word(self) -> &'static str {
+        match self {
+            NoticeKind::Interpreted => "interpreted",
+            NoticeKind::CacheUnusable => "cache-unusable",
+            NoticeKind::NotSpecialised => "not-specialised",
+            NoticeKind::Finding => "finding",
+            NoticeKind::Telemetry => "telemetry",
+            NoticeKind::Other => "other",
+        }
+    }
 }
 
 /// Something that went on in another way than wished.
@@ -85,7 +102,7 @@ pub fn take_notices() -> Vec<Notice> {
 
 /// Tells a notice.
 pub(crate) fn notify(kind: NoticeKind, message: String) {
-    tracing::warn!(target: "anymetal", ?kind, "{message}");
+    event::notice(kind.word(), &message);
     let notice = Notice { kind, message };
     let hook = {
         let mut notices = lock();

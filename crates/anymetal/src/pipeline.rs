@@ -12,6 +12,7 @@ use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::validate::{check_arguments, indirect_shape};
+use anymetal_telemetry::{record, span};
 
 use crate::compile::CompiledLibrary;
 use crate::compiling::Compiling;
@@ -77,6 +78,20 @@ pub(crate) struct Specialiser {
 
 impl Pipeline {
     pub(crate) fn new(
+        compiled: CompiledLibrary,
+        device: Device,
+        descriptor: PipelineDescriptor,
+    ) -> Result<Self, Error> {
+        let clock = Arc::clone(device.context().clock());
+        let (start, name) = (clock.now(), device.name().to_owned());
+        let span = span::pipeline(&name, &descriptor.kernel);
+        let _entered = span.enter();
+        let pipeline = Self::make(compiled, device, descriptor)?;
+        record::pipeline_duration(&name, clock.now().saturating_sub(start));
+        Ok(pipeline)
+    }
+
+    fn make(
         compiled: CompiledLibrary,
         device: Device,
         descriptor: PipelineDescriptor,

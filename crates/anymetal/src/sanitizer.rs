@@ -34,6 +34,7 @@ pub use anymetal_compiler::sanitizer::{
     marks, report, suppress,
 };
 use anymetal_compiler::{AfterLaunch, SharedSession};
+use anymetal_telemetry::record;
 
 use crate::notice::{NoticeKind, notify};
 
@@ -85,6 +86,7 @@ fn report_writer() -> AfterLaunch {
         let findings = session.findings();
         let first = told.swap(findings.len(), Ordering::Relaxed);
         for finding in findings.get(first..).unwrap_or_default() {
+            record::finding(finding.kind.id());
             notify(NoticeKind::Finding, format!("{}: {}: {}", finding.kernel, finding.kind, finding.message));
         }
         let Some(path) = &path else { return };

@@ -18,6 +18,7 @@ use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches};
 use anymetal_runtime::memory::pool::{PooledBuffer, RentRequest};
 use anymetal_runtime::memory::staging::StagingRing;
 use anymetal_runtime::memory::view;
+use anymetal_telemetry::{record, span};
 use bytemuck::Pod;
 
 use crate::buffer::{Buffer, BufferView};
@@ -92,9 +93,11 @@ impl Device {
         if elements.len() != view.len() {
             return Err(Error::RangeOutsideBuffer { start: 0, end: elements.len(), len: view.len() });
         }
+        let (bytes, region) = (bytemuck::cast_slice::<T, u8>(elements), view.region());
+        let span = span::transfer(self.name(), "upload", region.length());
+        let _entered = span.enter();
         let mut made = self.made();
         let ring = self.ring(&mut made)?;
-        let (bytes, region) = (bytemuck::cast_slice::<T, u8>(elements), view.region());
         let piece = usize::try_from((ring.capacity() / PIECES).max(1)).unwrap_or(usize::MAX);
         let mut pieces = Pieces(Vec::new());
         let mut start = 0usize;
@@ -105,6 +108,7 @@ impl Device {
             start = end;
             if start == bytes.len() {
                 pieces.0.clear();
+                record::copied(self.name(), "upload", region.length());
                 return Ok(uploaded);
             }
             pieces.0.push(uploaded);
@@ -141,6 +145,8 @@ impl Device {
     /// Copies a view in its turn on a queue to where the host sees it.
     pub fn download_from<T: Pod>(&self, queue: &Queue, view: &BufferView<T>) -> Result<Download<T>, Error> {
         let region = view.region();
+        let span = span::transfer(self.name(), "download", region.length());
+        let _entered = span.enter();
         let mut request = RentRequest::new(region.length()).label("download");
         if let Some(tenant) = &queue.stream().options().tenant {
             request = request.tenant(tenant);
@@ -150,6 +156,7 @@ impl Device {
         let source = region.offset()..region.offset() + region.length();
         commands.blit().copy(region.buffer(), source, staged.whole(), 0)?;
         let submission = Submission::accepted(commands.commit())?;
+        record::copied(self.name(), "download", region.length());
         Ok(Download { submission, staged, len: view.len(), element: PhantomData })
     }
 

@@ -4,6 +4,7 @@
 //! Owns that order, for everything that has artifacts ([`Subject`]). Invariant: an artifact is stored under a
 //! key of the source that was actually parsed, which is known only after compiling it.
 
+use std::cell::Cell;
 use std::num::NonZero;
 use std::sync::{Arc, Once};
 
@@ -11,6 +12,7 @@ use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::encoding;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::Llvm;
+use anymetal_telemetry::record::{self, Cache};
 
 use crate::big_stack;
 use crate::cache::disk::Kind;
@@ -64,7 +66,9 @@ pub(crate) fn kept(
     make: impl FnOnce() -> Result<Artifact, CompileError>,
 ) -> Result<Arc<Artifact>, CompileError> {
     let known = key();
+    let in_memory = Cell::new(true);
     let make = || {
+        in_memory.set(false);
         if let Some(artifact) = from_disk(shared, kernel, &known) {
             return Ok(Arc::new(artifact));
         }
@@ -76,17 +80,21 @@ pub(crate) fn kept(
         }
         Ok(Arc::new(artifact))
     };
-    shared.artifacts.get_or_make(known, |_| true, make)
+    let kept = shared.artifacts.get_or_make(known, |_| true, make);
+    record::cache(Cache::Memory, in_memory.get());
+    kept
 }
 
 /// An artifact with that kernel from the disk.
 pub(crate) fn from_disk(shared: &CompilerState, kernel: &str, key: &Key) -> Option<Artifact> {
     let disk = shared.disk.as_ref()?;
-    let bytes = disk.read(Kind::Object, key)?;
-    let artifact = encoding::decode(&bytes).ok().filter(|artifact| artifact.kernel(kernel).is_some());
-    if artifact.is_none() {
+    let bytes = disk.read(Kind::Object, key);
+    let artifact = bytes.as_ref().and_then(|bytes| encoding::decode(bytes).ok());
+    let artifact = artifact.filter(|artifact| artifact.kernel(kernel).is_some());
+    if bytes.is_some() && artifact.is_none() {
         disk.remove(Kind::Object, key);
     }
+    record::cache(Cache::Disk, artifact.is_some());
     artifact
 }
 

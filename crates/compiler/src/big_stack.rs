@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anymetal_llvm::heap;
 use anymetal_msl::on_large_stack;
+use anymetal_telemetry::span::Span;
 
 use crate::error::CompileError;
 
@@ -17,7 +18,9 @@ pub(crate) fn run<T: Send>(
     stage: &'static str,
     work: impl FnOnce() -> Result<T, CompileError> + Send,
 ) -> Result<T, CompileError> {
+    let caller = Span::current();
     on_large_stack(|| {
+        let _entered = caller.enter();
         heap::reserve();
         guarded(stage, work)
     })

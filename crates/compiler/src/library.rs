@@ -18,6 +18,7 @@ use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
 use anymetal_msl::MarkedLines;
+use anymetal_telemetry::record::Stage;
 
 use crate::artifacts::{self, Subject, kernel_of, with_llvm};
 use crate::big_stack;
@@ -30,6 +31,7 @@ use crate::family::{self, LibraryCalls};
 use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::machine_code;
+use crate::observe::stage;
 use crate::pipeline::{prepare, prepare_for_sanitizer};
 use crate::prepared::Prepared;
 use crate::reflection;
@@ -281,10 +283,11 @@ impl LibraryState {
             return Ok(module);
         }
         let front = self.front()?;
-        let (module, warnings) = big_stack::run("front end", || {
+        let lower = || {
             let made = front.library.module_with_warnings(kernel);
             made.map_err(|diagnostics| CompileError::Source(Arc::new(diagnostics)))
-        })?;
+        };
+        let (module, warnings) = stage(Stage::Lower, kernel, || big_stack::run("front end", lower))?;
         let module = Arc::new(KernelModule { module, constants: OnceLock::new() });
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         modules.clock += 1;
@@ -312,6 +315,10 @@ impl LibraryState {
 }
 
 fn parse(source: &Source) -> Result<Front, CompileError> {
+    stage(Stage::Parse, &source.name, || parse_now(source))
+}
+
+fn parse_now(source: &Source) -> Result<Front, CompileError> {
     big_stack::run("front end", || {
         let options = anymetal_msl::CompileOptions {
             definitions: source.options.definitions.clone(),
@@ -568,12 +575,13 @@ impl Library {
     fn prepare(&self, kernel: &str, specialisation: &Specialisation) -> Result<Prepared, CompileError> {
         let made = self.state.module(kernel)?;
         self.shared().counts.add_prepared();
-        big_stack::run("middle end", || {
+        let prepare = || {
             let constants = made.constants(kernel).to_vec();
             let module = prepare(&made.module, kernel, specialisation, &mut PassManager::default())?;
             let depends_on_group_size = made.module.functions.iter().any(depends_on_group_size);
             Ok(Prepared { module, constants, depends_on_group_size })
-        })
+        };
+        stage(Stage::Prepare, kernel, || big_stack::run("middle end", prepare))
     }
 
     /// The key of a prepared module: all that [`prepare`] depends on.

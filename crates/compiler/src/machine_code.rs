@@ -10,9 +10,11 @@ use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::{CompileOptions, HostCpu, Llvm, OptLevel, VectorFacts, heap, join};
 use anymetal_msl::both;
+use anymetal_telemetry::record::Stage;
 
 use crate::error::CompileError;
 use crate::library::Specialisation;
+use crate::observe::stage;
 use crate::pipeline::check_size_for_machine_code;
 use crate::prepared::Counts;
 use crate::reflection::{ENTRY_SYMBOL, address_space};
@@ -69,7 +71,8 @@ pub(crate) fn generate(
     check_size_for_machine_code(module, &kernel.name)?;
     let options = cpu_options(specialisation, comments)?;
     counts.add_generated();
-    cpu::generate(module, &kernel.name, &options).map_err(|error| codegen_error(kernel, &error))
+    let generate = || cpu::generate(module, &kernel.name, &options);
+    stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
 }
 
 fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
@@ -166,7 +169,7 @@ pub(crate) fn compile(
     counts: &Counts,
 ) -> Result<Artifact, CompileError> {
     let code = generate(module, kernel, specialisation, false, counts)?;
-    let object = object(llvm, &code)?;
+    let object = stage(Stage::MachineCode, &kernel.name, || object(llvm, &code))?;
     complete(&mut info, &code, specialisation);
     Ok(Artifact {
         target: target_of(llvm),

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anymetal_hal::artifact::{Artifact, ArtifactCode, KernelInfo};
+use anymetal_hal::attachment::Attachment;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::launch::{CpuEntry, DispatchInterpreter, FAULT_SYMBOL};
 use anymetal_hal::pipeline::Pipeline;
@@ -28,6 +29,7 @@ pub(crate) struct CpuPipeline {
     durations: DispatchDurations,
     /// The most that its code needs; 0 for the interpreter, which brings its own.
     stack_bytes: usize,
+    attachment: Attachment,
 }
 
 /// What runs a kernel.
@@ -96,6 +98,7 @@ impl CpuPipeline {
             pace: Pace::default(),
             durations: DispatchDurations::default(),
             stack_bytes,
+            attachment: Attachment::default(),
         })
     }
 
@@ -141,6 +144,10 @@ fn native(object: Arc<LoadedObject>, kernel: &KernelInfo) -> Result<Code, Device
 impl Pipeline for CpuPipeline {
     fn kernel(&self) -> &KernelInfo {
         &self.artifact.kernels[self.kernel]
+    }
+
+    fn attachment(&self) -> Option<&Attachment> {
+        Some(&self.attachment)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -23,6 +23,10 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// All classes.
+    pub const ALL: [ErrorClass; 4] =
+        [ErrorClass::Transient, ErrorClass::Exhausted, ErrorClass::Lost, ErrorClass::Caller];
+
     /// The word for messages and labels: `transient`, `exhausted`, `lost`, `caller`.
     pub const fn word(self) -> &'static str {
         match self {

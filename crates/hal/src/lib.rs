@@ -13,10 +13,11 @@
 //!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
 //!   [`indirect`] to encode some for good) and [`completion`], [`event`], [`fence`]. [`validate`] holds the
 //!   rules that all devices share, [`error`] the one error type, [`capabilities`] what a device can do,
-//!   [`clock`] the one source of time.
+//!   [`clock`] the one source of time, [`attachment`] a place for what layers above keep with a pipeline.
 #![forbid(unsafe_code)]
 
 pub mod artifact;
+pub mod attachment;
 pub mod blit;
 pub mod buffer;
 pub mod buffer_uses;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::artifact::{Artifact, KernelInfo, MAX_THREADS_PER_THREADGROUP, SIMD_WIDTH};
+use crate::attachment::Attachment;
 use crate::buffer::{Buffer, BufferDescriptor};
 use crate::capabilities::{Capabilities, DeviceKind};
 use crate::clock::{Clock, SystemClock};
@@ -149,7 +150,7 @@ impl Device for NullDevice {
             existing: artifact.kernel_names().map(str::to_owned).collect(),
         })?;
         validate::check_arguments(&info, &self.shared.name)?;
-        Ok(Arc::new(NullPipeline(info)))
+        Ok(Arc::new(NullPipeline(info, Attachment::default())))
     }
 
     fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError> {
@@ -185,11 +186,15 @@ impl Device for NullDevice {
 
 /// A pipeline that is never run.
 #[derive(Debug)]
-struct NullPipeline(KernelInfo);
+struct NullPipeline(KernelInfo, Attachment);
 
 impl Pipeline for NullPipeline {
     fn kernel(&self) -> &KernelInfo {
         &self.0
+    }
+
+    fn attachment(&self) -> Option<&Attachment> {
+        Some(&self.1)
     }
 
     fn as_any(&self) -> &dyn Any {

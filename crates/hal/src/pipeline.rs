@@ -7,11 +7,17 @@ use std::any::Any;
 use std::fmt;
 
 use crate::artifact::KernelInfo;
+use crate::attachment::Attachment;
 
 /// A kernel made ready to run.
 pub trait Pipeline: Send + Sync + fmt::Debug {
     /// The kernel's reflection and limits.
     fn kernel(&self) -> &KernelInfo;
+
+    /// A place for what the layer above keeps with it; `None`: the device has none.
+    fn attachment(&self) -> Option<&Attachment> {
+        None
+    }
 
     /// For the owning device to find its own type again.
     fn as_any(&self) -> &dyn Any;

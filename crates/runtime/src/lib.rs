@@ -20,6 +20,7 @@ pub mod event;
 pub mod graph;
 pub mod history;
 pub mod memory;
+mod observe;
 pub mod profile;
 pub mod stream;
 pub mod submission;

@@ -7,12 +7,14 @@
 //! Invariant: a [`RuntimeConfig`] that exists is valid; each error names the place the value came from, the
 //! setting, the value and what it should look like. This module reads the environment, no other does.
 
+mod health;
 mod history;
 mod kernels;
 mod memory;
 mod policy;
 mod quantity;
 mod streams;
+mod telemetry;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,7 @@ use anymetal_hal::family::Family;
 use anymetal_policy::policies::Policies;
 use serde::Deserialize;
 
+pub use health::{HealthConfig, HealthLayer, Share};
 pub use history::{HistoryConfig, HistoryLayer};
 pub use kernels::{CheckSetting, KernelsConfig, KernelsLayer};
 pub use memory::{MemoryConfig, MemoryLayer};
@@ -29,6 +32,7 @@ pub use policy::{
 };
 pub use quantity::{Size, Span};
 pub use streams::{StreamsConfig, StreamsLayer};
+pub use telemetry::{TelemetryConfig, TelemetryLayer};
 
 /// Names a file of settings.
 const FILE_VARIABLE: &str = "ANYMETAL_CONFIG";
@@ -51,6 +55,10 @@ pub struct Layer {
     pub history: HistoryLayer,
     /// The section `[policy]`.
     pub policy: PolicyLayer,
+    /// The section `[telemetry]`.
+    pub telemetry: TelemetryLayer,
+    /// The section `[health]`.
+    pub health: HealthLayer,
 }
 
 /// Where a setting comes from, for messages.
@@ -137,10 +145,16 @@ const VARIABLES: &[(&str, Setter)] = &[
 
 /// The variables of all sections.
 fn variables() -> impl Iterator<Item = &'static (&'static str, Setter)> {
-    [VARIABLES, kernels::VARIABLES, memory::VARIABLES, streams::VARIABLES, history::VARIABLES]
-        .into_iter()
-        .chain(policy::VARIABLES)
-        .flatten()
+    let sections = [
+        VARIABLES,
+        kernels::VARIABLES,
+        memory::VARIABLES,
+        streams::VARIABLES,
+        history::VARIABLES,
+        telemetry::VARIABLES,
+        health::VARIABLES,
+    ];
+    sections.into_iter().chain(policy::VARIABLES).flatten()
 }
 
 fn parse<T: std::str::FromStr>(
@@ -242,6 +256,8 @@ impl Layers {
             streams: streams::resolve(self)?,
             history: history::resolve(self)?,
             policy: policy::resolve(self)?,
+            telemetry: telemetry::resolve(self)?,
+            health: health::resolve(self)?,
         })
     }
 }
@@ -282,6 +298,10 @@ pub struct RuntimeConfig {
     pub history: HistoryConfig,
     /// What is done when work fails.
     pub policy: Policies,
+    /// Where metrics and traces go.
+    pub telemetry: TelemetryConfig,
+    /// When a component is degraded or unhealthy, and who is told.
+    pub health: HealthConfig,
 }
 
 #[cfg(all(test, not(loom)))]
@@ -337,6 +357,40 @@ mod tests {
         assert_eq!(options.when_exhausted, anymetal_hal::queue::WhenFull::Refuse, "waiting for no time");
         assert_eq!((config.history.entries, config.history.replayable), (5, true));
         assert_eq!(config.device.as_deref(), Some("cpu"));
+    }
+
+    #[test]
+    fn telemetry_and_health_are_set_by_file_and_environment_and_checked() {
+        let mut layers = file(
+            "[telemetry]\nprometheus = '127.0.0.1:9464'\nsample = 7\n[health]\nmemory-degraded = 0.5\nbetter-for = '1 s'\n",
+        )
+        .unwrap();
+        layers.environment = environment(&[
+            ("ANYMETAL_TELEMETRY_OTLP", "http://127.0.0.1:4318"),
+            ("ANYMETAL_HEALTH_FAILURES_DEGRADED", "75 %"),
+        ])
+        .unwrap();
+        let config = layers.resolve().unwrap();
+        assert_eq!(config.telemetry.prometheus, Some(([127, 0, 0, 1], 9464).into()));
+        assert_eq!(
+            (config.telemetry.otlp.as_deref(), config.telemetry.sample),
+            (Some("http://127.0.0.1:4318"), 7)
+        );
+        assert_eq!(config.health.memory, (Share::thousandths(500), Share::thousandths(950)));
+        assert_eq!(
+            config.health.failures,
+            (Share::thousandths(750), Share::thousandths(750)),
+            "never before"
+        );
+        assert_eq!(config.health.better_for, Duration::from_secs(1));
+        let port = environment(&[("ANYMETAL_TELEMETRY_PROMETHEUS", "9464")]).unwrap_err().to_string();
+        assert!(port.ends_with("`9464` is not an address with a port, such as 127.0.0.1:9464"), "{port}");
+        let https = file("[telemetry]\notlp = 'https://a'\n").unwrap().resolve().unwrap_err().to_string();
+        assert!(https.contains("telemetry.otlp = https://a") && https.contains("only http://"), "{https}");
+        let order = file("[health]\nmemory-unhealthy = '10 %'\n").unwrap().resolve().unwrap_err().to_string();
+        assert!(order.starts_with("health.memory-unhealthy = 0.1 "), "{order}");
+        let share = file("[health]\nmemory-degraded = 2\n").unwrap_err().to_string();
+        assert!(share.contains("a share from 0 to 1"), "{share}");
     }
 
     #[test]

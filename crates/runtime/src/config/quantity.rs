@@ -21,6 +21,12 @@ impl Size {
     pub(super) const EXPECTED: &'static str = "a size, such as 4096 or 512 MiB";
 }
 
+impl fmt::Display for Span {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.0)
+    }
+}
+
 impl Span {
     pub(super) const EXPECTED: &'static str = "a time, such as 30 s or 250 ms";
 }

@@ -14,6 +14,7 @@ use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::{Heap, HeapDescriptor};
 use anymetal_hal::host_pages::HostPages;
+use anymetal_telemetry::record;
 
 use crate::memory::budget::{Budget, Reservation};
 use crate::memory::error::MemoryError;
@@ -82,11 +83,28 @@ impl Allocator {
         descriptor: &BufferDescriptor,
         tenant: Option<&Tenant>,
     ) -> Result<AllocatedBuffer, MemoryError> {
+        self.recorded("own", self.buffer_unrecorded(descriptor, tenant))
+    }
+
+    fn buffer_unrecorded(
+        &self,
+        descriptor: &BufferDescriptor,
+        tenant: Option<&Tenant>,
+    ) -> Result<AllocatedBuffer, MemoryError> {
         self.check_length(descriptor.length)?;
         let (label, bytes) = (descriptor.label.as_str(), descriptor.length);
         let account = self.account(ResourceKind::Buffer, label, bytes, bytes, tenant)?;
         let buffer = self.device.buffer(descriptor)?;
         Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
+    }
+
+    /// Counts an allocation or its refusal.
+    fn recorded<T>(&self, origin: &str, made: Result<T, MemoryError>) -> Result<T, MemoryError> {
+        match &made {
+            Ok(_) => record::allocated(self.device.name(), origin),
+            Err(error) => record::allocation_failed(self.device.name(), error.class().word()),
+        }
+        made
     }
 
     /// Makes a buffer of the device's own, such as a staging ring: it counts in the budget, but no tenant is
@@ -114,7 +132,10 @@ impl Allocator {
             Err(error) => return Err(Box::new(ImportRefused { pages, error })),
         };
         match self.device.import(pages, label) {
-            Ok(buffer) => Ok(AllocatedBuffer { buffer, _account: account, _heap: None }),
+            Ok(buffer) => {
+                record::allocated(self.device.name(), "import");
+                Ok(AllocatedBuffer { buffer, _account: account, _heap: None })
+            }
             Err(refused) => {
                 Err(Box::new(ImportRefused { pages: refused.pages, error: refused.error.into() }))
             }
@@ -123,6 +144,14 @@ impl Allocator {
 
     /// Makes a heap, on a tenant's account if there is one; all its memory is taken at once.
     pub fn heap(
+        &self,
+        descriptor: &HeapDescriptor,
+        tenant: Option<&Tenant>,
+    ) -> Result<AllocatedHeap, MemoryError> {
+        self.recorded("heap", self.heap_unrecorded(descriptor, tenant))
+    }
+
+    fn heap_unrecorded(
         &self,
         descriptor: &HeapDescriptor,
         tenant: Option<&Tenant>,

@@ -4,7 +4,7 @@
 //! Invariant: the clock is the only source of time. Start at [`Context::new`].
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use anymetal_hal::artifact::Artifact;
@@ -15,10 +15,15 @@ use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
+use anymetal_telemetry::collect::{Collect, Sums, add_collector};
+use anymetal_telemetry::names::metrics as names;
+use anymetal_telemetry::record;
 
 use crate::event::{Event, EventPool};
 use crate::history::History;
-use crate::stream::{Stream, StreamOptions};
+use crate::observe::device::DeviceSeries;
+use crate::observe::{KernelSlot, backend};
+use crate::stream::{Stream, StreamCore, StreamOptions};
 use crate::trace::Trace;
 
 /// How many streams the measurement tries.
@@ -49,6 +54,24 @@ pub(crate) struct Inner {
     trace: OnceLock<Trace>,
     streams: AtomicU32,
     measured: OnceLock<usize>,
+    series: OnceLock<DeviceSeries>,
+    live_streams: Mutex<Vec<Weak<StreamCore>>>,
+}
+
+impl Collect for Inner {
+    fn collect(&self, sums: &mut Sums) {
+        let live: Vec<_> = {
+            let live = self.live_streams.lock().unwrap_or_else(PoisonError::into_inner);
+            live.iter().filter_map(Weak::upgrade).collect()
+        };
+        let device = [self.device.name()];
+        sums.add(&names::STREAMS, &device, live.len() as f64);
+        for stream in live {
+            let (load, in_flight) = stream.counts();
+            sums.add(&names::COMMAND_BUFFERS_IN_FLIGHT, &device, in_flight as f64);
+            sums.add(&names::COMMAND_BUFFERS_WAITING, &device, load.saturating_sub(in_flight) as f64);
+        }
+    }
 }
 
 impl Context {
@@ -60,8 +83,21 @@ impl Context {
     /// A context with a clock and, if wanted, a history.
     pub fn with(device: Arc<dyn Device>, clock: Arc<dyn Clock>, history: Option<History>) -> Self {
         let events = EventPool::new(Arc::clone(&device));
-        let (streams, measured, trace) = (AtomicU32::new(0), OnceLock::new(), OnceLock::new());
-        Context { inner: Arc::new(Inner { device, clock, events, history, trace, streams, measured }) }
+        let inner = Inner {
+            device,
+            clock,
+            events,
+            history,
+            trace: OnceLock::new(),
+            streams: AtomicU32::new(0),
+            measured: OnceLock::new(),
+            series: OnceLock::new(),
+            live_streams: Mutex::default(),
+        };
+        let inner = Arc::new(inner);
+        let collector: Arc<dyn Collect> = Arc::<Inner>::clone(&inner);
+        add_collector(Arc::downgrade(&collector));
+        Context { inner }
     }
 
     /// The device.
@@ -102,6 +138,10 @@ impl Context {
         if let Some(history) = &self.inner.history {
             history.note_pipeline(&pipeline, artifact);
         }
+        if let Some(attachment) = pipeline.attachment() {
+            attachment.get_or_init(|| KernelSlot::of(artifact));
+        }
+        record::pipeline_created(self.inner.device.name(), backend(artifact));
         Ok(pipeline)
     }
 
@@ -113,6 +153,18 @@ impl Context {
     /// The events of this context.
     pub fn events(&self) -> &EventPool {
         &self.inner.events
+    }
+
+    /// What submissions record in. Only to be called while there is a recorder.
+    pub(crate) fn series(&self) -> &DeviceSeries {
+        self.inner.series.get_or_init(|| DeviceSeries::new(self.inner.device.name()))
+    }
+
+    /// Counts a stream among the live ones.
+    pub(crate) fn note_stream(&self, stream: &Arc<StreamCore>) {
+        let mut live = self.inner.live_streams.lock().unwrap_or_else(PoisonError::into_inner);
+        live.retain(|stream| stream.strong_count() > 0);
+        live.push(Arc::downgrade(stream));
     }
 
     pub(crate) fn next_stream_number(&self) -> u32 {

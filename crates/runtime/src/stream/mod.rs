@@ -121,7 +121,9 @@ impl Stream {
             state: Mutex::default(),
             runner: SingleRunner::default(),
         };
-        Ok(Stream { handle: Arc::new(Handle { core: Arc::new(core) }) })
+        let core = Arc::new(core);
+        context.note_stream(&core);
+        Ok(Stream { handle: Arc::new(Handle { core }) })
     }
 
     /// Starts a command buffer. If the stream has as many as it may, this blocks or refuses as
@@ -313,6 +315,12 @@ impl StreamCore {
 
     pub(crate) fn label(&self) -> &str {
         &self.options.label
+    }
+
+    /// What is committed and has not ended, and how much of it the device has.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.load, state.in_flight)
     }
 
     fn resume(self: &Arc<Self>) {

@@ -35,6 +35,7 @@ use anymetal_hal::command::{Command, Deadline, Submission as Commands, Timestamp
 use anymetal_hal::error::DeviceError;
 
 use crate::event::{Bridge, Event};
+use crate::observe::Observed;
 use crate::stream::permit::Permit;
 use crate::stream::{StreamCore, event_command};
 use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
@@ -157,8 +158,9 @@ impl CommandBuffer {
 
     /// Hands the work to the stream.
     pub fn commit(self) -> Submission {
-        let CommandBuffer { stream, mut permit, commands, dependencies, .. } = self;
+        let CommandBuffer { stream, mut permit, mut commands, dependencies, .. } = self;
         permit.commit();
+        let observed = Observed::begin(&stream, &mut commands);
         let attached = Attached {
             permit: Some(permit),
             charge: self.charge,
@@ -166,6 +168,7 @@ impl CommandBuffer {
             callbacks: self.callbacks,
             bridges: self.bridges,
             names: self.names,
+            observed,
             ..Attached::default()
         };
         let core = Arc::new(SubmissionCore {

@@ -29,6 +29,7 @@ use anymetal_hal::queue::Cancellation;
 use anymetal_hal::record::recorder::EntryId;
 
 use crate::event::Bridge;
+use crate::observe::Observed;
 use crate::stream::StreamCore;
 use crate::stream::permit::Permit;
 use crate::submission::stage::{Ending, Look, Stage, Stages};
@@ -78,6 +79,8 @@ pub(crate) struct Attached {
     pub(crate) traced: Option<Box<TracedSubmission>>,
     /// Whether the stream counts it as with the device.
     pub(crate) counted: bool,
+    /// What is recorded of it, if somebody listens.
+    pub(crate) observed: Option<Box<Observed>>,
     /// Ends when the work has, where it was noted on its buffers as held.
     pub(crate) held: Option<CompletionSource>,
 }
@@ -157,11 +160,12 @@ impl SubmissionCore {
     /// Ends it, if it has not ended. Only when the device is done with it or will not be given it.
     pub(crate) fn end(&self, outcome: Outcome) -> bool {
         // Before the end is published: whoever waited for it finds its buffers unused and the quotas free.
-        let held = self.with_attached(|attached| {
+        let (held, observed) = self.with_attached(|attached| {
             attached.release_charges();
-            attached.held.take()
+            (attached.held.take(), attached.observed.take())
         });
         drop(held);
+        self.record(observed, &outcome);
         let ending = self.stages.end(outcome.clone());
         self.after_end(ending, &outcome)
     }
@@ -174,6 +178,12 @@ impl SubmissionCore {
         self.after_end(ending, &outcome)
     }
 
+    fn record(&self, observed: Option<Box<Observed>>, outcome: &Outcome) {
+        if let Some(observed) = observed {
+            observed.end(&self.stream, outcome, self.timings.get().map(|timings| &**timings));
+        }
+    }
+
     fn after_end(&self, ending: Option<Ending<Work, Completion, Outcome>>, outcome: &Outcome) -> bool {
         let Some(Ending { before, wakers }) = ending else {
             return false;
@@ -182,6 +192,7 @@ impl SubmissionCore {
             drop(work);
         }
         let attached = self.with_attached(std::mem::take);
+        self.record(attached.observed, outcome);
         drop((attached.held, attached.permit, attached.bridges));
         if let Some(entry) = attached.entry {
             self.stream.note_end(entry, outcome);

@@ -8,6 +8,8 @@ use std::time::Duration;
 use anymetal_hal::command::{Command, Submission};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::queue::Queue;
+use anymetal_telemetry::record;
+use anymetal_telemetry::span::{self, Span};
 
 use super::Executable;
 use crate::graph::encodings::{Prepared, Way};
@@ -31,8 +33,17 @@ impl Executable {
     /// the same arguments on the device has it in a form that costs no checks and no encoding. Refused for
     /// graphs with host nodes.
     pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
+        let span = self.replayed(stream, "whole");
+        let _entered = span.enter();
         let prepared = self.prepare(stream, Way::Whole);
         Ok(self.part(stream, &prepared, 0)?.commit())
+    }
+
+    /// Records a run.
+    fn replayed(&self, stream: &Stream, mode: &'static str) -> Span {
+        let device = stream.context().device().name();
+        record::graph_replay(device, mode);
+        span::graph(device, &self.graph.data.name, mode)
     }
 
     /// A way of running this graph, with what the stream's device has encoded of it.
@@ -73,6 +84,8 @@ impl Executable {
         let Some(&first) = streams.first() else {
             return Err(GraphError::NoStream { graph: self.graph.data.name.clone() });
         };
+        let span = self.replayed(first, "streams");
+        let _entered = span.enter();
         let prepared = self.prepare(first, Way::Over(streams.len()));
         let parts = &prepared.parts;
         let mut command_buffers = Vec::with_capacity(parts.len());
@@ -118,6 +131,8 @@ impl Executable {
     /// the second time with the same arguments on the device has what lies between host nodes in its own
     /// form. After an error nothing further is begun.
     pub fn run_on(&self, stream: &Stream) -> Result<Duration, GraphError> {
+        let span = self.replayed(stream, "pieces");
+        let _entered = span.enter();
         let prepared = self.prepare(stream, Way::BetweenHostNodes);
         let (mut device_time, mut next) = (Duration::ZERO, 0);
         self.each_piece(|piece| {

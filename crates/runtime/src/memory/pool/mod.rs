@@ -16,19 +16,23 @@
 mod models;
 mod options;
 mod rented;
+mod series;
 mod state;
 mod stats;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_hal::clock::Clock;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::{DeviceError, ErrorClass};
+use anymetal_telemetry::collect::{Collect, Sums, add_collector};
+use anymetal_telemetry::handle::metrics_on;
+use anymetal_telemetry::names::metrics as names;
 
 use crate::memory::backtrace::Backtrace;
 use crate::memory::budget::Trim;
@@ -37,6 +41,7 @@ use crate::memory::registry::{Inventory, LiveResource, ResourceKind};
 use crate::memory::size_class::SizeClasses;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::tenant::MemoryCharge;
+use series::PoolSeries;
 use state::{Block, Renter, Shelf, Shortage, SlotId, State};
 
 pub use options::{Contents, PoolLimits, PoolOptions, RentRequest};
@@ -60,6 +65,8 @@ struct PoolShared {
     state: Mutex<State>,
     /// Signalled when a block comes back while someone waits.
     returned: Condvar,
+    /// What rents record in; empty while there is no recorder.
+    series: OnceLock<PoolSeries>,
 }
 
 /// What trimming freed.
@@ -77,8 +84,10 @@ impl Pool {
         let classes = SizeClasses { largest: device.capabilities().max_buffer_bytes };
         let budget = options.budget.clone();
         let state = Mutex::new(State::default());
-        let shared =
-            Arc::new(PoolShared { device, clock, options, classes, state, returned: Condvar::new() });
+        let (returned, series) = (Condvar::new(), OnceLock::new());
+        let shared = Arc::new(PoolShared { device, clock, options, classes, state, returned, series });
+        let collector: Arc<dyn Collect> = Arc::<PoolShared>::clone(&shared);
+        add_collector(Arc::downgrade(&collector));
         if let Some(budget) = budget {
             let trimmer: Arc<dyn Trim> = Arc::<PoolShared>::clone(&shared);
             budget.add_trimmer(Arc::downgrade(&trimmer));
@@ -89,6 +98,14 @@ impl Pool {
     /// Rents a buffer; never waits. Refused with a typed error when the limits, the budget or the tenant's
     /// quota do not allow it; then nothing has changed but that idle blocks may have gone.
     pub fn rent(&self, request: &RentRequest<'_>) -> Result<PooledBuffer, MemoryError> {
+        let rented = self.rent_unrecorded(request);
+        if let (Err(error), Some(series)) = (&rented, self.shared.series()) {
+            series.refused(error);
+        }
+        rented
+    }
+
+    fn rent_unrecorded(&self, request: &RentRequest<'_>) -> Result<PooledBuffer, MemoryError> {
         let shelf = self.shared.shelf(request)?;
         let charge = match request.tenant {
             None => None,
@@ -110,6 +127,9 @@ impl Pool {
             Err(renter) => return self.shared.make(shelf, request, renter, charge),
         };
         let buffer = self.shared.rented(slot, block, request.length, charge);
+        if let Some(series) = self.shared.series() {
+            series.hit();
+        }
         if request.contents == Contents::Zeroed {
             buffer.clear()?;
         }
@@ -202,6 +222,11 @@ impl PoolShared {
         Ok(Shelf::new(request.mode, self.classes.class_of(request.length)))
     }
 
+    /// What to record in, if there is a recorder.
+    fn series(&self) -> Option<&PoolSeries> {
+        metrics_on().then(|| self.series.get_or_init(|| PoolSeries::new(self.device.name())))
+    }
+
     fn class_bytes(&self, length: u64) -> u64 {
         self.classes.bytes_of(self.classes.class_of(length))
     }
@@ -234,7 +259,12 @@ impl PoolShared {
         drop(evicted);
         let slot = booked?;
         match self.allocate(request, capacity) {
-            Ok(block) => Ok(self.rented(slot, block, request.length, charge)),
+            Ok(block) => {
+                if let Some(series) = self.series() {
+                    series.miss();
+                }
+                Ok(self.rented(slot, block, request.length, charge))
+            }
             Err(error) => {
                 lock(&self.state).unbook(slot);
                 Err(error)
@@ -318,6 +348,22 @@ impl PoolShared {
         let mut evicted = Vec::new();
         let bytes = lock(&self.state).trim(before, bytes, &mut evicted);
         Trimmed { bytes, buffers: evicted.len() }
+    }
+}
+
+impl Collect for PoolShared {
+    fn collect(&self, sums: &mut Sums) {
+        let stats = {
+            let mut state = lock(&self.state);
+            state.sweep();
+            state.stats()
+        };
+        let device = self.device.name();
+        let used = stats.bytes.saturating_sub(stats.idle_bytes);
+        sums.add(&names::POOL_BYTES, &[device, "used"], used as f64);
+        sums.add(&names::POOL_BYTES, &[device, "free"], stats.idle_bytes as f64);
+        sums.add(&names::POOL_BUFFERS, &[device], stats.buffers as f64);
+        sums.add(&names::BUFFERS, &[device], stats.buffers as f64);
     }
 }
 

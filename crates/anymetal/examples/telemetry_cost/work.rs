@@ -1,0 +1,77 @@
+//! The dispatches that are measured.
+
+use std::time::Instant;
+
+use anymetal::{Buffer, Device, Error, Pipeline, Queue};
+
+/// What is measured, in order.
+pub(crate) const FIGURES: [&str; 3] = [
+    "empty dispatch, submitted and waited for",
+    "4096 threads, submitted and waited for",
+    "the same, 100 in a command buffer, each",
+];
+
+const SOURCE: &str = "
+kernel void empty() {}
+kernel void scale(device const float* x, device float* y, constant float& a, uint i [[thread_position_in_grid]]) {
+    y[i] = a * x[i];
+}
+";
+const THREADS: usize = 4096;
+/// Dispatches of one measurement.
+const SINGLE: usize = 4000;
+const BATCHES: usize = 60;
+const IN_A_BATCH: usize = 100;
+
+pub(crate) struct Work {
+    queue: Queue,
+    empty: Pipeline,
+    scale: Pipeline,
+    x: Buffer<f32>,
+    y: Buffer<f32>,
+}
+
+impl Work {
+    pub(crate) fn new(device: &Device) -> Result<Self, Error> {
+        let library = device.library_from_source(SOURCE)?;
+        Ok(Work {
+            queue: device.queue()?,
+            empty: library.pipeline("empty")?,
+            scale: library.pipeline("scale")?,
+            x: device.buffer(&[1.0; THREADS])?,
+            y: device.buffer_zeroed(THREADS)?,
+        })
+    }
+
+    /// Nanoseconds for each dispatch, of each figure.
+    pub(crate) fn measure(&self) -> Result<[f64; 3], Error> {
+        let empty = each(SINGLE, || {
+            self.queue.launch(&self.empty).threads(32).group_size(32).submit()?.wait().map(drop)
+        })?;
+        let scale = each(SINGLE, || {
+            let launch = self.queue.launch(&self.scale).arg(&self.x).arg(&self.y).arg(2.0f32);
+            launch.threads(THREADS).group_size(256).submit()?.wait().map(drop)
+        })?;
+        let batched = each(BATCHES, || self.batch())? / IN_A_BATCH as f64;
+        Ok([empty, scale, batched])
+    }
+
+    fn batch(&self) -> Result<(), Error> {
+        let mut commands = self.queue.command_buffer()?;
+        let mut encoder = commands.compute_encoder().set_pipeline(&self.scale);
+        encoder.set_buffer(0, &self.x, 0)?;
+        encoder.set_buffer(1, &self.y, 0)?;
+        encoder.set_argument(2, 2.0f32);
+        for _ in 0..IN_A_BATCH {
+            encoder.dispatch_threads(THREADS, 256)?;
+        }
+        encoder.end_encoding();
+        commands.commit()?.wait().map(drop)
+    }
+}
+
+fn each(count: usize, work: impl Fn() -> Result<(), Error>) -> Result<f64, Error> {
+    let start = Instant::now();
+    (0..count).try_for_each(|_| work())?;
+    Ok(start.elapsed().as_nanos() as f64 / count as f64)
+}

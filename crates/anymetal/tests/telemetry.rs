@@ -1,0 +1,81 @@
+//! A program is observed by its settings alone: metrics at an address, probes of health.
+//!
+//! One test, because a process exports once.
+#![cfg(feature = "prometheus")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use anymetal::telemetry::export::scrape::{ScrapedFamily, parse};
+use anymetal::{Device, Error, Layers, NoticeKind, take_notices};
+
+const SOURCE: &str = "
+kernel void watched(device const float* x, device float* y, uint i [[thread_position_in_grid]]) { y[i] = x[i]; }
+";
+
+fn get(address: SocketAddr, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+/// The sum of the samples of that name with that label.
+fn sum(families: &[ScrapedFamily], name: &str, label: (&str, &str)) -> f64 {
+    let samples = families.iter().flat_map(|family| &family.samples).filter(|sample| sample.name == name);
+    samples.filter(|sample| sample.label(label.0) == Some(label.1)).map(|sample| sample.value).sum()
+}
+
+#[test]
+fn settings_alone_make_a_program_observable() -> Result<(), Error> {
+    let mut settings = Layers::default();
+    settings.code.telemetry.prometheus = Some(([127, 0, 0, 1], 0).into());
+    let device = Device::with_settings(&settings)?;
+    let telemetry = anymetal::telemetry::running().unwrap();
+    let address = telemetry.address().unwrap();
+    let queue = device.queue()?;
+    let watched = device.library_from_source(SOURCE)?.pipeline("watched")?;
+    let (x, y) = (device.buffer(&[1f32; 256])?, device.rent::<f32>(256)?);
+    for _ in 0..5 {
+        queue.launch(&watched).arg(&x).arg(&y).threads(256).submit()?.wait()?;
+    }
+    let refused = queue.launch(&watched).arg(&x).arg(&y.view(0..3)?).threads(256).submit()?.wait();
+    assert!(refused.is_err(), "a store out of bounds");
+
+    let (status, text) = get(address, "/metrics");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    let families = parse(&text).unwrap();
+    let of_kernel = |name| sum(&families, name, ("kernel", "watched"));
+    assert_eq!(of_kernel("anymetal_dispatches_total"), 5.0);
+    assert_eq!(of_kernel("anymetal_dispatch_duration_seconds_count"), 5.0);
+    assert!(of_kernel("anymetal_dispatch_duration_seconds_sum") > 0.0);
+    assert_eq!(sum(&families, "anymetal_errors_total", ("class", "caller")), 1.0);
+    assert_eq!(sum(&families, "anymetal_submissions_total", ("outcome", "failed")), 1.0);
+    assert_eq!(sum(&families, "anymetal_pool_buffers", ("device", "cpu")), 1.0);
+    assert!(sum(&families, "anymetal_pool_bytes", ("state", "used")) >= 1024.0);
+    assert!(sum(&families, "anymetal_memory_bytes", ("device", "cpu")) >= 2048.0);
+    assert!(sum(&families, "anymetal_memory_limit_bytes", ("device", "cpu")) > 0.0);
+    assert!(sum(&families, "anymetal_buffers", ("device", "cpu")) >= 2.0);
+    assert!(sum(&families, "anymetal_streams", ("device", "cpu")) >= 1.0);
+    assert!(sum(&families, "anymetal_pipeline_creation_duration_seconds_count", ("device", "cpu")) >= 1.0);
+    assert!(families.iter().any(|family| family.name == "anymetal_pipeline_cache_misses_total"));
+
+    assert_eq!(get(address, "/livez").0, "HTTP/1.1 200 OK");
+    assert_eq!(get(address, "/readyz"), ("HTTP/1.1 200 OK".to_owned(), "ok\n".to_owned()));
+    telemetry.flush();
+    assert!(get(address, "/healthz").1.contains("\"memory\""));
+    assert!(telemetry.health().unwrap().capacity().unwrap().to_string().contains("\ncpu\n"));
+
+    settings.code.telemetry.prometheus = Some(address);
+    settings.code.memory.pool_buffers = Some(7);
+    let second = Device::with_settings(&settings)?;
+    assert!(!second.is_same(&device));
+    let notices = take_notices();
+    assert!(
+        !notices.iter().any(|notice| notice.kind == NoticeKind::Telemetry),
+        "the first one goes on: {notices:?}"
+    );
+    Ok(())
+}
