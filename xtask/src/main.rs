@@ -24,7 +24,7 @@ usage: cargo xtask TASK
   tidy    check the rules on files, manifests and crate dependencies
   gen     write the generated documents (docs/diagnostics.md, docs/passes.md, docs/telemetry.md)
   bless   accept the expected output of file tests: `bless ir` (tests/ir), `bless codegen` (tests/codegen),
-          `bless ui` (tests/ui)
+          `bless ui` (tests/ui), `bless family` (tests/family)
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
 ";
@@ -70,6 +70,7 @@ const BLESSED: &[(&str, [&str; 2])] = &[
     ("codegen", ["anymetal-codegen", "files"]),
     ("ui", ["anymetal-compiler", "ui"]),
     ("sanitizer", ["anymetal-cli", "sanitizer"]),
+    ("family", ["anymetal-compiler", "family"]),
 ];
 
 /// Runs a test program so that it writes what came out; `git diff tests` shows what changed.

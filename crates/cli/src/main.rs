@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod scalar;
 mod source_file;
+mod top;
 mod trace;
 mod workload;
 
@@ -68,6 +69,8 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Report what a workload did: table, JSON, CSV, or HTML with figures
     Report(report::ReportArgs),
+    /// Watch a running process by its metrics
+    Top(top::TopArgs),
     /// Check this machine: devices, compiler, cache, limits, settings
     Doctor(doctor::DoctorArgs),
     /// Check an audit log
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::compile(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
+        Command::Top(args) => top::top(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),

@@ -12,4 +12,5 @@ mod report;
 mod run;
 mod settings;
 mod support;
+mod top;
 mod trace;
