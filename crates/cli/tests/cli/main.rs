@@ -8,4 +8,5 @@ mod peers;
 mod run;
 mod settings;
 mod support;
+mod telemetry;
 mod trace;
