@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::{report, tidy};
+use crate::{promtool, report, tidy};
 
 /// One step: a name and a command line of cargo, or none for `tidy`, which runs in this process.
 struct Step {
@@ -54,6 +54,11 @@ const EXAMPLES: [Step; 3] = [
     step("graph_replay", &["run", "--locked", "-p", "anymetal", "--example", "graph_replay"]),
     step("async_service", &["run", "--locked", "-p", "anymetal", "--example", "async_service"]),
 ];
+/// What `promtool` checks; it fails without one (Debian's package `prometheus`).
+const METRICS: Step = step(
+    "promtool",
+    &["run", "--locked", "--quiet", "-p", "anymetal-telemetry-export", "--example", "every_metric"],
+);
 /// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
 /// own, so that the flag does not have everything else built again, and without optimising what is built for
 /// it: with that it takes longer to build than to run.
@@ -87,7 +92,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
     let fixed = [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter();
-    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([MODELS]) {
+    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([METRICS, MODELS]) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);
@@ -106,6 +111,9 @@ pub(crate) fn run(root: &Path) -> ExitCode {
 fn run_step(root: &Path, step: &Step) -> bool {
     if step.cargo.is_empty() {
         return report(&tidy::check(root)) == ExitCode::SUCCESS;
+    }
+    if step.name == METRICS.name {
+        return promtool::check(root, METRICS.cargo);
     }
     let variables = step.environment.iter().copied();
     match Command::new(cargo()).args(step.cargo).envs(variables).current_dir(root).status() {

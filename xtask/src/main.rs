@@ -11,6 +11,7 @@ mod diagnostics;
 mod documents;
 mod generated;
 mod passes;
+mod promtool;
 mod source_tree;
 mod tidy;
 mod words;

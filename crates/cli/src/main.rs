@@ -107,6 +107,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => verified(demo::run(&args).map_err(failure::Failure::Refused)),
         Command::Bench(args) => verified(bench::run(&args)),
     };
+    // A collector that the settings name has what this process did before it ends.
+    anymetal::telemetry::flush();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -78,8 +78,9 @@ mod tests {
 
     #[test]
     fn a_line_is_found_through_noise_and_outliers() {
-        let noisy =
-            |n: u32| 5.0 + 2.0 * f64::from(n) + f64::from(n % 3) + if n % 10 == 0 { 500.0 } else { 0.0 };
+        let noisy = |n: u32| {
+            5.0 + 2.0 * f64::from(n) + f64::from(n % 3) + if n.is_multiple_of(10) { 500.0 } else { 0.0 }
+        };
         let trend = trend(noisy, 300).unwrap();
         assert!((trend.per_second - 2.0).abs() < 0.05, "{trend:?}");
         let full = trend.time_to(5.0 + 2.0 * 400.0, Duration::from_secs(300)).unwrap();

@@ -1,4 +1,5 @@
-//! The webhook: alerts arrive in order as JSON, are offered again, and are given up when the target is absent.
+//! The webhook: alerts arrive in order as JSON, are offered again, and are given up when the target is
+//! absent.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

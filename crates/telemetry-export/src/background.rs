@@ -176,8 +176,10 @@ mod tests {
         let clock = ManualClock::new();
         let (done, times) = channel();
         let (its, interval) = (Arc::clone(&clock), Duration::from_secs(5));
-        let background =
-            Background::start("test", clock.clone(), interval, move || drop(done.send(its.now()))).unwrap();
+        let background = Background::start("test", clock.clone(), interval, move || {
+            let _gone = done.send(its.now());
+        })
+        .unwrap();
         background.flush();
         assert_eq!(times.try_recv().map(|at| at.as_secs()), Ok(0));
         while clock.next_alarm().is_none() {

@@ -96,7 +96,7 @@ impl Reader {
         let Some((name, kind)) = kind.filter(|(name, kind)| belongs(&sample.name, name, kind)) else {
             return Err(format!("{} is not of the family before it", sample.name));
         };
-        if kind == "counter" && !(sample.value >= 0.0) {
+        if kind == "counter" && (sample.value.is_nan() || sample.value < 0.0) {
             return Err(format!("the counter {name} is {}", sample.value));
         }
         let mut labels = sample.labels.clone();

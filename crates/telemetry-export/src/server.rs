@@ -123,11 +123,11 @@ fn serve(listener: &TcpListener, routes: &dyn Routes, stopped: &AtomicBool) {
 fn answer(stream: &mut TcpStream, routes: &dyn Routes) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let (response, with_body) = match read_head(stream)? {
-        Head::Get(path) => (respond(routes, &path), true),
-        Head::Head(path) => (respond(routes, &path), false),
-        Head::OtherMethod => (Response::text(405, "only GET and HEAD\n"), true),
-        Head::Wrong(status) => (Response::text(status, "not understood\n"), true),
-        Head::Gone => return Ok(()),
+        Request::Get(path) => (respond(routes, &path), true),
+        Request::Probe(path) => (respond(routes, &path), false),
+        Request::OtherMethod => (Response::text(405, "only GET and HEAD\n"), true),
+        Request::Wrong(status) => (Response::text(status, "not understood\n"), true),
+        Request::Gone => return Ok(()),
     };
     let head = format!(
         "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n",
@@ -162,11 +162,11 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// A request's head.
+/// A request, by its head; a probe is the method HEAD.
 #[derive(Debug, PartialEq, Eq)]
-enum Head {
+enum Request {
     Get(String),
-    Head(String),
+    Probe(String),
     OtherMethod,
     /// The status that tells what is wrong.
     Wrong(u16),
@@ -174,33 +174,33 @@ enum Head {
     Gone,
 }
 
-fn read_head(stream: &mut TcpStream) -> std::io::Result<Head> {
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Request> {
     let until = Instant::now() + PATIENCE;
     let mut head = Vec::new();
     let mut piece = [0; 1024];
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(Head::Wrong(408));
+            return Ok(Request::Wrong(408));
         }
         stream.set_read_timeout(Some(left))?;
         match stream.read(&mut piece) {
-            Ok(0) => return Ok(Head::Gone),
+            Ok(0) => return Ok(Request::Gone),
             Ok(read) => head.extend_from_slice(&piece[..read]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return Ok(Head::Wrong(408)),
+            Err(_) => return Ok(Request::Wrong(408)),
         }
         if let Some(parsed) = parse_head(&head) {
             return Ok(parsed);
         }
         if head.len() > MAX_HEAD {
-            return Ok(Head::Wrong(431));
+            return Ok(Request::Wrong(431));
         }
     }
 }
 
 /// The head, once it is all there.
-fn parse_head(bytes: &[u8]) -> Option<Head> {
+fn parse_head(bytes: &[u8]) -> Option<Request> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(bytes) {
@@ -208,13 +208,13 @@ fn parse_head(bytes: &[u8]) -> Option<Head> {
         Ok(httparse::Status::Complete(_)) => {
             let path = request.path.unwrap_or_default().to_owned();
             Some(match request.method {
-                Some("GET") => Head::Get(path),
-                Some("HEAD") => Head::Head(path),
-                _ => Head::OtherMethod,
+                Some("GET") => Request::Get(path),
+                Some("HEAD") => Request::Probe(path),
+                _ => Request::OtherMethod,
             })
         }
-        Err(httparse::Error::TooManyHeaders) => Some(Head::Wrong(431)),
-        Err(_) => Some(Head::Wrong(400)),
+        Err(httparse::Error::TooManyHeaders) => Some(Request::Wrong(431)),
+        Err(_) => Some(Request::Wrong(400)),
     }
 }
 

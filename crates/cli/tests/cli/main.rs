@@ -12,5 +12,6 @@ mod report;
 mod run;
 mod settings;
 mod support;
+mod telemetry;
 mod top;
 mod trace;

@@ -2,9 +2,9 @@
 //! they are counted (streams in [`crate::stream::context`], blocks in [`crate::memory::pool`]).
 //!
 //! Owns [`Observed`], what is noted of a submission at its commit and recorded at its end. Invariant: while
-//! nothing listens a submission carries nothing, and costs two looks at atomics; while something does, nothing
-//! is formatted and no series is looked up that was seen before. A submission is recorded once, before its
-//! waiters see its end.
+//! nothing listens a submission carries nothing, and costs two looks at atomics; while something does,
+//! nothing is formatted and no series is looked up that was seen before. A submission is recorded once,
+//! before its waiters see its end.
 
 pub(crate) mod device;
 

@@ -88,7 +88,8 @@ pub const DISPATCHES: Metric = metric(
     &["device", "backend", "kernel"],
     "Dispatches that ended well.",
 );
-/// Device time of dispatches. All that are alone in their command buffer; of larger command buffers one in 16.
+/// Device time of dispatches. All that are alone in their command buffer; of larger command buffers
+/// one in 16.
 pub const DISPATCH_DURATION: Metric = metric(
     Layer::Execution,
     MetricKind::Histogram,
