@@ -1,8 +1,8 @@
 //! `anymetal top`: what a running process does, from its Prometheus endpoint.
 //!
 //! [`scrape`] fetches, [`exposition`] parses, [`view`] turns two scrapes into what is shown, [`draw`] shows
-//! it. This file has the loop. Invariant: fetching happens on a thread of its own, so that a process that does
-//! not answer never makes the terminal wait.
+//! it. This file has the loop. Invariant: fetching happens on a thread of its own, so that a process that
+//! does not answer never makes the terminal wait.
 
 mod draw;
 mod exposition;
@@ -31,8 +31,8 @@ const KEY_WAIT: Duration = Duration::from_millis(50);
 
 /// Watch a running process.
 ///
-/// Attaches to a process that serves metrics (setting telemetry.prometheus) and shows devices, dispatch rates,
-/// latencies, memory, recovery and the kernels that take most time. Keys: q or Esc quits.
+/// Attaches to a process that serves metrics (setting telemetry.prometheus) and shows devices, dispatch
+/// rates, latencies, memory, recovery and the kernels that take most time. Keys: q or Esc quits.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  anymetal top\n  anymetal top 10.0.0.7:9464 --interval 5\n  anymetal top --once"

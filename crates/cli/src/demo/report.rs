@@ -155,3 +155,43 @@ pub(super) fn closing(folder: &Path, written: std::io::Result<()>, took: Duratio
         Err(error) => println!("\nThe report could not be written to {}: {error}", folder.display()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Verdict, Work};
+
+    fn row(name: &'static str, at: u64, runs: u64, bound: Bound, flops: f64) -> DemoRow {
+        let millis = Duration::from_millis;
+        DemoRow {
+            name,
+            size: "1 M".to_owned(),
+            bound,
+            compile_cold: millis(80),
+            compile_cached: millis(1),
+            runs: (0..runs).map(|n| (millis(at + 10 * n), Duration::from_micros(4000 + 90 * n))).collect(),
+            time: millis(5),
+            memory_bytes: at << 20,
+            work: Work { flops, bytes: 4e7 },
+            verdict: Verdict { correct: true, detail: "bit for bit".to_owned() },
+        }
+    }
+
+    #[test]
+    fn the_folder_has_a_page_with_all_figures_and_a_roofline() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = Device::by_name("cpu").unwrap();
+        let rows = [
+            row("saxpy", 1000, 40, Bound::Memory, 2e7),
+            row("matmul", 2000, 20, Bound::Compute, 9e8),
+            row("nbody", 2600, 3, Bound::Compute, 5e8),
+        ];
+        let limits = Limits { flops: 2e11, copy: 2e10, read: 3e10 };
+        write(folder.path(), &device, &rows, &[], &limits).unwrap();
+        let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+        assert_eq!(page.matches("<svg ").count(), 4);
+        assert!(page.contains("63 runs in") && page.contains("the host's clock"), "{page}");
+        let roofline = std::fs::read_to_string(folder.path().join("roofline.svg")).unwrap();
+        assert!(rows.iter().all(|row| roofline.contains(&format!(">{}</text>", row.name))), "{roofline}");
+    }
+}

@@ -1,5 +1,5 @@
-//! A frame: the title, devices, memory, recovery, kernels, from the top down. What does not fit is left out at
-//! the bottom, kernels first.
+//! A frame: the title, devices, memory, recovery, kernels, from the top down. What does not fit is left out
+//! at the bottom, kernels first.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

@@ -1,4 +1,4 @@
-//! The metrics that are shown, by the names that `docs/telemetry.md` lists.
+//! The metrics that are shown, by their stable names.
 
 pub(super) const DISPATCHES: &str = "anymetal_dispatches_total";
 pub(super) const DISPATCH_DURATION: &str = "anymetal_dispatch_duration_seconds";
