@@ -58,7 +58,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const ANY: &[&str] = &["*"];
 
 /// Ends of the diagram: nothing depends on them, except for tests.
-const NEVER_USED: &[&str] = &["anymetal-cli", "anymetal-python", "anymetal-metal-abi", "cargo-anymetal", "xtask"];
+const NEVER_USED: &[&str] =
+    &["anymetal-cli", "anymetal-python", "anymetal-metal-abi", "cargo-anymetal", "xtask"];
 
 /// The folder of the crates that only test. They may use everything, and nothing outside may use them.
 const TESTING: &str = "testing/";

@@ -177,8 +177,10 @@ impl Device {
     fn with_requirements(&self, options: &CompileOptions) -> CompileOptions {
         let mut options = options.clone();
         options.require_machine_code |= self.config().kernels.require_machine_code;
-        if self.config().kernels.check == CheckSetting::Sanitize {
-            options.check_mode = CheckMode::Sanitize;
+        match self.config().kernels.check {
+            CheckSetting::Library => {}
+            CheckSetting::Sanitize => options.check_mode = CheckMode::Sanitize,
+            CheckSetting::Off => options.check_mode = CheckMode::Off,
         }
         options
     }

@@ -56,7 +56,7 @@ define_class!(
 
         #[unsafe(method_id(localizedDescription))]
         fn localized_description(&self) -> Retained<NSString> {
-            NSString::of(&self.text())
+            self.description_object()
         }
 
         #[unsafe(method_id(localizedFailureReason))]
@@ -103,15 +103,17 @@ impl NSError {
 
     /// What went wrong.
     pub(crate) fn text(&self) -> String {
+        self.description_object().to_string()
+    }
+
+    /// The text that was given with the error, the same object each time, or else one that names the error.
+    fn description_object(&self) -> Retained<NSString> {
         let key = NSString::of(constants::LOCALIZED_DESCRIPTION);
         let found = self.ivars().user_info.value(&key);
-        match found.as_ref().and_then(|found| found.downcast_ref::<NSString>()) {
-            Some(text) => text.to_string(),
-            None => {
-                let ErrorIvars { domain, code, .. } = self.ivars();
-                format!("The operation couldn't be completed. ({domain} error {code}.)")
-            }
-        }
+        found.and_then(|found| found.downcast::<NSString>().ok()).unwrap_or_else(|| {
+            let ErrorIvars { domain, code, .. } = self.ivars();
+            NSString::of(&format!("The operation couldn't be completed. ({domain} error {code}.)"))
+        })
     }
 }
 

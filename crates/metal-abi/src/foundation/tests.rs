@@ -7,6 +7,8 @@ use objc2::{AnyThread, class, msg_send};
 use super::dictionary::NSDictionary;
 use super::{NSArray, NSError, NSString, Range, are_equal};
 
+const TEXT: &str = "round trip ÆØ🦀";
+
 fn text(object: &AnyObject) -> String {
     // SAFETY: every object answers `description` with a string.
     let text: Retained<NSString> = unsafe { msg_send![object, description] };
@@ -15,15 +17,15 @@ fn text(object: &AnyObject) -> String {
 
 #[test]
 fn a_string_keeps_its_text_in_every_form() {
-    let string = NSString::of("round trip ÆØ🦀");
+    let string = NSString::of(TEXT);
     // SAFETY: the class has these methods.
     let (units, bytes): (usize, usize) =
         unsafe { (msg_send![&*string, length], msg_send![&*string, lengthOfBytesUsingEncoding: 4i32]) };
-    assert_eq!((units, bytes), ("round trip ÆØ🦀".encode_utf16().count(), "round trip ÆØ🦀".len()));
+    assert_eq!((units, bytes), (TEXT.encode_utf16().count(), TEXT.len()));
     // SAFETY: as above.
     let same: Retained<NSString> = unsafe {
-        let bytes = "round trip ÆØ🦀".as_ptr().cast::<std::ffi::c_void>();
-        msg_send![NSString::alloc(), initWithBytes: bytes, length: 18usize, encoding: 4i32]
+        let bytes = TEXT.as_ptr().cast::<std::ffi::c_void>();
+        msg_send![NSString::alloc(), initWithBytes: bytes, length: TEXT.len(), encoding: 4i32]
     };
     assert!(are_equal(&string, &same));
     // SAFETY: as above.

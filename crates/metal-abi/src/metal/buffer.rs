@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 
-use anymetal::Buffer as Memory;
+use anymetal::hal::host_pages::HOST_PAGE_BYTES;
 use anymetal::runtime::memory::view::BufferView as Region;
+use anymetal::{Buffer as Memory, CheckSetting};
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 use objc2::{DefinedClass, define_class};
@@ -18,7 +19,9 @@ use crate::foundation::{NSString, Range};
 /// The instance variables of a buffer.
 #[derive(Debug)]
 pub(crate) struct BufferIvars {
+    /// At least the length; see [`padded`].
     pub(crate) memory: Memory<u8>,
+    pub(crate) length: usize,
     pub(crate) device: Retained<Device>,
     pub(crate) heap: Option<Retained<Heap>>,
     pub(crate) options: ResourceOptions,
@@ -41,7 +44,7 @@ define_class!(
 
         #[unsafe(method(length))]
         fn length(&self) -> usize {
-            self.ivars().memory.len()
+            self.ivars().length
         }
 
         #[unsafe(method(gpuAddress))]
@@ -121,7 +124,7 @@ define_class!(
 );
 
 impl Buffer {
-    /// All its bytes.
+    /// All its bytes, and what pads them.
     pub(crate) fn region(&self) -> Region {
         Region::from(&self.ivars().memory)
     }
@@ -134,11 +137,11 @@ impl Buffer {
 
     /// Its bytes from an offset on, for a method that names it.
     pub(crate) fn from_offset(&self, method: &str, offset: usize) -> Region {
-        let length = self.ivars().memory.len();
-        if offset > length {
+        let BufferIvars { memory, length, .. } = self.ivars();
+        if offset > *length {
             violation(method, format_args!("the offset {offset} is beyond a buffer of {length} bytes"));
         }
-        self.part(method, offset, length - offset)
+        self.part(method, offset, memory.len() - offset)
     }
 
     /// Where its bytes are for the host; null for private storage.
@@ -146,7 +149,21 @@ impl Buffer {
         self.ivars().memory.hal().contents().map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr)
     }
 
+    /// Checks a range against its length.
     fn check(&self, method: &str, range: Range) {
-        self.part(method, range.location, range.length);
+        let length = self.ivars().length;
+        if range.within(length).is_none() {
+            violation(method, format_args!("{range:?} is not within a buffer of {length} bytes"));
+        }
+    }
+}
+
+/// The bytes to allocate for a buffer: as many as it has, or, where kernels run without checks, whole pages.
+/// Metal's GPUs check accesses by the page, so programs that stray a little run there; with checks they end
+/// with an error that tells where.
+pub(crate) fn padded(length: usize, device: &anymetal::Device) -> usize {
+    match device.config().kernels.check {
+        CheckSetting::Off => length.next_multiple_of(HOST_PAGE_BYTES),
+        CheckSetting::Library | CheckSetting::Sanitize => length,
     }
 }

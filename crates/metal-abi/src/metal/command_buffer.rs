@@ -32,6 +32,8 @@ pub(crate) struct CommandBufferIvars {
     label: Label,
     scheduled: Mutex<Vec<Handler>>,
     completed: Mutex<Vec<Handler>>,
+    /// The error that `error` gave: the same object each time, which lives as long as this one.
+    error: Mutex<Option<Retained<NSError>>>,
 }
 
 impl CommandBufferIvars {
@@ -43,6 +45,7 @@ impl CommandBufferIvars {
             label: Label::default(),
             scheduled: Mutex::default(),
             completed: Mutex::default(),
+            error: Mutex::default(),
         }
     }
 }
@@ -189,8 +192,7 @@ define_class!(
 
         #[unsafe(method_id(error))]
         fn error(&self) -> Option<Retained<NSError>> {
-            let error = self.commands().outcome().and_then(Result::err);
-            error.map(|error| errors::of_command_buffer(&error))
+            self.error_object()
         }
 
         #[unsafe(method(GPUStartTime))]
@@ -269,6 +271,12 @@ impl CommandBuffer {
             Some(submission) => submission.on_done(move |_| calls.start()),
             None => calls.start(),
         }
+    }
+
+    fn error_object(&self) -> Option<Retained<NSError>> {
+        let error = self.commands().outcome()?.err()?;
+        let mut known = self.ivars().error.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(known.get_or_insert_with(|| errors::of_command_buffer(&error)).clone())
     }
 
     /// A time of the work's in seconds, 0 before its end.

@@ -47,8 +47,8 @@ enum Stage {
     Encoding(Box<anymetal::CommandBuffer>),
     Committed,
     Submitted(Submission),
-    /// It was refused.
-    Refused(Error),
+    /// It was refused. Boxed, because instance variables are aligned to 8 bytes at most.
+    Refused(Box<Error>),
 }
 
 impl Commands {
@@ -136,7 +136,7 @@ impl Commands {
     pub(crate) fn handed_over(&self, result: Result<Submission, Error>) {
         self.lock().stage = match result {
             Ok(submission) => Stage::Submitted(submission),
-            Err(error) => Stage::Refused(error),
+            Err(error) => Stage::Refused(Box::new(error)),
         };
         self.changed.notify_all();
     }
@@ -152,7 +152,7 @@ impl Commands {
         match &self.lock().stage {
             Stage::Encoding(_) | Stage::Committed => None,
             Stage::Submitted(submission) => submission.outcome(),
-            Stage::Refused(error) => Some(Err(error.clone())),
+            Stage::Refused(error) => Some(Err(Error::clone(error))),
         }
     }
 

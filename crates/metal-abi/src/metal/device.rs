@@ -4,14 +4,14 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock};
 
-use anymetal::{BufferOptions, Capabilities};
+use anymetal::Capabilities;
 use block2::Block;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
 
 use super::archive::Archive;
-use super::buffer::{Buffer, BufferIvars};
+use super::buffer::{Buffer, BufferIvars, padded};
 use super::compile_options::CompileOptions;
 use super::descriptors::{
     BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, QueueDescriptor, ResidencySetDescriptor,
@@ -188,14 +188,14 @@ define_class!(
 
         #[unsafe(method_id(newBufferWithLength:options:))]
         fn new_buffer(&self, length: usize, options: usize) -> Option<Retained<Buffer>> {
-            self.buffer_of(ResourceOptions(options), |device, placed| device.buffer_zeroed_with::<u8>(length, placed))
+            self.buffer_of(length, &[], ResourceOptions(options))
         }
 
         #[unsafe(method_id(newBufferWithBytes:length:options:))]
         fn new_filled_buffer(&self, bytes: *const c_void, length: usize, options: usize) -> Option<Retained<Buffer>> {
             // SAFETY: the sender promises so many bytes.
             let bytes = unsafe { bytes_at(bytes, length) };
-            self.buffer_of(ResourceOptions(options), |device, placed| device.buffer_with(bytes, placed))
+            self.buffer_of(length, bytes, ResourceOptions(options))
         }
 
         #[unsafe(method_id(newBufferWithBytesNoCopy:length:options:deallocator:))]
@@ -317,18 +317,24 @@ impl Device {
         }))
     }
 
-    /// A buffer, or nothing if there is no memory for it.
-    fn buffer_of(
-        &self,
-        options: ResourceOptions,
-        make: impl FnOnce(&anymetal::Device, BufferOptions) -> Result<anymetal::Buffer<u8>, anymetal::Error>,
-    ) -> Option<Retained<Buffer>> {
+    /// A buffer of that length, with those bytes if there are any; nothing if there is no memory for it.
+    fn buffer_of(&self, length: usize, bytes: &[u8], options: ResourceOptions) -> Option<Retained<Buffer>> {
         let placed = options.placement().unwrap_or_else(|| {
             violation("MTLDevice newBufferWithLength:options:", "a buffer cannot be memoryless")
         });
-        let memory = make(self.inner(), placed).ok()?;
+        let allocated = padded(length, self.inner());
+        let made = if bytes.is_empty() {
+            self.inner().buffer_zeroed_with(allocated, placed)
+        } else if allocated == length {
+            self.inner().buffer_with(bytes, placed)
+        } else {
+            let mut padded = bytes.to_vec();
+            padded.resize(allocated, 0);
+            self.inner().buffer_with(&padded, placed)
+        };
+        let memory = made.ok()?;
         let (device, heap, label) = (self.retain(), None, Label::default());
-        Some(crate::foundation::object(BufferIvars { memory, device, heap, options, label }))
+        Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))
     }
 
     fn heap_of(&self, descriptor: &HeapDescriptor) -> Option<Retained<Heap>> {

@@ -117,12 +117,7 @@ impl Heap {
         }
         let memory = block.buffer_zeroed::<u8>(length).ok()?;
         let (device, heap, options) = (device.clone(), Some(self.retain()), *own);
-        Some(crate::foundation::object(BufferIvars {
-            memory,
-            device,
-            heap,
-            options,
-            label: Label::default(),
-        }))
+        let label = Label::default();
+        Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))
     }
 }
