@@ -59,6 +59,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-cli", &["anymetal", "anymetal-audit", "anymetal-compiler", "anymetal-bench-peers"]),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
+    // Makes copies of `objc2-metal` that link with metal-abi; itself uses nothing of ours.
+    ("cargo-anymetal", &[]),
     // Generates the documents of diagnostics, passes and telemetry.
     ("xtask", &["anymetal-diag", "anymetal-ir", "anymetal-telemetry"]),
 ];
@@ -67,7 +69,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const ANY: &[&str] = &["*"];
 
 /// Ends of the diagram: nothing depends on them, except for tests.
-const NEVER_USED: &[&str] = &["anymetal-cli", "anymetal-python", "anymetal-metal-abi", "xtask"];
+const NEVER_USED: &[&str] =
+    &["anymetal-cli", "anymetal-python", "anymetal-metal-abi", "cargo-anymetal", "xtask"];
 
 /// The folder of the crates that only test. They may use everything, and nothing outside may use them.
 const TESTING: &str = "testing/";

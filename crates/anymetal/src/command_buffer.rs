@@ -12,7 +12,7 @@ use anymetal_runtime::event::Event;
 use anymetal_runtime::submission::command_buffer;
 use bytemuck::Pod;
 
-use crate::buffer::BufferView;
+use crate::buffer::{BufferView, Region};
 use crate::compute_encoder::{ComputeEncoder, NoPipeline};
 use crate::error::Error;
 use crate::fence::Fence;
@@ -98,7 +98,12 @@ impl BlitEncoder<'_> {
             let (start, end, len) = (0, source.len(), destination.len());
             return Err(Error::RangeOutsideBuffer { start, end, len });
         }
-        let (from, to) = (source.region(), destination.region());
+        self.copy_region(&source.region(), &destination.region())
+    }
+
+    /// Copies the bytes of a region to the start of another of the same length.
+    pub fn copy_region(&mut self, from: &Region, to: &Region) -> Result<(), Error> {
+        to.slice(0..from.length())?;
         let range = from.offset()..from.offset() + from.length();
         self.inner.copy(from.buffer(), range, to.buffer(), to.offset())?;
         Ok(())
@@ -106,7 +111,11 @@ impl BlitEncoder<'_> {
 
     /// Sets every byte of a view.
     pub fn fill<T: Pod>(&mut self, view: &BufferView<T>, value: u8) -> Result<(), Error> {
-        let region = view.region();
+        self.fill_region(&view.region(), value)
+    }
+
+    /// Sets every byte of a region.
+    pub fn fill_region(&mut self, region: &Region, value: u8) -> Result<(), Error> {
         self.inner.fill(region.buffer(), region.offset()..region.offset() + region.length(), value)?;
         Ok(())
     }

@@ -14,7 +14,7 @@ use anymetal_runtime::submission::argument::{Argument, ArgumentTarget};
 use anymetal_runtime::submission::compute_encoder as runtime;
 use bytemuck::Pod;
 
-use crate::buffer::{Buffer, BufferView};
+use crate::buffer::{Buffer, BufferView, Region};
 use crate::error::Error;
 use crate::extent::Extent;
 use crate::fence::Fence;
@@ -164,15 +164,16 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         self.dispatch(Grid::Threadgroups(groups.into().to_array()?), group_size.into())
     }
 
-    /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three
-    /// elements say when the dispatch's turn comes, which an earlier command may have written. Counts beyond
+    /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the first three
+    /// 32-bit elements of a view say when the dispatch's turn comes, which an earlier command may have written. Counts beyond
     /// the limits end the command buffer with an error.
     pub fn dispatch_threadgroups_indirect(
         &mut self,
-        counts: &BufferView<u32>,
+        counts: impl Into<Region>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        let (counts, group_size) = (counts_in(counts)?, group_size.into().to_array()?);
+        let (counts, group_size) = (counts.into(), group_size.into().to_array()?);
+        counts.slice(0..size_of::<[u32; 3]>() as u64)?;
         let (pipeline, bindings, threadgroup_memory) = self.call(Grid::Threadgroups([1; 3]), group_size)?;
         self.inner.encode_indirect(IndirectDispatch {
             pipeline,

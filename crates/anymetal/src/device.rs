@@ -219,8 +219,10 @@ impl Device {
         let mut options = options.clone();
         options.require_machine_code |= self.config().kernels.require_machine_code;
         options.family = self.family().or(options.family);
-        if self.config().kernels.check == CheckSetting::Sanitize {
-            options.check_mode = CheckMode::Sanitize;
+        match self.config().kernels.check {
+            CheckSetting::Library => {}
+            CheckSetting::Sanitize => options.check_mode = CheckMode::Sanitize,
+            CheckSetting::Off => options.check_mode = CheckMode::Off,
         }
         options
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{ConfigError, Layers, Setter, flag, parse, value};
 
-/// How kernels are checked while they run, at least.
+/// How kernels are checked while they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckSetting {
@@ -15,6 +15,8 @@ pub enum CheckSetting {
     Library,
     /// Every kernel that is compiled from source runs under the sanitizer, in the interpreter.
     Sanitize,
+    /// No kernel that is compiled from source has its accesses checked: for trusted code only.
+    Off,
 }
 
 impl FromStr for CheckSetting {
@@ -24,6 +26,7 @@ impl FromStr for CheckSetting {
         match text {
             "library" => Ok(Self::Library),
             "sanitize" => Ok(Self::Sanitize),
+            "off" => Ok(Self::Off),
             _ => Err(()),
         }
     }
@@ -35,7 +38,7 @@ impl FromStr for CheckSetting {
 pub struct KernelsLayer {
     /// Whether kernels that would be interpreted are refused.
     pub require_machine_code: Option<bool>,
-    /// How kernels are checked: `library` or `sanitize`.
+    /// How kernels are checked: `library`, `sanitize` or `off`.
     pub check: Option<CheckSetting>,
 }
 
@@ -44,7 +47,7 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_KERNELS_REQUIRE_MACHINE_CODE", |layer, text| {
         flag(&mut layer.kernels.require_machine_code, text)
     }),
-    ("ANYMETAL_CHECK", |layer, text| parse(&mut layer.kernels.check, text, "`library` or `sanitize`")),
+    ("ANYMETAL_CHECK", |layer, text| parse(&mut layer.kernels.check, text, "`library`, `sanitize` or `off`")),
 ];
 
 /// The section's settings that count.
@@ -64,6 +67,6 @@ pub struct KernelsConfig {
     /// Whether kernels that would be interpreted, because there is no compiler for this machine's code, are
     /// refused.
     pub require_machine_code: bool,
-    /// How kernels are checked, at least.
+    /// How kernels are checked.
     pub check: CheckSetting,
 }

@@ -1,0 +1,70 @@
+//! `cargo anymetal`: runs a crate that is written for Metal on anymetal, without editing a file of it.
+//!
+//! It copies the `objc2-metal` that the crate depends on from where cargo keeps it, changes the copy so that
+//! it links with `anymetal-metal-abi` ([`shim`]), and runs cargo with that copy in its place:
+//!
+//! ```text
+//! cargo anymetal test --lib
+//! cargo anymetal run --release --example hello
+//! ```
+//!
+//! Everything after the command is cargo's. What is made lies in the target folder.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool reports to its terminal")]
+
+mod declarations;
+mod settings;
+mod shim;
+mod verify;
+
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+usage: cargo anymetal COMMAND [ARGUMENTS...]
+
+Runs `cargo COMMAND ARGUMENTS...` (test, run, build, check, bench, ...) for the package here, with Metal's API
+from anymetal instead of Apple's framework. No file of the package is changed, except Cargo.lock.
+
+  cargo anymetal test --lib            the package's tests
+  cargo anymetal shim                  only makes the changed objc2-metal, and prints where it is
+  cargo anymetal verify                checks selectors and type encodings against objc2-metal's
+
+The package must depend on `objc2-metal`, itself or through others. ANYMETAL_SOURCE names the folder with
+anymetal's sources, if they have moved since this program was built.
+";
+
+fn main() -> ExitCode {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Cargo passes the name of the command on.
+    if arguments.first().is_some_and(|first| first == "anymetal") {
+        arguments.remove(0);
+    }
+    match arguments.first().map(String::as_str) {
+        None | Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        Some("shim") => report(shim::make().map(|shim| println!("{}", shim.folder.display()))),
+        Some("verify") => report(verify::run()),
+        Some(_) => report(run(&arguments)),
+    }
+}
+
+/// Runs cargo; its exit code is this program's.
+fn run(arguments: &[String]) -> Result<(), String> {
+    let shim = shim::make()?;
+    let mut command = Command::new(settings::cargo());
+    command.arg(&arguments[0]).args(settings::of(&shim)).args(&arguments[1..]);
+    let status = command.status().map_err(|error| format!("cargo does not start: {error}"))?;
+    if status.success() { Ok(()) } else { std::process::exit(status.code().unwrap_or(1)) }
+}
+
+fn report(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("cargo anymetal: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

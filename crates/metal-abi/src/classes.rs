@@ -1,0 +1,155 @@
+//! Every class that this crate exports, as a data symbol that programs link with.
+//!
+//! Invariant: every class that `objc2-metal` declares is here; those without a function to build them link,
+//! and fail by name when they are used.
+
+use objc2::ClassType;
+
+use crate::foundation::{
+    array, bundle, data, dictionary, error, number, pool, process_info, set, string, url,
+};
+use crate::metal::{
+    archive, binding, blit_encoder, buffer, capture, command_buffer, compile_options, compute_encoder,
+    constants, descriptors, device, event, heap, library, pipeline, queue, residency,
+};
+use crate::runtime::class::Class;
+use crate::runtime::root;
+
+macro_rules! classes {
+    (built { $($name:ident = $build:expr;)* } absent { $($absent:ident)* }) => {
+        $(
+            #[unsafe(export_name = concat!("._OBJC_CLASS_", stringify!($name)))]
+            #[allow(non_upper_case_globals, reason = "Objective-C names its classes so")]
+            static $name: Class = Class::unbuilt(class_name(concat!(stringify!($name), "\0")), 0, Some($build));
+        )*
+        $(
+            #[unsafe(export_name = concat!("._OBJC_CLASS_", stringify!($absent)))]
+            #[allow(non_upper_case_globals, reason = "Objective-C names its classes so")]
+            static $absent: Class = Class::unbuilt(class_name(concat!(stringify!($absent), "\0")), 0, None);
+        )*
+
+        /// All of them.
+        pub(crate) static ALL: &[&Class] = &[$(&$name,)* $(&$absent,)*];
+    };
+}
+
+const fn class_name(text: &'static str) -> &'static std::ffi::CStr {
+    match std::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("an identifier has no zeros"),
+    }
+}
+
+/// Registers the class of a type.
+fn build<T: ClassType>() {
+    T::class();
+}
+
+classes! { built {
+    NSObject = root::build;
+    NSArray = build::<array::NSArray>;
+    NSAutoreleasePool = build::<pool::NSAutoreleasePool>;
+    NSBundle = build::<bundle::NSBundle>;
+    NSData = build::<data::NSData>;
+    NSDictionary = build::<dictionary::NSDictionary>;
+    NSError = build::<error::NSError>;
+    NSMutableArray = build::<array::NSMutableArray>;
+    NSMutableData = build::<data::NSMutableData>;
+    NSMutableDictionary = build::<dictionary::NSMutableDictionary>;
+    NSMutableString = build::<string::NSMutableString>;
+    NSNumber = build::<number::NSNumber>;
+    NSProcessInfo = build::<process_info::NSProcessInfo>;
+    NSSet = build::<set::NSSet>;
+    NSString = build::<string::NSString>;
+    NSURL = build::<url::NSURL>;
+
+    MTLArchitecture = build::<device::Architecture>;
+    MTLBinaryArchiveDescriptor = build::<descriptors::BinaryArchiveDescriptor>;
+    MTLBlitPassDescriptor = build::<descriptors::BlitPassDescriptor>;
+    MTLCaptureDescriptor = build::<descriptors::CaptureDescriptor>;
+    MTLCaptureManager = build::<capture::CaptureManager>;
+    MTLCommandBufferDescriptor = build::<descriptors::CommandBufferDescriptor>;
+    MTLCommandQueueDescriptor = build::<descriptors::QueueDescriptor>;
+    MTLCompileOptions = build::<compile_options::CompileOptions>;
+    MTLComputePassDescriptor = build::<descriptors::ComputePassDescriptor>;
+    MTLComputePipelineDescriptor = build::<descriptors::PipelineDescriptor>;
+    MTLComputePipelineReflection = build::<pipeline::Reflection>;
+    MTLFunctionConstant = build::<constants::FunctionConstant>;
+    MTLFunctionConstantValues = build::<constants::ConstantValues>;
+    MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
+    MTLHeapDescriptor = build::<descriptors::HeapDescriptor>;
+    MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
+    AnymetalBinaryArchive = build::<archive::Archive>;
+    AnymetalBinding = build::<binding::Binding>;
+    AnymetalBlitCommandEncoder = build::<blit_encoder::BlitEncoder>;
+    AnymetalBuffer = build::<buffer::Buffer>;
+    AnymetalCommandBuffer = build::<command_buffer::CommandBuffer>;
+    AnymetalCommandQueue = build::<queue::Queue>;
+    AnymetalComputeCommandEncoder = build::<compute_encoder::ComputeEncoder>;
+    AnymetalComputePipelineState = build::<pipeline::Pipeline>;
+    AnymetalDevice = build::<device::Device>;
+    AnymetalFence = build::<event::Fence>;
+    AnymetalFunction = build::<library::Function>;
+    AnymetalHeap = build::<heap::Heap>;
+    AnymetalLibrary = build::<library::Library>;
+    AnymetalResidencySet = build::<residency::ResidencySet>;
+    AnymetalSharedEvent = build::<event::Event>;
+} absent {
+    MTL4AccelerationStructureBoundingBoxGeometryDescriptor
+    MTL4AccelerationStructureCurveGeometryDescriptor MTL4AccelerationStructureDescriptor
+    MTL4AccelerationStructureGeometryDescriptor
+    MTL4AccelerationStructureMotionBoundingBoxGeometryDescriptor
+    MTL4AccelerationStructureMotionCurveGeometryDescriptor
+    MTL4AccelerationStructureMotionTriangleGeometryDescriptor
+    MTL4AccelerationStructureTriangleGeometryDescriptor MTL4ArgumentTableDescriptor
+    MTL4BinaryFunctionDescriptor MTL4CommandAllocatorDescriptor MTL4CommandBufferOptions
+    MTL4CommandQueueDescriptor MTL4CommitOptions MTL4CompilerDescriptor MTL4CompilerTaskOptions
+    MTL4ComputePipelineDescriptor MTL4CounterHeapDescriptor MTL4FunctionDescriptor
+    MTL4LibraryDescriptor MTL4LibraryFunctionDescriptor MTL4MachineLearningPipelineDescriptor
+    MTL4MachineLearningPipelineReflection MTL4MeshRenderPipelineDescriptor
+    MTL4PipelineDataSetSerializerDescriptor MTL4PipelineDescriptor MTL4PipelineOptions
+    MTL4PipelineStageDynamicLinkingDescriptor MTL4PrimitiveAccelerationStructureDescriptor
+    MTL4RenderPipelineBinaryFunctionsDescriptor MTL4RenderPipelineColorAttachmentDescriptor
+    MTL4RenderPipelineColorAttachmentDescriptorArray MTL4RenderPipelineDescriptor
+    MTL4RenderPipelineDynamicLinkingDescriptor MTL4SpecializedFunctionDescriptor
+    MTL4StaticLinkingDescriptor MTL4StitchedFunctionDescriptor MTL4TileRenderPipelineDescriptor
+    MTLAccelerationStructureBoundingBoxGeometryDescriptor
+    MTLAccelerationStructureCurveGeometryDescriptor MTLAccelerationStructureDescriptor
+    MTLAccelerationStructureGeometryDescriptor
+    MTLAccelerationStructureMotionBoundingBoxGeometryDescriptor
+    MTLAccelerationStructureMotionCurveGeometryDescriptor
+    MTLAccelerationStructureMotionTriangleGeometryDescriptor MTLAccelerationStructurePassDescriptor
+    MTLAccelerationStructurePassSampleBufferAttachmentDescriptor
+    MTLAccelerationStructurePassSampleBufferAttachmentDescriptorArray
+    MTLAccelerationStructureTriangleGeometryDescriptor MTLArgument MTLArgumentDescriptor
+    MTLArrayType MTLAttribute MTLAttributeDescriptor MTLAttributeDescriptorArray
+    MTLBlitPassSampleBufferAttachmentDescriptor MTLBlitPassSampleBufferAttachmentDescriptorArray
+    MTLBufferLayoutDescriptor MTLBufferLayoutDescriptorArray
+    MTLComputePassSampleBufferAttachmentDescriptor
+    MTLComputePassSampleBufferAttachmentDescriptorArray MTLCounterSampleBufferDescriptor
+    MTLDepthStencilDescriptor MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
+    MTLFunctionStitchingFunctionNode MTLFunctionStitchingGraph MTLFunctionStitchingInputNode
+    MTLIOCommandQueueDescriptor MTLIndirectCommandBufferDescriptor
+    MTLIndirectInstanceAccelerationStructureDescriptor MTLInstanceAccelerationStructureDescriptor
+    MTLIntersectionFunctionDescriptor MTLIntersectionFunctionTableDescriptor MTLLinkedFunctions
+    MTLLogStateDescriptor MTLLogicalToPhysicalColorAttachmentMap MTLMeshRenderPipelineDescriptor
+    MTLMotionKeyframeData MTLPipelineBufferDescriptor MTLPipelineBufferDescriptorArray
+    MTLPointerType MTLPrimitiveAccelerationStructureDescriptor MTLRasterizationRateLayerArray
+    MTLRasterizationRateMapDescriptor MTLRasterizationRateSampleArray
+    MTLRenderPassAttachmentDescriptor MTLRenderPassColorAttachmentDescriptor
+    MTLRenderPassColorAttachmentDescriptorArray MTLRenderPassDepthAttachmentDescriptor
+    MTLRenderPassDescriptor MTLRenderPassSampleBufferAttachmentDescriptor
+    MTLRenderPassSampleBufferAttachmentDescriptorArray MTLRenderPassStencilAttachmentDescriptor
+    MTLRenderPipelineColorAttachmentDescriptor MTLRenderPipelineColorAttachmentDescriptorArray
+    MTLRenderPipelineDescriptor MTLRenderPipelineFunctionsDescriptor MTLRenderPipelineReflection
+    MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
+    MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
+    MTLSamplerDescriptor MTLSharedEventHandle MTLSharedEventListener MTLSharedTextureHandle
+    MTLStageInputOutputDescriptor MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
+    MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType MTLTextureDescriptor
+    MTLTextureReferenceType MTLTextureViewDescriptor MTLTileRenderPipelineColorAttachmentDescriptor
+    MTLTileRenderPipelineColorAttachmentDescriptorArray MTLTileRenderPipelineDescriptor MTLType
+    MTLVertexAttribute MTLVertexAttributeDescriptor MTLVertexAttributeDescriptorArray
+    MTLVertexBufferLayoutDescriptor MTLVertexBufferLayoutDescriptorArray MTLVertexDescriptor
+    MTLVisibleFunctionTableDescriptor
+} }

@@ -1,0 +1,67 @@
+//! Names that frameworks export as string objects: error domains and keys.
+//!
+//! Invariant: each symbol is null until the program starts and a string from then on: a function in
+//! `.init_array` makes the strings before `main`.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use objc2::rc::Retained;
+
+use super::string::NSString;
+
+/// The value of `NSLocalizedDescriptionKey`.
+pub(crate) const LOCALIZED_DESCRIPTION: &str = "NSLocalizedDescription";
+
+macro_rules! string_constants {
+    ($($name:ident)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[allow(non_upper_case_globals, reason = "the frameworks name them so")]
+            static $name: AtomicPtr<NSString> = AtomicPtr::new(std::ptr::null_mut());
+        )*
+
+        static ALL: &[(&AtomicPtr<NSString>, &str)] = &[$((&$name, stringify!($name))),*];
+    };
+}
+
+string_constants! {
+    MTLBinaryArchiveDomain MTLCaptureErrorDomain MTLCommandBufferErrorDomain
+    MTLCommandBufferEncoderInfoErrorKey MTLCounterErrorDomain MTLDynamicLibraryDomain MTLIOErrorDomain
+    MTLLibraryErrorDomain MTLLogStateErrorDomain MTLTensorDomain MTL4CommandQueueErrorDomain
+    MTLDeviceWasAddedNotification MTLDeviceRemovalRequestedNotification MTLDeviceWasRemovedNotification
+    NSCocoaErrorDomain NSPOSIXErrorDomain NSLocalizedDescriptionKey NSLocalizedFailureReasonErrorKey
+    NSUnderlyingErrorKey NSFilePathErrorKey
+    MTLCommonCounterTimestamp MTLCommonCounterTessellationInputPatches MTLCommonCounterVertexInvocations
+    MTLCommonCounterPostTessellationVertexInvocations MTLCommonCounterClipperInvocations
+    MTLCommonCounterClipperPrimitivesOut MTLCommonCounterFragmentInvocations MTLCommonCounterFragmentsPassed
+    MTLCommonCounterComputeKernelInvocations MTLCommonCounterTotalCycles MTLCommonCounterVertexCycles
+    MTLCommonCounterTessellationCycles MTLCommonCounterPostTessellationVertexCycles
+    MTLCommonCounterFragmentCycles MTLCommonCounterRenderTargetWriteCycles MTLCommonCounterSetTimestamp
+    MTLCommonCounterSetStageUtilization MTLCommonCounterSetStatistic
+}
+
+/// The text of a constant: its name, without what the frameworks leave out.
+fn text_of(name: &str) -> &str {
+    match name {
+        "NSLocalizedDescriptionKey" => LOCALIZED_DESCRIPTION,
+        "NSLocalizedFailureReasonErrorKey" => "NSLocalizedFailureReason",
+        "NSUnderlyingErrorKey" => "NSUnderlyingError",
+        "NSFilePathErrorKey" => "NSFilePath",
+        _ => match name.strip_prefix("MTLCommonCounterSet").or_else(|| name.strip_prefix("MTLCommonCounter"))
+        {
+            Some(counter) => counter,
+            None => name,
+        },
+    }
+}
+
+/// Makes the strings. They are never released.
+extern "C" fn make() {
+    for (place, name) in ALL {
+        place.store(Retained::into_raw(NSString::of(text_of(name))), Ordering::Release);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static MAKE: extern "C" fn() = make;

@@ -1,0 +1,107 @@
+//! `MTLBinaryArchive` over the compiler's cache on disk: adding a function compiles it, so that a later run
+//! finds its code in the cache. The archive's file lists what was added; it holds no code.
+
+use std::sync::{Mutex, PoisonError};
+
+use objc2::rc::Retained;
+use objc2::runtime::NSObject;
+use objc2::{DefinedClass, define_class};
+
+use super::descriptors::{BinaryArchiveDescriptor, PipelineDescriptor};
+use super::device::Device;
+use super::errors;
+use super::label::Label;
+use crate::foundation::error::fail;
+use crate::foundation::url::NSURL;
+use crate::foundation::{NSError, NSString};
+
+/// The first line of an archive's file.
+const HEADER: &str = "anymetal binary archive 1";
+
+/// The instance variables of an archive.
+#[derive(Debug)]
+pub(crate) struct ArchiveIvars {
+    device: Retained<Device>,
+    label: Label,
+    functions: Mutex<Vec<String>>,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalBinaryArchive"]
+    #[ivars = ArchiveIvars]
+    #[derive(Debug)]
+    pub(crate) struct Archive;
+
+    impl Archive {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method(addComputePipelineFunctionsWithDescriptor:error:))]
+        fn add(&self, descriptor: &PipelineDescriptor, error: *mut *mut NSError) -> bool {
+            self.compile(descriptor).map_or_else(|problem| fail::<()>(error, problem), Some).is_some()
+        }
+
+        #[unsafe(method(serializeToURL:error:))]
+        fn serialize(&self, url: &NSURL, error: *mut *mut NSError) -> bool {
+            self.write(url).map_or_else(|problem| fail::<()>(error, problem), Some).is_some()
+        }
+    }
+);
+
+impl Archive {
+    /// The archive of a descriptor: of its file, or empty.
+    pub(crate) fn open(
+        device: Retained<Device>,
+        descriptor: &BinaryArchiveDescriptor,
+    ) -> Result<Retained<Archive>, Retained<NSError>> {
+        let functions = match descriptor.ivars().url() {
+            Some(url) => listed(url.path_text().unwrap_or_default())?,
+            None => Vec::new(),
+        };
+        let (label, functions) = (Label::default(), Mutex::new(functions));
+        Ok(crate::foundation::object(ArchiveIvars { device, label, functions }))
+    }
+
+    fn compile(&self, descriptor: &PipelineDescriptor) -> Result<(), Retained<NSError>> {
+        let function = descriptor
+            .ivars()
+            .function()
+            .ok_or_else(|| errors::archive_compilation("the descriptor has no function"))?;
+        let pipeline = function.pipeline("").map_err(|error| errors::of_library(&error))?;
+        pipeline.hal().map_err(|error| errors::of_library(&error))?;
+        let mut functions = self.ivars().functions.lock().unwrap_or_else(PoisonError::into_inner);
+        functions.push(pipeline.name().to_owned());
+        Ok(())
+    }
+
+    fn write(&self, url: &NSURL) -> Result<(), Retained<NSError>> {
+        let path = url.path_text().ok_or_else(|| errors::archive_file("the URL is not a file's"))?;
+        let functions = self.ivars().functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = format!("{HEADER}\n{}\n", functions.join("\n"));
+        std::fs::write(path, text).map_err(|problem| NSError::of_file(path, &problem))
+    }
+}
+
+/// The functions that a file lists.
+fn listed(path: &str) -> Result<Vec<String>, Retained<NSError>> {
+    let text = std::fs::read_to_string(path).map_err(|problem| NSError::of_file(path, &problem))?;
+    let mut lines = text.lines();
+    if lines.next() != Some(HEADER) {
+        return Err(errors::archive_file(&format!("{path} is no archive of anymetal's")));
+    }
+    Ok(lines.map(str::to_owned).collect())
+}

@@ -1,0 +1,128 @@
+//! `MTLBlitCommandEncoder`, for buffers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use objc2::rc::Retained;
+use objc2::runtime::{AnyObject, NSObject};
+use objc2::{DefinedClass, define_class};
+
+use super::buffer::Buffer;
+use super::command_buffer::CommandBuffer;
+use super::device::Device;
+use super::event::Fence;
+use super::label::Label;
+use super::violation;
+use crate::foundation::{NSString, Range};
+
+/// The instance variables of a blit encoder.
+#[derive(Debug)]
+pub(crate) struct BlitIvars {
+    command_buffer: Retained<CommandBuffer>,
+    label: Label,
+    ended: AtomicBool,
+}
+
+impl BlitIvars {
+    pub(crate) fn new(command_buffer: Retained<CommandBuffer>) -> Self {
+        BlitIvars { command_buffer, label: Label::default(), ended: AtomicBool::new(false) }
+    }
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalBlitCommandEncoder"]
+    #[ivars = BlitIvars]
+    #[derive(Debug)]
+    pub(crate) struct BlitEncoder;
+
+    impl BlitEncoder {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().command_buffer.device_object()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method(endEncoding))]
+        fn end(&self) {
+            if self.ivars().ended.swap(true, Ordering::AcqRel) {
+                violation("MTLBlitCommandEncoder endEncoding", "encoding has ended");
+            }
+            self.ivars().command_buffer.commands().end_encoder();
+        }
+
+        #[unsafe(method(insertDebugSignpost:))]
+        fn signpost(&self, _name: &NSString) {}
+
+        #[unsafe(method(pushDebugGroup:))]
+        fn push_group(&self, _name: &NSString) {}
+
+        #[unsafe(method(popDebugGroup))]
+        fn pop_group(&self) {}
+
+        #[unsafe(method(copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:))]
+        fn copy(&self, source: &Buffer, source_offset: usize, destination: &Buffer, destination_offset: usize, size: usize) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:";
+            self.require_open(METHOD);
+            let (from, to) = (source.part(METHOD, source_offset, size), destination.part(METHOD, destination_offset, size));
+            self.ivars().command_buffer.commands().encode(METHOD, |commands| {
+                commands.blit_encoder().copy_region(&from, &to)
+            });
+        }
+
+        #[unsafe(method(fillBuffer:range:value:))]
+        fn fill(&self, buffer: &Buffer, range: Range, value: u8) {
+            const METHOD: &str = "MTLBlitCommandEncoder fillBuffer:range:value:";
+            self.require_open(METHOD);
+            let region = buffer.part(METHOD, range.location, range.length);
+            self.ivars().command_buffer.commands().encode(METHOD, |commands| {
+                commands.blit_encoder().fill_region(&region, value)
+            });
+        }
+
+        // Managed buffers have one copy where host and device share memory.
+        #[unsafe(method(synchronizeResource:))]
+        fn synchronize(&self, _resource: &AnyObject) {
+            self.require_open("MTLBlitCommandEncoder synchronizeResource:");
+        }
+
+        #[unsafe(method(updateFence:))]
+        fn update_fence(&self, fence: &Fence) {
+            self.fence("MTLBlitCommandEncoder updateFence:", fence, true);
+        }
+
+        #[unsafe(method(waitForFence:))]
+        fn wait_for_fence(&self, fence: &Fence) {
+            self.fence("MTLBlitCommandEncoder waitForFence:", fence, false);
+        }
+    }
+);
+
+impl BlitEncoder {
+    fn require_open(&self, method: &str) {
+        if self.ivars().ended.load(Ordering::Acquire) {
+            violation(method, "encoding has ended");
+        }
+    }
+
+    fn fence(&self, method: &str, fence: &Fence, update: bool) {
+        self.require_open(method);
+        self.ivars().command_buffer.commands().encode(method, |commands| {
+            let mut encoder = commands.blit_encoder();
+            match update {
+                true => encoder.update_fence(&fence.ivars().fence),
+                false => encoder.wait_for_fence(&fence.ivars().fence),
+            }
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,169 @@
+//! `MTLBuffer`.
+
+use std::ffi::c_void;
+
+use anymetal::hal::host_pages::HOST_PAGE_BYTES;
+use anymetal::runtime::memory::view::BufferView as Region;
+use anymetal::{Buffer as Memory, CheckSetting};
+use objc2::rc::Retained;
+use objc2::runtime::NSObject;
+use objc2::{DefinedClass, define_class};
+
+use super::device::Device;
+use super::heap::Heap;
+use super::label::Label;
+use super::resource_options::ResourceOptions;
+use super::violation;
+use crate::foundation::{NSString, Range};
+
+/// The instance variables of a buffer.
+#[derive(Debug)]
+pub(crate) struct BufferIvars {
+    /// At least the length; see [`padded`].
+    pub(crate) memory: Memory<u8>,
+    pub(crate) length: usize,
+    pub(crate) device: Retained<Device>,
+    pub(crate) heap: Option<Retained<Heap>>,
+    pub(crate) options: ResourceOptions,
+    pub(crate) label: Label,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalBuffer"]
+    #[ivars = BufferIvars]
+    #[derive(Debug)]
+    pub(crate) struct Buffer;
+
+    impl Buffer {
+        #[unsafe(method(contents))]
+        fn contents(&self) -> *mut c_void {
+            self.address().cast()
+        }
+
+        #[unsafe(method(length))]
+        fn length(&self) -> usize {
+            self.ivars().length
+        }
+
+        #[unsafe(method(gpuAddress))]
+        fn gpu_address(&self) -> u64 {
+            self.address().addr() as u64
+        }
+
+        #[unsafe(method(didModifyRange:))]
+        fn did_modify(&self, range: Range) {
+            self.check("MTLBuffer didModifyRange:", range);
+        }
+
+        #[unsafe(method(addDebugMarker:range:))]
+        fn add_marker(&self, _marker: &NSString, range: Range) {
+            self.check("MTLBuffer addDebugMarker:range:", range);
+        }
+
+        #[unsafe(method(removeAllDebugMarkers))]
+        fn remove_markers(&self) {}
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method(cpuCacheMode))]
+        fn cache_mode(&self) -> usize {
+            self.ivars().options.cache_mode()
+        }
+
+        #[unsafe(method(storageMode))]
+        fn storage_mode(&self) -> usize {
+            self.ivars().options.storage_mode()
+        }
+
+        #[unsafe(method(hazardTrackingMode))]
+        fn hazard_mode(&self) -> usize {
+            self.ivars().options.hazard_mode()
+        }
+
+        #[unsafe(method(resourceOptions))]
+        fn options(&self) -> usize {
+            self.ivars().options.0
+        }
+
+        // Memory is never given up behind a program's back: 2 is `MTLPurgeableStateNonVolatile`.
+        #[unsafe(method(setPurgeableState:))]
+        fn set_purgeable(&self, _state: usize) -> usize {
+            2
+        }
+
+        #[unsafe(method_id(heap))]
+        fn heap(&self) -> Option<Retained<Heap>> {
+            self.ivars().heap.clone()
+        }
+
+        #[unsafe(method(allocatedSize))]
+        fn allocated_size(&self) -> usize {
+            self.ivars().memory.len()
+        }
+
+        #[unsafe(method(isAliasable))]
+        fn is_aliasable(&self) -> bool {
+            false
+        }
+    }
+);
+
+impl Buffer {
+    /// All its bytes, and what pads them.
+    pub(crate) fn region(&self) -> Region {
+        Region::from(&self.ivars().memory)
+    }
+
+    /// A range of its bytes, for a method that names it.
+    pub(crate) fn part(&self, method: &str, start: usize, length: usize) -> Region {
+        let end = start.checked_add(length).map_or(u64::MAX, |end| end as u64);
+        self.region().slice(start as u64..end).unwrap_or_else(|error| violation(method, error))
+    }
+
+    /// Its bytes from an offset on, for a method that names it.
+    pub(crate) fn from_offset(&self, method: &str, offset: usize) -> Region {
+        let BufferIvars { memory, length, .. } = self.ivars();
+        if offset > *length {
+            violation(method, format_args!("the offset {offset} is beyond a buffer of {length} bytes"));
+        }
+        self.part(method, offset, memory.len() - offset)
+    }
+
+    /// Where its bytes are for the host; null for private storage.
+    fn address(&self) -> *mut u8 {
+        self.ivars().memory.hal().contents().map_or(std::ptr::null_mut(), std::ptr::NonNull::as_ptr)
+    }
+
+    /// Checks a range against its length.
+    fn check(&self, method: &str, range: Range) {
+        let length = self.ivars().length;
+        if range.within(length).is_none() {
+            violation(method, format_args!("{range:?} is not within a buffer of {length} bytes"));
+        }
+    }
+}
+
+/// The bytes to allocate for a buffer: as many as it has, or, where kernels run without checks, whole pages.
+/// Metal's GPUs check accesses by the page, so programs that stray a little run there; with checks they end
+/// with an error that tells where.
+pub(crate) fn padded(length: usize, device: &anymetal::Device) -> usize {
+    match device.config().kernels.check {
+        CheckSetting::Off => length.next_multiple_of(HOST_PAGE_BYTES),
+        CheckSetting::Library | CheckSetting::Sanitize => length,
+    }
+}

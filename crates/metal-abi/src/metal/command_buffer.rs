@@ -1,0 +1,341 @@
+//! `MTLCommandBuffer`.
+
+use std::sync::{Mutex, PoisonError};
+
+use anymetal::Timing;
+use block2::{Block, RcBlock};
+use objc2::rc::Retained;
+use objc2::runtime::{AnyObject, NSObject};
+use objc2::{DefinedClass, Message, define_class};
+
+use super::blit_encoder::{BlitEncoder, BlitIvars};
+use super::commands::{Commands, Status};
+use super::compute_encoder::{ComputeEncoder, ComputeIvars};
+use super::descriptors::{BlitPassDescriptor, ComputePassDescriptor};
+use super::device::Device;
+use super::event::Event;
+use super::label::Label;
+use super::queue::Queue;
+use super::{errors, violation};
+use crate::foundation::{NSError, NSString};
+
+/// `MTLDispatchTypeSerial`.
+const SERIAL: usize = 0;
+
+type Handler = RcBlock<dyn Fn(*mut AnyObject)>;
+
+/// The instance variables of a command buffer.
+pub(crate) struct CommandBufferIvars {
+    commands: Commands,
+    queue: Retained<Queue>,
+    retained_references: bool,
+    label: Label,
+    scheduled: Mutex<Vec<Handler>>,
+    completed: Mutex<Vec<Handler>>,
+    /// The error that `error` gave: the same object each time, which lives as long as this one.
+    error: Mutex<Option<Retained<NSError>>>,
+}
+
+impl CommandBufferIvars {
+    pub(crate) fn new(commands: Commands, queue: Retained<Queue>, retained_references: bool) -> Self {
+        CommandBufferIvars {
+            commands,
+            queue,
+            retained_references,
+            label: Label::default(),
+            scheduled: Mutex::default(),
+            completed: Mutex::default(),
+            error: Mutex::default(),
+        }
+    }
+}
+
+impl CommandBufferIvars {
+    /// What its place in the queue's order is known by.
+    fn owner(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+impl std::fmt::Debug for CommandBufferIvars {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CommandBufferIvars").field("commands", &self.commands).finish_non_exhaustive()
+    }
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalCommandBuffer"]
+    #[ivars = CommandBufferIvars]
+    #[derive(Debug)]
+    pub(crate) struct CommandBuffer;
+
+    impl CommandBuffer {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().queue.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(commandQueue))]
+        fn queue(&self) -> Retained<Queue> {
+            self.ivars().queue.clone()
+        }
+
+        #[unsafe(method(retainedReferences))]
+        fn retained_references(&self) -> bool {
+            self.ivars().retained_references
+        }
+
+        #[unsafe(method(errorOptions))]
+        fn error_options(&self) -> usize {
+            0
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method(pushDebugGroup:))]
+        fn push_group(&self, _name: &NSString) {}
+
+        #[unsafe(method(popDebugGroup))]
+        fn pop_group(&self) {}
+
+        #[unsafe(method_id(computeCommandEncoder))]
+        fn compute(&self) -> Option<Retained<ComputeEncoder>> {
+            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoder", SERIAL))
+        }
+
+        #[unsafe(method_id(computeCommandEncoderWithDispatchType:))]
+        fn compute_of_type(&self, dispatch_type: usize) -> Option<Retained<ComputeEncoder>> {
+            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoderWithDispatchType:", dispatch_type))
+        }
+
+        #[unsafe(method_id(computeCommandEncoderWithDescriptor:))]
+        fn described_compute(&self, descriptor: &ComputePassDescriptor) -> Option<Retained<ComputeEncoder>> {
+            Some(self.begin_compute("MTLCommandBuffer computeCommandEncoderWithDescriptor:", descriptor.ivars().dispatch_type()))
+        }
+
+        #[unsafe(method_id(blitCommandEncoder))]
+        fn blit(&self) -> Option<Retained<BlitEncoder>> {
+            Some(self.begin_blit("MTLCommandBuffer blitCommandEncoder"))
+        }
+
+        #[unsafe(method_id(blitCommandEncoderWithDescriptor:))]
+        fn described_blit(&self, _descriptor: &BlitPassDescriptor) -> Option<Retained<BlitEncoder>> {
+            Some(self.begin_blit("MTLCommandBuffer blitCommandEncoderWithDescriptor:"))
+        }
+
+        #[unsafe(method(encodeWaitForEvent:value:))]
+        fn wait_event(&self, event: &Event, value: u64) {
+            const METHOD: &str = "MTLCommandBuffer encodeWaitForEvent:value:";
+            self.commands().require_no_encoder(METHOD);
+            self.commands().encode(METHOD, |commands| commands.wait_event(&event.ivars().event, value));
+        }
+
+        #[unsafe(method(encodeSignalEvent:value:))]
+        fn signal_event(&self, event: &Event, value: u64) {
+            const METHOD: &str = "MTLCommandBuffer encodeSignalEvent:value:";
+            self.commands().require_no_encoder(METHOD);
+            self.commands().encode(METHOD, |commands| commands.signal_event(&event.ivars().event, value));
+        }
+
+        #[unsafe(method(useResidencySet:))]
+        fn use_set(&self, _set: &AnyObject) {}
+
+        #[unsafe(method(useResidencySets:count:))]
+        fn use_sets(&self, _sets: *const *mut AnyObject, _count: usize) {}
+
+        #[unsafe(method(enqueue))]
+        fn enqueue(&self) {
+            if self.commands().enqueue() {
+                self.ivars().queue.order().enqueue(self.ivars().owner());
+            }
+        }
+
+        #[unsafe(method(commit))]
+        fn commit(&self) {
+            self.commit_now();
+        }
+
+        #[unsafe(method(addScheduledHandler:))]
+        fn add_scheduled(&self, handler: &Block<dyn Fn(*mut AnyObject)>) {
+            self.add("MTLCommandBuffer addScheduledHandler:", &self.ivars().scheduled, handler);
+        }
+
+        #[unsafe(method(addCompletedHandler:))]
+        fn add_completed(&self, handler: &Block<dyn Fn(*mut AnyObject)>) {
+            self.add("MTLCommandBuffer addCompletedHandler:", &self.ivars().completed, handler);
+        }
+
+        #[unsafe(method(waitUntilScheduled))]
+        fn wait_scheduled(&self) {
+            let _submission = self.commands().wait_scheduled();
+        }
+
+        #[unsafe(method(waitUntilCompleted))]
+        fn wait_completed(&self) {
+            self.commands().wait_completed();
+        }
+
+        #[unsafe(method(status))]
+        fn status(&self) -> usize {
+            self.commands().status() as usize
+        }
+
+        #[unsafe(method_id(error))]
+        fn error(&self) -> Option<Retained<NSError>> {
+            self.error_object()
+        }
+
+        #[unsafe(method(GPUStartTime))]
+        fn gpu_start(&self) -> f64 {
+            self.time(|timing| timing.started_ns)
+        }
+
+        #[unsafe(method(GPUEndTime))]
+        fn gpu_end(&self) -> f64 {
+            self.time(|timing| timing.ended_ns)
+        }
+
+        #[unsafe(method(kernelStartTime))]
+        fn kernel_start(&self) -> f64 {
+            self.time(|timing| timing.submitted_ns)
+        }
+
+        #[unsafe(method(kernelEndTime))]
+        fn kernel_end(&self) -> f64 {
+            self.time(|timing| timing.started_ns)
+        }
+    }
+);
+
+impl CommandBuffer {
+    pub(crate) fn commands(&self) -> &Commands {
+        &self.ivars().commands
+    }
+
+    pub(crate) fn device_object(&self) -> Retained<Device> {
+        self.ivars().queue.ivars().device.clone()
+    }
+
+    fn begin_compute(&self, method: &str, dispatch_type: usize) -> Retained<ComputeEncoder> {
+        self.commands().begin_encoder(method);
+        crate::foundation::object(ComputeIvars::new(self.retain(), dispatch_type))
+    }
+
+    fn begin_blit(&self, method: &str) -> Retained<BlitEncoder> {
+        self.commands().begin_encoder(method);
+        crate::foundation::object(BlitIvars::new(self.retain()))
+    }
+
+    fn add(&self, method: &str, handlers: &Mutex<Vec<Handler>>, handler: &Block<dyn Fn(*mut AnyObject)>) {
+        if !matches!(self.commands().status(), Status::NotEnqueued | Status::Enqueued) {
+            violation(method, "handlers are added before the commit");
+        }
+        handlers.lock().unwrap_or_else(PoisonError::into_inner).push(handler.copy());
+    }
+
+    fn commit_now(&self) {
+        let taken = |handlers: &Mutex<Vec<Handler>>| {
+            std::mem::take(&mut *handlers.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        let (scheduled, completed) = (taken(&self.ivars().scheduled), taken(&self.ivars().completed));
+        let work = self.commands().commit(!completed.is_empty()).label(self.ivars().label.text());
+        let this = self.retain();
+        self.ivars()
+            .queue
+            .order()
+            .commit(self.ivars().owner(), move || this.hand_over(work, scheduled, completed));
+    }
+
+    fn hand_over(&self, work: anymetal::CommandBuffer, scheduled: Vec<Handler>, completed: Vec<Handler>) {
+        let result = work.commit();
+        let submission = result.as_ref().ok().cloned();
+        self.commands().handed_over(result);
+        if !scheduled.is_empty() {
+            Calls { handlers: scheduled, of: self.retain(), last: false }.start();
+        }
+        if completed.is_empty() {
+            return;
+        }
+        let calls = Calls { handlers: completed, of: self.retain(), last: true };
+        match submission {
+            Some(submission) => submission.on_done(move |_| calls.start()),
+            None => calls.start(),
+        }
+    }
+
+    fn error_object(&self) -> Option<Retained<NSError>> {
+        let error = self.commands().outcome()?.err()?;
+        let mut known = self.ivars().error.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(known.get_or_insert_with(|| errors::of_command_buffer(&error)).clone())
+    }
+
+    /// A time of the work's in seconds, 0 before its end.
+    fn time(&self, of: impl FnOnce(&Timing) -> u64) -> f64 {
+        match self.commands().outcome() {
+            Some(Ok(timing)) => of(&timing) as f64 * 1e-9,
+            Some(Err(_)) | None => 0.0,
+        }
+    }
+}
+
+impl Drop for CommandBufferIvars {
+    fn drop(&mut self) {
+        if self.commands.status() == Status::Enqueued {
+            self.queue.order().forget(self.owner());
+        }
+    }
+}
+
+/// Handlers to call with their command buffer.
+struct Calls {
+    handlers: Vec<Handler>,
+    of: Retained<CommandBuffer>,
+    /// Whether the command buffer owes nothing afterwards.
+    last: bool,
+}
+
+// SAFETY: Metal calls handlers on a thread of its own, so programs give it blocks that may be called there; a
+// command buffer may be used from every thread.
+unsafe impl Send for Calls {}
+
+impl Calls {
+    /// Has the queue's thread make the calls.
+    fn start(self) {
+        let queue = self.of.ivars().queue.clone();
+        queue.run(Box::new(move || self.make()));
+    }
+
+    fn make(self) {
+        let Calls { handlers, of, last } = self;
+        let told = Told { of: &of, last };
+        for handler in &handlers {
+            handler.call((Retained::as_ptr(&of).cast_mut().cast(),));
+        }
+        drop(handlers);
+        drop(told);
+    }
+}
+
+/// Tells waiters that the handlers were called, also if one of them panics.
+struct Told<'a> {
+    of: &'a CommandBuffer,
+    last: bool,
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if self.last {
+            self.of.commands().handlers_called();
+        }
+    }
+}

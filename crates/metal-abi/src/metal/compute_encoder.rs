@@ -1,0 +1,329 @@
+//! `MTLComputeCommandEncoder`.
+//!
+//! Bindings stay for later dispatches, as in Metal. An argument that is not bound is bound to nothing: a
+//! kernel that accesses it all the same ends its command buffer with an error that names it.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anymetal::runtime::memory::view::BufferView as Region;
+use anymetal::{Argument, ArgumentKind, InlineBytes, Unbound};
+use objc2::rc::Retained;
+use objc2::runtime::{AnyObject, NSObject};
+use objc2::{DefinedClass, Message, define_class};
+
+use super::buffer::Buffer;
+use super::command_buffer::CommandBuffer;
+use super::device::Device;
+use super::event::Fence;
+use super::label::Label;
+use super::pipeline::Pipeline;
+use super::size::Size;
+use super::violation;
+use crate::foundation::{NSString, Range};
+
+/// How many buffers a kernel can have.
+const MAX_BUFFERS: usize = 31;
+
+/// The instance variables of a compute encoder.
+#[derive(Debug)]
+pub(crate) struct ComputeIvars {
+    command_buffer: Retained<CommandBuffer>,
+    dispatch_type: usize,
+    label: Label,
+    state: Mutex<State>,
+}
+
+impl ComputeIvars {
+    pub(crate) fn new(command_buffer: Retained<CommandBuffer>, dispatch_type: usize) -> Self {
+        ComputeIvars { command_buffer, dispatch_type, label: Label::default(), state: Mutex::default() }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ended: bool,
+    pipeline: Option<Retained<Pipeline>>,
+    slots: Vec<Slot>,
+    /// Lengths by index.
+    threadgroup_memory: Vec<(u32, u64)>,
+    groups: usize,
+}
+
+/// What is bound at an index.
+#[derive(Debug, Clone, Default)]
+enum Slot {
+    #[default]
+    Empty,
+    Buffer {
+        buffer: Retained<Buffer>,
+        region: Region,
+    },
+    Bytes(Arc<[u8]>),
+}
+
+/// What a dispatch runs.
+enum Grid<'a> {
+    Threads(Size),
+    Threadgroups(Size),
+    Indirect(&'a Region),
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalComputeCommandEncoder"]
+    #[ivars = ComputeIvars]
+    #[derive(Debug)]
+    pub(crate) struct ComputeEncoder;
+
+    impl ComputeEncoder {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().command_buffer.device_object()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method(dispatchType))]
+        fn dispatch_type(&self) -> usize {
+            self.ivars().dispatch_type
+        }
+
+        #[unsafe(method(endEncoding))]
+        fn end(&self) {
+            let mut state = self.open("MTLComputeCommandEncoder endEncoding");
+            state.ended = true;
+            self.ivars().command_buffer.commands().end_encoder();
+        }
+
+        #[unsafe(method(insertDebugSignpost:))]
+        fn signpost(&self, _name: &NSString) {}
+
+        #[unsafe(method(pushDebugGroup:))]
+        fn push_group(&self, _name: &NSString) {
+            self.open("MTLComputeCommandEncoder pushDebugGroup:").groups += 1;
+        }
+
+        #[unsafe(method(popDebugGroup))]
+        fn pop_group(&self) {
+            const METHOD: &str = "MTLComputeCommandEncoder popDebugGroup";
+            let mut state = self.open(METHOD);
+            match state.groups.checked_sub(1) {
+                Some(groups) => state.groups = groups,
+                None => {
+                    drop(state);
+                    violation(METHOD, "no debug group was pushed");
+                }
+            }
+        }
+
+        #[unsafe(method(setComputePipelineState:))]
+        fn set_pipeline(&self, pipeline: Option<&Pipeline>) {
+            const METHOD: &str = "MTLComputeCommandEncoder setComputePipelineState:";
+            let pipeline = pipeline.unwrap_or_else(|| violation(METHOD, "the pipeline state is nil"));
+            self.open(METHOD).pipeline = Some(pipeline.retain());
+        }
+
+        #[unsafe(method(setBuffer:offset:atIndex:))]
+        fn set_buffer(&self, buffer: Option<&Buffer>, offset: usize, index: usize) {
+            self.bind_buffer("MTLComputeCommandEncoder setBuffer:offset:atIndex:", buffer, offset, index);
+        }
+
+        #[unsafe(method(setBuffers:offsets:withRange:))]
+        fn set_buffers(&self, buffers: *const *const Buffer, offsets: *const usize, range: Range) {
+            const METHOD: &str = "MTLComputeCommandEncoder setBuffers:offsets:withRange:";
+            for at in 0..range.length {
+                // SAFETY: the sender promises so many buffers or nils, and so many offsets.
+                let (buffer, offset) = unsafe { ((*buffers.add(at)).as_ref(), *offsets.add(at)) };
+                self.bind_buffer(METHOD, buffer, offset, range.location.saturating_add(at));
+            }
+        }
+
+        #[unsafe(method(setBufferOffset:atIndex:))]
+        fn set_offset(&self, offset: usize, index: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder setBufferOffset:atIndex:";
+            let bound = self.open(METHOD).slots.get(index).cloned().unwrap_or_default();
+            match bound {
+                Slot::Buffer { buffer, .. } => self.bind_buffer(METHOD, Some(&buffer), offset, index),
+                Slot::Empty | Slot::Bytes(_) => violation(METHOD, format_args!("no buffer is bound at index {index}")),
+            }
+        }
+
+        #[unsafe(method(setBytes:length:atIndex:))]
+        fn set_bytes(&self, bytes: *const c_void, length: usize, index: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder setBytes:length:atIndex:";
+            if bytes.is_null() {
+                violation(METHOD, "the bytes are nil");
+            }
+            // SAFETY: the sender promises so many bytes.
+            let bytes: Arc<[u8]> = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length) }.into();
+            self.put(METHOD, index, Slot::Bytes(bytes));
+        }
+
+        #[unsafe(method(setThreadgroupMemoryLength:atIndex:))]
+        fn set_threadgroup_memory(&self, length: usize, index: usize) {
+            const METHOD: &str = "MTLComputeCommandEncoder setThreadgroupMemoryLength:atIndex:";
+            let index = checked_index(METHOD, index) as u32;
+            let mut state = self.open(METHOD);
+            state.threadgroup_memory.retain(|(known, _)| *known != index);
+            state.threadgroup_memory.push((index, length as u64));
+        }
+
+        #[unsafe(method(dispatchThreads:threadsPerThreadgroup:))]
+        fn dispatch_threads(&self, threads: Size, group: Size) {
+            self.dispatch("MTLComputeCommandEncoder dispatchThreads:threadsPerThreadgroup:", &Grid::Threads(threads), group);
+        }
+
+        #[unsafe(method(dispatchThreadgroups:threadsPerThreadgroup:))]
+        fn dispatch_threadgroups(&self, groups: Size, group: Size) {
+            self.dispatch("MTLComputeCommandEncoder dispatchThreadgroups:threadsPerThreadgroup:", &Grid::Threadgroups(groups), group);
+        }
+
+        #[unsafe(method(dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:))]
+        fn dispatch_indirect(&self, buffer: &Buffer, offset: usize, group: Size) {
+            const METHOD: &str = "MTLComputeCommandEncoder dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:";
+            let counts = buffer.part(METHOD, offset, size_of::<[u32; 3]>());
+            self.dispatch(METHOD, &Grid::Indirect(&counts), group);
+        }
+
+        #[unsafe(method(updateFence:))]
+        fn update_fence(&self, fence: &Fence) {
+            self.fence("MTLComputeCommandEncoder updateFence:", fence, true);
+        }
+
+        #[unsafe(method(waitForFence:))]
+        fn wait_for_fence(&self, fence: &Fence) {
+            self.fence("MTLComputeCommandEncoder waitForFence:", fence, false);
+        }
+
+        // Commands of a queue run in order, and each sees what those before it wrote.
+        #[unsafe(method(memoryBarrierWithScope:))]
+        fn barrier(&self, _scope: usize) {
+            drop(self.open("MTLComputeCommandEncoder memoryBarrierWithScope:"));
+        }
+
+        #[unsafe(method(memoryBarrierWithResources:count:))]
+        fn barrier_for(&self, _resources: *const *mut AnyObject, _count: usize) {
+            drop(self.open("MTLComputeCommandEncoder memoryBarrierWithResources:count:"));
+        }
+
+        // All memory is resident.
+        #[unsafe(method(useResource:usage:))]
+        fn use_resource(&self, _resource: &AnyObject, _usage: usize) {}
+
+        #[unsafe(method(useResources:count:usage:))]
+        fn use_resources(&self, _resources: *const *mut AnyObject, _count: usize, _usage: usize) {}
+
+        #[unsafe(method(useHeap:))]
+        fn use_heap(&self, _heap: &AnyObject) {}
+
+        #[unsafe(method(useHeaps:count:))]
+        fn use_heaps(&self, _heaps: *const *mut AnyObject, _count: usize) {}
+    }
+);
+
+impl ComputeEncoder {
+    /// Its state, for a method that is sent before the end.
+    fn open(&self, method: &str) -> MutexGuard<'_, State> {
+        let state = self.ivars().state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.ended {
+            drop(state);
+            violation(method, "encoding has ended");
+        }
+        state
+    }
+
+    fn bind_buffer(&self, method: &str, buffer: Option<&Buffer>, offset: usize, index: usize) {
+        let slot = buffer.map_or(Slot::Empty, |buffer| Slot::Buffer {
+            buffer: buffer.retain(),
+            region: buffer.from_offset(method, offset),
+        });
+        self.put(method, index, slot);
+    }
+
+    fn put(&self, method: &str, index: usize, slot: Slot) {
+        let index = checked_index(method, index);
+        let before = {
+            let mut state = self.open(method);
+            if state.slots.len() <= index {
+                state.slots.resize_with(index + 1, Slot::default);
+            }
+            std::mem::replace(&mut state.slots[index], slot)
+        };
+        drop(before);
+    }
+
+    fn fence(&self, method: &str, fence: &Fence, update: bool) {
+        drop(self.open(method));
+        self.ivars().command_buffer.commands().encode(method, |commands| {
+            let mut encoder = commands.compute_encoder();
+            match update {
+                true => encoder.update_fence(&fence.ivars().fence),
+                false => encoder.wait_for_fence(&fence.ivars().fence),
+            }
+            Ok(())
+        });
+    }
+
+    fn dispatch(&self, method: &str, grid: &Grid<'_>, group: Size) {
+        let state = self.open(method);
+        let Some(pipeline) = state.pipeline.clone() else {
+            drop(state);
+            violation(method, "no compute pipeline state is set");
+        };
+        let pipeline = &pipeline.ivars().pipeline;
+        let commands = self.ivars().command_buffer.commands();
+        let (slots, memory) = (state.slots.clone(), state.threadgroup_memory.clone());
+        drop(state);
+        commands.encode(method, |commands| {
+            let mut encoder = commands.compute_encoder().set_pipeline(pipeline);
+            let buffers =
+                pipeline.kernel().arguments.iter().filter(|argument| argument.kind == ArgumentKind::Buffer);
+            for argument in buffers.filter(|argument| argument.enabled) {
+                let slot = slots.get(argument.index as usize).unwrap_or(&Slot::Empty);
+                encoder.set_argument(argument.index, slot);
+            }
+            for (index, length) in memory {
+                encoder.set_threadgroup_memory_length(index, length);
+            }
+            match grid {
+                Grid::Threads(threads) => encoder.dispatch_threads(threads.extents(), group.extents()),
+                Grid::Threadgroups(groups) => {
+                    encoder.dispatch_threadgroups(groups.extents(), group.extents())
+                }
+                Grid::Indirect(counts) => {
+                    encoder.dispatch_threadgroups_indirect((*counts).clone(), group.extents())
+                }
+            }
+        });
+    }
+}
+
+impl Argument for Slot {
+    fn bind(
+        &self,
+        target: anymetal::ArgumentTarget<'_>,
+    ) -> Result<anymetal::hal::command::BoundResource, anymetal::DeviceError> {
+        match self {
+            Slot::Empty => Unbound.bind(target),
+            Slot::Buffer { region, .. } => region.bind(target),
+            Slot::Bytes(bytes) => InlineBytes(bytes).bind(target),
+        }
+    }
+}
+
+fn checked_index(method: &str, index: usize) -> usize {
+    if index >= MAX_BUFFERS {
+        violation(method, format_args!("the index {index} is not below {MAX_BUFFERS}"));
+    }
+    index
+}

@@ -1,0 +1,72 @@
+//! `MTLDataType`: scalars and vectors, as numbers.
+
+use anymetal::runtime::submission::argument::Scalar;
+use anymetal::{ElementType, ScalarType, bf16, f16};
+
+/// The number of a scalar type; its vectors of 2, 3 and 4 follow it.
+const NUMBERS: &[(ScalarType, usize)] = &[
+    (ScalarType::F32, 3),
+    (ScalarType::F16, 16),
+    (ScalarType::I32, 29),
+    (ScalarType::U32, 33),
+    (ScalarType::I16, 37),
+    (ScalarType::U16, 41),
+    (ScalarType::I8, 45),
+    (ScalarType::U8, 49),
+    (ScalarType::Bool, 53),
+    (ScalarType::I64, 81),
+    (ScalarType::U64, 85),
+    (ScalarType::BF16, 121),
+];
+/// `MTLDataTypeNone` and `MTLDataTypeStruct`.
+const NONE: usize = 0;
+const STRUCT: usize = 1;
+
+/// The number of an element's type.
+pub(crate) fn number_of(element: &ElementType) -> usize {
+    let scalar =
+        |scalar: ScalarType| NUMBERS.iter().find(|(known, _)| *known == scalar).map(|(_, number)| *number);
+    match element {
+        ElementType::Scalar(of) => scalar(*of).unwrap_or(NONE),
+        ElementType::Vector(of, lanes) => scalar(*of).map_or(NONE, |first| first + usize::from(*lanes) - 1),
+        ElementType::Struct(_) => STRUCT,
+        ElementType::Other => NONE,
+    }
+}
+
+/// The scalar type of a number; `None` for vectors and the rest.
+pub(crate) fn scalar_of(number: usize) -> Option<ScalarType> {
+    NUMBERS.iter().find(|(_, known)| *known == number).map(|(scalar, _)| *scalar)
+}
+
+/// The value at an address.
+///
+/// # Safety
+///
+/// There is a value of that type.
+pub(crate) unsafe fn read(address: *const u8, scalar: ScalarType) -> Scalar {
+    /// # Safety
+    ///
+    /// There are so many bytes.
+    unsafe fn bytes<const N: usize>(address: *const u8) -> [u8; N] {
+        // SAFETY: as promised.
+        unsafe { address.cast::<[u8; N]>().read_unaligned() }
+    }
+    // SAFETY: as promised, for each type.
+    unsafe {
+        match scalar {
+            ScalarType::Bool => Scalar::Bool(bytes::<1>(address) != [0]),
+            ScalarType::I8 => i8::from_ne_bytes(bytes(address)).into(),
+            ScalarType::U8 => u8::from_ne_bytes(bytes(address)).into(),
+            ScalarType::I16 => i16::from_ne_bytes(bytes(address)).into(),
+            ScalarType::U16 => u16::from_ne_bytes(bytes(address)).into(),
+            ScalarType::I32 => i32::from_ne_bytes(bytes(address)).into(),
+            ScalarType::U32 => u32::from_ne_bytes(bytes(address)).into(),
+            ScalarType::I64 => i64::from_ne_bytes(bytes(address)).into(),
+            ScalarType::U64 => u64::from_ne_bytes(bytes(address)).into(),
+            ScalarType::F16 => f16::from_ne_bytes(bytes(address)).into(),
+            ScalarType::BF16 => bf16::from_ne_bytes(bytes(address)).into(),
+            ScalarType::F32 => f32::from_ne_bytes(bytes(address)).into(),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Descriptors: objects with properties that are set and read.
+
+/// Defines a class of properties, each behind a lock, with `init` and copying.
+///
+/// `values` are copied in and out; `objects` are held, and may be nil.
+macro_rules! descriptor {
+    (
+        $(#[$meta:meta])*
+        $class:ident = $name:literal, $ivars:ident;
+        values { $($value:ident, $set_value:ident: $type:ty = $default:expr, [$($get:tt)+] [$($set:tt)+];)* }
+        objects { $($object:ident, $set_object:ident: $object_type:ty, [$($get_object:tt)+] [$($put_object:tt)+];)* }
+    ) => {
+        #[doc = concat!("The properties of `", $name, "`.")]
+        #[derive(Debug)]
+        pub(crate) struct $ivars {
+            $($value: std::sync::Mutex<$type>,)*
+            $($object: std::sync::Mutex<Option<objc2::rc::Retained<$object_type>>>,)*
+        }
+
+        impl Default for $ivars {
+            fn default() -> Self {
+                $ivars {
+                    $($value: std::sync::Mutex::new($default),)*
+                    $($object: std::sync::Mutex::default(),)*
+                }
+            }
+        }
+
+        objc2::define_class!(
+            // SAFETY: `NSObject` asks nothing of those below it.
+            #[unsafe(super(objc2::runtime::NSObject))]
+            #[name = $name]
+            #[ivars = $ivars]
+            #[derive(Debug)]
+            $(#[$meta])*
+            pub(crate) struct $class;
+
+            impl $class {
+                #[unsafe(method_id(init))]
+                fn init(this: objc2::rc::Allocated<Self>) -> objc2::rc::Retained<Self> {
+                    crate::foundation::initialized(this, $ivars::default())
+                }
+
+                #[unsafe(method_id(copyWithZone:))]
+                fn copy_with_zone(&self, _zone: *mut objc2::runtime::NSZone) -> objc2::rc::Retained<Self> {
+                    crate::foundation::object($ivars {
+                        $($value: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$value()),)*
+                        $($object: std::sync::Mutex::new(objc2::DefinedClass::ivars(self).$object()),)*
+                    })
+                }
+
+                $(
+                    #[unsafe(method($($get)+))]
+                    fn $value(&self) -> $type {
+                        objc2::DefinedClass::ivars(self).$value()
+                    }
+
+                    #[unsafe(method($($set)+))]
+                    fn $set_value(&self, value: $type) {
+                        objc2::DefinedClass::ivars(self).$set_value(value);
+                    }
+                )*
+
+                $(
+                    #[unsafe(method_id($($get_object)+))]
+                    fn $object(&self) -> Option<objc2::rc::Retained<$object_type>> {
+                        objc2::DefinedClass::ivars(self).$object()
+                    }
+
+                    #[unsafe(method($($put_object)+))]
+                    fn $set_object(&self, value: Option<&$object_type>) {
+                        objc2::DefinedClass::ivars(self).$set_object(value);
+                    }
+                )*
+            }
+        );
+
+        #[allow(dead_code, reason = "a class has its properties, whether this crate reads them or not")]
+        impl $ivars {
+            $(
+                pub(crate) fn $value(&self) -> $type {
+                    *crate::metal::descriptor::locked(&self.$value)
+                }
+
+                fn $set_value(&self, value: $type) {
+                    *crate::metal::descriptor::locked(&self.$value) = value;
+                }
+            )*
+            $(
+                pub(crate) fn $object(&self) -> Option<objc2::rc::Retained<$object_type>> {
+                    crate::metal::descriptor::locked(&self.$object).clone()
+                }
+
+                fn $set_object(&self, value: Option<&$object_type>) {
+                    let new = value.map(objc2::Message::retain);
+                    let old = std::mem::replace(
+                        &mut *crate::metal::descriptor::locked(&self.$object),
+                        new,
+                    );
+                    // Outside the lock: its end may look at the descriptor.
+                    drop(old);
+                }
+            )*
+        }
+    };
+}
+
+pub(crate) use descriptor;
+
+/// The lock of a property.
+pub(crate) fn locked<T>(property: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    property.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,518 @@
+//! `MTLDevice`, and the functions that give devices.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::{Mutex, OnceLock};
+
+use anymetal::Capabilities;
+use block2::Block;
+use objc2::rc::Retained;
+use objc2::runtime::{AnyObject, NSObject};
+use objc2::{DefinedClass, Message, define_class};
+
+use super::archive::Archive;
+use super::buffer::{Buffer, BufferIvars, padded};
+use super::compile_options::CompileOptions;
+use super::descriptors::{
+    BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, QueueDescriptor, ResidencySetDescriptor,
+};
+use super::event::{Event, EventIvars, Fence, FenceIvars};
+use super::heap::{Heap, HeapIvars};
+use super::label::Label;
+use super::library::{Function, Library, LibraryIvars};
+use super::pipeline::{Pipeline, PipelineIvars, Reflection};
+use super::queue::{Order, Queue, QueueIvars};
+use super::residency::{ResidencyIvars, ResidencySet};
+use super::resource_options::ResourceOptions;
+use super::size::{Size, SizeAndAlign};
+use super::worker::Worker;
+use super::{errors, violation};
+use crate::foundation::error::fail;
+use crate::foundation::url::NSURL;
+use crate::foundation::{NSArray, NSError, NSString};
+use crate::runtime::raise;
+
+/// The alignment of a buffer in a heap.
+const HEAP_ALIGNMENT: usize = anymetal::hal::heap::HEAP_ALIGNMENT as usize;
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalDevice"]
+    #[ivars = anymetal::Device]
+    #[derive(Debug)]
+    pub(crate) struct Device;
+
+    impl Device {
+        #[unsafe(method_id(name))]
+        fn name(&self) -> Retained<NSString> {
+            NSString::of(&format!("anymetal {} ({})", self.inner().name(), self.limits().hardware_name))
+        }
+
+        #[unsafe(method(registryID))]
+        fn registry_id(&self) -> u64 {
+            registry_id(self.inner().name())
+        }
+
+        #[unsafe(method_id(architecture))]
+        fn architecture(&self) -> Retained<Architecture> {
+            crate::foundation::object(NSString::of(&self.limits().architecture))
+        }
+
+        #[unsafe(method(maxThreadsPerThreadgroup))]
+        fn max_threads(&self) -> Size {
+            Size::of(self.limits().max_threads_per_dimension)
+        }
+
+        #[unsafe(method(maxThreadgroupMemoryLength))]
+        fn max_threadgroup_memory(&self) -> usize {
+            self.limits().max_threadgroup_memory_bytes as usize
+        }
+
+        #[unsafe(method(maxBufferLength))]
+        fn max_buffer(&self) -> usize {
+            self.limits().max_buffer_bytes as usize
+        }
+
+        #[unsafe(method(recommendedMaxWorkingSetSize))]
+        fn working_set(&self) -> u64 {
+            self.limits().working_set_bytes
+        }
+
+        #[unsafe(method(currentAllocatedSize))]
+        fn allocated(&self) -> usize {
+            self.inner().allocated_bytes() as usize
+        }
+
+        #[unsafe(method(hasUnifiedMemory))]
+        fn unified(&self) -> bool {
+            self.limits().unified_memory
+        }
+
+        #[unsafe(method(isLowPower))]
+        fn low_power(&self) -> bool { false }
+        #[unsafe(method(isHeadless))]
+        fn headless(&self) -> bool { true }
+        #[unsafe(method(isRemovable))]
+        fn removable(&self) -> bool { false }
+        // `MTLDeviceLocationBuiltIn`.
+        #[unsafe(method(location))]
+        fn location(&self) -> usize { 0 }
+        #[unsafe(method(locationNumber))]
+        fn location_number(&self) -> usize { 0 }
+        #[unsafe(method(maxTransferRate))]
+        fn max_transfer_rate(&self) -> u64 { 0 }
+        #[unsafe(method(peerGroupID))]
+        fn peer_group(&self) -> u64 { 0 }
+        #[unsafe(method(peerIndex))]
+        fn peer_index(&self) -> u32 { 0 }
+        #[unsafe(method(peerCount))]
+        fn peer_count(&self) -> u32 { 0 }
+        #[unsafe(method(isDepth24Stencil8PixelFormatSupported))]
+        fn depth24(&self) -> bool { false }
+        #[unsafe(method(readWriteTextureSupport))]
+        fn read_write_textures(&self) -> usize { 0 }
+        #[unsafe(method(argumentBuffersSupport))]
+        fn argument_buffers(&self) -> usize { 0 }
+        #[unsafe(method(areRasterOrderGroupsSupported))]
+        fn raster_order_groups(&self) -> bool { false }
+        #[unsafe(method(supports32BitFloatFiltering))]
+        fn float_filtering(&self) -> bool { false }
+        #[unsafe(method(supports32BitMSAA))]
+        fn msaa(&self) -> bool { false }
+        #[unsafe(method(supportsQueryTextureLOD))]
+        fn query_lod(&self) -> bool { false }
+        #[unsafe(method(supportsBCTextureCompression))]
+        fn bc_compression(&self) -> bool { false }
+        #[unsafe(method(supportsPullModelInterpolation))]
+        fn pull_interpolation(&self) -> bool { false }
+        #[unsafe(method(supportsShaderBarycentricCoordinates))]
+        fn barycentric(&self) -> bool { false }
+        #[unsafe(method(supportsTextureSampleCount:))]
+        fn sample_count(&self, count: usize) -> bool { count == 1 }
+        #[unsafe(method(supportsVertexAmplificationCount:))]
+        fn amplification(&self, count: usize) -> bool { count == 1 }
+        #[unsafe(method(supportsDynamicLibraries))]
+        fn dynamic_libraries(&self) -> bool { false }
+        #[unsafe(method(supportsRaytracing))]
+        fn raytracing(&self) -> bool { false }
+        #[unsafe(method(supportsFunctionPointers))]
+        fn function_pointers(&self) -> bool { false }
+        #[unsafe(method(supportsPrimitiveMotionBlur))]
+        fn motion_blur(&self) -> bool { false }
+        #[unsafe(method(supportsCounterSampling:))]
+        fn counter_sampling(&self, _point: usize) -> bool { false }
+        #[unsafe(method(supportsFeatureSet:))]
+        fn feature_set(&self, _set: usize) -> bool { false }
+        #[unsafe(method_id(counterSets))]
+        fn counter_sets(&self) -> Option<Retained<NSArray>> { None }
+        #[unsafe(method(shouldMaximizeConcurrentCompilation))]
+        fn maximizes(&self) -> bool { true }
+        #[unsafe(method(setShouldMaximizeConcurrentCompilation:))]
+        fn set_maximizes(&self, _value: bool) {}
+
+        #[unsafe(method(maximumConcurrentCompilationTaskCount))]
+        fn compilation_tasks(&self) -> usize {
+            std::thread::available_parallelism().map_or(1, usize::from)
+        }
+
+        #[unsafe(method(supportsFamily:))]
+        fn family(&self, family: isize) -> bool {
+            supports_family(family, self.limits())
+        }
+
+        #[unsafe(method(sampleTimestamps:gpuTimestamp:))]
+        fn sample_timestamps(&self, cpu: *mut u64, gpu: *mut u64) {
+            let now = self.inner().context().clock().now().as_nanos() as u64;
+            // SAFETY: the sender promises places for both.
+            unsafe {
+                cpu.write(now);
+                gpu.write(now);
+            }
+        }
+
+        #[unsafe(method_id(newCommandQueue))]
+        fn new_queue(&self) -> Option<Retained<Queue>> {
+            self.queue_of(None)
+        }
+
+        #[unsafe(method_id(newCommandQueueWithMaxCommandBufferCount:))]
+        fn new_limited_queue(&self, limit: usize) -> Option<Retained<Queue>> {
+            self.queue_of(Some(limit))
+        }
+
+        #[unsafe(method_id(newCommandQueueWithDescriptor:))]
+        fn new_described_queue(&self, descriptor: &QueueDescriptor) -> Option<Retained<Queue>> {
+            self.queue_of(Some(descriptor.ivars().max_command_buffers()))
+        }
+
+        #[unsafe(method_id(newBufferWithLength:options:))]
+        fn new_buffer(&self, length: usize, options: usize) -> Option<Retained<Buffer>> {
+            self.buffer_of(length, &[], ResourceOptions(options))
+        }
+
+        #[unsafe(method_id(newBufferWithBytes:length:options:))]
+        fn new_filled_buffer(&self, bytes: *const c_void, length: usize, options: usize) -> Option<Retained<Buffer>> {
+            // SAFETY: the sender promises so many bytes.
+            let bytes = unsafe { bytes_at(bytes, length) };
+            self.buffer_of(length, bytes, ResourceOptions(options))
+        }
+
+        #[unsafe(method_id(newBufferWithBytesNoCopy:length:options:deallocator:))]
+        fn new_wrapping_buffer(&self, _bytes: *mut c_void, _length: usize, _options: usize, _deallocator: Option<&Block<dyn Fn(*mut c_void, usize)>>) -> Option<Retained<Buffer>> {
+            raise("-[MTLDevice newBufferWithBytesNoCopy:length:options:deallocator:]: anymetal does not use memory that a program allocated; make a buffer and write to its contents")
+        }
+
+        #[unsafe(method_id(newHeapWithDescriptor:))]
+        fn new_heap(&self, descriptor: &HeapDescriptor) -> Option<Retained<Heap>> {
+            self.heap_of(descriptor)
+        }
+
+        #[unsafe(method(heapBufferSizeAndAlignWithLength:options:))]
+        fn heap_size(&self, length: usize, _options: usize) -> SizeAndAlign {
+            let size = length.max(1).checked_next_multiple_of(HEAP_ALIGNMENT).unwrap_or(usize::MAX);
+            SizeAndAlign { size, align: HEAP_ALIGNMENT }
+        }
+
+        #[unsafe(method_id(newFence))]
+        fn new_fence(&self) -> Option<Retained<Fence>> {
+            let fence = self.inner().fence().ok();
+            fence.map(|fence| crate::foundation::object(FenceIvars { fence, device: self.retain(), label: Label::default() }))
+        }
+
+        #[unsafe(method_id(newEvent))]
+        fn new_event(&self) -> Option<Retained<Event>> {
+            self.event()
+        }
+
+        #[unsafe(method_id(newSharedEvent))]
+        fn new_shared_event(&self) -> Option<Retained<Event>> {
+            self.event()
+        }
+
+        #[unsafe(method_id(newResidencySetWithDescriptor:error:))]
+        fn new_residency_set(&self, descriptor: &ResidencySetDescriptor, _error: *mut *mut NSError) -> Option<Retained<ResidencySet>> {
+            let (device, label) = (self.retain(), descriptor.ivars().label());
+            Some(crate::foundation::object(ResidencyIvars { device, label, allocations: Mutex::default() }))
+        }
+
+        #[unsafe(method_id(newBinaryArchiveWithDescriptor:error:))]
+        fn new_archive(&self, descriptor: &BinaryArchiveDescriptor, error: *mut *mut NSError) -> Option<Retained<Archive>> {
+            Archive::open(self.retain(), descriptor).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        #[unsafe(method_id(newDefaultLibrary))]
+        fn default_library(&self) -> Option<Retained<Library>> {
+            None
+        }
+
+        #[unsafe(method_id(newLibraryWithSource:options:error:))]
+        fn new_library(&self, source: &NSString, options: Option<&CompileOptions>, error: *mut *mut NSError) -> Option<Retained<Library>> {
+            self.compiled(source, options).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        #[unsafe(method(newLibraryWithSource:options:completionHandler:))]
+        fn new_library_async(&self, source: &NSString, options: Option<&CompileOptions>, handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>) {
+            tell(self.compiled(source, options), handler);
+        }
+
+        #[unsafe(method_id(newLibraryWithURL:error:))]
+        fn library_from_url(&self, url: &NSURL, error: *mut *mut NSError) -> Option<Retained<Library>> {
+            self.library_of_file(url.path_text().unwrap_or_default()).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        #[unsafe(method_id(newLibraryWithFile:error:))]
+        fn library_from_file(&self, path: &NSString, error: *mut *mut NSError) -> Option<Retained<Library>> {
+            self.library_of_file(&path.to_string()).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        #[unsafe(method_id(newComputePipelineStateWithFunction:error:))]
+        fn new_pipeline(&self, function: Option<&Function>, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+            const METHOD: &str = "MTLDevice newComputePipelineStateWithFunction:error:";
+            self.pipeline(METHOD, function, None).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        #[unsafe(method_id(newComputePipelineStateWithFunction:options:reflection:error:))]
+        fn new_reflected_pipeline(&self, function: Option<&Function>, _options: usize, reflection: *mut *mut Reflection, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+            const METHOD: &str = "MTLDevice newComputePipelineStateWithFunction:options:reflection:error:";
+            let made = self.pipeline(METHOD, function, None);
+            made.map_or_else(|problem| fail(error, problem), |made| Some(reflected(made, reflection)))
+        }
+
+        #[unsafe(method_id(newComputePipelineStateWithDescriptor:options:reflection:error:))]
+        fn new_described_pipeline(&self, descriptor: &PipelineDescriptor, _options: usize, reflection: *mut *mut Reflection, error: *mut *mut NSError) -> Option<Retained<Pipeline>> {
+            const METHOD: &str = "MTLDevice newComputePipelineStateWithDescriptor:options:reflection:error:";
+            let made = self.pipeline(METHOD, descriptor.ivars().function().as_deref(), Some(descriptor));
+            made.map_or_else(|problem| fail(error, problem), |made| Some(reflected(made, reflection)))
+        }
+
+        #[unsafe(method(newComputePipelineStateWithFunction:completionHandler:))]
+        fn new_pipeline_async(&self, function: Option<&Function>, handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>) {
+            tell(self.pipeline("MTLDevice newComputePipelineStateWithFunction:completionHandler:", function, None), handler);
+        }
+    }
+);
+
+impl Device {
+    pub(crate) fn inner(&self) -> &anymetal::Device {
+        self.ivars()
+    }
+
+    fn limits(&self) -> &Capabilities {
+        self.inner().capabilities()
+    }
+
+    fn queue_of(&self, limit: Option<usize>) -> Option<Retained<Queue>> {
+        let mut options = self.inner().queue_options();
+        if let Some(limit) = limit {
+            options.max_command_buffers = limit.max(1);
+        }
+        let stream = self.inner().queue_with(options).ok()?;
+        Some(crate::foundation::object(QueueIvars {
+            stream,
+            device: self.retain(),
+            label: Label::default(),
+            worker: Worker::default(),
+            order: Order::default(),
+        }))
+    }
+
+    /// A buffer of that length, with those bytes if there are any; nothing if there is no memory for it.
+    fn buffer_of(&self, length: usize, bytes: &[u8], options: ResourceOptions) -> Option<Retained<Buffer>> {
+        let placed = options.placement().unwrap_or_else(|| {
+            violation("MTLDevice newBufferWithLength:options:", "a buffer cannot be memoryless")
+        });
+        let allocated = padded(length, self.inner());
+        let made = if bytes.is_empty() {
+            self.inner().buffer_zeroed_with(allocated, placed)
+        } else if allocated == length {
+            self.inner().buffer_with(bytes, placed)
+        } else {
+            let mut padded = bytes.to_vec();
+            padded.resize(allocated, 0);
+            self.inner().buffer_with(&padded, placed)
+        };
+        let memory = made.ok()?;
+        let (device, heap, label) = (self.retain(), None, Label::default());
+        Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))
+    }
+
+    fn heap_of(&self, descriptor: &HeapDescriptor) -> Option<Retained<Heap>> {
+        let options = descriptor.ivars().options();
+        let placed = options.placement().unwrap_or_else(|| {
+            violation("MTLDevice newHeapWithDescriptor:", "a heap of buffers cannot be memoryless")
+        });
+        let block = self.inner().heap(descriptor.ivars().size() as u64, placed).ok()?;
+        let (device, label) = (self.retain(), Label::default());
+        Some(crate::foundation::object(HeapIvars { block, device, options, label }))
+    }
+
+    fn event(&self) -> Option<Retained<Event>> {
+        let event = self.inner().event().ok()?;
+        Some(crate::foundation::object(EventIvars { event, device: self.retain(), label: Label::default() }))
+    }
+
+    fn compiled(
+        &self,
+        source: &NSString,
+        options: Option<&CompileOptions>,
+    ) -> Result<Retained<Library>, Retained<NSError>> {
+        let options = options.map(|options| options.ivars().to_options()).unwrap_or_default();
+        let library = self.inner().library_from_source_with(&source.to_string(), &options);
+        self.library(library)
+    }
+
+    fn library_of_file(&self, path: &str) -> Result<Retained<Library>, Retained<NSError>> {
+        if path.ends_with(".metallib") {
+            let text = format!("{path}: Apple's compiled libraries are not read; give the source");
+            return Err(errors::library_unsupported(&text));
+        }
+        self.library(self.inner().library_from_file(path, &anymetal::CompileOptions::default()))
+    }
+
+    fn library(
+        &self,
+        made: Result<anymetal::Library, anymetal::Error>,
+    ) -> Result<Retained<Library>, Retained<NSError>> {
+        let library = made.map_err(|error| errors::of_library(&error))?;
+        let (device, label) = (self.retain(), Label::default());
+        Ok(crate::foundation::object(LibraryIvars { library, device, label }))
+    }
+
+    fn pipeline(
+        &self,
+        method: &str,
+        function: Option<&Function>,
+        descriptor: Option<&PipelineDescriptor>,
+    ) -> Result<Retained<Pipeline>, Retained<NSError>> {
+        let function = function.unwrap_or_else(|| violation(method, "the compute function is nil"));
+        let label = descriptor.and_then(|descriptor| descriptor.ivars().label());
+        let text = label.as_ref().map(|label| label.to_string()).unwrap_or_default();
+        let pipeline = function.pipeline(&text).map_err(|error| errors::of_library(&error))?;
+        let supports_indirect = descriptor.is_some_and(|descriptor| descriptor.ivars().indirect().as_bool());
+        Ok(crate::foundation::object(PipelineIvars {
+            pipeline,
+            device: self.retain(),
+            label,
+            supports_indirect,
+        }))
+    }
+}
+
+/// Writes a pipeline's reflection where the sender wants it.
+fn reflected(pipeline: Retained<Pipeline>, place: *mut *mut Reflection) -> Retained<Pipeline> {
+    if !place.is_null() {
+        let reflection = Reflection::of(&pipeline.ivars().pipeline);
+        // SAFETY: the sender's place may be written, and takes an autoreleased object.
+        unsafe { place.write(Retained::autorelease_ptr(reflection)) };
+    }
+    pipeline
+}
+
+/// Calls a completion handler with what was made, or with why it was not.
+pub(crate) fn tell<T: Message>(
+    made: Result<Retained<T>, Retained<NSError>>,
+    handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>,
+) {
+    match made {
+        Ok(made) => handler.call((Retained::as_ptr(&made).cast_mut().cast(), null_mut())),
+        Err(error) => handler.call((null_mut(), Retained::as_ptr(&error).cast_mut())),
+    }
+}
+
+/// # Safety
+///
+/// `bytes` is null or so many bytes.
+unsafe fn bytes_at<'a>(bytes: *const c_void, length: usize) -> &'a [u8] {
+    if bytes.is_null() {
+        violation("MTLDevice newBufferWithBytes:length:options:", "the bytes are nil");
+    }
+    // SAFETY: as promised.
+    unsafe { std::slice::from_raw_parts(bytes.cast(), length) }
+}
+
+/// Which of `MTLGPUFamily` the device is like, as far as compute goes.
+fn supports_family(family: isize, limits: &Capabilities) -> bool {
+    match family {
+        // Apple 1 to 7: SIMD-group functions and matrices. Apple 8: 64-bit atomics.
+        1001..=1007 => true,
+        1008 => limits.supports_64_bit_atomics,
+        // Common 1 to 3, and Metal 3.
+        3001..=3003 | 5001 => true,
+        _ => false,
+    }
+}
+
+/// A number for a device's name, the same in every process.
+fn registry_id(name: &str) -> u64 {
+    name.bytes().fold(1, |id: u64, byte| id.wrapping_mul(257).wrapping_add(byte.into()))
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "MTLArchitecture"]
+    #[ivars = Retained<NSString>]
+    #[derive(Debug)]
+    pub(crate) struct Architecture;
+
+    impl Architecture {
+        #[unsafe(method_id(name))]
+        fn name(&self) -> Retained<NSString> {
+            self.ivars().clone()
+        }
+    }
+);
+
+/// A device that is never released.
+struct Shared(Retained<Device>);
+
+// SAFETY: a device may be used from every thread, and reference counts are atomic.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+/// The default device; the same object each time. Settings that name none are a failure with the reason.
+fn default_device() -> Retained<Device> {
+    static DEFAULT: OnceLock<Shared> = OnceLock::new();
+    let made = DEFAULT.get_or_init(|| match anymetal::Device::system_default() {
+        Ok(device) => Shared(crate::foundation::object(device)),
+        Err(error) => raise(&format!("MTLCreateSystemDefaultDevice: {error}")),
+    });
+    made.0.clone()
+}
+
+/// Gives a reference, as functions with `Create` in their names do.
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn MTLCreateSystemDefaultDevice() -> *mut AnyObject {
+    Retained::into_raw(default_device()).cast()
+}
+
+/// Gives a reference, as functions with `Copy` in their names do.
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn MTLCopyAllDevices() -> *mut AnyObject {
+    let device = Retained::into_super(Retained::into_super(default_device()));
+    Retained::into_raw(NSArray::of(vec![device])).cast()
+}
+
+/// As `MTLCopyAllDevices`: devices neither come nor go, so an observer has nothing to be told.
+///
+/// # Safety
+///
+/// `observer` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn MTLCopyAllDevicesWithObserver(
+    observer: *mut *mut AnyObject,
+    _handler: *const c_void,
+) -> *mut AnyObject {
+    if !observer.is_null() {
+        let token: Retained<AnyObject> = Retained::into_super(NSObject::new());
+        // SAFETY: as promised; the place takes an autoreleased object.
+        unsafe { observer.write(Retained::autorelease_ptr(token)) };
+    }
+    MTLCopyAllDevices()
+}
+
+/// There is nothing to remove.
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn MTLRemoveDeviceObserver(_observer: *mut AnyObject) {}

@@ -1,0 +1,97 @@
+//! `MTLEvent`, `MTLSharedEvent` and `MTLFence`. An event here is always one that the host sees too.
+
+use std::time::Duration;
+
+use anymetal::Event as Monotonic;
+use objc2::rc::Retained;
+use objc2::runtime::NSObject;
+use objc2::{DefinedClass, define_class};
+
+use super::device::Device;
+use super::label::Label;
+use crate::foundation::NSString;
+
+/// The instance variables of an event.
+#[derive(Debug)]
+pub(crate) struct EventIvars {
+    pub(crate) event: Monotonic,
+    pub(crate) device: Retained<Device>,
+    pub(crate) label: Label,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalSharedEvent"]
+    #[ivars = EventIvars]
+    #[derive(Debug)]
+    pub(crate) struct Event;
+
+    impl Event {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Option<Retained<Device>> {
+            Some(self.ivars().device.clone())
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method(signaledValue))]
+        fn signaled_value(&self) -> u64 {
+            self.ivars().event.value()
+        }
+
+        #[unsafe(method(setSignaledValue:))]
+        fn set_signaled_value(&self, value: u64) {
+            self.ivars().event.signal(value);
+        }
+
+        #[unsafe(method(waitUntilSignaledValue:timeoutMS:))]
+        fn wait(&self, value: u64, milliseconds: u64) -> bool {
+            let EventIvars { event, device, .. } = self.ivars();
+            let clock = device.inner().context().clock().clone();
+            event.wait_timeout(value, Duration::from_millis(milliseconds), &*clock)
+        }
+    }
+);
+
+/// The instance variables of a fence.
+#[derive(Debug)]
+pub(crate) struct FenceIvars {
+    pub(crate) fence: anymetal::Fence,
+    pub(crate) device: Retained<Device>,
+    pub(crate) label: Label,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalFence"]
+    #[ivars = FenceIvars]
+    #[derive(Debug)]
+    pub(crate) struct Fence;
+
+    impl Fence {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+    }
+);

@@ -1,0 +1,123 @@
+//! `MTLHeap`.
+
+use anymetal::Heap as Block;
+use objc2::rc::Retained;
+use objc2::runtime::NSObject;
+use objc2::{DefinedClass, Message, define_class};
+
+use super::buffer::{Buffer, BufferIvars};
+use super::device::Device;
+use super::label::Label;
+use super::resource_options::ResourceOptions;
+use super::violation;
+use crate::foundation::NSString;
+
+/// The instance variables of a heap.
+#[derive(Debug)]
+pub(crate) struct HeapIvars {
+    pub(crate) block: Block,
+    pub(crate) device: Retained<Device>,
+    pub(crate) options: ResourceOptions,
+    pub(crate) label: Label,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalHeap"]
+    #[ivars = HeapIvars]
+    #[derive(Debug)]
+    pub(crate) struct Heap;
+
+    impl Heap {
+        #[unsafe(method_id(newBufferWithLength:options:))]
+        fn new_buffer(&self, length: usize, options: usize) -> Option<Retained<Buffer>> {
+            self.cut(length, ResourceOptions(options))
+        }
+
+        #[unsafe(method(size))]
+        fn size(&self) -> usize {
+            self.ivars().block.length() as usize
+        }
+
+        #[unsafe(method(usedSize))]
+        fn used_size(&self) -> usize {
+            self.ivars().block.used_bytes() as usize
+        }
+
+        #[unsafe(method(currentAllocatedSize))]
+        fn allocated_now(&self) -> usize {
+            self.ivars().block.length() as usize
+        }
+
+        #[unsafe(method(allocatedSize))]
+        fn allocated_size(&self) -> usize {
+            self.ivars().block.length() as usize
+        }
+
+        #[unsafe(method(maxAvailableSizeWithAlignment:))]
+        fn max_available(&self, _alignment: usize) -> usize {
+            self.ivars().block.largest_free_bytes() as usize
+        }
+
+        // `MTLHeapTypeAutomatic`.
+        #[unsafe(method(type))]
+        fn heap_type(&self) -> isize {
+            0
+        }
+
+        #[unsafe(method(storageMode))]
+        fn storage_mode(&self) -> usize {
+            self.ivars().options.storage_mode()
+        }
+
+        #[unsafe(method(cpuCacheMode))]
+        fn cache_mode(&self) -> usize {
+            self.ivars().options.cache_mode()
+        }
+
+        #[unsafe(method(hazardTrackingMode))]
+        fn hazard_mode(&self) -> usize {
+            self.ivars().options.hazard_mode()
+        }
+
+        #[unsafe(method(resourceOptions))]
+        fn options(&self) -> usize {
+            self.ivars().options.0
+        }
+
+        #[unsafe(method(setPurgeableState:))]
+        fn set_purgeable(&self, _state: usize) -> usize {
+            2
+        }
+
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+    }
+);
+
+impl Heap {
+    fn cut(&self, length: usize, options: ResourceOptions) -> Option<Retained<Buffer>> {
+        let HeapIvars { block, device, options: own, .. } = self.ivars();
+        if options.storage_mode() != own.storage_mode() {
+            let rule = "a buffer has the storage mode of its heap";
+            violation("MTLHeap newBufferWithLength:options:", rule);
+        }
+        let memory = block.buffer_zeroed::<u8>(length).ok()?;
+        let (device, heap, options) = (device.clone(), Some(self.retain()), *own);
+        let label = Label::default();
+        Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))
+    }
+}

@@ -1,0 +1,218 @@
+//! `MTLLibrary` and `MTLFunction`.
+
+use anymetal::FunctionConstants;
+use block2::Block;
+use objc2::rc::Retained;
+use objc2::runtime::{AnyObject, NSObject};
+use objc2::{DefinedClass, Message, define_class};
+
+use super::constants::{ConstantValues, FunctionConstant};
+use super::descriptors::FunctionDescriptor;
+use super::device::Device;
+use super::errors;
+use super::label::Label;
+use crate::foundation::dictionary::NSDictionary;
+use crate::foundation::error::fail;
+use crate::foundation::{NSArray, NSError, NSString};
+
+/// `MTLFunctionTypeKernel`.
+const KERNEL: usize = 3;
+
+/// The instance variables of a library.
+#[derive(Debug)]
+pub(crate) struct LibraryIvars {
+    pub(crate) library: anymetal::Library,
+    pub(crate) device: Retained<Device>,
+    pub(crate) label: Label,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalLibrary"]
+    #[ivars = LibraryIvars]
+    #[derive(Debug)]
+    pub(crate) struct Library;
+
+    impl Library {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method_id(installName))]
+        fn install_name(&self) -> Option<Retained<NSString>> {
+            None
+        }
+
+        #[unsafe(method(type))]
+        fn library_type(&self) -> isize {
+            0
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method_id(functionNames))]
+        fn function_names(&self) -> Retained<NSArray> {
+            let names = self.ivars().library.kernel_names();
+            NSArray::of(names.iter().map(|name| NSString::object_of(name)).collect())
+        }
+
+        #[unsafe(method_id(newFunctionWithName:))]
+        fn new_function(&self, name: &NSString) -> Option<Retained<Function>> {
+            self.function(&name.to_string(), FunctionConstants::new()).ok()
+        }
+
+        #[unsafe(method_id(newFunctionWithName:constantValues:error:))]
+        fn new_function_with(&self, name: &NSString, constants: &ConstantValues, error: *mut *mut NSError) -> Option<Retained<Function>> {
+            self.function(&name.to_string(), constants.values()).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        #[unsafe(method(newFunctionWithName:constantValues:completionHandler:))]
+        fn new_function_async(&self, name: &NSString, constants: &ConstantValues, handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>) {
+            let made = self.function(&name.to_string(), constants.values());
+            super::device::tell(made, handler);
+        }
+
+        #[unsafe(method_id(newFunctionWithDescriptor:error:))]
+        fn new_described_function(&self, descriptor: &FunctionDescriptor, error: *mut *mut NSError) -> Option<Retained<Function>> {
+            self.described(descriptor).map_or_else(|problem| fail(error, problem), Some)
+        }
+
+        #[unsafe(method(newFunctionWithDescriptor:completionHandler:))]
+        fn new_described_function_async(&self, descriptor: &FunctionDescriptor, handler: &Block<dyn Fn(*mut AnyObject, *mut NSError)>) {
+            super::device::tell(self.described(descriptor), handler);
+        }
+    }
+);
+
+impl Library {
+    /// The function of that name, if the library has it.
+    fn function(
+        &self,
+        name: &str,
+        constants: FunctionConstants,
+    ) -> Result<Retained<Function>, Retained<NSError>> {
+        let names = self.ivars().library.kernel_names();
+        if !names.iter().any(|known| known == name) {
+            return Err(errors::function_not_found(name, &names));
+        }
+        let (library, name, label) = (self.retain(), name.to_owned(), Label::default());
+        Ok(crate::foundation::object(FunctionIvars { library, name, constants, label }))
+    }
+
+    fn described(&self, descriptor: &FunctionDescriptor) -> Result<Retained<Function>, Retained<NSError>> {
+        let name = descriptor.ivars().name().map(|name| name.to_string()).unwrap_or_default();
+        let constants =
+            descriptor.ivars().constant_values().map(|values| values.values()).unwrap_or_default();
+        self.function(&name, constants)
+    }
+}
+
+/// The instance variables of a function.
+#[derive(Debug)]
+pub(crate) struct FunctionIvars {
+    pub(crate) library: Retained<Library>,
+    pub(crate) name: String,
+    pub(crate) constants: FunctionConstants,
+    label: Label,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalFunction"]
+    #[ivars = FunctionIvars]
+    #[derive(Debug)]
+    pub(crate) struct Function;
+
+    impl Function {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().library.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method_id(name))]
+        fn name(&self) -> Retained<NSString> {
+            NSString::of(&self.ivars().name)
+        }
+
+        #[unsafe(method(functionType))]
+        fn function_type(&self) -> usize {
+            KERNEL
+        }
+
+        #[unsafe(method(patchType))]
+        fn patch_type(&self) -> usize {
+            0
+        }
+
+        #[unsafe(method(patchControlPointCount))]
+        fn patch_control_points(&self) -> isize {
+            -1
+        }
+
+        #[unsafe(method(options))]
+        fn options(&self) -> usize {
+            0
+        }
+
+        #[unsafe(method_id(functionConstantsDictionary))]
+        fn constants(&self) -> Retained<NSDictionary> {
+            let FunctionIvars { library, name, .. } = self.ivars();
+            let reflected = library.ivars().library.reflect(name);
+            let constants = reflected.map(|kernel| kernel.function_constants).unwrap_or_default();
+            NSDictionary::of_pairs(constants.into_iter().map(|constant| {
+                let name = NSString::object_of(&constant.name);
+                let constant: Retained<FunctionConstant> = crate::foundation::object(constant);
+                (name, Retained::into_super(Retained::into_super(constant)))
+            }))
+        }
+    }
+);
+
+impl Function {
+    /// The pipeline of the function.
+    pub(crate) fn pipeline(&self, label: &str) -> Result<anymetal::Pipeline, anymetal::Error> {
+        let FunctionIvars { library, name, constants, .. } = self.ivars();
+        let library = &library.ivars().library;
+        let descriptor = anymetal::PipelineDescriptor::new(name.as_str()).label(label);
+        library.pipeline(descriptor.constants(self.known(library, constants)?))
+    }
+
+    /// The values for constants that the function has: programs set values for whole libraries.
+    fn known(
+        &self,
+        library: &anymetal::Library,
+        constants: &FunctionConstants,
+    ) -> Result<FunctionConstants, anymetal::Error> {
+        if constants.is_empty() {
+            return Ok(FunctionConstants::new());
+        }
+        let declared = library.reflect(&self.ivars().name)?.function_constants;
+        let is_known = |key: &anymetal::ConstantKey| match key {
+            anymetal::ConstantKey::Index(index) => declared.iter().any(|known| known.index == *index),
+            anymetal::ConstantKey::Name(name) => declared.iter().any(|known| known.name == *name),
+        };
+        let known = constants.iter().filter(|(key, _)| is_known(key));
+        Ok(known.fold(FunctionConstants::new(), |all, (key, value)| all.with(key.clone(), value)))
+    }
+}

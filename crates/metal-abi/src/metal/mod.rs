@@ -1,0 +1,44 @@
+//! Metal's compute classes over the `anymetal` crate.
+//!
+//! Each class holds a handle of `anymetal`'s and translates. Mistakes that Metal's validation layer stops a
+//! program for raise a failure with the rule in words ([`violation`]); what can fail without a mistake gives
+//! an `NSError` with Metal's domain and code ([`errors`]).
+//!
+//! Objects may be used from several threads: what can change is behind locks.
+
+pub(crate) mod archive;
+pub(crate) mod binding;
+pub(crate) mod blit_encoder;
+pub(crate) mod buffer;
+pub(crate) mod capture;
+pub(crate) mod command_buffer;
+mod commands;
+pub(crate) mod compile_options;
+pub(crate) mod compute_encoder;
+pub(crate) mod constants;
+mod data_type;
+mod descriptor;
+pub(crate) mod descriptors;
+pub(crate) mod device;
+mod errors;
+pub(crate) mod event;
+pub(crate) mod heap;
+mod label;
+pub(crate) mod library;
+pub(crate) mod pipeline;
+pub(crate) mod queue;
+pub(crate) mod residency;
+mod resource_options;
+mod size;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use crate::runtime::raise;
+
+/// Stops a program that breaks a rule of Metal's, with the method and the rule.
+#[track_caller]
+pub(crate) fn violation(method: &str, rule: impl std::fmt::Display) -> ! {
+    raise(&format!("-[{method}]: failed assertion: {rule}"))
+}

@@ -1,0 +1,153 @@
+//! `MTLCommandQueue`.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use anymetal::Queue as Stream;
+use objc2::rc::Retained;
+use objc2::runtime::{AnyObject, NSObject};
+use objc2::{DefinedClass, Message, define_class};
+
+use super::command_buffer::{CommandBuffer, CommandBufferIvars};
+use super::commands::Commands;
+use super::descriptors::CommandBufferDescriptor;
+use super::device::Device;
+use super::label::Label;
+use super::worker::{Job, Worker};
+use crate::foundation::NSString;
+
+/// The instance variables of a queue.
+#[derive(Debug)]
+pub(crate) struct QueueIvars {
+    pub(crate) stream: Stream,
+    pub(crate) device: Retained<Device>,
+    pub(crate) label: Label,
+    pub(crate) worker: Worker,
+    pub(crate) order: Order,
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "AnymetalCommandQueue"]
+    #[ivars = QueueIvars]
+    #[derive(Debug)]
+    pub(crate) struct Queue;
+
+    impl Queue {
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> {
+            self.ivars().device.clone()
+        }
+
+        #[unsafe(method_id(label))]
+        fn label(&self) -> Option<Retained<NSString>> {
+            self.ivars().label.get()
+        }
+
+        #[unsafe(method(setLabel:))]
+        fn set_label(&self, label: Option<&NSString>) {
+            self.ivars().label.set(label);
+        }
+
+        #[unsafe(method_id(commandBuffer))]
+        fn command_buffer(&self) -> Option<Retained<CommandBuffer>> {
+            self.begin(true)
+        }
+
+        // What is encoded is held all the same.
+        #[unsafe(method_id(commandBufferWithUnretainedReferences))]
+        fn unretained_command_buffer(&self) -> Option<Retained<CommandBuffer>> {
+            self.begin(false)
+        }
+
+        #[unsafe(method_id(commandBufferWithDescriptor:))]
+        fn described_command_buffer(&self, descriptor: &CommandBufferDescriptor) -> Option<Retained<CommandBuffer>> {
+            self.begin(descriptor.ivars().retained_references().as_bool())
+        }
+
+        #[unsafe(method(insertDebugCaptureBoundary))]
+        fn capture_boundary(&self) {}
+
+        #[unsafe(method(addResidencySet:))]
+        fn add_set(&self, _set: &AnyObject) {}
+
+        #[unsafe(method(addResidencySets:count:))]
+        fn add_sets(&self, _sets: *const *mut AnyObject, _count: usize) {}
+
+        #[unsafe(method(removeResidencySet:))]
+        fn remove_set(&self, _set: &AnyObject) {}
+
+        #[unsafe(method(removeResidencySets:count:))]
+        fn remove_sets(&self, _sets: *const *mut AnyObject, _count: usize) {}
+    }
+);
+
+impl Queue {
+    fn begin(&self, retained_references: bool) -> Option<Retained<CommandBuffer>> {
+        let commands = self.ivars().stream.command_buffer().ok()?;
+        Some(crate::foundation::object(CommandBufferIvars::new(
+            Commands::new(commands),
+            self.retain(),
+            retained_references,
+        )))
+    }
+
+    /// Has a job run on the queue's thread for handlers.
+    pub(crate) fn run(&self, job: Job) {
+        self.ivars().worker.run(job);
+    }
+
+    pub(crate) fn order(&self) -> &Order {
+        &self.ivars().order
+    }
+}
+
+/// The order of a queue's command buffers: that in which they were enqueued, or else committed.
+///
+/// Invariant: work is handed over in that order, each once it and all before it were committed.
+#[derive(Default)]
+pub(crate) struct Order(Mutex<VecDeque<Place>>);
+
+struct Place {
+    owner: usize,
+    /// What hands the work over; `None` until the commit.
+    hand_over: Option<Box<dyn FnOnce()>>,
+}
+
+impl std::fmt::Debug for Order {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Order")
+    }
+}
+
+impl Order {
+    /// Gives its owner the next place.
+    pub(crate) fn enqueue(&self, owner: usize) {
+        self.change(|places| places.push_back(Place { owner, hand_over: None }));
+    }
+
+    /// Hands work over when its turn comes: at once, if all before it were committed. Others that commit
+    /// meanwhile wait, so that the order holds.
+    pub(crate) fn commit(&self, owner: usize, hand_over: impl FnOnce() + 'static) {
+        self.change(|places| match places.iter_mut().find(|place| place.owner == owner) {
+            Some(place) => place.hand_over = Some(Box::new(hand_over)),
+            None => places.push_back(Place { owner, hand_over: Some(Box::new(hand_over)) }),
+        });
+    }
+
+    /// Takes back the place of an owner that was not committed.
+    pub(crate) fn forget(&self, owner: usize) {
+        self.change(|places| places.retain(|place| place.owner != owner || place.hand_over.is_some()));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut VecDeque<Place>)) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut places);
+        while let Some(Place { hand_over: Some(_), .. }) = places.front() {
+            if let Some(Place { hand_over: Some(hand_over), .. }) = places.pop_front() {
+                hand_over();
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Structures that methods take by value.
+
+use objc2::encode::{Encode, Encoding, RefEncode};
+
+/// `MTLSize`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Size {
+    /// Along x.
+    pub(crate) width: usize,
+    /// Along y.
+    pub(crate) height: usize,
+    /// Along z.
+    pub(crate) depth: usize,
+}
+
+// SAFETY: it is `MTLSize`, field by field.
+unsafe impl Encode for Size {
+    const ENCODING: Encoding = Encoding::Struct("?", &[usize::ENCODING, usize::ENCODING, usize::ENCODING]);
+}
+
+// SAFETY: as above.
+unsafe impl RefEncode for Size {
+    const ENCODING_REF: Encoding = Encoding::Pointer(&Self::ENCODING);
+}
+
+impl Size {
+    pub(crate) fn of([x, y, z]: [u32; 3]) -> Size {
+        Size { width: x as usize, height: y as usize, depth: z as usize }
+    }
+
+    pub(crate) fn extents(self) -> [usize; 3] {
+        [self.width, self.height, self.depth]
+    }
+}
+
+/// `MTLSizeAndAlign`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SizeAndAlign {
+    /// Bytes.
+    pub(crate) size: usize,
+    /// The alignment in bytes.
+    pub(crate) align: usize,
+}
+
+// SAFETY: it is `MTLSizeAndAlign`, field by field.
+unsafe impl Encode for SizeAndAlign {
+    const ENCODING: Encoding = Encoding::Struct("?", &[usize::ENCODING, usize::ENCODING]);
+}

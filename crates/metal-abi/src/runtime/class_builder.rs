@@ -1,0 +1,178 @@
+//! Making classes: allocation, methods, instance variables, registration.
+
+use std::ffi::{CStr, CString, c_char};
+
+use super::class::{COUNTS_ITSELF, Class, DESTRUCTS, IS_META};
+use super::lists::text;
+use super::method::{Ivar, Method};
+use super::object::{Bool, Imp, Object};
+use super::protocol::Protocol;
+use super::registry;
+use super::selector::Sel;
+
+/// A class of that name and its metaclass, not registered yet; `None` if there is one. Classes that this crate
+/// exports get their own place.
+pub(crate) fn allocate_pair(superclass: Option<&'static Class>, name: &CStr) -> Option<&'static Class> {
+    let superclass = superclass.map(Class::ready);
+    if registry::is_registered(name) {
+        return None;
+    }
+    let class = registry::place_of(name).unwrap_or_else(|| {
+        let name: &'static CStr = Box::leak(CString::from(name).into_boxed_c_str());
+        Box::leak(Box::new(Class::unbuilt(name, 0, None)))
+    });
+    let metaclass: &'static Class = Box::leak(Box::new(Class::unbuilt(class.name(), IS_META, None)));
+    class.set_building(true);
+    class.set_metaclass(metaclass);
+    match superclass {
+        Some(superclass) => {
+            class.add_flags(superclass.flags());
+            class.set_instance_bytes(superclass.instance_bytes());
+            class.set_superclass(superclass);
+            let above = superclass.as_object().class();
+            metaclass.set_superclass(above);
+            // The metaclass of a metaclass is that of the root.
+            let root = above.ancestry().filter(|class| class.is_meta()).last();
+            metaclass.as_object().set_isa(root.unwrap_or(metaclass));
+        }
+        None => {
+            metaclass.set_superclass(class);
+            metaclass.as_object().set_isa(metaclass);
+        }
+    }
+    Some(class)
+}
+
+/// Makes the class known.
+pub(crate) fn register_pair(class: &'static Class) {
+    registry::register(class);
+    if let Some(metaclass) = class.metaclass() {
+        class.as_object().set_isa(metaclass);
+    }
+    class.set_building(false);
+}
+
+/// Adds a method; says whether the class had none of its own for the selector.
+pub(crate) fn add_method(class: &'static Class, selector: Sel, code: Imp, types: &CStr) -> bool {
+    let change = registry::mutation();
+    {
+        let mut body = class.body();
+        if body.methods.iter().any(|method| method.selector() == selector) {
+            return false;
+        }
+        body.methods.push(Box::leak(Box::new(Method::new(selector, code, types))));
+    }
+    match selector.name().to_bytes() {
+        b"retain" | b"release" | b"autorelease" if class.superclass().is_some() && !class.is_meta() => {
+            class.add_flags(COUNTS_ITSELF);
+        }
+        b".cxx_destruct" => class.add_flags(DESTRUCTS),
+        _ => {}
+    }
+    class.cache().clear();
+    if class.is_meta() || class.as_object().isa().is_some() {
+        registry::clear_caches(&change);
+    }
+    true
+}
+
+/// Gives the class's own method for the selector other code, or adds one; gives the code before.
+pub(crate) fn replace_method(class: &'static Class, selector: Sel, code: Imp, types: &CStr) -> Option<Imp> {
+    if let Some(method) = class.own_method(selector) {
+        return super::method::method_setImplementation(Some(method), code);
+    }
+    add_method(class, selector, code, types);
+    None
+}
+
+/// # Safety
+///
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn objc_allocateClassPair(
+    superclass: Option<&'static Class>,
+    name: *const c_char,
+    _extra_bytes: usize,
+) -> Option<&'static Class> {
+    // SAFETY: as promised.
+    allocate_pair(superclass, unsafe { text(name) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn objc_registerClassPair(class: Option<&'static Class>) {
+    if let Some(class) = class {
+        register_pair(class);
+    }
+}
+
+/// Classes stay, because nothing can tell whether one is still used.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn objc_disposeClassPair(_class: Option<&'static Class>) {}
+
+/// # Safety
+///
+/// `types` is null or a C string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn class_addMethod(
+    class: Option<&'static Class>,
+    selector: Sel,
+    code: Imp,
+    types: *const c_char,
+) -> Bool {
+    // SAFETY: as promised.
+    let types = unsafe { text(types) };
+    Bool::from(class.is_some_and(|class| add_method(class, selector, code, types)))
+}
+
+/// # Safety
+///
+/// `types` is null or a C string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn class_replaceMethod(
+    class: Option<&'static Class>,
+    selector: Sel,
+    code: Imp,
+    types: *const c_char,
+) -> Option<Imp> {
+    // SAFETY: as promised.
+    replace_method(class?, selector, code, unsafe { text(types) })
+}
+
+/// # Safety
+///
+/// `name` and `types` are null or C strings.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn class_addIvar(
+    class: Option<&'static Class>,
+    name: *const c_char,
+    bytes: usize,
+    alignment_log2: u8,
+    types: *const c_char,
+) -> Bool {
+    // SAFETY: as promised.
+    let (name, types) = unsafe { (text(name), text(types)) };
+    let Some(class) = class.filter(|class| class.as_object().isa().is_none()) else { return Bool::NO };
+    let mut body = class.body();
+    if body.ivars.iter().any(|ivar| ivar.name.as_c_str() == name) {
+        return Bool::NO;
+    }
+    let offset = class.instance_bytes().max(size_of::<Object>()).next_multiple_of(1 << alignment_log2);
+    class.set_instance_bytes(offset + bytes);
+    let ivar = Ivar { name: name.to_owned(), types: types.to_owned(), offset };
+    body.ivars.push(Box::leak(Box::new(ivar)));
+    Bool::YES
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn class_addProtocol(
+    class: Option<&'static Class>,
+    protocol: Option<&'static Protocol>,
+) -> Bool {
+    let (Some(class), Some(protocol)) = (class, protocol) else { return Bool::NO };
+    let mut body = class.body();
+    let is_new = !body.protocols.iter().any(|known| std::ptr::eq(*known, protocol));
+    if is_new {
+        body.protocols.push(protocol);
+    }
+    Bool::from(is_new)
+}

@@ -1,0 +1,267 @@
+//! Protocols: named lists of methods.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_uint};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::lists::{copied_list, text};
+use super::object::Bool;
+use super::property::{Property, PropertyAttribute};
+use super::selector::Sel;
+
+/// A protocol.
+#[derive(Debug)]
+pub(crate) struct Protocol {
+    name: &'static CStr,
+    body: Mutex<Body>,
+}
+
+#[derive(Debug, Default)]
+struct Body {
+    methods: Vec<Described>,
+    adopted: Vec<&'static Protocol>,
+    properties: Vec<(Kind, &'static Property)>,
+}
+
+/// Whether something is required, and whether it is of instances.
+type Kind = (bool, bool);
+
+#[derive(Debug)]
+struct Described {
+    selector: Sel,
+    types: &'static CStr,
+    kind: Kind,
+}
+
+/// A method of a protocol, in C's layout.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MethodDescription {
+    selector: Option<Sel>,
+    types: *const c_char,
+}
+
+impl Protocol {
+    pub(crate) fn leaked(name: &CStr) -> &'static Protocol {
+        let name: &'static CStr = Box::leak(CString::from(name).into_boxed_c_str());
+        Box::leak(Box::new(Protocol { name, body: Mutex::default() }))
+    }
+
+    /// Whether it is the other or adopts it.
+    pub(crate) fn includes(&'static self, other: &'static Protocol) -> bool {
+        if std::ptr::eq(self, other) || self.name == other.name {
+            return true;
+        }
+        let adopted = self.body().adopted.clone();
+        adopted.into_iter().any(|adopted| adopted.includes(other))
+    }
+
+    fn body(&self) -> MutexGuard<'_, Body> {
+        self.body.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn descriptions(&self, kind: Kind) -> Vec<MethodDescription> {
+        let body = self.body();
+        let of_kind = body.methods.iter().filter(|method| method.kind == kind);
+        of_kind
+            .map(|method| MethodDescription { selector: Some(method.selector), types: method.types.as_ptr() })
+            .collect()
+    }
+}
+
+fn registered() -> MutexGuard<'static, BTreeMap<&'static CStr, &'static Protocol>> {
+    static PROTOCOLS: Mutex<BTreeMap<&'static CStr, &'static Protocol>> = Mutex::new(BTreeMap::new());
+    PROTOCOLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a protocol known.
+pub(crate) fn register(protocol: &'static Protocol) {
+    registered().entry(protocol.name).or_insert(protocol);
+}
+
+/// # Safety
+///
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn objc_getProtocol(name: *const c_char) -> Option<&'static Protocol> {
+    // SAFETY: as promised.
+    registered().get(unsafe { text(name) }).copied()
+}
+
+/// # Safety
+///
+/// `length` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn objc_copyProtocolList(length: *mut c_uint) -> *mut Option<&'static Protocol> {
+    let list: Vec<Option<&'static Protocol>> = registered().values().copied().map(Some).collect();
+    // SAFETY: as promised, and a null pointer is `None`.
+    unsafe { copied_list(&list, length) }
+}
+
+/// # Safety
+///
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn objc_allocateProtocol(name: *const c_char) -> Option<&'static Protocol> {
+    // SAFETY: as promised.
+    let name = unsafe { text(name) };
+    let is_new = !registered().contains_key(name);
+    is_new.then(|| Protocol::leaked(name))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn objc_registerProtocol(protocol: Option<&'static Protocol>) {
+    if let Some(protocol) = protocol {
+        register(protocol);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn protocol_getName(protocol: Option<&'static Protocol>) -> *const c_char {
+    protocol.map_or(std::ptr::null(), |protocol| protocol.name.as_ptr())
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn protocol_isEqual(
+    first: Option<&'static Protocol>,
+    second: Option<&'static Protocol>,
+) -> Bool {
+    let same = match (first, second) {
+        (Some(first), Some(second)) => first.name == second.name,
+        (first, second) => first.is_none() && second.is_none(),
+    };
+    Bool::from(same)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn protocol_conformsToProtocol(
+    protocol: Option<&'static Protocol>,
+    other: Option<&'static Protocol>,
+) -> Bool {
+    let (Some(protocol), Some(other)) = (protocol, other) else { return Bool::NO };
+    Bool::from(protocol.includes(other))
+}
+
+/// # Safety
+///
+/// `types` is null or a C string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn protocol_addMethodDescription(
+    protocol: Option<&'static Protocol>,
+    selector: Sel,
+    types: *const c_char,
+    is_required: Bool,
+    is_instance: Bool,
+) {
+    // SAFETY: as promised.
+    let types: &'static CStr = Box::leak(CString::from(unsafe { text(types) }).into_boxed_c_str());
+    if let Some(protocol) = protocol {
+        let kind = (is_required.is_yes(), is_instance.is_yes());
+        protocol.body().methods.push(Described { selector, types, kind });
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn protocol_addProtocol(
+    protocol: Option<&'static Protocol>,
+    adopted: Option<&'static Protocol>,
+) {
+    if let (Some(protocol), Some(adopted)) = (protocol, adopted) {
+        protocol.body().adopted.push(adopted);
+    }
+}
+
+/// # Safety
+///
+/// `name` is null or a C string; `attributes` is null or so many attributes of C strings.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn protocol_addProperty(
+    protocol: Option<&'static Protocol>,
+    name: *const c_char,
+    attributes: *const PropertyAttribute,
+    count: c_uint,
+    is_required: Bool,
+    is_instance: Bool,
+) {
+    // SAFETY: as promised.
+    let property = unsafe { Property::leaked(name, attributes, count) };
+    if let Some(protocol) = protocol {
+        protocol.body().properties.push(((is_required.is_yes(), is_instance.is_yes()), property));
+    }
+}
+
+/// # Safety
+///
+/// `length` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn protocol_copyMethodDescriptionList(
+    protocol: Option<&'static Protocol>,
+    is_required: Bool,
+    is_instance: Bool,
+    length: *mut c_uint,
+) -> *mut MethodDescription {
+    let kind = (is_required.is_yes(), is_instance.is_yes());
+    let list = protocol.map(|protocol| protocol.descriptions(kind)).unwrap_or_default();
+    // SAFETY: as promised, and all zeros are a description without a selector.
+    unsafe { copied_list(&list, length) }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn protocol_getMethodDescription(
+    protocol: Option<&'static Protocol>,
+    selector: Sel,
+    is_required: Bool,
+    is_instance: Bool,
+) -> MethodDescription {
+    let kind = (is_required.is_yes(), is_instance.is_yes());
+    let all = protocol.map(|protocol| protocol.descriptions(kind)).unwrap_or_default();
+    let found = all.into_iter().find(|description| description.selector == Some(selector));
+    found.unwrap_or(MethodDescription { selector: None, types: std::ptr::null() })
+}
+
+/// # Safety
+///
+/// `length` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn protocol_copyPropertyList(
+    protocol: Option<&'static Protocol>,
+    length: *mut c_uint,
+) -> *mut Option<&'static Property> {
+    let of = |protocol: &'static Protocol| {
+        let body = protocol.body();
+        body.properties.iter().filter(|(kind, _)| *kind == (true, true)).map(|found| Some(found.1)).collect()
+    };
+    let list: Vec<Option<&'static Property>> = protocol.map(of).unwrap_or_default();
+    // SAFETY: as promised, and a null pointer is `None`.
+    unsafe { copied_list(&list, length) }
+}
+
+/// # Safety
+///
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn protocol_getProperty(
+    protocol: Option<&'static Protocol>,
+    name: *const c_char,
+    is_required: Bool,
+    is_instance: Bool,
+) -> Option<&'static Property> {
+    // SAFETY: as promised.
+    let (name, kind) = (unsafe { text(name) }, (is_required.is_yes(), is_instance.is_yes()));
+    let body = protocol?.body();
+    body.properties.iter().find(|known| known.0 == kind && known.1.name() == name).map(|found| found.1)
+}
+
+/// # Safety
+///
+/// `length` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn protocol_copyProtocolList(
+    protocol: Option<&'static Protocol>,
+    length: *mut c_uint,
+) -> *mut Option<&'static Protocol> {
+    let of = |protocol: &'static Protocol| protocol.body().adopted.iter().copied().map(Some).collect();
+    let list: Vec<Option<&'static Protocol>> = protocol.map(of).unwrap_or_default();
+    // SAFETY: as promised, and a null pointer is `None`.
+    unsafe { copied_list(&list, length) }
+}
