@@ -117,6 +117,8 @@ pub struct Limits<'s> {
     pub continue_after_divergence: bool,
     /// How many faults and partial barriers a report lists; all are counted.
     pub max_reported: usize,
+    /// Runs only that many threadgroups, spread evenly over the grid, the first and the last among them.
+    pub max_groups: Option<u64>,
 }
 
 impl Default for Limits<'_> {
@@ -127,6 +129,7 @@ impl Default for Limits<'_> {
             schedule: Schedule::InOrder,
             continue_after_divergence: false,
             max_reported: 16,
+            max_groups: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Interpreter of the IR: the reference of differential tests, and the host of the sanitizers.
+//! Interpreter of the IR: the reference of differential tests, and the host of the sanitizer.
 //!
 //! The semantics of a module is the documentation of [`anymetal_ir`]; this crate implements it. Make a
 //! [`Program`] of a verified module's kernel, then [`run()`] it with a [`Dispatch`], a [`Memory`] and an
@@ -44,10 +44,9 @@ mod transcendental;
 pub use dispatch::{Argument, Dispatch, Limits, Memory};
 pub use error::InterpError;
 pub use observer::{
-    Access, AccessOp, Accesses, ArithmeticKind, ArithmeticLint, AtomicKind, BarrierArrival, Bounds, Bytes,
+    Access, AccessOp, Accesses, ArithmeticKind, ArithmeticLint, AtomicKind, BarrierArrival, Bytes,
     DivergentSimd, EarlyReturn, FenceExecuted, Group, Interests, LanesExit, LocalStart, MemorySizes,
-    Misaligned, MisalignedAccess, NoObserver, Observer, Race, RaceAccess, RaceFound, RaceKind, Several,
-    Trace, Uninitialised, UninitialisedRead, VectorIndex,
+    NoObserver, Observer, Trace, VectorIndex,
 };
 pub use program::{Program, ProgramArgument};
 pub use report::{

@@ -51,9 +51,11 @@ pub fn run(
     };
     let mut machines = Vec::new();
     let [x, y, z] = dispatch.group_counts().map(u64::from);
-    let order = Permutation::new(limits.schedule, x.saturating_mul(y).saturating_mul(z));
-    for n in 0..x.saturating_mul(y).saturating_mul(z) {
-        let linear = order.at(n);
+    let all = x.saturating_mul(y).saturating_mul(z);
+    let some = limits.max_groups.map_or(all, |most| most.min(all));
+    let order = Permutation::new(limits.schedule, some);
+    for n in 0..some {
+        let linear = sampled(order.at(n), some, all);
         let position = [linear % x, linear / x % y, linear / x / y].map(|at| at as u32);
         let size = dispatch.size_of_group(position);
         let simdgroups = size.iter().product::<u32>().div_ceil(32);
@@ -62,6 +64,14 @@ pub fn run(
         run_group(&mut env, &mut machines)?;
     }
     Ok(env.report)
+}
+
+/// The number of the `n`-th threadgroup of `some` that are spread evenly over `all`.
+fn sampled(n: u64, some: u64, all: u64) -> u64 {
+    if some < 2 || some == all {
+        return n;
+    }
+    (u128::from(n) * u128::from(all - 1) / u128::from(some - 1)) as u64
 }
 
 fn check_group_size(program: &Program, dispatch: &Dispatch) -> Result<(), InterpError> {

@@ -4,7 +4,7 @@ mod support;
 
 use anymetal_interp::{
     Access, AccessOp, Accesses, ArithmeticKind, ArithmeticLint, AtomicKind, Interests, LanesExit, Memory,
-    MemoryPlace, Observer, Several, Variable,
+    MemoryPlace, Observer, Variable,
 };
 use anymetal_ir::{AtomicOp, BinOp, CastOp, MathFn, MatrixOp, Op, Scalar, Space, Type};
 use support::*;
@@ -64,6 +64,29 @@ impl Observer for Single {
     }
 }
 
+/// Both of them, told of the same run.
+#[derive(Default)]
+struct Both {
+    batches: Batches,
+    single: Single,
+}
+
+impl Observer for Both {
+    fn interests(&self) -> Interests {
+        Interests::ALL
+    }
+
+    fn on_accesses(&mut self, accesses: &Accesses<'_>) {
+        self.batches.on_accesses(accesses);
+        self.single.on_accesses(accesses);
+    }
+
+    fn on_copies(&mut self, source: &Accesses<'_>, target: &Accesses<'_>) {
+        self.batches.on_copies(source, target);
+        self.single.on_copies(source, target);
+    }
+}
+
 #[test]
 fn accesses_of_all_lanes_are_one_event() {
     let module = kernel(&[Space::Device], |b, p| {
@@ -77,9 +100,9 @@ fn accesses_of_all_lanes_are_one_event() {
         b.infer(Op::AtomicCas(p[0], zero, x));
     });
     let mut buffer = bytes_i32(&(0..40).collect::<Vec<_>>());
-    let (mut batches, mut single) = (Batches::default(), Single::default());
-    let mut both = Several::new().with(&mut batches).with(&mut single);
+    let mut both = Both::default();
     observe(&module, grid(40, 64), &mut Memory::new().bind(&mut buffer), &mut both).expect("it runs");
+    let Both { batches, single } = both;
     let all = Some(Variable::Argument(0));
     let expected = [
         (AccessOp::Load, u32::MAX, all),
@@ -110,9 +133,9 @@ fn copies_and_zeros_say_what_they_write() {
         b.push(Op::MemCopy { dst: target, src: beyond, size: 4, align: 4 });
     });
     let mut buffer = bytes_i32(&[1, 2, 3, 4, 5, 6]);
-    let (mut batches, mut single) = (Batches::default(), Single::default());
-    let mut both = Several::new().with(&mut batches).with(&mut single);
+    let mut both = Both::default();
     observe(&module, grid(1, 1), &mut Memory::new().bind(&mut buffer), &mut both).expect("it runs");
+    let Both { batches, single } = both;
     assert_eq!(i32s(&buffer), [0, 2, 3, 4, 0, 2]);
     assert_eq!((&batches.accesses, &batches.copies), (&single.accesses, &single.copies));
     let [(source, target)] = batches.copies[..] else { panic!("{:?}", batches.copies) };

@@ -177,3 +177,22 @@ fn a_run_may_go_on_after_a_divergent_barrier() {
     assert_eq!(report.divergent_barrier_count, 1);
     assert_eq!((report.divergent_barriers[0].first.line, report.divergent_barriers[0].second.line), (3, 5));
 }
+
+#[test]
+fn a_sample_of_threadgroups_is_spread_evenly() {
+    let module = kernel(&[Space::Device], |b, p| {
+        let x = thread_x(b);
+        let one = b.i32(1);
+        store_at(b, p[0], x, one);
+    });
+    let ran = |max_groups, schedule| {
+        let limits = Limits { max_groups: Some(max_groups), schedule, ..Limits::default() };
+        let (elements, _) = run_with(&module, 512, 512, limits).expect("it runs");
+        (0..8).filter(|group| elements[64 * group] == 1).collect::<Vec<_>>()
+    };
+    for schedule in [Schedule::InOrder, Schedule::Shuffled { seed: 5 }] {
+        assert_eq!(ran(3, schedule), [0, 3, 7]);
+        assert_eq!(ran(1, schedule), [0]);
+        assert_eq!(ran(100, schedule), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+}

@@ -1,5 +1,5 @@
-//! Observers: code that watches a run. The sanitizers are observers, so that the interpreter itself stays
-//! the plain meaning of the IR.
+//! Observers: code that watches a run. The sanitizer is one, in a crate of its own, so that the interpreter
+//! itself stays the plain meaning of the IR.
 //!
 //! Events of one SIMD-group come in program order; the accesses of all its lanes by one instruction are one
 //! event. SIMD-groups of a threadgroup run in turns (see the crate documentation), threadgroups one after
@@ -8,22 +8,12 @@
 
 mod accesses;
 mod arithmetic;
-mod bounds;
-mod misaligned;
-mod race;
-mod several;
 mod trace;
-mod uninitialised;
 
 pub use accesses::{AccessOp, Accesses};
 pub(crate) use accesses::{State, Stored};
 pub use arithmetic::{ArithmeticKind, ArithmeticLint};
-pub use bounds::Bounds;
-pub use misaligned::{Misaligned, MisalignedAccess};
-pub use race::{Race, RaceAccess, RaceFound, RaceKind};
-pub use several::Several;
 pub use trace::Trace;
-pub use uninitialised::{Uninitialised, UninitialisedRead};
 
 use anymetal_ir::{BarrierScope, FuncId, Loc, Local};
 
@@ -46,17 +36,6 @@ pub struct Interests {
 impl Interests {
     /// All but arithmetic, which makes every instruction slower.
     pub const ALL: Self = Self { shared: true, private: true, lanes: true, arithmetic: false };
-
-    /// What any of both is interested in.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            shared: self.shared | other.shared,
-            private: self.private | other.private,
-            lanes: self.lanes | other.lanes,
-            arithmetic: self.arithmetic | other.arithmetic,
-        }
-    }
 
     pub(crate) fn accesses(self) -> bool {
         self.shared | self.private
