@@ -31,6 +31,7 @@ use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, Library};
 use crate::machine;
 use crate::queue::{Queue, QueueGroup};
+use crate::sanitizer;
 use crate::transfer::Transfers;
 
 /// A processor or GPU that runs Metal kernels, with pool, budget and queues over it.
@@ -150,7 +151,7 @@ impl Device {
 
     /// Compiles MSL source. Kernels are compiled down to device code when their pipeline is made.
     pub fn library_from_source_with(&self, source: &str, options: &CompileOptions) -> Result<Library, Error> {
-        let options = self.with_requirements(options);
+        let options = self.with_requirements(options)?;
         let compiled = CompiledLibrary::from_source(source, &options)?;
         Ok(Library::new(self.clone(), compiled, &options.file_name))
     }
@@ -162,7 +163,7 @@ impl Device {
         options: &CompileOptions,
     ) -> Result<Library, Error> {
         let path = path.into();
-        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options))?;
+        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options)?)?;
         Ok(Library::new(self.clone(), compiled, &path.to_string_lossy()))
     }
 
@@ -174,13 +175,16 @@ impl Device {
     }
 
     /// What the settings require is required of every library.
-    fn with_requirements(&self, options: &CompileOptions) -> CompileOptions {
+    fn with_requirements(&self, options: &CompileOptions) -> Result<CompileOptions, Error> {
         let mut options = options.clone();
         options.require_machine_code |= self.config().kernels.require_machine_code;
         if self.config().kernels.check == CheckSetting::Sanitize {
             options.check_mode = CheckMode::Sanitize;
         }
-        options
+        if options.check_mode == CheckMode::Sanitize {
+            sanitizer::apply(&self.config().kernels)?;
+        }
+        Ok(options)
     }
 
     /// The device's pipeline of a kernel, known to the history.

@@ -3,12 +3,12 @@
 //! A [`Finding`] owns everything that a report shows except the text of source lines, so that it outlives
 //! the program and the run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::FindingKind;
 
 /// One thing that is wrong, with how often it occurred.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// What is wrong.
@@ -32,7 +32,7 @@ pub struct Finding {
 }
 
 /// What one thread did.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Side {
     /// What it did.
@@ -50,7 +50,7 @@ pub struct Side {
 }
 
 /// What a thread did.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Action {
@@ -75,7 +75,7 @@ pub enum Action {
 }
 
 /// Where a thread is in its launch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Position {
     /// `threadgroup_position_in_grid`.
     pub threadgroup: [u32; 3],
@@ -90,11 +90,11 @@ pub struct Position {
 }
 
 /// The bytes of a value, little endian, as they are in memory.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Value(pub Vec<u8>);
 
 /// A place in the source, with the way through macros and templates that led to it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct SourcePlace {
     /// The file's name as it was given; empty if unknown.
     pub file: String,
@@ -109,7 +109,7 @@ pub struct SourcePlace {
 }
 
 /// One step outwards from a place.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Through {
     /// "in expansion of macro `STORE`", "called from `main_kernel`".
     pub what: String,
@@ -122,7 +122,7 @@ pub struct Through {
 }
 
 /// The object that was accessed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessedMemory {
     /// Its address space.
@@ -138,7 +138,7 @@ pub struct AccessedMemory {
 }
 
 /// Metal's address spaces, as findings name them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemorySpace {
     /// Device memory.

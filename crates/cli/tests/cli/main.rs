@@ -1,6 +1,7 @@
 //! The command line from outside: what other programs and people see.
 
 mod cache;
+mod check;
 mod compile;
 mod files;
 mod hostile;
