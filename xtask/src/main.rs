@@ -28,6 +28,7 @@ usage: cargo xtask TASK
           `bless ui` (tests/ui), `bless family` (tests/family)
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
+  mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
 fn main() -> ExitCode {
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
             bless(&root, test.1)
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
+        ["mutate", ref rest @ ..] => mutate(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
@@ -55,7 +57,17 @@ fn main() -> ExitCode {
 /// The corpora's program is one of the harness, and wants an optimised compiler.
 fn corpus(root: &Path, arguments: &[&str]) -> ExitCode {
     let program = ["run", "--release", "--quiet", "-p", "anymetal-harness", "--bin", "corpus", "--"];
-    match Command::new(env!("CARGO")).args(program).args(arguments).current_dir(root).status() {
+    cargo(root, &[&program, arguments].concat())
+}
+
+/// Interpreter and sanitizer are optimised in development builds, too.
+fn mutate(root: &Path, arguments: &[&str]) -> ExitCode {
+    let program = ["run", "--quiet", "-p", "anymetal-mutation", "--"];
+    cargo(root, &[&program, arguments].concat())
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> ExitCode {
+    match Command::new(env!("CARGO")).args(arguments).current_dir(root).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {

@@ -34,6 +34,7 @@ use crate::executor::Executor;
 use crate::library::{CheckMode, CompileOptions, Library};
 use crate::machine;
 use crate::queue::{Queue, QueueGroup};
+use crate::sanitizer;
 use crate::telemetry;
 use crate::transfer::Transfers;
 
@@ -191,7 +192,7 @@ impl Device {
 
     /// Compiles MSL source. Kernels are compiled down to device code when their pipeline is made.
     pub fn library_from_source_with(&self, source: &str, options: &CompileOptions) -> Result<Library, Error> {
-        let options = self.with_requirements(options);
+        let options = self.with_requirements(options)?;
         let compiled = CompiledLibrary::from_source(source, &options)?;
         Ok(Library::new(self.clone(), compiled, &options.file_name))
     }
@@ -203,7 +204,7 @@ impl Device {
         options: &CompileOptions,
     ) -> Result<Library, Error> {
         let path = path.into();
-        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options))?;
+        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options)?)?;
         Ok(Library::new(self.clone(), compiled, &path.to_string_lossy()))
     }
 
@@ -215,7 +216,7 @@ impl Device {
     }
 
     /// What the settings require is required of every library.
-    fn with_requirements(&self, options: &CompileOptions) -> CompileOptions {
+    fn with_requirements(&self, options: &CompileOptions) -> Result<CompileOptions, Error> {
         let mut options = options.clone();
         options.require_machine_code |= self.config().kernels.require_machine_code;
         options.family = self.family().or(options.family);
@@ -224,7 +225,10 @@ impl Device {
             CheckSetting::Sanitize => options.check_mode = CheckMode::Sanitize,
             CheckSetting::Off => options.check_mode = CheckMode::Off,
         }
-        options
+        if options.check_mode == CheckMode::Sanitize {
+            sanitizer::apply(&self.config().kernels)?;
+        }
+        Ok(options)
     }
 
     /// The device's pipeline of a kernel, known to the history.

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use anymetal_compiler::CompileError;
+use anymetal_compiler::sanitizer::FilterError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_hal::record::file::RecordingError;
 use anymetal_hal::record::replay::ReplayError;
@@ -61,6 +62,9 @@ pub enum Error {
     /// Settings were refused.
     #[error(transparent)]
     Config(Box<ConfigError>),
+    /// The setting of what the sanitizer detects is wrong.
+    #[error("kernels.check-options (ANYMETAL_CHECK_OPTIONS): {0}")]
+    CheckOptions(FilterError),
     /// A recording could not be read or written.
     #[error(transparent)]
     Recording(SharedError<RecordingError>),
@@ -176,6 +180,7 @@ impl Error {
             Error::Compile(_)
             | Error::UnreadableFile { .. }
             | Error::Config(_)
+            | Error::CheckOptions(_)
             | Error::Recording(_)
             | Error::ArgumentCount { .. }
             | Error::UnknownArgument { .. }

@@ -2,8 +2,9 @@
 //!
 //! Kernels run under it if their library was compiled with [`crate::CheckMode::Sanitize`], or if the settings
 //! demand it of all (`ANYMETAL_CHECK=sanitize`). All report to one session. A program that knows nothing of
-//! it is checked from outside: `ANYMETAL_CHECK_REPORT` names a file that holds the findings as JSON after
-//! each launch. Each new finding is a [`crate::Notice`], too.
+//! it is checked from outside, by `anymetal check -- PROGRAM`, or by hand: `ANYMETAL_CHECK_REPORT` names a file
+//! for a [`SessionFile`], or a folder for one of each process, which is up to date after each launch;
+//! `ANYMETAL_CHECK_OPTIONS` has the words of [`SanitizerOptions`]. Each new finding is a [`crate::Notice`], too.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {
@@ -23,25 +24,33 @@
 //! # }
 //! ```
 
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use anymetal_compiler::sanitizer::Session;
 pub use anymetal_compiler::sanitizer::{
-    AccessedMemory, Action, Filter, FilterError, Finding, FindingKind, KindGroup, KindSelector, MemorySpace,
-    Position, SanitizerOptions, SessionSummary, Severity, Side, SourcePlace, Through, UnknownKind, Value,
-    marks, report, suppress,
+    AccessedMemory, Action, Filter, FilterError, Finding, FindingKind, KernelPattern, KindGroup,
+    KindSelector, LaunchRange, MemorySpace, Position, SanitizerOptions, SessionFile, SessionFileError,
+    SessionSummary, Severity, Side, SourcePlace, Through, UnknownKind, Value, marks, report, suppress,
 };
 use anymetal_compiler::{AfterLaunch, SharedSession};
+use anymetal_runtime::config::KernelsConfig;
 use anymetal_telemetry::record;
 
+use crate::error::Error;
 use crate::notice::{NoticeKind, notify};
 
-/// Between two writes of the report without a new finding.
-const MIN_BETWEEN_WRITES_MS: u64 = 100;
+/// Bytes of updates after which the report is written anew.
+const MAX_APPENDED: usize = 1 << 20;
 
 static SESSION: OnceLock<SharedSession> = OnceLock::new();
+
+/// The file for the findings, as the settings of the first device say that has a kernel checked.
+static REPORT: OnceLock<Option<PathBuf>> = OnceLock::new();
 
 /// Sets what is detected in this process. False, and nothing changes, if a kernel was compiled for the
 /// sanitizer before.
@@ -59,11 +68,24 @@ pub fn summary() -> SessionSummary {
     SESSION.get().map_or_else(SessionSummary::default, |session| session.lock().summary())
 }
 
-/// The report of what was found in this process so far.
-pub fn report(suppressions: &suppress::Suppressions, marks: &marks::Marks) -> report::Report {
-    let session = session();
-    let session = session.lock();
-    session.report(suppressions, marks)
+/// The report of what was found in this process so far. Marks in the sources count.
+pub fn report(suppressions: &suppress::Suppressions) -> report::Report {
+    session().lock().report(suppressions)
+}
+
+/// The sources of the kernels that ran, for reports as text.
+pub fn sources() -> report::SourceTexts {
+    session().lock().sources().clone()
+}
+
+/// Settings of a device that has kernels checked; those of the first one count.
+pub(crate) fn apply(settings: &KernelsConfig) -> Result<(), Error> {
+    let options = settings.check_options.as_deref().map(str::parse);
+    if let Some(options) = options.transpose().map_err(Error::CheckOptions)? {
+        configure(options);
+    }
+    REPORT.get_or_init(|| settings.check_report.clone());
+    Ok(())
 }
 
 /// The session of this process.
@@ -78,9 +100,8 @@ pub(crate) fn after() -> AfterLaunch {
 }
 
 fn report_writer() -> AfterLaunch {
-    let path = std::env::var_os("ANYMETAL_CHECK_REPORT").filter(|path| !path.is_empty());
+    let file = REPORT.get().cloned().flatten().map(|path| Mutex::new(ReportFile::new(path)));
     let told = AtomicUsize::new(0);
-    let (start, written) = (Instant::now(), AtomicU64::new(0));
     Arc::new(move |session: &SharedSession| {
         let session = session.lock();
         let findings = session.findings();
@@ -89,20 +110,50 @@ fn report_writer() -> AfterLaunch {
             record::finding(finding.kind.id());
             notify(NoticeKind::Finding, format!("{}: {}: {}", finding.kernel, finding.kind, finding.message));
         }
-        let Some(path) = &path else { return };
-        // Launches without anything new change the summary alone; a file for each would slow the program.
-        let now = start.elapsed().as_millis() as u64;
-        let is_due = now.saturating_sub(written.load(Ordering::Relaxed)) > MIN_BETWEEN_WRITES_MS;
-        if is_due || findings.len() > first || session.summary().launches == 1 {
-            written.store(now, Ordering::Relaxed);
-            write_report(Path::new(path), findings, &session.summary());
+        let Some(file) = &file else { return };
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = file.update(&session) {
+            notify(NoticeKind::Other, format!("cannot write {}: {error}", file.path.display()));
         }
     })
 }
 
-fn write_report(path: &Path, findings: &[Finding], summary: &SessionSummary) {
-    let report = serde_json::json!({ "schema": 1, "findings": findings, "summary": summary });
-    if let Err(error) = std::fs::write(path, report.to_string()) {
-        notify(NoticeKind::Other, format!("cannot write {}: {error}", path.display()));
+/// The file that findings are written to. Invariant: it is whole at any time but for its last line, since its
+/// reader may come when the program has been killed.
+struct ReportFile {
+    path: PathBuf,
+    /// Findings in the file's first line; `None` if there is none yet.
+    findings: Option<usize>,
+    /// Bytes after the first line.
+    appended: usize,
+}
+
+impl ReportFile {
+    fn new(path: PathBuf) -> Self {
+        Self { path: own_file(path), findings: None, appended: 0 }
     }
+
+    fn update(&mut self, session: &Session) -> std::io::Result<()> {
+        let findings = session.findings().len();
+        if self.findings != Some(findings) || self.appended > MAX_APPENDED {
+            let mut beside = self.path.as_os_str().to_owned();
+            beside.push(".new");
+            std::fs::write(&beside, SessionFile::of(session).to_line())?;
+            std::fs::rename(&beside, &self.path)?;
+            (self.findings, self.appended) = (Some(findings), 0);
+            return Ok(());
+        }
+        let line = SessionFile::update_line(session);
+        self.appended += line.len();
+        OpenOptions::new().append(true).open(&self.path)?.write_all(line.as_bytes())
+    }
+}
+
+/// A file of this process in a folder; any other path is the file.
+fn own_file(path: PathBuf) -> PathBuf {
+    if !path.is_dir() {
+        return path;
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    path.join(format!("{}-{}.json", std::process::id(), since.as_nanos()))
 }

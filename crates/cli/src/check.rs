@@ -1,7 +1,9 @@
-//! `anymetal check`: one launch of one kernel, or a described workload, under the sanitizer.
+//! `anymetal check`: one launch of one kernel, a described workload, or a program, under the sanitizer.
 //!
-//! The kernel runs in the interpreter. Findings end the command with exit code 3; a kernel that could not run
-//! to its end never counts as clean.
+//! Kernels run in the interpreter. Findings end the command with exit code 3; a kernel that could not run to
+//! its end, and a program that failed, never count as clean.
+
+mod program;
 
 use std::path::PathBuf;
 
@@ -9,10 +11,9 @@ use clap::Args;
 
 use anymetal::{Family, sanitizer};
 use anymetal_compiler::SharedSession;
-use anymetal_compiler::sanitizer::marks::Marks;
-use anymetal_compiler::sanitizer::report::{FileSources, Report, Verdict};
+use anymetal_compiler::sanitizer::report::{Report, SourceTexts, Verdict};
 use anymetal_compiler::sanitizer::suppress::{self, Suppressions};
-use anymetal_compiler::sanitizer::{Filter, FindingKind, KindSelector, SanitizerOptions};
+use anymetal_compiler::sanitizer::{Filter, KernelPattern, KindSelector, LaunchRange, SanitizerOptions};
 
 use crate::call::{KernelCall, SPECS};
 use crate::device_choice;
@@ -20,13 +21,14 @@ use crate::failure::{Failure, has_colour};
 use crate::output;
 use crate::run::timing::Times;
 use crate::trace;
+pub(crate) use program::{ProgramArgs, check_program};
 
 /// Run one kernel under the sanitizer.
 ///
 /// Finds data races, accesses out of bounds, reads of memory that nobody wrote, barriers that not all threads
 /// reach and misaligned accesses. Takes the arguments of `anymetal run`.
 #[derive(Args, Debug)]
-#[command(after_help = format!("{SPECS}\n\n`anymetal check FILE.toml` runs a workload as `anymetal trace` does; its options: \n`anymetal check FILE.toml --help`. docs/sanitizer.md explains every kind."))]
+#[command(after_help = format!("{SPECS}\n\n`anymetal check FILE.toml` runs a workload as `anymetal trace` does, and `anymetal check -- PROGRAM ARGUMENTS…` a program; their\noptions: `anymetal check FILE.toml --help` and `anymetal check --help --`. docs/sanitizer.md explains every kind."))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     call: KernelCall,
@@ -34,7 +36,7 @@ pub(crate) struct CheckArgs {
     options: CheckOptions,
 }
 
-/// What is detected and how it is told: the same for a kernel and for a workload.
+/// What is detected and how it is told: the same for a kernel, a workload and a program.
 #[derive(Args, Debug)]
 pub(crate) struct CheckOptions {
     /// Detect only these kinds, or groups of kinds
@@ -68,6 +70,9 @@ pub(crate) struct CheckOptions {
     /// finding
     #[arg(long, value_name = "NAME")]
     undefined: Vec<String>,
+    /// Check only that many threadgroups of a launch, spread evenly
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_threadgroups: Option<u64>,
     /// Keep that many different findings
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_findings: usize,
@@ -79,20 +84,32 @@ pub(crate) struct CheckOptions {
     json: bool,
 }
 
+/// Which launches are checked, of those of a workload or a program.
+#[derive(Args, Debug)]
+pub(crate) struct LaunchesChecked {
+    /// Check only launches of these kernels; a regular expression matches a part of the name
+    #[arg(long, value_name = "GLOB|/REGEX/")]
+    kernel: Vec<KernelPattern>,
+    /// Check only these launches, by their number from 0: `3`, `3..10` (10 is not among them), `3..`
+    #[arg(long, value_name = "A..B", default_value = "0..")]
+    launches: LaunchRange,
+}
+
 impl CheckOptions {
-    fn of_session(&self) -> SanitizerOptions {
+    fn of_session(&self, checked: Option<&LaunchesChecked>) -> SanitizerOptions {
         let filter = Filter {
             only: self.only.clone(),
             skip: self.skip.clone(),
             enable: self.enable.clone(),
-            ..Filter::default()
+            kernels: checked.map(|checked| checked.kernel.clone()).unwrap_or_default(),
+            launches: checked.map(|checked| checked.launches).unwrap_or_default(),
         };
-        let mut options = SanitizerOptions::default();
-        options.kinds = FindingKind::ALL.iter().copied().filter(|&kind| filter.detects(kind)).collect();
+        let mut options = SanitizerOptions::of_filter(&filter);
         options.schedules = self.schedules;
         options.undefined_arguments = self.undefined.iter().cloned().collect();
         options.seed = self.seed;
         options.max_findings = self.max_findings;
+        options.max_threadgroups = self.max_threadgroups;
         options
     }
 }
@@ -112,30 +129,28 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "FAMILY")]
     family: Option<Family>,
     #[command(flatten)]
+    checked: LaunchesChecked,
+    #[command(flatten)]
     options: CheckOptions,
 }
 
 /// Checks one kernel.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let suppressions = read_suppressions(&args.options.suppressions)?;
-    let session = SharedSession::new(args.options.of_session());
+    let session = SharedSession::new(args.options.of_session(None));
     let ran = run(args, &session);
-    let report = |sources: &FileSources| {
+    args.options.tell(ran, || {
         let session = session.lock();
-        session.report(&suppressions, &Marks::of_findings(session.findings(), sources))
-    };
-    args.options.tell(ran, report)
+        (session.report(&suppressions), session.sources().clone())
+    })
 }
 
 /// Checks a described workload.
 pub(crate) fn check_workload(args: &WorkloadArgs) -> Result<(), Failure> {
     let suppressions = read_suppressions(&args.options.suppressions)?;
-    sanitizer::configure(args.options.of_session());
+    sanitizer::configure(args.options.of_session(Some(&args.checked)));
     let ran = trace::run_under_sanitizer(&args.file, args.device.as_deref(), args.family);
-    let report = |sources: &FileSources| {
-        sanitizer::report(&suppressions, &Marks::of_findings(&sanitizer::findings(), sources))
-    };
-    args.options.tell(ran, report)
+    args.options.tell(ran, || (sanitizer::report(&suppressions), sanitizer::sources()))
 }
 
 impl CheckOptions {
@@ -143,14 +158,13 @@ impl CheckOptions {
     fn tell(
         &self,
         ran: Result<(), Failure>,
-        report: impl FnOnce(&FileSources) -> Report,
+        report: impl FnOnce() -> (Report, SourceTexts),
     ) -> Result<(), Failure> {
         use Failure as F;
         if let Err(failure @ (F::Usage(_) | F::Input(_) | F::Compile(_) | F::Refused(_))) = ran {
             return Err(failure);
         }
-        let sources = FileSources::default();
-        let report = report(&sources);
+        let (report, sources) = report();
         if let Some(path) = &self.generate_suppressions {
             output::file(path, &suppress::generate(&report.findings))?;
         }

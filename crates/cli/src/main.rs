@@ -61,6 +61,9 @@ enum Command {
     /// `anymetal check FILE.toml`
     #[command(hide = true, name = CHECK_WORKLOAD, display_name = "anymetal check")]
     CheckWorkload(Box<check::WorkloadArgs>),
+    /// `anymetal check -- PROGRAM`
+    #[command(hide = true, name = CHECK_PROGRAM, display_name = "anymetal check", bin_name = "anymetal check")]
+    CheckProgram(Box<check::ProgramArgs>),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
     /// Run a described workload and write when what ran, for Perfetto
@@ -80,13 +83,19 @@ enum Command {
 /// The subcommand that `check` is for a workload.
 const CHECK_WORKLOAD: &str = "check-workload";
 
-/// The command line; `check FILE.toml` has other options than `check FILE.metal`.
+/// The subcommand that `check` is for a program.
+const CHECK_PROGRAM: &str = "check-program";
+
+/// The command line; `check FILE.toml` and `check -- PROGRAM` have other options than `check FILE.metal`.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let is_workload = |file: &OsString| Path::new(file).extension().is_some_and(|ending| ending == "toml");
-    if arguments.get(1).is_some_and(|command| command == "check") && arguments.get(2).is_some_and(is_workload)
-    {
-        arguments[1] = CHECK_WORKLOAD.into();
+    if arguments.get(1).is_some_and(|command| command == "check") {
+        if arguments.iter().any(|argument| argument == "--") {
+            arguments[1] = CHECK_PROGRAM.into();
+        } else if arguments.get(2).is_some_and(is_workload) {
+            arguments[1] = CHECK_WORKLOAD.into();
+        }
     }
     arguments
 }
@@ -98,6 +107,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::CheckWorkload(args) => check::check_workload(&args),
+        Command::CheckProgram(args) => check::check_program(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),

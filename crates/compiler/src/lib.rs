@@ -40,8 +40,6 @@ mod source;
 pub use anymetal_diag::suggest;
 pub use anymetal_hal as hal;
 pub use anymetal_llvm::{CpuLevel, CpuLevelError};
-pub use anymetal_msl::MarkedLines;
-pub use anymetal_msl::marks::MarkKind;
 pub use anymetal_msl::pp::Definition;
 pub use anymetal_msl::token::MathMode;
 pub use anymetal_sanitizer as sanitizer;

@@ -17,7 +17,7 @@ use anymetal_ir::passes::group_size::depends_on_group_size;
 use anymetal_ir::passes::pipeline::pass_names;
 use anymetal_ir::{Function, Module, print_function, print_module};
 use anymetal_llvm::{CompileOptions as LlvmOptions, Emit as LlvmEmit};
-use anymetal_msl::MarkedLines;
+use anymetal_sanitizer::Session;
 use anymetal_telemetry::record::Stage;
 
 use crate::artifacts::{self, Subject, kernel_of, with_llvm};
@@ -363,12 +363,6 @@ impl Library {
         Ok(modules.warnings.get(kernel).cloned().unwrap_or_default())
     }
 
-    /// The lines that marks in the source are about: what a sanitizer is not to report there. Parses the
-    /// source if that has not happened.
-    pub fn marks(&self) -> Result<Vec<MarkedLines>, CompileError> {
-        Ok(self.state.front()?.library.marks())
-    }
-
     /// A kernel's arguments, function constants, threadgroup memory and limits, before any specialisation.
     pub fn reflect(&self, kernel: &str) -> Result<KernelInfo, CompileError> {
         self.check_name(kernel)?;
@@ -533,6 +527,17 @@ impl Library {
             Some(refusal) => Err(CompileError::Family(Box::new(refusal))),
             None => Ok(()),
         }
+    }
+
+    /// Tells a session of the user's sources and their marks.
+    pub(crate) fn add_sources(&self, session: &mut Session) -> Result<(), CompileError> {
+        let library = &self.state.front()?.library;
+        let marks = library.marks();
+        for file in library.files().into_iter().filter_map(|id| library.source_map().file(id)) {
+            let of_file = marks.iter().filter(|mark| mark.file == file.name);
+            session.add_source(&file.name, &file.text, of_file.map(|mark| (mark.lines, mark.text.as_str())));
+        }
+        Ok(())
     }
 
     fn check_name(&self, kernel: &str) -> Result<(), CompileError> {

@@ -65,6 +65,7 @@ impl Library {
     ) -> Result<Arc<Artifact>, CompileError> {
         let module = self.module_for_sanitizer(kernel, specialisation)?;
         let constants = self.reflect(kernel)?.function_constants;
+        self.add_sources(&mut session.lock())?;
         big_stack::run("sanitizer", || {
             let found = kernel_of(&module, kernel)?;
             let mut info = reflection::reflect(&module, found, constants);

@@ -7,7 +7,7 @@
 
 use crate::hir;
 use crate::lower;
-use crate::marks::{self, Mark, MarkKind};
+use crate::marks::{self, Mark};
 use crate::parser::{self, Scopes};
 use crate::pp::{self, IncludeLoader, MacroTable};
 use crate::sema;
@@ -97,8 +97,8 @@ pub struct Library {
 /// What a mark in the source is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MarkedLines {
-    /// What the mark says.
-    pub kind: MarkKind,
+    /// What the mark says: `benign_race`, or what follows `anymetal:` in an annotation.
+    pub text: String,
     /// The file's name.
     pub file: String,
     /// The first line, 1-based, and the last: those of the mark and of the statement or declaration after it.
@@ -159,8 +159,8 @@ impl Library {
         &self.kernels
     }
 
-    /// The lines that marks of the source are about ([`marks`](crate::marks)), in order. One that a macro
-    /// makes is about the lines of the macro's use.
+    /// The lines that the marks of the source are about, in order. One that a macro makes is about the lines of
+    /// the macro's use.
     pub fn marks(&self) -> Vec<MarkedLines> {
         let lines_of = |mark: &Mark| {
             let [from, to] = [mark.from, mark.to].map(|span| self.map.outermost(span));
@@ -168,7 +168,7 @@ impl Library {
             let first = file.line_number(from.lo);
             // What begins in one file and ends in another is cut off there.
             let last = if to.file == from.file { file.line_number(to.lo).max(first) } else { first };
-            Some(MarkedLines { kind: mark.kind, file: file.name.clone(), lines: (first, last) })
+            Some(MarkedLines { text: mark.text.clone(), file: file.name.clone(), lines: (first, last) })
         };
         self.marks.iter().filter_map(lines_of).collect()
     }

@@ -16,8 +16,8 @@
 //!   undefined until the kernel writes to it, as it is without an initialiser.
 //! - **A class and a function of one name** may stand in one namespace. Where only a type can stand, the name
 //!   is that of the class, with or without `struct` in front.
-//! - **Marks** (`[[anymetal::benign_race]]`) are for sanitizers and change nothing; [`marks`] says where they
-//!   may stand.
+//! - **Marks** (`[[anymetal::benign_race]]`) are for sanitizers and change nothing; they may stand wherever a
+//!   statement or declaration begins, and within a declaration ([`Library::marks`]).
 //! - `__builtin_assume` checks its condition's type and evaluates nothing.
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ pub mod hir;
 pub mod lexer;
 pub mod library;
 pub mod lower;
-pub mod marks;
+mod marks;
 pub mod parser;
 pub mod pp;
 pub mod sema;

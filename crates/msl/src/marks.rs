@@ -1,30 +1,23 @@
 //! Marks: attributes by which a source tells a sanitizer what it means.
 //!
-//! `[[anymetal::benign_race]]` and `__attribute__((annotate("anymetal_benign_race")))` say that races of the
-//! statement or declaration that follows are meant. Other compilers ignore both. Marks are taken out of the
-//! tokens before parsing, so that they may stand wherever a statement or declaration begins, and within a
-//! declaration. Invariant: what is left parses as if they had never been there.
+//! `[[anymetal::benign_race]]`, `[[clang::annotate("anymetal: …")]]` and
+//! `__attribute__((annotate("anymetal: …")))` are about the statement or declaration that follows. What they
+//! say is not looked into here. Other compilers ignore them. Marks are taken out of the tokens before
+//! parsing, so that they may stand wherever a statement or declaration begins, and within a declaration.
+//! Invariant: what is left parses as if they had never been there.
 
 use crate::token::{Kw, Punct, Token, TokenKind};
 use anymetal_diag::Span;
 
-/// What a mark says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum MarkKind {
-    /// Races are meant.
-    BenignRace,
-}
-
 /// A mark and what it is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Mark {
-    /// What it says.
-    pub kind: MarkKind,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Mark {
+    /// What it says, without `anymetal` and what separates it.
+    pub(crate) text: String,
     /// The mark itself.
-    pub from: Span,
+    pub(crate) from: Span,
     /// The last token of the statement or declaration that it is about.
-    pub to: Span,
+    pub(crate) to: Span,
 }
 
 /// Takes the marks out of the tokens.
@@ -33,12 +26,12 @@ pub(crate) fn take(tokens: &mut Vec<Token>) -> Vec<Mark> {
     let mut taken: Vec<std::ops::Range<usize>> = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let Some(len) = mark_length(&tokens[at..]) else {
+        let Some((len, text)) = mark(&tokens[at..]) else {
             at += 1;
             continue;
         };
         let to = tokens[end_of_subject(tokens, at + len)].span;
-        marks.push(Mark { kind: MarkKind::BenignRace, from: tokens[at].span, to });
+        marks.push(Mark { text, from: tokens[at].span, to });
         taken.push(at..at + len);
         at += len;
     }
@@ -55,28 +48,56 @@ pub(crate) fn take(tokens: &mut Vec<Token>) -> Vec<Mark> {
     marks
 }
 
-/// How many tokens the mark has that the tokens begin with, if they do.
-fn mark_length(tokens: &[Token]) -> Option<usize> {
-    let is = |at: usize, punct| tokens.get(at).is_some_and(|token| token.kind == TokenKind::Punct(punct));
-    let is_word = |at: usize, word: &str| {
-        matches!(tokens.get(at)?.kind, TokenKind::Ident(name) if name.as_str() == word).then_some(())
-    };
+/// How many tokens the mark has that the tokens begin with, and what it says, if they do.
+fn mark(tokens: &[Token]) -> Option<(usize, String)> {
+    use Punct::{ColonColon, LBracket, LParen, RBracket, RParen};
     match tokens.first()?.kind {
-        TokenKind::Punct(Punct::LBracket) if is(1, Punct::LBracket) && is(3, Punct::ColonColon) => {
-            is_word(2, "anymetal")?;
-            is_word(4, "benign_race")?;
-            (is(5, Punct::RBracket) && is(6, Punct::RBracket)).then_some(7)
-        }
-        TokenKind::Keyword(Kw::Attribute)
-            if [1, 2, 4].iter().all(|&at| is(at, Punct::LParen))
-                && [6, 7, 8].iter().all(|&at| is(at, Punct::RParen)) =>
+        TokenKind::Punct(LBracket)
+            if puncts(tokens, 0, &[LBracket, LBracket]) && puncts(tokens, 3, &[ColonColon]) =>
         {
-            is_word(3, "annotate").or_else(|| is_word(3, "__annotate__"))?;
-            let TokenKind::Str(text) = tokens.get(5)?.kind else { return None };
-            (text.as_str() == "anymetal_benign_race").then_some(9)
+            if is_word(tokens, 2, &["anymetal"]) {
+                let word = word(tokens, 4)?;
+                return puncts(tokens, 5, &[RBracket, RBracket]).then(|| (7, word.to_owned()));
+            }
+            let is_annotation = is_word(tokens, 2, &["clang"])
+                && is_word(tokens, 4, &["annotate"])
+                && puncts(tokens, 5, &[LParen])
+                && puncts(tokens, 7, &[RParen, RBracket, RBracket]);
+            Some((10, annotation(tokens.get(6).filter(|_| is_annotation)?)?))
+        }
+        TokenKind::Keyword(Kw::Attribute) => {
+            let is_annotation = puncts(tokens, 1, &[LParen, LParen])
+                && is_word(tokens, 3, &["annotate", "__annotate__"])
+                && puncts(tokens, 4, &[LParen])
+                && puncts(tokens, 6, &[RParen, RParen, RParen]);
+            Some((9, annotation(tokens.get(5).filter(|_| is_annotation)?)?))
         }
         _ => None,
     }
+}
+
+/// What an annotation says, if it is one of ours.
+fn annotation(token: &Token) -> Option<String> {
+    let TokenKind::Str(text) = token.kind else { return None };
+    let text = text.as_str().strip_prefix("anymetal")?.strip_prefix([':', '_'])?;
+    Some(text.trim().to_owned())
+}
+
+fn word(tokens: &[Token], at: usize) -> Option<&'static str> {
+    match tokens.get(at)?.kind {
+        TokenKind::Ident(name) => Some(name.as_str()),
+        _ => None,
+    }
+}
+
+fn is_word(tokens: &[Token], at: usize, words: &[&str]) -> bool {
+    word(tokens, at).is_some_and(|word| words.contains(&word))
+}
+
+fn puncts(tokens: &[Token], at: usize, wanted: &[Punct]) -> bool {
+    let found = tokens.iter().skip(at).take(wanted.len());
+    tokens.len() >= at + wanted.len()
+        && found.zip(wanted).all(|(token, &punct)| token.kind == TokenKind::Punct(punct))
 }
 
 /// The position of the last token of the statement or declaration that begins, or goes on, at `start`: its

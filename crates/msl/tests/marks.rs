@@ -44,7 +44,11 @@ void g(device uint* o) MARK {
 }
 ";
 
-const MARKS: [&str; 2] = ["[[anymetal::benign_race]]", "__attribute__((annotate(\"anymetal_benign_race\")))"];
+const MARKS: [&str; 3] = [
+    "[[anymetal::benign_race]]",
+    "__attribute__((annotate(\"anymetal_benign_race\")))",
+    "[[clang::annotate(\"anymetal:benign_race\")]]",
+];
 
 #[test]
 fn marks_are_found_with_what_they_are_about() {
@@ -52,6 +56,8 @@ fn marks_are_found_with_what_they_are_about() {
         let found = lines(&SOURCE.replace("MARK", mark));
         let wanted = [(6, 6), (7, 10), (11, 12), (13, 13), (14, 14), (15, 15), (17, 19), (20, 22)];
         assert_eq!(found, wanted, "{mark}");
+        let marks = library(&SOURCE.replace("MARK", mark)).marks();
+        assert!(marks.iter().all(|mark| mark.text == "benign_race"), "{marks:?}");
     }
 }
 
@@ -85,7 +91,17 @@ fn a_mark_at_the_end_is_about_nothing_more() {
 
 #[test]
 fn other_attributes_are_no_marks() {
-    let source = "[[clang::annotate(\"anymetal_benign_races\")]] void f() {}
+    let source = "[[clang::annotate(\"benign race of anymetal\")]] void f() {}
         __attribute__((annotate(\"other\"))) void g() {}";
     assert_eq!(lines(source), []);
+}
+
+#[test]
+fn what_an_annotation_says_is_passed_on() {
+    let source = "void f(device uint* o) {
+          [[clang::annotate(\"anymetal: allow(race-grid): a hint\")]] o[0] = 1;
+        }";
+    let marks = library(source).marks();
+    let [mark] = &marks[..] else { panic!("{marks:?}") };
+    assert_eq!((mark.text.as_str(), mark.lines), ("allow(race-grid): a hint", (4, 4)));
 }

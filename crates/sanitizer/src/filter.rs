@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
 
 use crate::glob::Glob;
 use crate::{FindingKind, KindGroup, Severity};
@@ -35,12 +36,6 @@ impl Filter {
         let selected = if self.only.is_empty() { kind.is_default() } else { any(&self.only) };
         (selected || any(&self.enable)) && !any(&self.skip)
     }
-
-    /// Whether a launch of a kernel is checked. `launch` is its number in the session, from 0.
-    pub fn checks(&self, kernel: &str, launch: u64) -> bool {
-        let named = self.kernels.is_empty() || self.kernels.iter().any(|pattern| pattern.matches(kernel));
-        named && self.launches.contains(launch)
-    }
 }
 
 impl FromStr for Filter {
@@ -64,7 +59,8 @@ impl FromStr for Filter {
 }
 
 /// A kind or a group of kinds, by its id.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum KindSelector {
     /// One kind.
     Kind(FindingKind),
@@ -103,6 +99,20 @@ impl FromStr for KindSelector {
     }
 }
 
+impl TryFrom<String> for KindSelector {
+    type Error = FilterError;
+
+    fn try_from(id: String) -> Result<Self, Self::Error> {
+        id.parse()
+    }
+}
+
+impl From<KindSelector> for String {
+    fn from(selector: KindSelector) -> Self {
+        selector.to_string()
+    }
+}
+
 impl fmt::Display for KindSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -113,9 +123,12 @@ impl fmt::Display for KindSelector {
 }
 
 /// Which kernels: a name, a name with `*` and `?`, or `/a regular expression/` that matches a part of the
-/// name.
+/// name. Equal patterns are of equal text.
 #[derive(Clone, Debug)]
-pub struct KernelPattern(Pattern);
+pub struct KernelPattern {
+    text: String,
+    pattern: Pattern,
+}
 
 #[derive(Clone, Debug)]
 enum Pattern {
@@ -123,10 +136,24 @@ enum Pattern {
     Regex(Regex),
 }
 
+impl PartialEq for KernelPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for KernelPattern {}
+
+impl fmt::Display for KernelPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl KernelPattern {
     /// Whether the kernel's name matches.
     pub fn matches(&self, kernel: &str) -> bool {
-        match &self.0 {
+        match &self.pattern {
             Pattern::Glob(glob) => glob.matches(kernel),
             Pattern::Regex(regex) => regex.is_match(kernel),
         }
@@ -140,11 +167,16 @@ impl FromStr for KernelPattern {
         if text.is_empty() {
             return Err(FilterError::EmptyKernel);
         }
-        let Some(rest) = text.strip_prefix('/') else { return Ok(Self(Pattern::Glob(Glob::new(text)))) };
+        // The text form of a filter is cut at spaces, and names have none.
+        if text.contains(char::is_whitespace) {
+            return Err(FilterError::SpaceInKernel(text.to_owned()));
+        }
+        let of = |pattern| Self { text: text.to_owned(), pattern };
+        let Some(rest) = text.strip_prefix('/') else { return Ok(of(Pattern::Glob(Glob::new(text)))) };
         let bad = |reason: String| FilterError::Regex { text: text.to_owned(), reason };
         let regex = rest.strip_suffix('/').ok_or_else(|| bad("the closing `/` is missing".to_owned()))?;
         let regex = Regex::new(regex).map_err(|error| bad(error.to_string()))?;
-        Ok(Self(Pattern::Regex(regex)))
+        Ok(of(Pattern::Regex(regex)))
     }
 }
 
@@ -161,6 +193,13 @@ impl LaunchRange {
     /// Whether a launch is in the range.
     pub fn contains(self, launch: u64) -> bool {
         launch >= self.start && self.end.is_none_or(|end| launch < end)
+    }
+}
+
+impl fmt::Display for LaunchRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..", self.start)?;
+        self.end.map_or(Ok(()), |end| write!(f, "{end}"))
     }
 }
 
@@ -197,6 +236,10 @@ pub enum FilterError {
     UnknownKey(String),
     /// A kernel pattern without characters.
     EmptyKernel,
+    /// A kernel pattern with a space.
+    SpaceInKernel(String),
+    /// A word with a number that is none.
+    Number(String),
     /// A regular expression for kernels is wrong.
     Regex {
         /// With its slashes.
@@ -221,6 +264,10 @@ impl fmt::Display for FilterError {
                 write!(f, "`{key}` is no part of a filter; it has only, skip, enable, kernel and launches")
             }
             Self::EmptyKernel => f.write_str("a kernel pattern must not be empty; `*` matches every kernel"),
+            Self::SpaceInKernel(text) => {
+                write!(f, "`{text}` has a space, and names of kernels have none; write `\\s` for one")
+            }
+            Self::Number(word) => write!(f, "`{word}` has no number, or none that is allowed"),
             Self::Regex { text, reason } => write!(f, "`{text}` is no regular expression: {reason}"),
             Self::Launches(text) => {
                 write!(
@@ -258,10 +305,11 @@ mod tests {
     #[test]
     fn kernels_match_by_name_glob_and_regex() {
         let filter: Filter = "kernel=reduce kernel=gemm* kernel=/_f(16|32)$/".parse().unwrap();
+        let matches = |kernel| filter.kernels.iter().any(|pattern| pattern.matches(kernel));
         for (kernel, expected) in
             [("reduce", true), ("reduce_2", false), ("gemm_q4", true), ("mul_f16", true), ("mul_f16x", false)]
         {
-            assert_eq!(filter.checks(kernel, 0), expected, "{kernel}");
+            assert_eq!(matches(kernel), expected, "{kernel}");
         }
     }
 
@@ -293,5 +341,6 @@ mod tests {
             "/abc".parse::<KernelPattern>().unwrap_err().to_string().ends_with("the closing `/` is missing")
         );
         assert!("".parse::<KernelPattern>().is_err());
+        assert!("/a b/".parse::<KernelPattern>().unwrap_err().to_string().starts_with("`/a b/` has a space"));
     }
 }

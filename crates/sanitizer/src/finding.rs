@@ -4,12 +4,12 @@
 //! the program and the run.
 
 use anymetal_interp::AccessOp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::FindingKind;
 
 /// One thing that is wrong, with how often it occurred.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// What is wrong.
@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// What one thread did.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Side {
     /// What it did.
@@ -51,7 +51,7 @@ pub struct Side {
 }
 
 /// What a thread did.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Action {
@@ -89,7 +89,7 @@ impl Action {
 }
 
 /// Where a thread is in its launch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Position {
     /// `threadgroup_position_in_grid`.
     pub threadgroup: [u32; 3],
@@ -104,11 +104,11 @@ pub struct Position {
 }
 
 /// The bytes of a value, little endian, as they are in memory.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Value(pub Vec<u8>);
 
 /// A place in the source, with the way through macros and templates that led to it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct SourcePlace {
     /// The file's name as it was given; empty if unknown.
     pub file: String,
@@ -123,7 +123,7 @@ pub struct SourcePlace {
 }
 
 /// One step outwards from a place.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Through {
     /// "in expansion of macro `STORE`", "called from `main_kernel`".
     pub what: String,
@@ -136,7 +136,7 @@ pub struct Through {
 }
 
 /// The object that was accessed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessedMemory {
     /// Its address space.
@@ -152,7 +152,7 @@ pub struct AccessedMemory {
 }
 
 /// Metal's address spaces, as findings name them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemorySpace {
     /// Device memory.

@@ -12,8 +12,10 @@ mod finding;
 mod glob;
 mod kind;
 pub mod marks;
+mod options;
 pub mod report;
 mod session;
+mod session_file;
 pub mod suppress;
 
 pub use filter::{Filter, FilterError, KernelPattern, KindSelector, LaunchRange};
@@ -21,4 +23,6 @@ pub use finding::{
     AccessedMemory, Action, Finding, MemorySpace, Position, Side, SourcePlace, Through, Value,
 };
 pub use kind::{FindingKind, KindGroup, Severity, UnknownKind};
-pub use session::{ArgumentInfo, LaunchInfo, LaunchOutcome, SanitizerOptions, Session, SessionSummary};
+pub use options::SanitizerOptions;
+pub use session::{ArgumentInfo, LaunchInfo, LaunchOutcome, Session, SessionSummary};
+pub use session_file::{SessionFile, SessionFileError};

@@ -1,35 +1,34 @@
-//! Marks in the source that allow findings: comments and an attribute.
+//! Marks in the source that allow findings: comments, and attributes.
 //!
 //! `// anymetal: benign race` and `// anymetal: allow(kind, kind)` cover their line, and the next line of
-//! code if they stand alone. `[[clang::annotate("anymetal: …")]]` and
-//! `__attribute__((annotate("anymetal: …")))`, which Metal's compiler ignores, cover the statement, the
-//! parameter or the declaration with its body that they stand before. Source text is not trusted: one pass
-//! over it, a bounded number of marks.
+//! code if they stand alone: [`Marks::scan`] finds them in the text. `[[anymetal::benign_race]]`,
+//! `[[clang::annotate("anymetal: …")]]` and `__attribute__((annotate("anymetal: …")))`, which Metal's compiler
+//! ignores, cover the statement, the parameter or the declaration with its body that they stand before: the
+//! front end finds them, and [`Marks::add`] takes them. Source text is not trusted: one pass over it, a
+//! bounded number of marks.
 
 mod scan;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::filter::KindSelector;
-use crate::report::Sources;
 use crate::{Finding, KindGroup};
 
 /// Maximum number of marks of a file; the others are not read.
 pub const MAX_MARKS: usize = 4096;
 
-/// Maximum number of lines of a file that are searched for marks.
-const MAX_LINES: u32 = 1_000_000;
-
 /// The marks of source files, by name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Marks {
     files: BTreeMap<String, Vec<Mark>>,
     errors: Vec<MarkError>,
 }
 
 /// One mark.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Mark {
     /// The first line it covers, 1-based: the one it stands on.
@@ -43,7 +42,7 @@ pub struct Mark {
 }
 
 /// A mark that is not understood, and has no effect.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MarkError {
     /// The file's name.
@@ -55,36 +54,49 @@ pub struct MarkError {
 }
 
 impl Marks {
-    /// Reads the marks of a file. `file` is its name as findings have it.
+    /// Reads the comments of a file. `file` is its name as findings have it.
     pub fn scan(&mut self, file: &str, text: &str) {
         let (marks, errors) = scan::scan(text);
-        if !marks.is_empty() {
-            self.files.insert(file.to_owned(), marks);
-        }
-        let with_file = |(line, message)| MarkError { file: file.to_owned(), line, message };
-        self.errors.extend(errors.into_iter().map(with_file));
+        marks.into_iter().for_each(|mark| self.insert(file, mark));
+        errors.into_iter().for_each(|(line, message)| self.refuse(file, line, message));
     }
 
-    /// The marks of all files that the findings name.
-    pub fn of_findings(findings: &[Finding], sources: &dyn Sources) -> Self {
-        let places = findings.iter().flat_map(|finding| &finding.sides).map(|side| &side.place);
-        let files: BTreeSet<&str> = places
-            .flat_map(|place| {
-                std::iter::once(place.file.as_str())
-                    .chain(place.through.iter().map(|step| step.file.as_str()))
-            })
-            .filter(|file| !file.is_empty())
-            .collect();
-        let mut marks = Self::default();
-        for file in files {
-            let mut text = String::new();
-            for line in (1..=MAX_LINES).map_while(|line| sources.line(file, line)) {
-                text.push_str(&line);
-                text.push('\n');
-            }
-            marks.scan(file, &text);
+    /// Adds an attribute. `text` is what it says, such as `benign race`; `lines` are the first and the last
+    /// that it covers, 1-based.
+    pub fn add(&mut self, file: &str, (first_line, last_line): (u32, u32), text: &str) {
+        match parse(text) {
+            Ok((allows, reason)) => self.insert(file, Mark { first_line, last_line, allows, reason }),
+            Err(message) => self.refuse(file, first_line, message),
         }
-        marks
+    }
+
+    /// Adds the marks of other sources.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (file, marks) in other.files {
+            marks.into_iter().for_each(|mark| self.insert(&file, mark));
+        }
+        let errors = other.errors.into_iter();
+        errors.for_each(|MarkError { file, line, message }| self.refuse(&file, line, message));
+    }
+
+    /// Takes back everything that a file's marks say.
+    pub fn forget(&mut self, file: &str) {
+        self.files.remove(file);
+        self.errors.retain(|error| error.file != file);
+    }
+
+    fn insert(&mut self, file: &str, mark: Mark) {
+        let marks = self.files.entry(file.to_owned()).or_default();
+        if marks.len() < MAX_MARKS && !marks.contains(&mark) {
+            marks.push(mark);
+        }
+    }
+
+    fn refuse(&mut self, file: &str, line: u32, message: String) {
+        let error = MarkError { file: file.to_owned(), line, message };
+        if self.errors.len() < MAX_MARKS && !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
     }
 
     /// The mark that allows a finding: at one of its accesses, or at a macro use or call that led there.
@@ -117,7 +129,8 @@ impl fmt::Display for MarkError {
 
 impl std::error::Error for MarkError {}
 
-/// What a mark allows, and its reason. `text` follows `anymetal:`, or `anymetal_` in an attribute.
+/// What a mark allows, and its reason. `text` follows `anymetal:`, or `anymetal_` or `anymetal::` in an
+/// attribute.
 fn parse(text: &str) -> Result<(Vec<KindSelector>, String), String> {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix("benign race").or_else(|| text.strip_prefix("benign_race"))
@@ -162,16 +175,17 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_covers_what_it_stands_before() {
-        let attribute = "[[clang::annotate(\"anymetal: benign race\")]]";
-        assert_eq!(marks(&format!("{attribute}\nx = f(1,\n 2);\ny = 3;")).0, [(1, 3)]);
-        let function = format!("{attribute}\nkernel void k(device int *p) {{\n if (a) {{ b; }}\n c;\n}}\nd;");
-        assert_eq!(marks(&function).0, [(1, 5)]);
-        let old = "__attribute__((annotate(\"anymetal_benign_race\")))\nkernel void k() {\n}\nint x;";
-        assert_eq!(marks(old).0, [(1, 3)]);
-        let parameter = format!("void k(device int *p {attribute},\n int q) {{\n}}");
-        assert_eq!(marks(&parameter).0, [(1, 1)]);
-        assert_eq!(marks(&format!("void f() {{\n{attribute} for (;;) {{\n}}\n}}\n")).0, [(2, 3)]);
+    fn an_attribute_covers_the_lines_that_the_front_end_says() {
+        let mut marks = Marks::default();
+        for _ in 0..2 {
+            marks.add("a", (3, 7), "benign_race");
+            marks.add("a", (9, 9), "benign");
+        }
+        assert_eq!((marks.files["a"].len(), marks.errors.len()), (1, 1));
+        assert_eq!((marks.files["a"][0].first_line, marks.files["a"][0].last_line), (3, 7));
+        assert_eq!((marks.errors[0].file.as_str(), marks.errors[0].line), ("a", 9));
+        marks.forget("a");
+        assert_eq!(marks, Marks::default());
     }
 
     #[test]
@@ -180,7 +194,7 @@ mod tests {
         assert_eq!(marks("c = '\"'; // anymetal: benign race\n").0, [(1, 1)]);
         assert_eq!(marks("s = R\"(\n// anymetal: benign race\n)\";"), (vec![], vec![]));
         assert_eq!(marks("// about anymetal: benign race"), (vec![], vec![]));
-        assert_eq!(marks("annotate(\"other\")"), (vec![], vec![]));
+        assert_eq!(marks("[[clang::annotate(\"anymetal: benign race\")]] x;"), (vec![], vec![]));
     }
 
     #[test]
@@ -216,9 +230,7 @@ mod tests {
 
     #[test]
     fn marks_are_bounded() {
-        let (found, errors) = marks(&"// anymetal: benign race\n".repeat(5000));
+        let (found, errors) = marks(&"x; // anymetal: benign race\n".repeat(5000));
         assert_eq!((found.len(), errors), (super::MAX_MARKS, vec![super::MAX_MARKS as u32 + 1]));
-        let open = "[[clang::annotate(\"anymetal: benign race\")]] {\n".repeat(5000);
-        assert_eq!(marks(&open).0.len(), super::MAX_MARKS);
     }
 }

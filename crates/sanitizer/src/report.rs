@@ -14,11 +14,10 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Finding;
 use crate::marks::Marks;
@@ -31,7 +30,7 @@ pub trait Sources {
 }
 
 /// Source files in memory, by name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SourceTexts {
     files: BTreeMap<String, Vec<String>>,
 }
@@ -39,28 +38,54 @@ pub struct SourceTexts {
 impl SourceTexts {
     /// Adds a file, or replaces it.
     pub fn insert(&mut self, file: &str, text: &str) {
-        self.files.insert(file.to_owned(), text.lines().map(str::to_owned).collect());
+        self.files.insert(file.to_owned(), lines(text));
     }
+
+    /// Adds a file of a program that may have several of one name; false if it has, with other text. Then
+    /// none of them counts from now on, as findings do not tell them apart.
+    pub fn add(&mut self, file: &str, text: &str) -> bool {
+        let lines = lines(text);
+        let known = self.files.entry(file.to_owned()).or_insert_with(|| lines.clone());
+        if *known != lines {
+            known.clear();
+        }
+        *known == lines
+    }
+
+    /// Adds the files of another program; the names that both have with different texts.
+    pub(crate) fn merge(&mut self, other: Self) -> Vec<String> {
+        let different = |(name, lines): (String, Vec<String>)| {
+            let known = self.files.entry(name.clone()).or_insert_with(|| lines.clone());
+            let is_same = *known == lines;
+            if !is_same {
+                known.clear();
+            }
+            (!is_same).then_some(name)
+        };
+        other.files.into_iter().filter_map(different).collect()
+    }
+
+    /// Those files that the findings name.
+    pub(crate) fn of_findings(&self, findings: &[Finding]) -> Self {
+        let places = findings.iter().flat_map(|finding| &finding.sides).map(|side| &side.place);
+        let names: BTreeSet<&str> = places
+            .flat_map(|place| {
+                let steps = place.through.iter().map(|step| step.file.as_str());
+                std::iter::once(place.file.as_str()).chain(steps)
+            })
+            .collect();
+        let named = self.files.iter().filter(|(name, _)| names.contains(name.as_str()));
+        Self { files: named.map(|(name, lines)| (name.clone(), lines.clone())).collect() }
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 impl Sources for SourceTexts {
     fn line(&self, file: &str, line: u32) -> Option<String> {
         self.files.get(file)?.get((line as usize).checked_sub(1)?).cloned()
-    }
-}
-
-/// Source files on disk, each read when a line of it is first wanted. One that cannot be read has no lines.
-#[derive(Debug, Default)]
-pub struct FileSources(RefCell<SourceTexts>);
-
-impl Sources for FileSources {
-    fn line(&self, file: &str, line: u32) -> Option<String> {
-        let mut texts = self.0.borrow_mut();
-        if !texts.files.contains_key(file) {
-            let bytes = std::fs::read(file).unwrap_or_default();
-            texts.insert(file, &String::from_utf8_lossy(&bytes));
-        }
-        texts.line(file, line)
     }
 }
 
@@ -71,10 +96,21 @@ pub struct RunOutcome {
     pub launches: u64,
     /// Why it is not complete, if it is not: a kernel that crashed or was stopped, a limit.
     pub incomplete: Option<String>,
-    /// What readers must know: that the run was sampled, how to reproduce it.
+    /// What readers must know, such as how to reproduce it.
     pub notes: Vec<String>,
+    /// If only some threadgroups were checked.
+    pub sampled: Option<Sampled>,
     /// Findings at other places that are not kept, since `--max-findings` was reached.
     pub not_kept: u64,
+}
+
+/// How much of the grids was checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Sampled {
+    /// Threadgroups that were checked.
+    pub threadgroups: u64,
+    /// All threadgroups of these launches.
+    pub of: u64,
 }
 
 /// Everything that is said about a checked run.
@@ -131,7 +167,9 @@ pub struct Summary {
     pub unused_suppressions: Vec<String>,
     /// Marks in source that are not understood, as `FILE:LINE: MESSAGE`.
     pub wrong_marks: Vec<String>,
-    /// What readers must know: that the run was sampled, how to reproduce it.
+    /// If only some threadgroups were checked.
+    pub sampled: Option<Sampled>,
+    /// What readers must know, such as how to reproduce it.
     pub notes: Vec<String>,
 }
 
@@ -179,6 +217,7 @@ impl Report {
                 .map(ToString::to_string)
                 .collect(),
             wrong_marks: marks.errors().iter().map(ToString::to_string).collect(),
+            sampled: run.sampled,
             notes: run.notes,
         };
         let verdict = verdict(run.incomplete, &summary);
@@ -225,7 +264,17 @@ impl fmt::Display for Summary {
         use describe::{grouped, plural};
         write!(f, "ERROR SUMMARY: {} ", plural(self.findings, "finding"))?;
         write!(f, "({}) in {}; ", plural(self.occurrences, "occurrence"), plural_launches(self.launches))?;
+        if let Some(sampled) = self.sampled {
+            write!(f, "{sampled}; ")?;
+        }
         write!(f, "suppressed {}", grouped(self.suppressed))
+    }
+}
+
+impl fmt::Display for Sampled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use describe::grouped;
+        write!(f, "sampled {} of {} threadgroups", grouped(self.threadgroups), grouped(self.of))
     }
 }
 

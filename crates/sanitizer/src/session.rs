@@ -2,52 +2,18 @@
 //!
 //! Start with [`Session::launch`].
 
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU32;
 
-use anymetal_interp::{Dispatch, InterpError, Limits, Memory, Program, Schedule, run};
-use serde::Serialize;
+use anymetal_interp::{Dispatch, InterpError, Limits, Memory, NoObserver, Program, Schedule, run};
+use serde::{Deserialize, Serialize};
 
+use crate::KindGroup;
 use crate::detect::{Collector, Detectors};
 use crate::finding::Finding;
 use crate::marks::Marks;
-use crate::report::{Report, RunOutcome};
+use crate::options::SanitizerOptions;
+use crate::report::{Report, RunOutcome, Sampled, SourceTexts};
 use crate::suppress::Suppressions;
-use crate::{FindingKind, KindGroup};
-
-/// What is detected, and how much of it is kept.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct SanitizerOptions {
-    /// What is detected; at first everything that is on by default.
-    pub kinds: BTreeSet<FindingKind>,
-    /// Different findings that are kept; more are counted.
-    pub max_findings: usize,
-    /// Bytes of shadow memory; accesses beyond are not followed, and counted.
-    pub max_shadow_bytes: u64,
-    /// Runs of each launch: the first in order, the others shuffled.
-    pub schedules: u32,
-    /// The seed of the second run; later ones count up from it.
-    pub seed: u64,
-    /// Names of arguments whose buffers have undefined contents before each launch.
-    pub undefined_arguments: BTreeSet<String>,
-    /// Steps of SIMD-groups that a launch may take.
-    pub max_steps: u64,
-}
-
-impl Default for SanitizerOptions {
-    fn default() -> Self {
-        Self {
-            kinds: FindingKind::ALL.iter().copied().filter(|kind| kind.is_default()).collect(),
-            max_findings: 1000,
-            max_shadow_bytes: 1 << 30,
-            schedules: 1,
-            seed: 0,
-            undefined_arguments: BTreeSet::new(),
-            max_steps: 10_000_000_000,
-        }
-    }
-}
 
 /// What the program's arguments are, for reports.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -87,15 +53,19 @@ pub enum LaunchOutcome {
 }
 
 /// What was done, besides the findings.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SessionSummary {
-    /// Launches.
+    /// Launches that were checked.
     pub launches: u64,
+    /// Launches that ran without checks, since the options leave them out.
+    pub launches_left_out: u64,
     /// Runs: several for each launch with several schedules.
     pub runs: u64,
-    /// Threadgroups that ran, over all runs.
+    /// Threadgroups that were checked, over all runs.
     pub threadgroups: u64,
+    /// Threadgroups that ran without checks, since only a sample of their launch was checked.
+    pub threadgroups_left_out: u64,
     /// Threads of these threadgroups.
     pub threads: u64,
     /// Steps of SIMD-groups.
@@ -112,19 +82,65 @@ pub struct SessionSummary {
     pub schedule_dependent: Vec<String>,
 }
 
+impl SessionSummary {
+    /// Adds what another process did.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.launches += other.launches;
+        self.launches_left_out += other.launches_left_out;
+        self.runs += other.runs;
+        self.threadgroups += other.threadgroups;
+        self.threadgroups_left_out += other.threadgroups_left_out;
+        self.threads += other.threads;
+        self.steps += other.steps;
+        self.shadow_bytes = self.shadow_bytes.max(other.shadow_bytes);
+        self.accesses_not_followed += other.accesses_not_followed;
+        self.findings_dropped += other.findings_dropped;
+        self.incomplete.extend(other.incomplete);
+        self.schedule_dependent.extend(other.schedule_dependent);
+    }
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Session {
     options: SanitizerOptions,
     collector: Collector,
     summary: SessionSummary,
+    sources: SourceTexts,
+    marks: Marks,
 }
 
 impl Session {
     /// Nothing found yet.
     pub fn new(options: SanitizerOptions) -> Self {
         let collector = Collector::new(options.kinds.clone(), options.max_findings);
-        Self { options, collector, summary: SessionSummary::default() }
+        let (summary, sources, marks) = Default::default();
+        Self { options, collector, summary, sources, marks }
+    }
+
+    /// Takes note of a source of kernels that are launched: its text, for reports, and its marks, as lines
+    /// and what they say ([`Marks::add`]). Of two sources with one name neither counts.
+    pub fn add_source<'t>(
+        &mut self,
+        file: &str,
+        text: &str,
+        marks: impl IntoIterator<Item = ((u32, u32), &'t str)>,
+    ) {
+        if !self.sources.add(file, text) {
+            return self.marks.forget(file);
+        }
+        self.marks.scan(file, text);
+        marks.into_iter().for_each(|(lines, text)| self.marks.add(file, lines, text));
+    }
+
+    /// The sources so far.
+    pub fn sources(&self) -> &SourceTexts {
+        &self.sources
+    }
+
+    /// Their marks.
+    pub fn marks(&self) -> &Marks {
+        &self.marks
     }
 
     /// What is detected.
@@ -138,22 +154,9 @@ impl Session {
     }
 
     /// The report of what was found and done so far.
-    pub fn report(&self, suppressions: &Suppressions, marks: &Marks) -> Report {
-        let summary = self.summary();
-        let mut notes = summary.schedule_dependent.clone();
-        if summary.accesses_not_followed > 0 {
-            notes.push(format!(
-                "{} accesses were not followed: shadow memory is full",
-                summary.accesses_not_followed
-            ));
-        }
-        let run = RunOutcome {
-            launches: summary.launches,
-            incomplete: (!summary.incomplete.is_empty()).then(|| summary.incomplete.join("; ")),
-            notes,
-            not_kept: summary.findings_dropped,
-        };
-        Report::new(self.findings().to_vec(), run, suppressions, marks)
+    pub fn report(&self, suppressions: &Suppressions) -> Report {
+        let run = RunOutcome::from(&self.summary());
+        Report::new(self.findings().to_vec(), run, suppressions, &self.marks)
     }
 
     /// What was done so far.
@@ -162,7 +165,8 @@ impl Session {
         SessionSummary { findings_dropped, ..self.summary.clone() }
     }
 
-    /// Runs a launch in all schedules. The buffers hold the results of the run in order afterwards.
+    /// Runs a launch in all schedules. The buffers hold the results of the run in order afterwards. A launch
+    /// that the options leave out runs without checks.
     ///
     /// # Errors
     /// The launch does not fit the program, as for [`anymetal_interp::run()`].
@@ -174,35 +178,52 @@ impl Session {
         info: &LaunchInfo,
         stop: Option<&AtomicU32>,
     ) -> Result<LaunchOutcome, InterpError> {
+        let number = self.summary.launches + self.summary.launches_left_out;
+        if !self.options.checks(program.kernel(), number) {
+            self.summary.launches_left_out += 1;
+            return self.run_unchecked(program, dispatch, memory, stop);
+        }
         self.summary.launches += 1;
-        let before = (self.options.schedules > 1).then(|| contents(memory));
-        let outcome = self.run(program, dispatch, memory, info, (None, stop))?;
+        let all = dispatch.group_counts().iter().fold(1u64, |all, &count| all.saturating_mul(count.into()));
+        let left_out = all.saturating_sub(self.options.max_threadgroups.unwrap_or(all));
+        let is_repeated = self.options.schedules > 1 || left_out > 0;
+        let before = is_repeated.then(|| contents(memory));
+        let launch = Launch { program, dispatch, info, stop, number };
+        let outcome = self.run(&launch, memory, None)?;
         let Some(before) = before else { return Ok(outcome) };
         let results = contents(memory);
         for run in 1..u64::from(self.options.schedules) {
             let seed = self.options.seed.wrapping_add(run - 1);
             restore(memory, &before);
-            let shuffled = self.run(program, dispatch, memory, info, (Some(seed), stop));
+            let shuffled = self.run(&launch, memory, Some(seed));
             let is_complete = matches!(shuffled, Ok(LaunchOutcome::Completed));
-            if is_complete && outcome == LaunchOutcome::Completed && contents(memory) != results {
+            // A sample of the threadgroups may depend on those that did not run.
+            let is_comparable = is_complete && outcome == LaunchOutcome::Completed && left_out == 0;
+            if is_comparable && contents(memory) != results {
                 let line = format!("`{}`: other results with --seed {seed}", program.kernel());
                 self.summary.schedule_dependent.push(line);
-                self.note_dependence(program.kernel(), seed);
+                self.note_dependence(&launch, seed);
             }
         }
-        restore(memory, &results);
-        Ok(outcome)
+        if left_out == 0 {
+            restore(memory, &results);
+            return Ok(outcome);
+        }
+        // Later launches see what all threadgroups leave.
+        self.summary.threadgroups_left_out += left_out * u64::from(self.options.schedules);
+        restore(memory, &before);
+        let complete = self.run_unchecked(program, dispatch, memory, stop)?;
+        Ok(if outcome == LaunchOutcome::Completed { complete } else { outcome })
     }
 
     /// Races of this launch say that its results depend on the schedule.
-    fn note_dependence(&mut self, kernel: &str, seed: u64) {
+    fn note_dependence(&mut self, launch: &Launch<'_>, seed: u64) {
         const NOTE: &str = "; the results of this launch differ with --seed ";
-        let launch = self.summary.launches - 1;
         for finding in self.collector.findings_mut() {
             let is_race = finding.kind.group() == KindGroup::Race;
             if is_race
-                && finding.kernel == kernel
-                && finding.launch == launch
+                && finding.kernel == launch.program.kernel()
+                && finding.launch == launch.number
                 && !finding.message.contains(NOTE)
             {
                 finding.message.push_str(&format!("{NOTE}{seed}"));
@@ -212,16 +233,16 @@ impl Session {
 
     fn run(
         &mut self,
-        program: &Program,
-        dispatch: &Dispatch,
+        launch: &Launch<'_>,
         memory: &mut Memory<'_>,
-        info: &LaunchInfo,
-        (seed, stop): (Option<u64>, Option<&AtomicU32>),
+        seed: Option<u64>,
     ) -> Result<LaunchOutcome, InterpError> {
+        let Launch { program, dispatch, info, stop, number } = *launch;
         let schedule = seed.map_or(Schedule::InOrder, |seed| Schedule::Shuffled { seed });
-        let limits = Limits { max_steps: self.options.max_steps, stop, schedule, ..Limits::default() };
+        let (max_steps, max_groups) = (self.options.max_steps, self.options.max_threadgroups);
+        let limits = Limits { max_steps, stop, schedule, max_groups, ..Limits::default() };
         let mut detectors = Detectors::new(&mut self.collector, info, self.options.max_shadow_bytes);
-        detectors.findings.begin(program, info, (self.summary.launches - 1, seed));
+        detectors.findings.begin(program, info, (number, seed));
         let ended = run(program, dispatch, memory, limits, &mut detectors);
         let summary = &mut self.summary;
         summary.runs += 1;
@@ -229,24 +250,79 @@ impl Session {
         summary.threads += detectors.threads();
         summary.shadow_bytes = summary.shadow_bytes.max(detectors.shadow_bytes());
         summary.accesses_not_followed += detectors.not_followed();
+        summary.steps += ended.as_ref().map_or(0, |report| report.steps);
+        // Threadgroups that wait for later ones cannot run in every order.
+        self.outcome(program, ended.map(drop), seed.is_none())
+    }
+
+    fn run_unchecked(
+        &mut self,
+        program: &Program,
+        dispatch: &Dispatch,
+        memory: &mut Memory<'_>,
+        stop: Option<&AtomicU32>,
+    ) -> Result<LaunchOutcome, InterpError> {
+        let limits = Limits { max_steps: self.options.max_steps, stop, ..Limits::default() };
+        let ended = run(program, dispatch, memory, limits, &mut NoObserver);
+        self.outcome(program, ended.map(drop), true)
+    }
+
+    /// A run that did not end is noted if it `counts`.
+    fn outcome(
+        &mut self,
+        program: &Program,
+        ended: Result<(), InterpError>,
+        counts: bool,
+    ) -> Result<LaunchOutcome, InterpError> {
         match ended {
-            Ok(report) => {
-                summary.steps += report.steps;
-                Ok(LaunchOutcome::Completed)
-            }
+            Ok(()) => Ok(LaunchOutcome::Completed),
             Err(
                 error @ (InterpError::Stopped
                 | InterpError::BudgetExceeded { .. }
                 | InterpError::DivergentBarrier(_)),
             ) => {
                 let reason = error.to_string();
-                // Threadgroups that wait for later ones cannot run in every order.
-                if seed.is_none() {
-                    summary.incomplete.push(format!("`{}`: {reason}", program.kernel()));
+                if counts {
+                    self.summary.incomplete.push(format!("`{}`: {reason}", program.kernel()));
                 }
                 Ok(LaunchOutcome::Incomplete { reason, stopped: error == InterpError::Stopped })
             }
             Err(error) => Err(error),
+        }
+    }
+}
+
+/// What the runs of one launch share.
+struct Launch<'l> {
+    program: &'l Program,
+    dispatch: &'l Dispatch,
+    info: &'l LaunchInfo,
+    stop: Option<&'l AtomicU32>,
+    /// In the session, from 0.
+    number: u64,
+}
+
+impl From<&SessionSummary> for RunOutcome {
+    fn from(summary: &SessionSummary) -> Self {
+        let mut notes = summary.schedule_dependent.clone();
+        if summary.accesses_not_followed > 0 {
+            let count = summary.accesses_not_followed;
+            notes.push(format!("{count} accesses were not followed: shadow memory is full"));
+        }
+        if summary.launches_left_out > 0 {
+            let (count, all) = (summary.launches_left_out, summary.launches + summary.launches_left_out);
+            notes.push(format!(
+                "{count} of {all} launches ran without checks, as their kernel or number is filtered out"
+            ));
+        }
+        let all = summary.threadgroups + summary.threadgroups_left_out;
+        let sampled = Sampled { threadgroups: summary.threadgroups, of: all };
+        Self {
+            launches: summary.launches,
+            incomplete: (!summary.incomplete.is_empty()).then(|| summary.incomplete.join("; ")),
+            notes,
+            sampled: (summary.threadgroups_left_out > 0).then_some(sampled),
+            not_kept: summary.findings_dropped,
         }
     }
 }

@@ -5,9 +5,10 @@ use anymetal_ir::{
     Access, ArgKind, AtomicOp, BarrierScope, Builder, CastOp, CmpOp, ElementType, FuncId, Function, Kernel,
     KernelArg, Loc, Module, Op, Query, Scalar, Space, Type, Value,
 };
+use anymetal_sanitizer::report::Verdict;
 use anymetal_sanitizer::{
     Action, Finding, FindingKind, KindGroup, LaunchInfo, LaunchOutcome, SanitizerOptions, Session,
-    SessionSummary,
+    SessionFile, SessionSummary,
 };
 
 const DEVICE: i32 = 1;
@@ -334,4 +335,93 @@ fn writes_of_the_value_that_is_there_are_a_warning() {
         in_first_thread(b, |b| b.store(p[0], seven, 4));
     });
     assert_eq!(found(&module, 96, 32), [FindingKind::RaceOfEqualValues]);
+}
+
+/// Every thread writes its number to the first element.
+fn all_to_one() -> Module {
+    kernel(|b, p| {
+        let x = b.query(Query::ThreadPositionInGrid(0));
+        at_line(b, 7);
+        b.store(p[0], x, 4);
+    })
+}
+
+/// Launches of 256 threads in threadgroups of 64; the first element after each.
+fn launched(times: usize, session: &mut Session) -> Vec<u32> {
+    let module = all_to_one();
+    let program = Program::new(&module, "k").expect("a program");
+    let dispatch = Dispatch::threads([256, 1, 1], [64, 1, 1]);
+    let one = |_| {
+        let (mut data, mut flags) = (vec![0; 4096], vec![0; 64]);
+        let mut memory = Memory::new().bind(&mut data).bind(&mut flags).threadgroup(4096);
+        let outcome = session.launch(&program, &dispatch, &mut memory, &LaunchInfo::default(), None);
+        assert_eq!(outcome, Ok(LaunchOutcome::Completed));
+        u32::from_le_bytes([data[0], data[1], data[2], data[3]])
+    };
+    (0..times).map(one).collect()
+}
+
+#[test]
+fn launches_that_are_filtered_out_run_without_checks() {
+    for (words, checked) in [("launches=1..2", 1), ("kernel=other", 0), ("kernel=/^k$/ launches=..2", 2)] {
+        let mut session = Session::new(words.parse().expect("options"));
+        assert_eq!(launched(3, &mut session), [255; 3], "{words}: all of them run");
+        let summary = session.summary();
+        assert_eq!((summary.launches, summary.launches_left_out), (checked, 3 - checked), "{words}");
+        assert_eq!(session.findings().is_empty(), checked == 0, "{words}");
+        if words == "launches=1..2" {
+            assert_eq!(session.findings()[0].launch, 1);
+        }
+    }
+}
+
+#[test]
+fn a_sample_checks_some_threadgroups_and_runs_all() {
+    let mut session = Session::new("max-threadgroups=2".parse().expect("options"));
+    // The last threadgroup writes last.
+    assert_eq!(launched(2, &mut session), [255; 2]);
+    let summary = session.summary();
+    assert_eq!((summary.threadgroups, summary.threadgroups_left_out), (4, 4));
+    assert!(session.findings().iter().any(|finding| finding.kind == FindingKind::RaceBetweenThreadgroups));
+    let report = session.report(&Default::default());
+    assert!(report.summary.to_string().contains("in 2 launches; sampled 4 of 8 threadgroups; "));
+}
+
+#[test]
+fn a_session_is_read_back_from_its_file() {
+    let mut session = Session::new(SanitizerOptions::default());
+    let marks = [((7, 7), "benign_race")];
+    session.add_source("test.metal", "a\nb\nc\nd\ne\nf\nx[0] = i;\n", marks);
+    launched(1, &mut session);
+    let file = SessionFile::of(&session);
+    assert_eq!(SessionFile::from_text(&file.to_line()), Ok(file.clone()));
+    launched(1, &mut session);
+    let later = SessionFile::of(&session);
+    assert_ne!(later, file);
+    let text = file.to_line() + &SessionFile::update_line(&session) + "{\"summary\":{\"laun";
+    assert_eq!(SessionFile::from_text(&text), Ok(later));
+    let report = file.report(&Default::default(), None);
+    assert!(report.findings.is_empty() && !report.suppressed.is_empty());
+    let failed = file.report(&Default::default(), Some("it crashed".to_owned()));
+    assert_eq!(failed.verdict, Verdict::Incomplete("it crashed".to_owned()));
+    let mut both = file.clone();
+    both.merge(file.clone());
+    assert_eq!((both.findings.len(), both.summary.launches), (file.findings.len(), 2));
+    assert_eq!(both.findings[0].count, 2 * file.findings[0].count);
+    assert!(both.report(&Default::default(), None).findings.is_empty());
+    for wrong in ["", "[]", "{\"schema\":1}"] {
+        assert!(SessionFile::from_text(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn of_two_sources_with_one_name_neither_counts() {
+    let mut session = Session::new(SanitizerOptions::default());
+    let mark = "\n\n\n\n\n\nx[0] = i; // anymetal: benign race\n";
+    session.add_source("test.metal", mark, []);
+    session.add_source("test.metal", mark, []);
+    launched(1, &mut session);
+    assert!(session.report(&Default::default()).findings.is_empty());
+    session.add_source("test.metal", "another", []);
+    assert!(!session.report(&Default::default()).findings.is_empty());
 }

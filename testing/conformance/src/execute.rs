@@ -2,11 +2,13 @@
 
 mod cpu;
 mod interpreter;
+mod sanitize;
 
 pub(crate) use cpu::guarded;
 pub use cpu::{Cpu, Sanitized, UncheckedCpu};
-pub use interpreter::{Interpreter, on_large_stack};
-pub(crate) use interpreter::{interpret, module_of};
+pub(crate) use interpreter::module_of;
+pub use interpreter::{Interpreter, interpret, on_large_stack, parse};
+pub use sanitize::{sanitize, sanitizer_module};
 
 use crate::case::{Constant, Launch};
 use std::path::PathBuf;

@@ -2,26 +2,24 @@
 //!
 //! [`Foreign`] is a file; [`Foreign::check`] makes a launch of one of its kernels from a seed, runs it on
 //! both and compares all buffers: in safe math mode to the bit, unless library functions with a documented
-//! error come in, otherwise closely. Only where they differ do observers check whether the launch has a
+//! error come in, otherwise closely. Only where they differ does the sanitizer check whether the launch has a
 //! single outcome: races, reads of uninitialised memory, divergent barriers. So an agreement always counts,
 //! and each difference that is left over is a bug of an executor or a rounding to be looked at.
 
 mod accesses;
 mod agreement;
 mod arguments;
+mod excuse;
 mod layout;
 
 use crate::case::{Constant, Launch};
-use crate::execute::{Buffers, on_large_stack};
-use crate::execute::{Cpu, ExecError, Executor, Math, Opened, Source, UncheckedCpu, interpret, module_of};
+use crate::execute::{Buffers, on_large_stack, parse};
+use crate::execute::{Cpu, ExecError, Executor, Math, Opened, Source, UncheckedCpu, interpret};
+use crate::execute::{module_of, sanitizer_module};
 use accesses::Facts;
 use agreement::{Closeness, difference};
-use anymetal_harness::disk_includes::DiskIncludes;
-use anymetal_interp::{
-    InterpError, Misaligned, NoObserver, Observer, Program, Race, Report, Several, Uninitialised,
-};
-use anymetal_msl::token::MathMode;
-use anymetal_msl::{CompileOptions, Library, hir};
+use anymetal_interp::{InterpError, Limits, NoObserver, Program};
+use anymetal_msl::{Library, hir};
 use arguments::Made;
 use std::cell::OnceCell;
 
@@ -65,15 +63,10 @@ impl std::fmt::Debug for Foreign {
 impl Foreign {
     /// Parses a file; an error is what the front end says.
     pub fn open(source: Source, settings: Settings) -> Result<Self, String> {
-        let math_mode = match source.math {
-            Math::Safe => MathMode::Safe,
-            Math::Fast => MathMode::Fast,
-        };
-        let options = CompileOptions { math_mode, ..CompileOptions::default() };
-        let mut includes = DiskIncludes { folders: source.include_dirs.clone() };
-        let (library, diagnostics) =
-            Library::parse(&source.name, source.text.as_bytes(), &options, &mut includes);
-        let library = library.ok_or_else(|| diagnostics.render_text(false))?;
+        let library = parse(&source).map_err(|error| match error {
+            ExecError::Compile(message) => message,
+            other => other.to_string(),
+        })?;
         Ok(Self { source, library, device: OnceCell::new(), settings })
     }
 
@@ -108,7 +101,7 @@ impl Foreign {
         // Many kernels count on a threadgroup size; with another they leave things out.
         for turn in 1..TURNS {
             let made = subject.make(seed, turn)?;
-            if matches!(self.excuse(&subject.runs, &made.launch), Ok(None)) {
+            if matches!(self.excuse(&subject, &made.launch), Ok(None)) {
                 return self.launched(&subject, seed, turn);
             }
         }
@@ -118,9 +111,9 @@ impl Foreign {
     /// Runs and compares one launch. An error: that launch need not have one outcome.
     fn launched(&self, subject: &Subject<'_>, seed: u64, turn: u64) -> Result<Verdict, Verdict> {
         let made = subject.make(seed, turn)?;
-        let (expected, report) =
-            interpret(&subject.runs, &made.launch, self.settings.max_steps, &mut NoObserver)
-                .map_err(|error| Verdict::Skipped(reason(&error).to_owned()))?;
+        let limits = Limits { max_steps: self.settings.max_steps, ..Limits::default() };
+        let (expected, report) = interpret(&subject.runs, &made.launch, limits, &mut NoObserver)
+            .map_err(|error| Verdict::Skipped(reason(&error).to_owned()))?;
         let faults = report.fault_count > 0;
         if faults && !self.settings.checks {
             return Ok(Verdict::Skipped("out of bounds".to_owned()));
@@ -135,7 +128,7 @@ impl Foreign {
             (faulted != faults).then(|| format!("out of bounds: the interpreter {faults}, the CPU {faulted}"))
         });
         let Some(message) = difference else { return Ok(Verdict::Same { faults }) };
-        match self.excuse(&subject.runs, &made.launch) {
+        match self.excuse(subject, &made.launch) {
             Ok(Some(excuse)) | Err(excuse) => Err(Verdict::Skipped(excuse.to_owned())),
             Ok(None) => {
                 Ok(Verdict::Differs(format!("{message}; {:?} {:?}", made.launch.grid, made.launch.group)))
@@ -184,37 +177,12 @@ impl Foreign {
     }
 
     /// Why a launch need not have one outcome; an error: why it has none.
-    fn excuse(&self, program: &Program, launch: &Launch) -> Result<Option<&'static str>, &'static str> {
-        let (mut race, mut uninitialised, mut misaligned) =
-            (Race::new(), Uninitialised::new(), Misaligned::new());
-        let mut all = Several::new().with(&mut race).with(&mut uninitialised).with(&mut misaligned);
-        let report = self.watch(program, launch, &mut all)?;
-        let found = [
-            (!uninitialised.reads().is_empty(), "reads what nobody wrote"),
-            (!race.races().is_empty(), "races"),
-            (!misaligned.accesses().is_empty(), "misaligned accesses"),
-            (report.partial_barrier_count > 0, "divergent barriers"),
-        ];
-        if let Some((_, text)) = found.iter().find(|(is, _)| *is) {
-            return Ok(Some(text));
-        }
-        let mut close = Race::new().within_simdgroups();
-        self.watch(program, launch, &mut close)?;
-        Ok((!close.races().is_empty()).then_some("races within a SIMD-group"))
-    }
-
-    fn watch(
-        &self,
-        program: &Program,
-        launch: &Launch,
-        observer: &mut dyn Observer,
-    ) -> Result<Report, &'static str> {
+    fn excuse(&self, subject: &Subject<'_>, launch: &Launch) -> Result<Option<&'static str>, &'static str> {
+        let module = sanitizer_module(&self.library, subject.kernel, &subject.constants);
+        let module = module.map_err(|_| "the sanitizer does not run it")?;
+        let program = Program::new(&module, subject.kernel).map_err(|error| reason(&error))?;
         // Watching takes many times as long as running.
-        let outcome = interpret(program, launch, self.settings.max_steps / 4, observer);
-        outcome.map(|(_, report)| report).map_err(|error| match error {
-            InterpError::BudgetExceeded { .. } => "differs, but takes too long to be watched",
-            error => reason(&error),
-        })
+        excuse::excuse(&program, launch, self.settings.max_steps / 4)
     }
 }
 

@@ -5,7 +5,7 @@ use anymetal_conformance::case::Case;
 use anymetal_conformance::execute::{Cpu, Executor, Interpreter, Math, Sanitized, Source, UncheckedCpu};
 use anymetal_conformance::expectation::Expectations;
 use anymetal_conformance::suite::{CasesOf, Level, Oracle, Outcome, run_family, run_kernels};
-use anymetal_conformance::{llama, metal_examples};
+use anymetal_conformance::{demo, llama, metal_examples};
 
 /// Devices are compared with the interpreter, too.
 fn oracle_of(executor: &dyn Executor) -> Oracle {
@@ -270,6 +270,17 @@ macro_rules! llama_suite {
 llama_suite!(llama_interpreter, Interpreter::default());
 llama_suite!(llama_cpu, Cpu);
 llama_suite!(llama_unchecked_cpu, UncheckedCpu);
+llama_suite!(llama_sanitized, Sanitized);
+
+/// The demo's kernels, all of them.
+#[test]
+fn demo_under_the_sanitizer() {
+    let mut outcome = Outcome::default();
+    for file in demo::FILES {
+        outcome.merge(run_family(&demo::source(file), demo::cases, &Sanitized, Oracle::Interpreter));
+    }
+    outcome.assert_good("demo");
+}
 
 /// As [`check_bits`], over all of llama.cpp's kernels.
 fn check_llama_bits(name: &str) {

@@ -2,6 +2,7 @@
 
 mod audit;
 mod cache;
+mod check;
 mod compile;
 mod doctor;
 mod family;

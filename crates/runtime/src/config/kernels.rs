@@ -1,5 +1,6 @@
 //! The section `[kernels]`: what kernels may run as.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Deserialize;
@@ -40,6 +41,10 @@ pub struct KernelsLayer {
     pub require_machine_code: Option<bool>,
     /// How kernels are checked: `library`, `sanitize` or `off`.
     pub check: Option<CheckSetting>,
+    /// The file that holds what the sanitizer found.
+    pub check_report: Option<PathBuf>,
+    /// What the sanitizer detects and where, in words.
+    pub check_options: Option<String>,
 }
 
 /// The variables, one for each setting.
@@ -48,6 +53,8 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
         flag(&mut layer.kernels.require_machine_code, text)
     }),
     ("ANYMETAL_CHECK", |layer, text| parse(&mut layer.kernels.check, text, "`library`, `sanitize` or `off`")),
+    ("ANYMETAL_CHECK_REPORT", |layer, text| parse(&mut layer.kernels.check_report, text, "a path")),
+    ("ANYMETAL_CHECK_OPTIONS", |layer, text| parse(&mut layer.kernels.check_options, text, "words")),
 ];
 
 /// The section's settings that count.
@@ -55,9 +62,13 @@ pub(super) fn resolve(layers: &Layers) -> Result<KernelsConfig, ConfigError> {
     let require =
         layers.find("ANYMETAL_KERNELS_REQUIRE_MACHINE_CODE", |layer| &layer.kernels.require_machine_code);
     let check = layers.find("ANYMETAL_CHECK", |layer| &layer.kernels.check);
+    let report = layers.find("ANYMETAL_CHECK_REPORT", |layer| &layer.kernels.check_report);
+    let options = layers.find("ANYMETAL_CHECK_OPTIONS", |layer| &layer.kernels.check_options);
     Ok(KernelsConfig {
         require_machine_code: value(require).unwrap_or_default(),
         check: value(check).unwrap_or_default(),
+        check_report: value(report),
+        check_options: value(options),
     })
 }
 
@@ -69,4 +80,8 @@ pub struct KernelsConfig {
     pub require_machine_code: bool,
     /// How kernels are checked.
     pub check: CheckSetting,
+    /// The file that holds what the sanitizer found, as JSON.
+    pub check_report: Option<PathBuf>,
+    /// What the sanitizer detects and where, in words that it defines.
+    pub check_options: Option<String>,
 }

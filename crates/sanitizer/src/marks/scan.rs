@@ -1,4 +1,4 @@
-//! Finds marks in source text: one pass that knows comments, strings, directives and brackets.
+//! Finds marks in the comments of source text: one pass that knows comments and literals.
 
 use super::{MAX_MARKS, Mark, parse};
 
@@ -8,7 +8,6 @@ pub(super) fn scan(text: &str) -> (Vec<Mark>, Vec<(u32, String)>) {
     while scanner.at < text.len() {
         scanner.step();
     }
-    scanner.finish();
     (scanner.marks, scanner.errors)
 }
 
@@ -20,25 +19,10 @@ struct Scanner<'a> {
     line: u32,
     /// Whether code stands on this line before `at`.
     code_on_line: bool,
-    /// In a preprocessor directive: its brackets need not match.
-    in_directive: bool,
-    parens: i32,
-    braces: i32,
     marks: Vec<Mark>,
     errors: Vec<(u32, String)>,
     /// The first mark whose last line is the next line of code.
     alone_from: usize,
-    /// Attributes whose end is not reached. Deeper ones end first, so only the last is looked at.
-    open: Vec<Open>,
-}
-
-/// An attribute, and where it stands.
-struct Open {
-    mark: usize,
-    parens: i32,
-    braces: i32,
-    /// The body of its declaration has begun.
-    in_body: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -62,7 +46,7 @@ impl<'a> Scanner<'a> {
             (b'\\', b'\n') => self.advance_to(self.at + 2),
             (b'\n', _) => {
                 self.advance_to(self.at + 1);
-                (self.code_on_line, self.in_directive) = (false, false);
+                self.code_on_line = false;
             }
             (b' ' | b'\t' | b'\r', _) => self.at += 1,
             _ => self.code(),
@@ -99,22 +83,14 @@ impl<'a> Scanner<'a> {
     }
 
     fn code(&mut self) {
-        if !self.code_on_line {
-            self.in_directive = self.byte(self.at) == b'#';
-            self.code_on_line = true;
-        }
+        self.code_on_line = true;
         let line = self.line;
         self.marks[self.alone_from..].iter_mut().for_each(|mark| mark.last_line = line);
         self.alone_from = self.marks.len();
         match self.byte(self.at) {
             quote @ (b'"' | b'\'') => self.advance_to(literal_end(self.text.as_bytes(), self.at, quote)),
             byte if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 => self.word(),
-            byte => {
-                self.at += 1;
-                if !self.in_directive {
-                    self.punctuation(byte);
-                }
-            }
+            _ => self.at += 1,
         }
     }
 
@@ -137,80 +113,7 @@ impl<'a> Scanner<'a> {
             });
             // One that never ends is an error of the source; what follows is not searched.
             self.advance_to(raw_end.unwrap_or(self.text.len()));
-        } else if word.trim_matches('_') == "annotate" {
-            self.annotation();
         }
-    }
-
-    /// After `annotate`: `("anymetal: …")` and what closes the attribute.
-    fn annotation(&mut self) {
-        let start = self.skip_blanks(self.at);
-        let quote = self.skip_blanks(start + 1);
-        if self.byte(start) != b'(' || self.byte(quote) != b'"' {
-            return;
-        }
-        let end = literal_end(self.text.as_bytes(), quote, b'"');
-        let text = self.text.get(quote + 1..end.saturating_sub(1)).unwrap_or("");
-        let Some(text) = text.strip_prefix("anymetal").and_then(|text| text.strip_prefix([':', '_'])) else {
-            return;
-        };
-        let before = self.marks.len();
-        self.mark(text);
-        if self.marks.len() > before {
-            let (parens, braces) = (self.parens.saturating_sub(self.attribute_parens(end)), self.braces);
-            self.open.push(Open { mark: before, parens, braces, in_body: false });
-        }
-        self.alone_from = self.marks.len();
-    }
-
-    /// The parentheses of the attribute itself that are open before `annotate`: two in `__attribute__((…))`.
-    fn attribute_parens(&self, end_of_string: usize) -> i32 {
-        let close = self.skip_blanks(end_of_string);
-        let next = self.skip_blanks(close + 1);
-        if self.byte(close) == b')' && self.byte(next) == b')' { 2 } else { 0 }
-    }
-
-    fn skip_blanks(&self, at: usize) -> usize {
-        let bytes = self.text.as_bytes();
-        (at..bytes.len()).find(|&at| !bytes[at].is_ascii_whitespace()).unwrap_or(bytes.len())
-    }
-
-    fn punctuation(&mut self, byte: u8) {
-        match byte {
-            b'(' => self.parens = self.parens.saturating_add(1),
-            b')' => {
-                self.parens = self.parens.saturating_sub(1);
-                self.end_open(|open, parens, _| parens < open.parens);
-            }
-            b'{' => {
-                for open in self.open.iter_mut().rev() {
-                    if (open.parens, open.braces) != (self.parens, self.braces) {
-                        break;
-                    }
-                    open.in_body = true;
-                }
-                self.braces = self.braces.saturating_add(1);
-            }
-            b'}' => {
-                self.braces = self.braces.saturating_sub(1);
-                self.end_open(|open, _, braces| {
-                    braces < open.braces || braces == open.braces && open.in_body
-                });
-            }
-            b';' => self.end_open(|open, parens, braces| braces == open.braces && parens <= open.parens),
-            b',' => self.end_open(|open, parens, _| parens == open.parens && parens > 0),
-            _ => {}
-        }
-    }
-
-    fn end_open(&mut self, ends: impl Fn(&Open, i32, i32) -> bool) {
-        while let Some(open) = self.open.pop_if(|open| ends(open, self.parens, self.braces)) {
-            self.marks[open.mark].last_line = self.line;
-        }
-    }
-
-    fn finish(&mut self) {
-        self.end_open(|_, _, _| true);
     }
 }
 

@@ -51,6 +51,7 @@ fn invocation(report: &Report) -> Value {
     notifications.extend(summary.wrong_marks.iter().map(|mark| notification("warning", mark)));
     let unused = summary.unused_suppressions.iter();
     notifications.extend(unused.map(|rule| notification("note", &format!("unused suppression {rule}"))));
+    notifications.extend(summary.sampled.map(|sampled| notification("note", &sampled.to_string())));
     notifications.extend(summary.notes.iter().map(|note| notification("note", note)));
     json!({
         "executionSuccessful": !matches!(report.verdict, Verdict::Incomplete(_)),

@@ -13,7 +13,7 @@ use anymetal_compiler::Compiler;
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions, Guard};
 use anymetal_hal::artifact::ArgumentKind;
 use anymetal_llvm::CpuLevel;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The CPU device.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,11 +89,12 @@ fn opened(source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, Exe
     let library = device
         .library_from_source_with(&source.text, &options)
         .map_err(|error| ExecError::Compile(error.to_string()))?;
-    Ok(Box::new(OpenedLibrary { library }))
+    Ok(Box::new(OpenedLibrary { library, is_sanitized: check_mode == CheckMode::Sanitize }))
 }
 
 struct OpenedLibrary {
     library: Library,
+    is_sanitized: bool,
 }
 
 impl Opened for OpenedLibrary {
@@ -115,7 +116,8 @@ impl Opened for OpenedLibrary {
         let pipeline = self.library.pipeline_with(kernel, &constants);
         let pipeline = pipeline.map_err(|error| ExecError::Compile(error.to_string()))?;
         let queue = self.library.device().queue().map_err(failed)?;
-        Ok(Box::new(PreparedPipeline { device: self.library.device().clone(), queue, pipeline }))
+        let (device, is_sanitized) = (self.library.device().clone(), self.is_sanitized);
+        Ok(Box::new(PreparedPipeline { device, queue, pipeline, is_sanitized }))
     }
 }
 
@@ -123,7 +125,12 @@ struct PreparedPipeline {
     device: Device,
     queue: Queue,
     pipeline: Pipeline,
+    is_sanitized: bool,
 }
+
+/// Held from before a launch under the sanitizer until its findings are taken: all launches of the process
+/// report to one session.
+static SANITIZED: Mutex<()> = Mutex::new(());
 
 impl PreparedPipeline {
     fn takes(&self, arg: &Arg) -> bool {
@@ -184,6 +191,8 @@ impl Prepared for PreparedPipeline {
             Grid::Threads(threads) => build.threads(threads),
             Grid::Groups(groups) => build.groups(groups),
         };
+        let alone = || SANITIZED.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.is_sanitized.then(alone);
         let known = sanitizer::findings().len();
         let outcome = build.group_size(launch.group).submit().and_then(|submitted| submitted.wait());
         let read = |buffer: &Option<Buffer<u8>>| match buffer {

@@ -28,18 +28,25 @@ impl Executor for Interpreter {
     }
 
     fn open(&self, source: &Source) -> Result<Box<dyn Opened>, ExecError> {
-        let math_mode = match source.math {
-            Math::Safe => MathMode::Safe,
-            Math::Fast => MathMode::Fast,
-        };
-        let definitions = source.defines.iter().map(|name| Definition::Define((*name).to_owned())).collect();
-        let options = CompileOptions { math_mode, definitions, ..CompileOptions::default() };
-        let mut includes = DiskIncludes { folders: source.include_dirs.clone() };
-        let (library, diagnostics) =
-            Library::parse(&source.name, source.text.as_bytes(), &options, &mut includes);
-        let library = library.ok_or_else(|| ExecError::Compile(diagnostics.render_text(false)))?;
-        Ok(Box::new(OpenedLibrary { library, unoptimised: self.unoptimised }))
+        Ok(Box::new(OpenedLibrary { library: parse(source)?, unoptimised: self.unoptimised }))
     }
+}
+
+/// A source as the front end reads it.
+///
+/// # Errors
+/// What the front end refuses.
+pub fn parse(source: &Source) -> Result<Library, ExecError> {
+    let math_mode = match source.math {
+        Math::Safe => MathMode::Safe,
+        Math::Fast => MathMode::Fast,
+    };
+    let definitions = source.defines.iter().map(|name| Definition::Define((*name).to_owned())).collect();
+    let options = CompileOptions { math_mode, definitions, ..CompileOptions::default() };
+    let mut includes = DiskIncludes { folders: source.include_dirs.clone() };
+    let (library, diagnostics) =
+        Library::parse(&source.name, source.text.as_bytes(), &options, &mut includes);
+    library.ok_or_else(|| ExecError::Compile(diagnostics.render_text(false)))
 }
 
 struct OpenedLibrary {
@@ -72,7 +79,7 @@ pub(crate) fn program_of(
     Program::new(&module, kernel).map_err(|error| internal("interpreter", &error))
 }
 
-fn internal(what: &str, error: &dyn std::fmt::Display) -> ExecError {
+pub(super) fn internal(what: &str, error: &dyn std::fmt::Display) -> ExecError {
     ExecError::Compile(format!("{what}: {error}"))
 }
 
@@ -96,14 +103,14 @@ pub(crate) fn module_of(
     Ok(module)
 }
 
-fn check(module: &Module, what: &str) -> Result<(), ExecError> {
+pub(super) fn check(module: &Module, what: &str) -> Result<(), ExecError> {
     verify(module).map_err(|errors| {
         let first = errors.first().map(ToString::to_string).unwrap_or_default();
         ExecError::Compile(format!("{what} is invalid: {first}"))
     })
 }
 
-fn constant_values(
+pub(super) fn constant_values(
     module: &Module,
     constants: &[(u32, Constant)],
 ) -> Result<Vec<(FunctionConstantId, Option<u64>)>, ExecError> {
@@ -139,7 +146,8 @@ struct PreparedProgram {
 
 impl Prepared for PreparedProgram {
     fn run(&self, launch: &Launch) -> Result<Buffers, ExecError> {
-        let (buffers, report) = interpret(&self.program, launch, MAX_STEPS, &mut NoObserver)
+        let limits = Limits { max_steps: MAX_STEPS, ..Limits::default() };
+        let (buffers, report) = interpret(&self.program, launch, limits, &mut NoObserver)
             .map_err(|error| ExecError::Failed(error.to_string()))?;
         match complaint(&self.program, &report) {
             None => Ok(buffers),
@@ -153,12 +161,26 @@ impl Prepared for PreparedProgram {
 }
 
 /// What a launch leaves in the buffers, watched by an observer.
-pub(crate) fn interpret(
+///
+/// # Errors
+/// As for [`anymetal_interp::run()`].
+pub fn interpret(
     program: &Program,
     launch: &Launch,
-    max_steps: u64,
+    limits: Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Result<(Buffers, Report), InterpError> {
+    let (buffers, report) =
+        with_memory(program, launch, |dispatch, memory| run(program, dispatch, memory, limits, observer));
+    Ok((buffers, report?))
+}
+
+/// Gives `work` the grid of a launch and memory with its arguments; what it leaves in the buffers.
+pub(super) fn with_memory<T>(
+    program: &Program,
+    launch: &Launch,
+    work: impl FnOnce(&Dispatch, &mut Memory<'_>) -> T,
+) -> (Buffers, T) {
     let mut buffers: Buffers = launch.args.iter().map(contents).collect();
     let arguments = program.arguments().iter().map(|argument| {
         let position = launch.args.iter().position(|arg| {
@@ -177,10 +199,8 @@ pub(crate) fn interpret(
         Grid::Groups(groups) => Dispatch::groups(groups, launch.group),
     };
     let slices = buffers.iter_mut().map(Vec::as_mut_slice).collect();
-    let mut memory = Memory { buffers: slices, arguments };
-    let limits = Limits { max_steps, ..Limits::default() };
-    let report = run(program, &dispatch, &mut memory, limits, observer)?;
-    Ok((buffers, report))
+    let outcome = work(&dispatch, &mut Memory { buffers: slices, arguments });
+    (buffers, outcome)
 }
 
 fn contents(arg: &Arg) -> Vec<u8> {
