@@ -14,6 +14,8 @@ mod view;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use anymetal::{Clock, SystemClock};
+use anymetal_compiler::hal::clock::wait_for;
 use clap::Args;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -70,7 +72,8 @@ fn once(args: &TopArgs) -> Result<(), Failure> {
         })
     };
     let before = fetch()?;
-    std::thread::sleep(args.interval);
+    let clock = SystemClock::shared();
+    wait_for(&*clock, Some(clock.now() + args.interval), std::future::pending::<()>());
     let view = View::new(Some(&before), &fetch()?);
     output::write(&frame(&view, &args.endpoint.to_string()))
 }

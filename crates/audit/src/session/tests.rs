@@ -136,6 +136,18 @@ proptest! {
     }
 
     #[test]
+    fn every_finite_number_is_restored_as_it_was(bits in any::<u64>(), json in any::<bool>()) {
+        let number = f64::from_bits(bits);
+        prop_assume!(number.is_finite());
+        let folder = folder();
+        let path = folder.path().join(if json { "s.json" } else { "s.toml" });
+        let tuning = BTreeMap::from([("x".to_owned(), TuningValue::Float(number))]);
+        let saved = Session { tuning, ..Session::default() };
+        saved.save(&path).unwrap();
+        prop_assert_eq!(Session::restore(&path).unwrap(), Restored { session: saved, set_aside: None });
+    }
+
+    #[test]
     fn mixed_up_files_are_restored_without_a_panic(cut in 0usize..1200, insert in ".{0,20}", json in any::<bool>()) {
         let folder = folder();
         let path = folder.path().join(if json { "s.json" } else { "s.toml" });

@@ -92,7 +92,12 @@ impl Axis {
     /// Round values to label.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         if self.logarithmic {
-            return (self.low as i32..=self.high as i32).map(|decade| 10f64.powi(decade)).collect();
+            // Few decades have room for more.
+            let factors: &[f64] = if self.high - self.low <= 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+            let decades = self.low as i32..=self.high as i32;
+            let ticks =
+                decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
+            return ticks.filter(|tick| tick.log10() <= self.high + 1e-9).collect();
         }
         let step = round_step((self.high - self.low) / 6.0);
         let first = (self.low / step).ceil() as i64;
@@ -194,6 +199,7 @@ mod tests {
         let decades = Axis::logarithmic(3.0, 250.0, 0.0, 100.0);
         assert_eq!(decades.ticks(), [1.0, 10.0, 100.0, 1000.0]);
         assert!((decades.at(10.0) - 100.0 / 3.0).abs() < 1e-9);
+        assert_eq!(Axis::logarithmic(2.0, 30.0, 0.0, 1.0).ticks(), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
         for axis in [Axis::linear(0.0, 0.0, 0.0, 1.0), Axis::logarithmic(0.0, f64::NAN, 0.0, 1.0)] {
             for value in [0.0, -1.0, 1e300, f64::NAN, f64::INFINITY] {
                 assert!((0.0..=1.0).contains(&axis.at(value)), "{value}");
