@@ -165,8 +165,8 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     }
 
     /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the first three
-    /// 32-bit elements of a view say when the dispatch's turn comes, which an earlier command may have written. Counts beyond
-    /// the limits end the command buffer with an error.
+    /// 32-bit elements of a view say when the dispatch's turn comes, which an earlier command may have
+    /// written. Counts beyond the limits end the command buffer with an error.
     pub fn dispatch_threadgroups_indirect(
         &mut self,
         counts: impl Into<Region>,

@@ -1,8 +1,9 @@
 //! What `objc2-metal` declares: protocols and classes with their methods, read from its source.
 //!
-//! The source is generated, so its form is regular: each method has an attribute with its selector before the
-//! function. Invariant: types come out as text that names what the crate exports, or what stands for it in a
-//! message: any object is `*mut AnyObject`, any block a block, C's `BOOL` is `Bool`.
+//! The source is generated, so its form is regular: each method has an attribute with its selector
+//! before the function. Invariant: types come out as text that names what the crate exports, or
+//! what stands for it in a message: any object is `*mut AnyObject`, any block a block, C's `BOOL`
+//! is `Bool`.
 
 /// A method as a message is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
-//! Checks the selectors and type encodings of `anymetal-metal-abi` against what `objc2-metal` declares.
+//! Checks the selectors and type encodings of `anymetal-metal-abi` against what `objc2-metal`
+//! declares.
 //!
-//! A program is written that links with both and asks each class, by `AnyClass::verify_sel`, whether it takes
-//! the types that `objc2-metal` sends. So a mistake that both sides of a message share cannot hide: the types
-//! are those of `objc2-metal`'s own source.
+//! A program is written that links with both and asks each class, by `AnyClass::verify_sel`,
+//! whether it takes the types that `objc2-metal` sends. So a mistake that both sides of a message
+//! share cannot hide: the types are those of `objc2-metal`'s own source.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -116,7 +117,7 @@ pub(crate) fn run() -> Result<(), String> {
     let program = program(&shim.folder.join("src/generated"))?;
     fs::write(&main, program).map_err(failed)?;
     let mut command = Command::new(settings::cargo());
-    command.current_dir(&folder).arg("run").args(settings::of(&shim)).env("CARGO_TARGET_DIR", &target);
+    command.current_dir(&folder).arg("run").args(settings::patch(&shim)).env("CARGO_TARGET_DIR", &target);
     let status = command.status().map_err(|error| format!("cargo does not start: {error}"))?;
     if status.success() {
         Ok(())
@@ -155,8 +156,8 @@ fn program(sources: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// The classes to ask about a declaration's methods: those that implement the protocol, or the class itself,
-/// which is not found if it is not implemented.
+/// The classes to ask about a declaration's methods: those that implement the protocol, or the
+/// class itself, which is not found if it is not implemented.
 fn classes_of(owner: &str) -> Vec<&str> {
     match PROTOCOLS.iter().find(|(protocol, _)| *protocol == owner) {
         Some((_, classes)) => classes.to_vec(),
