@@ -163,7 +163,7 @@ fn in_message(rust: &str) -> Option<String> {
     if rust.starts_with("Option<&mut Option<Retained<") {
         return Some("*mut *mut AnyObject".to_owned());
     }
-    let pointee = rust.strip_prefix("NonNull<").and_then(|rest| rest.strip_suffix('>'));
+    let pointee = rust.strip_prefix("NonNull<").and_then(|rest| rest.strip_suffix('>')).map(str::trim);
     if pointee.is_some_and(|pointee| pointee.starts_with("NonNull<Pro") || pointee.starts_with("*const Pro"))
     {
         return Some("*mut *mut AnyObject".to_owned());

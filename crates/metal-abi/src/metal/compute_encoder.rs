@@ -302,7 +302,7 @@ impl ComputeEncoder {
                     encoder.dispatch_threadgroups(groups.extents(), group.extents())
                 }
                 Grid::Indirect(counts) => {
-                    encoder.dispatch_threadgroups_indirect((*counts).clone(), group.extents())
+                    encoder.dispatch_threadgroups_indirect_region(counts, group.extents())
                 }
             }
         });
