@@ -164,16 +164,26 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
         self.dispatch(Grid::Threadgroups(groups.into().to_array()?), group_size.into())
     }
 
-    /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the first three
-    /// 32-bit elements of a view say when the dispatch's turn comes, which an earlier command may have written. Counts beyond
+    /// Metal's `dispatchThreadgroups` with an indirect buffer: as many threadgroups as the view's first three
+    /// elements say when the dispatch's turn comes, which an earlier command may have written. Counts beyond
     /// the limits end the command buffer with an error.
     pub fn dispatch_threadgroups_indirect(
         &mut self,
-        counts: impl Into<Region>,
+        counts: &BufferView<u32>,
         group_size: impl Into<Extent>,
     ) -> Result<(), Error> {
-        let (counts, group_size) = (counts.into(), group_size.into().to_array()?);
+        self.dispatch_threadgroups_indirect_region(&counts_in(counts)?, group_size)
+    }
+
+    /// As [`ComputeEncoder::dispatch_threadgroups_indirect`], with three 32-bit counts at the start of a
+    /// region.
+    pub fn dispatch_threadgroups_indirect_region(
+        &mut self,
+        counts: &Region,
+        group_size: impl Into<Extent>,
+    ) -> Result<(), Error> {
         counts.slice(0..size_of::<[u32; 3]>() as u64)?;
+        let group_size = group_size.into().to_array()?;
         let (pipeline, bindings, threadgroup_memory) = self.call(Grid::Threadgroups([1; 3]), group_size)?;
         self.inner.encode_indirect(IndirectDispatch {
             pipeline,

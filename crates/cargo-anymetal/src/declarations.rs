@@ -1,8 +1,9 @@
 //! What `objc2-metal` declares: protocols and classes with their methods, read from its source.
 //!
-//! The source is generated, so its form is regular: each method has an attribute with its selector before the
-//! function. Invariant: types come out as text that names what the crate exports, or what stands for it in a
-//! message: any object is `*mut AnyObject`, any block a block, C's `BOOL` is `Bool`.
+//! The source is generated, so its form is regular: each method has an attribute with its selector
+//! before the function. Invariant: types come out as text that names what the crate exports, or
+//! what stands for it in a message: any object is `*mut AnyObject`, any block a block, C's `BOOL`
+//! is `Bool`.
 
 /// A method as a message is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,7 +163,7 @@ fn in_message(rust: &str) -> Option<String> {
     if rust.starts_with("Option<&mut Option<Retained<") {
         return Some("*mut *mut AnyObject".to_owned());
     }
-    let pointee = rust.strip_prefix("NonNull<").and_then(|rest| rest.strip_suffix('>'));
+    let pointee = rust.strip_prefix("NonNull<").and_then(|rest| rest.strip_suffix('>')).map(str::trim);
     if pointee.is_some_and(|pointee| pointee.starts_with("NonNull<Pro") || pointee.starts_with("*const Pro"))
     {
         return Some("*mut *mut AnyObject".to_owned());

@@ -1,7 +1,9 @@
-//! `cargo anymetal`: runs a crate that is written for Metal on anymetal, without editing a file of it.
+//! `cargo anymetal`: runs a crate that is written for Metal on anymetal, without editing a file of
+//! it.
 //!
-//! It copies the `objc2-metal` that the crate depends on from where cargo keeps it, changes the copy so that
-//! it links with `anymetal-metal-abi` ([`shim`]), and runs cargo with that copy in its place:
+//! It copies the `objc2-metal` that the crate depends on from where cargo keeps it, changes the
+//! copy so that it links with `anymetal-metal-abi` ([`shim`]), and runs cargo with that copy in its
+//! place:
 //!
 //! ```text
 //! cargo anymetal test --lib
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<(), String> {
     let shim = shim::make()?;
     let mut command = Command::new(settings::cargo());
-    command.arg(&arguments[0]).args(settings::of(&shim)).args(&arguments[1..]);
+    command.arg(&arguments[0]).args(settings::patch(&shim)).args(settings::OPTIMISE).args(&arguments[1..]);
     let status = command.status().map_err(|error| format!("cargo does not start: {error}"))?;
     if status.success() { Ok(()) } else { std::process::exit(status.code().unwrap_or(1)) }
 }

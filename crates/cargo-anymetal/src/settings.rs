@@ -9,14 +9,12 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// The settings that put the changed crate in its place. The compiler in anymetal is compiled with
-/// optimisation in development builds too: it is a dependency, and slow without.
-pub(crate) fn of(shim: &Shim) -> Vec<String> {
+/// The settings that put the changed crate in its place.
+pub(crate) fn patch(shim: &Shim) -> [String; 2] {
     let path = shim.folder.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-    vec![
-        "--config".to_owned(),
-        format!("patch.crates-io.objc2-metal.path=\"{path}\""),
-        "--config".to_owned(),
-        "profile.dev.package.\"*\".opt-level=2".to_owned(),
-    ]
+    ["--config".to_owned(), format!("patch.crates-io.objc2-metal.path=\"{path}\"")]
 }
+
+/// The settings that have the compiler in anymetal optimised in development builds too: it is a
+/// dependency, and slow without.
+pub(crate) const OPTIMISE: [&str; 2] = ["--config", "profile.dev.package.\"*\".opt-level=2"];

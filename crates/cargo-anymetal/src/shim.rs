@@ -86,8 +86,8 @@ fn dependency(folder: &Path) -> String {
     )
 }
 
-/// Copies a folder with all that is in it; files that are the same stay untouched, so that nothing is built
-/// again without need.
+/// Copies a folder with all that is in it; files that are the same stay untouched, so that nothing
+/// is built again without need.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,4 +1,5 @@
-//! What a message, a pair of reference counts and an empty command buffer cost: the median of many rounds.
+//! What a message, a pair of reference counts and an empty command buffer cost: the median of many
+//! rounds.
 //!
 //! `cargo run --release -p anymetal-metal-abi --example send`
 #![allow(clippy::print_stdout, reason = "an example reports to its terminal")]

@@ -1,7 +1,7 @@
 //! Every class that this crate exports, as a data symbol that programs link with.
 //!
-//! Invariant: every class that `objc2-metal` declares is here; those without a function to build them link,
-//! and fail by name when they are used.
+//! Invariant: every class that `objc2-metal` declares is here; those without a function to build
+//! them link, and fail by name when they are used.
 
 use objc2::ClassType;
 

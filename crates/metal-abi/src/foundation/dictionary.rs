@@ -121,7 +121,8 @@ define_class!(
             for at in 0..count.min(entries.keys.len()) {
                 for (out, from) in [(objects, &entries.values), (keys, &entries.keys)] {
                     if !out.is_null() {
-                        // SAFETY: the sender promises room for so many, and the dictionary holds them.
+                        // SAFETY: the sender promises room for so many, and the dictionary holds
+                        // them.
                         unsafe { out.add(at).write(Retained::as_ptr(&from[at]).cast_mut()) };
                     }
                 }

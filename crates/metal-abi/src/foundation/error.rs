@@ -106,7 +106,8 @@ impl NSError {
         self.description_object().to_string()
     }
 
-    /// The text that was given with the error, the same object each time, or else one that names the error.
+    /// The text that was given with the error, the same object each time, or else one that names
+    /// the error.
     fn description_object(&self) -> Retained<NSString> {
         let key = NSString::of(constants::LOCALIZED_DESCRIPTION);
         let found = self.ivars().user_info.value(&key);

@@ -1,7 +1,8 @@
 //! The classes of Foundation that programs for Metal touch.
 //!
-//! Strings are UTF-8 inside. Collections hold any objects. What is immutable may be used from several threads;
-//! what is mutable has a lock, so that a race gives some order instead of undefined behaviour.
+//! Strings are UTF-8 inside. Collections hold any objects. What is immutable may be used from
+//! several threads; what is mutable has a lock, so that a race gives some order instead of
+//! undefined behaviour.
 
 pub(crate) mod array;
 pub(crate) mod bundle;

@@ -1,5 +1,6 @@
-//! `MTLBinaryArchive` over the compiler's cache on disk: adding a function compiles it, so that a later run
-//! finds its code in the cache. The archive's file lists what was added; it holds no code.
+//! `MTLBinaryArchive` over the compiler's cache on disk: adding a function compiles it, so that a
+//! later run finds its code in the cache. The archive's file lists what was added; it holds no
+//! code.
 
 use std::sync::{Mutex, PoisonError};
 

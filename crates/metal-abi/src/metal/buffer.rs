@@ -158,9 +158,9 @@ impl Buffer {
     }
 }
 
-/// The bytes to allocate for a buffer: as many as it has, or, where kernels run without checks, whole pages.
-/// Metal's GPUs check accesses by the page, so programs that stray a little run there; with checks they end
-/// with an error that tells where.
+/// The bytes to allocate for a buffer: as many as it has, or, where kernels run without checks,
+/// whole pages. Metal's GPUs check accesses by the page, so programs that stray a little run there;
+/// with checks they end with an error that tells where.
 pub(crate) fn padded(length: usize, device: &anymetal::Device) -> usize {
     match device.config().kernels.check {
         CheckSetting::Off => length.next_multiple_of(HOST_PAGE_BYTES),

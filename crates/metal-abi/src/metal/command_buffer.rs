@@ -304,8 +304,8 @@ struct Calls {
     last: bool,
 }
 
-// SAFETY: Metal calls handlers on a thread of its own, so programs give it blocks that may be called there; a
-// command buffer may be used from every thread.
+// SAFETY: Metal calls handlers on a thread of its own, so programs give it blocks that may be
+// called there; a command buffer may be used from every thread.
 unsafe impl Send for Calls {}
 
 impl Calls {

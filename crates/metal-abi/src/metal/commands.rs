@@ -1,7 +1,8 @@
 //! The life of a command buffer: encoding, committed, ended.
 //!
-//! Owns [`Commands`]. Invariants: there is at most one encoder at a time and none after the commit; the work
-//! is handed to the queue once; handlers are called once, after the work has ended, whatever its end.
+//! Owns [`Commands`]. Invariants: there is at most one encoder at a time and none after the commit;
+//! the work is handed to the queue once; handlers are called once, after the work has ended,
+//! whatever its end.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

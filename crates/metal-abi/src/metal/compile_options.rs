@@ -65,7 +65,8 @@ impl CompileProperties {
             _ if !self.fast_math().as_bool() => MathMode::Safe,
             SAFE => MathMode::Safe,
             RELAXED => MathMode::Relaxed,
-            // Precise functions with fast arithmetic: the nearest that keeps the functions' precision.
+            // Precise functions with fast arithmetic: the nearest that keeps the functions'
+            // precision.
             FAST if self.functions() == PRECISE => MathMode::Relaxed,
             _ => MathMode::Fast,
         }

@@ -1,7 +1,8 @@
 //! `MTLComputeCommandEncoder`.
 //!
-//! Bindings stay for later dispatches, as in Metal. An argument that is not bound is bound to nothing: a
-//! kernel that accesses it all the same ends its command buffer with an error that names it.
+//! Bindings stay for later dispatches, as in Metal. An argument that is not bound is bound to
+//! nothing: a kernel that accesses it all the same ends its command buffer with an error that names
+//! it.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -301,7 +302,7 @@ impl ComputeEncoder {
                     encoder.dispatch_threadgroups(groups.extents(), group.extents())
                 }
                 Grid::Indirect(counts) => {
-                    encoder.dispatch_threadgroups_indirect((*counts).clone(), group.extents())
+                    encoder.dispatch_threadgroups_indirect_region(counts, group.extents())
                 }
             }
         });

@@ -317,7 +317,8 @@ impl Device {
         }))
     }
 
-    /// A buffer of that length, with those bytes if there are any; nothing if there is no memory for it.
+    /// A buffer of that length, with those bytes if there are any; nothing if there is no memory
+    /// for it.
     fn buffer_of(&self, length: usize, bytes: &[u8], options: ResourceOptions) -> Option<Retained<Buffer>> {
         let placed = options.placement().unwrap_or_else(|| {
             violation("MTLDevice newBufferWithLength:options:", "a buffer cannot be memoryless")
@@ -472,7 +473,8 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-/// The default device; the same object each time. Settings that name none are a failure with the reason.
+/// The default device; the same object each time. Settings that name none are a failure with the
+/// reason.
 fn default_device() -> Retained<Device> {
     static DEFAULT: OnceLock<Shared> = OnceLock::new();
     let made = DEFAULT.get_or_init(|| match anymetal::Device::system_default() {

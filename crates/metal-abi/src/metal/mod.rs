@@ -1,8 +1,8 @@
 //! Metal's compute classes over the `anymetal` crate.
 //!
-//! Each class holds a handle of `anymetal`'s and translates. Mistakes that Metal's validation layer stops a
-//! program for raise a failure with the rule in words ([`violation`]); what can fail without a mistake gives
-//! an `NSError` with Metal's domain and code ([`errors`]).
+//! Each class holds a handle of `anymetal`'s and translates. Mistakes that Metal's validation layer
+//! stops a program for raise a failure with the rule in words ([`violation`]); what can fail
+//! without a mistake gives an `NSError` with Metal's domain and code ([`errors`]).
 //!
 //! Objects may be used from several threads: what can change is behind locks.
 

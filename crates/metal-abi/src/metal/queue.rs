@@ -127,8 +127,8 @@ impl Order {
         self.change(|places| places.push_back(Place { owner, hand_over: None }));
     }
 
-    /// Hands work over when its turn comes: at once, if all before it were committed. Others that commit
-    /// meanwhile wait, so that the order holds.
+    /// Hands work over when its turn comes: at once, if all before it were committed. Others that
+    /// commit meanwhile wait, so that the order holds.
     pub(crate) fn commit(&self, owner: usize, hand_over: impl FnOnce() + 'static) {
         self.change(|places| match places.iter_mut().find(|place| place.owner == owner) {
             Some(place) => place.hand_over = Some(Box::new(hand_over)),

@@ -1,5 +1,5 @@
-//! The thread on which a queue calls handlers, as Metal calls them: never the one that commits, in the order
-//! in which command buffers end.
+//! The thread on which a queue calls handlers, as Metal calls them: never the one that commits, in
+//! the order in which command buffers end.
 //!
 //! Invariant: a job runs once; the thread starts with the first job and ends with its queue.
 
@@ -39,7 +39,8 @@ fn start() -> Option<Sender<Job>> {
     let started = std::thread::Builder::new().name(name).spawn(move || {
         for job in jobs {
             let pool = begin_pool();
-            // A handler that panics has been reported by the panic hook; the others are still called.
+            // A handler that panics has been reported by the panic hook; the others are still
+            // called.
             let _reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
             end_pool(pool);
         }

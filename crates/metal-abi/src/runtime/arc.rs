@@ -1,7 +1,8 @@
-//! Reference counts: the functions that compilers and `objc2` call for automatic reference counting.
+//! Reference counts: the functions that compilers and `objc2` call for automatic reference
+//! counting.
 //!
-//! Invariant: a class is never counted; a block counts itself; an object whose class overrides `retain` or
-//! `release` is sent those messages; every other instance is counted in its [`Head`].
+//! Invariant: a class is never counted; a block counts itself; an object whose class overrides
+//! `retain` or `release` is sent those messages; every other instance is counted in its [`Head`].
 
 use std::sync::atomic::Ordering;
 
@@ -156,7 +157,8 @@ pub(crate) unsafe fn root_release(object: *mut Object) {
 
 /// # Safety
 ///
-/// `object` is null or a live object with a reference of the caller's, which the pool has from then on.
+/// `object` is null or a live object with a reference of the caller's, which the pool has from then
+/// on.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_autorelease(object: *mut Object) -> *mut Object {
     if object.is_null() {
@@ -185,7 +187,8 @@ pub(crate) unsafe extern "C-unwind" fn objc_autoreleaseReturnValue(object: *mut 
 
 /// # Safety
 ///
-/// `object` is null or a live object that a function gave whose last call was `objc_autoreleaseReturnValue`.
+/// `object` is null or a live object that a function gave whose last call was
+/// `objc_autoreleaseReturnValue`.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_retainAutoreleasedReturnValue(
     object: *mut Object,
@@ -226,7 +229,8 @@ pub(crate) unsafe extern "C-unwind" fn objc_retainBlock(block: *mut Object) -> *
 
 /// # Safety
 ///
-/// `place` holds null or an object with a reference of the place's; `value` is null or a live object.
+/// `place` holds null or an object with a reference of the place's; `value` is null or a live
+/// object.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_storeStrong(place: *mut *mut Object, value: *mut Object) {
     // SAFETY: as promised; the old object goes last, because its end may look at the place.

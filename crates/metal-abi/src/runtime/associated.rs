@@ -74,8 +74,8 @@ pub(crate) unsafe extern "C-unwind" fn objc_getAssociatedObject(
 
 /// # Safety
 ///
-/// `object` is null or a live instance; `value` is null or a live object, which lives long enough if the policy
-/// does not hold it.
+/// `object` is null or a live instance; `value` is null or a live object, which lives long enough
+/// if the policy does not hold it.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn objc_setAssociatedObject(
     object: *mut Object,

@@ -1,8 +1,8 @@
 //! Blocks: functions with captured values, in the layout that compilers and `block2` make them in
 //! (<https://clang.llvm.org/docs/Block-ABI-Apple.html>).
 //!
-//! Invariant: a block on the heap counts its references in the word that the layout reserves, as GNUstep's
-//! runtime does; blocks on the stack and global ones are not counted.
+//! Invariant: a block on the heap counts its references in the word that the layout reserves, as
+//! GNUstep's runtime does; blocks on the stack and global ones are not counted.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -253,7 +253,8 @@ pub(crate) unsafe extern "C" fn _Block_has_signature(block: *const c_void) -> bo
 /// `block` is a block.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn _Block_signature(block: *const c_void) -> *const c_char {
-    // SAFETY: as promised; the signature follows the descriptor and its helpers if the flag says so.
+    // SAFETY: as promised; the signature follows the descriptor and its helpers if the flag says
+    // so.
     unsafe {
         let block = &*block.cast::<Block>();
         if block.flags & HAS_SIGNATURE == 0 {

@@ -1,10 +1,10 @@
 //! The cache of a class: which code runs for a selector, found without a lock.
 //!
-//! Owns [`Cache`], an open hash table. Invariants: at least half of a table's entries are free, so a search
-//! ends; an entry is written once, its code before its key, and never changes. A full table is replaced by one
-//! twice as large, a stale one by the empty one. Tables that were replaced are never freed, because a reader
-//! may still be in one: doubling bounds the first kind, and the second needs a method that is added to a class
-//! that had messages.
+//! Owns [`Cache`], an open hash table. Invariants: at least half of a table's entries are free, so
+//! a search ends; an entry is written once, its code before its key, and never changes. A full
+//! table is replaced by one twice as large, a stale one by the empty one. Tables that were replaced
+//! are never freed, because a reader may still be in one: doubling bounds the first kind, and the
+//! second needs a method that is added to a class that had messages.
 //!
 //! Concurrency: anyone may search at any time; whoever inserts or clears holds
 //! [`mutation`](super::registry::mutation).

@@ -1,7 +1,7 @@
 //! Classes and metaclasses.
 //!
-//! Owns [`Class`]. Invariant: `isa` is null until the class is built and registered, and then never null
-//! again; a class that was registered keeps superclass, size and instance variables.
+//! Owns [`Class`]. Invariant: `isa` is null until the class is built and registered, and then never
+//! null again; a class that was registered keeps superclass, size and instance variables.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -55,8 +55,8 @@ pub(crate) struct Body {
 }
 
 impl Class {
-    /// A class that is built by its first message: by `build`, which must register a class of that name, or as
-    /// one that refuses every use by name.
+    /// A class that is built by its first message: by `build`, which must register a class of that
+    /// name, or as one that refuses every use by name.
     pub(crate) const fn unbuilt(name: &'static CStr, flags: u32, build: Option<fn()>) -> Class {
         let body =
             Body { methods: Vec::new(), ivars: Vec::new(), protocols: Vec::new(), properties: Vec::new() };
@@ -75,11 +75,12 @@ impl Class {
         }
     }
 
-    /// The class of a class that had none when it was looked at: built now. While a class is built, its own
-    /// thread sees the metaclass to be.
+    /// The class of a class that had none when it was looked at: built now. While a class is built,
+    /// its own thread sees the metaclass to be.
     #[cold]
     pub(crate) fn class_of_class(object: &Object) -> &'static Class {
-        // SAFETY: only classes have no `isa`, classes start with their object, and they are never freed.
+        // SAFETY: only classes have no `isa`, classes start with their object, and they are never
+        // freed.
         let class: &'static Class = unsafe { &*std::ptr::from_ref(object).cast::<Class>() };
         if class.builder.load(Ordering::Acquire) != this_thread() {
             class.build_now();

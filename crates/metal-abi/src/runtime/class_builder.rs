@@ -10,8 +10,8 @@ use super::protocol::Protocol;
 use super::registry;
 use super::selector::Sel;
 
-/// A class of that name and its metaclass, not registered yet; `None` if there is one. Classes that this crate
-/// exports get their own place.
+/// A class of that name and its metaclass, not registered yet; `None` if there is one. Classes that
+/// this crate exports get their own place.
 pub(crate) fn allocate_pair(superclass: Option<&'static Class>, name: &CStr) -> Option<&'static Class> {
     let superclass = superclass.map(Class::ready);
     if registry::is_registered(name) {

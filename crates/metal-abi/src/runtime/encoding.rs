@@ -1,7 +1,7 @@
 //! Type encodings: the parts of a method's type string.
 
-/// The types in a method's type string, result first, without the offsets: of `v24@0:8Q16` these are `v`, `@`,
-/// `:` and `Q`.
+/// The types in a method's type string, result first, without the offsets: of `v24@0:8Q16` these
+/// are `v`, `@`, `:` and `Q`.
 pub(crate) fn parts(types: &[u8]) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     let mut at = 0;

@@ -1,6 +1,7 @@
 //! Instances: their memory, from allocation to disposal.
 //!
-//! Layout: a [`Head`], then the object with its class and its instance variables, all zero at first.
+//! Layout: a [`Head`], then the object with its class and its instance variables, all zero at
+//! first.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::{c_char, c_void};
@@ -101,7 +102,8 @@ pub(crate) unsafe fn dispose(object: *mut Object) {
         weak::clear(object);
     }
     let layout = layout(head.bytes as usize);
-    // SAFETY: the instance was allocated by `create` with this layout, and nothing refers to it any more.
+    // SAFETY: the instance was allocated by `create` with this layout, and nothing refers to it any
+    // more.
     unsafe { dealloc(object.cast::<Head>().sub(1).cast(), layout) };
 }
 
@@ -182,8 +184,8 @@ pub(crate) unsafe extern "C" fn object_setIvar(
 
 /// # Safety
 ///
-/// `object` is null or a live instance, `name` null or a C string, and a variable of that name a pointer;
-/// `value` is null or may be written.
+/// `object` is null or a live instance, `name` null or a C string, and a variable of that name a
+/// pointer; `value` is null or may be written.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn object_getInstanceVariable(
     object: *mut Object,
@@ -201,7 +203,8 @@ pub(crate) unsafe extern "C" fn object_getInstanceVariable(
 
 /// # Safety
 ///
-/// `object` is null or a live instance, `name` null or a C string, and a variable of that name a pointer.
+/// `object` is null or a live instance, `name` null or a C string, and a variable of that name a
+/// pointer.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn object_setInstanceVariable(
     object: *mut Object,

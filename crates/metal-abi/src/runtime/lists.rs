@@ -36,7 +36,8 @@ pub(crate) fn copied_text(text: Option<&[u8]>) -> *mut c_char {
     memory
 }
 
-/// Copies as much of the text as there is room for and fills the rest with zeros, as `strncpy` does.
+/// Copies as much of the text as there is room for and fills the rest with zeros, as `strncpy`
+/// does.
 ///
 /// # Safety
 ///

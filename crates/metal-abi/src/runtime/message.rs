@@ -1,7 +1,7 @@
 //! Messages: which code runs.
 //!
-//! `objc2` looks the code up with [`objc_msg_lookup`] and calls it. A message that nothing answers finds code
-//! that raises a failure with the names of class and selector.
+//! `objc2` looks the code up with [`objc_msg_lookup`] and calls it. A message that nothing answers
+//! finds code that raises a failure with the names of class and selector.
 
 use super::class::Class;
 use super::object::{Imp, Object};
@@ -25,7 +25,8 @@ pub(crate) fn implementation(class: &'static Class, selector: Sel) -> Imp {
 #[cold]
 fn unrecognized() -> Imp {
     let code: extern "C-unwind" fn(&Object, Sel) = refuse;
-    // SAFETY: whoever calls a method's code casts it to the method's type first; extra arguments are left alone.
+    // SAFETY: whoever calls a method's code casts it to the method's type first; extra arguments
+    // are left alone.
     unsafe { std::mem::transmute::<extern "C-unwind" fn(&Object, Sel), Imp>(code) }
 }
 
@@ -47,7 +48,8 @@ extern "C-unwind" fn nothing(_receiver: Option<&Object>, _selector: Sel) -> usiz
 pub(crate) extern "C-unwind" fn objc_msg_lookup(receiver: Option<&Object>, selector: Sel) -> Imp {
     let Some(receiver) = receiver else {
         let code: extern "C-unwind" fn(Option<&Object>, Sel) -> usize = nothing;
-        // SAFETY: as in `unrecognized`; the caller takes a zero for any result that fits a register.
+        // SAFETY: as in `unrecognized`; the caller takes a zero for any result that fits a
+        // register.
         return unsafe {
             std::mem::transmute::<extern "C-unwind" fn(Option<&Object>, Sel) -> usize, Imp>(code)
         };
@@ -68,8 +70,8 @@ pub(crate) extern "C-unwind" fn objc_msg_lookup_super(receiver: &Super<'_>, sele
 ///
 /// # Safety
 ///
-/// `receiver` is a live object, and its method for the selector takes no arguments and gives a pointer, or
-/// nothing, which is then not looked at.
+/// `receiver` is a live object, and its method for the selector takes no arguments and gives a
+/// pointer, or nothing, which is then not looked at.
 pub(crate) unsafe fn send(receiver: *mut Object, selector: Sel) -> *mut Object {
     // SAFETY: as promised.
     let code = implementation(unsafe { &*receiver }.class(), selector);

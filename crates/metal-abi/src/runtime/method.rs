@@ -39,7 +39,8 @@ impl Method {
         to_code(self.code.load(Ordering::Acquire))
     }
 
-    /// Replaces its code; gives the code before. The caller holds the mutation lock and clears caches.
+    /// Replaces its code; gives the code before. The caller holds the mutation lock and clears
+    /// caches.
     pub(crate) fn replace(&self, code: Imp) -> Imp {
         to_code(self.code.swap(code as *mut c_void, Ordering::AcqRel))
     }

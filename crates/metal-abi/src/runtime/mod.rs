@@ -1,15 +1,16 @@
-//! The Objective-C runtime: classes, selectors, messages, reference counts, weak references, pools, blocks.
+//! The Objective-C runtime: classes, selectors, messages, reference counts, weak references, pools,
+//! blocks.
 //!
-//! `objc2` treats classes, selectors, methods and protocols as opaque, so their layouts are this module's own.
-//! Fixed by others are the signatures of the exported C functions, the names of the classes' data symbols,
-//! and the ABI of blocks.
+//! `objc2` treats classes, selectors, methods and protocols as opaque, so their layouts are this
+//! module's own. Fixed by others are the signatures of the exported C functions, the names of the
+//! classes' data symbols, and the ABI of blocks.
 //!
 //! A class starts as a static with its name only and is built by the first message to it
-//! ([`class::Class::class_of_class`]). Classes, methods, selectors and protocols are never freed, so `&'static`
-//! stands for each of them; C's null is `None`.
+//! ([`class::Class::class_of_class`]). Classes, methods, selectors and protocols are never freed,
+//! so `&'static` stands for each of them; C's null is `None`.
 //!
-//! One lock, [`registry::mutation`], orders every change of what a message may find. A message that is in its
-//! class's [`cache`] takes no lock.
+//! One lock, [`registry::mutation`], orders every change of what a message may find. A message that
+//! is in its class's [`cache`] takes no lock.
 
 mod absent;
 mod arc;

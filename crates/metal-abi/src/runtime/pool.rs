@@ -1,11 +1,12 @@
 //! Autorelease pools: references that are released later, when the pool around them ends.
 //!
-//! Owns the pools of each thread: one stack of objects, in which a pool is a height. Invariants: what a thread
-//! adds, it releases, at the end of the innermost pool or of the thread; an object's end may add to the stack.
+//! Owns the pools of each thread: one stack of objects, in which a pool is a height. Invariants:
+//! what a thread adds, it releases, at the end of the innermost pool or of the thread; an object's
+//! end may add to the stack.
 //!
-//! An object that a function gives back autoreleased waits in a slot of its own first: if the caller retains it
-//! at once, as `objc2` and compilers do, its reference changes hands and no pool is involved. So programs
-//! without a pool do not fill memory.
+//! An object that a function gives back autoreleased waits in a slot of its own first: if the
+//! caller retains it at once, as `objc2` and compilers do, its reference changes hands and no pool
+//! is involved. So programs without a pool do not fill memory.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;

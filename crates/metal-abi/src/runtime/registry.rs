@@ -50,8 +50,8 @@ pub(crate) fn place_of(name: &CStr) -> Option<&'static Class> {
     classes::ALL.iter().copied().find(|class| class.name() == name)
 }
 
-/// The class of that name, built if it was not used before. Classes that this crate only has a name for are not
-/// found, so that a program which looks can do without them.
+/// The class of that name, built if it was not used before. Classes that this crate only has a name
+/// for are not found, so that a program which looks can do without them.
 pub(crate) fn class_named(name: &CStr) -> Option<&'static Class> {
     let found = registered().get(name).copied();
     found.or_else(|| place_of(name)?.ready_if_implemented())
@@ -122,7 +122,8 @@ pub(crate) unsafe extern "C" fn objc_getClassList(buffer: *mut &'static Class, l
     let list = all();
     if !buffer.is_null() {
         let copied = list.len().min(usize::try_from(length).unwrap_or(0));
-        // SAFETY: as promised, there is room for `length` of them, and no more than that are written.
+        // SAFETY: as promised, there is room for `length` of them, and no more than that are
+        // written.
         unsafe { std::ptr::copy_nonoverlapping(list.as_ptr(), buffer, copied) };
     }
     list.len() as c_int

@@ -1,7 +1,8 @@
 //! Selectors: the names of messages, one object for each name.
 //!
-//! Owns [`Sel`] and the table of names. Invariant: two selectors are equal exactly if their name pointers are,
-//! so that code which is compiled with selectors of its own can be made to agree by replacing the names.
+//! Owns [`Sel`] and the table of names. Invariant: two selectors are equal exactly if their name
+//! pointers are, so that code which is compiled with selectors of its own can be made to agree by
+//! replacing the names.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char};

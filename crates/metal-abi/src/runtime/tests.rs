@@ -1,4 +1,5 @@
-//! Tests of the runtime through `objc2` where it can ask, and through the C functions where it cannot.
+//! Tests of the runtime through `objc2` where it can ask, and through the C functions where it
+//! cannot.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};

@@ -1,9 +1,9 @@
 //! Weak references: places that become null when their object ends.
 //!
-//! Owns the table from objects to the places that refer to them, in shards by the object's address. Invariants:
-//! a place that holds an object is listed under it; places of an object are read and written under its shard's
-//! lock; an object's places are cleared before its memory is freed. A place itself is used by one thread at a
-//! time, except that the end of an object may clear it.
+//! Owns the table from objects to the places that refer to them, in shards by the object's address.
+//! Invariants: a place that holds an object is listed under it; places of an object are read and
+//! written under its shard's lock; an object's places are cleared before its memory is freed. A
+//! place itself is used by one thread at a time, except that the end of an object may clear it.
 
 use std::collections::BTreeMap;
 use std::ptr::null_mut;
@@ -35,8 +35,8 @@ pub(crate) fn clear(object: *mut Object) {
     }
 }
 
-/// Whether the object is counted in a head, so that it can be referred to weakly; classes and blocks stay as
-/// they are.
+/// Whether the object is counted in a head, so that it can be referred to weakly; classes and
+/// blocks stay as they are.
 ///
 /// # Safety
 ///
@@ -98,8 +98,8 @@ fn load_retained(place: &AtomicPtr<Object>) -> *mut Object {
     if place.load(Ordering::Acquire) != object {
         return null_mut();
     }
-    // SAFETY: the place was not cleared, so the object's memory is not freed, and cannot be while the shard is
-    // locked. Classes and blocks are only told apart by their class, which they keep.
+    // SAFETY: the place was not cleared, so the object's memory is not freed, and cannot be while
+    // the shard is locked. Classes and blocks are only told apart by their class, which they keep.
     if !unsafe { is_counted(object) } {
         return object;
     }
