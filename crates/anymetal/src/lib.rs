@@ -86,6 +86,7 @@ mod import;
 mod launch;
 mod library;
 mod machine;
+pub mod manager;
 mod mapping;
 mod memory;
 mod node;
@@ -96,6 +97,7 @@ mod profile;
 mod queue;
 mod replay;
 pub mod sanitizer;
+mod signature;
 mod submission;
 pub mod testing;
 mod transfer;
@@ -104,6 +106,8 @@ mod transfer;
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
 /// types.
 pub use anymetal_hal as hal;
+/// Recovery policies, for [`Manager::builder`] and for programs that recover by themselves.
+pub use anymetal_policy as policy;
 /// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
 /// It changes more often than this crate's own types.
 pub use anymetal_runtime as runtime;
@@ -165,6 +169,10 @@ pub use heap::Heap;
 pub use import::ImportRefused;
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
+pub use manager::{
+    Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch, Manager,
+    ManagerBuilder, ManagerError,
+};
 pub use mapping::{Mapped, MappedMut};
 pub use memory::MemoryUse;
 pub use node::{KernelNode, NodeArgument, NodeBinding, NodeBuilder};
