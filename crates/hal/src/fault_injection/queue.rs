@@ -196,8 +196,7 @@ impl Queue for FaultInjectingQueue {
         let completion = source.completion();
         // Its place first: the wrapped device may run it, and whatever that wakes, before `submit` returns.
         // The wrapped queue has room, since it has at least as much as this one.
-        let written =
-            if core.injector.alters_memory() { WrittenMemory::of(&submission) } else { Vec::new() };
+        let written = if core.injector.alters_memory() { WrittenMemory::of(&submission) } else { Vec::new() };
         let pending = Pending { inner: None, source, due: None, hang: Hang::Undecided, written };
         core.lock().push_back(pending);
         let submitted = core.inner.submit(submission);

@@ -71,7 +71,8 @@ fn latencies_pass_by_the_clock_and_keep_the_order() {
 
 #[test]
 fn hung_work_ends_when_hangs_are_ended_and_holds_back_what_is_behind_it() {
-    let (device, clock) = wrapped(FaultPlan { hangs: Faults::at(1, ErrorClass::Lost), ..FaultPlan::default() });
+    let (device, clock) =
+        wrapped(FaultPlan { hangs: Faults::at(1, ErrorClass::Lost), ..FaultPlan::default() });
     let queue = device.queue(&QueueDescriptor::default()).unwrap();
     let ends: Vec<_> = (0..3).map(|_| queue.submit(Submission::default()).unwrap()).collect();
     clock.advance(Duration::from_secs(3600));
