@@ -33,12 +33,17 @@ use crate::submission::{Outcome, Submission};
 /// The turn of an execution on its buffers, which abandoned work keeps until its end.
 #[derive(Clone)]
 pub(super) struct Turn {
-    _pass: Arc<Pass<BufferUses>>,
+    pass: Arc<Pass<BufferUses>>,
 }
 
 impl Turn {
     pub(super) fn new(pass: Pass<BufferUses>) -> Self {
-        Turn { _pass: Arc::new(pass) }
+        Turn { pass: Arc::new(pass) }
+    }
+
+    /// Whether nobody else keeps it, as work does that was abandoned and still runs.
+    pub(super) fn is_last(&self) -> bool {
+        Arc::strong_count(&self.pass) == 1
     }
 }
 
@@ -70,7 +75,7 @@ pub(super) struct Attempt<'a> {
     pub(super) core: &'a Arc<Core>,
     pub(super) job: &'a Job<'a>,
     pub(super) options: &'a Options<'a>,
-    pub(super) snapshot: &'a Snapshot,
+    pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) turn: &'a Turn,
     pub(super) next: &'a NextAttempt,
     /// When it began.
@@ -185,7 +190,8 @@ impl Attempt<'_> {
         let submission = self.job.submit(piece, site, lease.queue(), placed, deadline)?;
         let written: Vec<Arc<Memory>> = self.job.written().cloned().collect();
         written.iter().for_each(|memory| memory.begin_write(site));
-        Ok(Running { submission, held: Some(Held { _turn: self.turn.clone(), lease, written }) })
+        let (turn, snapshot) = (self.turn.clone(), Arc::clone(self.snapshot));
+        Ok(Running { submission, held: Some(Held { _turn: turn, lease, written, snapshot }) })
     }
 
     /// Waits for a piece; gives its stream back if it has ended.
@@ -268,6 +274,7 @@ struct Held {
     _turn: Turn,
     lease: StreamLease,
     written: Vec<Arc<Memory>>,
+    snapshot: Arc<Snapshot>,
 }
 
 impl Running {
@@ -282,7 +289,7 @@ impl Drop for Running {
         let _answer = self.submission.cancel();
         self.submission.on_done(move |_outcome| {
             for memory in &held.written {
-                let _is_restored = memory.settle(None);
+                let _is_restored = memory.settle(held.snapshot.whole_patches(memory));
             }
             drop(held);
         });

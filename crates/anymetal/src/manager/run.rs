@@ -55,7 +55,7 @@ pub(super) async fn run(
     }
     let work = Work { declaration: options.declaration, arguments: job.arguments(), other_effect: None };
     let replay = decide(&work, core.policies.snapshot_limit);
-    let snapshot = Snapshot::take(core, job, &replay)?;
+    let snapshot = Arc::new(Snapshot::take(core, job, &replay)?);
     let order = device_order(core, job);
     let request = Request {
         devices: order.iter().map(|&slot| Arc::clone(core.slots[slot].name())).collect(),
@@ -90,7 +90,7 @@ struct Climb<'a> {
     options: &'a Options<'a>,
     /// The slots in the order of the ladder's devices.
     order: Vec<usize>,
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
     turn: Turn,
     ladder: Ladder,
     /// How the last attempt failed that was let through.
@@ -115,22 +115,20 @@ impl Climb<'_> {
                             self.cause = Some(error);
                             Outcome::Failed(failure)
                         }
-                        Ended::Stopped(error) => {
-                            self.settle();
-                            return Err(error);
-                        }
+                        Ended::Stopped(error) => return Err(error),
                     };
                     self.ladder.ended(self.core.clock.now(), outcome);
                     self.tell_attempt();
                 }
                 (Step::Done, Some(execution)) => {
-                    return Ok(Execution { path: self.ladder.into_path(), ..execution });
+                    return Ok(Execution { path: self.ladder.path().clone(), ..execution });
                 }
                 (Step::Done, None) => unreachable!("a ladder is done after a success only"),
                 (Step::GiveUp(why), _) => {
                     self.core.tell(&ManagerEvent::GaveUp { work: self.job.name(), why: &why });
                     let unspecified = self.settle();
-                    return Err(failed(self.job, self.ladder.into_path(), why, self.cause, unspecified));
+                    let (path, cause) = (self.ladder.path().clone(), self.cause.take());
+                    return Err(failed(self.job, path, why, cause, unspecified));
                 }
             }
         }
@@ -183,6 +181,16 @@ impl Climb<'_> {
     fn settle(&self) -> Vec<String> {
         let left = self.job.written().filter(|memory| !memory.settle(self.snapshot.whole_patches(memory)));
         left.map(|memory| memory.label().to_owned()).collect()
+    }
+}
+
+/// However an execution ends, its buffers are in order: also if its future is dropped, as between two
+/// attempts, or if a check panics. Work that still runs does the same at its end.
+impl Drop for Climb<'_> {
+    fn drop(&mut self) {
+        if self.turn.is_last() {
+            let _unspecified = self.settle();
+        }
     }
 }
 
