@@ -77,6 +77,12 @@ impl<T: Pod> Buffer<T> {
         self.len
     }
 
+    /// The same memory as elements of another type, so many of them that it holds.
+    pub(crate) fn of_elements<U: Pod>(&self, len: usize) -> Buffer<U> {
+        debug_assert!(len * size_of::<U>() <= self.len * size_of::<T>());
+        Buffer { memory: Arc::clone(&self.memory), mode: self.mode, len, element: PhantomData }
+    }
+
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -11,12 +11,12 @@ use anymetal_runtime::submission::argument::ArgumentTarget;
 
 use crate::error::Error;
 use crate::extent::Extent;
-use crate::pipeline::Pipeline;
+use crate::signature::Signature;
 
 /// A call in the making.
 #[derive(Debug)]
 pub(crate) struct KernelCall<'a, B> {
-    pub(crate) pipeline: &'a Pipeline,
+    signature: &'a Signature,
     bindings: Vec<(u32, B)>,
     positional: usize,
     threadgroup_memory: Vec<ThreadgroupMemory>,
@@ -26,7 +26,7 @@ pub(crate) struct KernelCall<'a, B> {
 }
 
 /// A call that is complete.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FinishedCall<B> {
     pub(crate) bindings: Vec<(u32, B)>,
     pub(crate) threadgroup_memory: Vec<ThreadgroupMemory>,
@@ -34,10 +34,26 @@ pub(crate) struct FinishedCall<B> {
     pub(crate) group_size: [u32; 3],
 }
 
+impl<B> FinishedCall<B> {
+    /// The same call with other bindings.
+    pub(crate) fn with_bindings<C, E>(
+        &self,
+        bind: impl Fn(&B) -> Result<C, E>,
+    ) -> Result<FinishedCall<C>, E> {
+        let bindings = self.bindings.iter().map(|(index, binding)| Ok((*index, bind(binding)?)));
+        Ok(FinishedCall {
+            bindings: bindings.collect::<Result<_, E>>()?,
+            threadgroup_memory: self.threadgroup_memory.clone(),
+            grid: self.grid,
+            group_size: self.group_size,
+        })
+    }
+}
+
 impl<'a, B> KernelCall<'a, B> {
-    pub(crate) fn new(pipeline: &'a Pipeline) -> Self {
+    pub(crate) fn new(signature: &'a Signature) -> Self {
         KernelCall {
-            pipeline,
+            signature,
             bindings: Vec::new(),
             positional: 0,
             threadgroup_memory: Vec::new(),
@@ -49,8 +65,8 @@ impl<'a, B> KernelCall<'a, B> {
 
     /// Binds the next argument in the order of their Metal indices.
     pub(crate) fn next(&mut self, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
-        let pipeline = self.pipeline;
-        if let Some(argument) = pipeline.buffer_arguments().nth(self.positional) {
+        let signature = self.signature;
+        if let Some(argument) = signature.buffer_arguments().nth(self.positional) {
             self.bind(argument, bind);
         }
         // One too many is noticed at the end, when the whole count is known.
@@ -59,10 +75,10 @@ impl<'a, B> KernelCall<'a, B> {
 
     /// Binds the argument with that Metal index.
     pub(crate) fn at(&mut self, index: u32, bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>) {
-        let pipeline = self.pipeline;
-        match pipeline.kernel().argument(ArgumentKind::Buffer, index) {
+        let signature = self.signature;
+        match signature.kernel().argument(ArgumentKind::Buffer, index) {
             Some(argument) => self.bind(argument, bind),
-            None => self.note(surplus(pipeline.kernel(), ArgumentKind::Buffer, index).into()),
+            None => self.note(surplus(signature.kernel(), ArgumentKind::Buffer, index).into()),
         }
     }
 
@@ -72,8 +88,8 @@ impl<'a, B> KernelCall<'a, B> {
         name: &str,
         bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
     ) {
-        let pipeline = self.pipeline;
-        match pipeline.buffer_argument_named(name) {
+        let signature = self.signature;
+        match signature.buffer_argument_named(name) {
             Ok(argument) => self.bind(argument, bind),
             Err(error) => self.note(error),
         }
@@ -102,8 +118,8 @@ impl<'a, B> KernelCall<'a, B> {
         if let Some(mistake) = self.mistake {
             return Err(mistake);
         }
-        let kernel = self.pipeline.name();
-        let expected = self.pipeline.buffer_arguments().len();
+        let kernel = self.signature.name();
+        let expected = self.signature.buffer_arguments().len();
         // All by position: then the count itself is the clearest thing to say.
         let wrong_count =
             self.positional > expected || (self.positional > 0 && self.bindings.len() < expected);
@@ -114,9 +130,9 @@ impl<'a, B> KernelCall<'a, B> {
         let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel.to_owned() })?;
         let group_size = match (self.group_size, grid) {
             (Some(size), _) => size,
-            (None, Grid::Threads(_)) => self.pipeline.group_size_for(dimensions),
+            (None, Grid::Threads(_)) => self.signature.group_size_for(dimensions),
             (None, Grid::Threadgroups(_)) => {
-                let required = self.pipeline.kernel().required_threads_per_threadgroup;
+                let required = self.signature.kernel().required_threads_per_threadgroup;
                 required.ok_or_else(|| Error::NoGroupSize { kernel: kernel.to_owned() })?
             }
         };
@@ -129,7 +145,7 @@ impl<'a, B> KernelCall<'a, B> {
         argument: &ArgumentInfo,
         bind: impl FnOnce(ArgumentTarget<'_>) -> Result<B, DeviceError>,
     ) {
-        match bind(ArgumentTarget { kernel: self.pipeline.name(), argument }) {
+        match bind(ArgumentTarget { kernel: self.signature.name(), argument }) {
             Ok(bound) => {
                 self.bindings.retain(|(index, _)| *index != argument.index);
                 self.bindings.push((argument.index, bound));

@@ -141,7 +141,7 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
 
     /// As [`ComputeEncoder::set_argument`], by the argument's name in the kernel that is set.
     pub fn set_argument_named(&mut self, name: &str, argument: impl Argument + 'a) -> Result<(), Error> {
-        let index = self.state.0.buffer_argument_named(name)?.index;
+        let index = self.state.0.signature().buffer_argument_named(name)?.index;
         self.set_argument(index, argument);
         Ok(())
     }
@@ -211,7 +211,7 @@ impl<'a> ComputeEncoder<'a, WithPipeline> {
     ) -> Result<(std::sync::Arc<dyn HalPipeline>, Vec<Binding>, Vec<ThreadgroupMemory>), Error> {
         let pipeline = &self.state.0;
         let mut bindings = Vec::new();
-        for argument in pipeline.buffer_arguments() {
+        for argument in pipeline.signature().buffer_arguments() {
             let (_, value) =
                 self.slots.iter().find(|(index, _)| *index == argument.index).ok_or_else(|| {
                     let (kernel, name) = (pipeline.name().to_owned(), argument.name.clone());

@@ -17,6 +17,8 @@ use anymetal_runtime::graph::GraphError;
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::submission::ExecError;
 
+use crate::manager::ManagerError;
+
 /// What went wrong: the one error type of this crate. [`Error::class`] is what retry policies decide by; the
 /// variants hold the typed details of the layer that refused.
 ///
@@ -71,6 +73,9 @@ pub enum Error {
     /// A replay ended early.
     #[error(transparent)]
     Replay(SharedError<ReplayError>),
+    /// An execution manager refused or gave up.
+    #[error(transparent)]
+    Manager(Box<ManagerError>),
     /// The launch gives fewer or more arguments than the kernel has.
     #[error("kernel `{kernel}` has {expected} arguments, {got} were given")]
     ArgumentCount {
@@ -169,6 +174,7 @@ impl Error {
             Error::Exec(error) => error.class(),
             Error::Memory(error) => error.class(),
             Error::Graph(error) => error.class(),
+            Error::Manager(error) => error.class(),
             Error::Replay(error) => match &**error {
                 ReplayError::Device { source, .. } => source.class(),
                 _ => ErrorClass::Caller,

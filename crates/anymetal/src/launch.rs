@@ -21,6 +21,7 @@ use crate::submission::Submission;
 #[must_use = "nothing runs before `submit`"]
 pub struct Launch<'a> {
     queue: &'a Queue,
+    pipeline: &'a Pipeline,
     call: KernelCall<'a, BoundResource>,
     deadline: Deadline,
     label: String,
@@ -31,9 +32,10 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     pub(crate) fn new(queue: &'a Queue, pipeline: &'a Pipeline) -> Self {
-        let call = KernelCall::new(pipeline);
+        let call = KernelCall::new(pipeline.signature());
         Launch {
             queue,
+            pipeline,
             call,
             deadline: Deadline::Default,
             label: String::new(),
@@ -90,9 +92,9 @@ impl<'a> Launch<'a> {
 
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
-        let Launch { queue, call, deadline, label, after, counts } = self;
+        let Launch { queue, pipeline, call, deadline, label, after, counts } = self;
         let counts = counts.transpose()?;
-        let dispatch = dispatch(call)?;
+        let dispatch = dispatch(pipeline, call.finish()?)?;
         let mut command_buffer = queue.stream().command_buffer()?.label(label).deadline(deadline);
         for other in &after {
             command_buffer = command_buffer.after(other.inner());
@@ -105,9 +107,9 @@ impl<'a> Launch<'a> {
     }
 }
 
-fn dispatch(call: KernelCall<'_, BoundResource>) -> Result<Dispatch, Error> {
-    let pipeline = call.pipeline;
-    let FinishedCall { bindings, threadgroup_memory, grid, group_size } = call.finish()?;
+/// The command of a finished call, with the pipeline's code for its shape.
+pub(crate) fn dispatch(pipeline: &Pipeline, call: FinishedCall<BoundResource>) -> Result<Dispatch, Error> {
+    let FinishedCall { bindings, threadgroup_memory, grid, group_size } = call;
     let bindings = bindings.into_iter().map(|(index, resource)| Binding { index, resource });
     Ok(Dispatch {
         pipeline: pipeline.for_launch(grid, group_size)?,

@@ -86,6 +86,7 @@ mod import;
 mod launch;
 mod library;
 mod machine;
+pub mod manager;
 mod mapping;
 mod memory;
 mod node;
@@ -97,6 +98,7 @@ mod queue;
 mod replay;
 mod sanitized;
 pub mod sanitizer;
+mod signature;
 mod submission;
 pub mod telemetry;
 pub mod testing;
@@ -106,6 +108,8 @@ mod transfer;
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
 /// types.
 pub use anymetal_hal as hal;
+/// Recovery policies, for [`Manager::builder`] and for programs that recover by themselves.
+pub use anymetal_policy as policy;
 /// The execution layer over them, for what [`Device::context`], [`Device::pool`] and [`Queue::stream`] give.
 /// It changes more often than this crate's own types.
 pub use anymetal_runtime as runtime;
@@ -168,6 +172,10 @@ pub use heap::Heap;
 pub use import::ImportRefused;
 pub use launch::Launch;
 pub use library::{CheckMode, CompileOptions, Library, MathMode};
+pub use manager::{
+    Durability, Execution, ManagedBuffer, ManagedGraph, ManagedKernel, ManagedLaunch, Manager,
+    ManagerBuilder, ManagerError,
+};
 pub use mapping::{Mapped, MappedMut};
 pub use memory::MemoryUse;
 pub use node::{KernelNode, NodeArgument, NodeBinding, NodeBuilder};

@@ -91,19 +91,20 @@ pub struct KernelNode {
 #[derive(Debug)]
 #[must_use = "a node is added to a graph with `GraphBuilder::kernel`"]
 pub struct NodeBuilder<'a> {
+    pipeline: &'a Pipeline,
     call: KernelCall<'a, NodeBinding>,
 }
 
 impl<'a> NodeBuilder<'a> {
     pub(crate) fn new(pipeline: &'a Pipeline) -> Self {
-        NodeBuilder { call: KernelCall::new(pipeline) }
+        NodeBuilder { pipeline, call: KernelCall::new(pipeline.signature()) }
     }
 
     call_setters!(NodeArgument, bind_to_node);
 
     /// The node, for [`crate::GraphBuilder::kernel`].
     pub fn build(self) -> Result<KernelNode, Error> {
-        let pipeline = self.call.pipeline;
+        let pipeline = self.pipeline;
         let FinishedCall { bindings, threadgroup_memory, grid, group_size } = self.call.finish()?;
         // For any grid: a later run may have another.
         let node = runtime::KernelNode::new(pipeline.for_group_size(group_size)?, grid, group_size);

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
+use anymetal_hal::artifact::KernelInfo;
 use anymetal_hal::command::Grid;
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::validate::{check_arguments, indirect_shape};
@@ -20,10 +20,11 @@ use crate::constants::FunctionConstants;
 use crate::device::Device;
 use crate::error::Error;
 use crate::executor::Executor;
-use crate::extent::{Extent, default_group_size};
+use crate::extent::Extent;
 use crate::node::NodeBuilder;
 use crate::notice::{NoticeKind, notify};
 use crate::pipeline_descriptor::PipelineDescriptor;
+use crate::signature::Signature;
 
 /// How many threadgroup sizes get code of their own; one with and without an edge of the grid counts as two.
 const MAX_SPECIALISED: usize = 8;
@@ -36,11 +37,9 @@ pub struct Pipeline {
 
 #[derive(Debug)]
 struct Shared {
-    description: KernelInfo,
+    signature: Arc<Signature>,
     label: String,
     executor: Executor,
-    /// The enabled buffer arguments in the order of their Metal indices, by their places in the description.
-    buffer_arguments: Vec<usize>,
     /// For any threadgroup size, once needed.
     general: OnceLock<Arc<dyn HalPipeline>>,
     specialised: Mutex<Vec<Arc<Specialised>>>,
@@ -99,18 +98,11 @@ impl Pipeline {
         let PipelineDescriptor { kernel, label, constants, group_sizes } = descriptor;
         let (description, executor) = compiled.describe(&kernel, &constants)?;
         check_arguments(&description, device.name())?;
-        let is_buffer = |&place: &usize| {
-            let argument: &ArgumentInfo = &description.arguments[place];
-            argument.enabled && argument.kind == ArgumentKind::Buffer
-        };
-        let mut buffer_arguments: Vec<usize> = (0..description.arguments.len()).filter(is_buffer).collect();
-        buffer_arguments.sort_by_key(|&place| description.arguments[place].index);
         let pipeline = Pipeline {
             shared: Arc::new(Shared {
-                description,
+                signature: Arc::new(Signature::new(description)),
                 label,
                 executor,
-                buffer_arguments,
                 general: OnceLock::new(),
                 specialised: Mutex::default(),
                 specialiser: Specialiser { compiled, device, constants },
@@ -262,7 +254,7 @@ impl Pipeline {
 
     /// The kernel's reflection: arguments, limits, attributes.
     pub fn kernel(&self) -> &KernelInfo {
-        &self.shared.description
+        self.shared.signature.kernel()
     }
 
     /// What the kernel runs as: machine code, or the interpreter where there is no libLLVM.
@@ -307,25 +299,8 @@ impl Pipeline {
         Ok(Arc::clone(self.shared.general.get_or_init(|| general)))
     }
 
-    /// The buffer arguments in the order of their Metal indices, disabled ones left out.
-    pub(crate) fn buffer_arguments(&self) -> impl ExactSizeIterator<Item = &ArgumentInfo> {
-        self.shared.buffer_arguments.iter().map(|&place| &self.kernel().arguments[place])
-    }
-
-    /// The enabled buffer argument of that name.
-    pub(crate) fn buffer_argument_named(&self, name: &str) -> Result<&ArgumentInfo, Error> {
-        self.buffer_arguments().find(|argument| argument.name == name).ok_or_else(|| {
-            let existing: Vec<String> =
-                self.buffer_arguments().map(|argument| format!("`{}`", argument.name)).collect();
-            let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
-            Error::UnknownArgument { kernel: self.name().to_owned(), name: name.to_owned(), existing }
-        })
-    }
-
-    /// The group size for a grid of threads that does not come with one.
-    pub(crate) fn group_size_for(&self, dimensions: usize) -> [u32; 3] {
-        let kernel = self.kernel();
-        let fixed = kernel.required_threads_per_threadgroup.or(kernel.specialised_group);
-        fixed.unwrap_or_else(|| default_group_size(dimensions, kernel.max_threads_per_threadgroup))
+    /// What its kernel declares, which pipelines of other devices can share.
+    pub(crate) fn signature(&self) -> &Arc<Signature> {
+        &self.shared.signature
     }
 }

@@ -9,6 +9,7 @@ mod plan;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,6 +60,11 @@ impl FaultInjectingDevice {
     /// Ends a loss.
     pub fn revive(&self) {
         self.injector.lost.store(false, Ordering::Relaxed);
+    }
+
+    /// Ends all work that hangs, as lost. Until then it holds what it uses.
+    pub fn end_hangs(&self) {
+        self.injector.end_hangs();
     }
 
     /// Loses the device now: everything from here on fails, work in flight too.

@@ -127,7 +127,7 @@ pub mod policies;
 pub mod ratio;
 pub mod retry;
 pub mod stack;
-mod timeout;
+pub mod timeout;
 #[cfg(feature = "tower")]
 pub mod tower;
 pub mod virtual_time;

@@ -10,11 +10,7 @@ use anymetal_hal::clock::{Clock, Sleep};
 use crate::deadline::Deadline;
 
 /// The future's output, or `None` if the deadline came first; the future is dropped then.
-pub(crate) async fn within<F: Future>(
-    clock: &Arc<dyn Clock>,
-    deadline: Deadline,
-    future: F,
-) -> Option<F::Output> {
+pub async fn within<F: Future>(clock: &Arc<dyn Clock>, deadline: Deadline, future: F) -> Option<F::Output> {
     let mut sleep = deadline.time().map(|at| Sleep::until(Arc::clone(clock), at));
     let mut future = pin!(future);
     poll_fn(|context| {

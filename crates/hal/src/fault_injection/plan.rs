@@ -4,13 +4,15 @@
 //! but after a loss everything fails.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::{DeviceError, ErrorClass};
 use crate::split_mix::{GAMMA, finalise};
+use crate::sync::lock;
 
 /// What fails, and how long things take.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +25,19 @@ pub struct FaultPlan {
     pub commits: Faults,
     /// Which submissions fail after they ran.
     pub completions: Faults,
+    /// Which submissions do not end, and with them those behind them in their queue, until
+    /// [`super::FaultInjectingDevice::end_hangs`]. Their classes mean nothing.
+    pub hangs: Faults,
+    /// Which submissions end well with a wrong byte at the start of all that they write. Their
+    /// classes mean nothing.
+    pub wrong_results: Faults,
+    /// Which submissions fail with the second half of all that they write left as it was when they
+    /// were submitted.
+    pub partial_writes: Faults,
+    /// Whether `submit` returns only once the wrapped device is done, so that the clock alone
+    /// decides when work ends. For tests by a manual clock over a device that runs by real time;
+    /// work must not wait for something that only its submitter does.
+    pub in_step: bool,
     /// How much later than the wrapped device's each completion ends, by the clock; empty: not at all.
     pub latency: Range<Duration>,
 }
@@ -54,6 +69,10 @@ impl Faults {
         let class = (random >> 32) as usize % self.classes.len().max(1);
         fails.then(|| self.classes.get(class).copied().unwrap_or(ErrorClass::Transient))
     }
+
+    fn is_none(&self) -> bool {
+        self.per_million == 0 && self.exactly.is_empty()
+    }
 }
 
 /// How many faults were injected.
@@ -65,6 +84,12 @@ pub struct Injected {
     pub commits: u64,
     /// Failed submissions.
     pub completions: u64,
+    /// Submissions that did not end.
+    pub hangs: u64,
+    /// Submissions with a wrong result.
+    pub wrong_results: u64,
+    /// Submissions that wrote a part.
+    pub partial_writes: u64,
 }
 
 #[derive(Debug)]
@@ -73,8 +98,12 @@ pub(super) struct Injector {
     plan: FaultPlan,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) lost: AtomicBool,
-    kinds: [Counter; 3],
+    kinds: [Counter; 6],
     delays: AtomicU64,
+    /// How often hangs were ended.
+    ended_hangs: AtomicU64,
+    /// Wake the queues that hang.
+    hanging: Mutex<Vec<Waker>>,
 }
 
 /// Operations of one kind: how many there were, how many failed.
@@ -89,6 +118,9 @@ pub(super) enum Kind {
     Allocation,
     Commit,
     Completion,
+    Hang,
+    WrongResult,
+    PartialWrite,
 }
 
 impl Injector {
@@ -100,12 +132,21 @@ impl Injector {
             lost: AtomicBool::new(false),
             kinds: Default::default(),
             delays: AtomicU64::new(0),
+            ended_hangs: AtomicU64::new(0),
+            hanging: Mutex::default(),
         }
     }
 
     pub(super) fn injected(&self) -> Injected {
         let failed = |at: usize| self.kinds[at].failed.load(Ordering::Relaxed);
-        Injected { allocations: failed(0), commits: failed(1), completions: failed(2) }
+        Injected {
+            allocations: failed(0),
+            commits: failed(1),
+            completions: failed(2),
+            hangs: failed(3),
+            wrong_results: failed(4),
+            partial_writes: failed(5),
+        }
     }
 
     /// The error that the next operation of a kind fails with, if it does.
@@ -113,18 +154,52 @@ impl Injector {
         if self.lost.load(Ordering::Relaxed) {
             return Some(self.lost_error());
         }
+        self.happens(kind).map(|class| self.error(kind, class, bytes))
+    }
+
+    /// Whether the next operation of a kind fails, and with which class.
+    pub(super) fn happens(&self, kind: Kind) -> Option<ErrorClass> {
         let (faults, counter) = match kind {
             Kind::Allocation => (&self.plan.allocations, &self.kinds[0]),
             Kind::Commit => (&self.plan.commits, &self.kinds[1]),
             Kind::Completion => (&self.plan.completions, &self.kinds[2]),
+            Kind::Hang => (&self.plan.hangs, &self.kinds[3]),
+            Kind::WrongResult => (&self.plan.wrong_results, &self.kinds[4]),
+            Kind::PartialWrite => (&self.plan.partial_writes, &self.kinds[5]),
         };
         let number = counter.tried.fetch_add(1, Ordering::Relaxed);
         let class = faults.decide(self.random(kind as u64, number), number)?;
         counter.failed.fetch_add(1, Ordering::Relaxed);
-        Some(self.error(kind, class, bytes))
+        Some(class)
     }
 
-    fn error(&self, kind: Kind, class: ErrorClass, bytes: u64) -> DeviceError {
+    /// Whether the plan changes what work writes.
+    pub(super) fn alters_memory(&self) -> bool {
+        !(self.plan.wrong_results.is_none() && self.plan.partial_writes.is_none())
+    }
+
+    pub(super) fn is_in_step(&self) -> bool {
+        self.plan.in_step
+    }
+
+    /// What [`Injector::hangs_at`] is asked with later.
+    pub(super) fn hang(&self, queue: Waker) -> u64 {
+        lock(&self.hanging).push(queue);
+        self.ended_hangs.load(Ordering::SeqCst)
+    }
+
+    /// Whether what began to hang then still does.
+    pub(super) fn hangs_at(&self, ended_hangs: u64) -> bool {
+        self.ended_hangs.load(Ordering::SeqCst) == ended_hangs
+    }
+
+    pub(super) fn end_hangs(&self) {
+        self.ended_hangs.fetch_add(1, Ordering::SeqCst);
+        let hanging = std::mem::take(&mut *lock(&self.hanging));
+        hanging.into_iter().for_each(Waker::wake);
+    }
+
+    pub(super) fn error(&self, kind: Kind, class: ErrorClass, bytes: u64) -> DeviceError {
         match (class, kind) {
             (ErrorClass::Transient, _) => {
                 DeviceError::Busy { device: self.name.clone(), what: "an operation that failed by plan" }

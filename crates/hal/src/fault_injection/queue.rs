@@ -4,11 +4,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use super::plan::{Injector, Kind};
+use super::written::WrittenMemory;
 use crate::command::Submission;
 use crate::completion::{Completion, CompletionSource, Outcome};
 use crate::error::DeviceError;
@@ -48,6 +49,29 @@ struct Pending {
     source: CompletionSource,
     /// When it may end; set once the wrapped device is done with it and it is the first.
     due: Option<Duration>,
+    hang: Hang,
+    /// What it writes, if the plan changes that.
+    written: Vec<WrittenMemory>,
+}
+
+/// Whether a submission that is due hangs.
+#[derive(Clone, Copy)]
+enum Hang {
+    Undecided,
+    No,
+    /// Since hangs were ended that often.
+    Since(u64),
+}
+
+/// Wakes a queue that hangs, without holding it.
+struct HungQueue(Weak<QueueCore>);
+
+impl Wake for HungQueue {
+    fn wake(self: Arc<Self>) {
+        if let Some(queue) = self.0.upgrade() {
+            queue.deliver();
+        }
+    }
 }
 
 impl QueueCore {
@@ -65,7 +89,8 @@ impl QueueCore {
                 match self.first_due() {
                     Due::Now(pending, outcome) => {
                         self.space.release();
-                        pending.source.finish(self.changed(outcome));
+                        let outcome = self.changed(&pending, outcome);
+                        pending.source.finish(outcome);
                     }
                     Due::At(at) => {
                         self.injector.clock.set_alarm(at, Waker::from(Arc::clone(self)));
@@ -80,7 +105,7 @@ impl QueueCore {
         }
     }
 
-    fn first_due(&self) -> Due {
+    fn first_due(self: &Arc<Self>) -> Due {
         let mut pending = self.lock();
         let Some(first) = pending.front_mut() else {
             return Due::Later;
@@ -99,16 +124,39 @@ impl QueueCore {
         if first.due.is_some_and(|due| due > now) {
             return Due::Later;
         }
+        if matches!(first.hang, Hang::Undecided) {
+            first.hang = match self.injector.happens(Kind::Hang) {
+                None => Hang::No,
+                Some(_) => {
+                    let waker = Waker::from(Arc::new(HungQueue(Arc::downgrade(self))));
+                    Hang::Since(self.injector.hang(waker))
+                }
+            };
+        }
+        if matches!(first.hang, Hang::Since(ended) if self.injector.hangs_at(ended)) {
+            return Due::Later;
+        }
         pending.pop_front().map_or(Due::Later, |first| Due::Now(first, outcome))
     }
 
     /// The outcome, or the planned failure of one that was good.
-    fn changed(&self, outcome: Outcome) -> Outcome {
+    fn changed(&self, pending: &Pending, outcome: Outcome) -> Outcome {
         let timing = outcome?;
-        match self.injector.fault(Kind::Completion, 0) {
-            Some(error) => Err(error),
-            None => Ok(timing),
+        let injector = &self.injector;
+        if matches!(pending.hang, Hang::Since(_)) {
+            return Err(injector.lost_error());
         }
+        if let Some(error) = injector.fault(Kind::Completion, 0) {
+            return Err(error);
+        }
+        if let Some(class) = injector.happens(Kind::PartialWrite) {
+            pending.written.iter().for_each(WrittenMemory::undo_second_half);
+            return Err(injector.error(Kind::PartialWrite, class, 0));
+        }
+        if injector.happens(Kind::WrongResult).is_some() {
+            pending.written.iter().for_each(WrittenMemory::corrupt);
+        }
+        Ok(timing)
     }
 }
 
@@ -148,7 +196,9 @@ impl Queue for FaultInjectingQueue {
         let completion = source.completion();
         // Its place first: the wrapped device may run it, and whatever that wakes, before `submit` returns.
         // The wrapped queue has room, since it has at least as much as this one.
-        core.lock().push_back(Pending { inner: None, source, due: None });
+        let written = if core.injector.alters_memory() { WrittenMemory::of(&submission) } else { Vec::new() };
+        let pending = Pending { inner: None, source, due: None, hang: Hang::Undecided, written };
+        core.lock().push_back(pending);
         let submitted = core.inner.submit(submission);
         let mut waiting = core.lock();
         let at = waiting.iter().position(|pending| pending.source.is_for(&completion));
@@ -167,6 +217,9 @@ impl Queue for FaultInjectingQueue {
             pending.inner = Some(inner.clone());
         }
         drop(waiting);
+        if core.injector.is_in_step() {
+            let _told_later = inner.wait();
+        }
         if !inner.subscribe(Waker::from(Arc::clone(core))) {
             core.deliver();
         }

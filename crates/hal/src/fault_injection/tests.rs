@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::clock::ManualClock;
-use crate::command::Submission;
+use crate::command::{BufferFill, Submission};
 use crate::completion::Completion;
 use crate::error::ErrorClass;
 use crate::null::NullDevice;
@@ -67,4 +67,47 @@ fn latencies_pass_by_the_clock_and_keep_the_order() {
         assert!(ended.is_sorted_by(|one, next| one >= next));
     }
     assert!(clock.now() >= Duration::from_millis(30) && queue.in_flight() == 0);
+}
+
+#[test]
+fn hung_work_ends_when_hangs_are_ended_and_holds_back_what_is_behind_it() {
+    let (device, clock) =
+        wrapped(FaultPlan { hangs: Faults::at(1, ErrorClass::Lost), ..FaultPlan::default() });
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let ends: Vec<_> = (0..3).map(|_| queue.submit(Submission::default()).unwrap()).collect();
+    clock.advance(Duration::from_secs(3600));
+    let done: Vec<bool> = ends.iter().map(Completion::is_done).collect();
+    assert_eq!(done, [true, false, false]);
+    device.end_hangs();
+    let classes = ends.iter().map(|end| end.outcome().unwrap().err().map(|error| error.class()));
+    assert_eq!(classes.collect::<Vec<_>>(), [None, Some(ErrorClass::Lost), None]);
+    assert_eq!((device.injected().hangs, queue.in_flight()), (1, 0));
+}
+
+#[test]
+fn results_are_wrong_and_writes_partial_in_what_commands_write() {
+    let plan = FaultPlan {
+        partial_writes: Faults::at(0, ErrorClass::Transient),
+        wrong_results: Faults::at(0, ErrorClass::Transient),
+        ..FaultPlan::default()
+    };
+    let (device, _clock) = wrapped(plan);
+    let queue = device.queue(&QueueDescriptor::default()).unwrap();
+    let buffer = device.buffer(&BufferDescriptor::shared(8)).unwrap();
+    let fill = || {
+        let fill = BufferFill { buffer: Arc::clone(&buffer), offset: 2, length: 4, value: 7 };
+        Submission { commands: vec![Command::Fill(fill)], ..Submission::default() }
+    };
+    let bytes = || {
+        let mut bytes = [0; 8];
+        buffer.read(0, &mut bytes).unwrap();
+        bytes
+    };
+    assert_eq!(queue.submit(fill()).unwrap().wait().unwrap_err().class(), ErrorClass::Transient);
+    assert_eq!(bytes(), [0; 8], "the null device wrote nothing, and the second half is as it was");
+    queue.submit(fill()).unwrap().wait().unwrap();
+    assert_eq!(bytes(), [0, 0, 255, 0, 0, 0, 0, 0], "the first byte of the range is inverted");
+    queue.submit(fill()).unwrap().wait().unwrap();
+    let expected = Injected { partial_writes: 1, wrong_results: 1, ..Injected::default() };
+    assert_eq!(device.injected(), expected);
 }

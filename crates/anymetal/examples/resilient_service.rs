@@ -1,0 +1,264 @@
+//! A service that goes on while its devices fail: requests from several threads, 5 % injected faults
+//! and the loss of a device, which is rebuilt.
+//!
+//! The first quarter of the time nothing fails, for comparison. Each request adds a number in place
+//! to its thread's sums and reads them back; every answer is compared. Exits with 1 if a request is
+//! lost, an answer is wrong, an update was lost or made twice, or something leaks.
+//!
+//! `cargo run --release -p anymetal --example resilient_service -- --seconds 20 --threads 4`
+//!
+//! With `--soak` it prints memory and live resources twenty times on the way, which stay flat.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anymetal::manager::Execution;
+use anymetal::policy::breaker::BreakerPolicy;
+use anymetal::policy::deadline::DeadlinePolicy;
+use anymetal::policy::policies::Policies;
+use anymetal::policy::retry::RetryPolicy;
+use anymetal::testing::{FaultInjectingDevice, FaultPlan, Faults};
+use anymetal::{
+    Clock, Device, DeviceError, Durability, Error, ErrorClass, ManagedKernel, Manager, ManagerError,
+    RuntimeConfig, SystemClock,
+};
+
+const COUNT: usize = 4096;
+
+const SOURCE: &str = r"
+kernel void accumulate(device const uint* x, device uint* sums, uint i [[thread_position_in_grid]]) {
+    sums[i] += x[i];
+}
+";
+
+struct Arguments {
+    seconds: u64,
+    threads: usize,
+    soak: bool,
+}
+
+fn main() -> ExitCode {
+    match arguments().and_then(|arguments| serve(&arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("resilient_service: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let mut arguments = Arguments { seconds: 20, threads: 4, soak: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut number =
+            || words.next().and_then(|text| text.parse::<u64>().ok()).filter(|number| *number > 0);
+        let wrong = || format!("{word} needs a number above 0");
+        match word.as_str() {
+            "--soak" => arguments.soak = true,
+            "--seconds" => arguments.seconds = number().ok_or_else(wrong)?,
+            "--threads" => arguments.threads = number().ok_or_else(wrong)? as usize,
+            _ => return Err(format!("{word} is unknown; there are --seconds, --threads and --soak")),
+        }
+    }
+    Ok(arguments)
+}
+
+/// A device that fails by plan, and its latest generation.
+struct Faulty {
+    injecting: FaultInjectingDevice,
+    latest: Arc<Mutex<Option<Device>>>,
+}
+
+impl Faulty {
+    fn new(seed: u64, per_million: u32) -> Result<Faulty, Error> {
+        let faults = |classes| Faults::by_chance(per_million, classes);
+        let plan = FaultPlan {
+            seed,
+            commits: faults(&[ErrorClass::Transient, ErrorClass::Exhausted]),
+            completions: faults(&[ErrorClass::Transient]),
+            partial_writes: faults(&[ErrorClass::Transient]),
+            ..FaultPlan::default()
+        };
+        let cpu = Device::system_default()?.hal().clone();
+        let injecting = FaultInjectingDevice::new(cpu, plan, SystemClock::shared());
+        Ok(Faulty { injecting, latest: Arc::default() })
+    }
+
+    /// Makes it, and makes it anew once it is no longer lost.
+    fn factory(&self) -> impl Fn() -> Result<Device, Error> + Send + Sync + 'static {
+        let (injecting, latest) = (self.injecting.clone(), Arc::clone(&self.latest));
+        move || {
+            if injecting.is_lost() {
+                let (device, reason) = ("faulty".to_owned(), "it is still lost".to_owned());
+                return Err(DeviceError::DeviceLost { device, reason }.into());
+            }
+            let clock: Arc<dyn Clock> = SystemClock::shared();
+            let device = Device::from_parts(Arc::new(injecting.clone()), RuntimeConfig::default(), clock);
+            *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(device.clone());
+            Ok(device)
+        }
+    }
+
+    fn latest(&self) -> Option<Device> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What the requests of one phase took.
+#[derive(Default)]
+struct Served {
+    latencies: Vec<Duration>,
+    /// By the rungs that they took.
+    paths: BTreeMap<String, u64>,
+}
+
+impl Served {
+    fn note(&mut self, latency: Duration, execution: &Execution) {
+        self.latencies.push(latency);
+        let rungs = execution.path.attempts().iter().filter_map(|attempt| attempt.rung);
+        let words: Vec<&str> = rungs.map(|rung| rung.word()).collect();
+        let path = if words.is_empty() { "first attempt".to_owned() } else { words.join(", ") };
+        *self.paths.entry(path).or_default() += 1;
+    }
+
+    fn merge(&mut self, other: Served) {
+        self.latencies.extend(other.latencies);
+        for (path, count) in other.paths {
+            *self.paths.entry(path).or_default() += count;
+        }
+    }
+
+    fn percentile(&self, percent: usize) -> Duration {
+        let at = self.latencies.len().saturating_sub(1) * percent / 100;
+        self.latencies.get(at).copied().unwrap_or_default()
+    }
+
+    fn print(&mut self, title: &str) {
+        self.latencies.sort_unstable();
+        let (p50, p99) = (self.percentile(50), self.percentile(99));
+        println!("{title}: {} requests, p50 {p50:?}, p99 {p99:?}", self.latencies.len());
+        for (path, count) in &self.paths {
+            println!("  {count:>8}  {path}");
+        }
+    }
+}
+
+fn serve(arguments: &Arguments) -> Result<(), String> {
+    let told = |error: Error| error.to_string();
+    let total = Duration::from_secs(arguments.seconds);
+    let calm = [Faulty::new(1, 0).map_err(told)?, Faulty::new(2, 0).map_err(told)?];
+    phase(&calm, total / 4, arguments, false)?.print("without faults");
+    drop(calm);
+    // Three kinds of faults, together 5 % of all attempts.
+    let faulty = [Faulty::new(3, 17_000).map_err(told)?, Faulty::new(4, 17_000).map_err(told)?];
+    phase(&faulty, total * 3 / 4, arguments, true)?.print("with 5 % faults and the loss of a device");
+    for device in &faulty {
+        let injected = device.injecting.injected();
+        println!(
+            "injected: {} refusals, {} failures, {} partial writes",
+            injected.commits, injected.completions, injected.partial_writes
+        );
+    }
+    Ok(())
+}
+
+fn policies() -> Result<Policies, ManagerError> {
+    Ok(Policies {
+        retry: RetryPolicy::builder().base(Duration::from_millis(1)).build()?,
+        breaker: Some(BreakerPolicy::builder().open_for(Duration::from_secs(1)).build()?),
+        deadline: DeadlinePolicy::builder().attempt(Duration::from_secs(30)).build()?,
+        ..Policies::default()
+    })
+}
+
+/// Serves for that long; with `loss`, the first device is lost after a third of it, and comes back
+/// after a second third.
+fn phase(devices: &[Faulty; 2], time: Duration, arguments: &Arguments, loss: bool) -> Result<Served, String> {
+    let told = |error: ManagerError| error.to_string();
+    let mut builder = Manager::builder().policies(policies().map_err(told)?);
+    for (device, name) in devices.iter().zip(["first", "second"]) {
+        builder = builder.device_from(name, device.factory()).map_err(told)?;
+    }
+    let manager = builder.build().map_err(told)?;
+    let accumulate = manager.kernel(SOURCE, "accumulate").map_err(told)?;
+    accumulate.compile_ahead().map_err(told)?;
+    let (begun, ends) = (Instant::now(), AtomicBool::new(false));
+    let served = std::thread::scope(|scope| {
+        let work = || {
+            let served = client(&manager, &accumulate, &ends);
+            if served.is_err() {
+                ends.store(true, Ordering::Relaxed);
+            }
+            served
+        };
+        let clients: Vec<_> = (0..arguments.threads).map(|_| scope.spawn(work)).collect();
+        for tick in 1..=60u32 {
+            std::thread::sleep((time * tick / 60).saturating_sub(begun.elapsed()));
+            match tick {
+                20 if loss => devices[0].injecting.lose(),
+                40 if loss => devices[0].injecting.revive(),
+                _ => {}
+            }
+            if arguments.soak && tick % 3 == 0 {
+                println!("{}", usage(devices, begun.elapsed()));
+            }
+        }
+        ends.store(true, Ordering::Relaxed);
+        let mut all = Served::default();
+        for client in clients {
+            all.merge(client.join().map_err(|_| "a client panicked".to_owned())??);
+        }
+        Ok::<_, String>(all)
+    })?;
+    let generations: Vec<u64> = manager.devices().iter().map(|device| device.generation).collect();
+    if loss && generations[0] < 2 {
+        return Err(format!("the lost device was not rebuilt: {:?}", manager.devices()));
+    }
+    drop((accumulate, manager));
+    let left = devices.iter().filter_map(Faulty::latest).flat_map(|device| device.live_buffers());
+    match left.count() {
+        0 => Ok(served),
+        left => Err(format!("{left} buffers are left")),
+    }
+}
+
+/// One client: requests until the end, each answer compared.
+fn client(manager: &Manager, accumulate: &ManagedKernel, ends: &AtomicBool) -> Result<Served, String> {
+    let lost = |error: ManagerError| format!("a request was lost: {error}");
+    let sums = manager.buffer_zeroed_with::<u32>(COUNT, "sums", Durability::HostCopy).map_err(lost)?;
+    let (mut served, mut expected) = (Served::default(), vec![0u32; COUNT]);
+    for request in 1u32.. {
+        if ends.load(Ordering::Relaxed) {
+            break;
+        }
+        let begun = Instant::now();
+        let numbers: Vec<u32> = (0..COUNT as u32).map(|i| i ^ request).collect();
+        let x = manager.buffer(&numbers).map_err(lost)?;
+        let launch = manager.launch(accumulate).arg(&x).arg(&sums).threads(COUNT);
+        let execution = launch.execute().map_err(lost)?;
+        let answer = sums.read().map_err(lost)?;
+        served.note(begun.elapsed(), &execution);
+        expected.iter_mut().zip(&numbers).for_each(|(sum, number)| *sum = sum.wrapping_add(*number));
+        if answer != expected {
+            return Err(format!("request {request} has a wrong answer; its path: {}", execution.path));
+        }
+    }
+    Ok(served)
+}
+
+/// Memory and resources now.
+fn usage(devices: &[Faulty; 2], at: Duration) -> String {
+    let live = devices.iter().filter_map(Faulty::latest).map(|device| device.live_buffers().len());
+    let live: Vec<String> = live.map(|count| count.to_string()).collect();
+    let resident = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?.to_owned();
+        Some(line.trim_start_matches("VmRSS:").trim().to_owned())
+    });
+    let resident = resident.unwrap_or_else(|| "unknown".to_owned());
+    format!("{:>6.1} s  resident {resident}, live buffers {}", at.as_secs_f64(), live.join(" and "))
+}

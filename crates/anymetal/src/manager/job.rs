@@ -1,0 +1,233 @@
+//! Work that can be attempted again: a kernel with its arguments, or a graph.
+//!
+//! Owns [`Job`]. Invariant: its commands are encoded anew for each attempt from what it keeps, and
+//! use no buffer that is not in `memories`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use anymetal_hal::artifact::{Access, ArgumentKind};
+use anymetal_hal::command::{BoundResource, Deadline};
+use anymetal_policy::idempotence::BoundArgument;
+
+use super::buffer::{Bound, ManagedBinding};
+use super::core::Core;
+use super::error::ManagerError;
+use super::gate::BufferUses;
+use super::generation::Generation;
+use super::graph::{GraphShared, Placed, undeclared};
+use super::kernel::KernelShared;
+use super::launch::{Piece, Split};
+use super::memory::Memory;
+use crate::call::FinishedCall;
+use crate::error::Error;
+use crate::launch::dispatch;
+use crate::queue::Queue;
+use crate::signature::Signature;
+use crate::submission::Submission;
+
+pub(super) struct Job<'a> {
+    name: Arc<str>,
+    work: JobWork<'a>,
+    arguments: Vec<BoundArgument>,
+    memories: Vec<JobMemory>,
+}
+
+enum JobWork<'a> {
+    Kernel { kernel: &'a KernelShared, call: FinishedCall<ManagedBinding>, split: Option<Split<'a>> },
+    Graph(&'a GraphShared),
+}
+
+/// A buffer of a job; each is there once.
+pub(super) struct JobMemory {
+    pub(super) memory: Arc<Memory>,
+    pub(super) writes: bool,
+}
+
+/// What is committed at once.
+pub(super) enum JobPiece<'j> {
+    Call(std::borrow::Cow<'j, FinishedCall<ManagedBinding>>),
+    Graph,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn kernel(
+        core: &Arc<Core>,
+        kernel: &'a KernelShared,
+        call: FinishedCall<ManagedBinding>,
+        split: Option<Split<'a>>,
+    ) -> Result<Self, ManagerError> {
+        if !kernel.is_of(core) {
+            return Err(ManagerError::Foreign { what: "kernel" });
+        }
+        let (arguments, memories) = arguments(kernel.signature(), &call);
+        let name = Arc::clone(kernel.name());
+        Job { name, work: JobWork::Kernel { kernel, call, split }, arguments, memories }.of(core)
+    }
+
+    pub(super) fn graph(core: &Arc<Core>, graph: &'a GraphShared) -> Result<Self, ManagerError> {
+        if !graph.is_of(core) {
+            return Err(ManagerError::Foreign { what: "graph" });
+        }
+        let mut memories = Vec::new();
+        let declared = graph.declared().iter().enumerate().map(|(index, declared)| {
+            note(&mut memories, &declared.memory, declared.access);
+            BoundArgument {
+                index: index as u32,
+                name: declared.memory.label().to_owned(),
+                access: declared.access,
+                memory: declared.memory.id(),
+                bytes: 0..declared.memory.length(),
+                can_snapshot: true,
+            }
+        });
+        let arguments = declared.collect();
+        Job { name: Arc::clone(graph.name()), work: JobWork::Graph(graph), arguments, memories }.of(core)
+    }
+
+    fn of(self, core: &Arc<Core>) -> Result<Self, ManagerError> {
+        match self.memories.iter().all(|used| used.memory.is_of(core)) {
+            true => Ok(self),
+            false => Err(ManagerError::Foreign { what: "buffer" }),
+        }
+    }
+
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What it does with which bytes, by reflection or as the graph declares.
+    pub(super) fn arguments(&self) -> &[BoundArgument] {
+        &self.arguments
+    }
+
+    pub(super) fn memories(&self) -> &[JobMemory] {
+        &self.memories
+    }
+
+    pub(super) fn memory(&self, id: u64) -> Option<&Arc<Memory>> {
+        self.memories.iter().map(|used| &used.memory).find(|memory| memory.id() == id)
+    }
+
+    pub(super) fn written(&self) -> impl Iterator<Item = &Arc<Memory>> {
+        self.memories.iter().filter(|used| used.writes).map(|used| &used.memory)
+    }
+
+    pub(super) fn uses(&self) -> BufferUses {
+        BufferUses::new(self.memories.iter().map(|used| (used.memory.id(), used.writes)))
+    }
+
+    /// The most degraded level: 1 is alone on its device, each further one halves the pieces.
+    pub(super) fn most_degraded(&self) -> u8 {
+        match &self.work {
+            JobWork::Kernel { split: Some(_), .. } => u8::MAX,
+            JobWork::Kernel { split: None, .. } | JobWork::Graph(_) => 1,
+        }
+    }
+
+    /// What is committed one after the other at that level.
+    pub(super) fn pieces(&self, level: u8) -> Result<Vec<JobPiece<'_>>, Error> {
+        let JobWork::Kernel { kernel, call, split } = &self.work else {
+            return Ok(vec![JobPiece::Graph]);
+        };
+        match split.as_ref().filter(|_| level > 1) {
+            None => Ok(vec![JobPiece::Call(std::borrow::Cow::Borrowed(call))]),
+            Some(split) => {
+                let count = 1usize.checked_shl(u32::from(level) - 1).unwrap_or(usize::MAX);
+                let pieces = (0..count).map(|number| {
+                    let piece =
+                        split(Piece::new(number, count), super::launch::PieceCall::new(kernel.signature()));
+                    let call = piece.finish()?;
+                    self.check_declared(kernel.signature(), &call)?;
+                    Ok(JobPiece::Call(std::borrow::Cow::Owned(call)))
+                });
+                pieces.collect()
+            }
+        }
+    }
+
+    /// Whether a piece keeps to the buffers of the whole, and writes no other.
+    fn check_declared(
+        &self,
+        signature: &Signature,
+        call: &FinishedCall<ManagedBinding>,
+    ) -> Result<(), Error> {
+        let (_, memories) = arguments(signature, call);
+        let is_declared = |used: &JobMemory| {
+            let mut whole = self.memories.iter();
+            whole.any(|whole| whole.memory.id() == used.memory.id() && (whole.writes || !used.writes))
+        };
+        match memories.iter().find(|used| !is_declared(used)) {
+            Some(used) => Err(undeclared(&self.name, &used.memory)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes what it needs on that device, which may compile.
+    pub(super) fn prepare(&self, site: &Generation) -> Result<(), Error> {
+        match &self.work {
+            JobWork::Kernel { kernel, .. } => kernel.pipeline(site).map(drop),
+            JobWork::Graph(_) => Ok(()),
+        }
+    }
+
+    /// Commits a piece with the buffers as they are placed on that device.
+    pub(super) fn submit(
+        &self,
+        piece: &JobPiece<'_>,
+        site: &Generation,
+        queue: &Queue,
+        placed: &Placed,
+        deadline: Deadline,
+    ) -> Result<Submission, Error> {
+        match (piece, &self.work) {
+            (JobPiece::Call(call), JobWork::Kernel { kernel, .. }) => {
+                let call = call.with_bindings(|binding| match &binding.bound {
+                    Bound::Memory(memory, bytes) => bound(&self.name, placed, memory, bytes),
+                    Bound::Value(value) => Ok(value.clone()),
+                })?;
+                let dispatch = dispatch(&kernel.pipeline(site)?, call)?;
+                let commands = queue.stream().command_buffer()?;
+                let mut commands = commands.label(&*self.name).deadline(deadline);
+                commands.compute().encode(dispatch)?;
+                Submission::accepted(commands.commit())
+            }
+            (_, JobWork::Graph(graph)) => queue.submit_graph(graph.built(site, placed)?.executable()),
+            (JobPiece::Graph, JobWork::Kernel { .. }) => unreachable!("pieces of a kernel are calls"),
+        }
+    }
+}
+
+fn bound(
+    work: &str,
+    placed: &Placed,
+    memory: &Arc<Memory>,
+    bytes: &Range<u64>,
+) -> Result<BoundResource, Error> {
+    let buffer = placed.get(&memory.id()).ok_or_else(|| undeclared(work, memory))?;
+    Ok(buffer.region().slice(bytes.clone())?.resource())
+}
+
+/// What a call does with which bytes, and each of its buffers once.
+fn arguments(
+    signature: &Signature,
+    call: &FinishedCall<ManagedBinding>,
+) -> (Vec<BoundArgument>, Vec<JobMemory>) {
+    let (mut arguments, mut memories) = (Vec::new(), Vec::new());
+    for (index, binding) in &call.bindings {
+        let Bound::Memory(memory, bytes) = &binding.bound else { continue };
+        let info = signature.kernel().argument(ArgumentKind::Buffer, *index);
+        let argument = info.and_then(|info| BoundArgument::new(info, memory.id(), bytes.clone(), true));
+        note(&mut memories, memory, argument.as_ref().map_or(Access::Read, |argument| argument.access));
+        arguments.extend(argument);
+    }
+    (arguments, memories)
+}
+
+fn note(memories: &mut Vec<JobMemory>, memory: &Arc<Memory>, access: Access) {
+    let writes = matches!(access, Access::Write | Access::ReadWrite);
+    match memories.iter_mut().find(|known| known.memory.id() == memory.id()) {
+        Some(known) => known.writes |= writes,
+        None => memories.push(JobMemory { memory: Arc::clone(memory), writes }),
+    }
+}

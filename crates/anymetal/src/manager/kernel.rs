@@ -1,0 +1,120 @@
+//! Kernels that every device of a manager can run.
+//!
+//! Owns [`ManagedKernel`]: source and options, from which each device's pipeline is made when it is
+//! first needed, or ahead.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use anymetal_hal::artifact::KernelInfo;
+
+use super::core::Core;
+use super::error::ManagerError;
+use super::generation::Generation;
+use super::slot::Slot;
+use crate::device::Device;
+use crate::error::Error;
+use crate::library::CompileOptions;
+use crate::pipeline::Pipeline;
+use crate::pipeline_descriptor::PipelineDescriptor;
+use crate::signature::Signature;
+
+/// A kernel for all devices of a manager. Clones are the same kernel.
+#[derive(Clone)]
+pub struct ManagedKernel {
+    pub(super) shared: Arc<KernelShared>,
+}
+
+pub(super) struct KernelShared {
+    core: Weak<Core>,
+    number: u64,
+    name: Arc<str>,
+    recipe: Recipe,
+    signature: Arc<Signature>,
+}
+
+/// What a pipeline is made of, on any device.
+#[derive(Debug)]
+struct Recipe {
+    source: String,
+    options: CompileOptions,
+    descriptor: PipelineDescriptor,
+}
+
+impl Recipe {
+    fn pipeline(&self, device: &Device) -> Result<Pipeline, Error> {
+        let library = device.library_from_source_with(&self.source, &self.options)?;
+        library.pipeline(self.descriptor.clone())
+    }
+}
+
+impl ManagedKernel {
+    pub(super) fn new(
+        core: &Arc<Core>,
+        source: &str,
+        options: &CompileOptions,
+        descriptor: PipelineDescriptor,
+    ) -> Result<Self, ManagerError> {
+        let recipe = Recipe { source: source.to_owned(), options: options.clone(), descriptor };
+        // Mistakes in the source are told now, by whichever device is there.
+        let alive = core.slots.iter().find_map(Slot::alive).ok_or(ManagerError::NoDevice)?;
+        let number = core.next_id();
+        let pipeline = alive.pipeline(number, |device| recipe.pipeline(device))?;
+        let (name, signature) = (Arc::from(pipeline.label()), Arc::clone(pipeline.signature()));
+        let shared = KernelShared { core: Arc::downgrade(core), number, name, recipe, signature };
+        Ok(ManagedKernel { shared: Arc::new(shared) })
+    }
+
+    /// Its name for messages; the kernel's, unless it was made with another.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Its reflection: arguments, limits, attributes.
+    pub fn kernel(&self) -> &KernelInfo {
+        self.shared.signature.kernel()
+    }
+
+    /// Makes the pipelines of all devices that are not lost now, so that no execution waits for a
+    /// compilation, least of all one that falls back.
+    pub fn compile_ahead(&self) -> Result<(), ManagerError> {
+        let core = self.shared.core.upgrade();
+        let slots = core.iter().flat_map(|core| &core.slots);
+        for generation in slots.filter_map(Slot::alive) {
+            self.shared.pipeline(&generation)?;
+        }
+        Ok(())
+    }
+}
+
+impl KernelShared {
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(super) fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    pub(super) fn is_of(&self, core: &Arc<Core>) -> bool {
+        std::ptr::eq(self.core.as_ptr(), Arc::as_ptr(core))
+    }
+
+    pub(super) fn pipeline(&self, site: &Generation) -> Result<Pipeline, Error> {
+        site.pipeline(self.number, |device| self.recipe.pipeline(device))
+    }
+}
+
+impl Drop for KernelShared {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            core.forget_work(self.number);
+        }
+    }
+}
+
+impl fmt::Debug for ManagedKernel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ManagedKernel").field("name", &self.shared.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! Where the manager tells what it does.
+//!
+//! Owns [`ManagerEvent`] and [`Observe`], the one seam for telemetry and audit: everything that
+//! happens to an execution, a device or a buffer goes through it. Until something else is connected,
+//! events are `tracing` events of the target `anymetal::manager`.
+
+use std::time::Duration;
+
+use anymetal_policy::adapt::ThermalState;
+use anymetal_policy::breaker::{KeyedListener, Transition};
+use anymetal_policy::ladder::{AttemptRecord, GiveUp, Rung};
+use std::sync::Arc;
+
+/// A breaker's key: device and kernel or graph.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct BreakerKey {
+    pub(super) device: Arc<str>,
+    pub(super) work: Arc<str>,
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) enum ManagerEvent<'a> {
+    /// An attempt ended.
+    Attempt { work: &'a str, record: &'a AttemptRecord },
+    /// A rung of the ladder is taken.
+    Rung { work: &'a str, rung: Rung, device: &'a str, level: u8, delay: Duration },
+    /// What an attempt may have written was restored.
+    Restored { work: &'a str, buffers: usize },
+    /// The ladder gave up.
+    GaveUp { work: &'a str, why: &'a GiveUp },
+    /// A breaker changed its state.
+    Breaker { key: &'a BreakerKey, transition: &'a Transition },
+    /// A device's generation ended.
+    DeviceLost { device: &'a str, generation: u64, reason: &'a str },
+    /// A device was rebuilt.
+    DeviceRebuilt { device: &'a str, generation: u64 },
+    /// A device could not be rebuilt.
+    RebuildFailed { device: &'a str, reason: &'a str },
+    /// The only copy of a buffer's contents was on a lost device.
+    ContentsLost { label: &'a str, device: &'a str },
+    /// Heat or power changed how strained the machine is.
+    Strain { state: ThermalState },
+    /// A source of heat or power cannot be read, and is not asked again.
+    SourceUnavailable { reason: &'a str },
+}
+
+/// Is told what happens, on the thread that it happens on, with no lock of the manager's held that
+/// a call of the manager could want.
+pub(super) trait Observe: Send + Sync {
+    fn observe(&self, event: &ManagerEvent<'_>);
+}
+
+/// Passes everything on to `tracing`.
+#[derive(Debug)]
+pub(super) struct Traced;
+
+impl Observe for Traced {
+    fn observe(&self, event: &ManagerEvent<'_>) {
+        match event {
+            ManagerEvent::Attempt { work, record } => {
+                tracing::debug!(target: "anymetal::manager", work, %record, "attempt");
+            }
+            ManagerEvent::Rung { work, rung, device, level, delay } => {
+                let rung = rung.word();
+                tracing::info!(target: "anymetal::manager", work, rung, device, level, ?delay, "recovery");
+            }
+            ManagerEvent::Restored { work, buffers } => {
+                tracing::debug!(target: "anymetal::manager", work, buffers, "restored");
+            }
+            ManagerEvent::GaveUp { work, why } => {
+                tracing::warn!(target: "anymetal::manager", work, why = why.word(), "gave up");
+            }
+            ManagerEvent::Breaker { key, transition } => {
+                let (device, work) = (&*key.device, &*key.work);
+                let (from, to) = (transition.from.word(), transition.to.word());
+                let cause = transition.cause;
+                tracing::info!(target: "anymetal::manager", device, work, from, to, %cause, "breaker");
+            }
+            ManagerEvent::DeviceLost { device, generation, reason } => {
+                tracing::warn!(target: "anymetal::manager", device, generation, reason, "device lost");
+            }
+            ManagerEvent::DeviceRebuilt { device, generation } => {
+                tracing::info!(target: "anymetal::manager", device, generation, "device rebuilt");
+            }
+            ManagerEvent::RebuildFailed { device, reason } => {
+                tracing::warn!(target: "anymetal::manager", device, reason, "device not rebuilt");
+            }
+            ManagerEvent::ContentsLost { label, device } => {
+                tracing::warn!(target: "anymetal::manager", label, device, "contents lost");
+            }
+            ManagerEvent::Strain { state } => {
+                tracing::info!(target: "anymetal::manager", state = state.word(), "strain");
+            }
+            ManagerEvent::SourceUnavailable { reason } => {
+                tracing::info!(target: "anymetal::manager", reason, "source unavailable");
+            }
+        }
+    }
+}
+
+/// Passes on what breakers tell.
+pub(super) struct BreakersTold(pub(super) Arc<dyn Observe>);
+
+impl KeyedListener<BreakerKey> for BreakersTold {
+    fn changed(&self, key: &BreakerKey, transition: &Transition) {
+        self.0.observe(&ManagerEvent::Breaker { key, transition });
+    }
+}

@@ -1,0 +1,206 @@
+//! One execution, from its turn to its result or its failure for good.
+//!
+//! Owns [`run`]: takes the execution's turn on its buffers, decides whether it may run again, and
+//! does what its ladder says. Invariants: the turn is held for the whole ladder, so that what is
+//! restored is what was copied; work that may have written something never runs again without what
+//! the decision asks for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_hal::clock::Sleep;
+use anymetal_policy::deadline::Deadline;
+use anymetal_policy::idempotence::{Declaration, Work, decide};
+use anymetal_policy::ladder::{GiveUp, Ladder, NextAttempt, Outcome, Path, Request, Rung, Step};
+use anymetal_policy::timeout::within;
+
+use super::attempt::{Attempt, Ended, Turn};
+use super::buffer::contents_lost;
+use super::core::Core;
+use super::error::{AttemptError, Failed, ManagerError};
+use super::execution::Execution;
+use super::job::Job;
+use super::launch::Verify;
+use super::observe::ManagerEvent;
+use super::snapshot::Snapshot;
+
+/// What the caller says of an execution.
+#[derive(Default)]
+pub(super) struct Options<'a> {
+    pub(super) declaration: Declaration,
+    /// From its call on.
+    pub(super) deadline: Option<Duration>,
+    pub(super) verify: Option<Verify<'a>>,
+    /// Whether the calling thread may be blocked and lent to the device.
+    pub(super) blocking: bool,
+}
+
+/// Runs a job by the manager's policies.
+pub(super) async fn run(
+    core: &Arc<Core>,
+    job: &Job<'_>,
+    options: &Options<'_>,
+) -> Result<Execution, ManagerError> {
+    core.poll_strain();
+    let now = core.clock.now();
+    let callers = options.deadline.map_or(Deadline::NEVER, |length| Deadline::after(now, length));
+    let budget = core.policies.deadline.start(now, callers);
+    let Some(turn) = within(&core.clock, budget.total(), core.gate.enter(job.uses())).await else {
+        return Err(failed(job, Path::default(), GiveUp::Deadline, None, Vec::new()));
+    };
+    if let Some((memory, device)) =
+        job.memories().iter().find_map(|used| Some((&used.memory, used.memory.lost_with()?)))
+    {
+        return Err(contents_lost(memory, &device));
+    }
+    let work = Work { declaration: options.declaration, arguments: job.arguments(), other_effect: None };
+    let replay = decide(&work, core.policies.snapshot_limit);
+    let snapshot = Arc::new(Snapshot::take(core, job, &replay)?);
+    let order = device_order(core, job);
+    let request = Request {
+        devices: order.iter().map(|&slot| Arc::clone(core.slots[slot].name())).collect(),
+        replay,
+        most_degraded: job.most_degraded(),
+        budget,
+        call: core.next_call(),
+    };
+    let ladder = Ladder::new(&core.policies.ladder, &core.policies.retry, request)?;
+    let turn = Turn::new(turn);
+    Climb { core, job, options, order, snapshot, turn, ladder, cause: None }.up().await
+}
+
+/// All devices: first those that are open to the work, of these those with a free stream, of these
+/// those where the data is, of these the least loaded.
+fn device_order(core: &Core, job: &Job<'_>) -> Vec<usize> {
+    let now = core.clock.now();
+    let mut order: Vec<usize> = (0..core.slots.len()).collect();
+    order.sort_by_cached_key(|&slot| {
+        let (running, waiting) = core.slots[slot].load();
+        let is_busy = running + waiting >= core.slots[slot].stream_count();
+        let missing: u64 = job.memories().iter().map(|used| used.memory.missing_on(slot)).sum();
+        (core.is_closed_to(slot, job.name(), now), is_busy, missing, running + waiting, slot)
+    });
+    order
+}
+
+/// An execution on its ladder.
+struct Climb<'a> {
+    core: &'a Arc<Core>,
+    job: &'a Job<'a>,
+    options: &'a Options<'a>,
+    /// The slots in the order of the ladder's devices.
+    order: Vec<usize>,
+    snapshot: Arc<Snapshot>,
+    turn: Turn,
+    ladder: Ladder,
+    /// How the last attempt failed that was let through.
+    cause: Option<AttemptError>,
+}
+
+impl Climb<'_> {
+    async fn up(mut self) -> Result<Execution, ManagerError> {
+        let mut succeeded = None;
+        loop {
+            match (self.ladder.step(), succeeded.take()) {
+                (Step::Run(next), _) => {
+                    self.before(&next).await;
+                    let outcome = match self.attempt(&next).await {
+                        Ended::Succeeded(execution) => {
+                            succeeded = Some(execution);
+                            Outcome::Success
+                        }
+                        Ended::BreakerOpen => Outcome::BreakerOpen,
+                        Ended::Failed(error, effects) => {
+                            let failure = error.failure(effects);
+                            self.cause = Some(error);
+                            Outcome::Failed(failure)
+                        }
+                        Ended::Stopped(error) => return Err(error),
+                    };
+                    self.ladder.ended(self.core.clock.now(), outcome);
+                    self.tell_attempt();
+                }
+                (Step::Done, Some(execution)) => {
+                    return Ok(Execution { path: self.ladder.path().clone(), ..execution });
+                }
+                (Step::Done, None) => unreachable!("a ladder is done after a success only"),
+                (Step::GiveUp(why), _) => {
+                    self.core.tell(&ManagerEvent::GaveUp { work: self.job.name(), why: &why });
+                    let unspecified = self.settle();
+                    let (path, cause) = (self.ladder.path().clone(), self.cause.take());
+                    return Err(failed(self.job, path, why, cause, unspecified));
+                }
+            }
+        }
+    }
+
+    /// What the ladder wants done before an attempt.
+    async fn before(&self, next: &NextAttempt) {
+        let (core, work) = (self.core, self.job.name());
+        let slot = &core.slots[self.order[next.device]];
+        if let Some(rung) = next.rung {
+            let (device, level, delay) = (slot.name(), next.level, next.delay);
+            core.tell(&ManagerEvent::Rung { work, rung, device, level, delay });
+        }
+        if let Some(left) = next.open_breaker
+            && let Some(breaker) = core.breaker(self.order[left], work)
+        {
+            breaker.trip();
+        }
+        if next.rung == Some(Rung::ReleaseMemory)
+            && let Some(generation) = slot.alive()
+        {
+            core.release_memory(&generation);
+        }
+        if !next.delay.is_zero() {
+            let at = core.clock.now().saturating_add(next.delay);
+            Sleep::until(Arc::clone(&core.clock), at).await;
+        }
+        if next.restore {
+            core.tell(&ManagerEvent::Restored { work, buffers: self.snapshot.buffers() });
+        }
+    }
+
+    async fn attempt(&mut self, next: &NextAttempt) -> Ended {
+        let since = self.core.clock.now();
+        let deadline = self.ladder.started(since);
+        let (core, job, options) = (self.core, self.job, self.options);
+        let (snapshot, turn) = (&self.snapshot, &self.turn);
+        let attempt = Attempt { core, job, options, snapshot, turn, next, since, deadline };
+        attempt.on(self.order[next.device]).await
+    }
+
+    fn tell_attempt(&self) {
+        if let Some(record) = self.ladder.path().attempts().last() {
+            self.core.tell(&ManagerEvent::Attempt { work: self.job.name(), record });
+        }
+    }
+
+    /// Puts the buffers in order after the last attempt failed; gives the labels of those whose
+    /// contents are unspecified.
+    fn settle(&self) -> Vec<String> {
+        let left = self.job.written().filter(|memory| !memory.settle(self.snapshot.whole_patches(memory)));
+        left.map(|memory| memory.label().to_owned()).collect()
+    }
+}
+
+/// However an execution ends, its buffers are in order: also if its future is dropped, as between two
+/// attempts, or if a check panics. Work that still runs does the same at its end.
+impl Drop for Climb<'_> {
+    fn drop(&mut self) {
+        if self.turn.is_last() {
+            let _unspecified = self.settle();
+        }
+    }
+}
+
+fn failed(
+    job: &Job<'_>,
+    path: Path,
+    why: GiveUp,
+    cause: Option<AttemptError>,
+    unspecified: Vec<String>,
+) -> ManagerError {
+    let work = job.name().to_string();
+    ManagerError::Failed(Box::new(Failed { work, path, why, cause, unspecified }))
+}

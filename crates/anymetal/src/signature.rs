@@ -1,0 +1,61 @@
+//! What a kernel declares, in the order in which callers give it.
+//!
+//! Owns [`Signature`], which pipelines of any device and calls in the making share.
+
+use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
+
+use crate::error::Error;
+use crate::extent::default_group_size;
+
+/// A kernel's reflection with its buffer arguments in the order of a call.
+#[derive(Debug)]
+pub(crate) struct Signature {
+    kernel: KernelInfo,
+    /// The enabled buffer arguments in the order of their Metal indices, by their places in the
+    /// reflection.
+    buffer_arguments: Vec<usize>,
+}
+
+impl Signature {
+    pub(crate) fn new(kernel: KernelInfo) -> Self {
+        let is_buffer = |&place: &usize| {
+            let argument: &ArgumentInfo = &kernel.arguments[place];
+            argument.enabled && argument.kind == ArgumentKind::Buffer
+        };
+        let mut buffer_arguments: Vec<usize> = (0..kernel.arguments.len()).filter(is_buffer).collect();
+        buffer_arguments.sort_by_key(|&place| kernel.arguments[place].index);
+        Signature { kernel, buffer_arguments }
+    }
+
+    /// The reflection.
+    pub(crate) fn kernel(&self) -> &KernelInfo {
+        &self.kernel
+    }
+
+    /// The kernel's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.kernel.name
+    }
+
+    /// The buffer arguments in the order of their Metal indices, disabled ones left out.
+    pub(crate) fn buffer_arguments(&self) -> impl ExactSizeIterator<Item = &ArgumentInfo> {
+        self.buffer_arguments.iter().map(|&place| &self.kernel.arguments[place])
+    }
+
+    /// The enabled buffer argument of that name.
+    pub(crate) fn buffer_argument_named(&self, name: &str) -> Result<&ArgumentInfo, Error> {
+        self.buffer_arguments().find(|argument| argument.name == name).ok_or_else(|| {
+            let existing: Vec<String> =
+                self.buffer_arguments().map(|argument| format!("`{}`", argument.name)).collect();
+            let existing = if existing.is_empty() { "none".to_owned() } else { existing.join(", ") };
+            Error::UnknownArgument { kernel: self.name().to_owned(), name: name.to_owned(), existing }
+        })
+    }
+
+    /// The group size for a grid of threads that does not come with one.
+    pub(crate) fn group_size_for(&self, dimensions: usize) -> [u32; 3] {
+        let kernel = &self.kernel;
+        let fixed = kernel.required_threads_per_threadgroup.or(kernel.specialised_group);
+        fixed.unwrap_or_else(|| default_group_size(dimensions, kernel.max_threads_per_threadgroup))
+    }
+}
