@@ -17,6 +17,8 @@ const THREADS: usize = 4;
 const MAX_HEAD: usize = 8 * 1024;
 /// The most headers of a request.
 const MAX_HEADERS: usize = 64;
+/// Between two attempts to accept while that fails.
+const BETWEEN_FAILURES: Duration = Duration::from_millis(100);
 /// How long one request may take to arrive, and its answer to leave.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -114,8 +116,8 @@ fn serve(listener: &TcpListener, routes: &dyn Routes, stopped: &AtomicBool) {
             Ok(_) if stopped.load(Ordering::Acquire) => return,
             // A client that goes away in between is its own affair.
             Ok((mut stream, _)) => drop(answer(&mut stream, routes)),
-            // Out of descriptors, mostly: look again when another connection may have ended.
-            Err(_) => std::thread::yield_now(),
+            // Out of descriptors, mostly: try again when another connection may have ended.
+            Err(_) => std::thread::park_timeout(BETWEEN_FAILURES),
         }
     }
 }

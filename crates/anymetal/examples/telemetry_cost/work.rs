@@ -4,11 +4,15 @@ use std::time::Instant;
 
 use anymetal::{Buffer, Device, Error, Pipeline, Queue};
 
-/// What is measured, in order.
-pub(crate) const FIGURES: [&str; 3] = [
+/// What is measured, in order: each by the clock, and by the submitting thread's time on a processor, which
+/// other programs of a busy machine change less.
+pub(crate) const FIGURES: [&str; 6] = [
     "empty dispatch, submitted and waited for",
+    "  its processor time",
     "4096 threads, submitted and waited for",
+    "  its processor time",
     "the same, 100 in a command buffer, each",
+    "  its processor time",
 ];
 
 const SOURCE: &str = "
@@ -44,16 +48,16 @@ impl Work {
     }
 
     /// Nanoseconds for each dispatch, of each figure.
-    pub(crate) fn measure(&self) -> Result<[f64; 3], Error> {
-        let empty = each(SINGLE, || {
+    pub(crate) fn measure(&self) -> Result<[f64; 6], Error> {
+        let [empty, empty_processor] = each(SINGLE, || {
             self.queue.launch(&self.empty).threads(32).group_size(32).submit()?.wait().map(drop)
         })?;
-        let scale = each(SINGLE, || {
+        let [scale, scale_processor] = each(SINGLE, || {
             let launch = self.queue.launch(&self.scale).arg(&self.x).arg(&self.y).arg(2.0f32);
             launch.threads(THREADS).group_size(256).submit()?.wait().map(drop)
         })?;
-        let batched = each(BATCHES, || self.batch())? / IN_A_BATCH as f64;
-        Ok([empty, scale, batched])
+        let batched = each(BATCHES, || self.batch())?.map(|whole| whole / IN_A_BATCH as f64);
+        Ok([empty, empty_processor, scale, scale_processor, batched[0], batched[1]])
     }
 
     fn batch(&self) -> Result<(), Error> {
@@ -70,8 +74,17 @@ impl Work {
     }
 }
 
-fn each(count: usize, work: impl Fn() -> Result<(), Error>) -> Result<f64, Error> {
-    let start = Instant::now();
+/// Nanoseconds for each, by the clock and on a processor.
+fn each(count: usize, work: impl Fn() -> Result<(), Error>) -> Result<[f64; 2], Error> {
+    let (start, on_processor) = (Instant::now(), processor_ns());
     (0..count).try_for_each(|_| work())?;
-    Ok(start.elapsed().as_nanos() as f64 / count as f64)
+    let spent = processor_ns() - on_processor;
+    Ok([start.elapsed().as_nanos() as f64, spent].map(|nanoseconds| nanoseconds / count as f64))
+}
+
+/// The time that this thread has been on a processor, in nanoseconds; not a number where the system does not
+/// tell.
+fn processor_ns() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_ascii_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN)
 }

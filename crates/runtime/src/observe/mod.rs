@@ -208,13 +208,22 @@ fn timed(device: &str, commands: &[Command]) -> Kernels {
 
 fn counted(device: &str, commands: &[Command]) -> Kernels {
     let mut counts: Vec<(Arc<KernelMetrics>, u64)> = Vec::new();
+    let mut last: Option<(*const (), usize)> = None;
     for pipeline in commands.iter().flat_map(Command::expanded).filter_map(pipeline_of) {
-        let Some(kernel) = kernel_metrics(device, pipeline) else { continue };
-        // The last one first: most command buffers repeat few kernels.
-        match counts.iter_mut().rev().find(|(known, _)| Arc::ptr_eq(known, kernel)) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((Arc::clone(kernel), 1)),
+        // Most command buffers repeat one pipeline: its series are looked up once.
+        let address = std::ptr::from_ref(pipeline).cast::<()>();
+        if let Some((_, place)) = last.filter(|(known, _)| *known == address) {
+            counts[place].1 += 1;
+            continue;
         }
+        let Some(kernel) = kernel_metrics(device, pipeline) else { continue };
+        let known = counts.iter().rposition(|(known, _)| Arc::ptr_eq(known, kernel));
+        let place = known.unwrap_or_else(|| {
+            counts.push((Arc::clone(kernel), 0));
+            counts.len() - 1
+        });
+        counts[place].1 += 1;
+        last = Some((address, place));
     }
     if counts.is_empty() { Kernels::None } else { Kernels::Counted(counts) }
 }
