@@ -25,8 +25,8 @@ use crate::{Dispatch, Program};
 pub struct Interests {
     /// Accesses to buffers, threadgroup memory and constant data.
     pub shared: bool,
-    /// Accesses to locals that are kept in memory, and the starts of their lifetimes; a local that is a single
-    /// value and that every path stores before it loads it is kept in registers.
+    /// Accesses to locals that are kept in memory, and the starts of their lifetimes; a local that is a
+    /// single value and that every path stores before it loads it is kept in registers.
     pub private: bool,
     /// SIMD-group operations under divergence, indices outside of a vector, and returns.
     pub lanes: bool,

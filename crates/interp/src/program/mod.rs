@@ -1,10 +1,10 @@
 //! Programs: one kernel of a module, made ready to run.
 //!
 //! [`Program::new`] lowers every function the kernel reaches to steps (`lower.rs`, `lower_value.rs`,
-//! `lower_memory.rs`), gives their components places in one register file (`registers.rs`) and joins them
-//! (`link.rs`). Locals that can be are registers (`promote.rs`). Because recursion does not exist and a SIMD-group has one flow of control, each function is
-//! active at most once per SIMD-group; so registers and locals have fixed places, laid out like a stack over
-//! the call graph.
+//! `lower_memory.rs`), gives their components places in one register file (`registers.rs`) and joins
+//! them (`link.rs`). Locals that can be are registers (`promote.rs`). Because recursion does not exist
+//! and a SIMD-group has one flow of control, each function is active at most once per SIMD-group; so
+//! registers and locals have fixed places, laid out like a stack over the call graph.
 
 mod call_graph;
 mod layout;

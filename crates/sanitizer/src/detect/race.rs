@@ -231,8 +231,8 @@ impl Races {
         site
     }
 
-    /// What an earlier write left, if the accesses are of the same bytes: lanes of one instruction write after
-    /// all of them were reported.
+    /// What an earlier write left, if the accesses are of the same bytes: lanes of one instruction
+    /// write after all of them were reported.
     fn left_by(&self, conflict: &Conflict, accesses: &Accesses<'_>) -> Option<Bytes> {
         let earlier = conflict.earlier;
         let lane = (earlier.index() % 32) as usize;
