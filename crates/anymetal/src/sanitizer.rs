@@ -2,9 +2,10 @@
 //!
 //! Kernels run under it if their library was compiled with [`crate::CheckMode::Sanitize`], or if the settings
 //! demand it of all (`ANYMETAL_CHECK=sanitize`). All report to one session. A program that knows nothing of
-//! it is checked from outside, by `anymetal check -- PROGRAM`, or by hand: `ANYMETAL_CHECK_REPORT` names a file
-//! for a [`SessionFile`], or a folder for one of each process, which is up to date after each launch;
-//! `ANYMETAL_CHECK_OPTIONS` has the words of [`SanitizerOptions`]. Each new finding is a [`crate::Notice`], too.
+//! it is checked from outside, by `anymetal check -- PROGRAM`, or by hand: `ANYMETAL_CHECK_REPORT` names a
+//! file for a [`SessionFile`], or a folder for one of each process, which is up to date after each launch;
+//! `ANYMETAL_CHECK_OPTIONS` has the words of [`SanitizerOptions`]. Each new finding is a [`crate::Notice`],
+//! too.
 //!
 //! ```
 //! # fn main() -> Result<(), anymetal::Error> {

@@ -159,8 +159,8 @@ impl Library {
         &self.kernels
     }
 
-    /// The lines that the marks of the source are about, in order. One that a macro makes is about the lines of
-    /// the macro's use.
+    /// The lines that the marks of the source are about, in order. One that a macro makes is about the lines
+    /// of the macro's use.
     pub fn marks(&self) -> Vec<MarkedLines> {
         let lines_of = |mark: &Mark| {
             let [from, to] = [mark.from, mark.to].map(|span| self.map.outermost(span));

@@ -2,8 +2,8 @@
 //!
 //! `// anymetal: benign race` and `// anymetal: allow(kind, kind)` cover their line, and the next line of
 //! code if they stand alone: [`Marks::scan`] finds them in the text. `[[anymetal::benign_race]]`,
-//! `[[clang::annotate("anymetal: …")]]` and `__attribute__((annotate("anymetal: …")))`, which Metal's compiler
-//! ignores, cover the statement, the parameter or the declaration with its body that they stand before: the
+//! `[[clang::annotate("anymetal: …")]]` and `__attribute__((annotate("anymetal: …")))`, which other compilers
+//! ignore, cover the statement, the parameter or the declaration with its body that they stand before: the
 //! front end finds them, and [`Marks::add`] takes them. Source text is not trusted: one pass over it, a
 //! bounded number of marks.
 
