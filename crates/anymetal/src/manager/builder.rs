@@ -14,7 +14,7 @@ use anymetal_policy::policies::Policies;
 use super::Manager;
 use super::core::Core;
 use super::error::ManagerError;
-use super::observe::{BreakersTold, Observe, Traced};
+use super::observe::{BreakersTold, Observe, Recorded};
 use super::slot::{Factory, Slot};
 use super::strain::Strain;
 use crate::device::Device;
@@ -47,7 +47,7 @@ impl ManagerBuilder {
             clock: SystemClock::shared(),
             thermal: None,
             power: None,
-            observer: Arc::new(Traced),
+            observer: Arc::new(Recorded),
             hang_grace: HANG_GRACE,
         }
     }

@@ -66,6 +66,14 @@ pub enum ManagerError {
 }
 
 impl ManagerError {
+    /// The attempts of an execution that failed for good.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            ManagerError::Failed(failed) => Some(&failed.path),
+            _ => None,
+        }
+    }
+
     /// The class, by which policies decide.
     pub fn class(&self) -> ErrorClass {
         match self {

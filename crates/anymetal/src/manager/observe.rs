@@ -1,15 +1,16 @@
 //! Where the manager tells what it does.
 //!
 //! Owns [`ManagerEvent`] and [`Observe`], the one seam for telemetry and audit: everything that
-//! happens to an execution, a device or a buffer goes through it. Until something else is connected,
-//! events are `tracing` events of the target `anymetal::manager`.
+//! happens to an execution, a device or a buffer goes through it. By default it goes to telemetry, and
+//! to `tracing` as events of the target `anymetal::manager`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anymetal_policy::adapt::ThermalState;
-use anymetal_policy::breaker::{KeyedListener, Transition};
-use anymetal_policy::ladder::{AttemptRecord, GiveUp, Rung};
-use std::sync::Arc;
+use anymetal_policy::breaker::{BreakerState, KeyedListener, Transition};
+use anymetal_policy::ladder::{AttemptRecord, Ending, GiveUp, Rung};
+use anymetal_telemetry::record;
 
 /// A breaker's key: device and kernel or graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,9 +25,11 @@ pub(super) enum ManagerEvent<'a> {
     /// An attempt ended.
     Attempt { work: &'a str, record: &'a AttemptRecord },
     /// A rung of the ladder is taken.
-    Rung { work: &'a str, rung: Rung, device: &'a str, level: u8, delay: Duration },
+    Rung(RungTaken<'a>),
     /// What an attempt may have written was restored.
     Restored { work: &'a str, buffers: usize },
+    /// It ended: `ok`, or the class of its error.
+    Ended { outcome: &'a str, took: Duration, attempts: usize },
     /// The ladder gave up.
     GaveUp { work: &'a str, why: &'a GiveUp },
     /// A breaker changed its state.
@@ -45,6 +48,21 @@ pub(super) enum ManagerEvent<'a> {
     SourceUnavailable { reason: &'a str },
 }
 
+/// The rung of a ladder that is taken, and what for.
+#[derive(Debug)]
+pub(super) struct RungTaken<'a> {
+    pub(super) work: &'a str,
+    pub(super) rung: Rung,
+    /// The device of the attempt before.
+    pub(super) from: &'a str,
+    /// The class of its error; `breaker-open` if it was not let through.
+    pub(super) reason: &'a str,
+    /// The device of the next attempt.
+    pub(super) device: &'a str,
+    pub(super) level: u8,
+    pub(super) delay: Duration,
+}
+
 /// Is told what happens, on the thread that it happens on, with no lock of the manager's held that
 /// a call of the manager could want.
 pub(super) trait Observe: Send + Sync {
@@ -61,7 +79,10 @@ impl Observe for Traced {
             ManagerEvent::Attempt { work, record } => {
                 tracing::debug!(target: "anymetal::manager", work, %record, "attempt");
             }
-            ManagerEvent::Rung { work, rung, device, level, delay } => {
+            ManagerEvent::Ended { outcome, took, attempts } => {
+                tracing::debug!(target: "anymetal::manager", outcome, ?took, attempts, "execution");
+            }
+            ManagerEvent::Rung(RungTaken { work, rung, device, level, delay, .. }) => {
                 let rung = rung.word();
                 tracing::info!(target: "anymetal::manager", work, rung, device, level, ?delay, "recovery");
             }
@@ -97,6 +118,46 @@ impl Observe for Traced {
             }
         }
     }
+}
+
+/// Records metrics, and passes everything on to `tracing`.
+#[derive(Debug)]
+pub(super) struct Recorded;
+
+impl Observe for Recorded {
+    fn observe(&self, event: &ManagerEvent<'_>) {
+        Traced.observe(event);
+        match event {
+            ManagerEvent::Attempt { record, .. } if record.ending == Ending::BreakerOpen => {
+                record::breaker_rejection(&record.device);
+            }
+            ManagerEvent::Ended { outcome, took, attempts } => {
+                record::execution(outcome, *took, u32::try_from(*attempts).unwrap_or(u32::MAX));
+            }
+            ManagerEvent::Rung(taken) => rung(taken),
+            ManagerEvent::Breaker { key, transition } => {
+                let state = match transition.to {
+                    BreakerState::Closed => record::BreakerState::Closed,
+                    BreakerState::HalfOpen => record::BreakerState::HalfOpen,
+                    BreakerState::Open => record::BreakerState::Open,
+                };
+                record::breaker(&key.device, &key.work, state);
+            }
+            ManagerEvent::DeviceLost { device, .. } => record::device_lost(device),
+            ManagerEvent::Strain { state } => record::thermal_state("machine", *state as u8),
+            _ => {}
+        }
+    }
+}
+
+fn rung(taken: &RungTaken<'_>) {
+    match taken.rung {
+        Rung::Retry => record::retry(taken.reason),
+        Rung::ReleaseMemory => record::recovery_step("trim", "ok"),
+        Rung::Degrade => record::recovery_step("degrade", "ok"),
+        Rung::Fallback => record::fallback(taken.from, taken.device, taken.reason),
+    }
+    record::degraded(taken.device, taken.level > 0);
 }
 
 /// Passes on what breakers tell.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anymetal_hal::clock::Sleep;
 use anymetal_policy::deadline::Deadline;
 use anymetal_policy::idempotence::{Declaration, Work, decide};
-use anymetal_policy::ladder::{GiveUp, Ladder, NextAttempt, Outcome, Path, Request, Rung, Step};
+use anymetal_policy::ladder::{Ending, GiveUp, Ladder, NextAttempt, Outcome, Path, Request, Rung, Step};
 use anymetal_policy::timeout::within;
 
 use super::attempt::{Attempt, Ended, Turn};
@@ -21,7 +21,7 @@ use super::error::{AttemptError, Failed, ManagerError};
 use super::execution::Execution;
 use super::job::Job;
 use super::launch::Verify;
-use super::observe::ManagerEvent;
+use super::observe::{ManagerEvent, RungTaken};
 use super::snapshot::Snapshot;
 
 /// What the caller says of an execution.
@@ -41,6 +41,18 @@ pub(super) async fn run(
     job: &Job<'_>,
     options: &Options<'_>,
 ) -> Result<Execution, ManagerError> {
+    let since = core.clock.now();
+    let result = recover(core, job, options).await;
+    let took = core.clock.now().saturating_sub(since);
+    let (outcome, attempts) = match &result {
+        Ok(execution) => ("ok", execution.attempts()),
+        Err(error) => (error.class().word(), error.path().map_or(0, |path| path.attempts().len())),
+    };
+    core.tell(&ManagerEvent::Ended { outcome, took, attempts });
+    result
+}
+
+async fn recover(core: &Arc<Core>, job: &Job<'_>, options: &Options<'_>) -> Result<Execution, ManagerError> {
     core.poll_strain();
     let now = core.clock.now();
     let callers = options.deadline.map_or(Deadline::NEVER, |length| Deadline::after(now, length));
@@ -139,8 +151,14 @@ impl Climb<'_> {
         let (core, work) = (self.core, self.job.name());
         let slot = &core.slots[self.order[next.device]];
         if let Some(rung) = next.rung {
+            let before = self.ladder.path().attempts().last();
+            let reason = before.map_or("", |attempt| match attempt.ending {
+                Ending::Failed(class) => class.word(),
+                _ => "breaker-open",
+            });
+            let from = before.map_or("", |attempt| &*attempt.device);
             let (device, level, delay) = (slot.name(), next.level, next.delay);
-            core.tell(&ManagerEvent::Rung { work, rung, device, level, delay });
+            core.tell(&ManagerEvent::Rung(RungTaken { work, rung, from, reason, device, level, delay }));
         }
         if let Some(left) = next.open_breaker
             && let Some(breaker) = core.breaker(self.order[left], work)

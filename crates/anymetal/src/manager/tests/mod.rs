@@ -20,7 +20,7 @@ use anymetal_policy::retry::{Jitter, RetryPolicy};
 use anymetal_policy::virtual_time;
 use anymetal_runtime::config::RuntimeConfig;
 
-use super::observe::{ManagerEvent, Observe};
+use super::observe::{ManagerEvent, Observe, RungTaken};
 use super::{Execution, Failed, ManagedKernel, Manager, ManagerBuilder, ManagerError};
 use crate::device::Device;
 use crate::error::Error;
@@ -48,7 +48,10 @@ impl Observe for Recorder {
             ManagerEvent::ContentsLost { label, .. } => format!("contents of {label}"),
             ManagerEvent::Strain { state } => format!("strain {}", state.word()),
             ManagerEvent::SourceUnavailable { .. } => "source unavailable".to_owned(),
-            ManagerEvent::Rung { rung, device, level, .. } => format!("{} {device}/{level}", rung.word()),
+            ManagerEvent::Ended { .. } => return,
+            ManagerEvent::Rung(RungTaken { rung, device, level, .. }) => {
+                format!("{} {device}/{level}", rung.word())
+            }
             ManagerEvent::Attempt { .. } => return,
         };
         lock(&self.0).push(told);
