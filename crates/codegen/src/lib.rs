@@ -29,3 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cpu;
+mod elementwise;
+mod llvm_text;
+pub mod ptx;
+mod roots;

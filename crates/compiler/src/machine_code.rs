@@ -80,7 +80,7 @@ fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
         CodegenError::TooMuchMemory { .. } | CodegenError::TooDeep { .. } => {
             CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }
         }
-        CodegenError::BadGroupSize { .. } => {
+        CodegenError::BadGroupSize { .. } | CodegenError::Unsupported { .. } => {
             CompileError::Unsupported { kernel: kernel.name.clone(), reason: error.to_string() }
         }
         CodegenError::UnknownKernel { .. }

@@ -1,4 +1,5 @@
-//! The launch ABI of the CPU: what generated code and the CPU device agree on.
+//! The launch ABI of the CPU: what generated code and the CPU device agree on. That of NVIDIA GPUs is in
+//! [`nvidia`].
 //!
 //! Owns the `repr(C)` tables ([`CpuLaunch`], [`CpuWorker`]) with their byte [`offsets`], the rule that gives
 //! arguments their slots ([`argument_slots`]), and what is recorded of a fault ([`FaultRecord`]). Invariant:
@@ -46,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 mod fault;
+pub mod nvidia;
 pub mod offsets;
 mod slots;
 mod tables;

@@ -5,6 +5,7 @@
 
 use std::mem::{offset_of, size_of};
 
+use crate::fault::FaultRecord;
 use crate::tables::{BoundBuffer, CpuLaunch, CpuWorker, ThreadgroupSlot};
 
 /// Of [`CpuLaunch::buffers`], a pointer.
@@ -30,7 +31,19 @@ pub const TABLE_ENTRY: i64 = size_of::<BoundBuffer>() as i64;
 /// Of [`BoundBuffer::len`] and [`ThreadgroupSlot::len`] in their entries. The base or the offset is at 0.
 pub const ENTRY_LEN: i64 = offset_of!(BoundBuffer, len) as i64;
 
+/// Of [`FaultRecord::site`], 32 bits. `claimed` is at 0.
+pub const FAULT_SITE: i64 = offset_of!(FaultRecord, site) as i64;
+/// Of [`FaultRecord::byte_offset`], 64 bits.
+pub const FAULT_BYTE_OFFSET: i64 = offset_of!(FaultRecord, byte_offset) as i64;
+/// Of [`FaultRecord::bound_len`], 64 bits.
+pub const FAULT_BOUND_LEN: i64 = offset_of!(FaultRecord, bound_len) as i64;
+/// Of [`FaultRecord::group_linear`], 64 bits.
+pub const FAULT_GROUP_LINEAR: i64 = offset_of!(FaultRecord, group_linear) as i64;
+/// Of [`FaultRecord::thread_in_group`], 32 bits.
+pub const FAULT_THREAD_IN_GROUP: i64 = offset_of!(FaultRecord, thread_in_group) as i64;
+
 const _: () = {
+    assert!(offset_of!(FaultRecord, claimed) == 0);
     assert!(size_of::<*const u8>() == 8, "generated code takes pointers of 8 bytes");
     assert!(offset_of!(BoundBuffer, base) == 0 && offset_of!(ThreadgroupSlot, offset) == 0);
     assert!(size_of::<ThreadgroupSlot>() == size_of::<BoundBuffer>());

@@ -39,22 +39,23 @@ mod interior;
 mod lane_order;
 mod lane_shift_reuse;
 mod liveness;
-mod llvm_text;
 pub mod math;
 mod options;
 mod polynomial;
 mod regions;
-mod shape;
+pub(crate) mod shape;
 mod split_module;
 mod stencil_rows;
 mod storage;
 mod target;
-mod walk;
+pub(crate) mod walk;
 
 use anymetal_ir::passes::{PassManager, pipeline};
 use anymetal_ir::{Function, Inst, Kernel, Module};
 
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
+
+use crate::llvm_text;
 
 use bundles::Bundles;
 use liveness::Liveness;

@@ -138,6 +138,14 @@ pub enum CodegenError {
         /// Allowed.
         limit: u64,
     },
+    /// The target has no code for an operation.
+    #[error("{what} cannot be compiled for this target")]
+    Unsupported {
+        /// The operation.
+        what: String,
+        /// Where it is in the source.
+        loc: Loc,
+    },
     /// The threadgroup size asked for has a zero or too many threads.
     #[error("no threadgroup has the size {size:?}")]
     BadGroupSize {

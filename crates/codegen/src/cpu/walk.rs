@@ -6,7 +6,7 @@ use super::options::CodegenError;
 
 /// The reachable instructions in program order; constructs come before their contents. Refuses what
 /// earlier passes should have removed.
-pub(super) fn instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> {
+pub(crate) fn instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> {
     let mut order = Vec::new();
     collect(function, function.body, 0, &mut order)?;
     Ok(order)

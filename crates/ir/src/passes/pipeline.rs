@@ -2,7 +2,8 @@
 //!
 //! Owns one list for each target. [`PREPARE`] runs for every target: it takes a module as the front end made
 //! it to kernels without calls and function constants. [`CPU`] and then, for code of one threadgroup size,
-//! [`CPU_WHOLE_THREADGROUPS`] run for the CPU's code generator. `docs/passes.md` is made from [`ALL`] by
+//! [`CPU_WHOLE_THREADGROUPS`] run for the CPU's code generator, [`NVIDIA`] and [`NVIDIA_WHOLE_THREADGROUPS`]
+//! likewise. `docs/passes.md` is made from [`ALL`] by
 //! `cargo xtask gen`.
 
 use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
@@ -124,11 +125,20 @@ pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
     Step::Pass(&UNIFORM_DIV_VERSIONING, &[SIMPLIFY, Step::Pass(&DIV_REM_PAIRS, &[])]),
 ];
 
+/// NVIDIA GPUs: a thread stays a thread, LLVM and the driver's assembler do the rest.
+pub const NVIDIA: &[Step] =
+    &[Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
+
+/// NVIDIA GPUs, for code of whole threadgroups of one size, after [`NVIDIA`].
+pub const NVIDIA_WHOLE_THREADGROUPS: &[Step] = &[Step::Pass(&GROUP_SIZE, &[SIMPLIFY])];
+
 /// The pipelines by name, in the order in which they run.
 pub const PIPELINES: &[(&str, &[Step])] = &[
     ("simplify", &[SIMPLIFY]),
     ("cpu", CPU),
     ("cpu, whole threadgroups of one size", CPU_WHOLE_THREADGROUPS),
+    ("nvidia", NVIDIA),
+    ("nvidia, whole threadgroups of one size", NVIDIA_WHOLE_THREADGROUPS),
 ];
 
 /// What [`prepare`] is given besides the module.

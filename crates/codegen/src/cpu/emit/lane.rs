@@ -1,8 +1,9 @@
 //! One component of a value during emission: scalar bases, or a vector.
 
-use crate::cpu::llvm_text::{Opd, Text, lanes_type, scalar_type, vector_const};
+use crate::cpu::llvm_text::{Opd, Text, lanes_type, vector_const};
 use crate::cpu::shape::Affine;
-use anymetal_ir::Scalar;
+
+pub(super) use crate::elementwise::Width;
 
 /// A component of a value, in the form that its shape says.
 #[derive(Clone, Debug)]
@@ -18,56 +19,6 @@ pub(super) enum Lane {
     },
     /// A vector.
     Varying(Opd),
-}
-
-/// One value per SIMD-group, or one per lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Width {
-    /// A scalar.
-    One,
-    /// A vector of 32.
-    All,
-    /// A vector of `n`.
-    Few(usize),
-}
-
-impl Width {
-    /// The LLVM type of one `element` or of 32.
-    pub(super) fn of(self, element: &str) -> String {
-        match self {
-            Self::One => element.to_owned(),
-            Self::All => lanes_type(element),
-            Self::Few(n) => format!("<{n} x {element}>"),
-        }
-    }
-
-    /// The LLVM type of a scalar at this width.
-    pub(super) fn ty(self, scalar: Scalar) -> String {
-        self.of(scalar_type(scalar))
-    }
-
-    /// A constant in every lane.
-    pub(super) fn constant(self, element: &str, value: &Opd) -> Opd {
-        match self {
-            Self::One => value.clone(),
-            _ if *value == Opd::Int(0) || value.is_text("false") => Opd::text("zeroinitializer"),
-            _ => Opd::text(format!("splat ({element} {value})")),
-        }
-    }
-
-    /// How many.
-    pub(super) fn count(self) -> usize {
-        match self {
-            Self::One => 1,
-            Self::All => crate::cpu::llvm_text::LANES,
-            Self::Few(n) => n,
-        }
-    }
-
-    /// An integer constant in every lane.
-    pub(super) fn int(self, element: &str, value: i64) -> Opd {
-        self.constant(element, &Opd::Int(crate::cpu::llvm_text::wrap_int(element, value)))
-    }
 }
 
 impl Lane {

@@ -23,13 +23,11 @@
 
 mod access;
 mod allocation;
-mod arith;
 mod assumptions;
 mod atomic;
 mod available_checks;
 mod bounded_loops;
 mod bundle;
-mod cast;
 mod clamped_rows;
 mod cold_gather;
 mod context_save;
@@ -77,6 +75,8 @@ use std::rc::Rc;
 
 use anymetal_ir::{BarrierScope, Inst, Kernel, Module, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
+
+use crate::elementwise::{arith, cast};
 
 pub(super) use entry::generate_module;
 use lane::{Lane, Width};

@@ -10,8 +10,8 @@
 //! do not wrap.
 
 pub(super) mod flow;
-pub(super) mod queries;
-pub(super) mod range;
+pub(crate) mod queries;
+pub(crate) mod range;
 pub(super) mod transfer;
 
 use std::rc::Rc;

@@ -7,7 +7,7 @@ use crate::cpu::llvm_text::LANES;
 
 /// What is known of the threadgroups that a version of the code runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::cpu) enum Geometry {
+pub(crate) enum Geometry {
     /// Exactly this size.
     Full([u32; 3]),
     /// Exactly this size, lanes along y first; for kernels that cannot tell.

@@ -19,7 +19,7 @@ const MAX_INDEX: u64 = 1024 + 31;
 const MAX_GRID: u64 = u32::MAX as u64 - 64;
 
 /// The largest value that any lane, existing or not, can have, read as unsigned.
-pub(in crate::cpu) fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
+pub(crate) fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
     Finder { function, geometry, steps: Cell::new(STEPS) }.bound(value)
 }
 
@@ -30,7 +30,7 @@ pub(in crate::cpu) fn bound_anywhere(function: &Function, value: Value) -> u64 {
 
 /// The largest offset in its variable that a pointer can have in any lane, existing or not, and no smaller
 /// one is negative; `None` if it is not known, or not known which variable.
-pub(in crate::cpu) fn offset_bound(function: &Function, geometry: Geometry, pointer: Value) -> Option<u64> {
+pub(crate) fn offset_bound(function: &Function, geometry: Geometry, pointer: Value) -> Option<u64> {
     let mut sum = 0u64;
     let mut pointer = pointer;
     loop {

@@ -8,51 +8,13 @@
 //! Invariant: every access to a local of the kind `Promoted` covers whole promoted variables.
 
 mod partition;
-mod roots;
 pub(super) mod threadgroup;
 
 use partition::Partition;
-use roots::Roots;
+pub(super) use crate::roots::{Pointer, Root};
+use crate::roots::Roots;
 
-use anymetal_ir::{Function, GlobalId, Inst, Kernel, Local, Scalar, ThreadgroupId, Value};
-
-/// The allocation that a pointer belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Root {
-    /// No pointer seen yet.
-    Unset,
-    /// The null pointer.
-    Null,
-    /// An argument of the kernel.
-    Argument(usize),
-    /// A threadgroup variable.
-    Threadgroup(ThreadgroupId),
-    /// A constant datum.
-    Global(GlobalId),
-    /// A local.
-    Local(Local),
-    /// Known at run time only; the pointer is kept encoded.
-    Many,
-}
-
-impl Root {
-    fn join(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Unset, root) | (root, Self::Unset) => root,
-            (a, b) if a == b => a,
-            _ => Self::Many,
-        }
-    }
-}
-
-/// What is known of a pointer value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Pointer {
-    /// Its allocation.
-    pub(super) root: Root,
-    /// The offset, if constant.
-    pub(super) offset: Option<i64>,
-}
+use anymetal_ir::{Function, Inst, Kernel, Local, Scalar, Value};
 
 /// What a promoted variable holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// An operand.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::cpu) enum Opd {
+pub(crate) enum Opd {
     /// An integer constant (of any integer type but `i1`).
     Int(i64),
     /// A register.
@@ -16,22 +16,22 @@ pub(in crate::cpu) enum Opd {
 
 impl Opd {
     /// A constant as text.
-    pub(in crate::cpu) fn text(text: impl Into<Rc<str>>) -> Self {
+    pub(crate) fn text(text: impl Into<Rc<str>>) -> Self {
         Self::Text(text.into())
     }
 
     /// `true` or `false`.
-    pub(in crate::cpu) fn bool(value: bool) -> Self {
+    pub(crate) fn bool(value: bool) -> Self {
         Self::text(if value { "true" } else { "false" })
     }
 
     /// Whether it is this text.
-    pub(in crate::cpu) fn is_text(&self, text: &str) -> bool {
+    pub(crate) fn is_text(&self, text: &str) -> bool {
         matches!(self, Self::Text(t) if &**t == text)
     }
 
     /// Whether it is a constant.
-    pub(in crate::cpu) fn is_const(&self) -> bool {
+    pub(crate) fn is_const(&self) -> bool {
         !matches!(self, Self::Reg(_))
     }
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Opd {
 }
 
 /// The text of a vector constant.
-pub(in crate::cpu) fn vector_const(element: &str, values: impl IntoIterator<Item = i64>) -> Opd {
+pub(crate) fn vector_const(element: &str, values: impl IntoIterator<Item = i64>) -> Opd {
     let values: Vec<i64> = values.into_iter().collect();
     let show = |v: i64| match element {
         "i1" => if v & 1 == 1 { "true" } else { "false" }.to_owned(),
@@ -61,7 +61,7 @@ pub(in crate::cpu) fn vector_const(element: &str, values: impl IntoIterator<Item
 }
 
 /// The integer as a value of that type, sign-extended.
-pub(in crate::cpu) fn wrap_int(ty: &str, value: i64) -> i64 {
+pub(crate) fn wrap_int(ty: &str, value: i64) -> i64 {
     match ty {
         "i8" => i64::from(value as i8),
         "i16" => i64::from(value as i16),

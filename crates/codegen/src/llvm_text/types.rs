@@ -3,7 +3,7 @@
 use anymetal_ir::Scalar;
 
 /// The LLVM type of a scalar. `bfloat` is kept as its bits, so that LLVM never calls its library.
-pub(in crate::cpu) fn scalar_type(scalar: Scalar) -> &'static str {
+pub(crate) fn scalar_type(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool => "i1",
         Scalar::I8 => "i8",
@@ -16,12 +16,12 @@ pub(in crate::cpu) fn scalar_type(scalar: Scalar) -> &'static str {
 }
 
 /// The vector of one `element` per lane.
-pub(in crate::cpu) fn lanes_type(element: &str) -> String {
+pub(crate) fn lanes_type(element: &str) -> String {
     format!("<32 x {element}>")
 }
 
 /// The suffix of an intrinsic's name for a type.
-pub(in crate::cpu) fn mangle(ty: &str) -> String {
+pub(crate) fn mangle(ty: &str) -> String {
     if let Some((n, element)) = ty.strip_prefix('<').and_then(|t| t.strip_suffix('>')?.split_once(" x ")) {
         return format!("v{n}{}", mangle(element));
     }

@@ -4,7 +4,7 @@ use super::{Opd, Text, wrap_int};
 
 impl Text {
     /// `a + b`.
-    pub(in crate::cpu) fn add(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
+    pub(crate) fn add(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
         match (a, b) {
             (Opd::Int(x), Opd::Int(y)) => Opd::Int(wrap_int(ty, x.wrapping_add(*y))),
             (Opd::Int(0), x) | (x, Opd::Int(0)) => x.clone(),
@@ -13,7 +13,7 @@ impl Text {
     }
 
     /// `a - b`.
-    pub(in crate::cpu) fn sub(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
+    pub(crate) fn sub(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
         match (a, b) {
             (Opd::Int(x), Opd::Int(y)) => Opd::Int(wrap_int(ty, x.wrapping_sub(*y))),
             (x, Opd::Int(0)) => x.clone(),
@@ -22,7 +22,7 @@ impl Text {
     }
 
     /// `a × b`.
-    pub(in crate::cpu) fn mul(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
+    pub(crate) fn mul(&mut self, ty: &str, a: &Opd, b: &Opd) -> Opd {
         match (a, b) {
             (Opd::Int(x), Opd::Int(y)) => Opd::Int(wrap_int(ty, x.wrapping_mul(*y))),
             (Opd::Int(0), _) | (_, Opd::Int(0)) => Opd::Int(0),
@@ -32,7 +32,7 @@ impl Text {
     }
 
     /// `a && b` of `i1`.
-    pub(in crate::cpu) fn and(&mut self, a: &Opd, b: &Opd) -> Opd {
+    pub(crate) fn and(&mut self, a: &Opd, b: &Opd) -> Opd {
         if a.is_text("true") || b.is_text("false") {
             return b.clone();
         }
@@ -43,7 +43,7 @@ impl Text {
     }
 
     /// `icmp` of scalars.
-    pub(in crate::cpu) fn icmp(&mut self, predicate: &str, ty: &str, a: &Opd, b: &Opd) -> Opd {
+    pub(crate) fn icmp(&mut self, predicate: &str, ty: &str, a: &Opd, b: &Opd) -> Opd {
         if let (Opd::Int(x), Opd::Int(y)) = (a, b) {
             let result = match predicate {
                 "eq" => Some(x == y),

@@ -4,12 +4,12 @@ use super::{LANES, Opd, Text};
 
 impl Text {
     /// Every lane the same.
-    pub(in crate::cpu) fn splat(&mut self, element: &str, value: &Opd) -> Opd {
+    pub(crate) fn splat(&mut self, element: &str, value: &Opd) -> Opd {
         self.splat_to(LANES, element, value)
     }
 
     /// A vector of `n` copies.
-    pub(in crate::cpu) fn splat_to(&mut self, n: usize, element: &str, value: &Opd) -> Opd {
+    pub(crate) fn splat_to(&mut self, n: usize, element: &str, value: &Opd) -> Opd {
         match value {
             Opd::Int(0) => Opd::text("zeroinitializer"),
             Opd::Text(t) if matches!(&**t, "false" | "zeroinitializer") => Opd::text("zeroinitializer"),
@@ -26,7 +26,7 @@ impl Text {
     }
 
     /// Elements of the concatenation of two vectors of `n` elements; `None` is any.
-    pub(in crate::cpu) fn shuffle(
+    pub(crate) fn shuffle(
         &mut self,
         element: &str,
         n: usize,
@@ -46,7 +46,7 @@ impl Text {
     }
 
     /// The parts, one after the other; their number is a power of two.
-    pub(in crate::cpu) fn concat(&mut self, element: &str, mut length: usize, mut parts: Vec<Opd>) -> Opd {
+    pub(crate) fn concat(&mut self, element: &str, mut length: usize, mut parts: Vec<Opd>) -> Opd {
         while parts.len() > 1 {
             let picks: Vec<_> = (0..2 * length).map(Some).collect();
             parts = parts
@@ -62,7 +62,7 @@ impl Text {
     }
 
     /// `select` of whole vectors or scalars by one `i1` or a mask; `ty` is the values' type.
-    pub(in crate::cpu) fn select(
+    pub(crate) fn select(
         &mut self,
         condition_type: &str,
         condition: &Opd,

@@ -3,21 +3,57 @@
 
 use std::collections::BTreeMap;
 
-use anymetal_ir::{Function, Inst, Kernel, Local, Op, Scalar, Type, Value};
+use anymetal_ir::{Function, GlobalId, Inst, Kernel, Local, Op, Scalar, ThreadgroupId, Type, Value};
 
-use super::{Pointer, Root};
+/// The allocation that a pointer belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Root {
+    /// No pointer seen yet.
+    Unset,
+    /// The null pointer.
+    Null,
+    /// An argument of the kernel.
+    Argument(usize),
+    /// A threadgroup variable.
+    Threadgroup(ThreadgroupId),
+    /// A constant datum.
+    Global(GlobalId),
+    /// A local.
+    Local(Local),
+    /// Known at run time only; the pointer is kept encoded.
+    Many,
+}
+
+impl Root {
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unset, root) | (root, Self::Unset) => root,
+            (a, b) if a == b => a,
+            _ => Self::Many,
+        }
+    }
+}
+
+/// What is known of a pointer value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pointer {
+    /// Its allocation.
+    pub(crate) root: Root,
+    /// The offset, if constant.
+    pub(crate) offset: Option<i64>,
+}
 
 /// Solves for the roots of all pointers, through pointers kept in locals.
-pub(super) struct Roots {
-    pub(super) pointers: Vec<Pointer>,
-    pub(super) contents: BTreeMap<(Local, i64), Root>,
+pub(crate) struct Roots {
+    pub(crate) pointers: Vec<Pointer>,
+    pub(crate) contents: BTreeMap<(Local, i64), Root>,
     opaque: Vec<bool>,
-    pub(super) exposed: Vec<bool>,
+    pub(crate) exposed: Vec<bool>,
     changed: bool,
 }
 
 impl Roots {
-    pub(super) fn solve(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
+    pub(crate) fn solve(function: &Function, kernel: &Kernel, order: &[Inst]) -> Self {
         let unset = Pointer { root: Root::Unset, offset: None };
         let mut this = Self {
             pointers: vec![unset; function.values.len()],

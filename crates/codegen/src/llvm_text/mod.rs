@@ -15,20 +15,20 @@ mod vectors;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
-pub(super) use operand::{Opd, vector_const, wrap_int};
-pub(super) use types::{lanes_type, mangle, scalar_type};
+pub(crate) use operand::{Opd, vector_const, wrap_int};
+pub(crate) use types::{lanes_type, mangle, scalar_type};
 
 /// Lanes of a SIMD-group.
-pub(super) const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 /// The type of masks.
-pub(super) const MASK: &str = "<32 x i1>";
+pub(crate) const MASK: &str = "<32 x i1>";
 
 /// The name of a basic block.
-pub(super) type BlockName = u32;
+pub(crate) type BlockName = u32;
 
 /// Text of one function under construction.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(crate) struct Text {
     /// Allocations and what else belongs to the entry block, written before the body.
     entry: String,
     /// What each turn of the body begins with, and where in the body that is.
@@ -43,43 +43,43 @@ pub(super) struct Text {
 
 impl Text {
     /// Starts before the first label. Register and block numbers start at `first`.
-    pub(super) fn new(first: u32) -> Self {
+    pub(crate) fn new(first: u32) -> Self {
         Self { next: first, ended: true, ..Self::default() }
     }
 
     /// A fresh number for a register or a block.
-    pub(super) fn fresh(&mut self) -> u32 {
+    pub(crate) fn fresh(&mut self) -> u32 {
         self.next += 1;
         self.next
     }
 
     /// A fresh register that someone else defines (a parameter).
-    pub(super) fn register(&mut self) -> Opd {
+    pub(crate) fn register(&mut self) -> Opd {
         Opd::Reg(self.fresh())
     }
 
     /// Whether the current block has its terminator.
-    pub(super) fn is_ended(&self) -> bool {
+    pub(crate) fn is_ended(&self) -> bool {
         self.ended
     }
 
     /// The block being written.
-    pub(super) fn current(&self) -> BlockName {
+    pub(crate) fn current(&self) -> BlockName {
         self.current
     }
 
     /// Declares an intrinsic or external function.
-    pub(super) fn declare(&mut self, declaration: impl Into<String>) {
+    pub(crate) fn declare(&mut self, declaration: impl Into<String>) {
         self.declares.insert(declaration.into());
     }
 
     /// Takes the declarations.
-    pub(super) fn take_declares(&mut self) -> BTreeSet<String> {
+    pub(crate) fn take_declares(&mut self) -> BTreeSet<String> {
         std::mem::take(&mut self.declares)
     }
 
     /// The whole function with this header, such as `define void @f(ptr %r1)`.
-    pub(super) fn finish(&mut self, header: &str, first_block: BlockName) -> String {
+    pub(crate) fn finish(&mut self, header: &str, first_block: BlockName) -> String {
         let entry = std::mem::take(&mut self.entry);
         let (before, after) = self.body.split_at(self.start_at);
         let start = &self.start;
@@ -87,7 +87,7 @@ impl Text {
     }
 
     /// An instruction without result.
-    pub(super) fn line(&mut self, text: impl fmt::Display) {
+    pub(crate) fn line(&mut self, text: impl fmt::Display) {
         if !self.ended {
             // Writing to a String cannot fail.
             let _ = writeln!(self.body, "  {text}");
@@ -95,53 +95,53 @@ impl Text {
     }
 
     /// An instruction with a result.
-    pub(super) fn value(&mut self, text: impl fmt::Display) -> Opd {
+    pub(crate) fn value(&mut self, text: impl fmt::Display) -> Opd {
         let register = self.register();
         self.line(format_args!("{register} = {text}"));
         register
     }
 
     /// A comment line.
-    pub(super) fn comment(&mut self, text: impl fmt::Display) {
+    pub(crate) fn comment(&mut self, text: impl fmt::Display) {
         self.line(format_args!("; {text}"));
     }
 
     /// An instruction of the entry block with a result.
-    pub(super) fn entry_value(&mut self, text: impl fmt::Display) -> Opd {
+    pub(crate) fn entry_value(&mut self, text: impl fmt::Display) -> Opd {
         let register = self.register();
         let _ = writeln!(self.entry, "  {register} = {text}");
         register
     }
 
     /// An instruction of the entry block without result.
-    pub(super) fn entry_line(&mut self, text: impl fmt::Display) {
+    pub(crate) fn entry_line(&mut self, text: impl fmt::Display) {
         let _ = writeln!(self.entry, "  {text}");
     }
 
     /// Begins a turn of the body here: see [`Self::start_line`].
-    pub(super) fn mark_start(&mut self) {
+    pub(crate) fn mark_start(&mut self) {
         self.start_at = self.body.len();
     }
 
     /// An instruction without result that each turn of the body begins with, whenever this is called.
-    pub(super) fn start_line(&mut self, text: impl fmt::Display) {
+    pub(crate) fn start_line(&mut self, text: impl fmt::Display) {
         let _ = writeln!(self.start, "  {text}");
     }
 
     /// A stack slot of the function.
-    pub(super) fn alloca(&mut self, ty: &str, align: u32) -> Opd {
+    pub(crate) fn alloca(&mut self, ty: &str, align: u32) -> Opd {
         self.entry_value(format_args!("alloca {ty}, align {align}"))
     }
 
     // --- control flow
 
     /// A name for a block to be written later.
-    pub(super) fn block(&mut self) -> BlockName {
+    pub(crate) fn block(&mut self) -> BlockName {
         self.fresh()
     }
 
     /// Starts a block; the one before falls through into it.
-    pub(super) fn label(&mut self, block: BlockName) {
+    pub(crate) fn label(&mut self, block: BlockName) {
         self.branch(block);
         let _ = writeln!(self.body, "b{block}:");
         self.ended = false;
@@ -149,13 +149,13 @@ impl Text {
     }
 
     /// An unconditional branch.
-    pub(super) fn branch(&mut self, to: BlockName) {
+    pub(crate) fn branch(&mut self, to: BlockName) {
         self.line(format_args!("br label %b{to}"));
         self.ended = true;
     }
 
     /// A conditional branch.
-    pub(super) fn branch_if(&mut self, condition: &Opd, yes: BlockName, no: BlockName) {
+    pub(crate) fn branch_if(&mut self, condition: &Opd, yes: BlockName, no: BlockName) {
         match condition {
             c if c.is_text("true") => self.branch(yes),
             c if c.is_text("false") => self.branch(no),
@@ -167,7 +167,7 @@ impl Text {
     }
 
     /// As [`Self::branch_if`], with `no` out of the hot path.
-    pub(super) fn branch_likely(&mut self, condition: &Opd, yes: BlockName, no: BlockName) {
+    pub(crate) fn branch_likely(&mut self, condition: &Opd, yes: BlockName, no: BlockName) {
         if condition.is_const() {
             return self.branch_if(condition, yes, no);
         }
@@ -176,13 +176,13 @@ impl Text {
     }
 
     /// Any other terminator.
-    pub(super) fn terminator(&mut self, text: impl fmt::Display) {
+    pub(crate) fn terminator(&mut self, text: impl fmt::Display) {
         self.line(text);
         self.ended = true;
     }
 
     /// A phi of the current block, which must be its first instruction.
-    pub(super) fn phi(&mut self, ty: &str, edges: &[(&Opd, BlockName)]) -> Opd {
+    pub(crate) fn phi(&mut self, ty: &str, edges: &[(&Opd, BlockName)]) -> Opd {
         let edges: Vec<String> = edges.iter().map(|(v, b)| format!("[ {v}, %b{b} ]")).collect();
         self.value(format_args!("phi {ty} {}", edges.join(", ")))
     }
@@ -190,7 +190,7 @@ impl Text {
     // --- calls
 
     /// A call of an intrinsic `@llvm.{name}` whose operands all have one type, the result's.
-    pub(super) fn intrinsic(&mut self, name: &str, ty: &str, flags: &str, args: &[&Opd]) -> Opd {
+    pub(crate) fn intrinsic(&mut self, name: &str, ty: &str, flags: &str, args: &[&Opd]) -> Opd {
         let types = vec![ty; args.len()].join(", ");
         self.declare(format!("declare {ty} @llvm.{name}.{}({types})", mangle(ty)));
         let args: Vec<String> = args.iter().map(|arg| format!("{ty} {arg}")).collect();
@@ -200,17 +200,17 @@ impl Text {
     // --- memory
 
     /// A load.
-    pub(super) fn load(&mut self, ty: &str, ptr: &Opd, align: u32) -> Opd {
+    pub(crate) fn load(&mut self, ty: &str, ptr: &Opd, align: u32) -> Opd {
         self.value(format_args!("load {ty}, ptr {ptr}, align {align}"))
     }
 
     /// A store.
-    pub(super) fn store(&mut self, ty: &str, value: &Opd, ptr: &Opd, align: u32) {
+    pub(crate) fn store(&mut self, ty: &str, value: &Opd, ptr: &Opd, align: u32) {
         self.line(format_args!("store {ty} {value}, ptr {ptr}, align {align}"));
     }
 
     /// `ptr + bytes`.
-    pub(super) fn offset(&mut self, ptr: &Opd, bytes: &Opd) -> Opd {
+    pub(crate) fn offset(&mut self, ptr: &Opd, bytes: &Opd) -> Opd {
         if *bytes == Opd::Int(0) {
             return ptr.clone();
         }

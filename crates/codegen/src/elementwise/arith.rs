@@ -5,12 +5,12 @@
 
 use anymetal_ir::{BinOp, CmpOp, FpMode, MathFn, Scalar, UnOp};
 
-use super::lane::Width;
-use crate::cpu::llvm_text::{Opd, Text, scalar_type};
+use super::width::Width;
+use crate::llvm_text::{Opd, Text, scalar_type};
 use crate::cpu::math::Library;
 
 /// Fast-math flags; never `nnan` or `ninf`, which would make lanes that are off poison.
-pub(super) fn flags(fp: FpMode) -> &'static str {
+pub(crate) fn flags(fp: FpMode) -> &'static str {
     match fp {
         FpMode::Safe => "",
         FpMode::Relaxed | FpMode::Fast => "reassoc nsz arcp contract afn ",
@@ -18,7 +18,7 @@ pub(super) fn flags(fp: FpMode) -> &'static str {
 }
 
 /// A float operand as `float`.
-pub(super) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
+pub(crate) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     let float = width.of("float");
     match scalar {
         Scalar::F16 => t.value(format_args!("fpext {} {a} to {float}", width.of("half"))),
@@ -33,7 +33,7 @@ pub(super) fn to_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd
 }
 
 /// A `float` rounded to the type, once, to nearest even.
-pub(super) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
+pub(crate) fn from_f32(t: &mut Text, width: Width, scalar: Scalar, a: &Opd) -> Opd {
     let float = width.of("float");
     match scalar {
         Scalar::F16 => t.value(format_args!("fptrunc {float} {a} to {}", width.of("half"))),
@@ -70,7 +70,7 @@ fn to_bf16(t: &mut Text, width: Width, a: &Opd, any_nan: bool) -> Opd {
 }
 
 /// `op a`.
-pub(super) fn unary(t: &mut Text, width: Width, op: UnOp, scalar: Scalar, a: &Opd) -> Opd {
+pub(crate) fn unary(t: &mut Text, width: Width, op: UnOp, scalar: Scalar, a: &Opd) -> Opd {
     let element = scalar_type(scalar);
     let ty = width.of(element);
     match op {
@@ -89,19 +89,19 @@ pub(super) fn unary(t: &mut Text, width: Width, op: UnOp, scalar: Scalar, a: &Op
 
 /// What an operation needs to know beyond its operands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arithmetic {
+pub(crate) struct Arithmetic {
     /// Scalar or vector.
-    pub(super) width: Width,
+    pub(crate) width: Width,
     /// Leave to deviate.
-    pub(super) fp: FpMode,
+    pub(crate) fp: FpMode,
     /// The operands' type.
-    pub(super) scalar: Scalar,
+    pub(crate) scalar: Scalar,
     /// The second operand, if it is a constant.
-    pub(super) constant: Option<i64>,
+    pub(crate) constant: Option<i64>,
 }
 
 /// `a op b`.
-pub(super) fn binary(
+pub(crate) fn binary(
     t: &mut Text,
     library: &mut Library,
     how: Arithmetic,
@@ -234,14 +234,14 @@ fn division(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> Opd {
 /// Division of 32-bit integers in all lanes by one divisor: a product with the reciprocal, which is computed
 /// once. As a `double` a hair above the exact one it gives the exact quotient: for numbers below 2^32 the
 /// excess stays under 2^-17 divisors' parts, and the next whole number is at least one part away.
-pub(super) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -> Opd {
+pub(crate) fn division_by_one(t: &mut Text, op: BinOp, a: &Opd, divisor: &Opd) -> Opd {
     const ABOVE_ONE: f64 = 1.0 + 4.0 * f64::EPSILON;
     let (ty, wide) = (Width::All.of("i32"), Width::All.of("double"));
     let none = t.icmp("eq", "i32", divisor, &Opd::Int(0));
     let divisor = t.select("i1", &none, "i32", &Opd::Int(1), divisor);
     let signed = is_signed(op);
     let magnitude = |t: &mut Text, ty: &str, value: &Opd| {
-        let name = format!("llvm.abs.{}", crate::cpu::llvm_text::mangle(ty));
+        let name = format!("llvm.abs.{}", crate::llvm_text::mangle(ty));
         t.declare(format!("declare {ty} @{name}({ty}, i1)"));
         t.value(format_args!("call {ty} @{name}({ty} {value}, i1 false)"))
     };
@@ -284,7 +284,7 @@ fn high_product(t: &mut Text, how: Arithmetic, op: BinOp, a: &Opd, b: &Opd) -> O
 }
 
 /// `a op b` of scalars that are not pointers.
-pub(super) fn compare(t: &mut Text, width: Width, op: CmpOp, scalar: Scalar, a: &Opd, b: &Opd) -> Opd {
+pub(crate) fn compare(t: &mut Text, width: Width, op: CmpOp, scalar: Scalar, a: &Opd, b: &Opd) -> Opd {
     let integer = match op {
         CmpOp::Eq => "eq",
         CmpOp::Ne => "ne",

@@ -3,12 +3,12 @@
 use anymetal_ir::{CastOp, Scalar};
 
 use super::arith::{from_f32, to_f32};
-use super::lane::Width;
-use crate::cpu::llvm_text::{Opd, Text, mangle, scalar_type, wrap_int};
+use super::width::Width;
+use crate::llvm_text::{Opd, Text, mangle, scalar_type, wrap_int};
 
 /// An elementwise conversion that keeps the number of elements and is not a bitcast. `saturates`: the
 /// processor's conversions of vectors to integers do.
-pub(super) fn cast(
+pub(crate) fn cast(
     t: &mut Text,
     (width, saturates): (Width, bool),
     op: CastOp,
@@ -121,7 +121,7 @@ fn to_float(t: &mut Text, width: Width, op: CastOp, from: Scalar, to: Scalar, a:
 }
 
 /// The same bits as another type of the same size.
-pub(super) fn reinterpret(t: &mut Text, width: Width, from: &str, to: &str, a: &Opd) -> Opd {
+pub(crate) fn reinterpret(t: &mut Text, width: Width, from: &str, to: &str, a: &Opd) -> Opd {
     if from == to {
         return a.clone();
     }
@@ -129,7 +129,7 @@ pub(super) fn reinterpret(t: &mut Text, width: Width, from: &str, to: &str, a: &
 }
 
 /// A bitcast between vectors: `parts` of one scalar type become elements of another.
-pub(super) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], to: Scalar) -> Vec<Opd> {
+pub(crate) fn bitcast(t: &mut Text, width: Width, from: Scalar, parts: &[Opd], to: Scalar) -> Vec<Opd> {
     let integer = |scalar: Scalar| match scalar.size() {
         1 => "i8",
         2 => "i16",

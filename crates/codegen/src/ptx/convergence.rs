@@ -1,0 +1,144 @@
+//! Where lanes of a SIMD-group part and must be counted again.
+//!
+//! An operation between lanes names the lanes that execute it. They are known at the start of the kernel and
+//! change in constructs whose condition varies. A construct is *tracked* if its condition, or a jump out of
+//! it, varies and the lanes matter: an operation between lanes lies in it, or a jump leads to where one may
+//! follow. All lanes that enter a tracked construct meet at its end.
+
+use anymetal_ir::{BarrierScope, Block, Function, Inst, Label, Op};
+
+use super::uniformity::Uniformity;
+
+/// The constructs that are tracked.
+#[derive(Debug, Default)]
+pub(super) struct Convergence {
+    tracked: Vec<bool>,
+    /// The function has operations between lanes.
+    is_needed: bool,
+}
+
+/// What a construct contains.
+#[derive(Debug, Clone, Copy, Default)]
+struct Contents {
+    exchanges: bool,
+    returns: bool,
+}
+
+struct Marker<'a> {
+    function: &'a Function,
+    uniformity: &'a Uniformity,
+    tracked: Vec<bool>,
+    /// For each label of a construct around: whether its lanes matter.
+    matters: Vec<bool>,
+}
+
+/// Whether it is an operation whose outcome depends on the active lanes.
+pub(super) fn exchanges_lanes(op: &Op) -> bool {
+    matches!(op, Op::Simd(..) | Op::Matrix(..) | Op::Barrier(BarrierScope::Simdgroup, _))
+}
+
+impl Convergence {
+    /// Analyses a function.
+    pub(super) fn new(function: &Function, order: &[Inst], uniformity: &Uniformity) -> Self {
+        let is_needed = order.iter().any(|&inst| exchanges_lanes(&function.inst(inst).op));
+        let tracked = vec![false; function.insts.len()];
+        if !is_needed {
+            return Self { tracked, is_needed };
+        }
+        let matters = vec![false; function.labels as usize];
+        let mut marker = Marker { function, uniformity, tracked, matters };
+        marker.block(function.body);
+        Self { tracked: marker.tracked, is_needed }
+    }
+
+    /// Whether all lanes that enter the construct meet at its end.
+    pub(super) fn is_tracked(&self, inst: Inst) -> bool {
+        self.tracked[inst.index()]
+    }
+
+    /// Whether the active lanes are kept at all.
+    pub(super) fn is_needed(&self) -> bool {
+        self.is_needed
+    }
+}
+
+impl Marker<'_> {
+    fn block(&mut self, block: Block) {
+        for &inst in self.function.block(block) {
+            let op = &self.function.inst(inst).op;
+            let blocks = op.blocks();
+            if blocks.is_empty() {
+                continue;
+            }
+            let mut contents = Contents::default();
+            let (mut exits, mut jumps) = (Vec::new(), Vec::new());
+            for &nested in &blocks {
+                self.contents(nested, &mut Vec::new(), &mut contents, &mut exits);
+                self.jumps(nested, false, &mut jumps);
+            }
+            let own = label_of(op);
+            let leads_on = exits.iter().any(|label| Some(*label) != own && self.matters[label.index()]);
+            let needs = contents.exchanges || contents.returns || leads_on;
+            if let Some(label) = own {
+                self.matters[label.index()] = needs;
+            }
+            let varies = match op {
+                Op::If { cond, .. } => !self.uniformity.is_uniform(*cond),
+                Op::Switch { selector, .. } => !self.uniformity.is_uniform(*selector) || jumps.contains(&true),
+                _ => jumps.contains(&true),
+            };
+            self.tracked[inst.index()] = needs && varies;
+            for &nested in &blocks {
+                self.block(nested);
+            }
+        }
+    }
+
+    /// What is inside, and the labels that jumps out of `block` lead to; `inner` are the labels inside.
+    fn contents(&self, block: Block, inner: &mut Vec<Label>, contents: &mut Contents, exits: &mut Vec<Label>) {
+        for &inst in self.function.block(block) {
+            let op = &self.function.inst(inst).op;
+            contents.exchanges |= exchanges_lanes(op);
+            contents.returns |= matches!(op, Op::Return(_));
+            if let Op::Break(label) | Op::Continue(label) = op
+                && !inner.contains(label)
+            {
+                exits.push(*label);
+            }
+            let own = label_of(op);
+            inner.extend(own);
+            for nested in op.blocks() {
+                self.contents(nested, inner, contents, exits);
+            }
+            if own.is_some() {
+                inner.pop();
+            }
+        }
+    }
+
+    /// For each jump, whether some lanes of those that run `block` take it and others do not.
+    fn jumps(&self, block: Block, varying: bool, out: &mut Vec<bool>) {
+        for &inst in self.function.block(block) {
+            let op = &self.function.inst(inst).op;
+            match op {
+                Op::Break(_) | Op::Continue(_) | Op::Return(_) => out.push(varying),
+                Op::If { cond, .. } => {
+                    let varying = varying || !self.uniformity.is_uniform(*cond);
+                    op.blocks().into_iter().for_each(|nested| self.jumps(nested, varying, out));
+                }
+                Op::Switch { selector, .. } => {
+                    let varying = varying || !self.uniformity.is_uniform(*selector);
+                    op.blocks().into_iter().for_each(|nested| self.jumps(nested, varying, out));
+                }
+                _ => op.blocks().into_iter().for_each(|nested| self.jumps(nested, varying, out)),
+            }
+        }
+    }
+}
+
+fn label_of(op: &Op) -> Option<Label> {
+    match op {
+        Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
+        _ => None,
+    }
+}

@@ -1,0 +1,433 @@
+//! Allocations: bases, lengths, bounds checks, and tagged pointers.
+//!
+//! A pointer whose allocation is known only at run time is *tagged*, as on the CPU: the allocation's number
+//! in the high 16 bits, the offset plus 2^47 below. 0 is the null pointer. Its candidates are the allocations
+//! of its address space.
+
+use std::collections::BTreeMap;
+
+use anymetal_ir::{ArgKind, CastOp, Local, Op, Scalar, Space, Type, Value};
+
+use super::Emitter;
+use crate::cpu::shape::range::offset_bound;
+use crate::llvm_text::Opd;
+use crate::roots::Root;
+
+/// Added to the offset of a tagged pointer.
+const BIAS: i64 = 1 << 47;
+/// The bits of the biased offset.
+const OFFSET_BITS: i64 = (1 << 48) - 1;
+
+/// An allocation.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// LLVM's pointer type.
+    pub(super) ty: &'static str,
+    pub(super) base: Opd,
+    /// Bytes, 64 bits.
+    pub(super) len: Opd,
+    pub(super) root: Root,
+}
+
+/// An address: allocation and offset.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    pub(super) place: Place,
+    pub(super) offset: Opd,
+    /// The pointer that it is the address of, and the bytes further on.
+    pub(super) pointer: Value,
+    pub(super) extra: i64,
+    /// The offset is not the pointer's: what is known of the pointer does not hold.
+    pub(super) is_computed: bool,
+}
+
+/// An address as one index: `index × scale + constant`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Indexed {
+    index: Value,
+    signed: bool,
+    scale: u32,
+    constant: i64,
+}
+
+/// Allocations and what is computed of them once.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    bases: BTreeMap<usize, Opd>,
+    lengths: BTreeMap<usize, Opd>,
+    known: BTreeMap<i64, Place>,
+    limits: BTreeMap<(i64, i64), Opd>,
+    counts: BTreeMap<(i64, i64, u32, bool), (Opd, Opd)>,
+}
+
+impl Places {
+    pub(super) fn set_base(&mut self, argument: Option<usize>, base: Opd) {
+        argument.map(|argument| self.bases.insert(argument, base));
+    }
+
+    pub(super) fn set_length(&mut self, argument: Option<usize>, length: Opd) {
+        argument.map(|argument| self.lengths.insert(argument, length));
+    }
+}
+
+impl Emitter<'_> {
+    /// The number of an allocation.
+    fn number(&self, root: Root) -> i64 {
+        let arguments = self.input.kernel.args.len() as i64;
+        let variables = arguments + self.input.module.threadgroup_vars.len() as i64;
+        let globals = variables + self.input.module.globals.len() as i64;
+        1 + match root {
+            Root::Unset | Root::Null | Root::Many => -1,
+            Root::Argument(index) => index as i64,
+            Root::Threadgroup(var) => arguments + i64::from(var.0),
+            Root::Global(global) => variables + i64::from(global.0),
+            Root::Local(local) => globals + i64::from(local.0),
+        }
+    }
+
+    /// The allocation of a pointer with a known one; `space` is the pointer's.
+    pub(super) fn place(&mut self, root: Root, space: Space) -> Place {
+        if matches!(root, Root::Unset | Root::Null | Root::Many) {
+            return Place { ty: pointer_type(space), base: Opd::text("null"), len: Opd::Int(0), root };
+        }
+        let number = self.number(root);
+        if let Some(place) = self.places.known.get(&number) {
+            return place.clone();
+        }
+        let place = self.new_place(root);
+        self.places.known.insert(number, place.clone());
+        place
+    }
+
+    fn new_place(&mut self, root: Root) -> Place {
+        let module = self.input.module;
+        let (space, base, len) = match root {
+            Root::Argument(index) => return self.argument_place(index),
+            Root::Threadgroup(var) => {
+                let size = module.threadgroup_vars[var.index()].size;
+                (Space::Threadgroup, Self::symbol(format_args!("threadgroup.{}", var.0)), size as i64)
+            }
+            Root::Global(global) => {
+                let size = module.globals[global.index()].bytes.len();
+                (Space::Constant, Self::symbol(format_args!("global.{}", global.0)), size as i64)
+            }
+            Root::Local(local) => {
+                let data = &self.input.function.locals[local.index()];
+                let base = self.t.alloca(&format!("[{} x i8]", data.size), data.align.max(1));
+                (Space::Thread, base, data.size as i64)
+            }
+            Root::Unset | Root::Null | Root::Many => (Space::Device, Opd::text("null"), 0),
+        };
+        Place { ty: pointer_type(space), base, len: Opd::Int(len), root }
+    }
+
+    fn argument_place(&mut self, index: usize) -> Place {
+        let argument = &self.input.kernel.args[index];
+        let root = Root::Argument(index);
+        let (base, len) = (self.places.bases.get(&index).cloned(), self.places.lengths.get(&index).cloned());
+        let (Some(base), Some(len)) = (base, len) else {
+            // A disabled argument has no parameter: it is the null pointer.
+            let ty = pointer_type(argument.space);
+            return Place { ty, base: Opd::text("null"), len: Opd::Int(0), root };
+        };
+        match argument.kind {
+            ArgKind::Buffer => Place { ty: pointer_type(Space::Device), base, len, root },
+            ArgKind::ThreadgroupMemory => {
+                let ty = pointer_type(Space::Threadgroup);
+                let base =
+                    self.t.entry_value(format_args!("getelementptr i8, {ty} @am.dynamic, i32 {base}"));
+                let len = self.t.entry_value(format_args!("zext i32 {len} to i64"));
+                Place { ty, base, len, root }
+            }
+        }
+    }
+
+    /// What a pointer points to.
+    pub(super) fn address(&mut self, pointer: Value) -> Address {
+        let Type::Ptr(space) = self.ty(pointer) else { unreachable!("the verifier lets only pointers here") };
+        let offset = self.one(pointer);
+        let (place, offset) = match self.root(pointer) {
+            Root::Many => self.decode(&offset, space),
+            root => (self.place(root, space), offset),
+        };
+        Address { place, offset, pointer, extra: 0, is_computed: false }
+    }
+
+    /// The place in memory.
+    pub(super) fn at(&mut self, address: &Address) -> Opd {
+        let start = self.start(address);
+        let Place { ty, base, .. } = &address.place;
+        match start {
+            Opd::Int(0) => base.clone(),
+            start => self.t.value(format_args!("getelementptr i8, {ty} {base}, i64 {start}")),
+        }
+    }
+
+    /// The offset with what is added to it.
+    pub(super) fn start(&mut self, address: &Address) -> Opd {
+        self.t.add("i64", &address.offset, &Opd::Int(address.extra))
+    }
+
+    // --- checks
+
+    /// Whether `bytes` bytes at the address are in bounds and aligned, as `i1`.
+    pub(super) fn is_valid(&mut self, address: &Address, bytes: u32, align: u32) -> Opd {
+        if !self.input.options.checks && !matches!(address.place.root, Root::Null | Root::Unset) {
+            return Opd::bool(true);
+        }
+        let inside = self.is_inside(address, i64::from(bytes));
+        let align = align.clamp(1, 16);
+        let known = match address.place.root {
+            Root::Many => 1,
+            _ if address.is_computed => 1,
+            _ => self.alignment.of_pointer(address.pointer),
+        };
+        let known = known.min(1 << address.extra.trailing_zeros().min(8));
+        if known >= align || inside.is_text("false") {
+            return inside;
+        }
+        let start = self.start(address);
+        let low = self.t.value(format_args!("and i64 {start}, {}", align - 1));
+        let aligned = self.t.icmp("eq", "i64", &low, &Opd::Int(0));
+        self.t.and(&inside, &aligned)
+    }
+
+    fn is_inside(&mut self, address: &Address, bytes: i64) -> Opd {
+        let place = &address.place;
+        if let (Opd::Int(offset), Opd::Int(len)) = (&address.offset, &place.len) {
+            let start = offset.saturating_add(address.extra);
+            return Opd::bool(start >= 0 && start.saturating_add(bytes) <= *len);
+        }
+        if let Opd::Int(offset) = &address.offset {
+            let start = offset.saturating_add(address.extra);
+            if start >= 0 && start.saturating_add(bytes) <= self.bound_bytes(place.root) {
+                return Opd::bool(true);
+            }
+        }
+        if let (Opd::Int(len), true) = (&place.len, place.root != Root::Many && !address.is_computed) {
+            let bound = offset_bound(self.input.function, self.target.geometry(), address.pointer);
+            let end = bound.and_then(|bound| {
+                bound.checked_add(u64::try_from(address.extra).ok()?)?.checked_add(bytes as u64)
+            });
+            if end.is_some_and(|end| end <= *len as u64) {
+                return Opd::bool(true);
+            }
+        }
+        if let Some(indexed) = self.indexed(address) {
+            return self.is_index_inside(address, indexed, bytes);
+        }
+        let start = self.start(address);
+        let limit = self.limit(place, bytes);
+        self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
+    }
+
+    /// The address as a 32-bit index into its allocation.
+    fn indexed(&self, address: &Address) -> Option<Indexed> {
+        if address.place.root == Root::Many || address.is_computed {
+            return None;
+        }
+        let function = self.input.function;
+        let mut constant = address.extra;
+        let mut found: Option<(Value, u32)> = None;
+        let mut pointer = address.pointer;
+        while let Some(op) = function.def(pointer) {
+            match op {
+                Op::PtrAdd { base, index, scale, offset } => {
+                    constant = constant.checked_add(*offset)?;
+                    if let Some(index) = index
+                        && found.replace((*index, *scale)).is_some()
+                    {
+                        return None;
+                    }
+                    pointer = *base;
+                }
+                Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) | Op::LocalAddr(_) => break,
+                _ => return None,
+            }
+        }
+        let (wide, scale) = found?;
+        let Some(Op::Cast(cast @ (CastOp::ZExt | CastOp::SExt), index)) = function.def(wide) else {
+            return None;
+        };
+        let is_narrow = function.ty(*index) == Type::Scalar(Scalar::I32);
+        let fits = scale > 0 && (0..1 << 31).contains(&constant);
+        let signed = *cast == CastOp::SExt;
+        (is_narrow && fits).then_some(Indexed { index: *index, signed, scale, constant })
+    }
+
+    /// Compares the index with the number of valid ones. A negative index is a large unsigned one: above
+    /// 2^31, at which the number of signed ones ends.
+    fn is_index_inside(&mut self, address: &Address, indexed: Indexed, bytes: i64) -> Opd {
+        let Indexed { index, signed, scale, constant } = indexed;
+        let index = self.one(index);
+        let need = bytes + constant;
+        let (count, all) = self.count(&address.place, need, scale, signed);
+        let below = self.t.value(format_args!("icmp ult i32 {index}, {count}"));
+        if all.is_text("false") { below } else { self.t.value(format_args!("or i1 {below}, {all}")) }
+    }
+
+    /// The number of valid indices, for accesses that end `need` bytes after `index × scale`; and whether all
+    /// that there are are valid.
+    fn count(&mut self, place: &Place, need: i64, scale: u32, signed: bool) -> (Opd, Opd) {
+        let most: i64 = if signed { 1 << 31 } else { i64::from(u32::MAX) };
+        if let Opd::Int(len) = place.len {
+            let count = if len >= need { (len - need) / i64::from(scale) + 1 } else { 0 };
+            let all = !signed && count > most;
+            return (Opd::Int(i64::from(count.min(most) as u32 as i32)), Opd::bool(all));
+        }
+        let key = (self.number(place.root), need, scale, signed);
+        if let Some(known) = self.places.counts.get(&key) {
+            return known.clone();
+        }
+        let (t, len) = (&mut self.t, &place.len);
+        let fits = t.entry_value(format_args!("icmp uge i64 {len}, {need}"));
+        let room = t.entry_value(format_args!("sub i64 {len}, {need}"));
+        let quotient = t.entry_value(format_args!("udiv i64 {room}, {scale}"));
+        let more = t.entry_value(format_args!("add i64 {quotient}, 1"));
+        let count = t.entry_value(format_args!("select i1 {fits}, i64 {more}, i64 0"));
+        let beyond = t.entry_value(format_args!("icmp ugt i64 {count}, {most}"));
+        let capped = t.entry_value(format_args!("select i1 {beyond}, i64 {most}, i64 {count}"));
+        let narrow = t.entry_value(format_args!("trunc i64 {capped} to i32"));
+        // Signed indices end there anyway.
+        let known = (narrow, if signed { Opd::bool(false) } else { beyond });
+        self.places.counts.insert(key, known.clone());
+        known
+    }
+
+    /// One more than the largest offset at which `bytes` bytes are in bounds.
+    fn limit(&mut self, place: &Place, bytes: i64) -> Opd {
+        if let Opd::Int(len) = place.len {
+            return Opd::Int((len - bytes + 1).max(0));
+        }
+        let (len, less) = (&place.len, bytes - 1);
+        if place.root == Root::Many {
+            let fits = self.t.value(format_args!("icmp uge i64 {len}, {bytes}"));
+            let room = self.t.value(format_args!("sub i64 {len}, {less}"));
+            return self.t.value(format_args!("select i1 {fits}, i64 {room}, i64 0"));
+        }
+        let key = (self.number(place.root), bytes);
+        if let Some(limit) = self.places.limits.get(&key) {
+            return limit.clone();
+        }
+        let fits = self.t.entry_value(format_args!("icmp uge i64 {len}, {bytes}"));
+        let room = self.t.entry_value(format_args!("sub i64 {len}, {less}"));
+        let limit = self.t.entry_value(format_args!("select i1 {fits}, i64 {room}, i64 0"));
+        self.places.limits.insert(key, limit.clone());
+        limit
+    }
+
+    // --- tagged pointers
+
+    /// The pointer as it is kept in memory and where its allocation is not known.
+    pub(super) fn tagged(&mut self, pointer: Value) -> Opd {
+        let offset = self.one(pointer);
+        match self.root(pointer) {
+            Root::Many => offset,
+            Root::Null | Root::Unset => offset,
+            root => {
+                let code = (self.number(root) << 48) + BIAS;
+                let tagged = self.t.add("i64", &offset, &Opd::Int(code));
+                if !matches!(root, Root::Argument(_)) {
+                    return tagged;
+                }
+                // What is not bound is null.
+                let place = self.place(root, Space::Device);
+                if place.base.is_text("null") {
+                    return offset;
+                }
+                if place.ty != pointer_type(Space::Device) {
+                    return tagged;
+                }
+                let bound = self.t.value(format_args!("icmp ne {} {}, null", place.ty, place.base));
+                self.t.select("i1", &bound, "i64", &tagged, &offset)
+            }
+        }
+    }
+
+    /// The pointer in the form that its allocation asks for, from a tagged one.
+    pub(super) fn from_tagged(&mut self, tagged: Opd, root: Root) -> Opd {
+        match root {
+            Root::Many => tagged,
+            Root::Null | Root::Unset => tagged,
+            _ => self.untagged_offset(&tagged),
+        }
+    }
+
+    fn untagged_offset(&mut self, tagged: &Opd) -> Opd {
+        let low = self.t.value(format_args!("and i64 {tagged}, {OFFSET_BITS}"));
+        self.t.sub("i64", &low, &Opd::Int(BIAS))
+    }
+
+    /// Allocation and offset of a tagged pointer.
+    fn decode(&mut self, tagged: &Opd, space: Space) -> (Place, Opd) {
+        let ty = pointer_type(space);
+        let number = self.t.value(format_args!("lshr i64 {tagged}, 48"));
+        let (mut base, mut len) = (Opd::text("null"), Opd::Int(0));
+        for root in self.candidates(space) {
+            let place = self.place(root, space);
+            if place.base.is_text("null") {
+                continue;
+            }
+            let is_it = self.t.value(format_args!("icmp eq i64 {number}, {}", self.number(root)));
+            base = self.t.select("i1", &is_it, ty, &place.base, &base);
+            len = self.t.select("i1", &is_it, "i64", &place.len, &len);
+        }
+        let offset = self.untagged_offset(tagged);
+        (Place { ty, base, len, root: Root::Many }, offset)
+    }
+
+    /// The allocations that pointers of a space can have.
+    fn candidates(&self, space: Space) -> Vec<Root> {
+        let arguments = || {
+            let args = self.input.kernel.args.iter().enumerate();
+            args.filter(|(_, arg)| arg.enabled && arg.space == space).map(|(at, _)| Root::Argument(at))
+        };
+        let module = self.input.module;
+        match space {
+            Space::Device => arguments().collect(),
+            Space::Constant => {
+                let globals = (0..module.globals.len()).map(|at| Root::Global(anymetal_ir::GlobalId(at as u32)));
+                arguments().chain(globals).collect()
+            }
+            Space::Threadgroup => {
+                let count = module.threadgroup_vars.len();
+                let vars = (0..count).map(|at| Root::Threadgroup(anymetal_ir::ThreadgroupId(at as u32)));
+                arguments().chain(vars).collect()
+            }
+            Space::Thread => {
+                (0..self.input.function.locals.len()).map(|at| Root::Local(Local(at as u32))).collect()
+            }
+        }
+    }
+
+    /// Something that orders and equals as addresses of the pointers' spaces do.
+    pub(super) fn address_bits(&mut self, pointer: Value) -> Opd {
+        if self.ty(pointer) == Type::Ptr(Space::Thread) {
+            return self.tagged(pointer);
+        }
+        let Address { place, offset, .. } = self.address(pointer);
+        if place.base.is_text("null") {
+            return offset;
+        }
+        let bits = self.t.value(format_args!("ptrtoint {} {} to i64", place.ty, place.base));
+        let sum = self.t.add("i64", &bits, &offset);
+        if place.root != Root::Many {
+            return sum;
+        }
+        // A null pointer has no offset; threadgroup memory has a valid address 0, which no pointer is equal
+        // to by chance as long as it is told by its length.
+        let tagged = self.one(pointer);
+        let number = self.t.value(format_args!("lshr i64 {tagged}, 48"));
+        let null = self.t.icmp("eq", "i64", &number, &Opd::Int(0));
+        self.t.select("i1", &null, "i64", &tagged, &sum)
+    }
+}
+
+/// LLVM's type of pointers to a space. Constant data lies in global memory; thread memory is generic.
+pub(super) fn pointer_type(space: Space) -> &'static str {
+    match space {
+        Space::Device | Space::Constant => "ptr addrspace(1)",
+        Space::Threadgroup => "ptr addrspace(3)",
+        Space::Thread => "ptr",
+    }
+}

@@ -1,0 +1,162 @@
+//! Branches: `if`, `switch` and `scope`.
+//!
+//! A tracked construct ends in a meeting place where all lanes that entered it vote which of them stay; the
+//! others then go on to the next one around, until they are where they want to be.
+
+use std::collections::BTreeSet;
+
+use anymetal_ir::{Block, Inst, Label, Op, SwitchCase, Value};
+
+use super::Emitter;
+use super::frames::{Exit, Frame};
+use crate::cpu::CodegenError;
+use crate::llvm_text::{BlockName, Opd, wrap_int};
+
+impl Emitter<'_> {
+    pub(super) fn construct(&mut self, inst: Inst) -> Result<(), CodegenError> {
+        let tracked = self.convergence.is_tracked(inst);
+        match &self.input.function.inst(inst).op {
+            Op::If { cond, then, otherwise } => self.branch(*cond, *then, *otherwise, tracked),
+            Op::Switch { label, selector, cases, default } => {
+                self.switch(*label, *selector, cases, *default, tracked)
+            }
+            Op::Scope { label, body } => self.scope(*label, *body, tracked),
+            Op::Loop { label, body, continuing } => self.endless_loop(*label, *body, *continuing, tracked),
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins a construct that control enters here; gives its end, and the lanes that enter if it is tracked.
+    fn begin(&mut self, label: Option<Label>, tracked: bool) -> (BlockName, Option<Opd>) {
+        let end = self.t.block();
+        let meet = tracked.then_some(end);
+        let frame = Frame { label, meet, break_to: end, continue_to: end, exits: BTreeSet::new() };
+        self.frames.push(frame);
+        (end, tracked.then(|| self.active_lanes()))
+    }
+
+    /// Ends a construct.
+    fn end(&mut self, label: Option<Label>, end: BlockName, entered: Option<&Opd>) {
+        let exits = self.frames.pop();
+        self.t.label(end);
+        if let Some(entered) = entered {
+            self.meet(label.map(Exit::Break), entered, exits);
+        }
+    }
+
+    /// The meeting place of the lanes `entered`: those that came normally or by `own` go on here, the others
+    /// on their way.
+    pub(super) fn meet(&mut self, own: Option<Exit>, entered: &Opd, mut exits: BTreeSet<Exit>) {
+        let came_by_own = own.is_some_and(|own| exits.remove(&own));
+        if exits.is_empty() && !came_by_own {
+            // Lanes that returned are gone and do not vote.
+            let here = self.ballot(entered, &Opd::bool(true));
+            return self.set_active_lanes(&here);
+        }
+        let variable = self.exit_variable();
+        let wanted = self.t.load("i32", &variable, 4);
+        let mut stays = self.t.value(format_args!("icmp eq i32 {wanted}, 0"));
+        if let Some(own) = own.filter(|_| came_by_own) {
+            let by_own = self.t.value(format_args!("icmp eq i32 {wanted}, {}", own.code()));
+            stays = self.t.value(format_args!("or i1 {stays}, {by_own}"));
+        }
+        let here = self.ballot(entered, &stays);
+        self.set_active_lanes(&here);
+        let (on, leave) = (self.t.block(), self.t.block());
+        if !exits.is_empty() {
+            self.t.branch_if(&stays, on, leave);
+            self.t.label(leave);
+            self.dispatch(&wanted, &exits);
+        }
+        self.t.label(on);
+        self.t.store("i32", &Opd::Int(0), &variable, 4);
+    }
+
+    fn branch(
+        &mut self,
+        cond: Value,
+        then: Block,
+        otherwise: Block,
+        tracked: bool,
+    ) -> Result<(), CodegenError> {
+        let cond = self.one(cond);
+        let (end, entered) = self.begin(None, tracked);
+        let masks = entered.as_ref().map(|entered| {
+            let yes = self.ballot(entered, &cond);
+            let no = self.t.value(format_args!("xor i32 {entered}, {yes}"));
+            [yes, no]
+        });
+        let (yes, no) = (self.t.block(), self.t.block());
+        self.t.branch_if(&cond, yes, no);
+        for (at, (name, block)) in [(yes, then), (no, otherwise)].into_iter().enumerate() {
+            self.t.label(name);
+            if let Some(masks) = &masks {
+                self.set_active_lanes(&masks[at]);
+            }
+            self.block(block)?;
+            self.t.branch(end);
+        }
+        self.end(None, end, entered.as_ref());
+        Ok(())
+    }
+
+    fn scope(&mut self, label: Label, body: Block, tracked: bool) -> Result<(), CodegenError> {
+        let (end, entered) = self.begin(Some(label), tracked);
+        self.block(body)?;
+        self.end(Some(label), end, entered.as_ref());
+        Ok(())
+    }
+
+    fn switch(
+        &mut self,
+        label: Label,
+        selector: Value,
+        cases: &[SwitchCase],
+        default: Block,
+        tracked: bool,
+    ) -> Result<(), CodegenError> {
+        let scalar = self.scalar(selector);
+        let ty = crate::llvm_text::scalar_type(scalar);
+        let selector = self.one(selector);
+        let (end, entered) = self.begin(Some(label), tracked);
+        let bodies: Vec<Block> = cases.iter().map(|case| case.body).chain([default]).collect();
+        let names: Vec<BlockName> = bodies.iter().map(|_| self.t.block()).collect();
+        let masks = entered.as_ref().map(|entered| self.case_masks(entered, ty, &selector, cases));
+        let mut list = String::new();
+        for (case, name) in cases.iter().zip(&names) {
+            for &value in &case.values {
+                list += &format!(" {ty} {}, label %b{name}", wrap_int(ty, value));
+            }
+        }
+        let last = names[cases.len()];
+        self.t.terminator(format_args!("switch {ty} {selector}, label %b{last} [{list} ]"));
+        for (at, (name, body)) in names.into_iter().zip(bodies).enumerate() {
+            self.t.label(name);
+            if let Some(masks) = &masks {
+                self.set_active_lanes(&masks[at]);
+            }
+            self.block(body)?;
+            self.t.branch(end);
+        }
+        self.end(Some(label), end, entered.as_ref());
+        Ok(())
+    }
+
+    /// The lanes of each case, and of none of them at last.
+    fn case_masks(&mut self, entered: &Opd, ty: &str, selector: &Opd, cases: &[SwitchCase]) -> Vec<Opd> {
+        let mut rest = entered.clone();
+        let mut masks = Vec::new();
+        for case in cases {
+            let mut is_case = Opd::bool(false);
+            for &value in &case.values {
+                let equal = self.t.value(format_args!("icmp eq {ty} {selector}, {}", wrap_int(ty, value)));
+                is_case = self.t.value(format_args!("or i1 {is_case}, {equal}"));
+            }
+            let mask = self.ballot(entered, &is_case);
+            rest = self.t.value(format_args!("xor i32 {rest}, {mask}"));
+            masks.push(mask);
+        }
+        masks.push(rest);
+        masks
+    }
+}

@@ -1,0 +1,169 @@
+//! Copies, fills and conversions of memory.
+//!
+//! Valid ranges are moved as a whole. Otherwise units are moved one by one, each checked, so that exactly
+//! what is out of bounds is left out.
+
+use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
+use anymetal_launch_abi::AccessKind;
+
+use super::allocation::Address;
+use super::memory::Mode;
+use super::Emitter;
+use crate::llvm_text::Opd;
+
+/// Numbers that are converted without a loop.
+const MAX_UNROLLED: u32 = 8;
+
+/// A range that is moved.
+struct Move {
+    size: u64,
+    align: u32,
+    sites: [usize; 2],
+}
+
+impl Emitter<'_> {
+    pub(super) fn move_memory(&mut self, inst: Inst) {
+        match self.input.function.inst(inst).op {
+            Op::MemCopy { dst, src, size, align } => self.move_range(inst, dst, Some(src), size, align),
+            Op::MemZero { dst, size, align } => self.move_range(inst, dst, None, size, align),
+            Op::MemConvert { dst, src, from, to, count } => self.convert(inst, (dst, to), (src, from), count),
+            _ => {}
+        }
+    }
+
+    fn move_range(&mut self, inst: Inst, dst: Value, src: Option<Value>, size: u64, align: u32) {
+        if size == 0 {
+            return;
+        }
+        let bytes = u32::try_from(size).unwrap_or(u32::MAX);
+        let store = self.site(inst, dst, AccessKind::Store, bytes);
+        let load = src.map_or(store, |src| self.site(inst, src, AccessKind::Load, bytes));
+        let range = Move { size, align, sites: [load, store] };
+        let to = self.address(dst);
+        let from = src.map(|src| self.address(src));
+        let mut ok = self.is_valid(&to, bytes, align);
+        if let Some(from) = &from {
+            let readable = self.is_valid(from, bytes, align);
+            ok = self.t.and(&ok, &readable);
+        }
+        let (whole, units, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(&ok, whole, units);
+        self.t.label(whole);
+        self.move_whole(&range, &to, from.as_ref());
+        self.t.branch(join);
+        if !ok.is_text("true") {
+            self.t.label(units);
+            self.move_units(&range, &to, from.as_ref());
+        }
+        self.t.label(join);
+    }
+
+    fn move_whole(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
+        let (at, align, size) = (self.at(to), range.align.max(1), range.size);
+        let (dst, suffix) = (to.place.ty, suffix_of(to.place.ty));
+        let Some(from) = from else {
+            let name = format!("llvm.memset.{suffix}.i64");
+            self.t.declare(format!("declare void @{name}({dst}, i8, i64, i1)"));
+            return self
+                .t
+                .line(format_args!("call void @{name}({dst} align {align} {at}, i8 0, i64 {size}, i1 false)"));
+        };
+        let source = self.at(from);
+        let src = from.place.ty;
+        let name = format!("llvm.memcpy.{suffix}.{}.i64", suffix_of(src));
+        self.t.declare(format!("declare void @{name}({dst}, {src}, i64, i1)"));
+        self.t.line(format_args!(
+            "call void @{name}({dst} align {align} {at}, {src} align {align} {source}, i64 {size}, i1 false)"
+        ));
+    }
+
+    /// Unit by unit.
+    fn move_units(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
+        let mut unit = range.align.clamp(1, 8);
+        while range.size % u64::from(unit) != 0 {
+            unit /= 2;
+        }
+        let scalar = match unit {
+            8 => Scalar::I64,
+            4 => Scalar::I32,
+            2 => Scalar::I16,
+            _ => Scalar::I8,
+        };
+        let ty = Type::Scalar(scalar);
+        let mode = Mode { align: unit, volatile: false };
+        let [load, store] = range.sites;
+        self.counted(range.size / u64::from(unit), &mut |this, at| {
+            let bytes = this.t.mul("i64", at, &Opd::Int(i64::from(unit)));
+            let parts = match from {
+                Some(from) => {
+                    let from = this.further(from, &bytes);
+                    this.checked_load(&from, ty, mode, load)
+                }
+                None => vec![Opd::Int(0)],
+            };
+            let to = this.further(to, &bytes);
+            this.checked_store(&to, ty, &parts, mode, store);
+        });
+    }
+
+    /// The address `bytes` further on, of which nothing else is known.
+    pub(super) fn further(&mut self, address: &Address, bytes: &Opd) -> Address {
+        let offset = self.t.add("i64", &address.offset, bytes);
+        Address { offset, is_computed: true, ..address.clone() }
+    }
+
+    /// Runs `body` for 0, 1, … up to `count`.
+    fn counted(&mut self, count: u64, body: &mut dyn FnMut(&mut Self, &Opd)) {
+        let counter = self.t.alloca("i64", 8);
+        self.t.store("i64", &Opd::Int(0), &counter, 8);
+        let (head, done) = (self.t.block(), self.t.block());
+        self.t.label(head);
+        let at = self.t.load("i64", &counter, 8);
+        body(self, &at);
+        let next = self.t.value(format_args!("add i64 {at}, 1"));
+        self.t.store("i64", &next, &counter, 8);
+        let more = self.t.value(format_args!("icmp ult i64 {next}, {count}"));
+        self.t.branch_if(&more, head, done);
+        self.t.label(done);
+    }
+
+    fn convert(&mut self, inst: Inst, (dst, to): (Value, Type), (src, from): (Value, Type), count: u32) {
+        let store = self.site(inst, dst, AccessKind::Store, to.size());
+        let load = self.site(inst, src, AccessKind::Load, from.size());
+        let (target, source) = (self.address(dst), self.address(src));
+        let mut one = |this: &mut Self, at: &Opd| {
+            let step = |this: &mut Self, ty: Type| this.t.mul("i64", at, &Opd::Int(i64::from(ty.size())));
+            let (from_bytes, to_bytes) = (step(this, from), step(this, to));
+            let address = this.further(&source, &from_bytes);
+            let loaded = this.checked_load(&address, from, number_mode(from), load);
+            let parts: Vec<Opd> = loaded.iter().map(|part| this.float_to_float(part, from, to)).collect();
+            let address = this.further(&target, &to_bytes);
+            this.checked_store(&address, to, &parts, number_mode(to), store);
+        };
+        if count > MAX_UNROLLED {
+            return self.counted(u64::from(count), &mut one);
+        }
+        for at in 0..count {
+            one(self, &Opd::Int(i64::from(at)));
+        }
+    }
+
+    fn float_to_float(&mut self, part: &Opd, from: Type, to: Type) -> Opd {
+        let (Some(from), Some(to)) = (from.scalar(), to.scalar()) else { return part.clone() };
+        self.convert_scalar(CastOp::FCast, from, to, part)
+    }
+}
+
+/// A number in memory is aligned as one element of it is, at least.
+fn number_mode(ty: Type) -> Mode {
+    let align = ty.scalar().map_or(8, Scalar::size);
+    Mode { align, volatile: false }
+}
+
+fn suffix_of(pointer: &str) -> &'static str {
+    match pointer {
+        "ptr addrspace(1)" => "p1",
+        "ptr addrspace(3)" => "p3",
+        _ => "p0",
+    }
+}

@@ -1,0 +1,137 @@
+//! The kernel around its body: parameters by the launch ABI, the start, the end, and the module.
+
+use std::fmt::Write as _;
+
+use anymetal_ir::ArgKind;
+use anymetal_launch_abi::nvidia::{Parameter, parameters};
+
+use super::super::{PtxCode, static_bytes};
+use super::Emitter;
+use crate::cpu::{CodegenError, argument_slots};
+use crate::llvm_text::Opd;
+
+/// Threads of a threadgroup of any size.
+const ANY_SIZE_THREADS: u32 = 1024;
+
+impl Emitter<'_> {
+    /// Writes the whole module.
+    pub(super) fn kernel(mut self) -> Result<PtxCode, CodegenError> {
+        let header = self.parameters();
+        let first = self.t.block();
+        self.t.label(first);
+        self.start_grid();
+        self.block(self.input.function.body)?;
+        self.t.label(self.exit);
+        self.record_fault();
+        self.t.terminator("ret void");
+        let body = self.t.finish(&header, first);
+        Ok(PtxCode {
+            llvm_ir: self.module_text(&body),
+            symbol: self.input.options.symbol.clone(),
+            threadgroup_static_bytes: static_bytes(self.input.module),
+            fault_sites: self.faults.sites,
+        })
+    }
+
+    /// The kernel's header; remembers what its parameters are.
+    fn parameters(&mut self) -> String {
+        let kernel = self.input.kernel;
+        let slots = argument_slots(kernel);
+        let count = |kind| kernel.args.iter().filter(|arg| arg.enabled && arg.kind == kind).count() as u32;
+        let argument_of = |kind, slot| {
+            (0..kernel.args.len()).find(|&at| kernel.args[at].kind == kind && slots[at] == Some(slot))
+        };
+        let mut texts = Vec::new();
+        for parameter in parameters(count(ArgKind::Buffer), count(ArgKind::ThreadgroupMemory)) {
+            let register = self.t.register();
+            let ty = match parameter {
+                Parameter::BufferPointer(slot) => {
+                    self.places.set_base(argument_of(ArgKind::Buffer, slot), register.clone());
+                    "ptr addrspace(1)"
+                }
+                Parameter::BufferLength(slot) => {
+                    self.places.set_length(argument_of(ArgKind::Buffer, slot), register.clone());
+                    "i64"
+                }
+                Parameter::ThreadgroupOffset(slot) => {
+                    self.places.set_base(argument_of(ArgKind::ThreadgroupMemory, slot), register.clone());
+                    "i32"
+                }
+                Parameter::ThreadgroupLength(slot) => {
+                    self.places.set_length(argument_of(ArgKind::ThreadgroupMemory, slot), register.clone());
+                    "i32"
+                }
+                Parameter::Fault => {
+                    self.grid.fault = register.clone();
+                    "ptr addrspace(1)"
+                }
+                Parameter::Stop => {
+                    self.grid.stop = register.clone();
+                    "ptr addrspace(1)"
+                }
+                Parameter::GridThreads(axis) => {
+                    self.grid.threads[usize::from(axis.min(2))] = register.clone();
+                    "i32"
+                }
+            };
+            texts.push(format!("{ty} {register}"));
+        }
+        let symbol = &self.input.options.symbol;
+        format!("define ptx_kernel void @{symbol}({}) #0", texts.join(", "))
+    }
+
+    /// The kernel with everything that it refers to.
+    fn module_text(&mut self, body: &str) -> String {
+        let module = self.input.module;
+        let mut text = String::new();
+        for (index, var) in module.threadgroup_vars.iter().enumerate() {
+            let (size, align) = (var.size, var.align.max(16));
+            let _ = writeln!(
+                text,
+                "@am.threadgroup.{index} = internal addrspace(3) global [{size} x i8] undef, align {align}"
+            );
+        }
+        let has_dynamic = self.input.kernel.args.iter().any(|arg| arg.kind == ArgKind::ThreadgroupMemory);
+        if has_dynamic {
+            text += "@am.dynamic = external addrspace(3) global [0 x i8], align 16\n";
+        }
+        for (index, global) in module.globals.iter().enumerate() {
+            let bytes: String = global.bytes.iter().map(|byte| format!("\\{byte:02X}")).collect();
+            let (size, align) = (global.bytes.len(), global.align.max(16));
+            let _ = writeln!(
+                text,
+                "@am.global.{index} = internal addrspace(1) constant [{size} x i8] c\"{bytes}\", align {align}"
+            );
+        }
+        text += body;
+        self.helpers.values().for_each(|helper| text += helper);
+        text += &self.library.definitions();
+        let mut declares = self.t.take_declares();
+        declares.extend(self.library.declares().map(str::to_owned));
+        for line in declares {
+            let _ = writeln!(text, "{line}");
+        }
+        text + &self.annotations()
+    }
+
+    /// Limits of the launch, for LLVM 22 as an attribute and for older ones as an annotation; metadata.
+    fn annotations(&self) -> String {
+        let options = self.input.options;
+        let threads = self.input.kernel.max_threads.unwrap_or(ANY_SIZE_THREADS).clamp(1, ANY_SIZE_THREADS);
+        let [x, y, z] = options.group_size.unwrap_or([threads, 1, 1]);
+        let symbol = &options.symbol;
+        format!(
+            "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"{x},{y},{z}\" }}\n\
+             attributes #1 = {{ noinline nounwind convergent }}\n\
+             !nvvm.annotations = !{{!2}}\n\
+             !0 = !{{!\"branch_weights\", i32 1000000, i32 1}}\n\
+             !1 = !{{}}\n\
+             !2 = !{{ptr @{symbol}, !\"maxntidx\", i32 {x}, !\"maxntidy\", i32 {y}, !\"maxntidz\", i32 {z}}}\n"
+        )
+    }
+
+    /// An address space's pointer to a symbol.
+    pub(super) fn symbol(name: impl std::fmt::Display) -> Opd {
+        Opd::text(format!("@am.{name}"))
+    }
+}

@@ -1,0 +1,195 @@
+//! Positions of the thread.
+//!
+//! In threadgroups cut off at the grid's edge Metal numbers only the threads that exist, x fastest; the
+//! hardware numbers all. So the hardware's linear index is divided anew by the real size, and threads beyond
+//! the last one end at once: barriers and operations between lanes do without them.
+
+use anymetal_ir::Query;
+
+use super::Emitter;
+use crate::llvm_text::Opd;
+
+/// What is known of the thread once the kernel has begun.
+#[derive(Debug)]
+pub(super) struct Grid {
+    /// Parameters.
+    pub(super) fault: Opd,
+    pub(super) stop: Opd,
+    pub(super) threads: [Opd; 3],
+    /// The thread's linear index in its threadgroup.
+    pub(super) linear: Opd,
+    /// Its position in the threadgroup.
+    position: [Opd; 3],
+    /// The threadgroup's position, its size, and the full size.
+    group: [Opd; 3],
+    size: [Opd; 3],
+    full: [Opd; 3],
+    /// Threads of this threadgroup.
+    count: Opd,
+}
+
+impl Default for Grid {
+    fn default() -> Self {
+        let zeros = || [Opd::Int(0), Opd::Int(0), Opd::Int(0)];
+        Self {
+            fault: Opd::Int(0),
+            stop: Opd::Int(0),
+            threads: zeros(),
+            linear: Opd::Int(0),
+            position: zeros(),
+            group: zeros(),
+            size: zeros(),
+            full: zeros(),
+            count: Opd::Int(0),
+        }
+    }
+}
+
+impl Emitter<'_> {
+    fn special(&mut self, name: &str, axis: usize) -> Opd {
+        let name = format!("llvm.nvvm.read.ptx.sreg.{name}.{}", ["x", "y", "z"][axis]);
+        self.call("i32", &name, &[])
+    }
+
+    fn three(&mut self, mut make: impl FnMut(&mut Self, usize) -> Opd) -> [Opd; 3] {
+        [make(self, 0), make(self, 1), make(self, 2)]
+    }
+
+    fn product(&mut self, of: &[Opd; 3]) -> Opd {
+        let xy = self.t.mul("i32", &of[0], &of[1]);
+        self.t.mul("i32", &xy, &of[2])
+    }
+
+    /// Computes the positions at the start of the kernel and ends threads that do not exist.
+    pub(super) fn start_grid(&mut self) {
+        let options = self.input.options;
+        self.grid.group = self.three(|this, axis| this.special("ctaid", axis));
+        self.grid.full = match options.group_size {
+            Some(size) => size.map(|n| Opd::Int(i64::from(n))),
+            None => self.three(|this, axis| this.special("ntid", axis)),
+        };
+        let thread = self.three(|this, axis| match this.grid.full[axis] {
+            Opd::Int(1) => Opd::Int(0),
+            _ => this.special("tid", axis),
+        });
+        self.grid.linear = self.linear_of(&thread);
+        if options.whole_threadgroups_only && options.group_size.is_some() {
+            self.grid.size = self.grid.full.clone();
+            self.grid.position = thread;
+            self.grid.count = self.product(&self.grid.size.clone());
+            let is_full = matches!(self.grid.count, Opd::Int(count) if count % 32 == 0);
+            let count = self.grid.count.clone();
+            return self.start_lanes((!is_full).then_some(&count));
+        }
+        self.grid.size = self.three(|this, axis| {
+            let start = this.t.mul("i32", &this.grid.group[axis].clone(), &this.grid.full[axis].clone());
+            let left = this.t.sub("i32", &this.grid.threads[axis].clone(), &start);
+            let full = this.grid.full[axis].clone();
+            this.t.intrinsic("umin", "i32", "", &[&full, &left])
+        });
+        self.grid.count = self.product(&self.grid.size.clone());
+        let full = self.product(&self.grid.full.clone());
+        self.renumber(thread, &full);
+        let count = self.grid.count.clone();
+        self.start_lanes(Some(&count));
+    }
+
+    fn linear_of(&mut self, thread: &[Opd; 3]) -> Opd {
+        let [x, y, z] = thread;
+        let planes = self.t.mul("i32", z, &self.grid.full[1].clone());
+        let rows = self.t.add("i32", y, &planes);
+        let rows = self.t.mul("i32", &rows, &self.grid.full[0].clone());
+        self.t.add("i32", x, &rows)
+    }
+
+    /// Positions in whole threadgroups are the hardware's; in others they are computed.
+    fn renumber(&mut self, thread: [Opd; 3], full: &Opd) {
+        let (cut, exists, join, gone) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
+        let count = self.grid.count.clone();
+        let is_whole = self.t.value(format_args!("icmp eq i32 {count}, {full}"));
+        let before = self.t.current();
+        self.t.branch_likely(&is_whole, join, cut);
+        self.t.label(cut);
+        let linear = self.grid.linear.clone();
+        let is_there = self.t.value(format_args!("icmp ult i32 {linear}, {count}"));
+        self.t.branch_if(&is_there, exists, gone);
+        self.t.label(gone);
+        self.t.terminator("ret void");
+        self.t.label(exists);
+        let [width, height, _] = self.grid.size.clone();
+        let x = self.t.value(format_args!("urem i32 {linear}, {width}"));
+        let row = self.t.value(format_args!("udiv i32 {linear}, {width}"));
+        let y = self.t.value(format_args!("urem i32 {row}, {height}"));
+        let z = self.t.value(format_args!("udiv i32 {row}, {height}"));
+        self.t.label(join);
+        let computed = [x, y, z];
+        self.grid.position = self.three(|this, axis| {
+            this.t.phi("i32", &[(&thread[axis], before), (&computed[axis], exists)])
+        });
+    }
+
+    /// The threadgroup's linear index, as 64 bits.
+    pub(super) fn linear_group(&mut self) -> Opd {
+        let counts = self.three(|this, axis| this.special("nctaid", axis));
+        let group = self.grid.group.clone();
+        let wide = |this: &mut Self, value: &Opd| this.t.value(format_args!("zext i32 {value} to i64"));
+        let [x, y, z] = [wide(self, &group[0]), wide(self, &group[1]), wide(self, &group[2])];
+        let [width, height] = [wide(self, &counts[0]), wide(self, &counts[1])];
+        let planes = self.t.mul("i64", &z, &height);
+        let rows = self.t.add("i64", &y, &planes);
+        let rows = self.t.mul("i64", &rows, &width);
+        self.t.add("i64", &x, &rows)
+    }
+
+    /// The thread's linear index by the full threadgroup's size.
+    pub(super) fn thread_by_full_size(&mut self) -> Opd {
+        let position = self.grid.position.clone();
+        self.linear_of(&position)
+    }
+
+    /// The thread's lane.
+    pub(super) fn lane(&mut self) -> Opd {
+        let linear = self.grid.linear.clone();
+        self.t.value(format_args!("and i32 {linear}, 31"))
+    }
+
+    pub(super) fn query(&mut self, query: Query) -> Opd {
+        let axis_of = |axis: u8| usize::from(axis.min(2));
+        let linear = self.grid.linear.clone();
+        match query {
+            Query::ThreadPositionInGrid(axis) => {
+                let axis = axis_of(axis);
+                let (group, full) = (self.grid.group[axis].clone(), self.grid.full[axis].clone());
+                let start = self.t.mul("i32", &group, &full);
+                let position = self.grid.position[axis].clone();
+                self.t.add("i32", &start, &position)
+            }
+            Query::ThreadPositionInThreadgroup(axis) => self.grid.position[axis_of(axis)].clone(),
+            Query::ThreadgroupPositionInGrid(axis) => self.grid.group[axis_of(axis)].clone(),
+            Query::ThreadsPerGrid(axis) => self.grid.threads[axis_of(axis)].clone(),
+            Query::ThreadsPerThreadgroup(axis) => self.grid.size[axis_of(axis)].clone(),
+            Query::DispatchThreadsPerThreadgroup(axis) => self.grid.full[axis_of(axis)].clone(),
+            Query::ThreadgroupsPerGrid(axis) => self.special("nctaid", axis_of(axis)),
+            Query::ThreadIndexInThreadgroup => linear,
+            Query::ThreadIndexInSimdgroup => self.lane(),
+            Query::SimdgroupIndexInThreadgroup => self.t.value(format_args!("lshr i32 {linear}, 5")),
+            Query::ThreadsPerSimdgroup => Opd::Int(32),
+            Query::ThreadIndexInQuadgroup => self.t.value(format_args!("and i32 {linear}, 3")),
+            Query::QuadgroupIndexInThreadgroup => self.t.value(format_args!("lshr i32 {linear}, 2")),
+            Query::SimdgroupsPerThreadgroup => self.divided_up(&self.grid.count.clone(), 5),
+            Query::QuadgroupsPerThreadgroup => self.divided_up(&self.grid.count.clone(), 2),
+            Query::DispatchSimdgroupsPerThreadgroup => {
+                let threads = self.product(&self.grid.full.clone());
+                self.divided_up(&threads, 5)
+            }
+        }
+    }
+
+    fn divided_up(&mut self, count: &Opd, bits: i64) -> Opd {
+        let sum = self.t.add("i32", count, &Opd::Int((1 << bits) - 1));
+        match sum {
+            Opd::Int(sum) => Opd::Int(sum >> bits),
+            sum => self.t.value(format_args!("lshr i32 {sum}, {bits}")),
+        }
+    }
+}

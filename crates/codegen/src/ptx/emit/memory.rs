@@ -1,0 +1,155 @@
+//! Loads and stores.
+//!
+//! A checked access branches around the bare instruction, which the assembler makes a predicate of it; the
+//! fault goes into registers by selects (see `faults`).
+
+use anymetal_ir::{Inst, Op, Scalar, Space, Type, Value};
+use anymetal_launch_abi::AccessKind;
+
+use super::allocation::Address;
+use super::{Emitter, memory_type, zero_of};
+use crate::llvm_text::{Opd, scalar_type};
+use crate::roots::Root;
+
+/// How memory is accessed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mode {
+    pub(super) align: u32,
+    pub(super) volatile: bool,
+}
+
+impl Emitter<'_> {
+    pub(super) fn access(&mut self, inst: Inst) {
+        let data = self.input.function.inst(inst);
+        match data.op {
+            Op::Load { ptr, align, volatile } => {
+                let Some(result) = data.result else { return };
+                let ty = self.ty(result);
+                let address = self.address(ptr);
+                let site = self.site(inst, ptr, AccessKind::Load, ty.size());
+                let mut parts = self.checked_load(&address, ty, Mode { align, volatile }, site);
+                if ty.is_ptr() {
+                    let tagged = parts.swap_remove(0);
+                    parts = vec![self.from_tagged(tagged, self.root(result))];
+                }
+                self.define(inst, parts);
+            }
+            Op::Store { ptr, value, align, volatile } => {
+                let ty = self.ty(value);
+                let parts = if ty.is_ptr() { vec![self.tagged(value)] } else { self.parts(value) };
+                let address = self.address(ptr);
+                let site = self.site(inst, ptr, AccessKind::Store, ty.size());
+                self.checked_store(&address, ty, &parts, Mode { align, volatile }, site);
+            }
+            _ => {}
+        }
+    }
+
+    /// Runs `then` if the access is valid; gives what it gave, or zero of the LLVM type `ty`.
+    pub(super) fn guarded(
+        &mut self,
+        address: &Address,
+        (bytes, align): (u32, u32),
+        site: usize,
+        result: Option<(&str, Opd)>,
+        then: impl FnOnce(&mut Self, &Opd) -> Option<Opd>,
+    ) -> Option<Opd> {
+        let ok = self.is_valid(address, bytes, align);
+        if ok.is_text("true") {
+            let at = self.at(address);
+            return then(self, &at);
+        }
+        let start = self.start(address);
+        self.note_fault(&ok, site, &start, &address.place.len);
+        if ok.is_text("false") {
+            return result.map(|(_, zero)| zero);
+        }
+        let (inside, join) = (self.t.block(), self.t.block());
+        let before = self.t.current();
+        self.t.branch_likely(&ok, inside, join);
+        self.t.label(inside);
+        let at = self.at(address);
+        let value = then(self, &at);
+        let from = self.t.current();
+        self.t.label(join);
+        let (ty, zero) = result?;
+        Some(self.t.phi(ty, &[(&value?, from), (&zero, before)]))
+    }
+
+    /// The scalars of a load; zeros if it is not valid.
+    pub(super) fn checked_load(&mut self, address: &Address, ty: Type, mode: Mode, site: usize) -> Vec<Opd> {
+        let memory = memory_type(ty);
+        let none = if ty.lanes() > 1 { Opd::text("zeroinitializer") } else { memory_zero(ty) };
+        let invariant = self.is_invariant(address.pointer);
+        let Mode { align, volatile } = mode;
+        let pointer = address.place.ty;
+        let loaded = self.guarded(address, (ty.size(), align), site, Some((&memory, none)), |this, at| {
+            let volatile = if volatile { "volatile " } else { "" };
+            let invariant = if invariant && volatile.is_empty() { ", !invariant.load !1" } else { "" };
+            let text = format!("load {volatile}{memory}, {pointer} {at}, align {align}{invariant}");
+            Some(this.t.value(text))
+        });
+        let loaded = loaded.unwrap_or(Opd::Int(0));
+        let is_bool = ty.scalar() == Some(Scalar::Bool);
+        (0..ty.lanes())
+            .map(|lane| {
+                let part = self.element(&memory, ty.lanes(), &loaded, lane);
+                if is_bool { self.t.value(format_args!("icmp ne i8 {part}, 0")) } else { part }
+            })
+            .collect()
+    }
+
+    fn element(&mut self, vector: &str, lanes: u8, whole: &Opd, lane: u8) -> Opd {
+        match lanes {
+            1 => whole.clone(),
+            _ => self.t.value(format_args!("extractelement {vector} {whole}, i32 {lane}")),
+        }
+    }
+
+    /// Stores scalars.
+    pub(super) fn checked_store(
+        &mut self,
+        address: &Address,
+        ty: Type,
+        parts: &[Opd],
+        mode: Mode,
+        site: usize,
+    ) {
+        let memory = memory_type(ty);
+        let whole = self.in_memory(ty, parts);
+        let Mode { align, volatile } = mode;
+        let pointer = address.place.ty;
+        self.guarded(address, (ty.size(), align), site, None, |this, at| {
+            let volatile = if volatile { "volatile " } else { "" };
+            this.t.line(format_args!("store {volatile}{memory} {whole}, {pointer} {at}, align {align}"));
+            None
+        });
+    }
+
+    /// The scalars as one value of the type in memory.
+    fn in_memory(&mut self, ty: Type, parts: &[Opd]) -> Opd {
+        let memory = memory_type(ty);
+        let is_bool = ty.scalar() == Some(Scalar::Bool);
+        let element = if is_bool { "i8" } else { ty.scalar().map_or("i64", scalar_type) };
+        let mut whole = Opd::text("poison");
+        for (lane, part) in parts.iter().enumerate() {
+            let part = if is_bool { self.t.value(format_args!("zext i1 {part} to i8")) } else { part.clone() };
+            if parts.len() == 1 {
+                return part;
+            }
+            whole = self.t.value(format_args!("insertelement {memory} {whole}, {element} {part}, i32 {lane}"));
+        }
+        whole
+    }
+
+    /// Whether nothing writes there while the kernel runs.
+    fn is_invariant(&self, pointer: Value) -> bool {
+        self.ty(pointer) == Type::Ptr(Space::Constant)
+            && matches!(self.root(pointer), Root::Argument(_) | Root::Global(_))
+    }
+}
+
+/// Zero of a scalar or pointer in memory.
+fn memory_zero(ty: Type) -> Opd {
+    if ty.scalar() == Some(Scalar::Bool) { Opd::Int(0) } else { zero_of(ty) }
+}

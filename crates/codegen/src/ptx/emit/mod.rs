@@ -1,0 +1,238 @@
+//! From analysed IR to LLVM text for NVPTX.
+//!
+//! The [`Emitter`] holds what one kernel's emission needs; its parts own their state: [`Places`] allocations
+//! and limits, [`Faults`] sites and the registers of the fault, [`Frames`] the constructs around, [`Grid`]
+//! the thread's positions, [`Lanes`] the active lanes. A value is one operand per scalar; a pointer is its
+//! byte offset, or a tagged pointer where its allocation is known at run time only.
+
+mod allocation;
+mod atomic;
+mod control;
+mod copy;
+mod entry;
+mod faults;
+mod frames;
+mod grid;
+mod lanes;
+mod loops;
+mod math;
+mod matrix;
+mod memory;
+mod reduce;
+mod simd;
+mod value;
+
+use anymetal_ir::{BarrierScope, Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
+
+use super::alignment::Alignment;
+use super::convergence::Convergence;
+use super::target::PtxTarget;
+use super::uniformity::Uniformity;
+use super::{PtxCode, PtxOptions};
+use crate::cpu::CodegenError;
+use crate::cpu::math::Library;
+use crate::llvm_text::{BlockName, Opd, Text, scalar_type};
+use crate::roots::{Pointer, Root, Roots};
+use allocation::Places;
+use faults::Faults;
+use frames::Frames;
+use grid::Grid;
+use lanes::Lanes;
+
+/// What is compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input<'a> {
+    pub(super) module: &'a Module,
+    pub(super) kernel: &'a Kernel,
+    pub(super) function: &'a Function,
+    /// Its instructions in program order.
+    pub(super) order: &'a [Inst],
+    pub(super) options: &'a PtxOptions,
+}
+
+/// The emission of one kernel.
+struct Emitter<'a> {
+    input: Input<'a>,
+    t: Text,
+    library: Library,
+    /// Functions written once per module, by name.
+    helpers: std::collections::BTreeMap<String, String>,
+    pointers: Vec<Pointer>,
+    alignment: Alignment<'a>,
+    convergence: Convergence,
+    target: PtxTarget,
+    values: Vec<Vec<Opd>>,
+    places: Places,
+    faults: Faults,
+    frames: Frames,
+    grid: Grid,
+    lanes: Lanes,
+    /// Where the kernel ends.
+    exit: BlockName,
+}
+
+/// Writes the kernel.
+pub(super) fn generate(input: Input<'_>) -> Result<PtxCode, CodegenError> {
+    Emitter::new(input).kernel()
+}
+
+impl<'a> Emitter<'a> {
+    fn new(input: Input<'a>) -> Self {
+        let Input { module, kernel, function, order, options } = input;
+        let pointers = Roots::solve(function, kernel, order).pointers;
+        let uniformity = Uniformity::new(function, kernel, &pointers);
+        let convergence = Convergence::new(function, order, &uniformity);
+        let mut t = Text::new(0);
+        let exit = t.block();
+        Self {
+            input,
+            t,
+            library: Library::new(),
+            helpers: std::collections::BTreeMap::new(),
+            pointers,
+            alignment: Alignment::new(module, kernel, function, options.buffer_alignment),
+            convergence,
+            target: PtxTarget::new(options),
+            values: vec![Vec::new(); function.values.len()],
+            places: Places::default(),
+            faults: Faults::default(),
+            frames: Frames::default(),
+            grid: Grid::default(),
+            lanes: Lanes::default(),
+            exit,
+        }
+    }
+
+    /// The instructions of a block, up to the one that ends it.
+    fn block(&mut self, block: Block) -> Result<(), CodegenError> {
+        let function = self.input.function;
+        for &inst in function.block(block) {
+            if self.t.is_ended() {
+                break;
+            }
+            self.inst(inst)?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<(), CodegenError> {
+        let data = self.input.function.inst(inst);
+        match &data.op {
+            Op::If { .. } | Op::Loop { .. } | Op::Switch { .. } | Op::Scope { .. } => {
+                return self.construct(inst);
+            }
+            Op::Break(_) | Op::Continue(_) | Op::Return(_) => self.jump_of(&data.op),
+            Op::Load { .. } | Op::Store { .. } => self.access(inst),
+            Op::MemCopy { .. } | Op::MemZero { .. } | Op::MemConvert { .. } => self.move_memory(inst),
+            Op::AtomicLoad(_) | Op::AtomicStore(..) | Op::AtomicRmw(..) | Op::AtomicCas(..) => {
+                self.atomic(inst);
+            }
+            // Caches prefetch by themselves; a local's contents may as well stay.
+            Op::Prefetch { .. } | Op::LocalStart(_) => {}
+            Op::Fence(_) => self.call_void("llvm.nvvm.membar.gl", &[]),
+            Op::Barrier(scope, _) => self.barrier(*scope),
+            Op::Simd(op, args) => self.simd(inst, *op, args),
+            Op::Matrix(op, args) => self.matrix(inst, *op, args),
+            Op::Call(callee, _) => return Err(CodegenError::NotInlined { callee: *callee }),
+            Op::FunctionConstant(_) | Op::FunctionConstantDefined(_) => {
+                return Err(CodegenError::NotSpecialised);
+            }
+            _ => self.computation(inst),
+        }
+        Ok(())
+    }
+
+    fn barrier(&mut self, scope: BarrierScope) {
+        match scope {
+            BarrierScope::Threadgroup => self.call_void("llvm.nvvm.barrier0", &[]),
+            BarrierScope::Simdgroup => {
+                let mask = self.active_lanes();
+                self.call_void("llvm.nvvm.bar.warp.sync", &[("i32", &mask)]);
+            }
+            // Keeps what is stored before from what is computed after.
+            BarrierScope::Thread => self.t.line("call void asm sideeffect \"\", \"~{memory}\"()"),
+        }
+    }
+
+    // --- values
+
+    fn define(&mut self, inst: Inst, parts: Vec<Opd>) {
+        if let Some(result) = self.input.function.inst(inst).result {
+            self.values[result.index()] = parts;
+        }
+    }
+
+    /// The operands of a value. One that no reached code defines has none, and is zero.
+    fn parts(&mut self, value: Value) -> Vec<Opd> {
+        let parts = &self.values[value.index()];
+        if !parts.is_empty() {
+            return parts.clone();
+        }
+        let ty = self.ty(value);
+        vec![zero_of(ty); usize::from(ty.lanes())]
+    }
+
+    fn one(&mut self, value: Value) -> Opd {
+        self.parts(value).swap_remove(0)
+    }
+
+    fn ty(&self, value: Value) -> Type {
+        self.input.function.ty(value)
+    }
+
+    /// The scalar of a value; pointers count as their 64 bits.
+    fn scalar(&self, value: Value) -> Scalar {
+        self.ty(value).scalar().unwrap_or(Scalar::I64)
+    }
+
+    fn root(&self, pointer: Value) -> Root {
+        self.pointers[pointer.index()].root
+    }
+
+    // --- calls
+
+    /// Calls a function without overloads, declaring it.
+    fn call(&mut self, result: &str, name: &str, args: &[(&str, &Opd)]) -> Opd {
+        let call = self.call_text(result, name, args);
+        self.t.value(call)
+    }
+
+    fn call_void(&mut self, name: &str, args: &[(&str, &Opd)]) {
+        let call = self.call_text("void", name, args);
+        self.t.line(call);
+    }
+
+    fn call_text(&mut self, result: &str, name: &str, args: &[(&str, &Opd)]) -> String {
+        let types: Vec<&str> = args.iter().map(|(ty, _)| *ty).collect();
+        self.t.declare(format!("declare {result} @{name}({})", types.join(", ")));
+        let args: Vec<String> = args.iter().map(|(ty, value)| format!("{ty} {value}")).collect();
+        format!("call {result} @{name}({})", args.join(", "))
+    }
+}
+
+/// Zero of a scalar or of each element; of a pointer the null pointer.
+fn zero_of(ty: Type) -> Opd {
+    ty.scalar().map_or(Opd::Int(0), zero)
+}
+
+/// Zero.
+fn zero(scalar: Scalar) -> Opd {
+    match scalar {
+        Scalar::Bool => Opd::bool(false),
+        Scalar::F16 | Scalar::F32 => Opd::text("0.0"),
+        _ => Opd::Int(0),
+    }
+}
+
+/// The type of a scalar in memory.
+fn memory_type(ty: Type) -> String {
+    let element = match ty.scalar() {
+        None => "i64",
+        Some(Scalar::Bool) => "i8",
+        Some(scalar) => scalar_type(scalar),
+    };
+    match ty.lanes() {
+        1 => element.to_owned(),
+        n => format!("<{n} x {element}>"),
+    }
+}

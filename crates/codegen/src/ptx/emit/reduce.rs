@@ -1,0 +1,265 @@
+//! Reductions and prefix operations over the active lanes.
+//!
+//! A full SIMD-group takes a butterfly of shuffles, or one instruction for 32-bit integers. Otherwise a
+//! function, written once per module, reads all lanes, gives the neutral element to those that are not
+//! active, and combines them in the butterfly's order: the results are the same bits as the interpreter's.
+//! Prefix operations go through the lanes in ascending order there.
+
+use anymetal_ir::{BinOp, FpMode, Inst, Scalar, SimdOp, Value};
+
+use super::{Emitter, zero};
+use crate::llvm_text::{Opd, Text, scalar_type};
+
+/// How two values become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Combine {
+    Binary(BinOp),
+    Least,
+    Greatest,
+}
+
+/// A reduction of one scalar type.
+#[derive(Clone, Copy, Debug)]
+struct Reduction {
+    op: SimdOp,
+    combine: Combine,
+    scalar: Scalar,
+    fp: FpMode,
+    /// The butterfly.
+    deltas: &'static [usize],
+}
+
+const SIMD: &[usize] = &[16, 8, 4, 2, 1];
+const QUAD: &[usize] = &[2, 1];
+/// Prefix operations.
+const ASCENDING: &[usize] = &[];
+
+impl Reduction {
+    fn of(op: SimdOp, scalar: Scalar, fp: FpMode) -> Option<Self> {
+        let is_float = scalar.is_float();
+        let sum = Combine::Binary(if is_float { BinOp::FAdd } else { BinOp::Add });
+        let product = Combine::Binary(if is_float { BinOp::FMul } else { BinOp::Mul });
+        let (combine, deltas) = match op {
+            SimdOp::Sum => (sum, SIMD),
+            SimdOp::Product => (product, SIMD),
+            SimdOp::FMin => (Combine::Least, SIMD),
+            SimdOp::FMax => (Combine::Greatest, SIMD),
+            SimdOp::UMin => (Combine::Binary(BinOp::UMin), SIMD),
+            SimdOp::UMax => (Combine::Binary(BinOp::UMax), SIMD),
+            SimdOp::SMin => (Combine::Binary(BinOp::SMin), SIMD),
+            SimdOp::SMax => (Combine::Binary(BinOp::SMax), SIMD),
+            SimdOp::And => (Combine::Binary(BinOp::And), SIMD),
+            SimdOp::Or => (Combine::Binary(BinOp::Or), SIMD),
+            SimdOp::Xor => (Combine::Binary(BinOp::Xor), SIMD),
+            SimdOp::QuadSum => (sum, QUAD),
+            SimdOp::QuadProduct => (product, QUAD),
+            SimdOp::QuadFMin => (Combine::Least, QUAD),
+            SimdOp::QuadFMax => (Combine::Greatest, QUAD),
+            SimdOp::PrefixInclusiveSum | SimdOp::PrefixExclusiveSum => (sum, ASCENDING),
+            SimdOp::PrefixInclusiveProduct | SimdOp::PrefixExclusiveProduct => (product, ASCENDING),
+            _ => return None,
+        };
+        Some(Self { op, combine, scalar, fp, deltas })
+    }
+
+    fn is_exclusive(self) -> bool {
+        matches!(self.op, SimdOp::PrefixExclusiveSum | SimdOp::PrefixExclusiveProduct)
+    }
+
+    /// What changes nothing, as an operand.
+    fn neutral(self) -> Opd {
+        let scalar = self.scalar;
+        match self.combine {
+            Combine::Binary(BinOp::FAdd) if scalar == Scalar::Bf16 => Opd::Int(-0x8000),
+            Combine::Binary(BinOp::FAdd) => Opd::text("-0.0"),
+            Combine::Binary(BinOp::FMul) if scalar == Scalar::Bf16 => Opd::Int(0x3F80),
+            Combine::Binary(BinOp::FMul) => Opd::text("1.0"),
+            Combine::Binary(BinOp::Mul) => Opd::Int(1),
+            Combine::Binary(BinOp::UMin | BinOp::And) if scalar == Scalar::Bool => Opd::bool(true),
+            Combine::Binary(BinOp::UMin | BinOp::And) => Opd::Int(-1),
+            Combine::Binary(BinOp::SMin) => Opd::Int(i64::MAX >> (64 - scalar.bits())),
+            Combine::Binary(BinOp::SMax) => Opd::Int(i64::MIN >> (64 - scalar.bits())),
+            Combine::Least | Combine::Greatest => match scalar {
+                Scalar::F16 => Opd::text("0xH7E00"),
+                Scalar::Bf16 => Opd::Int(0x7FC0),
+                _ => Opd::text("0x7FF8000000000000"),
+            },
+            Combine::Binary(_) => zero(scalar),
+        }
+    }
+
+    /// The instruction that reduces 32-bit integers over any lanes.
+    fn single_instruction(self, sm: u32) -> Option<&'static str> {
+        if sm < 80 || self.scalar != Scalar::I32 || self.deltas != SIMD {
+            return None;
+        }
+        Some(match self.combine {
+            Combine::Binary(BinOp::Add) => "add",
+            Combine::Binary(BinOp::UMin) => "umin",
+            Combine::Binary(BinOp::UMax) => "umax",
+            Combine::Binary(BinOp::SMin) => "min",
+            Combine::Binary(BinOp::SMax) => "max",
+            Combine::Binary(BinOp::And) => "and",
+            Combine::Binary(BinOp::Or) => "or",
+            Combine::Binary(BinOp::Xor) => "xor",
+            _ => return None,
+        })
+    }
+}
+
+impl Emitter<'_> {
+    pub(super) fn is_reduction(op: SimdOp) -> bool {
+        Reduction::of(op, Scalar::I32, FpMode::Safe).is_some()
+    }
+
+    pub(super) fn reduction(&mut self, inst: Inst, op: SimdOp, value: Value, mask: &Opd) -> Vec<Opd> {
+        let fp = self.input.function.inst(inst).fp;
+        let parts = self.parts(value);
+        let Some(reduction) = Reduction::of(op, self.scalar(value), fp) else { return parts };
+        parts.iter().map(|part| self.reduce_one(reduction, part, mask)).collect()
+    }
+
+    fn reduce_one(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
+        if let Some(name) = reduction.single_instruction(self.input.options.sm) {
+            let name = format!("llvm.nvvm.redux.sync.{name}");
+            return self.call("i32", &name, &[("i32", value), ("i32", mask)]);
+        }
+        if reduction.deltas == ASCENDING {
+            return self.reduce_out_of_line(reduction, value, mask);
+        }
+        if *mask == Opd::Int(-1) {
+            return self.butterfly(reduction, value);
+        }
+        let (fast, slow, join) = (self.t.block(), self.t.block(), self.t.block());
+        let is_full = self.t.value(format_args!("icmp eq i32 {mask}, -1"));
+        self.t.branch_likely(&is_full, fast, slow);
+        self.t.label(fast);
+        let whole = self.butterfly(reduction, value);
+        let from_fast = self.t.current();
+        self.t.branch(join);
+        self.t.label(slow);
+        let partial = self.reduce_out_of_line(reduction, value, mask);
+        let from_slow = self.t.current();
+        self.t.label(join);
+        let ty = scalar_type(reduction.scalar);
+        self.t.phi(ty, &[(&whole, from_fast), (&partial, from_slow)])
+    }
+
+    fn butterfly(&mut self, reduction: Reduction, value: &Opd) -> Opd {
+        let mut value = value.clone();
+        for &delta in reduction.deltas {
+            let by = Opd::Int(delta as i64);
+            let other = self.exchange("bfly", reduction.scalar, &value, &Opd::Int(-1), &by);
+            value = self.combine(reduction, &value, &other);
+        }
+        value
+    }
+
+    fn combine(&mut self, reduction: Reduction, a: &Opd, b: &Opd) -> Opd {
+        let Reduction { combine, scalar, fp, .. } = reduction;
+        match combine {
+            Combine::Binary(op) if scalar == Scalar::Bool => self.combine_bools(op, a, b),
+            Combine::Binary(op) => self.binary_of(op, scalar, fp, a, b),
+            Combine::Least => self.least(scalar, a, b),
+            Combine::Greatest => self.greatest(scalar, a, b),
+        }
+    }
+
+    fn combine_bools(&mut self, op: BinOp, a: &Opd, b: &Opd) -> Opd {
+        let name = match op {
+            BinOp::And | BinOp::UMin | BinOp::SMax | BinOp::Mul => "and",
+            BinOp::Xor | BinOp::Add => "xor",
+            _ => "or",
+        };
+        self.t.value(format_args!("{name} i1 {a}, {b}"))
+    }
+
+    /// Calls the function for any lanes.
+    fn reduce_out_of_line(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
+        let Reduction { op, scalar, fp, .. } = reduction;
+        let name = format!("am.simd.{}.{}.{}", format!("{op:?}").to_lowercase(), scalar.name(), fp.name());
+        if !self.helpers.contains_key(&name) {
+            let text = self.reduction_text(&name, reduction);
+            self.helpers.insert(name.clone(), text);
+        }
+        let ty = scalar_type(scalar);
+        let lane = self.lane();
+        self.t.value(format_args!("call {ty} @{name}({ty} {value}, i32 {mask}, i32 {lane}) #1"))
+    }
+
+    /// The function's text: value, mask and lane to the result.
+    fn reduction_text(&mut self, name: &str, reduction: Reduction) -> String {
+        let mut inner = Text::new(0);
+        let (value, mask, lane) = (inner.register(), inner.register(), inner.register());
+        let outer = std::mem::replace(&mut self.t, inner);
+        let first = self.t.block();
+        self.t.label(first);
+        let ty = scalar_type(reduction.scalar);
+        let result = if reduction.deltas == ASCENDING {
+            self.ascending(reduction, &value, &mask, &lane)
+        } else {
+            self.any_lanes(reduction, &value, &mask, &lane)
+        };
+        self.t.terminator(format_args!("ret {ty} {result}"));
+        let header = format!("define internal {ty} @{name}({ty} {value}, i32 {mask}, i32 {lane}) #1");
+        let text = self.t.finish(&header, first);
+        let mut inner = std::mem::replace(&mut self.t, outer);
+        inner.take_declares().into_iter().for_each(|line| self.t.declare(line));
+        text
+    }
+
+    /// Whether a lane, given as an operand, is active.
+    fn is_active(&mut self, mask: &Opd, lane: &Opd) -> Opd {
+        let shifted = self.t.value(format_args!("lshr i32 {mask}, {lane}"));
+        self.t.value(format_args!("trunc i32 {shifted} to i1"))
+    }
+
+    /// Each lane reads the whole SIMD-group, or its quad, and combines it.
+    fn any_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
+        let count = 2 * reduction.deltas[0];
+        let base = self.t.value(format_args!("and i32 {lane}, {}", 32 - count as i64));
+        let ty = scalar_type(reduction.scalar);
+        let mut values: Vec<Opd> = (0..count)
+            .map(|at| {
+                let from = self.t.value(format_args!("or i32 {base}, {at}"));
+                let other = self.exchange("idx", reduction.scalar, value, mask, &from);
+                let active = self.is_active(mask, &from);
+                self.t.select("i1", &active, ty, &other, &reduction.neutral())
+            })
+            .collect();
+        for &delta in reduction.deltas {
+            values = (0..delta).map(|at| self.combine(reduction, &values[at], &values[at + delta])).collect();
+        }
+        values.swap_remove(0)
+    }
+
+    /// Through the lanes in ascending order; each keeps what it comes to at its own.
+    fn ascending(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
+        let ty = scalar_type(reduction.scalar);
+        let first = match reduction.combine {
+            Combine::Binary(BinOp::FAdd) => zero(reduction.scalar),
+            _ => reduction.neutral(),
+        };
+        // The sum so far; of the first active lane it is its own value, not added to anything.
+        let (mut sum, mut is_empty) = (first.clone(), Opd::bool(true));
+        let mut result = first;
+        for at in 0..32 {
+            let from = Opd::Int(at);
+            let other = self.exchange("idx", reduction.scalar, value, mask, &from);
+            let active = self.is_active(mask, &from);
+            let is_mine = self.t.value(format_args!("icmp eq i32 {lane}, {at}"));
+            if reduction.is_exclusive() {
+                result = self.t.select("i1", &is_mine, ty, &sum, &result);
+            }
+            let more = self.combine(reduction, &sum, &other);
+            let next = self.t.select("i1", &is_empty, ty, &other, &more);
+            sum = self.t.select("i1", &active, ty, &next, &sum);
+            let inactive = self.t.value(format_args!("xor i1 {active}, true"));
+            is_empty = self.t.and(&is_empty, &inactive);
+            if !reduction.is_exclusive() {
+                result = self.t.select("i1", &is_mine, ty, &sum, &result);
+            }
+        }
+        result
+    }
+}

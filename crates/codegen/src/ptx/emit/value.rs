@@ -1,0 +1,224 @@
+//! Operations that only compute a result, scalar by scalar.
+
+use anymetal_ir::{BinOp, CastOp, CmpOp, FpMode, Inst, Op, Scalar, Type, UnOp, Value};
+
+use super::{Emitter, zero, zero_of};
+use crate::elementwise::arith::{self, Arithmetic};
+use crate::elementwise::{Width, cast};
+use crate::llvm_text::{Opd, scalar_type, wrap_int};
+
+impl Emitter<'_> {
+    /// Everything that is no access, jump or exchange.
+    pub(super) fn computation(&mut self, inst: Inst) {
+        let data = self.input.function.inst(inst);
+        let Some(result) = data.result else { return };
+        let ty = self.ty(result);
+        let parts = match &data.op {
+            Op::Const(bits) => vec![constant(ty, *bits)],
+            Op::Undef => vec![zero_of(ty); usize::from(ty.lanes())],
+            Op::Query(query) => vec![self.query(*query)],
+            Op::Unary(op, a) => self.unary(*op, *a),
+            Op::Binary(op, a, b) => self.binary(*op, data.fp, *a, *b),
+            Op::Compare(op, a, b) => self.compare(*op, *a, *b),
+            Op::Select(condition, a, b) => self.choose(result, *condition, *a, *b),
+            Op::Cast(op, a) => self.convert_value(*op, *a, ty),
+            Op::Math(function, args) => self.math(*function, data.fp, args, ty),
+            Op::LocalAddr(_) | Op::ThreadgroupAddr(_) | Op::GlobalAddr(_) => vec![Opd::Int(0)],
+            Op::PtrAdd { base, index, scale, offset } => {
+                vec![self.add_to_pointer(result, *base, *index, *scale, *offset)]
+            }
+            op => self.vector(op, ty),
+        };
+        self.define(inst, parts);
+    }
+
+    fn vector(&mut self, op: &Op, ty: Type) -> Vec<Opd> {
+        match op {
+            Op::Splat(a) => vec![self.one(*a); usize::from(ty.lanes())],
+            Op::Compose(parts) => parts.iter().flat_map(|&part| self.parts(part)).collect(),
+            Op::Extract(a, index) => vec![self.parts(*a)[usize::from(*index)].clone()],
+            Op::Insert(a, index, b) => {
+                let mut parts = self.parts(*a);
+                parts[usize::from(*index)] = self.one(*b);
+                parts
+            }
+            Op::Shuffle(a, b, picks) => {
+                let mut all = self.parts(*a);
+                all.extend(self.parts(*b));
+                picks.iter().map(|&pick| all[usize::from(pick)].clone()).collect()
+            }
+            Op::ExtractDynamic(a, index) => {
+                let (parts, index) = (self.parts(*a), self.index(*a, *index));
+                let scalar = scalar_type(self.scalar(*a));
+                let mut chosen = parts[0].clone();
+                for (at, part) in parts.iter().enumerate().skip(1) {
+                    let is_it = self.t.value(format_args!("icmp eq i32 {index}, {at}"));
+                    chosen = self.t.select("i1", &is_it, scalar, part, &chosen);
+                }
+                vec![chosen]
+            }
+            Op::InsertDynamic(a, index, b) => {
+                let (parts, index, new) = (self.parts(*a), self.index(*a, *index), self.one(*b));
+                let scalar = scalar_type(self.scalar(*a));
+                let insert = |(at, part): (usize, &Opd)| {
+                    let is_it = self.t.value(format_args!("icmp eq i32 {index}, {at}"));
+                    self.t.select("i1", &is_it, scalar, &new, part)
+                };
+                parts.iter().enumerate().map(insert).collect()
+            }
+            _ => vec![zero_of(ty); usize::from(ty.lanes())],
+        }
+    }
+
+    /// An element's index, modulo the length.
+    fn index(&mut self, vector: Value, index: Value) -> Opd {
+        let (index, lanes) = (self.one(index), self.ty(vector).lanes());
+        self.t.value(format_args!("urem i32 {index}, {lanes}"))
+    }
+
+    fn unary(&mut self, op: UnOp, a: Value) -> Vec<Opd> {
+        let scalar = self.scalar(a);
+        let parts = self.parts(a);
+        parts.iter().map(|part| arith::unary(&mut self.t, Width::One, op, scalar, part)).collect()
+    }
+
+    fn binary(&mut self, op: BinOp, fp: FpMode, a: Value, b: Value) -> Vec<Opd> {
+        let scalar = self.scalar(a);
+        let (a, b) = (self.parts(a), self.parts(b));
+        a.iter().zip(&b).map(|(a, b)| self.binary_of(op, scalar, fp, a, b)).collect()
+    }
+
+    /// Two scalars.
+    pub(super) fn binary_of(&mut self, op: BinOp, scalar: Scalar, fp: FpMode, a: &Opd, b: &Opd) -> Opd {
+        if scalar.is_float()
+            && let Some(result) = self.float_of(op, scalar, fp, a, b)
+        {
+            return result;
+        }
+        let constant = if let Opd::Int(value) = b { Some(*value) } else { None };
+        let how = Arithmetic { width: Width::One, fp, scalar, constant };
+        arith::binary(&mut self.t, &mut self.library, how, op, a, b)
+    }
+
+    /// Float operations that the GPU does in its own way: `half` natively, divisions by its estimate where
+    /// deviations are allowed, `bfloat` rounded by one instruction.
+    fn float_of(&mut self, op: BinOp, scalar: Scalar, fp: FpMode, a: &Opd, b: &Opd) -> Option<Opd> {
+        let name = match op {
+            BinOp::FAdd => "fadd",
+            BinOp::FSub => "fsub",
+            BinOp::FMul => "fmul",
+            BinOp::FDiv => "fdiv",
+            _ => return None,
+        };
+        if scalar == Scalar::F16 && op != BinOp::FDiv {
+            return Some(self.t.value(format_args!("{name} {}half {a}, {b}", arith::flags(fp))));
+        }
+        let wide = |this: &mut Self, value: &Opd| arith::to_f32(&mut this.t, Width::One, scalar, value);
+        let (x, y) = (wide(self, a), wide(self, b));
+        let result = if op == BinOp::FDiv && fp != FpMode::Safe && !y.is_const() {
+            self.approximate_quotient(&x, &y)
+        } else {
+            self.t.value(format_args!("{name} {}float {x}, {y}", arith::flags(fp)))
+        };
+        Some(self.round(scalar, &result))
+    }
+
+    /// Within 2 ulp over the whole range.
+    pub(super) fn approximate_quotient(&mut self, a: &Opd, b: &Opd) -> Opd {
+        let asm = "asm \"div.full.f32 $0, $1, $2;\", \"=f,f,f\"";
+        self.t.value(format_args!("call float {asm}(float {a}, float {b})"))
+    }
+
+    /// A `float` rounded to the type, to nearest even.
+    pub(super) fn round(&mut self, scalar: Scalar, value: &Opd) -> Opd {
+        if scalar == Scalar::Bf16 && self.input.options.sm >= 80 {
+            let asm = "asm \"cvt.rn.bf16.f32 $0, $1;\", \"=h,f\"";
+            return self.t.value(format_args!("call i16 {asm}(float {value})"));
+        }
+        arith::from_f32(&mut self.t, Width::One, scalar, value)
+    }
+
+    fn compare(&mut self, op: CmpOp, a: Value, b: Value) -> Vec<Opd> {
+        if self.ty(a).is_ptr() {
+            let (x, y) = match self.root(a) == self.root(b) && !matches!(self.root(a), crate::roots::Root::Many) {
+                true => (self.one(a), self.one(b)),
+                false => (self.address_bits(a), self.address_bits(b)),
+            };
+            return vec![arith::compare(&mut self.t, Width::One, op, Scalar::I64, &x, &y)];
+        }
+        let scalar = self.scalar(a);
+        let (a, b) = (self.parts(a), self.parts(b));
+        let pairs = a.iter().zip(&b);
+        pairs.map(|(a, b)| arith::compare(&mut self.t, Width::One, op, scalar, a, b)).collect()
+    }
+
+    fn choose(&mut self, result: Value, condition: Value, a: Value, b: Value) -> Vec<Opd> {
+        let conditions = self.parts(condition);
+        let (x, y) = (self.in_form_of(result, a), self.in_form_of(result, b));
+        let ty = scalar_type(self.scalar(result));
+        let condition = |at: usize| conditions.get(at).unwrap_or(&conditions[0]);
+        (0..x.len()).map(|at| self.t.select("i1", condition(at), ty, &x[at], &y[at])).collect()
+    }
+
+    /// A value as operands of the result's form: a pointer becomes tagged where the result is.
+    fn in_form_of(&mut self, result: Value, value: Value) -> Vec<Opd> {
+        let is_tagged = self.ty(value).is_ptr() && self.root(result) == crate::roots::Root::Many;
+        if is_tagged { vec![self.tagged(value)] } else { self.parts(value) }
+    }
+
+    fn add_to_pointer(
+        &mut self,
+        result: Value,
+        base: Value,
+        index: Option<Value>,
+        scale: u32,
+        offset: i64,
+    ) -> Opd {
+        let mut sum = self.in_form_of(result, base).swap_remove(0);
+        if let Some(index) = index {
+            let index = self.one(index);
+            let bytes = self.t.mul("i64", &index, &Opd::Int(i64::from(scale)));
+            sum = self.t.add("i64", &sum, &bytes);
+        }
+        self.t.add("i64", &sum, &Opd::Int(offset))
+    }
+
+    fn convert_value(&mut self, op: CastOp, a: Value, to: Type) -> Vec<Opd> {
+        match op {
+            CastOp::PtrToInt => return vec![self.tagged(a)],
+            CastOp::IntToPtr => return self.parts(a),
+            _ => {}
+        }
+        let (from, scalar) = (self.scalar(a), to.scalar().unwrap_or(Scalar::I64));
+        let parts = self.parts(a);
+        if op == CastOp::Bitcast {
+            return cast::bitcast(&mut self.t, Width::One, from, &parts, scalar);
+        }
+        parts.iter().map(|part| self.convert_scalar(op, from, scalar, part)).collect()
+    }
+
+    pub(super) fn convert_scalar(&mut self, op: CastOp, from: Scalar, to: Scalar, part: &Opd) -> Opd {
+        if op == CastOp::FCast && to == Scalar::Bf16 && from != to {
+            let wide = arith::to_f32(&mut self.t, Width::One, from, part);
+            return self.round(to, &wide);
+        }
+        cast::cast(&mut self.t, (Width::One, true), op, from, to, part)
+    }
+}
+
+/// A constant from its bits.
+fn constant(ty: Type, bits: u64) -> Opd {
+    match ty.scalar() {
+        None => Opd::Int(bits as i64),
+        Some(Scalar::Bool) => Opd::bool(bits & 1 != 0),
+        Some(Scalar::F32) => {
+            let value = f64::from(f32::from_bits(bits as u32));
+            Opd::text(format!("0x{:016X}", value.to_bits()))
+        }
+        Some(Scalar::F16) => Opd::text(format!("0xH{:04X}", bits as u16)),
+        Some(scalar) if scalar.is_int() || scalar == Scalar::Bf16 => {
+            Opd::Int(wrap_int(scalar_type(scalar), bits as i64))
+        }
+        Some(scalar) => zero(scalar),
+    }
+}

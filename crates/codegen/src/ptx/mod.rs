@@ -1,0 +1,94 @@
+//! IR to LLVM text for NVIDIA GPUs: one thread's view stays one thread's view.
+//!
+//! A kernel becomes one `ptx_kernel` function. A SIMD-group is a warp, a threadgroup a CTA. Values are
+//! written scalar by scalar, control flow as basic blocks, and LLVM's NVPTX target makes PTX of it.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `alignment` | the alignment that an address has by its computation |
+//! | `uniformity` | which values are equal in all active lanes of a SIMD-group |
+//! | `convergence` | the constructs after or in which the active lanes must be known |
+//! | `emit/entry` | parameters, positions of threads, the exit with the fault record |
+//! | `emit/allocation` | bases, lengths, tagged pointers, bounds checks |
+//! | `emit/memory`, `emit/copy`, `emit/atomic` | accesses |
+//! | `emit/control` | branches, loops, lanes that meet again, the stop flag |
+//! | `emit/simd`, `emit/reduce`, `emit/matrix` | operations between lanes |
+//! | `emit/value`, `emit/math` | arithmetic |
+//!
+//! Invariants: an access out of bounds or misaligned is not executed as long as checks are on; an
+//! instruction of a warp names exactly the lanes that execute it; no `llvm.*` intrinsic is left that NVPTX
+//! has no instruction for. Start with [`generate`].
+
+mod alignment;
+mod convergence;
+mod emit;
+mod options;
+mod target;
+mod uniformity;
+
+use anymetal_ir::passes::{PassManager, pipeline};
+use anymetal_ir::{Function, Kernel, Module};
+
+pub use options::{PtxCode, PtxOptions};
+
+use crate::cpu::{CodegenError, walk};
+
+/// The maximum number of threads of a threadgroup.
+const MAX_THREADS: u64 = 1024;
+/// The maximum number of bytes that one thread's variables may take: CUDA's limit of local memory.
+const MAX_PRIVATE_BYTES: u64 = 512 << 10;
+/// The maximum number of bytes of static threadgroup memory that the assembler accepts.
+const MAX_STATIC_THREADGROUP_BYTES: u64 = 48 << 10;
+
+/// Runs the passes for NVIDIA over a kernel's function. The module must be verified, and the function
+/// inlined and specialised.
+pub fn lower(
+    module: &Module,
+    kernel: &Kernel,
+    options: &PtxOptions,
+    manager: &mut PassManager<'_>,
+) -> Function {
+    let target = target::PtxTarget::new(options);
+    let mut function = module.function(kernel.function).clone();
+    manager.run(pipeline::NVIDIA, module, &target, &mut function);
+    if options.whole_threadgroups_only && options.group_size.is_some() {
+        manager.run(pipeline::NVIDIA_WHOLE_THREADGROUPS, module, &target, &mut function);
+    }
+    function
+}
+
+/// Writes the code of one kernel. The module must be verified, and the kernel's function inlined and
+/// specialised.
+///
+/// # Errors
+/// A kernel that is unknown, not prepared or too large, and operations that the target cannot do.
+pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxCode, CodegenError> {
+    let unknown = || CodegenError::UnknownKernel { name: kernel.to_owned() };
+    let kernel = module.kernel(kernel).ok_or_else(unknown)?;
+    if let Some(size) = options.group_size {
+        let threads: u64 = size.iter().fold(1, |product, &n| u64::from(n).saturating_mul(product));
+        if threads == 0 || threads > MAX_THREADS {
+            return Err(CodegenError::BadGroupSize { size });
+        }
+    }
+    let function = lower(module, kernel, options, &mut PassManager::default());
+    let order = walk::instructions(&function)?;
+    let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
+    if bytes > MAX_PRIVATE_BYTES {
+        return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });
+    }
+    let threadgroup_static_bytes = static_bytes(module);
+    if threadgroup_static_bytes > MAX_STATIC_THREADGROUP_BYTES {
+        let limit = MAX_STATIC_THREADGROUP_BYTES;
+        return Err(CodegenError::TooMuchMemory { bytes: threadgroup_static_bytes, limit });
+    }
+    emit::generate(emit::Input { module, kernel, function: &function, order: &order, options })
+}
+
+/// The bytes of all static threadgroup variables, each on a multiple of 16 as they are emitted.
+fn static_bytes(module: &Module) -> u64 {
+    module.threadgroup_vars.iter().fold(0, |end: u64, var| {
+        let align = u64::from(var.align.max(16));
+        end.div_ceil(align).saturating_mul(align).saturating_add(var.size)
+    })
+}

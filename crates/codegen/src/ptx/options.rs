@@ -1,0 +1,51 @@
+//! What goes into code generation for NVIDIA GPUs and what comes out. Plain data.
+
+use crate::cpu::FaultSite;
+
+/// How to generate code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PtxOptions {
+    /// The architecture that the code needs at least: 75 for `sm_75`, 80 for `sm_80`.
+    pub sm: u32,
+    /// Check every access whose bounds are known only at run time, and its alignment. Without checks an
+    /// access out of bounds ends CUDA for the whole process.
+    pub checks: bool,
+    /// Loops that can repeat without bound look at the stop flag of the launch now and then.
+    pub stoppable: bool,
+    /// The threadgroup size that every launch of this code uses; `None`: any.
+    pub group_size: Option<[u32; 3]>,
+    /// With a size given: no launch has threadgroups cut off at the grid's edge.
+    pub whole_threadgroups_only: bool,
+    /// The alignment in bytes that the device guarantees for every buffer pointer: a power of two.
+    pub buffer_alignment: u32,
+    /// The name of the entry.
+    pub symbol: String,
+}
+
+impl Default for PtxOptions {
+    fn default() -> Self {
+        Self {
+            sm: 80,
+            checks: true,
+            stoppable: true,
+            group_size: None,
+            whole_threadgroups_only: false,
+            buffer_alignment: 16,
+            symbol: "kernel".to_owned(),
+        }
+    }
+}
+
+/// The result of code generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PtxCode {
+    /// A module of LLVM IR text for `nvptx64`, to be read by LLVM 18 to 22.
+    pub llvm_ir: String,
+    /// The entry's symbol.
+    pub symbol: String,
+    /// Bytes of threadgroup memory that static variables take. The launch gives memory for dynamic
+    /// arguments only.
+    pub threadgroup_static_bytes: u64,
+    /// The accesses that can fault, by the number in the fault record.
+    pub fault_sites: Vec<FaultSite>,
+}

@@ -1,0 +1,186 @@
+//! Which values are equal in all lanes of a SIMD-group that execute an instruction together.
+//!
+//! An optimistic fixed point over values and locals: everything is uniform until shown otherwise. A local
+//! varies if a varying value is stored to it, or if only some of the lanes store. Where this says uniform
+//! lanes branch together; where it says varying nothing is assumed.
+
+use anymetal_ir::{
+    Access, Block, Function, Inst, Kernel, Label, Op, Query, SimdOp, Space, Type, Value,
+};
+
+use crate::roots::{Pointer, Root};
+
+/// The result of the analysis.
+#[derive(Debug)]
+pub(super) struct Uniformity {
+    values: Vec<bool>,
+    locals: Vec<bool>,
+    /// Labels that some lanes leave for while others stay.
+    divergent_exits: Vec<bool>,
+}
+
+struct Solver<'a> {
+    function: &'a Function,
+    kernel: &'a Kernel,
+    pointers: &'a [Pointer],
+    varying: Uniformity,
+    changed: bool,
+    /// The labels of the constructs around, and whether a varying construct lies around each.
+    around: Vec<(Option<Label>, bool)>,
+}
+
+impl Uniformity {
+    /// Analyses a function.
+    pub(super) fn new(function: &Function, kernel: &Kernel, pointers: &[Pointer]) -> Self {
+        let varying = Self {
+            values: vec![false; function.values.len()],
+            locals: vec![false; function.locals.len()],
+            divergent_exits: vec![false; function.labels as usize],
+        };
+        let mut solver = Solver { function, kernel, pointers, varying, changed: true, around: Vec::new() };
+        while std::mem::take(&mut solver.changed) {
+            solver.block(function.body, false);
+        }
+        solver.varying
+    }
+
+    /// Whether the value is equal in all lanes that execute its definition together.
+    pub(super) fn is_uniform(&self, value: Value) -> bool {
+        !self.values[value.index()]
+    }
+}
+
+impl Solver<'_> {
+    fn block(&mut self, block: Block, divergent: bool) {
+        let function = self.function;
+        for &inst in function.block(block) {
+            self.inst(inst, divergent);
+        }
+    }
+
+    fn inst(&mut self, inst: Inst, divergent: bool) {
+        let data = self.function.inst(inst);
+        match &data.op {
+            Op::Store { ptr, value, .. } => {
+                let varies = divergent || !self.uniform(*value) || !self.uniform(*ptr);
+                self.store(*ptr, varies);
+            }
+            Op::MemCopy { dst, .. } | Op::MemConvert { dst, .. } | Op::MemZero { dst, .. } => {
+                self.store(*dst, true);
+            }
+            Op::Break(label) | Op::Continue(label) => self.exit(*label, divergent),
+            Op::If { cond, then, otherwise } => {
+                let varies = !self.uniform(*cond);
+                self.nest(None, varies, divergent, &[*then, *otherwise]);
+            }
+            Op::Switch { label, selector, .. } => {
+                let varies = !self.uniform(*selector);
+                self.nest(Some(*label), varies, divergent, &data.op.blocks());
+            }
+            Op::Loop { label, .. } | Op::Scope { label, .. } => {
+                self.nest(Some(*label), false, divergent, &data.op.blocks());
+            }
+            _ => {}
+        }
+        if let Some(result) = data.result
+            && !self.varying.values[result.index()]
+            && self.varies(&data.op)
+        {
+            self.varying.values[result.index()] = true;
+            self.changed = true;
+        }
+    }
+
+    fn nest(&mut self, label: Option<Label>, varies: bool, divergent: bool, blocks: &[Block]) {
+        let exits = label.is_some_and(|label| self.varying.divergent_exits[label.index()]);
+        self.around.push((label, varies));
+        for &block in blocks {
+            self.block(block, divergent || varies || exits);
+        }
+        self.around.pop();
+    }
+
+    /// A jump: if a varying construct lies between it and its target, some lanes stay behind. So do they in
+    /// every construct that it leaves on the way.
+    fn exit(&mut self, target: Label, _divergent: bool) {
+        let mut varies = false;
+        for at in (0..self.around.len()).rev() {
+            let (label, construct) = self.around[at];
+            // A switch is the target of its own breaks, which run under its selector.
+            varies |= construct;
+            if let Some(label) = label
+                && varies
+            {
+                self.changed |= !std::mem::replace(&mut self.varying.divergent_exits[label.index()], true);
+            }
+            if label == Some(target) {
+                return;
+            }
+        }
+    }
+
+    fn uniform(&self, value: Value) -> bool {
+        !self.varying.values[value.index()]
+    }
+
+    fn store(&mut self, to: Value, varies: bool) {
+        if !varies {
+            return;
+        }
+        match self.pointers[to.index()].root {
+            Root::Local(local) => {
+                self.changed |= !std::mem::replace(&mut self.varying.locals[local.index()], true);
+            }
+            Root::Many => {
+                for local in &mut self.varying.locals {
+                    self.changed |= !std::mem::replace(local, true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn varies(&self, op: &Op) -> bool {
+        let mut operands = false;
+        op.for_each_operand(|value| operands |= !self.uniform(value));
+        match op {
+            Op::Query(Query::SimdgroupIndexInThreadgroup) => false,
+            Op::Query(query) => !query.is_group_uniform(),
+            Op::Load { ptr, .. } => operands || self.load_varies(*ptr),
+            Op::Simd(op, args) => match op {
+                SimdOp::Broadcast => args.get(1).is_none_or(|lane| !self.uniform(*lane)),
+                SimdOp::Sum
+                | SimdOp::Product
+                | SimdOp::FMin
+                | SimdOp::FMax
+                | SimdOp::UMin
+                | SimdOp::UMax
+                | SimdOp::SMin
+                | SimdOp::SMax
+                | SimdOp::And
+                | SimdOp::Or
+                | SimdOp::Xor
+                | SimdOp::BroadcastFirst
+                | SimdOp::Any
+                | SimdOp::All
+                | SimdOp::Ballot
+                | SimdOp::ActiveMask => false,
+                _ => true,
+            },
+            op => operands || !op.is_pure(),
+        }
+    }
+
+    /// Memory that no thread writes gives all lanes the same. What other threads write meanwhile may not.
+    fn load_varies(&self, from: Value) -> bool {
+        match self.pointers[from.index()].root {
+            Root::Local(local) => self.varying.locals[local.index()],
+            Root::Global(_) => false,
+            Root::Argument(index) => {
+                let constant = self.function.ty(from) == Type::Ptr(Space::Constant);
+                !constant && self.kernel.args[index].access != Access::Read
+            }
+            _ => true,
+        }
+    }
+}

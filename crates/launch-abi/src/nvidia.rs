@@ -1,0 +1,100 @@
+//! The launch ABI of NVIDIA GPUs: what a compiled kernel's parameters are.
+//!
+//! A kernel is one entry with plain parameters, in the order of [`parameters`]:
+//!
+//! - for each buffer slot ([`crate::argument_slots`]) its first byte in global memory and its length in
+//!   bytes; null and 0 where nothing is bound. Inline bytes are put into global memory by the device, like a
+//!   buffer. The pointer is a multiple of the alignment that the code was compiled for, 16 unless the device
+//!   asked for less;
+//! - for each slot of threadgroup memory its offset in the dynamic shared memory of the launch, a multiple of
+//!   16, and its length in bytes. Static variables are not part of it;
+//! - a [`crate::FaultRecord`] in global memory, which the device clears before the launch and reads after it.
+//!   In host memory the exchange of millions of faulting threads would not end;
+//! - a 32-bit stop flag in global memory: nonzero asks the threads to end soon. It may be written while the
+//!   kernel runs;
+//! - the threads of the grid along x, y and z.
+//!
+//! The launch has `ceil(threads / size)` threadgroups of the full size per dimension. Threads beyond the grid
+//! end at once, and those of a threadgroup that is cut off are numbered as Metal does: by the size that is
+//! left, x fastest. The generated code touches no memory but the bound buffers within their lengths, the
+//! record and the flag. A fault goes on as on the CPU, and the record is one of the faults of one thread, not
+//! the first in time. An access at an offset that is not a multiple of its alignment is a fault too.
+
+/// One parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Parameter {
+    /// The first byte of the buffer in that slot: 64 bits.
+    BufferPointer(u32),
+    /// Its length in bytes: 64 bits.
+    BufferLength(u32),
+    /// Where the threadgroup memory of that slot begins in dynamic shared memory: 32 bits.
+    ThreadgroupOffset(u32),
+    /// Its length in bytes: 32 bits.
+    ThreadgroupLength(u32),
+    /// The fault record: 64 bits.
+    Fault,
+    /// The stop flag: 64 bits.
+    Stop,
+    /// Threads of the grid along an axis (0 to 2): 32 bits.
+    GridThreads(u8),
+}
+
+impl Parameter {
+    /// Its size and alignment in bytes.
+    pub const fn size(self) -> u32 {
+        match self {
+            Self::BufferPointer(_) | Self::BufferLength(_) | Self::Fault | Self::Stop => 8,
+            Self::ThreadgroupOffset(_) | Self::ThreadgroupLength(_) | Self::GridThreads(_) => 4,
+        }
+    }
+}
+
+/// The parameters of a kernel with that many buffers and slots of threadgroup memory, in order.
+pub fn parameters(buffers: u32, threadgroup_slots: u32) -> Vec<Parameter> {
+    let mut list = Vec::new();
+    for slot in 0..buffers {
+        list.extend([Parameter::BufferPointer(slot), Parameter::BufferLength(slot)]);
+    }
+    for slot in 0..threadgroup_slots {
+        list.extend([Parameter::ThreadgroupOffset(slot), Parameter::ThreadgroupLength(slot)]);
+    }
+    list.extend([Parameter::Fault, Parameter::Stop]);
+    list.extend((0..3).map(Parameter::GridThreads));
+    list
+}
+
+/// The byte offset of each parameter in the block of all, each on a multiple of its size.
+pub fn parameter_offsets(parameters: &[Parameter]) -> Vec<u32> {
+    let mut end = 0u32;
+    let place = |parameter: &Parameter| {
+        let start = end.next_multiple_of(parameter.size());
+        end = start + parameter.size();
+        start
+    };
+    parameters.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_come_by_kind_and_slot_and_are_aligned() {
+        let list = parameters(1, 1);
+        let expected = [
+            Parameter::BufferPointer(0),
+            Parameter::BufferLength(0),
+            Parameter::ThreadgroupOffset(0),
+            Parameter::ThreadgroupLength(0),
+            Parameter::Fault,
+            Parameter::Stop,
+            Parameter::GridThreads(0),
+            Parameter::GridThreads(1),
+            Parameter::GridThreads(2),
+        ];
+        assert_eq!(list, expected);
+        assert_eq!(parameter_offsets(&list), [0, 8, 16, 20, 24, 32, 40, 44, 48]);
+        let odd = [Parameter::GridThreads(0), Parameter::Fault];
+        assert_eq!(parameter_offsets(&odd), [0, 8]);
+    }
+}
