@@ -73,7 +73,7 @@ enum Stage {
     Llvm,
     /// This processor's assembly
     Asm,
-    /// NVIDIA's assembly; not available yet
+    /// NVIDIA's assembly, of `--device nvidia`
     Ptx,
 }
 
@@ -88,8 +88,11 @@ impl CompileArgs {
 
 /// Does it.
 pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
+    if let Some(sm) = nvidia(args.device.as_deref())? {
+        return emit_for_nvidia(args, sm);
+    }
     if args.emit == Some(Stage::Ptx) {
-        return Err(Failure::Usage("there is no device for PTX yet; use --emit llvm or asm".to_owned()));
+        return Err(Failure::Usage("PTX is of NVIDIA GPUs; add --device nvidia".to_owned()));
     }
     let choice = device_choice::choose(args.device.as_deref(), args.family)?;
     let target = choice.target;
@@ -112,6 +115,38 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     };
     report_notes();
     outcome
+}
+
+/// Architectures that code is generated for.
+const NVIDIA_ARCHITECTURES: &[u32] = &[75, 80, 86, 87, 89, 90];
+
+/// The architecture of `nvidia` or `nvidia:sm_XX`; `None` for other devices.
+fn nvidia(device: Option<&str>) -> Result<Option<u32>, Failure> {
+    let Some(rest) = device.and_then(|device| device.strip_prefix("nvidia")) else { return Ok(None) };
+    if rest.is_empty() {
+        return Ok(Some(80));
+    }
+    let sm = rest.strip_prefix(":sm_").and_then(|number| number.parse().ok());
+    match sm.filter(|sm| NVIDIA_ARCHITECTURES.contains(sm)) {
+        Some(sm) => Ok(Some(sm)),
+        None => {
+            let known: Vec<String> =
+                NVIDIA_ARCHITECTURES.iter().map(|sm| format!("nvidia:sm_{sm}")).collect();
+            Err(Failure::Usage(format!("there is no such architecture; known: {}", known.join(", "))))
+        }
+    }
+}
+
+/// Text for NVIDIA GPUs, for which none needs to be there.
+fn emit_for_nvidia(args: &CompileArgs, sm: u32) -> Result<(), Failure> {
+    let (emit, comment) = match args.emit {
+        Some(Stage::Llvm) => (Emit::NvidiaLlvm(sm), ';'),
+        Some(Stage::Ptx) => (Emit::Ptx(sm), '/'),
+        _ => return Err(Failure::Usage("for nvidia there are --emit llvm and --emit ptx so far".to_owned())),
+    };
+    let library = args.source.library(None)?;
+    let kernels = chosen_kernels(args, &library)?;
+    texts(args, &library, &kernels, comment, |library, kernel, given| library.emit(kernel, given, emit))
 }
 
 /// The requested kernel, all of them, or the only one of the file.
@@ -169,6 +204,7 @@ fn texts(
             continue;
         }
         if kernels.len() > 1 {
+            let comment = if comment == '/' { "//".to_owned() } else { comment.to_string() };
             output::line(&format!("{comment} kernel {kernel}"))?;
         }
         output::write(&text)?;

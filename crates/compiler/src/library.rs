@@ -119,6 +119,10 @@ pub enum Emit {
     Llvm,
     /// The processor's assembly.
     Assembly,
+    /// The LLVM text for NVIDIA GPUs of that architecture (80 for `sm_80`).
+    NvidiaLlvm(u32),
+    /// NVIDIA's assembly for GPUs of that architecture.
+    Ptx(u32),
 }
 
 /// After which passes the IR is printed.
@@ -460,6 +464,15 @@ impl Library {
                 let options = LlvmOptions { emit: LlvmEmit::Assembly, ..LlvmOptions::default() };
                 let bytes = machine_code::through_llvm(&llvm, &generate(false)?, &options)?;
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
+            }
+            Emit::NvidiaLlvm(sm) | Emit::Ptx(sm) => {
+                let found = kernel_of(module, kernel)?;
+                let text = machine_code::generate_for_nvidia(module, found, specialisation, sm)?;
+                if emit == Emit::NvidiaLlvm(sm) {
+                    Ok(text)
+                } else {
+                    machine_code::ptx(&*Compiler::llvm()?, &text, sm)
+                }
             }
         })
     }

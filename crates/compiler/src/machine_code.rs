@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anymetal_codegen::cpu::{self, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
+use anymetal_codegen::ptx::{self, PtxOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Kernel, Module};
@@ -73,6 +74,46 @@ pub(crate) fn generate(
     counts.add_generated();
     let generate = || cpu::generate(module, &kernel.name, &options);
     stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
+}
+
+/// LLVM text of the prepared module's kernel for NVIDIA GPUs from `sm_XX` on.
+pub(crate) fn generate_for_nvidia(
+    module: &Module,
+    kernel: &Kernel,
+    specialisation: &Specialisation,
+    sm: u32,
+) -> Result<String, CompileError> {
+    check_size_for_machine_code(module, &kernel.name)?;
+    let options = PtxOptions {
+        sm,
+        checks: specialisation.checks,
+        group_size: specialisation.group_size,
+        whole_threadgroups_only: specialisation.whole_threadgroups_only,
+        symbol: ENTRY_SYMBOL.to_owned(),
+        ..PtxOptions::default()
+    };
+    let code = ptx::generate(module, &kernel.name, &options);
+    Ok(code.map_err(|error| codegen_error(kernel, &error))?.llvm_ir)
+}
+
+/// The PTX that LLVM makes of a kernel's text.
+pub(crate) fn ptx(llvm: &Llvm, llvm_ir: &str, sm: u32) -> Result<String, CompileError> {
+    // The version of the language that knows the processor and what the code generator writes.
+    let version = if sm < 80 {
+        "+ptx65"
+    } else if sm < 90 {
+        "+ptx70"
+    } else {
+        "+ptx80"
+    };
+    let target = llvm.host_target().nvptx(&format!("sm_{sm}"), version);
+    let options = CompileOptions {
+        target: Some(target),
+        emit: anymetal_llvm::Emit::Assembly,
+        ..CompileOptions::default()
+    };
+    let bytes = llvm.compile(llvm_ir, &options).map_err(internal)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {

@@ -117,6 +117,9 @@ impl Llvm {
         if options.emit == Emit::Object && target.architecture != Architecture::Nvptx64 {
             refuse_unknown_intrinsics(&bytes)?;
         }
+        if options.emit == Emit::Assembly && target.architecture == Architecture::Nvptx64 {
+            refuse_external_functions(&bytes)?;
+        }
         Ok(bytes)
     }
 }
@@ -172,9 +175,23 @@ fn refuse_unknown_intrinsics(object: &[u8]) -> Result<(), CompileError> {
     }
 }
 
+/// The same for PTX, where such a call becomes an `.extern .func` that no driver resolves.
+fn refuse_external_functions(ptx: &[u8]) -> Result<(), CompileError> {
+    let text = String::from_utf8_lossy(ptx);
+    let Some((_, declaration)) = text.split_once(".extern .func") else { return Ok(()) };
+    let name = declaration.split(';').next().unwrap_or_default().split_whitespace();
+    Err(CompileError::UndefinedIntrinsic { name: name.collect::<Vec<_>>().join(" ") })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ptx_with_functions_from_elsewhere_is_refused() {
+        assert_eq!(refuse_external_functions(b".visible .entry f() { ret; }"), Ok(()));
+        assert!(refuse_external_functions(b".extern .func llvm.nvvm.foo\n(\n)\n;").is_err());
+    }
 
     #[test]
     fn parse_messages_are_split() {

@@ -6,8 +6,8 @@
 use anymetal_ir::{BinOp, CmpOp, FpMode, MathFn, Scalar, UnOp};
 
 use super::width::Width;
-use crate::llvm_text::{Opd, Text, scalar_type};
 use crate::cpu::math::Library;
+use crate::llvm_text::{Opd, Text, scalar_type};
 
 /// Fast-math flags; never `nnan` or `ninf`, which would make lanes that are off poison.
 pub(crate) fn flags(fp: FpMode) -> &'static str {

@@ -84,7 +84,9 @@ impl Marker<'_> {
             }
             let varies = match op {
                 Op::If { cond, .. } => !self.uniformity.is_uniform(*cond),
-                Op::Switch { selector, .. } => !self.uniformity.is_uniform(*selector) || jumps.contains(&true),
+                Op::Switch { selector, .. } => {
+                    !self.uniformity.is_uniform(*selector) || jumps.contains(&true)
+                }
                 _ => jumps.contains(&true),
             };
             self.tracked[inst.index()] = needs && varies;
@@ -95,7 +97,13 @@ impl Marker<'_> {
     }
 
     /// What is inside, and the labels that jumps out of `block` lead to; `inner` are the labels inside.
-    fn contents(&self, block: Block, inner: &mut Vec<Label>, contents: &mut Contents, exits: &mut Vec<Label>) {
+    fn contents(
+        &self,
+        block: Block,
+        inner: &mut Vec<Label>,
+        contents: &mut Contents,
+        exits: &mut Vec<Label>,
+    ) {
         for &inst in self.function.block(block) {
             let op = &self.function.inst(inst).op;
             contents.exchanges |= exchanges_lanes(op);

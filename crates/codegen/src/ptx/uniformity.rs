@@ -4,9 +4,7 @@
 //! varies if a varying value is stored to it, or if only some of the lanes store. Where this says uniform
 //! lanes branch together; where it says varying nothing is assumed.
 
-use anymetal_ir::{
-    Access, Block, Function, Inst, Kernel, Label, Op, Query, SimdOp, Space, Type, Value,
-};
+use anymetal_ir::{Access, Block, Function, Inst, Kernel, Label, Op, Query, SimdOp, Space, Type, Value};
 
 use crate::roots::{Pointer, Root};
 

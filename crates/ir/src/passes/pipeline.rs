@@ -126,8 +126,7 @@ pub const CPU_WHOLE_THREADGROUPS: &[Step] = &[
 ];
 
 /// NVIDIA GPUs: a thread stays a thread, LLVM and the driver's assembler do the rest.
-pub const NVIDIA: &[Step] =
-    &[Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
+pub const NVIDIA: &[Step] = &[Step::Pass(&HOIST_DIVERGENT_BARRIERS, &[]), Step::Pass(&MERGE_STORES, &[])];
 
 /// NVIDIA GPUs, for code of whole threadgroups of one size, after [`NVIDIA`].
 pub const NVIDIA_WHOLE_THREADGROUPS: &[Step] = &[Step::Pass(&GROUP_SIZE, &[SIMPLIFY])];

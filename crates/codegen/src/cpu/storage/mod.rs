@@ -10,9 +10,9 @@
 mod partition;
 pub(super) mod threadgroup;
 
-use partition::Partition;
-pub(super) use crate::roots::{Pointer, Root};
 use crate::roots::Roots;
+pub(super) use crate::roots::{Pointer, Root};
+use partition::Partition;
 
 use anymetal_ir::{Function, Inst, Kernel, Local, Scalar, Value};
 

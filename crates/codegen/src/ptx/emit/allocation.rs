@@ -134,8 +134,7 @@ impl Emitter<'_> {
             ArgKind::Buffer => Place { ty: pointer_type(Space::Device), base, len, root },
             ArgKind::ThreadgroupMemory => {
                 let ty = pointer_type(Space::Threadgroup);
-                let base =
-                    self.t.entry_value(format_args!("getelementptr i8, {ty} @am.dynamic, i32 {base}"));
+                let base = self.t.entry_value(format_args!("getelementptr i8, {ty} @am_dynamic, i32 {base}"));
                 let len = self.t.entry_value(format_args!("zext i32 {len} to i64"));
                 Place { ty, base, len, root }
             }
@@ -386,7 +385,8 @@ impl Emitter<'_> {
         match space {
             Space::Device => arguments().collect(),
             Space::Constant => {
-                let globals = (0..module.globals.len()).map(|at| Root::Global(anymetal_ir::GlobalId(at as u32)));
+                let globals =
+                    (0..module.globals.len()).map(|at| Root::Global(anymetal_ir::GlobalId(at as u32)));
                 arguments().chain(globals).collect()
             }
             Space::Threadgroup => {

@@ -34,14 +34,7 @@ impl Emitter<'_> {
     }
 
     /// Floats are moved as their bits: NVPTX has loads, stores, exchanges and comparisons of integers.
-    fn atomic_at(
-        &mut self,
-        op: &Op,
-        scalar: Scalar,
-        at: &str,
-        space: &str,
-        operands: &[Opd],
-    ) -> Option<Opd> {
+    fn atomic_at(&mut self, op: &Op, scalar: Scalar, at: &str, space: &str, operands: &[Opd]) -> Option<Opd> {
         let scope = if space == "ptr addrspace(3)" { "block" } else { "device" };
         let order = format!("syncscope(\"{scope}\") monotonic");
         let bytes = scalar.size();
@@ -51,16 +44,19 @@ impl Emitter<'_> {
         {
             let (name, operand) = (rmw_name(*op), &operands[0]);
             return Some(
-                self.t.value(format_args!("atomicrmw {name} {at}, {element} {operand} {order}, align {bytes}")),
+                self.t
+                    .value(format_args!("atomicrmw {name} {at}, {element} {operand} {order}, align {bytes}")),
             );
         }
         let bits = if bytes == 8 { "i64" } else { "i32" };
         let ints: Vec<Opd> = operands.iter().map(|operand| self.same_bits(element, bits, operand)).collect();
         let old = match op {
-            Op::AtomicLoad(_) => self.t.value(format_args!("load atomic {bits}, {at} {order}, align {bytes}")),
-            Op::AtomicRmw(..) => self
-                .t
-                .value(format_args!("atomicrmw xchg {at}, {bits} {} {order}, align {bytes}", ints[0])),
+            Op::AtomicLoad(_) => {
+                self.t.value(format_args!("load atomic {bits}, {at} {order}, align {bytes}"))
+            }
+            Op::AtomicRmw(..) => {
+                self.t.value(format_args!("atomicrmw xchg {at}, {bits} {} {order}, align {bytes}", ints[0]))
+            }
             Op::AtomicCas(..) => {
                 let pair = self.t.value(format_args!(
                     "cmpxchg {at}, {bits} {}, {bits} {} {order} monotonic, align {bytes}",

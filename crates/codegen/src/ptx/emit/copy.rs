@@ -6,9 +6,9 @@
 use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
+use super::Emitter;
 use super::allocation::Address;
 use super::memory::Mode;
-use super::Emitter;
 use crate::llvm_text::Opd;
 
 /// Numbers that are converted without a loop.
@@ -64,9 +64,9 @@ impl Emitter<'_> {
         let Some(from) = from else {
             let name = format!("llvm.memset.{suffix}.i64");
             self.t.declare(format!("declare void @{name}({dst}, i8, i64, i1)"));
-            return self
-                .t
-                .line(format_args!("call void @{name}({dst} align {align} {at}, i8 0, i64 {size}, i1 false)"));
+            return self.t.line(format_args!(
+                "call void @{name}({dst} align {align} {at}, i8 0, i64 {size}, i1 false)"
+            ));
         };
         let source = self.at(from);
         let src = from.place.ty;

@@ -93,7 +93,7 @@ impl Emitter<'_> {
         }
         let has_dynamic = self.input.kernel.args.iter().any(|arg| arg.kind == ArgKind::ThreadgroupMemory);
         if has_dynamic {
-            text += "@am.dynamic = external addrspace(3) global [0 x i8], align 16\n";
+            text += "@am_dynamic = external addrspace(3) global [0 x i8], align 16\n";
         }
         for (index, global) in module.globals.iter().enumerate() {
             let bytes: String = global.bytes.iter().map(|byte| format!("\\{byte:02X}")).collect();

@@ -90,8 +90,7 @@ impl Emitter<'_> {
     /// Where the thread ends: writes the record if it has a fault and is the first to have one.
     pub(super) fn record_fault(&mut self) {
         let Some([number, at, length]) = self.faults.registers.clone() else { return };
-        let (faulted, first, write, done) =
-            (self.t.block(), self.t.block(), self.t.block(), self.t.block());
+        let (faulted, first, write, done) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
         let number = self.t.load("i32", &number, 8);
         let none = self.t.value(format_args!("icmp eq i32 {number}, 0"));
         self.t.branch_likely(&none, done, faulted);
@@ -104,9 +103,8 @@ impl Emitter<'_> {
         let free = self.t.value(format_args!("icmp eq i32 {claimed}, 0"));
         self.t.branch_if(&free, first, done);
         self.t.label(first);
-        let pair = self.t.value(format_args!(
-            "cmpxchg ptr addrspace(1) {record}, i32 0, i32 1 {device} monotonic"
-        ));
+        let pair =
+            self.t.value(format_args!("cmpxchg ptr addrspace(1) {record}, i32 0, i32 1 {device} monotonic"));
         let won = self.t.value(format_args!("extractvalue {{ i32, i1 }} {pair}, 1"));
         self.t.branch_if(&won, write, done);
         self.t.label(write);

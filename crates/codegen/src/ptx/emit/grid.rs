@@ -123,9 +123,8 @@ impl Emitter<'_> {
         let z = self.t.value(format_args!("udiv i32 {row}, {height}"));
         self.t.label(join);
         let computed = [x, y, z];
-        self.grid.position = self.three(|this, axis| {
-            this.t.phi("i32", &[(&thread[axis], before), (&computed[axis], exists)])
-        });
+        self.grid.position =
+            self.three(|this, axis| this.t.phi("i32", &[(&thread[axis], before), (&computed[axis], exists)]));
     }
 
     /// The threadgroup's linear index, as 64 bits.

@@ -45,8 +45,7 @@ impl Emitter<'_> {
     /// Byte offsets of the lane's two elements from the pointer.
     fn element_offsets(&mut self, stride: Value, transpose: bool, size: u32) -> [Opd; 2] {
         let (row, column) = self.place_of_lane();
-        let [row, column] =
-            [row, column].map(|value| self.t.value(format_args!("zext i32 {value} to i64")));
+        let [row, column] = [row, column].map(|value| self.t.value(format_args!("zext i32 {value} to i64")));
         let stride = self.one(stride);
         let next = self.t.value(format_args!("add i64 {column}, 1"));
         [column, next].map(|column| {

@@ -133,11 +133,13 @@ impl Emitter<'_> {
         let element = if is_bool { "i8" } else { ty.scalar().map_or("i64", scalar_type) };
         let mut whole = Opd::text("poison");
         for (lane, part) in parts.iter().enumerate() {
-            let part = if is_bool { self.t.value(format_args!("zext i1 {part} to i8")) } else { part.clone() };
+            let part =
+                if is_bool { self.t.value(format_args!("zext i1 {part} to i8")) } else { part.clone() };
             if parts.len() == 1 {
                 return part;
             }
-            whole = self.t.value(format_args!("insertelement {memory} {whole}, {element} {part}, i32 {lane}"));
+            whole =
+                self.t.value(format_args!("insertelement {memory} {whole}, {element} {part}, i32 {lane}"));
         }
         whole
     }

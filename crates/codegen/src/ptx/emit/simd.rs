@@ -68,7 +68,8 @@ impl Emitter<'_> {
     /// The lane that a lane's value comes from.
     fn source(&mut self, op: SimdOp, by: &Opd, mask: &Opd) -> Opd {
         let lane = self.lane();
-        let modulo = |this: &mut Self, value: &Opd, bits: i64| this.t.value(format_args!("and i32 {value}, {bits}"));
+        let modulo =
+            |this: &mut Self, value: &Opd, bits: i64| this.t.value(format_args!("and i32 {value}, {bits}"));
         match op {
             SimdOp::BroadcastFirst => self.first_lane(mask),
             SimdOp::ShuffleXor => {
@@ -83,7 +84,9 @@ impl Emitter<'_> {
                 let other = self.t.value(format_args!("add i32 {lane}, {by}"));
                 modulo(self, &other, 31)
             }
-            SimdOp::ShuffleUp | SimdOp::ShuffleDown => self.neighbour(op == SimdOp::ShuffleUp, by, &lane, &lane, 32),
+            SimdOp::ShuffleUp | SimdOp::ShuffleDown => {
+                self.neighbour(op == SimdOp::ShuffleUp, by, &lane, &lane, 32)
+            }
             SimdOp::QuadShuffleUp | SimdOp::QuadShuffleDown => {
                 let inside = modulo(self, &lane, 3);
                 self.neighbour(op == SimdOp::QuadShuffleUp, by, &lane, &inside, 4)

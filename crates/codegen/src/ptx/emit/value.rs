@@ -140,10 +140,11 @@ impl Emitter<'_> {
 
     fn compare(&mut self, op: CmpOp, a: Value, b: Value) -> Vec<Opd> {
         if self.ty(a).is_ptr() {
-            let (x, y) = match self.root(a) == self.root(b) && !matches!(self.root(a), crate::roots::Root::Many) {
-                true => (self.one(a), self.one(b)),
-                false => (self.address_bits(a), self.address_bits(b)),
-            };
+            let (x, y) =
+                match self.root(a) == self.root(b) && !matches!(self.root(a), crate::roots::Root::Many) {
+                    true => (self.one(a), self.one(b)),
+                    false => (self.address_bits(a), self.address_bits(b)),
+                };
             return vec![arith::compare(&mut self.t, Width::One, op, Scalar::I64, &x, &y)];
         }
         let scalar = self.scalar(a);
