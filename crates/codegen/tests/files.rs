@@ -109,7 +109,7 @@ impl Renumbering {
 /// and loads of the launch's tables are the same for all kernels.
 fn shown(text: &str, words: &[String]) -> String {
     let mut out = String::new();
-    for function in text.split("\ndefine ").skip(1) {
+    for function in format!("\n{text}").split("\ndefine ").skip(1) {
         let (head, body) = function.split_once('\n').unwrap_or((function, ""));
         let version = head.split_once("@am.version.").or_else(|| head.split_once("ptx_kernel void @"));
         let Some((_, version)) = version else { continue };
