@@ -10,7 +10,8 @@
 //! ; checks: off
 //! ; show: load store
 //! ```
-//! `target` is one of `sse2`, `avx2`, `avx512`, `neon`, or `sm_80` and the like for NVIDIA GPUs; `group` makes code for one threadgroup size (default:
+//! `target` is one of `sse2`, `avx2`, `avx512`, `neon`, or `sm_80` and the like for NVIDIA GPUs;
+//! `group` makes code for one threadgroup size (default:
 //! any); `checks` is `on` (default) or `off`; a line of a function's body is shown if it has one of the words
 //! of `show`. Only the kernel's versions are shown. Registers are renumbered by their order in what is shown,
 //! so that a change elsewhere in the function does not show.
