@@ -1,4 +1,4 @@
-//! IR to LLVM text: SPMD on SIMD for CPUs.
+//! IR to LLVM text: SPMD on SIMD for CPUs ([`cpu`]), one thread's view for NVIDIA GPUs ([`ptx`]).
 //!
 //! A verified, specialised and inlined kernel, written from one thread's view, becomes LLVM text in which the
 //! 32 threads of a SIMD-group are the lanes of vectors. Nothing here runs LLVM: the text goes to

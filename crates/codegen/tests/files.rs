@@ -10,7 +10,8 @@
 //! ; checks: off
 //! ; show: load store
 //! ```
-//! `target` is one of `sse2`, `avx2`, `avx512`, `neon`; `group` makes code for one threadgroup size (default:
+//! `target` is one of `sse2`, `avx2`, `avx512`, `neon`, or `sm_80` and the like for NVIDIA GPUs;
+//! `group` makes code for one threadgroup size (default:
 //! any); `checks` is `on` (default) or `off`; a line of a function's body is shown if it has one of the words
 //! of `show`. Only the kernel's versions are shown. Registers are renumbered by their order in what is shown,
 //! so that a change elsewhere in the function does not show.
@@ -20,6 +21,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anymetal_codegen::cpu::{CpuFeatures, CpuOptions, generate};
+use anymetal_codegen::ptx::{self, PtxOptions};
 use anymetal_ir::passes::{PassManager, PrepareOptions, prepare};
 use anymetal_ir::{parse_module, verify};
 
@@ -28,6 +30,8 @@ const MARK: &str = "\n; llvm\n";
 /// What a file's header says.
 struct Header {
     options: CpuOptions,
+    /// The architecture, for NVIDIA GPUs.
+    sm: Option<u32>,
     shown: Vec<String>,
 }
 
@@ -45,14 +49,20 @@ fn features(target: &str) -> CpuFeatures {
 
 impl Header {
     fn of(text: &str) -> Self {
-        let mut header =
-            Header { options: CpuOptions { checks: true, ..CpuOptions::default() }, shown: Vec::new() };
+        let mut header = Header {
+            options: CpuOptions { checks: true, ..CpuOptions::default() },
+            sm: None,
+            shown: Vec::new(),
+        };
         let mut has_target = false;
         for line in text.lines().map_while(|line| line.strip_prefix("; ")) {
             let Some((key, value)) = line.split_once(": ") else { continue };
             match key {
                 "target" => {
-                    header.options.features = features(value);
+                    header.sm = value.strip_prefix("sm_").map(|sm| sm.parse().expect("a number"));
+                    if header.sm.is_none() {
+                        header.options.features = features(value);
+                    }
                     has_target = true;
                 }
                 "group" => {
@@ -100,9 +110,10 @@ impl Renumbering {
 /// and loads of the launch's tables are the same for all kernels.
 fn shown(text: &str, words: &[String]) -> String {
     let mut out = String::new();
-    for function in text.split("\ndefine ").skip(1) {
+    for function in format!("\n{text}").split("\ndefine ").skip(1) {
         let (head, body) = function.split_once('\n').unwrap_or((function, ""));
-        let Some((_, version)) = head.split_once("@am.version.") else { continue };
+        let version = head.split_once("@am.version.").or_else(|| head.split_once("ptx_kernel void @"));
+        let Some((_, version)) = version else { continue };
         let body = body.split("\n}").next().unwrap_or_default();
         let mut renumbering = Renumbering::default();
         let is_shown = |line: &&str| {
@@ -124,6 +135,12 @@ fn generated(path: &Path, before: &str) -> String {
     let header = Header::of(before);
     prepare(&mut module, &PrepareOptions::default(), &mut PassManager::default()).expect("it is prepared");
     let [kernel] = module.kernels.as_slice() else { panic!("{name}: a file has one kernel") };
+    if let Some(sm) = header.sm {
+        let CpuOptions { checks, group_size, whole_threadgroups_only, .. } = header.options;
+        let options = PtxOptions { sm, checks, group_size, whole_threadgroups_only, ..PtxOptions::default() };
+        let code = ptx::generate(&module, &kernel.name, &options);
+        return shown(&code.unwrap_or_else(|error| panic!("{name}: {error}")).llvm_ir, &header.shown);
+    }
     let code = generate(&module, &kernel.name.clone(), &header.options);
     shown(&code.unwrap_or_else(|error| panic!("{name}: {error}")).llvm_ir, &header.shown)
 }

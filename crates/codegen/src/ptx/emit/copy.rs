@@ -80,7 +80,7 @@ impl Emitter<'_> {
     /// Unit by unit.
     fn move_units(&mut self, range: &Move, to: &Address, from: Option<&Address>) {
         let mut unit = range.align.clamp(1, 8);
-        while range.size % u64::from(unit) != 0 {
+        while !range.size.is_multiple_of(u64::from(unit)) {
             unit /= 2;
         }
         let scalar = match unit {
