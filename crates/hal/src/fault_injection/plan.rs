@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::{DeviceError, ErrorClass};
 use crate::split_mix::{GAMMA, finalise};
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// What fails, and how long things take.
 #[derive(Debug, Clone, Default)]
