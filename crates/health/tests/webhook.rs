@@ -22,10 +22,11 @@ fn target(statuses: &'static [&'static str]) -> (String, Receiver<String>) {
             let body = body(&mut stream);
             let status = statuses[turn.min(statuses.len() - 1)];
             let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            stream.write_all(answer.as_bytes()).unwrap();
+            // Before the answer: whoever has that finds the body told.
             if told.send(body).is_err() {
                 return;
             }
+            stream.write_all(answer.as_bytes()).unwrap();
         }
     });
     (url, bodies)
