@@ -32,4 +32,5 @@ pub mod cpu;
 mod elementwise;
 mod llvm_text;
 pub mod ptx;
+mod requested_kernel;
 mod roots;

@@ -56,6 +56,7 @@ use anymetal_ir::{Function, Inst, Kernel, Module};
 pub use options::{CodegenError, CpuCode, CpuDescription, CpuFeatures, CpuOptions, FaultSite};
 
 use crate::llvm_text;
+use crate::requested_kernel::requested_kernel;
 
 use bundles::Bundles;
 use liveness::Liveness;
@@ -67,8 +68,6 @@ use storage::threadgroup::ThreadgroupVariables;
 
 /// The maximum size in bytes that one thread's variables may take.
 const MAX_PRIVATE_BYTES: u64 = 1 << 18;
-/// The maximum number of threads of a threadgroup.
-const MAX_THREADS: u64 = 1024;
 
 /// A kernel's function as the code generator takes it: after the target's passes.
 #[derive(Debug, Clone)]
@@ -105,7 +104,7 @@ pub fn lower(
 /// # Errors
 /// Exactly those of [`generate`].
 pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuDescription, CodegenError> {
-    let kernel = requested_kernel(module, kernel, options)?;
+    let kernel = requested_kernel(module, kernel, options.group_size)?;
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
     checked_instructions(&general)?;
     whole.as_ref().map(checked_instructions).transpose()?;
@@ -116,7 +115,7 @@ pub fn describe(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
 /// Writes the code of one kernel. The module must be verified, and the kernel's function inlined and
 /// specialised.
 pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<CpuCode, CodegenError> {
-    let kernel = requested_kernel(module, kernel, options)?;
+    let kernel = requested_kernel(module, kernel, options.group_size)?;
     let Lowered { general, whole } = lower(module, kernel, options, &mut PassManager::default());
     let general = Analysed::new(&general, kernel)?;
     let whole = whole.as_ref().map(|function| Analysed::new(function, kernel)).transpose()?;
@@ -124,23 +123,6 @@ pub fn generate(module: &Module, kernel: &str, options: &CpuOptions) -> Result<C
         (Some(whole), Some(_)) => (1, whole.facts(geometry)),
         _ => (0, general.facts(geometry)),
     })
-}
-
-/// The kernel of that name, if the options are possible.
-fn requested_kernel<'m>(
-    module: &'m Module,
-    kernel: &str,
-    options: &CpuOptions,
-) -> Result<&'m Kernel, CodegenError> {
-    let unknown = || CodegenError::UnknownKernel { name: kernel.to_owned() };
-    let kernel = module.kernel(kernel).ok_or_else(unknown)?;
-    if let Some(size) = options.group_size {
-        let threads: u64 = size.iter().fold(1, |product, &n| u64::from(n).saturating_mul(product));
-        if threads == 0 || threads > MAX_THREADS {
-            return Err(CodegenError::BadGroupSize { size });
-        }
-    }
-    Ok(kernel)
 }
 
 /// The lane order of whole threadgroups.

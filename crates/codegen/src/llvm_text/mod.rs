@@ -5,8 +5,10 @@
 //! The text stays in the subset that LLVM 18 to 22 read alike.
 //!
 //! Here are the function, its blocks, and instructions on memory; `operand` has what instructions take,
-//! `types` their types' names, `integers` and `vectors` the instructions that compute.
+//! `types` their types' names, `atomics` those of atomic operations, `integers` and `vectors` the
+//! instructions that compute.
 
+mod atomics;
 mod integers;
 mod operand;
 mod types;
@@ -15,6 +17,7 @@ mod vectors;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
+pub(crate) use atomics::rmw_name;
 pub(crate) use operand::{Opd, vector_const, wrap_int};
 pub(crate) use types::{lanes_type, mangle, scalar_type};
 

@@ -32,9 +32,8 @@ use anymetal_ir::{Function, Kernel, Module};
 pub use options::{PtxCode, PtxOptions};
 
 use crate::cpu::{CodegenError, walk};
+use crate::requested_kernel::requested_kernel;
 
-/// The maximum number of threads of a threadgroup.
-const MAX_THREADS: u64 = 1024;
 /// The maximum number of bytes that one thread's variables may take: CUDA's limit of local memory.
 const MAX_PRIVATE_BYTES: u64 = 512 << 10;
 /// The maximum number of bytes of static threadgroup memory that the assembler accepts.
@@ -63,14 +62,7 @@ pub fn lower(
 /// # Errors
 /// A kernel that is unknown, not prepared or too large, and operations that the target cannot do.
 pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxCode, CodegenError> {
-    let unknown = || CodegenError::UnknownKernel { name: kernel.to_owned() };
-    let kernel = module.kernel(kernel).ok_or_else(unknown)?;
-    if let Some(size) = options.group_size {
-        let threads: u64 = size.iter().fold(1, |product, &n| u64::from(n).saturating_mul(product));
-        if threads == 0 || threads > MAX_THREADS {
-            return Err(CodegenError::BadGroupSize { size });
-        }
-    }
+    let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::default());
     let order = walk::instructions(&function)?;
     let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));

@@ -147,22 +147,10 @@ impl Solver<'_> {
             Op::Load { ptr, .. } => operands || self.load_varies(*ptr),
             Op::Simd(op, args) => match op {
                 SimdOp::Broadcast => args.get(1).is_none_or(|lane| !self.uniform(*lane)),
-                SimdOp::Sum
-                | SimdOp::Product
-                | SimdOp::FMin
-                | SimdOp::FMax
-                | SimdOp::UMin
-                | SimdOp::UMax
-                | SimdOp::SMin
-                | SimdOp::SMax
-                | SimdOp::And
-                | SimdOp::Or
-                | SimdOp::Xor
-                | SimdOp::BroadcastFirst
-                | SimdOp::Any
-                | SimdOp::All
-                | SimdOp::Ballot
-                | SimdOp::ActiveMask => false,
+                op if op.is_simdgroup_reduction() => false,
+                SimdOp::BroadcastFirst | SimdOp::Any | SimdOp::All | SimdOp::Ballot | SimdOp::ActiveMask => {
+                    false
+                }
                 _ => true,
             },
             op => operands || !op.is_pure(),

@@ -160,6 +160,26 @@ pub enum SimdOp {
     QuadShuffleDown,
 }
 
+impl SimdOp {
+    /// Whether it combines the values of all active lanes of the SIMD-group, so that each gets the same.
+    pub fn is_simdgroup_reduction(self) -> bool {
+        matches!(
+            self,
+            Self::Sum
+                | Self::Product
+                | Self::FMin
+                | Self::FMax
+                | Self::UMin
+                | Self::UMax
+                | Self::SMin
+                | Self::SMax
+                | Self::And
+                | Self::Or
+                | Self::Xor
+        )
+    }
+}
+
 /// Operations on 8×8 matrices spread over a SIMD-group, in Metal's lane layout: lane `l` holds the
 /// two elements `(row, col)` and `(row, col + 1)` as a vector of two, with `q = l / 4`,
 /// `row = (q & 4) + (l / 2) % 4`, `col = (q & 2) * 2 + (l % 2) * 2`. All 32 lanes must be active.

@@ -6,7 +6,7 @@ use anymetal_launch_abi::AccessKind;
 use super::lane::Lane;
 use super::memory::{Address, Item};
 use super::{Emitter, Mask, zero_of};
-use crate::cpu::llvm_text::{LANES, MASK, Opd, Text, lanes_type, scalar_type};
+use crate::cpu::llvm_text::{LANES, MASK, Opd, Text, lanes_type, rmw_name, scalar_type};
 
 /// One lane's operation.
 struct Operation<'a> {
@@ -365,20 +365,4 @@ fn updated(t: &mut Text, op: AtomicOp, ty: &str, old: &Opd, operand: &Opd) -> Op
     };
     let keep = t.icmp(predicate, ty, old, operand);
     t.select("i1", &keep, ty, old, operand)
-}
-
-fn rmw_name(op: AtomicOp) -> &'static str {
-    match op {
-        AtomicOp::Exchange => "xchg",
-        AtomicOp::Add => "add",
-        AtomicOp::Sub => "sub",
-        AtomicOp::And => "and",
-        AtomicOp::Or => "or",
-        AtomicOp::Xor => "xor",
-        AtomicOp::UMin => "umin",
-        AtomicOp::UMax => "umax",
-        AtomicOp::SMin => "min",
-        AtomicOp::SMax => "max",
-        AtomicOp::FAdd => "fadd",
-    }
 }

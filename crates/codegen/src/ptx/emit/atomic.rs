@@ -4,7 +4,7 @@ use anymetal_ir::{AtomicOp, Inst, Op, Scalar, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::{Emitter, zero};
-use crate::llvm_text::{Opd, scalar_type};
+use crate::llvm_text::{Opd, rmw_name, scalar_type};
 
 impl Emitter<'_> {
     pub(super) fn atomic(&mut self, inst: Inst) {
@@ -75,21 +75,5 @@ impl Emitter<'_> {
     /// The same bits as another type of the same size.
     pub(super) fn same_bits(&mut self, from: &str, to: &str, value: &Opd) -> Opd {
         if from == to { value.clone() } else { self.t.value(format_args!("bitcast {from} {value} to {to}")) }
-    }
-}
-
-fn rmw_name(op: AtomicOp) -> &'static str {
-    match op {
-        AtomicOp::Exchange => "xchg",
-        AtomicOp::Add => "add",
-        AtomicOp::Sub => "sub",
-        AtomicOp::And => "and",
-        AtomicOp::Or => "or",
-        AtomicOp::Xor => "xor",
-        AtomicOp::UMin => "umin",
-        AtomicOp::UMax => "umax",
-        AtomicOp::SMin => "min",
-        AtomicOp::SMax => "max",
-        AtomicOp::FAdd => "fadd",
     }
 }

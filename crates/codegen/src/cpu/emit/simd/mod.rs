@@ -40,22 +40,8 @@ impl Emitter<'_, '_> {
         }
         let value = args[0];
         let scalar = self.scalar(value);
-        let is_reduction = matches!(
-            op,
-            SimdOp::Sum
-                | SimdOp::Product
-                | SimdOp::FMin
-                | SimdOp::FMax
-                | SimdOp::UMin
-                | SimdOp::UMax
-                | SimdOp::SMin
-                | SimdOp::SMax
-                | SimdOp::And
-                | SimdOp::Or
-                | SimdOp::Xor
-        );
         match (op, Combine::of(op, scalar)) {
-            (_, Some(combine)) if is_reduction => {
+            (_, Some(combine)) if op.is_simdgroup_reduction() => {
                 let vector = self.vector(value, k);
                 Lane::uniform(self.reduce(combine, scalar, fp, &vector))
             }

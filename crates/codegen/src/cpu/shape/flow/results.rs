@@ -149,18 +149,8 @@ impl Pass<'_> {
         };
         (0..count)
             .map(|k| match op {
-                SimdOp::Sum
-                | SimdOp::Product
-                | SimdOp::FMin
-                | SimdOp::FMax
-                | SimdOp::UMin
-                | SimdOp::UMax
-                | SimdOp::SMin
-                | SimdOp::SMax
-                | SimdOp::And
-                | SimdOp::Or
-                | SimdOp::Xor
-                | SimdOp::Broadcast
+                _ if op.is_simdgroup_reduction() => Shape::uniform(false),
+                SimdOp::Broadcast
                 | SimdOp::BroadcastFirst
                 | SimdOp::Any
                 | SimdOp::All
