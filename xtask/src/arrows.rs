@@ -56,7 +56,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal", ANY),
     // Compares itself with others; knows nothing of ours.
     ("anymetal-bench-peers", &[]),
-    ("anymetal-cli", &["anymetal", "anymetal-audit", "anymetal-compiler", "anymetal-bench-peers"]),
+    // The dashboard finds metrics by telemetry's names.
+    (
+        "anymetal-cli",
+        &["anymetal", "anymetal-audit", "anymetal-compiler", "anymetal-bench-peers", "anymetal-telemetry"],
+    ),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
     // Makes copies of `objc2-metal` that link with metal-abi; itself uses nothing of ours.

@@ -7,7 +7,6 @@
 mod draw;
 mod exposition;
 mod histogram;
-mod names;
 mod scrape;
 mod view;
 

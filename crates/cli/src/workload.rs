@@ -23,10 +23,9 @@ mod sort;
 mod stencil;
 mod transpose;
 
+use anymetal::hal::split_mix::SplitMix64;
 use anymetal::{Device, Error, Library, Queue};
 use anymetal_bench_peers::opencl::Job;
-
-use crate::scalar::SplitMix64;
 
 /// What a run of the workload needs at least.
 #[derive(Clone, Copy, Debug)]
@@ -196,11 +195,11 @@ pub(crate) struct Rng(SplitMix64);
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(SplitMix64(seed))
+        Self(SplitMix64::new(seed))
     }
 
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0.next()
+        self.0.next_number()
     }
 
     /// In [0, 1).

@@ -7,12 +7,13 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use anymetal::hal::split_mix::SplitMix64;
 use anymetal::{Buffer, ScalarType};
 
 use super::spec::{Generator, Spec};
 use crate::failure::Failure;
 use crate::npy::{self, Header};
-use crate::scalar::{self, SplitMix64};
+use crate::scalar;
 
 /// Bytes generated or read at a time; a multiple of every element size.
 const PIECE_BYTES: usize = 1 << 20;
@@ -144,8 +145,8 @@ fn generate(
 ) -> Result<(), Failure> {
     let per_piece = PIECE_BYTES as u64 / scalar.size();
     let mut random = match generator {
-        Generator::Random(seed) => SplitMix64(seed),
-        Generator::Zeros | Generator::Iota => SplitMix64(0),
+        Generator::Random(seed) => SplitMix64::new(seed),
+        Generator::Zeros | Generator::Iota => SplitMix64::new(0),
     };
     let mut piece = Vec::with_capacity(PIECE_BYTES);
     let mut done = 0;
@@ -156,7 +157,7 @@ fn generate(
             Generator::Zeros => piece.resize(((end - done) * scalar.size()) as usize, 0),
             Generator::Iota => (done..end).for_each(|index| scalar::push_iota(scalar, index, &mut piece)),
             Generator::Random(_) => {
-                (done..end).for_each(|_| scalar::push_random(scalar, random.next(), &mut piece));
+                (done..end).for_each(|_| scalar::push_random(scalar, random.next_number(), &mut piece));
             }
         }
         buffer.write_at((done * scalar.size()) as usize, &piece)?;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use anymetal_telemetry::names::metrics;
+
 use super::exposition::Samples;
 use super::histogram::Histogram;
-use super::names;
 use super::scrape::Scrape;
 
 /// One frame's values.
@@ -91,9 +92,10 @@ impl View {
             seconds: between.map(|between| between.as_secs_f64()).filter(|time| *time > 0.0),
         };
         let breakers =
-            states(now, names::BREAKER_STATE, &["device", "kernel"], &["closed", "half-open", "open"]);
-        let health = states(now, names::HEALTH_STATE, &["component"], &["healthy", "degraded", "unhealthy"]);
-        let (hits, misses) = (now.total(names::CACHE_HITS), now.total(names::CACHE_MISSES));
+            states(now, metrics::BREAKER_STATE.name, &["device", "kernel"], &["closed", "half-open", "open"]);
+        let health =
+            states(now, metrics::HEALTH_STATE.name, &["component"], &["healthy", "degraded", "unhealthy"]);
+        let (hits, misses) = (now.total(metrics::CACHE_HITS.name), now.total(metrics::CACHE_MISSES.name));
         View {
             between,
             devices: devices(now, &rates),
@@ -103,8 +105,13 @@ impl View {
             component_count: health.len(),
             unhealthy: health.into_iter().filter(|(_, state)| *state != "healthy").collect(),
             cache_hits: (hits + misses > 0.0).then(|| hits / (hits + misses)),
-            recovery: [names::RETRIES, names::FALLBACKS, names::DEADLINES, names::DEVICE_LOSSES]
-                .map(|name| now.total(name)),
+            recovery: [
+                metrics::RETRIES.name,
+                metrics::FALLBACKS.name,
+                metrics::DEADLINES.name,
+                metrics::DEVICE_LOSSES.name,
+            ]
+            .map(|name| now.total(name)),
         }
     }
 }
@@ -124,7 +131,7 @@ impl Rates<'_> {
 
     fn histograms<const N: usize>(&self, labels: [&str; N]) -> BTreeMap<[String; N], Histogram> {
         self.before
-            .map(|before| Histogram::by_labels(before, names::DISPATCH_DURATION, labels))
+            .map(|before| Histogram::by_labels(before, metrics::DISPATCH_DURATION.name, labels))
             .unwrap_or_default()
     }
 }
@@ -137,30 +144,37 @@ fn devices(now: &Samples, rates: &Rates<'_>) -> Vec<DeviceRow> {
         rates.of(value(&earlier(name), device), value(&by_device(name), device))
     };
     let pool = |device: &str, state: &str| {
-        let ours = now.of(names::POOL_BYTES).iter();
+        let ours = now.of(metrics::POOL_BYTES.name).iter();
         let ours = ours.filter(|sample| sample.label("device") == device && sample.label("state") == state);
         ours.fold(0.0, |sum, sample| sum + sample.value)
     };
-    let (latencies, latencies_before) =
-        (Histogram::by_labels(now, names::DISPATCH_DURATION, ["device"]), rates.histograms(["device"]));
-    let shown = [names::DISPATCHES, names::MEMORY_BYTES, names::IN_FLIGHT, names::POOL_BYTES];
+    let (latencies, latencies_before) = (
+        Histogram::by_labels(now, metrics::DISPATCH_DURATION.name, ["device"]),
+        rates.histograms(["device"]),
+    );
+    let shown = [
+        metrics::DISPATCHES.name,
+        metrics::MEMORY_BYTES.name,
+        metrics::COMMAND_BUFFERS_IN_FLIGHT.name,
+        metrics::POOL_BYTES.name,
+    ];
     let all: BTreeSet<&str> = shown.iter().flat_map(|name| by_device(name).into_keys()).collect();
     let row = |device: &str| {
         let key = [device.to_owned()];
         let latency = latencies.get(&key).map(|all| Latency::of(&all.since(latencies_before.get(&key))));
         DeviceRow {
             name: device.to_owned(),
-            dispatches: rate(names::DISPATCHES, device),
+            dispatches: rate(metrics::DISPATCHES.name, device),
             latency: latency.unwrap_or_default(),
-            in_flight: value(&by_device(names::IN_FLIGHT), device),
-            waiting: value(&by_device(names::WAITING), device),
-            errors: rate(names::ERRORS, device),
-            memory_bytes: value(&by_device(names::MEMORY_BYTES), device),
-            memory_limit: by_device(names::MEMORY_LIMIT).get(device).copied(),
-            buffers: value(&by_device(names::BUFFERS), device),
+            in_flight: value(&by_device(metrics::COMMAND_BUFFERS_IN_FLIGHT.name), device),
+            waiting: value(&by_device(metrics::COMMAND_BUFFERS_WAITING.name), device),
+            errors: rate(metrics::ERRORS.name, device),
+            memory_bytes: value(&by_device(metrics::MEMORY_BYTES.name), device),
+            memory_limit: by_device(metrics::MEMORY_LIMIT.name).get(device).copied(),
+            buffers: value(&by_device(metrics::BUFFERS.name), device),
             pool_used: pool(device, "used"),
             pool_free: pool(device, "free"),
-            pool_buffers: value(&by_device(names::POOL_BUFFERS), device),
+            pool_buffers: value(&by_device(metrics::POOL_BUFFERS.name), device),
         }
     };
     all.into_iter().map(row).collect()
@@ -171,14 +185,14 @@ const KERNEL: [&str; 3] = ["kernel", "device", "backend"];
 fn kernels(now: &Samples, rates: &Rates<'_>) -> Vec<KernelRow> {
     let counts = |samples: &Samples| {
         let mut counts: BTreeMap<[String; 3], f64> = BTreeMap::new();
-        for sample in samples.of(names::DISPATCHES) {
+        for sample in samples.of(metrics::DISPATCHES.name) {
             *counts.entry(KERNEL.map(|label| sample.label(label).to_owned())).or_default() += sample.value;
         }
         counts
     };
     let (totals, totals_before) = (counts(now), rates.before.map(counts).unwrap_or_default());
     let (times, times_before) =
-        (Histogram::by_labels(now, names::DISPATCH_DURATION, KERNEL), rates.histograms(KERNEL));
+        (Histogram::by_labels(now, metrics::DISPATCH_DURATION.name, KERNEL), rates.histograms(KERNEL));
     let recent: BTreeMap<&[String; 3], Histogram> =
         times.iter().map(|(key, all)| (key, all.since(times_before.get(key)))).collect();
     // Sampled times stand for all dispatches.
