@@ -131,6 +131,9 @@ impl Observe for Recorded {
             ManagerEvent::Attempt { record, .. } if record.ending == Ending::BreakerOpen => {
                 record::breaker_rejection(&record.device);
             }
+            ManagerEvent::Attempt { record, .. } if record.level > 0 => {
+                record::degraded(&record.device, false)
+            }
             ManagerEvent::Ended { outcome, took, attempts } => {
                 record::execution(outcome, *took, u32::try_from(*attempts).unwrap_or(u32::MAX));
             }
@@ -157,7 +160,10 @@ fn rung(taken: &RungTaken<'_>) {
         Rung::Degrade => record::recovery_step("degrade", "ok"),
         Rung::Fallback => record::fallback(taken.from, taken.device, taken.reason),
     }
-    record::degraded(taken.device, taken.level > 0);
+    // Until the attempt has ended.
+    if taken.level > 0 {
+        record::degraded(taken.device, true);
+    }
 }
 
 /// Passes on what breakers tell.
