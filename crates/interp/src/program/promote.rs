@@ -1,6 +1,6 @@
 //! Promotion of locals to registers, as mem2reg does: a store writes the active lanes, so no phis are needed.
 
-use anymetal_ir::analysis::{definitely_stored, local_pointers, walk_insts};
+use anymetal_ir::analysis::{LocalPointers, definitely_stored, local_pointers, walk_insts};
 use anymetal_ir::{Function, Local, Op, Type, Value};
 
 use super::lower::{Components, component_count};
@@ -11,23 +11,22 @@ const MAX_REGISTERS: u32 = 2048;
 /// The locals of a function that are registers.
 #[derive(Default)]
 pub(super) struct Promoted {
-    /// By pointer: the local.
-    pointers: Vec<Option<Local>>,
+    pointers: LocalPointers,
     registers: Vec<Option<Components>>,
 }
 
 impl Promoted {
     /// Chooses them; `fresh` makes registers for a value of a type.
     pub(super) fn new(function: &Function, mut fresh: impl FnMut(Type) -> Components) -> Self {
-        let pointers: Vec<Option<Local>> =
-            local_pointers(function).iter().map(|place| place.map(|(local, _)| local)).collect();
+        let pointers = local_pointers(function);
         let mut rest = MAX_REGISTERS;
-        let registers =
-            single_types(function).into_iter().zip(definitely_stored(function)).map(|(ty, stored)| {
+        let registers = single_types(function, &pointers).into_iter().zip(definitely_stored(function)).map(
+            |(ty, stored)| {
                 let ty = ty.filter(|_| stored)?;
                 rest = rest.checked_sub(component_count(ty))?;
                 Some(fresh(ty))
-            });
+            },
+        );
         let registers = registers.collect();
         Self { pointers, registers }
     }
@@ -39,13 +38,12 @@ impl Promoted {
 
     /// The registers of the local that a pointer leads to.
     pub(super) fn pointee(&self, ptr: Value) -> Option<Components> {
-        self.local(self.pointers[ptr.index()]?)
+        self.local(self.pointers[ptr.index()]?.0)
     }
 }
 
 /// The one type that loads and stores of each local have; `None`: several, or it is accessed in another way.
-fn single_types(function: &Function) -> Vec<Option<Type>> {
-    let pointers = local_pointers(function);
+fn single_types(function: &Function, pointers: &LocalPointers) -> Vec<Option<Type>> {
     let mut types = vec![None; function.locals.len()];
     let mut other = vec![false; function.locals.len()];
     let mut note = |ptr: Value, ty: Option<Type>| {

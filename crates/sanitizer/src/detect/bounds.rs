@@ -65,8 +65,8 @@ fn null_text(findings: &Collector, fault: &Fault) -> Text {
 }
 
 fn bounds_text(findings: &Collector, fault: &Fault) -> Text {
-    let element = findings.memory(fault.variable).map_or(1, |memory| memory.element_bytes) as i64;
-    let name = findings.memory(fault.variable).map_or("", |memory| &memory.name);
+    let memory = findings.memory(fault.variable);
+    let (element, name) = memory.map_or((1, ""), |memory| (memory.element_bytes as i64, &memory.name));
     let bound = fault.bound;
     let message = if fault.bound == 0 {
         format!("`{name}` has no bytes")

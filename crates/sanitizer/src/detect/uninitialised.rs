@@ -135,6 +135,9 @@ impl Uninitialised {
 
     /// Copies of one instruction in all lanes.
     pub(crate) fn copy(&mut self, source: &Accesses<'_>, target: &Accesses<'_>) {
+        if !self.is_followed(target) {
+            return;
+        }
         for lane in target.each_lane() {
             let from: Vec<bool> = (0..target.bytes).map(|byte| self.is_written(source, lane, byte)).collect();
             for (byte, written) in (0..).zip(from) {
