@@ -113,6 +113,8 @@ kinds! {
     DivisionByZero = "division-by-zero", Lint, Lint, "integer division by zero";
     /// A shift by as many bits as the type has, or more.
     ShiftOverflow = "shift-overflow", Lint, Lint, "shift by more bits than the type has";
+    /// An index computed in 32 bits that is not the mathematical one.
+    IndexWrap = "index-wrap", Lint, Lint, "index that wrapped around in 32 bits";
     /// Arithmetic that makes a NaN of numbers.
     NanProduced = "nan-produced", Lint, Lint, "NaN produced";
     /// Lanes of one access that need the same bank of threadgroup memory.

@@ -1,7 +1,7 @@
 //! Arithmetic lints. None of it changes what is executed.
 
-use anymetal_ir::MathFn;
 use anymetal_ir::eval::{eval_binary, widen};
+use anymetal_ir::{BinOp, MathFn};
 
 use super::{Environment, Machine};
 use crate::lanes::{Lanes, lanes_in};
@@ -56,18 +56,18 @@ impl Machine {
         result: impl Fn(usize) -> u64,
     ) {
         let is_odd = |lane: usize| match check {
-            Check::Nothing => false,
-            Check::Divisor => operands[1][lane] == 0,
-            Check::Shift(ty) => operands[1][lane] >= u64::from(ty.bits()),
+            Check::Nothing | Check::SignExtension => false,
+            Check::Integer(op, _) if is_division(op) => operands[1][lane] == 0,
+            Check::Integer(_, ty) => operands[1][lane] >= u64::from(ty.bits()),
             Check::Nan(ty) => {
                 let is_nan = |bits: u64| widen(ty, bits).is_nan();
                 is_nan(result(lane)) && !operands.iter().any(|operand| is_nan(operand[lane]))
             }
         };
         let kind = match check {
-            Check::Nothing => return,
-            Check::Divisor => ArithmeticKind::DivisionByZero,
-            Check::Shift(_) => ArithmeticKind::ShiftOverflow,
+            Check::Integer(op, _) if is_division(op) => ArithmeticKind::DivisionByZero,
+            Check::Integer(BinOp::Shl | BinOp::LShr | BinOp::AShr, _) => ArithmeticKind::ShiftOverflow,
+            Check::Nothing | Check::SignExtension | Check::Integer(..) => return,
             Check::Nan(_) => ArithmeticKind::NanProduced,
         };
         let lanes =
@@ -82,4 +82,8 @@ impl Machine {
         let (loc, site) = (env.program.locs[pc as usize], pc);
         env.observer.on_arithmetic(&ArithmeticLint { kind, thread, lanes, operands, loc, site });
     }
+}
+
+fn is_division(op: BinOp) -> bool {
+    matches!(op, BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem)
 }

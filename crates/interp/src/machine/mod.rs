@@ -13,6 +13,7 @@ mod matrix;
 mod memory;
 pub(crate) mod pointer;
 mod simd;
+mod wraps;
 
 use anymetal_ir::eval::{eval_binary, eval_cast, eval_compare, eval_unary};
 use anymetal_ir::{BarrierScope, Query};
@@ -24,6 +25,7 @@ use crate::program::{Persistent, Program};
 use crate::transcendental::library;
 use control::Frame;
 pub(crate) use environment::{Environment, thread_of};
+use wraps::Wraps;
 
 /// What memory holds that was never written. Recognisable in results, and the same in every run; generated
 /// code may differ.
@@ -69,6 +71,7 @@ pub(crate) struct Machine {
     simdgroup: u32,
     /// The lanes that have left the kernel by a return, once it has ended.
     left: u32,
+    wraps: Wraps,
 }
 
 impl Machine {
@@ -89,6 +92,7 @@ impl Machine {
             existing: 0,
             simdgroup: 0,
             left: 0,
+            wraps: Wraps::default(),
         }
     }
 
@@ -101,6 +105,9 @@ impl Machine {
         self.simdgroup = simdgroup;
         self.left = 0;
         self.pc = env.program.entry;
+        if env.interests.arithmetic {
+            self.wraps.start(env.program);
+        }
         self.frames.clear();
         self.frames.push(Frame::call(Pc::MAX));
         for (slot, persistent) in env.program.persistent.iter().enumerate() {
@@ -135,6 +142,7 @@ impl Machine {
             let step = &program.steps[pc as usize];
             if LINTS {
                 self.tell_arithmetic(env, pc, step);
+                self.follow_wraps(env, pc, step);
             }
             match *step {
                 Step::Apply1 { apply, dst, a, .. } => {

@@ -13,9 +13,12 @@ pub enum ArithmeticKind {
     ShiftOverflow,
     /// A NaN of operands that are none.
     NanProduced,
+    /// An index that wrapped around, computed in 32 bits.
+    IndexWrap,
 }
 
-/// Arithmetic of one instruction, in some lanes of a SIMD-group. It is told before the instruction.
+/// Arithmetic of one instruction, in some lanes of a SIMD-group. It is told before the instruction; an index that wrapped around,
+/// where it becomes an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArithmeticLint {
     /// What is odd.
@@ -24,7 +27,8 @@ pub struct ArithmeticLint {
     pub thread: ThreadId,
     /// Bit per lane.
     pub lanes: u32,
-    /// The first thread's operands, as bits; those that the instruction does not have are 0.
+    /// The first thread's operands, as bits; those that the instruction does not have are 0. The first is the
+    /// index, if it is one that wrapped around.
     pub operands: [u64; 3],
     /// The instruction.
     pub loc: Loc,

@@ -174,7 +174,7 @@ impl Lowering<'_> {
         for (n, &dst) in result.all().iter().enumerate() {
             let a = source.at(n);
             let step = match lanes::cast(op, from, to) {
-                Some(apply) => Step::Apply1 { apply, check: Check::Nothing, dst, a },
+                Some(apply) => Step::Apply1 { apply, check: Check::of_cast(op, from, to), dst, a },
                 None => Step::Cast { op, from, to, dst, a },
             };
             self.emit(step);

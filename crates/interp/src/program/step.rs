@@ -70,10 +70,11 @@ impl Element {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Check {
     Nothing,
-    /// The second operand may be 0.
-    Divisor,
-    /// The second operand may be the bits of the type, or more.
-    Shift(Scalar),
+    /// A division, whose divisor may be 0; a shift, maybe by the bits of the type or more; a sum or product,
+    /// which may wrap around.
+    Integer(BinOp, Scalar),
+    /// From 32 bits to 64, as signed numbers: of a wrapped value, the other half counts.
+    SignExtension,
     /// Operands and result are of the type.
     Nan(Scalar),
 }
@@ -81,10 +82,19 @@ pub(crate) enum Check {
 impl Check {
     pub(crate) fn of_binary(op: BinOp, ty: Scalar) -> Self {
         match op {
-            BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem => Self::Divisor,
-            BinOp::Shl | BinOp::LShr | BinOp::AShr => Self::Shift(ty),
+            BinOp::UDiv | BinOp::SDiv | BinOp::URem | BinOp::SRem => Self::Integer(op, ty),
+            BinOp::Shl | BinOp::LShr | BinOp::AShr => Self::Integer(op, ty),
+            BinOp::Add | BinOp::Sub | BinOp::Mul => Self::Integer(op, ty),
             BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FRem => Self::Nan(ty),
             _ => Self::Nothing,
+        }
+    }
+
+    pub(crate) fn of_cast(op: CastOp, from: Scalar, to: Scalar) -> Self {
+        if (op, from, to) == (CastOp::SExt, Scalar::I32, Scalar::I64) {
+            Self::SignExtension
+        } else {
+            Self::Nothing
         }
     }
 

@@ -1,4 +1,4 @@
-//! Lints of arithmetic: division by zero, shifts by too many bits, NaN of operands that are none.
+//! Lints of arithmetic: division by zero, shifts by too many bits, indices that wrap around, NaN of operands that are none.
 
 use anymetal_interp::{ArithmeticKind, ArithmeticLint};
 
@@ -8,8 +8,12 @@ use crate::finding::Action;
 
 /// Whether any of the lints is on.
 pub(super) fn is_wanted(findings: &Collector) -> bool {
-    const KINDS: [FindingKind; 3] =
-        [FindingKind::DivisionByZero, FindingKind::ShiftOverflow, FindingKind::NanProduced];
+    const KINDS: [FindingKind; 4] = [
+        FindingKind::DivisionByZero,
+        FindingKind::ShiftOverflow,
+        FindingKind::IndexWrap,
+        FindingKind::NanProduced,
+    ];
     KINDS.into_iter().any(|kind| findings.wants(kind))
 }
 
@@ -22,6 +26,11 @@ pub(super) fn report(lint: &ArithmeticLint, findings: &mut Collector) {
         ArithmeticKind::ShiftOverflow => {
             (FindingKind::ShiftOverflow, format!("a shift by {}", b as i64), "shift by less than the width")
         }
+        ArithmeticKind::IndexWrap => (
+            FindingKind::IndexWrap,
+            format!("the index wrapped around to {}", a as i64),
+            "compute it in 64 bits: `ulong`, `long` or `size_t`",
+        ),
         ArithmeticKind::NanProduced => {
             (FindingKind::NanProduced, "the result is not a number".to_owned(), "test the operands")
         }

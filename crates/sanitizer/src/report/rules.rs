@@ -74,6 +74,10 @@ pub(super) fn help(kind: FindingKind) -> &'static str {
         K::ShiftOverflow => {
             "The number of bits to shift by must be less than the bits of the type; hardware takes it modulo those."
         }
+        K::IndexWrap => {
+            "A sum or product of 32 bits in the computation of an index is larger than its type, or smaller than 0 \
+             if it is unsigned. The access may be inside of its buffer all the same. Compute the index in 64 bits."
+        }
         K::NanProduced => "An operation on numbers made a NaN, as 0/0, inf-inf and sqrt(-1) do.",
         K::BankConflict => {
             "Lanes of a SIMD-group access the same bank of threadgroup memory, and are served one after the other. \

@@ -1,0 +1,12 @@
+// The difference wraps around, but is compared before it becomes an index.
+// launch: --threads 4 --group 4 --arg in=iota:u32:4 --arg out=zeros:u32:4
+// options: --enable index-wrap
+// expect: none
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void shift(device const uint *in [[buffer(0)]], device uint *out [[buffer(1)]],
+                  uint gid [[thread_position_in_grid]]) {
+    uint left = gid - 1;
+    out[gid] = left < 4 ? in[left] : 0;
+}
