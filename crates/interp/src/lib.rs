@@ -46,7 +46,7 @@ pub use error::InterpError;
 pub use observer::{
     Access, AccessOp, Accesses, ArithmeticKind, ArithmeticLint, AtomicKind, BarrierArrival, Bytes,
     DivergentSimd, EarlyReturn, FenceExecuted, Group, Interests, LanesExit, LocalStart, MemorySizes,
-    NoObserver, Observer, Trace, VectorIndex,
+    NoObserver, Observer, Trace, Unfinished, VectorIndex,
 };
 pub use program::{Program, ProgramArgument};
 pub use report::{

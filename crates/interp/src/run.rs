@@ -8,7 +8,7 @@ use anymetal_ir::ArgKind;
 
 use crate::dispatch::{Argument, Dispatch, Limits, Memory};
 use crate::machine::{Environment, Machine, Pause, UNDEFINED_BYTE};
-use crate::observer::{EarlyReturn, Group, MemorySizes, Observer};
+use crate::observer::{EarlyReturn, Group, MemorySizes, Observer, Unfinished};
 use crate::program::{Arena, Program, Region};
 use crate::report::{DivergentBarrier, PartialBarrier, Report};
 use crate::schedule::{Permutation, Turns};
@@ -143,10 +143,10 @@ fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<
     for simdgroup in 0..group.simdgroups {
         let mut machine = spare.pop().unwrap_or_else(|| Machine::new(env.program));
         machine.start(env, simdgroup);
-        members.push(match env.turns {
-            Turns::InOrder => advance(env, machine, spare)?,
-            Turns::Random(_) => Member::Ready(machine),
-        });
+        members.push(Member::Ready(machine));
+        if matches!(env.turns, Turns::InOrder) {
+            advance(env, &mut members, simdgroup as usize, spare)?;
+        }
     }
     loop {
         if !members.iter().any(|member| matches!(member, Member::Ready(_)))
@@ -155,35 +155,55 @@ fn run_group(env: &mut Environment<'_, '_>, spare: &mut Vec<Machine>) -> Result<
             break;
         }
         for n in env.turns.order(members.len()) {
-            let member = &mut members[n];
-            match std::mem::replace(member, Member::Done(None)) {
-                Member::Ready(machine) => *member = advance(env, machine, spare)?,
-                other => *member = other,
-            }
+            advance(env, &mut members, n, spare)?;
         }
     }
     env.observer.on_group_end(&group);
     Ok(())
 }
 
-/// Runs one SIMD-group as far as it goes in one turn.
+/// Runs one SIMD-group as far as it goes in one turn, if it can go on.
 fn advance(
     env: &mut Environment<'_, '_>,
-    mut machine: Machine,
+    members: &mut [Member],
+    n: usize,
     spare: &mut Vec<Machine>,
-) -> Result<Member, InterpError> {
-    Ok(match machine.resume(env)? {
-        Pause::Done => {
+) -> Result<(), InterpError> {
+    let Member::Ready(machine) = &mut members[n] else { return Ok(()) };
+    let pause = machine.resume(env).and_then(|pause| match pause {
+        Pause::Turn => env.check_limits().map(|()| pause),
+        _ => Ok(pause),
+    });
+    let pause = pause.inspect_err(|_| tell_unfinished(env, members))?;
+    if matches!(pause, Pause::Turn) {
+        return Ok(());
+    }
+    let Member::Ready(machine) = std::mem::replace(&mut members[n], Member::Done(None)) else {
+        return Ok(());
+    };
+    members[n] = match pause {
+        Pause::Barrier { at, lane } => Member::Waiting(machine, at, lane),
+        _ => {
             let returned = machine.returned_lane();
             spare.push(machine);
             Member::Done(returned)
         }
-        Pause::Barrier { at, lane } => Member::Waiting(machine, at, lane),
-        Pause::Turn => {
-            env.check_limits()?;
-            Member::Ready(machine)
-        }
-    })
+    };
+    Ok(())
+}
+
+fn tell_unfinished(env: &mut Environment<'_, '_>, members: &[Member]) {
+    for (simdgroup, member) in (0u32..).zip(members) {
+        let (machine, at, waits) = match member {
+            Member::Ready(machine) => (machine, machine.position().0, false),
+            Member::Waiting(machine, at, _) => (machine, *at, true),
+            Member::Done(_) => continue,
+        };
+        let (_, lanes) = machine.position();
+        let thread = env.thread(simdgroup, lanes.trailing_zeros().min(31));
+        let loc = env.program.locs[at as usize];
+        env.observer.on_unfinished(&Unfinished { thread, lanes, loc, waits });
+    }
 }
 
 /// Lets all waiting SIMD-groups go on; false if there is none.

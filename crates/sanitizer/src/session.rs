@@ -244,6 +244,7 @@ impl Session {
         let mut detectors = Detectors::new(&mut self.collector, info, self.options.max_shadow_bytes);
         detectors.findings.begin(program, info, (number, seed));
         let ended = run(program, dispatch, memory, limits, &mut detectors);
+        let standstill = detectors.standstill();
         let summary = &mut self.summary;
         summary.runs += 1;
         summary.threadgroups += detectors.groups();
@@ -252,7 +253,7 @@ impl Session {
         summary.accesses_not_followed += detectors.not_followed();
         summary.steps += ended.as_ref().map_or(0, |report| report.steps);
         // Threadgroups that wait for later ones cannot run in every order.
-        self.outcome(program, ended.map(drop), seed.is_none())
+        self.outcome(program, ended.map(drop), standstill, seed.is_none())
     }
 
     fn run_unchecked(
@@ -264,14 +265,15 @@ impl Session {
     ) -> Result<LaunchOutcome, InterpError> {
         let limits = Limits { max_steps: self.options.max_steps, stop, ..Limits::default() };
         let ended = run(program, dispatch, memory, limits, &mut NoObserver);
-        self.outcome(program, ended.map(drop), true)
+        self.outcome(program, ended.map(drop), None, true)
     }
 
-    /// A run that did not end is noted if it `counts`.
+    /// A run that did not end is noted with what it was doing, if it `counts`.
     fn outcome(
         &mut self,
         program: &Program,
         ended: Result<(), InterpError>,
+        standstill: Option<String>,
         counts: bool,
     ) -> Result<LaunchOutcome, InterpError> {
         match ended {
@@ -281,7 +283,8 @@ impl Session {
                 | InterpError::BudgetExceeded { .. }
                 | InterpError::DivergentBarrier(_)),
             ) => {
-                let reason = error.to_string();
+                let place = standstill.map(|place| format!("; {place}")).unwrap_or_default();
+                let reason = format!("{error}{place}");
                 if counts {
                     self.summary.incomplete.push(format!("`{}`: {reason}", program.kernel()));
                 }

@@ -2,8 +2,8 @@
 
 use anymetal_interp::{Dispatch, Memory, Program};
 use anymetal_ir::{
-    Access, ArgKind, AtomicOp, BarrierScope, Builder, CastOp, CmpOp, ElementType, FuncId, Function, Kernel,
-    KernelArg, Loc, Module, Op, Query, Scalar, Space, Type, Value,
+    Access, ArgKind, AtomicOp, BarrierScope, BinOp, Builder, CastOp, CmpOp, ElementType, FuncId, Function,
+    Kernel, KernelArg, Loc, Module, Op, Query, Scalar, Space, Type, Value,
 };
 use anymetal_sanitizer::report::Verdict;
 use anymetal_sanitizer::{
@@ -424,4 +424,41 @@ fn of_two_sources_with_one_name_neither_counts() {
     assert!(session.report(&Default::default()).findings.is_empty());
     session.add_source("test.metal", "another", []);
     assert!(!session.report(&Default::default()).findings.is_empty());
+}
+
+/// The first SIMD-group repeats a loop for ever in its odd lanes, the others wait for it.
+#[test]
+fn a_run_that_does_not_end_says_where_its_simdgroups_are() {
+    let module = kernel(|b, _| {
+        let index = b.query(Query::ThreadIndexInThreadgroup);
+        let limit = b.i32(32);
+        let is_first = b.compare(CmpOp::ULt, index, limit);
+        let repeats = |b: &mut Builder<'_>| {
+            at_line(b, 7);
+            b.endless_loop(|_, _| {}, |_, _| {});
+        };
+        let odd_lanes_repeat = |b: &mut Builder<'_>| {
+            let one = b.i32(1);
+            let odd = b.binary(BinOp::And, index, one);
+            let is_odd = b.compare(CmpOp::Eq, odd, one);
+            b.if_else(is_odd, repeats, |_| {});
+        };
+        b.if_else(is_first, odd_lanes_repeat, |_| {});
+        at_line(b, 9);
+        barrier(b, BarrierScope::Threadgroup, DEVICE);
+    });
+    let program = Program::new(&module, "k").expect("a program");
+    let (mut data, mut flags) = (vec![0; 64], vec![0; 64]);
+    let mut memory = Memory::new().bind(&mut data).bind(&mut flags).threadgroup(64);
+    let mut options = SanitizerOptions::default();
+    options.max_steps = 1_000_000;
+    let mut session = Session::new(options);
+    let dispatch = Dispatch::threads([96, 1, 1], [96, 1, 1]);
+    let outcome = session.launch(&program, &dispatch, &mut memory, &LaunchInfo::default(), None);
+    let Ok(LaunchOutcome::Incomplete { reason, .. }) = outcome else { panic!("{outcome:?}") };
+    let expected = "the run exceeded its budget of 1000000 steps; in threadgroup (0,0,0) 1 SIMD-group (16 threads, \
+                    first thread (1,0,0)) repeats the loop at test.metal:7:1, 2 SIMD-groups (64 threads, first \
+                    thread (32,0,0)) wait at the barrier at test.metal:9:1";
+    assert_eq!(reason, expected);
+    assert_eq!(session.summary().incomplete, [format!("`k`: {expected}")]);
 }

@@ -122,6 +122,11 @@ impl Machine {
         (self.left != 0).then(|| self.left.trailing_zeros())
     }
 
+    /// The step that it came to last, and the lanes that execute it.
+    pub(crate) fn position(&self) -> (Pc, u32) {
+        (self.pc.saturating_sub(1), self.active)
+    }
+
     fn answers(&self, env: &Environment<'_, '_>, query: Query) -> Lanes {
         std::array::from_fn(|lane| u64::from(env.answer(query, self.simdgroup, lane as u32)))
     }

@@ -150,6 +150,19 @@ pub struct EarlyReturn {
     pub returned: ThreadId,
 }
 
+/// What a SIMD-group of the running threadgroup does when a limit ends the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unfinished {
+    /// Its first thread that executes or waits.
+    pub thread: ThreadId,
+    /// Bit per lane that does.
+    pub lanes: u32,
+    /// The loop that it is in, the call that it makes, or the barrier that it waits at.
+    pub loc: Loc,
+    /// Whether it waits at a barrier of the threadgroup.
+    pub waits: bool,
+}
+
 /// Lanes of a SIMD-group that return from the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LanesExit {
@@ -288,6 +301,8 @@ pub trait Observer {
     /// SIMD-groups of a threadgroup wait at different barriers, which ends the run unless
     /// [`crate::Limits::continue_after_divergence`] is set.
     fn on_divergent_barrier(&mut self, barrier: &DivergentBarrier) {}
+    /// The run is about to end by a limit or by its stop flag, before this SIMD-group has ended.
+    fn on_unfinished(&mut self, simdgroup: &Unfinished) {}
     /// An access out of bounds.
     fn on_fault(&mut self, fault: &Fault) {}
     /// A barrier that not all lanes reached.

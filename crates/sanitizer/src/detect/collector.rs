@@ -7,7 +7,7 @@ use anymetal_ir::{ArgKind, Loc};
 use rustc_hash::FxHashMap;
 
 use super::places::Places;
-use crate::finding::{AccessedMemory, Action, Finding, MemorySpace, Position, Side, Value};
+use crate::finding::{AccessedMemory, Action, Finding, MemorySpace, Position, Side, SourcePlace, Value};
 use crate::{FindingKind, LaunchInfo};
 
 /// What findings are folded by: kind, kernel, places, variable.
@@ -125,6 +125,11 @@ impl Collector {
 
     pub(crate) fn findings_mut(&mut self) -> &mut [Finding] {
         &mut self.findings
+    }
+
+    /// Where it is in the source of the running kernel.
+    pub(crate) fn place(&self, loc: Loc) -> SourcePlace {
+        self.places.place(loc)
     }
 
     /// What the variable is.

@@ -13,15 +13,18 @@ mod convergence;
 mod places;
 mod race;
 mod shadow;
+mod unfinished;
 mod uninitialised;
 
 use anymetal_interp::{
     Accesses, ArithmeticLint, BarrierArrival, Dispatch, DivergentBarrier, DivergentSimd, EarlyReturn, Fault,
-    FenceExecuted, Group, Interests, LocalStart, MemorySizes, Observer, PartialBarrier, Program, VectorIndex,
+    FenceExecuted, Group, Interests, LocalStart, MemorySizes, Observer, PartialBarrier, Program, Unfinished,
+    VectorIndex,
 };
 
 pub(crate) use collector::Collector;
 use race::Races;
+use unfinished::Standstills;
 use uninitialised::Uninitialised;
 
 use crate::LaunchInfo;
@@ -35,6 +38,7 @@ pub(crate) struct Detectors<'s> {
     info: &'s LaunchInfo,
     groups: u64,
     threads: u64,
+    standstills: Standstills,
 }
 
 impl<'s> Detectors<'s> {
@@ -46,6 +50,7 @@ impl<'s> Detectors<'s> {
             info,
             groups: 0,
             threads: 0,
+            standstills: Standstills::default(),
         }
     }
 
@@ -62,6 +67,11 @@ impl<'s> Detectors<'s> {
     /// Threadgroups that were started.
     pub(crate) fn groups(&self) -> u64 {
         self.groups
+    }
+
+    /// What the threadgroup was doing that a limit stopped, if one did.
+    pub(crate) fn standstill(&self) -> Option<String> {
+        self.standstills.describe(self.findings)
     }
 
     /// Threads of these threadgroups.
@@ -141,6 +151,10 @@ impl Observer for Detectors<'_> {
 
     fn on_partial_barrier(&mut self, barrier: &PartialBarrier) {
         convergence::partial_barrier(barrier, self.findings);
+    }
+
+    fn on_unfinished(&mut self, simdgroup: &Unfinished) {
+        self.standstills.add(simdgroup);
     }
 
     fn on_fault(&mut self, fault: &Fault) {
