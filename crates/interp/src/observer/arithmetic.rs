@@ -17,8 +17,8 @@ pub enum ArithmeticKind {
     IndexWrap,
 }
 
-/// Arithmetic of one instruction, in some lanes of a SIMD-group. It is told before the instruction; an index that wrapped around,
-/// where it becomes an index.
+/// Arithmetic of one instruction, in some lanes of a SIMD-group. It is told before the instruction; an index
+/// that wrapped around, where it becomes an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArithmeticLint {
     /// What is odd.

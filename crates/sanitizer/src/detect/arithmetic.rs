@@ -1,4 +1,5 @@
-//! Lints of arithmetic: division by zero, shifts by too many bits, indices that wrap around, NaN of operands that are none.
+//! Lints of arithmetic: division by zero, shifts by too many bits, indices that wrap around, NaN of operands
+//! that are none.
 
 use anymetal_interp::{ArithmeticKind, ArithmeticLint};
 
