@@ -253,7 +253,7 @@ impl Device {
 
     /// A queue with a label, limits, a priority, a tenant.
     pub fn queue_with(&self, options: StreamOptions) -> Result<Queue, Error> {
-        Ok(Queue::new(self.shared.context.stream(options)?))
+        Ok(Queue::new(self.clone(), self.shared.context.stream(options)?))
     }
 
     /// So many queues, at least one; `None`: as many as this device was measured to be worth.
@@ -267,7 +267,7 @@ impl Device {
         count: impl Into<Option<usize>>,
         options: &StreamOptions,
     ) -> Result<QueueGroup, Error> {
-        Ok(QueueGroup::new(StreamGroup::new(&self.shared.context, count.into(), options)?))
+        Ok(QueueGroup::new(self.clone(), StreamGroup::new(&self.shared.context, count.into(), options)?))
     }
 
     /// An event from the device's pool, with the value 0.

@@ -83,6 +83,7 @@ mod fusion;
 mod graph;
 mod heap;
 mod import;
+pub mod kernel;
 mod launch;
 mod library;
 mod machine;

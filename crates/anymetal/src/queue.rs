@@ -11,6 +11,7 @@ use anymetal_runtime::stream::Stream;
 use anymetal_runtime::stream::group::StreamGroup;
 
 use crate::command_buffer::CommandBuffer;
+use crate::device::Device;
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::launch::Launch;
@@ -20,12 +21,18 @@ use crate::submission::Submission;
 /// Runs work in the order of its submission. Clones are the same queue.
 #[derive(Debug, Clone)]
 pub struct Queue {
+    device: Device,
     stream: Stream,
 }
 
 impl Queue {
-    pub(crate) fn new(stream: Stream) -> Self {
-        Queue { stream }
+    pub(crate) fn new(device: Device, stream: Stream) -> Self {
+        Queue { device, stream }
+    }
+
+    /// The device that it is of.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// Starts a launch of one kernel.
@@ -110,12 +117,13 @@ impl Queue {
 /// Several queues of one device: work goes where least waits, and graphs over all of them.
 #[derive(Debug)]
 pub struct QueueGroup {
+    device: Device,
     group: StreamGroup,
 }
 
 impl QueueGroup {
-    pub(crate) fn new(group: StreamGroup) -> Self {
-        QueueGroup { group }
+    pub(crate) fn new(device: Device, group: StreamGroup) -> Self {
+        QueueGroup { device, group }
     }
 
     /// How many they are.
@@ -130,12 +138,12 @@ impl QueueGroup {
 
     /// One of them, counted round.
     pub fn queue(&self, number: usize) -> Queue {
-        Queue::new(self.group.streams()[number % self.len()].clone())
+        Queue::new(self.device.clone(), self.group.streams()[number % self.len()].clone())
     }
 
     /// The queue with the fewest submissions that have not ended; of several, each in its turn.
     pub fn least_loaded(&self) -> Queue {
-        Queue::new(self.group.least_loaded().clone())
+        Queue::new(self.device.clone(), self.group.least_loaded().clone())
     }
 
     /// Submits a graph over all of them and does not wait: what nothing orders may run at the same time. What

@@ -1,0 +1,4 @@
+//! Kernels written in Rust: the text, the results on a device, the form for the host.
+
+mod demo;
+mod language;

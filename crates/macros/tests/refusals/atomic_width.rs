@@ -1,0 +1,8 @@
+use anymetal_macros::kernel;
+
+#[kernel]
+fn case(x: &[AtomicU64]) {
+
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use anymetal_macros::kernel;
+
+#[kernel]
+fn case(x: &[f32], y: &mut [f32], #[thread_position_in_grid] i: u32) {
+    for v in x.iter() {
+        y[i as usize] += v;
+    }
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use anymetal_macros::kernel;
+
+#[kernel]
+fn case(x: &[f32], y: &mut [f32], #[thread_position_in_grid] i: u32) {
+    match i {
+        Some(v) => {}
+        None => {}
+    }
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use anymetal_macros::kernel;
+
+#[kernel]
+fn case(x: &[f32], y: &mut [f32], #[thread_position_in_grid] i: u32) {
+    if x[0] < 0.0 {
+        panic!("negative");
+    }
+}
+
+fn main() {}

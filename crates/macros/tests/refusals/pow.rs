@@ -1,0 +1,8 @@
+use anymetal_macros::kernel;
+
+#[kernel]
+fn case(x: &[f32], y: &mut [f32], #[thread_position_in_grid] i: u32) {
+    let v = i.pow(2);
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use anymetal_macros::DeviceStruct;
+
+#[derive(DeviceStruct)]
+#[repr(C)]
+enum Kind {
+    A,
+}
+
+fn main() {}

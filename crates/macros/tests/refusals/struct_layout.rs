@@ -1,0 +1,8 @@
+use anymetal_macros::DeviceStruct;
+
+#[derive(DeviceStruct)]
+struct Body {
+    x: f32,
+}
+
+fn main() {}
