@@ -74,6 +74,10 @@ fn check_file(file: &SourceFile, findings: &mut Vec<String>) {
 }
 
 fn module_doc(file: &SourceFile, findings: &mut Vec<String>) {
+    // Cases of `trybuild` are programs; their names say what is refused.
+    if file.path.contains("/tests/refusals/") {
+        return;
+    }
     if !file.text.starts_with("//!") {
         findings.push(format!("{}:1: a file begins with a //! doc: what it owns, its invariant", file.path));
     }

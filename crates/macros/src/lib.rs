@@ -15,6 +15,8 @@
 //! | `generate` | the Rust code of launches |
 //! | `structure` | `#[derive(DeviceStruct)]` |
 
+#![forbid(unsafe_code)]
+
 mod function;
 mod generate;
 mod hir;
@@ -29,10 +31,10 @@ use proc_macro::TokenStream;
 
 /// A function that each thread of a grid executes.
 ///
-/// Parameters: numbers and structures by value, `&[T]`, `&mut [T]`, `&[AtomicU32]`; `#[threadgroup] x: &mut [T; N]`;
-/// positions with Metal's attributes, such as `#[thread_position_in_grid] i: u32`. Beside the function there is a
-/// module of its name with `source()`, `pipeline(&device)`, `launch(&queue, grid, …)` and, if one thread can run by
-/// itself, `host(grid, …)`.
+/// Parameters: numbers and structures by value, `&[T]`, `&mut [T]`, `&[AtomicU32]`; threadgroup memory as
+/// `#[threadgroup] x: &mut [T; N]`; positions with Metal's attributes, such as
+/// `#[thread_position_in_grid] i: u32`. Beside the function there is a module of its name with `source()`,
+/// `pipeline(&device)`, `launch(&queue, grid, …)` and, if one thread can run by itself, `host(grid, …)`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand(attribute, item, function::kernel)

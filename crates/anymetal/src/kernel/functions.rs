@@ -1,5 +1,5 @@
-//! Functions that only devices have. In a kernel they are Metal's functions of the same name; on the host they
-//! panic, and the module of a kernel that calls them has no `host`.
+//! Functions that only devices have. In a kernel they are Metal's functions of the same name; on the host
+//! they panic, and the module of a kernel that calls them has no `host`.
 
 /// The memory that a barrier orders: Metal's `mem_flags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -73,7 +73,8 @@ pub trait Number:
 )]
 pub trait WideArithmetic {}
 
-/// The value itself, of a type that C++ computes with as it is. The macros put it where they cannot see a type:
+/// The value itself, of a type that C++ computes with as it is. The macros put it where they cannot see a
+/// type:
 ///
 /// ```compile_fail
 /// use anymetal::kernel::{DeviceStruct, kernel};

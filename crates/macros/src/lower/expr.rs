@@ -358,7 +358,8 @@ impl Lowering {
     }
 }
 
-/// A conversion to `usize`, which an index needs in Rust and not in MSL, is left away where it changes nothing.
+/// A conversion to `usize`, which an index needs in Rust and not in MSL, is left away where it changes
+/// nothing.
 pub(crate) fn strip_cast(expr: Expr) -> Expr {
     let is_address = expr.ty == Type::Scalar(Scalar::Usize);
     match expr.kind {
