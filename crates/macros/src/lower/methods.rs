@@ -4,7 +4,8 @@ use super::{Lowering, refuse};
 use crate::hir::{Expr, ExprKind};
 use crate::types::{Scalar, Type};
 
-/// Methods that are a function of the same meaning in MSL: Rust's name, MSL's, arguments besides the receiver.
+/// Methods that are a function of the same meaning in MSL: Rust's name, MSL's, arguments besides the
+/// receiver.
 const FUNCTIONS: &[(&str, &str, usize)] = &[
     ("sqrt", "sqrt", 0),
     ("exp", "exp", 0),
