@@ -89,7 +89,7 @@ impl CompileArgs {
 /// Does it.
 pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     if let Some(sm) = nvidia(args.device.as_deref())? {
-        return emit_for_nvidia(args, sm);
+        return compile_for_nvidia(args, sm);
     }
     if args.emit == Some(Stage::Ptx) {
         return Err(Failure::Usage("PTX is of NVIDIA GPUs; add --device nvidia".to_owned()));
@@ -111,7 +111,9 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
         }
         Some(Stage::Reflect) => reflect::reflect(args, &library, &kernels),
         Some(stage) => emit(args, &library, &kernels, stage, &choice),
-        None => all::compile(args, &library, &kernels, &choice),
+        None => all::compile(args, &library, &kernels, target, |kernel, given| {
+            choice.check_family(&library, kernel, given)
+        }),
     };
     report_notes();
     outcome
@@ -137,15 +139,26 @@ fn nvidia(device: Option<&str>) -> Result<Option<u32>, Failure> {
     }
 }
 
-/// Text for NVIDIA GPUs, for which none needs to be there.
-fn emit_for_nvidia(args: &CompileArgs, sm: u32) -> Result<(), Failure> {
-    let (emit, comment) = match args.emit {
-        Some(Stage::Llvm) => (Emit::NvidiaLlvm(sm), ';'),
-        Some(Stage::Ptx) => (Emit::Ptx(sm), '/'),
-        _ => return Err(Failure::Usage("for nvidia there are --emit llvm and --emit ptx so far".to_owned())),
+/// Code or text for NVIDIA GPUs, for which none needs to be there.
+fn compile_for_nvidia(args: &CompileArgs, sm: u32) -> Result<(), Failure> {
+    let target = Target::Nvidia { sm };
+    let library = match args.source.library(Some(target)) {
+        Err(failure) if args.json => return all::report_no_library(failure),
+        other => other?,
     };
-    let library = args.source.library(None)?;
     let kernels = chosen_kernels(args, &library)?;
+    let (emit, comment) = match args.emit {
+        None if let Some(passes) = &args.print_after => {
+            return texts(args, &library, &kernels, ';', |library, kernel, given| {
+                library.print_after(kernel, given, target, passes)
+            });
+        }
+        None => return all::compile(args, &library, &kernels, target, |_, _| Ok(())),
+        Some(Stage::Reflect) => return reflect::reflect(args, &library, &kernels),
+        Some(Stage::Llvm) => (Emit::NvidiaLlvm(sm), ';'),
+        Some(Stage::Ptx | Stage::Asm) => (Emit::Ptx(sm), '/'),
+        Some(Stage::Ir) => (Emit::NvidiaIr(sm), ';'),
+    };
     texts(args, &library, &kernels, comment, |library, kernel, given| library.emit(kernel, given, emit))
 }
 

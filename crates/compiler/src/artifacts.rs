@@ -22,6 +22,7 @@ use crate::executor::Executor;
 use crate::key::Key;
 use crate::library::{Specialisation, Target};
 use crate::machine_code;
+use crate::nvidia;
 use crate::prepared::Prepared;
 use crate::reflection;
 
@@ -42,11 +43,11 @@ pub(crate) trait Subject: Sync {
 pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
     let compiled = || match subject.shared().llvm_disabled()? {
         Some(error) => Err(CompileError::NoLlvm(error)),
-        None => compiled(subject),
+        None => compiled(subject, target),
     };
     match target {
         Target::Interpreter => interpreted(subject),
-        Target::CpuLlvm => compiled(),
+        Target::CpuLlvm | Target::Nvidia { .. } => compiled(),
         Target::Cpu => match compiled() {
             Err(CompileError::NoLlvm(error)) => {
                 subject.shared().note_no_llvm(error);
@@ -98,38 +99,51 @@ pub(crate) fn from_disk(shared: &CompilerState, kernel: &str, key: &Key) -> Opti
     artifact
 }
 
-fn compiled(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
+fn compiled(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
         let (llvm, prepared) = prepared_beside_llvm(subject)?;
-        let found = kernel_of(&prepared.module, &name)?;
-        let info = reflection::reflect(&prepared.module, found, prepared.constants.clone());
+        let (module, specialisation) = (&prepared.module, subject.specialisation());
+        let found = kernel_of(module, &name)?;
+        let info = reflection::reflect(module, found, prepared.constants.clone());
         let counts = &shared.counts;
-        machine_code::compile(&llvm, &prepared.module, found, info, subject.specialisation(), counts)
+        match target {
+            Target::Nvidia { sm } => nvidia::compile(&llvm, module, found, info, specialisation, sm, counts),
+            Target::Cpu | Target::CpuLlvm | Target::Interpreter => {
+                machine_code::compile(&llvm, module, found, info, specialisation, counts)
+            }
+        }
     };
-    let machine = shared.machine_fingerprint()?;
-    let key = || subject.key(machine);
+    let fingerprint = shared.fingerprint(target)?;
+    let key = || subject.key(&fingerprint);
     kept(shared, &name, key, || big_stack::run("code generator", make))
 }
 
 /// The description of the kernel that its artifact would have, cached like an artifact. No code is generated.
-pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
+pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, CompileError> {
     let (shared, name) = (subject.shared(), subject.name());
     let make = || {
         let (llvm, prepared) = prepared_beside_llvm(subject)?;
-        let module = &prepared.module;
+        let (module, specialisation) = (&prepared.module, subject.specialisation());
         let found = kernel_of(module, &name)?;
         let info = reflection::reflect(module, found, prepared.constants.clone());
-        Ok(Artifact {
-            target: machine_code::target_of(&llvm),
-            code: ArtifactCode::Object(Arc::from(Vec::new())),
-            kernels: vec![machine_code::describe(module, found, info, subject.specialisation())?],
-            fault_sites: Vec::new(),
-            fingerprint: String::new(),
-        })
+        let (target, code, kernel) = match target {
+            Target::Nvidia { sm } => (
+                ArtifactTarget::Nvidia { sm },
+                ArtifactCode::Ptx(Arc::from("")),
+                nvidia::describe(module, found, info, specialisation, sm)?,
+            ),
+            Target::Cpu | Target::CpuLlvm | Target::Interpreter => (
+                machine_code::target_of(&llvm),
+                ArtifactCode::Object(Arc::from(Vec::new())),
+                machine_code::describe(module, found, info, specialisation)?,
+            ),
+        };
+        let (fault_sites, fingerprint) = (Vec::new(), String::new());
+        Ok(Artifact { target, code, kernels: vec![kernel], fault_sites, fingerprint })
     };
-    let target = format!("description for {}", shared.machine_fingerprint()?);
-    kept(shared, &name, || subject.key(&target), || big_stack::run("code generator", make))
+    let fingerprint = format!("description for {}", shared.fingerprint(target)?);
+    kept(shared, &name, || subject.key(&fingerprint), || big_stack::run("code generator", make))
 }
 
 fn prepared_beside_llvm(subject: &impl Subject) -> Result<(Arc<Llvm>, Arc<Prepared>), CompileError> {

@@ -52,7 +52,9 @@ pub(crate) struct CompilerState {
 }
 
 struct Machine {
-    fingerprint: String,
+    processor: String,
+    /// The libLLVM that the user names; empty if none.
+    llvm: String,
     disabled: Option<LlvmError>,
 }
 
@@ -143,9 +145,14 @@ impl CompilerState {
     }
 
     /// Changes whenever compiled code might not run here, or not be what the user requested. It does not name
-    /// LLVM's version, which is only known after loading it: code of an older LLVM is equally correct.
-    pub(crate) fn machine_fingerprint(&self) -> Result<&str, CompileError> {
-        Ok(&self.machine()?.fingerprint)
+    /// LLVM's version, which is only known after loading it: code of an older LLVM is equally correct. That
+    /// of GPUs does not name the processor: their code is carried from machine to machine.
+    pub(crate) fn fingerprint(&self, target: Target) -> Result<String, CompileError> {
+        let Machine { processor, llvm, .. } = self.machine()?;
+        Ok(match target {
+            Target::Nvidia { sm } => format!("nvidia sm_{sm};llvm={llvm}"),
+            Target::Cpu | Target::CpuLlvm | Target::Interpreter => format!("{processor};llvm={llvm}"),
+        })
     }
 
     /// Notes that kernels are interpreted.
@@ -157,9 +164,9 @@ impl CompilerState {
         let find = || {
             let surroundings = Surroundings::of_process();
             let explicit = surroundings.explicit.as_deref().map(|path| path.to_string_lossy().into_owned());
-            let processor = &HostCpu::detect().map_err(CompileError::CpuLevel)?.fingerprint;
             Ok(Machine {
-                fingerprint: format!("{processor};llvm={}", explicit.unwrap_or_default()),
+                processor: HostCpu::detect().map_err(CompileError::CpuLevel)?.fingerprint.clone(),
+                llvm: explicit.unwrap_or_default(),
                 disabled: surroundings.disabled().map(|value| LlvmError::Disabled { value }),
             })
         };

@@ -30,6 +30,7 @@ mod key;
 mod library;
 mod machine_code;
 mod note;
+mod nvidia;
 mod observe;
 mod pipeline;
 mod prepared;

@@ -31,6 +31,7 @@ use crate::family::{self, LibraryCalls};
 use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::machine_code;
+use crate::nvidia;
 use crate::observe::stage;
 use crate::pipeline::{prepare, prepare_for_sanitizer};
 use crate::prepared::Prepared;
@@ -99,6 +100,12 @@ pub enum Target {
     Cpu,
     /// Machine code for this processor, or an error if there is no LLVM.
     CpuLlvm,
+    /// PTX for NVIDIA GPUs of an architecture and later ones, or an error if there is no LLVM. No GPU is
+    /// needed.
+    Nvidia {
+        /// The architecture: 80 for `sm_80`.
+        sm: u32,
+    },
     /// The interpreter.
     Interpreter,
 }
@@ -119,6 +126,8 @@ pub enum Emit {
     Llvm,
     /// The processor's assembly.
     Assembly,
+    /// The IR after all passes of NVIDIA GPUs of that architecture, as their code generator takes it.
+    NvidiaIr(u32),
     /// The LLVM text for NVIDIA GPUs of that architecture (80 for `sm_80`).
     NvidiaLlvm(u32),
     /// NVIDIA's assembly for GPUs of that architecture.
@@ -247,7 +256,7 @@ impl LibraryState {
         let (manifest, front) = match on_disk.and_then(|bytes| Manifest::from_bytes(&bytes)) {
             Some(manifest) => (manifest, OnceLock::new()),
             None => {
-                let needs_llvm = matches!(target, Some(Target::Cpu | Target::CpuLlvm));
+                let needs_llvm = target.is_some_and(|target| target != Target::Interpreter);
                 let parsed = match shared.llvm_disabled()? {
                     None if needs_llvm => with_llvm(|| parse(&source)).1,
                     _ => parse(&source),
@@ -404,7 +413,7 @@ impl Library {
     }
 
     /// What [`Library::describe`] tells, with the target that it is of, as an artifact without code; the
-    /// interpreter's artifact has its code. With [`Target::CpuLlvm`] it is an error if there is no LLVM.
+    /// interpreter's artifact has its code. If there is no LLVM it is an error but for [`Target::Cpu`].
     pub fn description(
         &self,
         kernel: &str,
@@ -417,7 +426,7 @@ impl Library {
         }
         let description = match self.shared().llvm_disabled()? {
             Some(error) => Err(CompileError::NoLlvm(error)),
-            None => artifacts::described(&OneKernel { library: self, kernel, specialisation }),
+            None => artifacts::described(&OneKernel { library: self, kernel, specialisation }, target),
         };
         match description {
             Err(CompileError::NoLlvm(_)) if target == Target::Cpu => {
@@ -465,13 +474,22 @@ impl Library {
                 let bytes = machine_code::through_llvm(&llvm, &generate(false)?, &options)?;
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             }
+            Emit::NvidiaIr(sm) => {
+                let mut module = module.clone();
+                let found = kernel_of(&module, kernel)?;
+                let at = found.function.index();
+                let lowered = nvidia::lower(&module, found, specialisation, sm, &mut PassManager::default())?;
+                module.functions[at] = lowered;
+                Ok(print_module(&module))
+            }
             Emit::NvidiaLlvm(sm) | Emit::Ptx(sm) => {
                 let found = kernel_of(module, kernel)?;
-                let text = machine_code::generate_for_nvidia(module, found, specialisation, sm)?;
+                let counts = &self.shared().counts;
+                let code = nvidia::generate(module, found, specialisation, sm, counts)?;
                 if emit == Emit::NvidiaLlvm(sm) {
-                    Ok(text)
+                    Ok(code.llvm_ir)
                 } else {
-                    machine_code::ptx(&*Compiler::llvm()?, &text, sm)
+                    nvidia::assembly(&*Compiler::llvm()?, &code.llvm_ir, sm)
                 }
             }
         })
@@ -498,8 +516,15 @@ impl Library {
             };
             let mut manager = PassManager::watched(&mut after);
             let module = prepare(&made.module, kernel, specialisation, &mut manager)?;
-            if target != Target::Interpreter {
-                machine_code::lower(&module, kernel_of(&module, kernel)?, specialisation, &mut manager)?;
+            let found = kernel_of(&module, kernel)?;
+            match target {
+                Target::Cpu | Target::CpuLlvm => {
+                    machine_code::lower(&module, found, specialisation, &mut manager)?;
+                }
+                Target::Nvidia { sm } => {
+                    nvidia::lower(&module, found, specialisation, sm, &mut manager)?;
+                }
+                Target::Interpreter => {}
             }
             Ok(text)
         })

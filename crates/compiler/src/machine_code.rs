@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anymetal_codegen::cpu::{self, CodegenError, CpuCode, CpuFeatures, CpuOptions, Lowered};
-use anymetal_codegen::ptx::{self, PtxOptions};
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::{Kernel, Module};
@@ -76,47 +75,7 @@ pub(crate) fn generate(
     stage(Stage::Generate, &kernel.name, || generate().map_err(|error| codegen_error(kernel, &error)))
 }
 
-/// LLVM text of the prepared module's kernel for NVIDIA GPUs from `sm_XX` on.
-pub(crate) fn generate_for_nvidia(
-    module: &Module,
-    kernel: &Kernel,
-    specialisation: &Specialisation,
-    sm: u32,
-) -> Result<String, CompileError> {
-    check_size_for_machine_code(module, &kernel.name)?;
-    let options = PtxOptions {
-        sm,
-        checks: specialisation.checks,
-        group_size: specialisation.group_size,
-        whole_threadgroups_only: specialisation.whole_threadgroups_only,
-        symbol: ENTRY_SYMBOL.to_owned(),
-        ..PtxOptions::default()
-    };
-    let code = ptx::generate(module, &kernel.name, &options);
-    Ok(code.map_err(|error| codegen_error(kernel, &error))?.llvm_ir)
-}
-
-/// The PTX that LLVM makes of a kernel's text.
-pub(crate) fn ptx(llvm: &Llvm, llvm_ir: &str, sm: u32) -> Result<String, CompileError> {
-    // The version of the language that knows the processor and what the code generator writes.
-    let version = if sm < 80 {
-        "+ptx65"
-    } else if sm < 90 {
-        "+ptx70"
-    } else {
-        "+ptx80"
-    };
-    let target = llvm.host_target().nvptx(&format!("sm_{sm}"), version);
-    let options = CompileOptions {
-        target: Some(target),
-        emit: anymetal_llvm::Emit::Assembly,
-        ..CompileOptions::default()
-    };
-    let bytes = llvm.compile(llvm_ir, &options).map_err(internal)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
+pub(crate) fn codegen_error(kernel: &Kernel, error: &CodegenError) -> CompileError {
     match error {
         CodegenError::TooMuchMemory { .. } | CodegenError::TooDeep { .. } => {
             CompileError::TooLarge { kernel: kernel.name.clone(), reason: error.to_string() }
@@ -147,7 +106,7 @@ fn options_for(code: &CpuCode, options: &CompileOptions) -> CompileOptions {
     CompileOptions { opt, ..options.clone() }
 }
 
-fn internal(error: anymetal_llvm::CompileError) -> CompileError {
+pub(crate) fn internal(error: anymetal_llvm::CompileError) -> CompileError {
     CompileError::Internal { stage: "LLVM", message: error.to_string() }
 }
 
@@ -258,12 +217,12 @@ fn complete(info: &mut KernelInfo, code: &CpuCode, specialisation: &Specialisati
     note_specialisation(info, specialisation);
 }
 
-fn note_specialisation(info: &mut KernelInfo, specialisation: &Specialisation) {
+pub(crate) fn note_specialisation(info: &mut KernelInfo, specialisation: &Specialisation) {
     info.specialised_group = specialisation.group_size;
     info.whole_threadgroups_only = specialisation.whole_group_size().is_some();
 }
 
-fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultSite {
+pub(crate) fn fault_site(module: &Module, kernel: &Kernel, site: &cpu::FaultSite) -> FaultSite {
     let argument = site.argument.and_then(|position| kernel.args.get(position));
     let file = if site.loc.is_known() { module.files.get(site.loc.file as usize) } else { None };
     FaultSite {

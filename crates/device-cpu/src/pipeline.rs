@@ -90,6 +90,10 @@ impl CpuPipeline {
                 }
                 (native(object, info)?, needed)
             }
+            ArtifactCode::Ptx(_) => {
+                let reason = format!("it is {}, this is a CPU", artifact.code.kind());
+                return Err(DeviceError::UnloadableCode { kernel: kernel.to_owned(), reason });
+            }
         };
         Ok(CpuPipeline {
             artifact: Arc::clone(artifact),

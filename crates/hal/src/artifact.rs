@@ -60,6 +60,11 @@ pub enum ArtifactTarget {
         /// LLVM's feature string, such as `+avx2,+fma`; may be empty.
         features: String,
     },
+    /// NVIDIA GPUs of an architecture and all later ones; their driver compiles the code for the card.
+    Nvidia {
+        /// The architecture: 80 for `sm_80`.
+        sm: u32,
+    },
     /// The interpreter, on any machine.
     Interpreter,
 }
@@ -69,6 +74,9 @@ pub enum ArtifactTarget {
 pub enum ArtifactCode {
     /// A relocatable ELF object. Each kernel's [`KernelInfo::symbol`] is a [`crate::launch::CpuEntry`].
     Object(Arc<[u8]>),
+    /// PTX text. Each kernel's [`KernelInfo::symbol`] is an entry with the parameters of
+    /// [`crate::launch::nvidia`].
+    Ptx(Arc<str>),
     /// No machine code: the compiler lends its interpreter.
     Interpreter(Arc<dyn DispatchInterpreter>),
 }
@@ -77,8 +85,34 @@ impl fmt::Debug for ArtifactCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ArtifactCode::Object(bytes) => write!(formatter, "Object({} bytes)", bytes.len()),
+            ArtifactCode::Ptx(text) => write!(formatter, "Ptx({} bytes)", text.len()),
             ArtifactCode::Interpreter(_) => formatter.write_str("Interpreter"),
         }
+    }
+}
+
+impl ArtifactCode {
+    /// What kind of code it is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ArtifactCode::Object(_) => "an object of machine code for a CPU",
+            ArtifactCode::Ptx(_) => "PTX for NVIDIA GPUs",
+            ArtifactCode::Interpreter(_) => "a program for the interpreter",
+        }
+    }
+
+    /// Bytes of the code; 0 for the interpreter, which has none.
+    pub fn len(&self) -> usize {
+        match self {
+            ArtifactCode::Object(bytes) => bytes.len(),
+            ArtifactCode::Ptx(text) => text.len(),
+            ArtifactCode::Interpreter(_) => 0,
+        }
+    }
+
+    /// Whether there are no bytes, as in a description.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
@@ -190,7 +224,7 @@ pub struct ArgumentInfo {
     pub access: Access,
     /// False if a function constant disabled it: then nothing is bound and it has no slot.
     pub enabled: bool,
-    /// Its position in the launch table: `CpuLaunch::buffers` for a buffer,
+    /// Its position in the launch table or among the parameters: `CpuLaunch::buffers` for a buffer,
     /// `CpuLaunch::threadgroup_slots` for threadgroup memory, as [`crate::launch::argument_slots`] numbers
     /// them; 0 if it is disabled.
     pub slot: u32,

@@ -2,8 +2,8 @@
 //!
 //! Layout: magic, version, header length, code length, checksum (all little-endian), a JSON header, the code.
 //! Invariant: [`decode`] answers any bytes with an artifact that [`encode`] made, or with an error; it never
-//! panics and never allocates more than the input's own size announces. Only machine code is stored: the
-//! interpreter needs its compiler.
+//! panics and never allocates more than the input's own size announces. Only machine code and PTX are stored:
+//! the interpreter needs its compiler.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelI
 
 const MAGIC: [u8; 8] = *b"anymetal";
 /// Raised whenever the header's meaning changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Magic, version, header length, code length, checksum.
 const PREFIX_BYTES: usize = 8 + 4 + 4 + 8 + 8;
 
@@ -50,18 +50,29 @@ pub enum EncodingError {
 #[derive(Serialize, Deserialize)]
 struct Header<'a> {
     target: std::borrow::Cow<'a, ArtifactTarget>,
+    code: CodeKind,
     kernels: std::borrow::Cow<'a, [KernelInfo]>,
     fault_sites: std::borrow::Cow<'a, [FaultSite]>,
     fingerprint: std::borrow::Cow<'a, str>,
 }
 
-/// The bytes of an artifact with object code.
+/// What the bytes after the header are.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum CodeKind {
+    Object,
+    Ptx,
+}
+
+/// The bytes of an artifact with object code or PTX.
 pub fn encode(artifact: &Artifact) -> Result<Vec<u8>, EncodingError> {
-    let ArtifactCode::Object(code) = &artifact.code else {
-        return Err(EncodingError::NoObjectCode);
+    let (kind, code): (CodeKind, &[u8]) = match &artifact.code {
+        ArtifactCode::Object(code) => (CodeKind::Object, code),
+        ArtifactCode::Ptx(text) => (CodeKind::Ptx, text.as_bytes()),
+        ArtifactCode::Interpreter(_) => return Err(EncodingError::NoObjectCode),
     };
     let header = Header {
         target: std::borrow::Cow::Borrowed(&artifact.target),
+        code: kind,
         kernels: artifact.kernels.as_slice().into(),
         fault_sites: artifact.fault_sites.as_slice().into(),
         fingerprint: artifact.fingerprint.as_str().into(),
@@ -96,9 +107,15 @@ pub fn decode(bytes: &[u8]) -> Result<Artifact, EncodingError> {
         return Err(EncodingError::Damaged);
     }
     let header: Header<'_> = serde_json::from_slice(header).map_err(EncodingError::Header)?;
+    let code = match header.code {
+        CodeKind::Object => ArtifactCode::Object(Arc::from(code)),
+        CodeKind::Ptx => {
+            ArtifactCode::Ptx(Arc::from(std::str::from_utf8(code).map_err(|_| EncodingError::Damaged)?))
+        }
+    };
     Ok(Artifact {
         target: header.target.into_owned(),
-        code: ArtifactCode::Object(Arc::from(code)),
+        code,
         kernels: header.kernels.into_owned(),
         fault_sites: header.fault_sites.into_owned(),
         fingerprint: header.fingerprint.into_owned(),
@@ -179,6 +196,30 @@ mod tests {
             panic!("the kind of code changed");
         };
         assert_eq!(left, right);
+    }
+
+    #[test]
+    fn ptx_stays_ptx() {
+        let target = ArtifactTarget::Nvidia { sm: 80 };
+        let artifact = Artifact { target, code: ArtifactCode::Ptx(Arc::from(".version 7.0")), ..sample() };
+        let decoded = decode(&encode(&artifact).unwrap()).unwrap();
+        assert_eq!(decoded.target, artifact.target);
+        assert!(matches!(&decoded.code, ArtifactCode::Ptx(text) if &**text == ".version 7.0"));
+    }
+
+    #[test]
+    fn ptx_that_is_no_text_is_damaged() {
+        let code = ArtifactCode::Object(Arc::from(&b"\xff\xfe"[..]));
+        let bytes = encode(&Artifact { code, ..sample() }).unwrap();
+        let end = bytes.len() - 2;
+        let header = String::from_utf8(bytes[PREFIX_BYTES..end].to_vec()).unwrap();
+        let header = header.replace("\"Object\"", "\"Ptx\"").into_bytes();
+        let mut forged = bytes[..PREFIX_BYTES].to_vec();
+        forged[12..16].copy_from_slice(&(header.len() as u32).to_le_bytes());
+        forged[24..32].copy_from_slice(&checksum(&[&header, b"\xff\xfe"]).to_le_bytes());
+        forged.extend_from_slice(&header);
+        forged.extend_from_slice(b"\xff\xfe");
+        assert!(matches!(decode(&forged), Err(EncodingError::Damaged)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU32;
 
 use crate::artifact::AccessKind;
 
+pub use anymetal_launch_abi::nvidia;
 pub use anymetal_launch_abi::{
     ABI_VERSION, BoundBuffer, CpuEntry, CpuLaunch, CpuWorker, FAULT_SYMBOL, FaultFunction, FaultRecord,
     MAX_ENTRY_STACK_BYTES, RecordedFault, ThreadgroupLayout, ThreadgroupSlot, WORKER_ALIGNMENT,

@@ -4,8 +4,7 @@
 //!
 //! - for each buffer slot ([`crate::argument_slots`]) its first byte in global memory and its length in
 //!   bytes; null and 0 where nothing is bound. Inline bytes are put into global memory by the device, like a
-//!   buffer. The pointer is a multiple of the alignment that the code was compiled for, 16 unless the device
-//!   asked for less;
+//!   buffer. The pointer is a multiple of the alignment of the argument's element, no more is needed;
 //! - for each slot of threadgroup memory its offset in the dynamic shared memory of the launch, a multiple of
 //!   16, and its length in bytes. Static variables are not part of it;
 //! - a [`crate::FaultRecord`] in global memory, which the device clears before the launch and reads after it.
@@ -18,7 +17,7 @@
 //! end at once, and those of a threadgroup that is cut off are numbered as Metal does: by the size that is
 //! left, x fastest. The generated code touches no memory but the bound buffers within their lengths, the
 //! record and the flag. A fault goes on as on the CPU, and the record is one of the faults of one thread, not
-//! the first in time. An access at an offset that is not a multiple of its alignment is a fault too.
+//! the first in time. An access at an address that is not a multiple of its alignment is a fault too.
 
 /// One parameter of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

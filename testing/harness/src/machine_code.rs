@@ -45,9 +45,7 @@ impl Stage {
         let artifact = library.artifact(kernel, &specialisation, Target::CpuLlvm);
         match &artifact.map_err(|error| error.to_string())?.code {
             ArtifactCode::Object(bytes) => Ok(bytes.len()),
-            ArtifactCode::Interpreter(_) => {
-                Err("the interpreter was given instead of machine code".to_owned())
-            }
+            other => Err(format!("instead of machine code there is {}", other.kind())),
         }
     }
 }

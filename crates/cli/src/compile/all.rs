@@ -3,15 +3,13 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
-use anymetal_compiler::{CompileError, Library};
+use anymetal_compiler::{CompileError, Library, Specialisation, Target};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::CompileArgs;
 use super::stand_in::StandIns;
-use crate::device_choice::Choice;
 use crate::failure::{Failure, stderr_has_colour};
 use crate::output;
 
@@ -25,12 +23,13 @@ struct Compiled {
     outcome: Result<usize, CompileError>,
 }
 
-/// Compiles the kernels for the target.
+/// Compiles the kernels for the target; `check` refuses some before.
 pub(crate) fn compile(
     args: &CompileArgs,
     library: &Library,
     kernels: &[String],
-    choice: &Choice,
+    target: Target,
+    check: impl Fn(&str, &Specialisation) -> Result<(), CompileError> + Sync,
 ) -> Result<(), Failure> {
     let mut specialisation = args.specialisation();
     specialisation.ignore_unknown_constants = args.kernel.is_none();
@@ -40,10 +39,10 @@ pub(crate) fn compile(
         let start = Instant::now();
         let outcome = stand_ins
             .fill(&specialisation, |given| {
-                choice.check_family(library, name, given)?;
-                library.artifact(name, given, choice.target)
+                check(name, given)?;
+                library.artifact(name, given, target)
             })
-            .map(|artifact| code_bytes(&artifact));
+            .map(|artifact| artifact.code.len());
         bar.inc(1);
         Compiled { name: name.clone(), time: start.elapsed(), outcome }
     };
@@ -122,13 +121,6 @@ fn to_json(kernel: &Compiled) -> Value {
         }
     }
     object
-}
-
-fn code_bytes(artifact: &Artifact) -> usize {
-    match &artifact.code {
-        ArtifactCode::Object(bytes) => bytes.len(),
-        ArtifactCode::Interpreter(_) => 0,
-    }
 }
 
 /// A bar on a terminal, nothing otherwise.

@@ -16,13 +16,12 @@ pub(super) struct Alignment<'a> {
     module: &'a Module,
     kernel: &'a Kernel,
     function: &'a Function,
-    buffers: u32,
 }
 
 impl<'a> Alignment<'a> {
-    /// `buffers`: bytes that every buffer is aligned to.
-    pub(super) fn new(module: &'a Module, kernel: &'a Kernel, function: &'a Function, buffers: u32) -> Self {
-        Self { module, kernel, function, buffers }
+    /// Of a kernel's function.
+    pub(super) fn new(module: &'a Module, kernel: &'a Kernel, function: &'a Function) -> Self {
+        Self { module, kernel, function }
     }
 
     /// The largest known power of two, up to 256, that divides the address in bytes.
@@ -35,7 +34,7 @@ impl<'a> Alignment<'a> {
         let Some(depth) = depth.checked_sub(1) else { return 0 };
         let of = |value| self.zeros(value, depth);
         let zeros = match &self.function.values[value.index()].def {
-            ValueDef::Param(index) => self.argument_bytes(*index as usize).trailing_zeros(),
+            ValueDef::Param(index) => self.of_argument(*index as usize).trailing_zeros(),
             ValueDef::Inst(inst) => match &self.function.inst(*inst).op {
                 Op::Const(bits) => bits.trailing_zeros(),
                 Op::LocalAddr(local) => self.function.locals[local.index()].align.max(1).trailing_zeros(),
@@ -65,12 +64,14 @@ impl<'a> Alignment<'a> {
         zeros.min(MAX_BITS)
     }
 
-    fn argument_bytes(&self, index: usize) -> u32 {
-        match self.kernel.args.get(index).map(|argument| argument.kind) {
-            Some(ArgKind::Buffer) => self.buffers,
+    /// The alignment in bytes of what is bound to an argument: that of its element, which every device
+    /// demands of a binding.
+    pub(super) fn of_argument(&self, index: usize) -> u32 {
+        match self.kernel.args.get(index).map(|argument| (argument.kind, argument.element_align)) {
+            Some((ArgKind::Buffer, align)) if align.is_power_of_two() => align,
             // The launch places each on a multiple of 16.
-            Some(ArgKind::ThreadgroupMemory) => 16,
-            None => 1,
+            Some((ArgKind::ThreadgroupMemory, _)) => 16,
+            Some((ArgKind::Buffer, _)) | None => 1,
         }
     }
 }

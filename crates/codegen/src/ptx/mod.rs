@@ -27,9 +27,9 @@ mod target;
 mod uniformity;
 
 use anymetal_ir::passes::{PassManager, pipeline};
-use anymetal_ir::{Function, Kernel, Module};
+use anymetal_ir::{Function, Inst, Kernel, Module};
 
-pub use options::{PtxCode, PtxOptions};
+pub use options::{PtxCode, PtxDescription, PtxOptions};
 
 use crate::cpu::{CodegenError, walk};
 use crate::requested_kernel::requested_kernel;
@@ -64,17 +64,34 @@ pub fn lower(
 pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxCode, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::default());
-    let order = walk::instructions(&function)?;
+    let order = checked_instructions(module, &function)?;
+    emit::generate(emit::Input { module, kernel, function: &function, order: &order, options })
+}
+
+/// What [`generate`] would tell of a kernel, without writing its code: the same errors, at the price of the
+/// target's passes. The module must be verified, and the kernel's function inlined and specialised.
+///
+/// # Errors
+/// Exactly those of [`generate`].
+pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxDescription, CodegenError> {
+    let kernel = requested_kernel(module, kernel, options.group_size)?;
+    let function = lower(module, kernel, options, &mut PassManager::default());
+    checked_instructions(module, &function)?;
+    Ok(PtxDescription { symbol: options.symbol.clone(), threadgroup_static_bytes: static_bytes(module) })
+}
+
+/// The instructions of a lowered function in program order, if the code generator takes it.
+fn checked_instructions(module: &Module, function: &Function) -> Result<Vec<Inst>, CodegenError> {
+    let order = walk::instructions(function)?;
     let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
     if bytes > MAX_PRIVATE_BYTES {
         return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });
     }
-    let threadgroup_static_bytes = static_bytes(module);
-    if threadgroup_static_bytes > MAX_STATIC_THREADGROUP_BYTES {
-        let limit = MAX_STATIC_THREADGROUP_BYTES;
-        return Err(CodegenError::TooMuchMemory { bytes: threadgroup_static_bytes, limit });
+    let bytes = static_bytes(module);
+    if bytes > MAX_STATIC_THREADGROUP_BYTES {
+        return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_STATIC_THREADGROUP_BYTES });
     }
-    emit::generate(emit::Input { module, kernel, function: &function, order: &order, options })
+    Ok(order)
 }
 
 /// The bytes of all static threadgroup variables, each on a multiple of 16 as they are emitted.

@@ -16,8 +16,6 @@ pub struct PtxOptions {
     pub group_size: Option<[u32; 3]>,
     /// With a size given: no launch has threadgroups cut off at the grid's edge.
     pub whole_threadgroups_only: bool,
-    /// The alignment in bytes that the device guarantees for every buffer pointer: a power of two.
-    pub buffer_alignment: u32,
     /// The name of the entry.
     pub symbol: String,
 }
@@ -30,10 +28,18 @@ impl Default for PtxOptions {
             stoppable: true,
             group_size: None,
             whole_threadgroups_only: false,
-            buffer_alignment: 16,
             symbol: "kernel".to_owned(),
         }
     }
+}
+
+/// What is known of a kernel's code without writing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PtxDescription {
+    /// The entry's symbol.
+    pub symbol: String,
+    /// As [`PtxCode::threadgroup_static_bytes`].
+    pub threadgroup_static_bytes: u64,
 }
 
 /// The result of code generation.

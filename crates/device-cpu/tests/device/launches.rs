@@ -154,6 +154,10 @@ fn unloadable_code_and_unknown_kernels_are_named() {
         Artifact { code: ArtifactCode::Object(b"\x7fELF"[..].into()), ..artifact().as_ref().clone() };
     let damaged = device.pipeline(&Arc::new(damaged), "saxpy").unwrap_err();
     assert!(matches!(damaged, DeviceError::UnloadableCode { .. }));
+    let foreign = Artifact { code: ArtifactCode::Ptx(".version 7.0".into()), ..artifact().as_ref().clone() };
+    let foreign = device.pipeline(&Arc::new(foreign), "saxpy").unwrap_err();
+    assert!(matches!(&foreign, DeviceError::UnloadableCode { .. }));
+    assert!(foreign.to_string().contains("PTX for NVIDIA GPUs"), "{foreign}");
     let mut renamed = artifact().as_ref().clone();
     renamed.kernels[0].symbol = "elsewhere".into();
     let renamed = device.pipeline(&Arc::new(renamed), "empty").unwrap_err();

@@ -117,7 +117,7 @@ impl Recorder {
 
     /// Notes where a pipeline comes from.
     pub fn note_pipeline(&self, pipeline: &Arc<dyn Pipeline>, artifact: &Arc<Artifact>) {
-        let replayable = self.options.contents && matches!(artifact.code, ArtifactCode::Object(_));
+        let replayable = self.options.contents && !matches!(artifact.code, ArtifactCode::Interpreter(_));
         let mut state = self.lock();
         let number = state.pipeline(pipeline);
         if let Some(record) = state.pipeline_records.get_mut(number as usize) {

@@ -47,6 +47,7 @@ impl KernelSlot {
 pub(crate) fn backend(artifact: &Artifact) -> &'static str {
     match artifact.target {
         ArtifactTarget::Cpu { .. } => "cpu",
+        ArtifactTarget::Nvidia { .. } => "nvidia",
         ArtifactTarget::Interpreter => "interpreter",
     }
 }

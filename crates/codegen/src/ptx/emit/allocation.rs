@@ -186,9 +186,27 @@ impl Emitter<'_> {
             return inside;
         }
         let start = self.start(address);
-        let low = self.t.value(format_args!("and i64 {start}, {}", align - 1));
+        let position = if self.alignment_of_base(address.place.root) >= align {
+            start
+        } else {
+            let Place { ty, base, .. } = &address.place;
+            let base = self.t.value(format_args!("ptrtoint {ty} {base} to i64"));
+            self.t.add("i64", &base, &start)
+        };
+        let low = self.t.value(format_args!("and i64 {position}, {}", align - 1));
         let aligned = self.t.icmp("eq", "i64", &low, &Opd::Int(0));
         self.t.and(&inside, &aligned)
+    }
+
+    /// Bytes that the first byte of an allocation is aligned to.
+    fn alignment_of_base(&self, root: Root) -> u32 {
+        match root {
+            Root::Argument(index) => self.alignment.of_argument(index),
+            Root::Local(local) => self.input.function.locals[local.index()].align.max(1),
+            // As they are emitted.
+            Root::Threadgroup(_) | Root::Global(_) => 16,
+            Root::Unset | Root::Null | Root::Many => 1,
+        }
     }
 
     fn is_inside(&mut self, address: &Address, bytes: i64) -> Opd {

@@ -90,7 +90,7 @@ impl<'a> Emitter<'a> {
             library: Library::new(),
             helpers: std::collections::BTreeMap::new(),
             pointers,
-            alignment: Alignment::new(module, kernel, function, options.buffer_alignment),
+            alignment: Alignment::new(module, kernel, function),
             convergence,
             target: PtxTarget::new(options),
             values: vec![Vec::new(); function.values.len()],

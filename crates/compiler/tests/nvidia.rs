@@ -1,0 +1,127 @@
+//! Artifacts for NVIDIA GPUs: made without a GPU, kept like those of CPUs.
+
+use std::sync::Arc;
+
+use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
+use anymetal_compiler::hal::encoding;
+use anymetal_compiler::{
+    CacheConfig, CompileError, Compiler, CompilerOptions, Library, Source, SourceOptions, Specialisation,
+    Target,
+};
+
+const KERNELS: &str = "#include <metal_stdlib>
+using namespace metal;
+kernel void reverse(device const float* x [[buffer(0)]], device float* y [[buffer(3)]],
+                    uint i [[thread_position_in_grid]], uint local [[thread_position_in_threadgroup]]) {
+    threadgroup float rows[64];
+    rows[local % 64] = x[i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[i] = rows[63 - local % 64];
+}
+[[max_total_threads_per_threadgroup(128)]]
+kernel void huge(device float* x [[buffer(0)]], uint i [[thread_index_in_threadgroup]]) {
+    threadgroup float rows[16384];
+    rows[i] = x[i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    x[i] = rows[i + 1];
+}
+";
+const SM_80: Target = Target::Nvidia { sm: 80 };
+
+fn library(cache: CacheConfig) -> Library {
+    let compiler = Compiler::new(&CompilerOptions { cache });
+    compiler.library(Source::from_text("test.metal", KERNELS, SourceOptions::default())).unwrap()
+}
+
+fn in_memory() -> Library {
+    library(CacheConfig::memory_only())
+}
+
+fn ptx(artifact: &Artifact) -> &str {
+    match &artifact.code {
+        ArtifactCode::Ptx(text) => text,
+        other => panic!("{}", other.kind()),
+    }
+}
+
+#[test]
+fn an_artifact_has_ptx_and_what_a_launch_needs() {
+    let specialisation = Specialisation {
+        group_size: Some([64, 1, 1]),
+        whole_threadgroups_only: true,
+        ..Specialisation::default()
+    };
+    let artifact = in_memory().artifact("reverse", &specialisation, SM_80).unwrap();
+    assert_eq!(artifact.target, ArtifactTarget::Nvidia { sm: 80 });
+    let kernel = artifact.kernel("reverse").unwrap();
+    assert!(ptx(&artifact).contains(&format!(".visible .entry {}(", kernel.symbol)), "{}", ptx(&artifact));
+    assert!(ptx(&artifact).contains(".target sm_80"));
+    assert_eq!(kernel.threadgroup_static_bytes, 256);
+    assert_eq!(kernel.specialised_group, Some([64, 1, 1]));
+    assert!(kernel.whole_threadgroups_only);
+    assert_eq!(kernel.buffer_slots(), 2);
+    let load = artifact.fault_sites.first().unwrap();
+    assert_eq!((load.argument, load.argument_name.as_str(), load.line), (Some(0), "x", 6));
+    let decoded = encoding::decode(&encoding::encode(&artifact).unwrap()).unwrap();
+    assert_eq!(ptx(&decoded), ptx(&artifact));
+    assert_eq!(decoded.kernels, artifact.kernels);
+    assert_eq!(decoded.fault_sites, artifact.fault_sites);
+}
+
+#[test]
+fn code_without_checks_has_no_fault_sites_that_it_could_record() {
+    let of = |checks| {
+        let specialisation = Specialisation { checks, ..Specialisation::default() };
+        in_memory().artifact("reverse", &specialisation, SM_80).unwrap()
+    };
+    assert!(ptx(&of(true)).contains("atom."), "the fault record is claimed");
+    assert!(!ptx(&of(false)).contains("atom."), "{}", ptx(&of(false)));
+}
+
+#[test]
+fn each_architecture_and_the_processor_have_artifacts_of_their_own() {
+    let library = in_memory();
+    let of = |target| library.artifact("reverse", &Specialisation::default(), target).unwrap();
+    let [first, again, other, cpu] = [SM_80, SM_80, Target::Nvidia { sm: 90 }, Target::CpuLlvm].map(of);
+    assert!(Arc::ptr_eq(&first, &again));
+    assert_ne!(first.fingerprint, other.fingerprint);
+    assert_ne!(first.fingerprint, cpu.fingerprint);
+    assert!(ptx(&other).contains(".target sm_90"));
+    assert!(matches!(cpu.code, ArtifactCode::Object(_)));
+}
+
+#[test]
+fn a_description_tells_what_the_artifact_tells() {
+    let library = in_memory();
+    let specialisation = Specialisation::default();
+    let description = library.description("reverse", &specialisation, SM_80).unwrap();
+    assert!(description.code.is_empty());
+    let artifact = library.artifact("reverse", &specialisation, SM_80).unwrap();
+    assert_eq!(description.target, artifact.target);
+    assert_eq!(description.kernels, artifact.kernels);
+}
+
+#[test]
+fn the_disk_keeps_ptx() {
+    let folder = std::env::temp_dir().join(format!("anymetal-nvidia-{}", std::process::id()));
+    let cache = || CacheConfig { folder: Some(folder.clone()), ..CacheConfig::memory_only() };
+    let specialisation = Specialisation::default();
+    let first = library(cache()).artifact("reverse", &specialisation, SM_80).unwrap();
+    let compiler = Compiler::new(&CompilerOptions { cache: cache() });
+    let source = Source::from_text("test.metal", KERNELS, SourceOptions::default());
+    let again = compiler.library(source).unwrap().artifact("reverse", &specialisation, SM_80).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(compiler.stage_counts().generated, 0);
+    assert_eq!(ptx(&again), ptx(&first));
+    assert_eq!(again.fingerprint, first.fingerprint);
+}
+
+#[test]
+fn what_no_card_can_run_is_refused() {
+    let library = in_memory();
+    let refused = |kernel, target| library.artifact(kernel, &Specialisation::default(), target).unwrap_err();
+    assert!(matches!(refused("huge", SM_80), CompileError::TooLarge { .. }));
+    assert!(matches!(refused("reverse", Target::Nvidia { sm: 30 }), CompileError::Unsupported { .. }));
+    let described = library.description("huge", &Specialisation::default(), SM_80).unwrap_err();
+    assert!(matches!(described, CompileError::TooLarge { .. }));
+}
