@@ -31,25 +31,25 @@ pub(crate) enum CompiledLibrary {
 }
 
 impl CompiledLibrary {
-    pub(crate) fn from_source(text: &str, options: &CompileOptions) -> Result<Self, Error> {
-        Self::new(Source::from_text(&options.file_name, text, source_options(options)), options)
+    pub(crate) fn from_source(text: &str, options: &CompileOptions, device: Target) -> Result<Self, Error> {
+        Self::new(Source::from_text(&options.file_name, text, source_options(options)), options, device)
     }
 
-    pub(crate) fn from_file(path: &Path, options: &CompileOptions) -> Result<Self, Error> {
+    pub(crate) fn from_file(path: &Path, options: &CompileOptions, device: Target) -> Result<Self, Error> {
         let bytes = std::fs::read(path)
             .map_err(|error| Error::UnreadableFile { path: path.to_owned(), reason: error.to_string() })?;
-        Self::new(Source::from_file(path, bytes, source_options(options)), options)
+        Self::new(Source::from_file(path, bytes, source_options(options)), options, device)
     }
 
     pub(crate) fn from_artifact(artifact: Arc<Artifact>, require_machine_code: bool) -> Self {
         CompiledLibrary::Artifact { artifact, require_machine_code }
     }
 
-    fn new(source: Source, options: &CompileOptions) -> Result<Self, Error> {
-        let target = match (options.check_mode, options.require_machine_code) {
-            (CheckMode::Sanitize, _) => Target::Interpreter,
-            (_, true) => Target::CpuLlvm,
-            (_, false) => Target::Cpu,
+    fn new(source: Source, options: &CompileOptions, device: Target) -> Result<Self, Error> {
+        let target = match (options.check_mode, options.require_machine_code, device) {
+            (CheckMode::Sanitize, ..) => Target::Interpreter,
+            (_, true, Target::Cpu) => Target::CpuLlvm,
+            (.., device) => device,
         };
         let library = Compiler::global().library_for(source, Some(target));
         pass_on_compiler_notes();
@@ -205,8 +205,13 @@ pub(crate) fn fusion_refusal(inputs: &[FusionInput<'_>]) -> Option<String> {
 pub(crate) fn fused(
     inputs: &[FusionInput<'_>],
 ) -> Result<(Arc<Artifact>, String, Vec<(u32, usize, u32)>), String> {
+    let target = inputs.iter().find_map(|input| match input.compiled {
+        CompiledLibrary::Source { target, .. } => Some(*target),
+        _ => None,
+    });
+    let target = target.unwrap_or(Target::Cpu);
     with_fusion(inputs, |fusion| {
-        let artifact = fusion.artifact(Target::Cpu).map_err(|error| error.to_string())?;
+        let artifact = fusion.artifact(target).map_err(|error| error.to_string())?;
         let arguments = fusion.arguments().into_iter();
         let arguments = arguments.map(|argument| (argument.index, argument.part, argument.of_part));
         Ok((artifact, fusion.name(), arguments.collect()))

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anymetal_compiler::Target;
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
@@ -193,7 +194,8 @@ impl Device {
     /// Compiles MSL source. Kernels are compiled down to device code when their pipeline is made.
     pub fn library_from_source_with(&self, source: &str, options: &CompileOptions) -> Result<Library, Error> {
         let options = self.with_requirements(options)?;
-        let compiled = CompiledLibrary::from_source(source, &options)?;
+        let compiled =
+            CompiledLibrary::from_source(source, &options, Target::of_device(self.capabilities()))?;
         Ok(Library::new(self.clone(), compiled, &options.file_name))
     }
 
@@ -204,7 +206,8 @@ impl Device {
         options: &CompileOptions,
     ) -> Result<Library, Error> {
         let path = path.into();
-        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options)?)?;
+        let target = Target::of_device(self.capabilities());
+        let compiled = CompiledLibrary::from_file(&path, &self.with_requirements(options)?, target)?;
         Ok(Library::new(self.clone(), compiled, &path.to_string_lossy()))
     }
 

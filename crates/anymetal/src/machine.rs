@@ -1,15 +1,16 @@
 //! The devices of this machine, each once in a process for each set of settings.
 //!
-//! Owns the process's CPU device and the list of devices in use. Invariant: two requests for the same device
+//! Owns the process's CPU device, its GPUs and the list of devices in use. Invariant: two requests for the same device
 //! with equal settings give the same [`Device`], so that its pool, budget and listing are the same, as long
 //! as a handle of the first is alive; the default device lives as long as the process. Errors are not
-//! remembered: the next request tries again. Concurrency: one lock for each of the three statics, taken in
-//! the order default, devices or CPU; none of the last two while holding the other.
+//! remembered: the next request tries again. Concurrency: one lock for each of the four statics, taken in
+//! the order default, then devices, CPU or GPUs; none of the last three while holding another.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use anymetal_compiler::{Compiler, CpuLevel};
 use anymetal_device_cpu::{CpuDevice, CpuDeviceOptions};
+use anymetal_device_nvidia::{NvidiaDevice, NvidiaOptions};
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
@@ -21,6 +22,7 @@ use crate::error::Error;
 static DEFAULT: Mutex<Option<Device>> = Mutex::new(None);
 static DEVICES: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 static CPU: Mutex<Option<Arc<dyn HalDevice>>> = Mutex::new(None);
+static NVIDIA: Mutex<Vec<(u32, Arc<dyn HalDevice>)>> = Mutex::new(Vec::new());
 
 /// The default device, made by the first request that succeeds.
 pub(crate) fn default_device() -> Result<Device, Error> {
@@ -75,17 +77,47 @@ fn cpu() -> Result<Arc<dyn HalDevice>, Error> {
     Ok(Arc::clone(cpu.insert(device)))
 }
 
+/// The GPUs of the process, each started when it is first asked for.
+fn nvidia(number: u32) -> Result<Arc<dyn HalDevice>, Error> {
+    let mut started = lock(&NVIDIA);
+    if let Some((_, device)) = started.iter().find(|(known, _)| *known == number) {
+        return Ok(Arc::clone(device));
+    }
+    let device: Arc<dyn HalDevice> = Arc::new(NvidiaDevice::open(number, &NvidiaOptions::default())?);
+    started.push((number, Arc::clone(&device)));
+    Ok(device)
+}
+
+/// Every device that starts; the CPU first.
 fn every() -> Result<Vec<Arc<dyn HalDevice>>, Error> {
-    Ok(vec![cpu()?])
+    let mut devices = vec![cpu()?];
+    devices.extend((0..NvidiaDevice::count()).filter_map(|number| nvidia(number).ok()));
+    Ok(devices)
 }
 
 fn named(name: &str) -> Result<Arc<dyn HalDevice>, Error> {
-    let devices = every()?;
-    let found = devices.iter().find(|device| device.name().eq_ignore_ascii_case(name.trim())).cloned();
-    found.ok_or_else(|| {
-        let existing = devices.iter().map(|device| device.name().to_owned()).collect();
-        DeviceError::UnknownDevice { name: name.to_owned(), existing }.into()
-    })
+    let name = name.trim();
+    let cpu = cpu()?;
+    if cpu.name().eq_ignore_ascii_case(name) {
+        return Ok(cpu);
+    }
+    let unknown = || {
+        let gpus = (0..NvidiaDevice::count()).map(|number| format!("nvidia:{number}"));
+        let existing = std::iter::once(cpu.name().to_owned()).chain(gpus).collect();
+        DeviceError::UnknownDevice { name: name.to_owned(), existing }
+    };
+    let number = match name.to_ascii_lowercase().strip_prefix("nvidia") {
+        Some("") => 0,
+        Some(rest) => rest.strip_prefix(':').and_then(|number| number.parse().ok()).ok_or_else(unknown)?,
+        None => return Err(unknown().into()),
+    };
+    if let Some(reason) = NvidiaDevice::why_none() {
+        return Err(DeviceError::Unavailable { device: name.to_owned(), reason }.into());
+    }
+    if number >= NvidiaDevice::count() {
+        return Err(unknown().into());
+    }
+    nvidia(number)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -28,7 +28,7 @@ pub(crate) fn choose(name: Option<&str>, family: Option<Family>) -> Result<Choic
     let device = Device::with_settings(&settings)?;
     let (target, name) = match is_interpreter {
         true => (Target::Interpreter, INTERPRETER.to_owned()),
-        false => (Target::Cpu, device.name().to_owned()),
+        false => (Target::of_device(device.capabilities()), device.name().to_owned()),
     };
     Ok(Choice { device, target, name })
 }

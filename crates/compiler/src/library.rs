@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anymetal_diag::suggest;
 use anymetal_hal::artifact::{Artifact, FunctionConstantInfo, KernelInfo};
+use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 use anymetal_hal::family::Family;
 use anymetal_hal::launch::ABI_VERSION;
 use anymetal_ir::passes::PassManager;
@@ -108,6 +109,22 @@ pub enum Target {
     },
     /// The interpreter.
     Interpreter,
+}
+
+impl Target {
+    /// The architecture that PTX is made for where a card has it: cards of later ones run it as fast.
+    const NVIDIA_SM: u32 = 80;
+
+    /// What kernels are compiled for on a device with these capabilities.
+    pub fn of_device(capabilities: &Capabilities) -> Self {
+        let sm = || capabilities.architecture.strip_prefix("sm_")?.parse::<u32>().ok();
+        match capabilities.kind {
+            DeviceKind::Nvidia => {
+                Target::Nvidia { sm: sm().map_or(Self::NVIDIA_SM, |sm| sm.min(Self::NVIDIA_SM)) }
+            }
+            _ => Target::Cpu,
+        }
+    }
 }
 
 /// The stage of compilation to print.

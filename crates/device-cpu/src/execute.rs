@@ -12,6 +12,7 @@ use anymetal_hal::command::{
     Binding, BoundResource, BufferCopy, BufferFill, INDIRECT_COUNTS_BYTES, IndirectDispatch,
 };
 use anymetal_hal::error::{DeviceError, OutOfBounds};
+use anymetal_hal::fault;
 use anymetal_hal::launch::{
     CpuEntry, CpuLaunch, DispatchInterpreter, FaultRecord, InterpreterBinding, InterpreterDispatch,
     InterpreterFault,
@@ -20,7 +21,6 @@ use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::Priority;
 
 use crate::command_buffer::{LaunchTables, PreparedDispatch, cpu_buffer};
-use crate::fault;
 use crate::memory::{CpuBuffer, MemoryAccount};
 use crate::pipeline::{Code, CpuPipeline, Pace};
 use crate::pool::{Body, HelperPanicked, Pool};

@@ -259,6 +259,14 @@ pub enum DeviceError {
         /// Why, as the loader says.
         reason: String,
     },
+    /// A device that this machine does not have, or that cannot be started.
+    #[error("there is no device `{device}`: {reason}")]
+    Unavailable {
+        /// The device.
+        device: String,
+        /// Why.
+        reason: String,
+    },
     /// No memory of that size is left.
     #[error("out of memory: {requested} bytes were asked for")]
     OutOfMemory {
@@ -486,6 +494,7 @@ impl DeviceError {
             | E::ThreadgroupMemoryTooLarge { .. }
             | E::WrongDevice { .. }
             | E::UnknownDevice { .. }
+            | E::Unavailable { .. }
             | E::HeapStorageMode { .. }
             | E::MisalignedCounts { .. }
             | E::FenceAcrossQueues

@@ -32,6 +32,7 @@ pub mod encoding;
 pub mod error;
 pub mod event;
 pub mod family;
+pub mod fault;
 pub mod fault_injection;
 pub mod fence;
 pub mod heap;

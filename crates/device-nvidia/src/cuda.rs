@@ -1,0 +1,392 @@
+//! The CUDA driver, loaded at run time.
+//!
+//! Owns [`CudaDriver`]. Invariant: no call is made unless the library is there and knows the symbol; each
+//! makes the card's primary context current first. After an error that ends CUDA for the process no further
+//! call is made.
+
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ptr::NonNull;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use cudarc::driver::sys;
+
+use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Place};
+
+/// The oldest driver that is used: CUDA 12.4.
+const MIN_VERSION: i32 = 12_040;
+
+/// Why CUDA has ended in this process, if it has.
+static LOST: Mutex<Option<String>> = Mutex::new(None);
+
+/// One card with its primary context.
+#[derive(Debug)]
+pub(crate) struct CudaDriver {
+    card: Card,
+    context: Context,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Context(sys::CUcontext);
+
+// SAFETY: a context handle is a token; the driver locks what is behind it.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+/// Whether the driver is there, and how many cards it has; otherwise why not. Asked once.
+pub(crate) fn cards() -> Result<c_int, String> {
+    static FOUND: OnceLock<Result<c_int, String>> = OnceLock::new();
+    FOUND.get_or_init(find).clone()
+}
+
+fn find() -> Result<c_int, String> {
+    // SAFETY: it only looks for the library.
+    if !unsafe { sys::is_culib_present() } {
+        return Err("there is no CUDA driver (libcuda.so)".to_owned());
+    }
+    let mut version = 0;
+    // SAFETY: the library is there, and this call needs no initialisation; `version` outlives it.
+    check(unsafe { sys::cuDriverGetVersion(&raw mut version) }).map_err(|error| format!("{error:?}"))?;
+    if version < MIN_VERSION {
+        let (major, minor) = (version / 1000, version % 1000 / 10);
+        return Err(format!(
+            "the CUDA driver is of version {major}.{minor}; 12.4 is the oldest that is used"
+        ));
+    }
+    // SAFETY: the library is there.
+    check(unsafe { sys::cuInit(0) }).map_err(|error| format!("the CUDA driver does not start: {error:?}"))?;
+    let mut count = 0;
+    // SAFETY: initialised; `count` outlives the call.
+    check(unsafe { sys::cuDeviceGetCount(&raw mut count) }).map_err(|error| format!("{error:?}"))?;
+    if count == 0 { Err("the CUDA driver has no card".to_owned()) } else { Ok(count) }
+}
+
+fn check(result: sys::CUresult) -> Result<(), DriverError> {
+    use sys::cudaError_enum as E;
+    let text = || {
+        let mut text: *const std::ffi::c_char = std::ptr::null();
+        // SAFETY: the driver gives a static string, or leaves null for an unknown code.
+        let known = unsafe { sys::cuGetErrorString(result, &raw mut text) } == E::CUDA_SUCCESS;
+        match known && !text.is_null() {
+            // SAFETY: not null, so it is a C string of the driver's that is never freed.
+            true => format!("{} ({result:?})", unsafe { CStr::from_ptr(text) }.to_string_lossy()),
+            false => format!("{result:?}"),
+        }
+    };
+    match result {
+        E::CUDA_SUCCESS => Ok(()),
+        E::CUDA_ERROR_OUT_OF_MEMORY => Err(DriverError::OutOfMemory),
+        E::CUDA_ERROR_ILLEGAL_ADDRESS
+        | E::CUDA_ERROR_LAUNCH_FAILED
+        | E::CUDA_ERROR_LAUNCH_TIMEOUT
+        | E::CUDA_ERROR_ILLEGAL_INSTRUCTION
+        | E::CUDA_ERROR_MISALIGNED_ADDRESS
+        | E::CUDA_ERROR_INVALID_ADDRESS_SPACE
+        | E::CUDA_ERROR_INVALID_PC
+        | E::CUDA_ERROR_HARDWARE_STACK_ERROR
+        | E::CUDA_ERROR_ECC_UNCORRECTABLE
+        | E::CUDA_ERROR_ASSERT
+        | E::CUDA_ERROR_CONTEXT_IS_DESTROYED
+        | E::CUDA_ERROR_DEINITIALIZED => {
+            let reason = format!("CUDA has ended in this process: {}", text());
+            LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason.clone());
+            Err(DriverError::Lost(reason))
+        }
+        _ => Err(DriverError::Other(text())),
+    }
+}
+
+impl CudaDriver {
+    /// The card of that number, below what [`cards`] gives.
+    pub(crate) fn open(number: c_int) -> Result<Self, DriverError> {
+        cards().map_err(DriverError::Other)?;
+        let (mut device, mut context) = (0, std::ptr::null_mut());
+        // SAFETY: initialised by `cards`; the results outlive the calls.
+        check(unsafe { sys::cuDeviceGet(&raw mut device, number) })?;
+        let card = card(device)?;
+        // SAFETY: a device of the driver's. The context is retained for as long as the process lives.
+        check(unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
+        Ok(CudaDriver { card, context: Context(context) })
+    }
+
+    /// Makes the card's context current.
+    fn enter(&self) -> Result<(), DriverError> {
+        if let Some(reason) = &*LOST.lock().unwrap_or_else(PoisonError::into_inner) {
+            return Err(DriverError::Lost(reason.clone()));
+        }
+        // SAFETY: the context is retained.
+        check(unsafe { sys::cuCtxSetCurrent(self.context.0) })
+    }
+}
+
+fn card(device: sys::CUdevice) -> Result<Card, DriverError> {
+    use sys::CUdevice_attribute as A;
+    let attribute = |attribute| {
+        let mut value = 0;
+        // SAFETY: a device of the driver's; `value` outlives the call.
+        check(unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) })
+            .map(|()| value.max(0) as u32)
+    };
+    let mut name = [0; 256];
+    // SAFETY: the driver writes at most that many bytes, ended by 0.
+    check(unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device) })?;
+    // SAFETY: as above: a C string within the array.
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+    let mut memory_bytes = 0;
+    // SAFETY: a device of the driver's; the result outlives the call.
+    check(unsafe { sys::cuDeviceTotalMem_v2(&raw mut memory_bytes, device) })?;
+    let major = attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(Card {
+        name,
+        sm: major * 10 + minor,
+        memory_bytes: memory_bytes as u64,
+        multiprocessors: attribute(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        max_threads_per_group: attribute(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        max_group_size: [
+            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+        ],
+        max_shared_bytes: attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
+        concurrent_managed_access: attribute(A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? == 1,
+    })
+}
+
+fn stream_of(stream: u64) -> sys::CUstream {
+    stream as usize as sys::CUstream
+}
+
+fn event_of(event: u64) -> sys::CUevent {
+    event as usize as sys::CUevent
+}
+
+// SAFETY: `allocate` hands on what the driver allocated, which lives until `free`; managed memory has one
+// address for host and card, and is given only where both may access it at once.
+unsafe impl Driver for CudaDriver {
+    fn card(&self) -> &Card {
+        &self.card
+    }
+
+    fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError> {
+        self.enter()?;
+        let size = usize::try_from(bytes.max(1)).map_err(|_| DriverError::OutOfMemory)?;
+        let mut address = 0;
+        match place {
+            Place::Device => {
+                // SAFETY: the context is current; the result outlives the call.
+                check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
+                Ok(Allocation { address, host: None, place })
+            }
+            Place::Managed => {
+                let global = sys::CUmemAttach_flags_enum::CU_MEM_ATTACH_GLOBAL as c_uint;
+                // SAFETY: as above.
+                check(unsafe { sys::cuMemAllocManaged(&raw mut address, size, global) })?;
+                Ok(Allocation { address, host: NonNull::new(address as usize as *mut u8), place })
+            }
+            Place::Host => {
+                let mut host: *mut c_void = std::ptr::null_mut();
+                let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
+                // SAFETY: as above.
+                check(unsafe { sys::cuMemHostAlloc(&raw mut host, size, flags) })?;
+                // SAFETY: `host` was allocated as mapped.
+                check(unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, host, 0) })?;
+                Ok(Allocation { address, host: NonNull::new(host.cast()), place })
+            }
+        }
+    }
+
+    fn free(&self, allocation: Allocation) {
+        if self.enter().is_err() {
+            return;
+        }
+        // A failure leaves nothing to be done: the memory goes with the process.
+        let _ = match (allocation.place, allocation.host) {
+            // SAFETY: allocated by `allocate` in that place, and freed once, as the trait demands.
+            (Place::Host, Some(host)) => check(unsafe { sys::cuMemFreeHost(host.as_ptr().cast()) }),
+            // SAFETY: as above.
+            _ => check(unsafe { sys::cuMemFree_v2(allocation.address) }),
+        };
+    }
+
+    fn create_stream(&self, priority: i32) -> Result<u64, DriverError> {
+        self.enter()?;
+        let mut stream = std::ptr::null_mut();
+        let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as c_uint;
+        // SAFETY: the context is current. Priorities outside of the card's range are clamped.
+        check(unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, flags, priority) })?;
+        Ok(stream as usize as u64)
+    }
+
+    fn destroy_stream(&self, stream: u64) {
+        if self.enter().is_ok() {
+            // SAFETY: made by `create_stream`; work that it still has is let finish.
+            let _ = check(unsafe { sys::cuStreamDestroy_v2(stream_of(stream)) });
+        }
+    }
+
+    fn is_idle(&self, stream: u64) -> Result<bool, DriverError> {
+        self.enter()?;
+        // SAFETY: a stream of this driver.
+        match unsafe { sys::cuStreamQuery(stream_of(stream)) } {
+            sys::cudaError_enum::CUDA_ERROR_NOT_READY => Ok(false),
+            other => check(other).map(|()| true),
+        }
+    }
+
+    fn synchronise(&self, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: a stream of this driver.
+        check(unsafe { sys::cuStreamSynchronize(stream_of(stream)) })
+    }
+
+    fn create_event(&self) -> Result<u64, DriverError> {
+        self.enter()?;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the context is current.
+        check(unsafe { sys::cuEventCreate(&raw mut event, 0) })?;
+        Ok(event as usize as u64)
+    }
+
+    fn destroy_event(&self, event: u64) {
+        if self.enter().is_ok() {
+            // SAFETY: made by `create_event`.
+            let _ = check(unsafe { sys::cuEventDestroy_v2(event_of(event)) });
+        }
+    }
+
+    fn record(&self, event: u64, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: both are of this driver.
+        check(unsafe { sys::cuEventRecord(event_of(event), stream_of(stream)) })
+    }
+
+    fn elapsed(&self, from: u64, to: u64) -> Result<u64, DriverError> {
+        self.enter()?;
+        let mut milliseconds = 0.0f32;
+        // SAFETY: both are of this driver and recorded.
+        check(unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, event_of(from), event_of(to)) })?;
+        Ok((f64::from(milliseconds) * 1e6) as u64)
+    }
+
+    fn load(&self, ptx: &str) -> Result<u64, DriverError> {
+        self.enter()?;
+        let text =
+            CString::new(ptx).map_err(|_| DriverError::BadCode("the text has a zero byte".to_owned()))?;
+        let mut log = vec![0u8; 8192];
+        let mut options = [
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+        let mut module = std::ptr::null_mut();
+        // SAFETY: the text ends with 0; options and values are of one length and outlive the call, as the log
+        // does, whose length is given.
+        let result = unsafe {
+            sys::cuModuleLoadDataEx(
+                &raw mut module,
+                text.as_ptr().cast(),
+                options.len() as c_uint,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        match check(result) {
+            Ok(()) => Ok(module as usize as u64),
+            Err(DriverError::Other(error)) => {
+                let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+                let log = String::from_utf8_lossy(&log[..end]);
+                Err(DriverError::BadCode(format!("{error}: {}", log.trim())))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn unload(&self, module: u64) {
+        if self.enter().is_ok() {
+            // SAFETY: made by `load`; no work uses it, as the trait demands.
+            let _ = check(unsafe { sys::cuModuleUnload(module as usize as sys::CUmodule) });
+        }
+    }
+
+    fn function(&self, module: u64, name: &str) -> Result<u64, DriverError> {
+        self.enter()?;
+        let name =
+            CString::new(name).map_err(|_| DriverError::BadCode("a name with a zero byte".to_owned()))?;
+        let mut function = std::ptr::null_mut();
+        let module = module as usize as sys::CUmodule;
+        // SAFETY: a module of this driver; the name ends with 0.
+        let result = unsafe { sys::cuModuleGetFunction(&raw mut function, module, name.as_ptr()) };
+        check(result).map_err(|error| match error {
+            DriverError::Other(reason) => DriverError::BadCode(reason),
+            other => other,
+        })?;
+        Ok(function as usize as u64)
+    }
+
+    fn allow_shared(&self, function: u64, bytes: u32) -> Result<(), DriverError> {
+        self.enter()?;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let function = function as usize as sys::CUfunction;
+        // SAFETY: a function of this driver.
+        check(unsafe { sys::cuFuncSetAttribute(function, attribute, bytes as c_int) })
+    }
+
+    fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        let KernelLaunch { function, groups, group_size, shared_bytes, parameters } = launch;
+        let mut size = parameters.len();
+        // `CU_LAUNCH_PARAM_BUFFER_POINTER`, `_BUFFER_SIZE` and `_END`.
+        let mut extra = [
+            1 as *mut c_void,
+            parameters.as_ptr().cast_mut().cast(),
+            2 as *mut c_void,
+            (&raw mut size).cast(),
+            std::ptr::null_mut(),
+        ];
+        // SAFETY: a function and a stream of this driver. The parameters are copied before the call returns,
+        // and their layout is the function's own.
+        check(unsafe {
+            sys::cuLaunchKernel(
+                function as usize as sys::CUfunction,
+                groups[0],
+                groups[1],
+                groups[2],
+                group_size[0],
+                group_size[1],
+                group_size[2],
+                shared_bytes,
+                stream_of(stream),
+                std::ptr::null_mut(),
+                extra.as_mut_ptr(),
+            )
+        })
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the caller checked both ranges against live memory; addresses are unified.
+        check(unsafe { sys::cuMemcpyAsync(to, from, bytes as usize, stream_of(stream)) })
+    }
+
+    fn fill(&self, to: u64, value: u8, bytes: u64, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the caller checked the range against live memory.
+        check(unsafe { sys::cuMemsetD8Async(to, value, bytes as usize, stream_of(stream)) })
+    }
+
+    fn upload(&self, to: u64, bytes: &[u8], stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the caller checked the range; from pageable memory the driver takes a copy before it
+        // returns.
+        check(unsafe { sys::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), stream_of(stream)) })
+    }
+
+    fn download(&self, bytes: &mut [u8], from: u64, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        let to = bytes.as_mut_ptr().cast();
+        // SAFETY: the caller checked the range; the bytes are borrowed until the copy has ended.
+        check(unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, bytes.len(), stream_of(stream)) })?;
+        self.synchronise(stream)
+    }
+}

@@ -1,0 +1,161 @@
+//! The devices: one for each card.
+//!
+//! Owns [`NvidiaDevice`], a handle to what buffers, pipelines and queues share. Invariant: the shared part
+//! lives as long as anything made from it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anymetal_hal::artifact::Artifact;
+use anymetal_hal::buffer::{Buffer, BufferDescriptor};
+use anymetal_hal::capabilities::Capabilities;
+use anymetal_hal::clock::{Clock, SystemClock};
+use anymetal_hal::command::Command;
+use anymetal_hal::device::Device;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::event::{Event, HostEvent};
+use anymetal_hal::fence::{Fence, HostFence};
+use anymetal_hal::heap::{Heap, HeapDescriptor};
+use anymetal_hal::indirect::{HostIndirect, IndirectCommandBuffer};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Queue, QueueDescriptor};
+use anymetal_hal::validate;
+
+use crate::capabilities;
+use crate::cuda::{self, CudaDriver};
+use crate::driver::Driver;
+use crate::heap::NvidiaHeap;
+use crate::memory::NvidiaBuffer;
+use crate::pipeline::NvidiaPipeline;
+use crate::queue::NvidiaQueue;
+
+/// How a device is made.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NvidiaOptions {
+    /// The deadline of submissions that do not give one.
+    pub default_deadline: Duration,
+}
+
+impl Default for NvidiaOptions {
+    fn default() -> Self {
+        NvidiaOptions { default_deadline: Duration::from_secs(60) }
+    }
+}
+
+/// A card as a Metal device.
+#[derive(Debug, Clone)]
+pub struct NvidiaDevice {
+    shared: Arc<DeviceShared>,
+}
+
+/// What everything made from a device shares.
+#[derive(Debug)]
+pub(crate) struct DeviceShared {
+    pub(crate) name: String,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: NvidiaOptions,
+    pub(crate) allocated: AtomicU64,
+    made_at: Duration,
+}
+
+impl DeviceShared {
+    /// The device's clock: nanoseconds since it was made.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.now().saturating_sub(self.made_at).as_nanos() as u64
+    }
+
+    pub(crate) fn wrong_device(&self, what: &'static str) -> DeviceError {
+        DeviceError::WrongDevice { what, device: self.name.clone() }
+    }
+}
+
+impl NvidiaDevice {
+    /// Why there are no devices, if there are none.
+    pub fn why_none() -> Option<String> {
+        cuda::cards().err()
+    }
+
+    /// The cards of this machine, `nvidia:0` first; none if there is no driver.
+    pub fn count() -> u32 {
+        cuda::cards().unwrap_or(0) as u32
+    }
+
+    /// The card of that number.
+    ///
+    /// # Errors
+    /// There is no driver or no such card, or it does not start.
+    pub fn open(number: u32, options: &NvidiaOptions) -> Result<NvidiaDevice, DeviceError> {
+        let name = format!("nvidia:{number}");
+        let driver = CudaDriver::open(number as i32).map_err(|error| error.of(&name, 0))?;
+        Ok(NvidiaDevice::with_driver(name, Arc::new(driver), options, SystemClock::shared()))
+    }
+
+    pub(crate) fn with_driver(
+        name: String,
+        driver: Arc<dyn Driver>,
+        options: &NvidiaOptions,
+        clock: Arc<dyn Clock>,
+    ) -> NvidiaDevice {
+        let capabilities = capabilities::of(driver.card());
+        let (options, made_at) = (options.clone(), clock.now());
+        let allocated = AtomicU64::new(0);
+        let shared = DeviceShared { name, capabilities, driver, clock, options, allocated, made_at };
+        NvidiaDevice { shared: Arc::new(shared) }
+    }
+
+    /// The architecture of the card: 90 for `sm_90`.
+    pub fn sm(&self) -> u32 {
+        self.shared.driver.card().sm
+    }
+}
+
+impl Device for NvidiaDevice {
+    fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.shared.capabilities
+    }
+
+    fn buffer(&self, descriptor: &BufferDescriptor) -> Result<Arc<dyn Buffer>, DeviceError> {
+        Ok(Arc::new(NvidiaBuffer::new(descriptor, &self.shared)?))
+    }
+
+    fn pipeline(&self, artifact: &Arc<Artifact>, kernel: &str) -> Result<Arc<dyn Pipeline>, DeviceError> {
+        Ok(Arc::new(NvidiaPipeline::new(artifact, kernel, &self.shared)?))
+    }
+
+    fn queue(&self, descriptor: &QueueDescriptor) -> Result<Arc<dyn Queue>, DeviceError> {
+        Ok(Arc::new(NvidiaQueue::new(&self.shared, descriptor)?))
+    }
+
+    fn event(&self) -> Result<Arc<dyn Event>, DeviceError> {
+        Ok(Arc::new(HostEvent::default()))
+    }
+
+    fn fence(&self) -> Result<Arc<dyn Fence>, DeviceError> {
+        Ok(Arc::new(HostFence::default()))
+    }
+
+    fn heap(&self, descriptor: &HeapDescriptor) -> Result<Arc<dyn Heap>, DeviceError> {
+        Ok(Arc::new(NvidiaHeap::new(descriptor, &self.shared)?))
+    }
+
+    fn indirect_command_buffer(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
+        validate::check_indirect(&commands)?;
+        crate::launch::check_commands(&self.shared, &commands, None)?;
+        Ok(Arc::new(HostIndirect { commands, owner: Arc::clone(&self.shared) }))
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.shared.allocated.load(Ordering::Relaxed)
+    }
+}

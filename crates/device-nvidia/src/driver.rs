@@ -1,0 +1,122 @@
+//! What a device asks of a driver.
+//!
+//! Owns the [`Driver`] trait: plain calls on plain numbers, so that a stand-in can take its place in tests.
+//! Invariant: whoever calls keeps memory, modules and streams alive while work uses them.
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use anymetal_hal::error::DeviceError;
+
+/// What is known of a card.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Card {
+    pub(crate) name: String,
+    /// The architecture: 90 for `sm_90`.
+    pub(crate) sm: u32,
+    pub(crate) memory_bytes: u64,
+    pub(crate) multiprocessors: u32,
+    pub(crate) max_threads_per_group: u32,
+    pub(crate) max_group_size: [u32; 3],
+    /// Dynamic and static shared memory of a threadgroup, by request.
+    pub(crate) max_shared_bytes: u64,
+    /// Host and kernels may access managed memory at the same time.
+    pub(crate) concurrent_managed_access: bool,
+}
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the card.
+    Device,
+    /// Wherever it is used.
+    Managed,
+    /// In the host, locked and mapped.
+    Host,
+}
+
+/// Memory for kernels, and for the host unless it is in the card.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allocation {
+    pub(crate) address: u64,
+    pub(crate) host: Option<NonNull<u8>>,
+    pub(crate) place: Place,
+}
+
+/// A launch of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KernelLaunch<'a> {
+    pub(crate) function: u64,
+    pub(crate) groups: [u32; 3],
+    pub(crate) group_size: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    /// In the layout of [`anymetal_hal::launch::nvidia`].
+    pub(crate) parameters: &'a [u8],
+}
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DriverError {
+    /// There is not enough memory.
+    OutOfMemory,
+    /// The driver does not take the code, with its log.
+    BadCode(String),
+    /// Nothing works any more in this process.
+    Lost(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl DriverError {
+    /// As a device's error. `requested` is for memory.
+    pub(crate) fn of(self, device: &str, requested: u64) -> DeviceError {
+        match self {
+            DriverError::OutOfMemory => DeviceError::OutOfMemory { requested },
+            DriverError::BadCode(reason) => DeviceError::UnloadableCode { kernel: String::new(), reason },
+            DriverError::Lost(reason) | DriverError::Other(reason) => {
+                DeviceError::DeviceLost { device: device.to_owned(), reason }
+            }
+        }
+    }
+}
+
+/// A driver with one card. Streams, events, modules and functions are numbers; 0 is none of them.
+///
+/// # Safety
+/// Whoever implements it makes sure that memory which [`Self::allocate`] gives is valid, for the host too if
+/// it has a host address, until [`Self::free`].
+pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
+    fn card(&self) -> &Card;
+
+    fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError>;
+    fn free(&self, allocation: Allocation);
+
+    /// A lower priority is more urgent: -1, 0, 1.
+    fn create_stream(&self, priority: i32) -> Result<u64, DriverError>;
+    fn destroy_stream(&self, stream: u64);
+    /// Whether all work of the stream has ended.
+    fn is_idle(&self, stream: u64) -> Result<bool, DriverError>;
+    /// Waits for all work of the stream.
+    fn synchronise(&self, stream: u64) -> Result<(), DriverError>;
+
+    fn create_event(&self) -> Result<u64, DriverError>;
+    fn destroy_event(&self, event: u64);
+    fn record(&self, event: u64, stream: u64) -> Result<(), DriverError>;
+    /// Nanoseconds between two recorded events.
+    fn elapsed(&self, from: u64, to: u64) -> Result<u64, DriverError>;
+
+    /// Compiles PTX for the card.
+    fn load(&self, ptx: &str) -> Result<u64, DriverError>;
+    fn unload(&self, module: u64);
+    fn function(&self, module: u64, name: &str) -> Result<u64, DriverError>;
+    /// Lets launches of the function have that much dynamic shared memory.
+    fn allow_shared(&self, function: u64, bytes: u32) -> Result<(), DriverError>;
+    fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError>;
+
+    fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError>;
+    fn fill(&self, to: u64, value: u8, bytes: u64, stream: u64) -> Result<(), DriverError>;
+    /// The bytes may change when it returns.
+    fn upload(&self, to: u64, bytes: &[u8], stream: u64) -> Result<(), DriverError>;
+    /// Waits for the stream, too.
+    fn download(&self, bytes: &mut [u8], from: u64, stream: u64) -> Result<(), DriverError>;
+}

@@ -1,0 +1,173 @@
+//! Validation of commands, and the parameters of a dispatch.
+//!
+//! The rules are [`anymetal_hal::validate`]'s; here are what is this device's own and what a card counts.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use anymetal_hal::artifact::ArgumentKind;
+use anymetal_hal::blit::same_buffer;
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::fence::HostFence;
+use anymetal_hal::indirect::HostIndirect;
+use anymetal_hal::launch::nvidia::{Parameter, parameter_offsets, parameters};
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate::{self, DispatchShape};
+
+use crate::device::DeviceShared;
+use crate::memory::NvidiaBuffer;
+use crate::pipeline::NvidiaPipeline;
+
+/// Threadgroups along y and z.
+const MAX_GROUPS_Y: u32 = 65_535;
+/// Threadgroups along x.
+const MAX_GROUPS_X: u32 = i32::MAX as u32;
+/// The alignment of a slot of threadgroup memory.
+const SLOT_ALIGNMENT: u64 = 16;
+
+/// Checks commands, of a queue or for later.
+pub(crate) fn check_commands(
+    device: &Arc<DeviceShared>,
+    commands: &[Command],
+    queue: Option<NonZero<usize>>,
+) -> Result<(), DeviceError> {
+    commands.iter().try_for_each(|command| check(device, command, queue))
+}
+
+fn check(
+    device: &Arc<DeviceShared>,
+    command: &Command,
+    queue: Option<NonZero<usize>>,
+) -> Result<(), DeviceError> {
+    let limits = &device.capabilities;
+    let mut foreign = false;
+    command.each_buffer(&mut |buffer| foreign |= own(device, buffer).is_none());
+    if foreign {
+        return Err(device.wrong_device("buffer"));
+    }
+    match command {
+        Command::Dispatch(dispatch) => {
+            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
+            validate::check_bindings(kernel, &dispatch.bindings, limits)?;
+            validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+            let shape = validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
+            shape.map_or(Ok(()), |shape| check_groups(&kernel.name, &shape))?;
+        }
+        Command::DispatchIndirect(dispatch) => {
+            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
+            validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
+            validate::check_bindings(kernel, &dispatch.bindings, limits)?;
+            validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+            validate::indirect_shape(kernel, [1; 3], dispatch.group_size, limits)?;
+        }
+        Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
+        Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
+        Command::UpdateFence(fence) | Command::WaitFence(fence) => {
+            let own = fence.as_any().downcast_ref::<HostFence>();
+            let own = own.ok_or_else(|| device.wrong_device("fence"))?;
+            if queue.is_some_and(|queue| !own.claim(queue)) {
+                return Err(DeviceError::FenceAcrossQueues);
+            }
+        }
+        Command::ExecuteIndirect(indirect) => {
+            // Its commands were checked when it was made.
+            let own = indirect.as_any().downcast_ref::<HostIndirect<Arc<DeviceShared>>>();
+            if own.is_none_or(|own| !Arc::ptr_eq(&own.owner, device)) {
+                return Err(device.wrong_device("indirect command buffer"));
+            }
+        }
+        Command::WaitEvent { .. } | Command::SignalEvent { .. } => {}
+    }
+    Ok(())
+}
+
+/// A card counts fewer threadgroups than Metal.
+pub(crate) fn check_groups(kernel: &str, shape: &DispatchShape) -> Result<(), DeviceError> {
+    let [x, y, z] = shape.groups;
+    if x <= MAX_GROUPS_X && y <= MAX_GROUPS_Y && z <= MAX_GROUPS_Y {
+        return Ok(());
+    }
+    let (groups, size) = (shape.groups, shape.group_size);
+    Err(DeviceError::GridTooLarge { kernel: kernel.to_owned(), groups, size })
+}
+
+pub(crate) fn own<'b>(device: &Arc<DeviceShared>, buffer: &'b Arc<dyn Buffer>) -> Option<&'b NvidiaBuffer> {
+    buffer.as_any().downcast_ref::<NvidiaBuffer>().filter(|buffer| buffer.belongs_to(device))
+}
+
+pub(crate) fn pipeline<'p>(
+    device: &Arc<DeviceShared>,
+    pipeline: &'p Arc<dyn Pipeline>,
+) -> Result<&'p NvidiaPipeline, DeviceError> {
+    let own = pipeline.as_any().downcast_ref::<NvidiaPipeline>();
+    own.filter(|own| own.belongs_to(device)).ok_or_else(|| device.wrong_device("pipeline"))
+}
+
+/// The parameters of a launch, and its dynamic shared memory.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) parameters: Vec<u8>,
+    pub(crate) shared_bytes: u32,
+}
+
+/// Addresses that every launch of a queue has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signals {
+    pub(crate) fault: u64,
+    pub(crate) stop: u64,
+}
+
+/// What a dispatch binds. It was checked; `inline` puts bytes into the card's memory.
+pub(crate) fn encode(
+    device: &Arc<DeviceShared>,
+    pipeline: &NvidiaPipeline,
+    (bindings, threadgroup_memory): (&[Binding], &[ThreadgroupMemory]),
+    grid_threads: [u32; 3],
+    signals: Signals,
+    mut inline: impl FnMut(&[u8]) -> Result<u64, DeviceError>,
+) -> Result<Encoded, DeviceError> {
+    let kernel = pipeline.kernel();
+    let mut buffers = vec![(0u64, 0u64); kernel.buffer_slots() as usize];
+    for binding in bindings {
+        let Some(argument) = kernel.argument(ArgumentKind::Buffer, binding.index) else { continue };
+        buffers[argument.slot as usize] = match &binding.resource {
+            BoundResource::Unbound => (0, 0),
+            BoundResource::Bytes(bytes) if bytes.is_empty() => (0, 0),
+            BoundResource::Bytes(bytes) => (inline(bytes)?, bytes.len() as u64),
+            BoundResource::Buffer { buffer, offset, length } => {
+                let own = own(device, buffer).ok_or_else(|| device.wrong_device("buffer"))?;
+                (own.address() + offset, validate::bound_length(*offset, *length, own.length())?)
+            }
+        };
+    }
+    let layout = validate::threadgroup_layout(kernel, threadgroup_memory, &device.capabilities)?;
+    let mut shared = 0u64;
+    let slots: Vec<(u64, u64)> = layout
+        .slots
+        .iter()
+        .map(|slot| {
+            let start = shared;
+            shared = (shared + slot.len).next_multiple_of(SLOT_ALIGNMENT);
+            (start, slot.len)
+        })
+        .collect();
+    let list = parameters(kernel.buffer_slots(), kernel.threadgroup_slots());
+    let offsets = parameter_offsets(&list);
+    let mut out = Vec::new();
+    for (parameter, offset) in list.iter().zip(offsets) {
+        let value = match *parameter {
+            Parameter::BufferPointer(slot) => buffers[slot as usize].0,
+            Parameter::BufferLength(slot) => buffers[slot as usize].1,
+            Parameter::ThreadgroupOffset(slot) => slots[slot as usize].0,
+            Parameter::ThreadgroupLength(slot) => slots[slot as usize].1,
+            Parameter::Fault => signals.fault,
+            Parameter::Stop => signals.stop,
+            Parameter::GridThreads(axis) => grid_threads[usize::from(axis)].into(),
+        };
+        out.resize(offset as usize, 0);
+        out.extend_from_slice(&value.to_le_bytes()[..parameter.size() as usize]);
+    }
+    Ok(Encoded { parameters: out, shared_bytes: shared as u32 })
+}

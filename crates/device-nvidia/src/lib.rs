@@ -1,0 +1,35 @@
+//! NVIDIA GPUs under Metal's model.
+//!
+//! Nothing of CUDA is needed to build or to start: the driver is loaded when [`NvidiaDevice::count`] is first
+//! called. Kernels come as PTX with the parameters of [`anymetal_hal::launch::nvidia`].
+//!
+//! | file | owns |
+//! |---|---|
+//! | `driver` | what is asked of a driver, and its errors |
+//! | `cuda` | the CUDA driver behind it |
+//! | `device`, `capabilities` | devices |
+//! | `memory`, `heap` | buffers |
+//! | `pipeline` | loaded code |
+//! | `queue` | command buffers in order, each on a thread of its queue |
+//! | `execution` | the commands of one command buffer |
+//! | `launch` | validation and parameters of a dispatch |
+//!
+//! An illegal address ends CUDA for the whole process and every GPU in it. So generated code checks its
+//! accesses unless a program turns that off, and after such an error all NVIDIA devices are lost.
+
+mod capabilities;
+mod cuda;
+mod device;
+mod driver;
+mod execution;
+mod heap;
+mod launch;
+mod memory;
+mod pipeline;
+mod queue;
+#[cfg(test)]
+mod stand_in;
+#[cfg(test)]
+mod tests;
+
+pub use device::{NvidiaDevice, NvidiaOptions};

@@ -1,0 +1,214 @@
+//! A driver without a card: memory in the host, a log of calls, kernels that tests write in Rust.
+//!
+//! Owns [`StandIn`]. Work runs when it is put into a stream, so streams are always idle, unless a test says
+//! that a kernel does not end.
+
+use std::alloc::Layout;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Place};
+
+/// What a launch does: its parameters and the memory, by address.
+pub(crate) type Kernel = fn(&KernelLaunch<'_>, &mut dyn FnMut(u64) -> *mut u8);
+
+/// See the module's documentation.
+pub(crate) struct StandIn {
+    card: Card,
+    kernel: Kernel,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    log: Vec<String>,
+    live: BTreeMap<u64, usize>,
+    last: u64,
+    error: Option<DriverError>,
+    /// A kernel goes on until the stop flag of the first allocation is set.
+    hangs: bool,
+    first: u64,
+}
+
+impl StandIn {
+    pub(crate) fn new(kernel: Kernel) -> Self {
+        let card = Card {
+            name: "a stand-in".to_owned(),
+            sm: 90,
+            memory_bytes: 1 << 30,
+            multiprocessors: 1,
+            max_threads_per_group: 1024,
+            max_group_size: [1024, 1024, 64],
+            max_shared_bytes: 232_448,
+            concurrent_managed_access: true,
+        };
+        StandIn { card, kernel, state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self, call: impl Into<String>) -> Result<MutexGuard<'_, State>, DriverError> {
+        let mut state = self.lock();
+        if let Some(error) = &state.error {
+            return Err(error.clone());
+        }
+        state.log.push(call.into());
+        Ok(state)
+    }
+
+    /// The calls so far that begin with one of the words.
+    pub(crate) fn calls(&self, words: &[&str]) -> Vec<String> {
+        let state = self.lock();
+        let is_one = |call: &&String| words.iter().any(|word| call.starts_with(word));
+        state.log.iter().filter(is_one).cloned().collect()
+    }
+
+    /// From now on every call fails.
+    pub(crate) fn fail(&self, error: DriverError) {
+        self.lock().error = Some(error);
+    }
+
+    /// The next kernel does not end by itself.
+    pub(crate) fn hang(&self) {
+        self.lock().hangs = true;
+    }
+
+    pub(crate) fn live_allocations(&self) -> usize {
+        self.lock().live.len()
+    }
+}
+
+impl fmt::Debug for StandIn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("StandIn").finish_non_exhaustive()
+    }
+}
+
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes.max(1), 256).expect("tests allocate little")
+}
+
+fn pointer(address: u64) -> *mut u8 {
+    address as usize as *mut u8
+}
+
+// SAFETY: memory comes from the process's allocator and lives until `free`.
+unsafe impl Driver for StandIn {
+    fn card(&self) -> &Card {
+        &self.card
+    }
+
+    fn allocate(&self, bytes: u64, place: Place) -> Result<Allocation, DriverError> {
+        let mut state = self.log(format!("allocate {bytes} {place:?}"))?;
+        // SAFETY: the size is not zero.
+        let memory = unsafe { std::alloc::alloc(layout(bytes as usize)) };
+        let address = memory as usize as u64;
+        state.live.insert(address, bytes as usize);
+        if state.first == 0 {
+            state.first = address;
+        }
+        let host = NonNull::new(memory).filter(|_| place != Place::Device);
+        Ok(Allocation { address, host, place })
+    }
+
+    fn free(&self, allocation: Allocation) {
+        let mut state = self.lock();
+        let bytes = state.live.remove(&allocation.address).expect("it is freed once");
+        // SAFETY: allocated above with this layout, and freed once.
+        unsafe { std::alloc::dealloc(pointer(allocation.address), layout(bytes)) };
+    }
+
+    fn create_stream(&self, priority: i32) -> Result<u64, DriverError> {
+        let mut state = self.log(format!("stream {priority}"))?;
+        state.last += 1;
+        Ok(state.last)
+    }
+
+    fn destroy_stream(&self, _stream: u64) {}
+
+    fn is_idle(&self, _stream: u64) -> Result<bool, DriverError> {
+        let mut state = self.log("idle")?;
+        if state.hangs {
+            // SAFETY: the first allocation is the queue's, which begins with the stop flag.
+            state.hangs = unsafe { pointer(state.first).cast::<u32>().read() } == 0;
+        }
+        Ok(!state.hangs)
+    }
+
+    fn synchronise(&self, stream: u64) -> Result<(), DriverError> {
+        self.log(format!("synchronise {stream}")).map(drop)
+    }
+
+    fn create_event(&self) -> Result<u64, DriverError> {
+        self.create_stream(0)
+    }
+
+    fn destroy_event(&self, _event: u64) {}
+
+    fn record(&self, _event: u64, _stream: u64) -> Result<(), DriverError> {
+        self.log("record").map(drop)
+    }
+
+    fn elapsed(&self, _from: u64, _to: u64) -> Result<u64, DriverError> {
+        Ok(1000)
+    }
+
+    fn load(&self, ptx: &str) -> Result<u64, DriverError> {
+        if ptx.contains("broken") {
+            return Err(DriverError::BadCode("line 1: broken".to_owned()));
+        }
+        self.create_stream(0)
+    }
+
+    fn unload(&self, _module: u64) {
+        self.lock().log.push("unload".to_owned());
+    }
+
+    fn function(&self, _module: u64, name: &str) -> Result<u64, DriverError> {
+        drop(self.log(format!("function {name}"))?);
+        self.create_stream(0)
+    }
+
+    fn allow_shared(&self, _function: u64, bytes: u32) -> Result<(), DriverError> {
+        self.log(format!("shared {bytes}")).map(drop)
+    }
+
+    fn launch(&self, launch: KernelLaunch<'_>, _stream: u64) -> Result<(), DriverError> {
+        let KernelLaunch { groups, group_size, shared_bytes, .. } = launch;
+        drop(self.log(format!("launch {groups:?} {group_size:?} {shared_bytes}"))?);
+        (self.kernel)(&launch, &mut |address| pointer(address));
+        Ok(())
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: u64, _stream: u64) -> Result<(), DriverError> {
+        drop(self.log(format!("copy {bytes}"))?);
+        // SAFETY: the device checked both ranges.
+        unsafe { pointer(from).copy_to(pointer(to), bytes as usize) };
+        Ok(())
+    }
+
+    fn fill(&self, to: u64, value: u8, bytes: u64, _stream: u64) -> Result<(), DriverError> {
+        drop(self.log(format!("fill {value} {bytes}"))?);
+        // SAFETY: the device checked the range.
+        unsafe { pointer(to).write_bytes(value, bytes as usize) };
+        Ok(())
+    }
+
+    fn upload(&self, to: u64, bytes: &[u8], _stream: u64) -> Result<(), DriverError> {
+        drop(self.log(format!("upload {}", bytes.len()))?);
+        // SAFETY: the device checked the range.
+        unsafe { pointer(to).copy_from(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn download(&self, bytes: &mut [u8], from: u64, _stream: u64) -> Result<(), DriverError> {
+        drop(self.log(format!("download {}", bytes.len()))?);
+        // SAFETY: the device checked the range.
+        unsafe { pointer(from).copy_to(bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! The device over a stand-in for the driver: order, lifetimes, parameters, errors.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anymetal_hal::artifact::{
+    Access, AccessKind, AddressSpace, ArgumentInfo, ArgumentKind, Artifact, ArtifactCode, ArtifactTarget,
+    ElementType, FaultSite, KernelInfo, ScalarType,
+};
+use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
+use anymetal_hal::clock::SystemClock;
+use anymetal_hal::command::{
+    Binding, BoundResource, BufferCopy, BufferFill, Command, Deadline, Dispatch, Grid, Submission,
+};
+use anymetal_hal::device::Device;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::heap::HeapDescriptor;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::queue::{Queue, QueueDescriptor};
+
+use crate::driver::{DriverError, KernelLaunch};
+use crate::stand_in::{Kernel, StandIn};
+use crate::{NvidiaDevice, NvidiaOptions};
+
+struct Bench {
+    driver: Arc<StandIn>,
+    device: NvidiaDevice,
+    queue: Arc<dyn Queue>,
+}
+
+impl Bench {
+    fn new(kernel: Kernel) -> Self {
+        let driver = Arc::new(StandIn::new(kernel));
+        let shared: Arc<dyn crate::driver::Driver> = Arc::<StandIn>::clone(&driver);
+        let (options, clock) = (NvidiaOptions::default(), SystemClock::shared());
+        let device = NvidiaDevice::with_driver("nvidia:0".to_owned(), shared, &options, clock);
+        let queue = device.queue(&QueueDescriptor::default()).unwrap();
+        Bench { driver, device, queue }
+    }
+
+    fn buffer(&self, values: &[u32]) -> Arc<dyn Buffer> {
+        let buffer = self.device.buffer(&BufferDescriptor::shared(values.len() as u64 * 4)).unwrap();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        buffer.write(0, &bytes).unwrap();
+        buffer
+    }
+
+    fn pipeline(&self) -> Arc<dyn Pipeline> {
+        self.device.pipeline(&artifact("fine"), "twice").unwrap()
+    }
+
+    fn run(&self, commands: Vec<Command>) -> Result<(), DeviceError> {
+        let submission = Submission { commands, ..Submission::default() };
+        self.queue.submit(submission)?.wait().map(drop)
+    }
+}
+
+fn values(buffer: &Arc<dyn Buffer>) -> Vec<u32> {
+    let mut bytes = vec![0; buffer.length() as usize];
+    buffer.read(0, &mut bytes).unwrap();
+    bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
+}
+
+/// A kernel `twice(device uint* x, constant uint& by)`.
+fn artifact(ptx: &str) -> Arc<Artifact> {
+    let argument = |index: u32, name: &str, is_reference: bool| ArgumentInfo {
+        index,
+        name: name.to_owned(),
+        kind: ArgumentKind::Buffer,
+        address_space: if is_reference { AddressSpace::Constant } else { AddressSpace::Device },
+        type_name: "uint".to_owned(),
+        element: ElementType::Scalar(ScalarType::U32),
+        element_size: 4,
+        element_align: 4,
+        min_bytes: if is_reference { 4 } else { 0 },
+        is_reference,
+        access: if is_reference { Access::Read } else { Access::ReadWrite },
+        enabled: true,
+        slot: index,
+    };
+    let mut kernel = KernelInfo::new("twice", "entry");
+    kernel.arguments = vec![argument(0, "x", false), argument(1, "by", true)];
+    let site = FaultSite {
+        kernel: "twice".to_owned(),
+        argument: Some(0),
+        argument_name: "x".to_owned(),
+        address_space: AddressSpace::Device,
+        kind: AccessKind::Store,
+        access_bytes: 4,
+        element_bytes: 4,
+        file: "twice.metal".to_owned(),
+        line: 3,
+        column: 5,
+    };
+    Arc::new(Artifact {
+        target: ArtifactTarget::Nvidia { sm: 80 },
+        code: ArtifactCode::Ptx(Arc::from(ptx)),
+        kernels: vec![kernel],
+        fault_sites: vec![site],
+        fingerprint: String::new(),
+    })
+}
+
+fn dispatch(pipeline: &Arc<dyn Pipeline>, x: &Arc<dyn Buffer>, by: u32, threads: u32) -> Command {
+    let buffer = BoundResource::Buffer { buffer: Arc::clone(x), offset: 0, length: None };
+    Command::Dispatch(Dispatch {
+        pipeline: Arc::clone(pipeline),
+        bindings: vec![
+            Binding { index: 0, resource: buffer },
+            Binding { index: 1, resource: BoundResource::Bytes(by.to_le_bytes().to_vec()) },
+        ],
+        threadgroup_memory: Vec::new(),
+        grid: Grid::Threads([threads, 1, 1]),
+        group_size: [32, 1, 1],
+    })
+}
+
+fn word(parameters: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(parameters[at..at + 8].try_into().unwrap())
+}
+
+/// Multiplies each element that a thread has; a thread beyond the buffer records a fault.
+fn multiply(launch: &KernelLaunch<'_>, memory: &mut dyn FnMut(u64) -> *mut u8) {
+    let p = launch.parameters;
+    let (x, bytes, by, record) = (word(p, 0), word(p, 8), word(p, 16), word(p, 32));
+    assert_eq!(word(p, 24), 4, "inline bytes have their length");
+    assert_eq!(p.len(), 60);
+    let threads = u32::from_le_bytes(p[48..52].try_into().unwrap());
+    // SAFETY: the addresses are those of the test's buffers and of the queue's memory.
+    unsafe {
+        let by = memory(by).cast::<u32>().read();
+        for thread in 0..u64::from(threads) {
+            if thread * 4 + 4 > bytes {
+                let record = memory(record);
+                record.cast::<u32>().write(1);
+                record.add(8).cast::<u64>().write(thread * 4);
+                record.add(16).cast::<u64>().write(bytes);
+                record.add(24).cast::<u64>().write(thread / 32);
+                record.add(32).cast::<u32>().write((thread % 32) as u32);
+                return;
+            }
+            let element = memory(x + thread * 4).cast::<u32>();
+            element.write(element.read() * by);
+        }
+    }
+}
+
+#[test]
+fn commands_run_in_order_and_see_each_other() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x, y) = (bench.pipeline(), bench.buffer(&[1, 2, 3]), bench.buffer(&[0; 3]));
+    let copy = Command::Copy(BufferCopy {
+        source: Arc::clone(&x),
+        source_offset: 4,
+        destination: Arc::clone(&y),
+        destination_offset: 0,
+        length: 8,
+    });
+    let fill = Command::Fill(BufferFill { buffer: Arc::clone(&y), offset: 8, length: 4, value: 1 });
+    let commands = vec![dispatch(&pipeline, &x, 5, 3), copy, fill, dispatch(&pipeline, &y, 2, 2)];
+    bench.run(commands).unwrap();
+    assert_eq!((values(&x), values(&y)), (vec![5, 10, 15], vec![20, 30, 0x0101_0101]));
+    let calls = bench.driver.calls(&["launch", "copy", "download"]);
+    assert_eq!(
+        calls,
+        ["launch [1, 1, 1] [32, 1, 1] 0", "copy 8", "launch [1, 1, 1] [32, 1, 1] 0", "download 128"]
+    );
+}
+
+#[test]
+fn a_fault_names_the_place_and_is_forgotten() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1; 40]));
+    let error = bench.run(vec![dispatch(&pipeline, &x, 1, 50)]).unwrap_err();
+    let DeviceError::OutOfBounds(fault) = error else { panic!("{error:?}") };
+    assert_eq!((fault.element_index, fault.bound_elements, fault.line), (Some(40), Some(40), 3));
+    assert_eq!((fault.group, fault.thread), ([1, 0, 0], [8, 0, 0]));
+    bench.run(vec![dispatch(&pipeline, &x, 1, 40)]).unwrap();
+}
+
+#[test]
+fn a_kernel_that_does_not_end_is_stopped_at_the_deadline() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.driver.hang();
+    let submission = Submission {
+        commands: vec![dispatch(&pipeline, &x, 1, 1)],
+        deadline: Deadline::After(Duration::from_millis(1)),
+        ..Submission::default()
+    };
+    let error = bench.queue.submit(submission).unwrap().wait().unwrap_err();
+    assert!(matches!(&error, DeviceError::DeadlineExceeded { kernel: Some(name), .. } if name == "twice"));
+    bench.run(vec![dispatch(&pipeline, &x, 3, 1)]).unwrap();
+    assert_eq!(values(&x), [3]);
+}
+
+#[test]
+fn memory_lives_as_long_as_work_and_handles() {
+    let bench = Bench::new(multiply);
+    let own = bench.driver.live_allocations();
+    let private = BufferDescriptor { storage_mode: StorageMode::Private, ..BufferDescriptor::shared(64) };
+    let buffer = bench.device.buffer(&private).unwrap();
+    assert_eq!((bench.driver.live_allocations(), bench.device.allocated_bytes()), (own + 1, 64));
+    assert!(matches!(buffer.read(0, &mut [0]), Err(DeviceError::Unsupported { .. })));
+    drop(buffer);
+    let heap = bench.device.heap(&HeapDescriptor { length: 256, ..HeapDescriptor::default() }).unwrap();
+    let first = heap.buffer(&BufferDescriptor::shared(64)).unwrap();
+    let second = heap.buffer(&BufferDescriptor::shared(64)).unwrap();
+    first.write(0, &[7; 64]).unwrap();
+    assert_eq!(values(&second), [0; 16]);
+    drop(first);
+    assert_eq!(values(&heap.buffer(&BufferDescriptor::shared(64)).unwrap()), [0; 16], "it is zeroed again");
+    drop((heap, second));
+    assert_eq!((bench.driver.live_allocations(), bench.device.allocated_bytes()), (own, 0));
+}
+
+#[test]
+fn what_the_card_cannot_do_is_refused_before_it_runs() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    let Command::Dispatch(mut wide) = dispatch(&pipeline, &x, 1, 1) else { unreachable!() };
+    wide.grid = Grid::Threadgroups([1, 70_000, 1]);
+    assert!(matches!(bench.run(vec![Command::Dispatch(wide)]), Err(DeviceError::GridTooLarge { .. })));
+    let broken = bench.device.pipeline(&artifact("broken"), "twice").map(drop).unwrap_err();
+    assert!(matches!(&broken, DeviceError::UnloadableCode { reason, .. } if reason == "line 1: broken"));
+    let mut newer = (*artifact("fine")).clone();
+    newer.target = ArtifactTarget::Nvidia { sm: 120 };
+    let newer = bench.device.pipeline(&Arc::new(newer), "twice").map(drop).unwrap_err();
+    assert!(newer.to_string().contains("compiled for sm_120, and the card is sm_90"), "{newer}");
+    let other = Bench::new(multiply);
+    let foreign = bench.run(vec![dispatch(&pipeline, &other.buffer(&[1]), 1, 1)]);
+    assert!(matches!(foreign, Err(DeviceError::WrongDevice { what: "buffer", .. })));
+}
+
+#[test]
+fn a_driver_that_has_ended_loses_the_device() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.driver.fail(DriverError::Lost("an illegal address".to_owned()));
+    let lost = bench.run(vec![dispatch(&pipeline, &x, 1, 1)]).unwrap_err();
+    assert!(
+        matches!(&lost, DeviceError::DeviceLost { reason, .. } if reason == "an illegal address"),
+        "{lost}"
+    );
+    assert!(matches!(bench.device.buffer(&BufferDescriptor::shared(4)), Err(DeviceError::DeviceLost { .. })));
+}
+
+#[test]
+fn an_empty_grid_and_an_empty_command_buffer_end_well() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.run(Vec::new()).unwrap();
+    bench.run(vec![dispatch(&pipeline, &x, 1, 0)]).unwrap();
+    assert_eq!(bench.driver.calls(&["launch"]), Vec::<String>::new());
+}
+
+#[test]
+fn there_are_devices_or_a_reason_why_not() {
+    assert_eq!(NvidiaDevice::why_none().is_none(), NvidiaDevice::count() > 0);
+    let beyond = NvidiaDevice::open(NvidiaDevice::count(), &NvidiaOptions::default());
+    assert!(matches!(beyond, Err(DeviceError::DeviceLost { .. })));
+}
