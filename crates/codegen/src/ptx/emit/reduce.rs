@@ -116,7 +116,21 @@ impl Emitter<'_> {
         let fp = self.input.function.inst(inst).fp;
         let parts = self.parts(value);
         let Some(reduction) = Reduction::of(op, self.scalar(value), fp) else { return parts };
-        parts.iter().map(|part| self.reduce_one(reduction, part, mask)).collect()
+        parts.iter().map(|part| self.reduce_any_width(reduction, part, mask)).collect()
+    }
+
+    /// Short integers are reduced as 32 bits, of which the low ones are the same: one instruction may do it,
+    /// and the assembler fails on functions of bytes.
+    fn reduce_any_width(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
+        let Reduction { scalar, combine, .. } = reduction;
+        if !matches!(scalar, Scalar::I8 | Scalar::I16) {
+            return self.reduce_one(reduction, value, mask);
+        }
+        let is_signed = matches!(combine, Combine::Binary(BinOp::SMin | BinOp::SMax));
+        let (short, extend) = (scalar_type(scalar), if is_signed { "sext" } else { "zext" });
+        let wide = self.t.value(format_args!("{extend} {short} {value} to i32"));
+        let result = self.reduce_one(Reduction { scalar: Scalar::I32, ..reduction }, &wide, mask);
+        self.t.value(format_args!("trunc i32 {result} to {short}"))
     }
 
     fn reduce_one(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
