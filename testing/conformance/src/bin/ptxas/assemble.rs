@@ -14,12 +14,15 @@ use crate::subjects::Subject;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub(crate) sm: u32,
+    /// The cards that it is assembled for, as their driver does.
+    cards: &'static [u32],
     /// For whole threadgroups of one size, not for any.
     pub(crate) whole: bool,
 }
 
 /// The variants of each kernel.
-pub(crate) const VARIANTS: [Variant; 2] = [Variant { sm: 80, whole: false }, Variant { sm: 90, whole: true }];
+pub(crate) const VARIANTS: [Variant; 2] =
+    [Variant { sm: 80, cards: &[80, 90], whole: false }, Variant { sm: 90, cards: &[90], whole: true }];
 
 /// What came of a kernel.
 #[derive(Debug)]
@@ -62,9 +65,10 @@ impl Assembler {
             },
             Err(message) => return Verdict::NotGenerated(message),
         };
-        match self.assemble(&text, variant.sm) {
-            Ok(()) => Verdict::Assembled,
-            Err(message) => {
+        let refusal = variant.cards.iter().find_map(|&sm| self.assemble(&text, sm).err());
+        match refusal {
+            None => Verdict::Assembled,
+            Some(message) => {
                 if let Some(folder) = &self.keep {
                     let name = format!("{}-sm_{}.ptx", subject.kernel, variant.sm);
                     // The verdict stands without it.
