@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::{promtool, report, tidy};
+use crate::{promtool, ptxas, report, tidy};
 
 /// One step: a name and a command line of cargo, or none for `tidy`, which runs in this process.
 struct Step {
@@ -59,6 +59,9 @@ const METRICS: Step = step(
     "promtool",
     &["run", "--locked", "--quiet", "-p", "anymetal-telemetry-export", "--example", "every_metric"],
 );
+/// The PTX of the demo's kernels, of `tests/exec` and of a sample of the corpora, as NVIDIA's assembler
+/// judges it; the arguments of `cargo xtask ptxas`.
+const PTXAS: Step = step("ptxas", &ptxas::SAMPLE);
 /// Every interleaving of the hand-made concurrent structures, up to that many preemptions. In a folder of its
 /// own, so that the flag does not have everything else built again, and without optimising what is built for
 /// it: with that it takes longer to build than to run.
@@ -92,7 +95,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let tests = if has_nextest(root) { NEXTEST } else { CARGO_TEST };
     let mut times = Vec::new();
     let fixed = [FORMAT, TIDY, CLIPPY, tests, DOC_TESTS].into_iter();
-    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([METRICS, MODELS]) {
+    for step in fixed.chain(FEATURES).chain(EXAMPLES).chain([METRICS, PTXAS, MODELS]) {
         println!("==> {}: {}", step.name, shown(&step));
         let start = Instant::now();
         let passed = run_step(root, &step);
@@ -115,6 +118,12 @@ fn run_step(root: &Path, step: &Step) -> bool {
     if step.name == METRICS.name {
         return promtool::check(root, METRICS.cargo);
     }
+    if step.name == PTXAS.name {
+        return ptxas::run(root, PTXAS.cargo).unwrap_or_else(|error| {
+            eprintln!("ptxas: {error}");
+            false
+        });
+    }
     let variables = step.environment.iter().copied();
     match Command::new(cargo()).args(step.cargo).envs(variables).current_dir(root).status() {
         Ok(status) => status.success(),
@@ -130,7 +139,8 @@ fn shown(step: &Step) -> String {
         "cargo xtask tidy".to_owned()
     } else {
         let variables = step.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
-        format!("{}cargo {}", variables.collect::<String>(), step.cargo.join(" "))
+        let task = if step.name == PTXAS.name { "xtask ptxas " } else { "" };
+        format!("{}cargo {task}{}", variables.collect::<String>(), step.cargo.join(" "))
     }
 }
 

@@ -12,6 +12,7 @@ mod documents;
 mod generated;
 mod passes;
 mod promtool;
+mod ptxas;
 mod source_tree;
 mod tidy;
 mod words;
@@ -28,6 +29,8 @@ usage: cargo xtask TASK
           `bless ui` (tests/ui), `bless family` (tests/family)
   ci      run what continuous integration runs: fmt, clippy, tidy, tests, doc tests
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
+  ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
+          (`cargo xtask ptxas --help`)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
+        ["ptxas", ref rest @ ..] => assemble(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
@@ -64,6 +68,18 @@ fn corpus(root: &Path, arguments: &[&str]) -> ExitCode {
 fn mutate(root: &Path, arguments: &[&str]) -> ExitCode {
     let program = ["run", "--quiet", "-p", "anymetal-mutation", "--"];
     cargo(root, &[&program, arguments].concat())
+}
+
+/// The code generator is optimised in development builds, too.
+fn assemble(root: &Path, arguments: &[&str]) -> ExitCode {
+    match ptxas::run(root, arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("ptxas: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> ExitCode {

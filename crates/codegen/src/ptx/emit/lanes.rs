@@ -8,6 +8,15 @@ use crate::llvm_text::Opd;
 pub(super) struct Lanes {
     /// The variable; none if all lanes are always active.
     variable: Option<Opd>,
+    /// The mask changes in constructs whose condition varies.
+    is_tracked: bool,
+}
+
+impl Lanes {
+    /// Whether the active lanes are the first ones everywhere: those that exist.
+    pub(super) fn are_first_lanes(&self) -> bool {
+        !self.is_tracked
+    }
 }
 
 impl Emitter<'_> {
@@ -17,6 +26,7 @@ impl Emitter<'_> {
             return;
         }
         let is_tracked = self.input.order.iter().any(|&inst| self.convergence.is_tracked(inst));
+        self.lanes.is_tracked = is_tracked;
         let Some(threads) = threads else {
             if is_tracked {
                 let variable = self.t.alloca("i32", 4);

@@ -1,9 +1,11 @@
 //! Reductions and prefix operations over the active lanes.
 //!
-//! A full SIMD-group takes a butterfly of shuffles, or one instruction for 32-bit integers. Otherwise a
-//! function, written once per module, reads all lanes, gives the neutral element to those that are not
-//! active, and combines them in the butterfly's order: the results are the same bits as the interpreter's.
-//! Prefix operations go through the lanes in ascending order there.
+//! A full SIMD-group takes a butterfly of shuffles, or one instruction for 32-bit integers. If only the
+//! first lanes are active, as in a last SIMD-group, the first lane's share of the butterfly is all that is
+//! needed, and it hands its result to the others. Otherwise a function, written once per module, reads all
+//! lanes, gives the neutral element to those that are not active, and combines them in the butterfly's order.
+//! The results are the same bits as the interpreter's. Prefix operations go through the lanes in ascending
+//! order there.
 
 use anymetal_ir::{BinOp, FpMode, Inst, Scalar, SimdOp, Value};
 
@@ -116,7 +118,21 @@ impl Emitter<'_> {
         let fp = self.input.function.inst(inst).fp;
         let parts = self.parts(value);
         let Some(reduction) = Reduction::of(op, self.scalar(value), fp) else { return parts };
-        parts.iter().map(|part| self.reduce_one(reduction, part, mask)).collect()
+        parts.iter().map(|part| self.reduce_any_width(reduction, part, mask)).collect()
+    }
+
+    /// Short integers are reduced as 32 bits, of which the low ones are the same: one instruction may do it,
+    /// and the assembler fails on functions of bytes.
+    fn reduce_any_width(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
+        let Reduction { scalar, combine, .. } = reduction;
+        if !matches!(scalar, Scalar::I8 | Scalar::I16) {
+            return self.reduce_one(reduction, value, mask);
+        }
+        let is_signed = matches!(combine, Combine::Binary(BinOp::SMin | BinOp::SMax));
+        let (short, extend) = (scalar_type(scalar), if is_signed { "sext" } else { "zext" });
+        let wide = self.t.value(format_args!("{extend} {short} {value} to i32"));
+        let result = self.reduce_one(Reduction { scalar: Scalar::I32, ..reduction }, &wide, mask);
+        self.t.value(format_args!("trunc i32 {result} to {short}"))
     }
 
     fn reduce_one(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
@@ -138,11 +154,53 @@ impl Emitter<'_> {
         let from_fast = self.t.current();
         self.t.branch(join);
         self.t.label(slow);
-        let partial = self.reduce_out_of_line(reduction, value, mask);
+        let partial = self.reduce_partial(reduction, value, mask);
         let from_slow = self.t.current();
+        self.t.branch(join);
         self.t.label(join);
         let ty = scalar_type(reduction.scalar);
         self.t.phi(ty, &[(&whole, from_fast), (&partial, from_slow)])
+    }
+
+    /// Not all lanes are active: the first ones, or any.
+    fn reduce_partial(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
+        if reduction.deltas != SIMD {
+            return self.reduce_out_of_line(reduction, value, mask);
+        }
+        if self.lanes.are_first_lanes() {
+            return self.first_lanes(reduction, value, mask);
+        }
+        let (first, any, join) = (self.t.block(), self.t.block(), self.t.block());
+        let next = self.t.value(format_args!("add i32 {mask}, 1"));
+        let both = self.t.value(format_args!("and i32 {mask}, {next}"));
+        let are_first = self.t.icmp("eq", "i32", &both, &Opd::Int(0));
+        self.t.branch_if(&are_first, first, any);
+        self.t.label(first);
+        let of_first = self.first_lanes(reduction, value, mask);
+        let from_first = self.t.current();
+        self.t.branch(join);
+        self.t.label(any);
+        let of_any = self.reduce_out_of_line(reduction, value, mask);
+        let from_any = self.t.current();
+        self.t.branch(join);
+        self.t.label(join);
+        self.t.phi(scalar_type(reduction.scalar), &[(&of_first, from_first), (&of_any, from_any)])
+    }
+
+    /// The butterfly over active first lanes, of which the first lane's result is right: the lanes that it
+    /// needs are active, or all that they would add is.
+    fn first_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd) -> Opd {
+        let (ty, lane) = (scalar_type(reduction.scalar), self.lane());
+        let mut value = value.clone();
+        for &delta in reduction.deltas {
+            let by = Opd::Int(delta as i64);
+            let other = self.exchange("bfly", reduction.scalar, &value, mask, &by);
+            let from = self.t.value(format_args!("xor i32 {lane}, {delta}"));
+            let active = self.is_active(mask, &from);
+            let other = self.t.select("i1", &active, ty, &other, &reduction.neutral());
+            value = self.combine(reduction, &value, &other);
+        }
+        self.exchange("idx", reduction.scalar, &value, mask, &Opd::Int(0))
     }
 
     fn butterfly(&mut self, reduction: Reduction, value: &Opd) -> Opd {
@@ -218,19 +276,33 @@ impl Emitter<'_> {
     fn any_lanes(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
         let count = 2 * reduction.deltas[0];
         let base = self.t.value(format_args!("and i32 {lane}, {}", 32 - count as i64));
-        let ty = scalar_type(reduction.scalar);
         let mut values: Vec<Opd> = (0..count)
             .map(|at| {
                 let from = self.t.value(format_args!("or i32 {base}, {at}"));
                 let other = self.exchange("idx", reduction.scalar, value, mask, &from);
-                let active = self.is_active(mask, &from);
-                self.t.select("i1", &active, ty, &other, &reduction.neutral())
+                self.if_active(reduction, &other, mask, &from)
             })
             .collect();
         for &delta in reduction.deltas {
             values = (0..delta).map(|at| self.combine(reduction, &values[at], &values[at + delta])).collect();
         }
         values.swap_remove(0)
+    }
+
+    /// The value if the lane is active, else the neutral element. The predicate is one of the assembler's: LLVM
+    /// would move the selects behind the operations, and the predicates of 32 lanes are more than there are.
+    fn if_active(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
+        let scalar = reduction.scalar;
+        let is_wide = scalar.bits() == 64;
+        let word = if is_wide { value.clone() } else { self.to_word(scalar, value) };
+        let none = if is_wide { reduction.neutral() } else { self.to_word(scalar, &reduction.neutral()) };
+        let (register, word_ty, bits) = if is_wide { ("l", "i64", 64) } else { ("r", "i32", 32) };
+        let chosen = self.t.value(format_args!(
+            "call {word_ty} asm \"{{ .reg .pred p; .reg .b32 t; shr.u32 t, $3, $4; and.b32 t, t, 1; \
+             setp.ne.u32 p, t, 0; selp.b{bits} $0, $1, $2, p; }}\", \
+             \"={register},{register},{register},r,r\"({word_ty} {word}, {word_ty} {none}, i32 {mask}, i32 {lane})"
+        ));
+        if is_wide { chosen } else { self.from_word(scalar, &chosen) }
     }
 
     /// Through the lanes in ascending order; each keeps what it comes to at its own.
