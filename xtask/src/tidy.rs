@@ -23,7 +23,7 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
 /// `bench-peers` calls OpenCL runtimes and the `gemm` crate, so that the command line need not; `math-ulp`
 /// calls compiled functions to measure them.
 const MAY_BE_UNSAFE: &[&str] =
-    &["crates/llvm", "crates/device-cpu", "crates/metal-abi", "crates/bench-peers", "testing/math-ulp"];
+    &["crates/llvm", "crates/device-cpu", "crates/device-nvidia", "crates/metal-abi", "crates/bench-peers", "testing/math-ulp"];
 
 /// The `max_width` of `rustfmt.toml`, which rustfmt does not apply to comments and strings.
 const MAXIMUM_WIDTH: usize = 110;

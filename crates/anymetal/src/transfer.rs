@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use anymetal_hal::buffer::BufferDescriptor;
+use anymetal_hal::buffer::{BufferDescriptor, StorageMode};
 use anymetal_runtime::memory::MemoryError;
 use anymetal_runtime::memory::mode::{BufferUsage, ModeRequest, Touches};
 use anymetal_runtime::memory::pool::{PooledBuffer, RentRequest};
@@ -202,7 +202,7 @@ impl Drop for Pieces {
 }
 
 fn host_sees<T: Pod>(buffer: &Buffer<T>) -> bool {
-    buffer.hal().contents().is_some()
+    buffer.hal().storage_mode() != StorageMode::Private
 }
 
 /// Elements on their way to the host: wait for them, or await them.

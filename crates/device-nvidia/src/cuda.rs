@@ -149,7 +149,6 @@ fn card(device: sys::CUdevice) -> Result<Card, DriverError> {
             attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
         ],
         max_shared_bytes: attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
-        concurrent_managed_access: attribute(A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? == 1,
     })
 }
 
@@ -161,8 +160,7 @@ fn event_of(event: u64) -> sys::CUevent {
     event as usize as sys::CUevent
 }
 
-// SAFETY: `allocate` hands on what the driver allocated, which lives until `free`; managed memory has one
-// address for host and card, and is given only where both may access it at once.
+// SAFETY: `allocate` hands on what the driver allocated, which lives until `free`.
 unsafe impl Driver for CudaDriver {
     fn card(&self) -> &Card {
         &self.card
@@ -177,12 +175,6 @@ unsafe impl Driver for CudaDriver {
                 // SAFETY: the context is current; the result outlives the call.
                 check(unsafe { sys::cuMemAlloc_v2(&raw mut address, size) })?;
                 Ok(Allocation { address, host: None, place })
-            }
-            Place::Managed => {
-                let global = sys::CUmemAttach_flags_enum::CU_MEM_ATTACH_GLOBAL as c_uint;
-                // SAFETY: as above.
-                check(unsafe { sys::cuMemAllocManaged(&raw mut address, size, global) })?;
-                Ok(Allocation { address, host: NonNull::new(address as usize as *mut u8), place })
             }
             Place::Host => {
                 let mut host: *mut c_void = std::ptr::null_mut();

@@ -20,8 +20,6 @@ pub(crate) struct Card {
     pub(crate) max_group_size: [u32; 3],
     /// Dynamic and static shared memory of a threadgroup, by request.
     pub(crate) max_shared_bytes: u64,
-    /// Host and kernels may access managed memory at the same time.
-    pub(crate) concurrent_managed_access: bool,
 }
 
 /// Where memory is.
@@ -29,8 +27,6 @@ pub(crate) struct Card {
 pub(crate) enum Place {
     /// In the card.
     Device,
-    /// Wherever it is used.
-    Managed,
     /// In the host, locked and mapped.
     Host,
 }

@@ -9,6 +9,7 @@ use anymetal_hal::error::DeviceError;
 use anymetal_hal::heap::{Heap, HeapDescriptor, RangeAllocator};
 
 use crate::device::DeviceShared;
+use crate::driver::Place;
 use crate::memory::{Block, NvidiaBuffer, Release};
 
 /// A heap's handle.
@@ -36,7 +37,7 @@ impl Release for Ranges {
 
 impl NvidiaHeap {
     pub(crate) fn new(descriptor: &HeapDescriptor, device: &Arc<DeviceShared>) -> Result<Self, DeviceError> {
-        let block = Block::new(descriptor.length, descriptor.storage_mode, device)?;
+        let block = Block::new(descriptor.length, Place::Device, device)?;
         Ok(NvidiaHeap {
             ranges: Arc::new(Ranges(Mutex::new(RangeAllocator::new(block.length())))),
             block: Arc::new(block),
@@ -59,7 +60,7 @@ impl Heap for NvidiaHeap {
         }
         let start = self.ranges.lock().allocate(descriptor.length)?;
         let release: Arc<dyn Release> = Arc::<Ranges>::clone(&self.ranges);
-        let buffer = NvidiaBuffer::within(Arc::clone(&self.block), start, descriptor, Some(release));
+        let buffer = NvidiaBuffer::within(Arc::clone(&self.block), descriptor, Some((release, start)));
         // What was there before is not to be seen; nobody else has the range.
         let driver = &self.device.driver;
         let zeroed =

@@ -1,14 +1,17 @@
-//! Buffers: private ones in the card, others in managed memory, or in the host's where a card lacks that.
+//! Buffers.
 //!
-//! Owns [`NvidiaBuffer`]. Invariant: its bytes are touched by the host through raw pointers or under a
-//! mapping only; `uses` lists the work that uses it.
+//! Owns [`NvidiaBuffer`]. Kernels reach the card's memory sixty times as fast as the host's, so that is where
+//! all buffers are; `read`, `write` and mappings copy. A program that asks a shared buffer for its address
+//! ([`Buffer::contents`]) has it moved to locked memory of the host, for good: after the work that uses it.
+//! Invariant: the host touches bytes through raw pointers or under a mapping only; `uses` lists the work that
+//! uses the buffer.
 
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, BufferMapping, StorageMode};
 use anymetal_hal::buffer_uses::{BufferUses, CopyGuard, MapMode};
@@ -34,18 +37,13 @@ unsafe impl Sync for Block {}
 impl Block {
     pub(crate) fn new(
         length: u64,
-        mode: StorageMode,
+        place: Place,
         device: &Arc<DeviceShared>,
     ) -> Result<Self, DeviceError> {
         let limit = device.capabilities.max_buffer_bytes;
         if length > limit {
             return Err(DeviceError::BufferTooLarge { requested: length, limit });
         }
-        let place = match mode {
-            StorageMode::Private => Place::Device,
-            _ if device.driver.card().concurrent_managed_access => Place::Managed,
-            _ => Place::Host,
-        };
         let driver = &device.driver;
         let allocation = driver.allocate(length, place).map_err(|error| error.of(&device.name, length))?;
         let block = Block { allocation, length, device: Arc::clone(device) };
@@ -81,13 +79,37 @@ pub(crate) trait Release: Send + Sync {
 
 /// A buffer, alone or in a heap.
 pub(crate) struct NvidiaBuffer {
-    block: Arc<Block>,
-    start: u64,
+    device: Arc<DeviceShared>,
+    home: RwLock<Home>,
     length: u64,
     storage_mode: StorageMode,
     label: String,
-    heap: Option<Arc<dyn Release>>,
+    heap: Option<HeapRange>,
     uses: BufferUses,
+}
+
+/// A buffer's range of a heap.
+struct HeapRange {
+    ranges: Arc<dyn Release>,
+    start: u64,
+}
+
+/// Where a buffer's bytes are.
+struct Home {
+    block: Arc<Block>,
+    start: u64,
+}
+
+impl Home {
+    fn address(&self) -> u64 {
+        self.block.allocation.address + self.start
+    }
+
+    /// The first byte for the host, if it is there.
+    fn host(&self) -> Option<NonNull<u8>> {
+        // SAFETY: the buffer's range lies in the block.
+        self.block.allocation.host.map(|host| unsafe { host.add(self.start as usize) })
+    }
 }
 
 impl NvidiaBuffer {
@@ -95,50 +117,127 @@ impl NvidiaBuffer {
         descriptor: &BufferDescriptor,
         device: &Arc<DeviceShared>,
     ) -> Result<Self, DeviceError> {
-        let block = Block::new(descriptor.length, descriptor.storage_mode, device)?;
-        Ok(Self::within(Arc::new(block), 0, descriptor, None))
+        let block = Block::new(descriptor.length, Place::Device, device)?;
+        Ok(Self::within(Arc::new(block), descriptor, None))
     }
 
+    /// A buffer of a block: all of it, or a range of a heap.
     pub(crate) fn within(
         block: Arc<Block>,
-        start: u64,
         descriptor: &BufferDescriptor,
-        heap: Option<Arc<dyn Release>>,
+        heap: Option<(Arc<dyn Release>, u64)>,
     ) -> Self {
+        let start = heap.as_ref().map_or(0, |(_, start)| *start);
         NvidiaBuffer {
-            block,
-            start,
+            device: Arc::clone(&block.device),
+            home: RwLock::new(Home { block, start }),
             length: descriptor.length,
             storage_mode: descriptor.storage_mode,
             label: descriptor.label.clone(),
-            heap,
+            heap: heap.map(|(ranges, start)| HeapRange { ranges, start }),
             uses: BufferUses::default(),
         }
     }
 
+    fn home(&self) -> RwLockReadGuard<'_, Home> {
+        self.home.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The first byte, for kernels.
     pub(crate) fn address(&self) -> u64 {
-        self.block.allocation.address + self.start
+        self.home().address()
     }
 
     pub(crate) fn belongs_to(&self, device: &Arc<DeviceShared>) -> bool {
-        Arc::ptr_eq(&self.block.device, device)
+        Arc::ptr_eq(&self.device, device)
     }
 
-    /// The first byte, for the host.
-    fn host(&self) -> Result<NonNull<u8>, DeviceError> {
-        let unsupported = || DeviceError::Unsupported {
-            device: self.block.device.name.clone(),
-            what: "host access to a private buffer".to_owned(),
-            alternative: "copy it to a shared buffer with a command".to_owned(),
-        };
-        let host = self.block.allocation.host.filter(|_| self.storage_mode != StorageMode::Private);
-        // SAFETY: the buffer's range lies in the block.
-        host.map(|host| unsafe { host.add(self.start as usize) }).ok_or_else(unsupported)
+    fn host_access(&self) -> Result<(), DeviceError> {
+        match self.storage_mode {
+            StorageMode::Shared | StorageMode::Managed => Ok(()),
+            StorageMode::Private => Err(DeviceError::Unsupported {
+                device: self.device.name.clone(),
+                what: "host access to a private buffer".to_owned(),
+                alternative: "copy it to a shared buffer with a command".to_owned(),
+            }),
+        }
     }
 
     fn begin_copy(&self, mode: MapMode) -> Result<CopyGuard<'_>, DeviceError> {
         self.uses.begin_copy(mode).map_err(|conflict| conflict.error(&self.label))
+    }
+
+    /// Moves the bytes to the host's memory, if they are not there, and gives the address.
+    fn move_to_host(&self) -> Result<NonNull<u8>, DeviceError> {
+        if let Some(host) = self.home().host() {
+            return Ok(host);
+        }
+        let block = Block::new(self.length, Place::Host, &self.device)?;
+        // Work that was encoded with the old address must have ended. It is not waited for under the lock,
+        // which a queue needs to encode it.
+        let mut home = loop {
+            self.uses.wait_submitted();
+            let home = self.home.write().unwrap_or_else(PoisonError::into_inner);
+            if home.host().is_some() || self.uses.are_done() {
+                break home;
+            }
+        };
+        if let Some(host) = home.host() {
+            return Ok(host);
+        }
+        let driver = &self.device.driver;
+        let moved = driver
+            .copy(block.allocation.address, home.address(), self.length, 0)
+            .and_then(|()| driver.synchronise(0));
+        moved.map_err(|error| error.of(&self.device.name, self.length))?;
+        *home = Home { block: Arc::new(block), start: 0 };
+        home.host().ok_or_else(|| self.device.wrong_device("buffer"))
+    }
+
+    /// Copies bytes of a checked range to the host.
+    fn download(&self, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        let home = self.home();
+        match home.host() {
+            // SAFETY: the range was checked; the slice is the caller's own. Work that writes these bytes at
+            // the same time is the program's race, as with `contents`.
+            Some(host) => unsafe {
+                std::ptr::copy_nonoverlapping(
+                    host.add(offset as usize).as_ptr(),
+                    bytes.as_mut_ptr(),
+                    bytes.len(),
+                );
+            },
+            None if bytes.is_empty() => {}
+            None => {
+                let driver = &self.device.driver;
+                let copied = driver.download(bytes, home.address() + offset, 0);
+                copied.map_err(|error| error.of(&self.device.name, 0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies bytes of the host into a checked range.
+    fn upload(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let home = self.home();
+        match home.host() {
+            // SAFETY: as in `download`.
+            Some(host) => unsafe {
+                std::ptr::copy_nonoverlapping(
+                    bytes.as_ptr(),
+                    host.add(offset as usize).as_ptr(),
+                    bytes.len(),
+                );
+            },
+            None if bytes.is_empty() => {}
+            None => {
+                let driver = &self.device.driver;
+                let copied =
+                    driver.upload(home.address() + offset, bytes, 0).and_then(|()| driver.synchronise(0));
+                copied.map_err(|error| error.of(&self.device.name, 0))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -156,40 +255,32 @@ impl Buffer for NvidiaBuffer {
     }
 
     fn contents(&self) -> Option<NonNull<u8>> {
-        self.host().ok()
+        self.host_access().and_then(|()| self.move_to_host()).ok()
     }
 
     fn read(&self, offset: u64, destination: &mut [u8]) -> Result<(), DeviceError> {
-        let host = self.host()?;
+        self.host_access()?;
         check_range(offset, destination.len() as u64, self.length)?;
         let _copy = self.begin_copy(MapMode::Read)?;
-        // SAFETY: the range was checked; the caller's slice is its own. Work that writes these bytes at the
-        // same time is the program's race, as with `contents`.
-        unsafe {
-            host.add(offset as usize)
-                .copy_to_nonoverlapping(NonNull::new_unchecked(destination.as_mut_ptr()), destination.len());
-        }
-        Ok(())
+        self.download(offset, destination)
     }
 
     fn write(&self, offset: u64, source: &[u8]) -> Result<(), DeviceError> {
-        let host = self.host()?;
+        self.host_access()?;
         check_range(offset, source.len() as u64, self.length)?;
         let _copy = self.begin_copy(MapMode::Write)?;
-        // SAFETY: as in `read`.
-        unsafe {
-            std::ptr::copy_nonoverlapping(source.as_ptr(), host.add(offset as usize).as_ptr(), source.len())
-        };
-        Ok(())
+        self.upload(offset, source)
     }
 
     fn map(self: Arc<Self>, range: Range<u64>, mode: MapMode) -> Result<Box<dyn BufferMapping>, DeviceError> {
-        let host = self.host()?;
+        self.host_access()?;
         let length = range_length(&range, self.length)?;
         self.uses.begin_mapping(mode).map_err(|conflict| conflict.error(&self.label))?;
-        // SAFETY: the range was checked.
-        let start = unsafe { host.add(range.start as usize) };
-        Ok(Box::new(NvidiaMapping { buffer: self, start, length: length as usize, mode }))
+        let mut mapping =
+            NvidiaMapping { buffer: self, offset: range.start, bytes: vec![0; length as usize], mode };
+        let NvidiaMapping { buffer, offset, bytes, .. } = &mut mapping;
+        buffer.download(*offset, bytes)?;
+        Ok(Box::new(mapping))
     }
 
     fn uses(&self) -> &BufferUses {
@@ -203,8 +294,8 @@ impl Buffer for NvidiaBuffer {
 
 impl Drop for NvidiaBuffer {
     fn drop(&mut self) {
-        if let Some(heap) = &self.heap {
-            heap.release(self.start, self.length);
+        if let Some(HeapRange { ranges, start }) = &self.heap {
+            ranges.release(*start, self.length);
         }
     }
 }
@@ -216,37 +307,30 @@ impl fmt::Debug for NvidiaBuffer {
     }
 }
 
-/// A host view of a buffer that no work uses meanwhile.
+/// A copy for the host of a part of a buffer that no work uses meanwhile; written back when it goes.
 struct NvidiaMapping {
     buffer: Arc<NvidiaBuffer>,
-    start: NonNull<u8>,
-    length: usize,
+    offset: u64,
+    bytes: Vec<u8>,
     mode: MapMode,
 }
 
-// SAFETY: the bytes are the buffer's, which the mapping holds; access is by the rules of `bytes`.
-unsafe impl Send for NvidiaMapping {}
-// SAFETY: as above.
-unsafe impl Sync for NvidiaMapping {}
-
 impl BufferMapping for NvidiaMapping {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the range is within the buffer; while a mapping exists no work and no other writer has
-        // access, as `BufferUses` makes sure.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+        &self.bytes
     }
 
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        if self.mode != MapMode::Write {
-            return None;
-        }
-        // SAFETY: as in `bytes`; a mapping for writing is the only access, and it is borrowed exclusively.
-        Some(unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) })
+        (self.mode == MapMode::Write).then_some(&mut *self.bytes)
     }
 }
 
 impl Drop for NvidiaMapping {
     fn drop(&mut self) {
+        if self.mode == MapMode::Write {
+            // A device that is lost tells whoever uses the buffer next.
+            let _ = self.buffer.upload(self.offset, &self.bytes);
+        }
         self.buffer.uses.end_mapping(self.mode);
     }
 }

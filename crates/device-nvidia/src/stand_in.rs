@@ -42,7 +42,6 @@ impl StandIn {
             max_threads_per_group: 1024,
             max_group_size: [1024, 1024, 64],
             max_shared_bytes: 232_448,
-            concurrent_managed_access: true,
         };
         StandIn { card, kernel, state: Mutex::default() }
     }

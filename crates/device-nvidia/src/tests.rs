@@ -8,6 +8,7 @@ use anymetal_hal::artifact::{
     ElementType, FaultSite, KernelInfo, ScalarType,
 };
 use anymetal_hal::buffer::{Buffer, BufferDescriptor, StorageMode};
+use anymetal_hal::buffer_uses::MapMode;
 use anymetal_hal::clock::SystemClock;
 use anymetal_hal::command::{
     Binding, BoundResource, BufferCopy, BufferFill, Command, Deadline, Dispatch, Grid, Submission,
@@ -159,12 +160,12 @@ fn commands_run_in_order_and_see_each_other() {
     let fill = Command::Fill(BufferFill { buffer: Arc::clone(&y), offset: 8, length: 4, value: 1 });
     let commands = vec![dispatch(&pipeline, &x, 5, 3), copy, fill, dispatch(&pipeline, &y, 2, 2)];
     bench.run(commands).unwrap();
-    assert_eq!((values(&x), values(&y)), (vec![5, 10, 15], vec![20, 30, 0x0101_0101]));
     let calls = bench.driver.calls(&["launch", "copy", "download"]);
     assert_eq!(
         calls,
         ["launch [1, 1, 1] [32, 1, 1] 0", "copy 8", "launch [1, 1, 1] [32, 1, 1] 0", "download 128"]
     );
+    assert_eq!((values(&x), values(&y)), (vec![5, 10, 15], vec![20, 30, 0x0101_0101]));
 }
 
 #[test]
@@ -202,6 +203,7 @@ fn memory_lives_as_long_as_work_and_handles() {
     let buffer = bench.device.buffer(&private).unwrap();
     assert_eq!((bench.driver.live_allocations(), bench.device.allocated_bytes()), (own + 1, 64));
     assert!(matches!(buffer.read(0, &mut [0]), Err(DeviceError::Unsupported { .. })));
+    assert!(buffer.contents().is_none());
     drop(buffer);
     let heap = bench.device.heap(&HeapDescriptor { length: 256, ..HeapDescriptor::default() }).unwrap();
     let first = heap.buffer(&BufferDescriptor::shared(64)).unwrap();
@@ -259,4 +261,33 @@ fn there_are_devices_or_a_reason_why_not() {
     assert_eq!(NvidiaDevice::why_none().is_none(), NvidiaDevice::count() > 0);
     let beyond = NvidiaDevice::open(NvidiaDevice::count(), &NvidiaOptions::default());
     assert!(matches!(beyond, Err(DeviceError::DeviceLost { .. })));
+}
+
+#[test]
+fn a_buffer_whose_address_is_asked_for_moves_to_the_host() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1, 2]));
+    assert_eq!(bench.driver.calls(&["allocate 8 Device"]).len(), 1);
+    bench.run(vec![dispatch(&pipeline, &x, 3, 2)]).unwrap();
+    let host = x.contents().unwrap();
+    assert_eq!(bench.driver.calls(&["allocate 8 Host", "copy 8"]).len(), 2);
+    // SAFETY: the buffer is alive, and no work uses it.
+    unsafe { host.cast::<u32>().write(7) };
+    bench.run(vec![dispatch(&pipeline, &x, 2, 2)]).unwrap();
+    assert_eq!((values(&x), x.contents()), (vec![14, 12], Some(host)));
+}
+
+#[test]
+fn mappings_show_the_bytes_and_write_them_back() {
+    let bench = Bench::new(multiply);
+    let x = bench.buffer(&[1, 2, 3]);
+    let mut mapping = Arc::clone(&x).map(4..12, MapMode::Write).unwrap();
+    assert_eq!(mapping.bytes(), [2, 0, 0, 0, 3, 0, 0, 0]);
+    mapping.bytes_mut().unwrap()[0] = 9;
+    let refused = bench.run(vec![dispatch(&bench.pipeline(), &x, 1, 1)]);
+    assert!(matches!(refused, Err(DeviceError::BufferMapped { .. })));
+    drop(mapping);
+    assert_eq!(values(&x), [1, 9, 3]);
+    let mut mapping = Arc::clone(&x).map(0..4, MapMode::Read).unwrap();
+    assert!(mapping.bytes_mut().is_none());
 }

@@ -1,4 +1,4 @@
-//! The CPU device through the public crate, with default options but for one: all memory that kernels are
+//! The CPU device, or another that is to be tested, through the public crate, with default options but for one: all memory that kernels are
 //! given is directly next to pages that may not be accessed, so code that reaches outside ends the process.
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};
@@ -39,6 +39,14 @@ pub(crate) fn guarded() -> Result<Device, Error> {
     DEVICE.get_or_init(make).clone().map(|device| Device::from_hal(device))
 }
 
+/// The device that is tested: the guarded CPU device, or the one that `ANYMETAL_TEST_DEVICE` names.
+fn tested() -> Result<Device, Error> {
+    match std::env::var("ANYMETAL_TEST_DEVICE") {
+        Ok(name) => Device::by_name(&name),
+        Err(_) => guarded(),
+    }
+}
+
 impl Executor for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
@@ -74,7 +82,11 @@ impl Executor for Sanitized {
 }
 
 fn opened(source: &Source, check_mode: CheckMode) -> Result<Box<dyn Opened>, ExecError> {
-    let device = guarded().map_err(failed)?;
+    let device = match check_mode {
+        CheckMode::Sanitize => guarded(),
+        _ => tested(),
+    };
+    let device = device.map_err(failed)?;
     let options = CompileOptions {
         file_name: source.name.clone(),
         include_folders: source.include_dirs.clone(),

@@ -269,15 +269,22 @@ impl Emitter<'_> {
         let is_narrow = function.ty(*index) == Type::Scalar(Scalar::I32);
         let fits = scale > 0 && (0..1 << 31).contains(&constant);
         let signed = *cast == CastOp::SExt;
-        (is_narrow && fits).then_some(Indexed { index: *index, signed, scale, constant })
+        // Of signed indices those below 0 may be valid, down to the constant.
+        let counts = !signed || constant % i64::from(scale.max(1)) == 0;
+        (is_narrow && fits && counts).then_some(Indexed { index: *index, signed, scale, constant })
     }
 
-    /// Compares the index with the number of valid ones. A negative index is a large unsigned one: above
-    /// 2^31, at which the number of signed ones ends.
+    /// Compares the index with the number of valid ones. To a signed one what the constant adds is added
+    /// first: a sum below 0 is a large unsigned number then, above 2^31, at which the number of signed ones
+    /// ends. (An index that only the constant brings above 2^31 elements is refused.)
     fn is_index_inside(&mut self, address: &Address, indexed: Indexed, bytes: i64) -> Opd {
         let Indexed { index, signed, scale, constant } = indexed;
-        let index = self.one(index);
-        let need = bytes + constant;
+        let (mut index, mut need) = (self.one(index), bytes);
+        if signed {
+            index = self.t.add("i32", &index, &Opd::Int(constant / i64::from(scale)));
+        } else {
+            need += constant;
+        }
         let (count, all) = self.count(&address.place, need, scale, signed);
         let below = self.t.value(format_args!("icmp ult i32 {index}, {count}"));
         if all.is_text("false") { below } else { self.t.value(format_args!("or i1 {below}, {all}")) }

@@ -97,11 +97,22 @@ impl Emitter<'_> {
         }
         let constant = if let Opd::Int(value) = b { Some(*value) } else { None };
         let how = Arithmetic { width: Width::One, fp, scalar, constant };
+        if (op, scalar) == (BinOp::UAddSat, Scalar::I8) {
+            return self.add_saturating_bytes(a, b);
+        }
         arith::binary(&mut self.t, &mut self.library, how, op, a, b)
     }
 
     /// Float operations that the GPU does in its own way: `half` natively, divisions by its estimate where
     /// deviations are allowed, `bfloat` rounded by one instruction.
+    /// LLVM's NVPTX target adds bytes in 16 bits without the upper limit.
+    fn add_saturating_bytes(&mut self, a: &Opd, b: &Opd) -> Opd {
+        let [a, b] = [a, b].map(|byte| self.t.value(format_args!("zext i8 {byte} to i32")));
+        let sum = self.t.add("i32", &a, &b);
+        let least = self.t.intrinsic("umin", "i32", "", &[&sum, &Opd::Int(255)]);
+        self.t.value(format_args!("trunc i32 {least} to i8"))
+    }
+
     fn float_of(&mut self, op: BinOp, scalar: Scalar, fp: FpMode, a: &Opd, b: &Opd) -> Option<Opd> {
         let name = match op {
             BinOp::FAdd => "fadd",
