@@ -118,6 +118,37 @@ impl<'a> CountedLoops<'a> {
         .map(|bound| bound / step + 2)
     }
 
+    /// The counter as the loop's accesses see it, and its largest value, if it is never negative; `before`: what
+    /// is before the loop in its block.
+    pub(super) fn counter_bound(&self, inst: Inst, before: &[Inst]) -> Option<(Value, u64)> {
+        let counted = self.find(inst)?;
+        let Op::Loop { body, .. } = self.function.inst(inst).op else { return None };
+        // Accesses before the test see the counter beyond its last value.
+        let before_test = self.function.block(body).iter().take_while(|&&inst| inst != counted.test);
+        let accesses = |inst: &Inst| match self.function.inst(*inst).op {
+            Op::Load { ptr, .. } => self.local(ptr).is_none(),
+            _ => !self.function.inst(*inst).op.is_pure(),
+        };
+        if before_test.clone().any(accesses) {
+            return None;
+        }
+        let most = anymetal_ir::eval::mask(counted.scalar) >> u32::from(counted.is_signed());
+        let bound = |value| upper_bound(self.function, self.geometry, value);
+        let limit = bound(counted.limit);
+        let is_never_negative = match counted.goes_on {
+            CmpOp::ULt | CmpOp::ULe => true,
+            // It starts there, and does not step over the largest value.
+            CmpOp::SLt | CmpOp::SLe => {
+                let start = self.stored_before(counted.counter, before).map(bound);
+                let end = limit.checked_add(counted.step.unsigned_abs());
+                start.is_some_and(|start| start <= most) && end.is_some_and(|end| end <= most)
+            }
+            _ => false,
+        };
+        let last = if counted.is_inclusive() { limit } else { limit.saturating_sub(1) };
+        is_never_negative.then_some((counted.current, last))
+    }
+
     /// The `if` that leaves a loop, whether it does when its condition holds, and the condition.
     fn exit_test(&self, inst: Inst) -> Option<(Inst, bool, Value)> {
         let Op::Loop { label, body, .. } = self.function.inst(inst).op else { return None };

@@ -43,6 +43,7 @@ pub(super) const GROUP: u64 = 8;
 #[derive(Debug)]
 pub(super) struct LoopPlans {
     plans: Vec<Option<LoopPlan>>,
+    bounds: Vec<Option<u64>>,
 }
 
 struct Planner<'a> {
@@ -50,6 +51,7 @@ struct Planner<'a> {
     counted: CountedLoops<'a>,
     is_tracked: &'a dyn Fn(Inst) -> bool,
     plans: Vec<Option<LoopPlan>>,
+    bounds: Vec<Option<u64>>,
 }
 
 impl LoopPlans {
@@ -57,9 +59,15 @@ impl LoopPlans {
     pub(super) fn new(function: &Function, geometry: Geometry, is_tracked: &dyn Fn(Inst) -> bool) -> Self {
         let plans = vec![None; function.insts.len()];
         let counted = CountedLoops::new(function, geometry);
-        let mut planner = Planner { function, counted, is_tracked, plans };
+        let bounds = vec![None; function.values.len()];
+        let mut planner = Planner { function, counted, is_tracked, plans, bounds };
         planner.block(function.body);
-        Self { plans: planner.plans }
+        Self { plans: planner.plans, bounds: planner.bounds }
+    }
+
+    /// The largest values of loops' counters, by the value's number, at every access to memory.
+    pub(super) fn counter_bounds(&self) -> &[Option<u64>] {
+        &self.bounds
     }
 
     /// A loop's plan.
@@ -88,6 +96,9 @@ impl Planner<'_> {
     /// without a look.
     fn plan(&mut self, inst: Inst, before: &[Inst], inside: u64) -> u64 {
         let each = inside.saturating_add(1);
+        if let Some((value, most)) = self.counted.counter_bound(inst, before) {
+            self.bounds[value.index()] = Some(most);
+        }
         let bound = self.counted.max_trips(inst, before);
         if let Some(all) = bound.and_then(|trips| trips.checked_mul(each)).filter(|&all| all <= MAX_QUIET) {
             let size = (self.size(inst) as u64).saturating_mul(all);
