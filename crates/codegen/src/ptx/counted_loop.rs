@@ -118,8 +118,8 @@ impl<'a> CountedLoops<'a> {
         .map(|bound| bound / step + 2)
     }
 
-    /// The counter as the loop's accesses see it, and its largest value, if it is never negative; `before`: what
-    /// is before the loop in its block.
+    /// The counter as the loop's accesses see it, and its largest value, if it is never negative; `before`:
+    /// what is before the loop in its block.
     pub(super) fn counter_bound(&self, inst: Inst, before: &[Inst]) -> Option<(Value, u64)> {
         let counted = self.find(inst)?;
         let Op::Loop { body, .. } = self.function.inst(inst).op else { return None };

@@ -34,8 +34,8 @@ pub(in crate::cpu) fn bound_anywhere(function: &Function, value: Value) -> u64 {
 }
 
 /// The largest offset in its variable that a pointer can have in any lane, existing or not, and no smaller
-/// one is negative; `None` if it is not known, or not known which variable. `known`: bounds of values by their
-/// number.
+/// one is negative; `None` if it is not known, or not known which variable. `known`: bounds of values by
+/// their number.
 pub(crate) fn offset_bound(
     function: &Function,
     geometry: Geometry,
