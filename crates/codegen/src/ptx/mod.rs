@@ -8,10 +8,12 @@
 //! | `alignment` | the alignment that an address has by its computation |
 //! | `uniformity` | which values are equal in all active lanes of a SIMD-group |
 //! | `convergence` | the constructs after or in which the active lanes must be known |
+//! | `counted_loop` | loops with a counter and a limit |
+//! | `loop_plan` | how loops look at the stop flag |
 //! | `emit/entry` | parameters, positions of threads, the exit with the fault record |
 //! | `emit/allocation` | bases, lengths, tagged pointers, bounds checks |
 //! | `emit/memory`, `emit/copy`, `emit/atomic` | accesses |
-//! | `emit/control` | branches, loops, lanes that meet again, the stop flag |
+//! | `emit/control`, `emit/loops`, `emit/pieces` | branches, loops, lanes that meet again, the stop flag |
 //! | `emit/simd`, `emit/reduce`, `emit/matrix` | operations between lanes |
 //! | `emit/value`, `emit/math` | arithmetic |
 //!
@@ -21,7 +23,9 @@
 
 mod alignment;
 mod convergence;
+mod counted_loop;
 mod emit;
+mod loop_plan;
 mod options;
 mod target;
 mod uniformity;

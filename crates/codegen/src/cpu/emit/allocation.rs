@@ -181,7 +181,7 @@ impl Emitter<'_, '_> {
         let (Some(pointer), Opd::Int(len)) = (address.value, &address.place.len) else { return false };
         let known = [address.extra, bytes, *len].map(u64::try_from);
         let [Ok(extra), Ok(bytes), Ok(len)] = known else { return false };
-        let end = offset_bound(self.facts.function, self.facts.geometry, pointer)
+        let end = offset_bound(self.facts.function, self.facts.geometry, &[], pointer)
             .and_then(|offset| offset.checked_add(extra)?.checked_add(bytes));
         end.is_some_and(|end| end <= len)
     }

@@ -20,7 +20,12 @@ const MAX_GRID: u64 = u32::MAX as u64 - 64;
 
 /// The largest value that any lane, existing or not, can have, read as unsigned.
 pub(crate) fn upper_bound(function: &Function, geometry: Geometry, value: Value) -> u64 {
-    Finder { function, geometry, steps: Cell::new(STEPS) }.bound(value)
+    upper_bound_with(function, geometry, &[], value)
+}
+
+/// The same; `known` has bounds of values, by their number, that hold wherever the result is used.
+fn upper_bound_with(function: &Function, geometry: Geometry, known: &[Option<u64>], value: Value) -> u64 {
+    Finder { function, geometry, known, steps: Cell::new(STEPS) }.bound(value)
 }
 
 /// The same, in threadgroups of any size.
@@ -29,8 +34,14 @@ pub(in crate::cpu) fn bound_anywhere(function: &Function, value: Value) -> u64 {
 }
 
 /// The largest offset in its variable that a pointer can have in any lane, existing or not, and no smaller
-/// one is negative; `None` if it is not known, or not known which variable.
-pub(crate) fn offset_bound(function: &Function, geometry: Geometry, pointer: Value) -> Option<u64> {
+/// one is negative; `None` if it is not known, or not known which variable. `known`: bounds of values by
+/// their number.
+pub(crate) fn offset_bound(
+    function: &Function,
+    geometry: Geometry,
+    known: &[Option<u64>],
+    pointer: Value,
+) -> Option<u64> {
     let mut sum = 0u64;
     let mut pointer = pointer;
     loop {
@@ -41,7 +52,7 @@ pub(crate) fn offset_bound(function: &Function, geometry: Geometry, pointer: Val
                     if function.ty(index) != Type::Scalar(Scalar::I64) {
                         return None;
                     }
-                    let index = upper_bound(function, geometry, index);
+                    let index = upper_bound_with(function, geometry, known, index);
                     sum = sum.checked_add(index.checked_mul(u64::from(*scale))?)?;
                 }
                 sum = sum.checked_add(u64::try_from(*offset).ok()?)?;
@@ -56,6 +67,7 @@ pub(crate) fn offset_bound(function: &Function, geometry: Geometry, pointer: Val
 struct Finder<'a> {
     function: &'a Function,
     geometry: Geometry,
+    known: &'a [Option<u64>],
     /// Definitions that may still be looked at.
     steps: Cell<u32>,
 }
@@ -65,6 +77,9 @@ impl Finder<'_> {
         let function = self.function;
         let Some(scalar) = function.ty(value).scalar() else { return u64::MAX };
         let limit = anymetal_ir::eval::mask(scalar);
+        if let Some(&Some(known)) = self.known.get(value.index()) {
+            return known.min(limit);
+        }
         let Some(op) = function.def(value) else { return limit };
         let Some(steps) = self.steps.get().checked_sub(1).filter(|_| !scalar.is_float()) else {
             return limit;
@@ -181,7 +196,7 @@ mod tests {
         let is_pointer = |value: &Value| matches!(function.ty(*value), Type::Ptr(_));
         let pointer = values().find(is_pointer).expect("there is a parameter");
         let value = values().find(|value| !is_pointer(value)).expect("there is a value");
-        (upper_bound(function, geometry, value), offset_bound(function, geometry, pointer))
+        (upper_bound(function, geometry, value), offset_bound(function, geometry, &[], pointer))
     }
 
     #[test]

@@ -37,8 +37,20 @@ pub(super) struct Address {
     /// The pointer that it is the address of, and the bytes further on.
     pub(super) pointer: Value,
     pub(super) extra: i64,
-    /// The offset is not the pointer's: what is known of the pointer does not hold.
-    pub(super) is_computed: bool,
+    /// What was added to the pointer's offset at run time.
+    pub(super) added: Added,
+}
+
+/// What was added to an offset at run time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Added {
+    Nothing,
+    /// At most so many bytes, a multiple of the alignment, a power of two.
+    AtMost {
+        bytes: u64,
+        align: u32,
+    },
+    Anything,
 }
 
 /// An address as one index: `index × scale + constant`.
@@ -149,7 +161,7 @@ impl Emitter<'_> {
             Root::Many => self.decode(&offset, space),
             root => (self.place(root, space), offset),
         };
-        Address { place, offset, pointer, extra: 0, is_computed: false }
+        Address { place, offset, pointer, extra: 0, added: Added::Nothing }
     }
 
     /// The place in memory.
@@ -176,10 +188,10 @@ impl Emitter<'_> {
         }
         let inside = self.is_inside(address, i64::from(bytes));
         let align = align.clamp(1, 16);
-        let known = match address.place.root {
-            Root::Many => 1,
-            _ if address.is_computed => 1,
-            _ => self.alignment.of_pointer(address.pointer),
+        let known = match (address.place.root, address.added) {
+            (Root::Many, _) | (_, Added::Anything) => 1,
+            (_, Added::AtMost { align, .. }) => self.alignment.of_pointer(address.pointer).min(align),
+            (_, Added::Nothing) => self.alignment.of_pointer(address.pointer),
         };
         let known = known.min(1 << address.extra.trailing_zeros().min(8));
         if known >= align || inside.is_text("false") {
@@ -221,10 +233,16 @@ impl Emitter<'_> {
                 return Opd::bool(true);
             }
         }
-        if let (Opd::Int(len), true) = (&place.len, place.root != Root::Many && !address.is_computed) {
-            let bound = offset_bound(self.input.function, self.target.geometry(), address.pointer);
+        let added = match address.added {
+            Added::Nothing => Some(0),
+            Added::AtMost { bytes, .. } => Some(bytes),
+            Added::Anything => None,
+        };
+        if let (Opd::Int(len), Some(added), true) = (&place.len, added, place.root != Root::Many) {
+            let bound = self.bound_of_offset(address.pointer);
             let end = bound.and_then(|bound| {
-                bound.checked_add(u64::try_from(address.extra).ok()?)?.checked_add(bytes as u64)
+                let start = bound.checked_add(u64::try_from(address.extra).ok()?)?.checked_add(added)?;
+                start.checked_add(bytes as u64)
             });
             if end.is_some_and(|end| end <= *len as u64) {
                 return Opd::bool(true);
@@ -238,9 +256,15 @@ impl Emitter<'_> {
         self.t.value(format_args!("icmp ult i64 {start}, {limit}"))
     }
 
+    /// The largest offset that a pointer into a variable can have.
+    fn bound_of_offset(&self, pointer: Value) -> Option<u64> {
+        let known = self.loop_plans.counter_bounds();
+        offset_bound(self.input.function, self.target.geometry(), known, pointer)
+    }
+
     /// The address as a 32-bit index into its allocation.
     fn indexed(&self, address: &Address) -> Option<Indexed> {
-        if address.place.root == Root::Many || address.is_computed {
+        if address.place.root == Root::Many || address.added != Added::Nothing {
             return None;
         }
         let function = self.input.function;

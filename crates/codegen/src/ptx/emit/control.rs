@@ -16,12 +16,13 @@ impl Emitter<'_> {
     pub(super) fn construct(&mut self, inst: Inst) -> Result<(), CodegenError> {
         let tracked = self.convergence.is_tracked(inst);
         match &self.input.function.inst(inst).op {
+            Op::If { .. } if self.piece_test(inst) => Ok(()),
             Op::If { cond, then, otherwise } => self.branch(*cond, *then, *otherwise, tracked),
             Op::Switch { label, selector, cases, default } => {
                 self.switch(*label, *selector, cases, *default, tracked)
             }
             Op::Scope { label, body } => self.scope(*label, *body, tracked),
-            Op::Loop { label, body, continuing } => self.endless_loop(*label, *body, *continuing, tracked),
+            Op::Loop { .. } => self.endless_loop(inst, tracked),
             _ => Ok(()),
         }
     }

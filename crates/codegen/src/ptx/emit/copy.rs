@@ -7,7 +7,7 @@ use anymetal_ir::{CastOp, Inst, Op, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
-use super::allocation::Address;
+use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::llvm_text::Opd;
 
@@ -109,7 +109,7 @@ impl Emitter<'_> {
     /// The address `bytes` further on, of which nothing else is known.
     pub(super) fn further(&mut self, address: &Address, bytes: &Opd) -> Address {
         let offset = self.t.add("i64", &address.offset, bytes);
-        Address { offset, is_computed: true, ..address.clone() }
+        Address { offset, added: Added::Anything, ..address.clone() }
     }
 
     /// Runs `body` for 0, 1, … up to `count`.

@@ -10,6 +10,9 @@ use super::Emitter;
 use crate::cpu::{CodegenError, argument_slots};
 use crate::llvm_text::Opd;
 
+/// The number of the first metadata node of a loop; each loop has its own.
+pub(super) const FIRST_LOOP_NODE: usize = 4;
+
 /// Threads of a threadgroup of any size.
 const ANY_SIZE_THREADS: u32 = 1024;
 
@@ -120,13 +123,17 @@ impl Emitter<'_> {
         let threads = self.input.kernel.max_threads.unwrap_or(ANY_SIZE_THREADS).clamp(1, ANY_SIZE_THREADS);
         let [x, y, z] = options.group_size.unwrap_or([threads, 1, 1]);
         let symbol = &options.symbol;
+        let nodes = FIRST_LOOP_NODE..FIRST_LOOP_NODE + self.unrolled_loops;
+        let loops: String = nodes.map(|node| format!("!{node} = distinct !{{!{node}, !3}}\n")).collect();
         format!(
             "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"{x},{y},{z}\" }}\n\
              attributes #1 = {{ noinline nounwind convergent }}\n\
              !nvvm.annotations = !{{!2}}\n\
              !0 = !{{!\"branch_weights\", i32 1000000, i32 1}}\n\
              !1 = !{{}}\n\
-             !2 = !{{ptr @{symbol}, !\"maxntidx\", i32 {x}, !\"maxntidy\", i32 {y}, !\"maxntidz\", i32 {z}}}\n"
+             !2 = !{{ptr @{symbol}, !\"maxntidx\", i32 {x}, !\"maxntidy\", i32 {y}, !\"maxntidz\", i32 {z}}}\n\
+             !3 = !{{!\"llvm.loop.unroll.full\"}}\n\
+             {loops}"
         )
     }
 

@@ -1,16 +1,15 @@
-//! Loops: lanes that leave at different times, and the stop flag.
+//! Loops: lanes that leave at different times, and looks at the stop flag as `loop_plan` has them.
 
 use std::collections::BTreeSet;
 
-use anymetal_ir::{Block, Label};
+use anymetal_ir::{Block, Inst, Label, Op};
 
+use super::super::loop_plan::{GROUP, LoopPlan};
 use super::Emitter;
+use super::entry::FIRST_LOOP_NODE;
 use super::frames::{Exit, Frame};
 use crate::cpu::CodegenError;
 use crate::llvm_text::{BlockName, Opd};
-
-/// Rounds of loops, of one thread, after which it looks at the stop flag: a power of two.
-const ROUNDS_PER_LOOK: u32 = 1024;
 
 /// A loop being written.
 struct LoopBlocks {
@@ -24,22 +23,44 @@ struct LoopBlocks {
 }
 
 impl Emitter<'_> {
-    pub(super) fn endless_loop(
-        &mut self,
-        label: Label,
-        body: Block,
-        continuing: Block,
-        tracked: bool,
-    ) -> Result<(), CodegenError> {
+    pub(super) fn endless_loop(&mut self, inst: Inst, tracked: bool) -> Result<(), CodegenError> {
+        let Op::Loop { label, body, continuing } = self.input.function.inst(inst).op else { return Ok(()) };
         let entered = tracked.then(|| self.active_lanes());
-        let (head, next, end) = (self.t.block(), self.t.block(), self.t.block());
-        let mut blocks = LoopBlocks { label, continuing: next, end, entered, leaving: BTreeSet::new() };
-        self.t.label(head);
-        self.part(&mut blocks, body, Some(Exit::Continue(label)))?;
-        self.t.label(next);
-        self.part(&mut blocks, continuing, None)?;
-        self.stop_if_told();
-        self.t.branch(head);
+        let plan = if self.input.options.stoppable {
+            self.loop_plans.of(inst)
+        } else {
+            LoopPlan::Quiet { unroll: false }
+        };
+        let (again, end) = (self.t.block(), self.t.block());
+        let mut blocks = LoopBlocks { label, continuing: end, end, entered, leaving: BTreeSet::new() };
+        self.t.label(again);
+        let mut head = again;
+        let is_in_pieces = if let LoopPlan::Pieces(counted, rounds) = &plan {
+            self.begin_piece(counted, *rounds, again);
+            head = self.t.block();
+            self.t.label(head);
+            true
+        } else {
+            false
+        };
+        let copies = if matches!(plan, LoopPlan::Groups(_)) { GROUP } else { 1 };
+        for _ in 0..copies {
+            blocks.continuing = self.t.block();
+            self.part(&mut blocks, body, Some(Exit::Continue(label)))?;
+            self.t.label(blocks.continuing);
+            self.part(&mut blocks, continuing, None)?;
+        }
+        if is_in_pieces {
+            self.pieces.pop();
+        }
+        match plan {
+            LoopPlan::Quiet { unroll: true } if !self.t.is_ended() => self.branch_unrolled(head),
+            LoopPlan::Quiet { .. } | LoopPlan::Pieces(..) => self.t.branch(head),
+            LoopPlan::Groups(rounds) | LoopPlan::Rounds(rounds) => {
+                self.look_after(rounds / copies);
+                self.t.branch(again);
+            }
+        }
         self.t.label(end);
         if let Some(entered) = &blocks.entered {
             self.meet(Some(Exit::Break(label)), entered, blocks.leaving);
@@ -86,24 +107,39 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// At the end of a round: ends the thread if the launch is to stop.
-    fn stop_if_told(&mut self) {
-        if !self.input.options.stoppable || self.t.is_ended() {
+    /// The jump back of a loop that is to be unrolled whole.
+    fn branch_unrolled(&mut self, head: BlockName) {
+        let node = FIRST_LOOP_NODE + self.unrolled_loops;
+        self.unrolled_loops += 1;
+        self.t.terminator(format_args!("br label %b{head}, !llvm.loop !{node}"));
+    }
+
+    /// At the end of a round: looks at the stop flag if as many rounds, a power of two, have passed.
+    fn look_after(&mut self, rounds: u64) {
+        if self.t.is_ended() {
             return;
         }
-        let rounds = self.faults.rounds(&mut self.t);
-        let before = self.t.load("i32", &rounds, 4);
-        let now = self.t.value(format_args!("add i32 {before}, 1"));
-        self.t.store("i32", &now, &rounds, 4);
-        let low = self.t.value(format_args!("and i32 {now}, {}", ROUNDS_PER_LOOK - 1));
-        let goes_on = self.t.value(format_args!("icmp ne i32 {low}, 0"));
-        let (look, on) = (self.t.block(), self.t.block());
-        self.t.branch_likely(&goes_on, on, look);
-        self.t.label(look);
+        let on = self.t.block();
+        if rounds > 1 {
+            let counter = self.faults.rounds(&mut self.t);
+            let before = self.t.load("i32", &counter, 4);
+            let now = self.t.value(format_args!("add i32 {before}, 1"));
+            self.t.store("i32", &now, &counter, 4);
+            let low = self.t.value(format_args!("and i32 {now}, {}", rounds - 1));
+            let goes_on = self.t.value(format_args!("icmp ne i32 {low}, 0"));
+            let look = self.t.block();
+            self.t.branch_likely(&goes_on, on, look);
+            self.t.label(look);
+        }
+        self.look(on);
+        self.t.label(on);
+    }
+
+    /// Ends the thread if the launch is to stop; else goes on there.
+    pub(super) fn look(&mut self, on: BlockName) {
         let stop = self.grid.stop.clone();
         let flag = self.t.value(format_args!("load volatile i32, ptr addrspace(1) {stop}, align 4"));
         let goes_on = self.t.value(format_args!("icmp eq i32 {flag}, 0"));
         self.t.branch_likely(&goes_on, on, self.exit);
-        self.t.label(on);
     }
 }

@@ -7,9 +7,13 @@ use anymetal_ir::{Inst, MatrixOp, Scalar, Type, Value};
 use anymetal_launch_abi::AccessKind;
 
 use super::Emitter;
+use super::allocation::{Added, Address};
 use super::memory::Mode;
 use crate::elementwise::{Width, arith};
 use crate::llvm_text::Opd;
+
+/// The largest constant stride, in elements, that bounds are computed with.
+const MAX_STRIDE: u64 = 1 << 20;
 
 impl Emitter<'_> {
     pub(super) fn matrix(&mut self, inst: Inst, op: MatrixOp, args: &[Value]) {
@@ -56,6 +60,17 @@ impl Emitter<'_> {
         })
     }
 
+    /// The address of one of the lane's elements. With a constant stride it is known how far it can be.
+    fn element_address(&mut self, matrix: &Address, offset: &Opd, stride: Value, size: u32) -> Address {
+        let address = self.further(matrix, offset);
+        let stride = self.input.function.as_const(stride).filter(|&stride| stride <= MAX_STRIDE);
+        let added = match stride {
+            Some(stride) => Added::AtMost { bytes: 7 * (stride + 1) * u64::from(size), align: size },
+            None => Added::Anything,
+        };
+        Address { added, ..address }
+    }
+
     fn load_matrix(&mut self, inst: Inst, args: &[Value], transpose: bool) {
         let Some(result) = self.input.function.inst(inst).result else { return };
         let scalar = self.scalar(result);
@@ -65,7 +80,7 @@ impl Emitter<'_> {
         let offsets = self.element_offsets(args[1], transpose, size);
         let mode = Mode { align: size, volatile: false };
         let parts = offsets.map(|offset| {
-            let address = self.further(&address, &offset);
+            let address = self.element_address(&address, &offset, args[1], size);
             self.checked_load(&address, Type::Scalar(scalar), mode, site).swap_remove(0)
         });
         self.define(inst, parts.to_vec());
@@ -80,7 +95,7 @@ impl Emitter<'_> {
         let mode = Mode { align: size, volatile: false };
         let parts = self.parts(args[2]);
         for (offset, part) in offsets.iter().zip(parts) {
-            let address = self.further(&address, offset);
+            let address = self.element_address(&address, offset, args[1], size);
             self.checked_store(&address, Type::Scalar(scalar), &[part], mode, site);
         }
     }

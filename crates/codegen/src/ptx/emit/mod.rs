@@ -18,6 +18,7 @@ mod loops;
 mod math;
 mod matrix;
 mod memory;
+mod pieces;
 mod reduce;
 mod simd;
 mod value;
@@ -26,6 +27,7 @@ use anymetal_ir::{BarrierScope, Block, Function, Inst, Kernel, Module, Op, Scala
 
 use super::alignment::Alignment;
 use super::convergence::Convergence;
+use super::loop_plan::LoopPlans;
 use super::target::PtxTarget;
 use super::uniformity::Uniformity;
 use super::{PtxCode, PtxOptions};
@@ -38,6 +40,7 @@ use faults::Faults;
 use frames::Frames;
 use grid::Grid;
 use lanes::Lanes;
+use pieces::Piece;
 
 /// What is compiled.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +64,11 @@ struct Emitter<'a> {
     alignment: Alignment<'a>,
     convergence: Convergence,
     target: PtxTarget,
+    loop_plans: LoopPlans,
+    /// The loops in pieces around.
+    pieces: Vec<Piece>,
+    /// The number of loops written so far that are to be unrolled whole.
+    unrolled_loops: usize,
     values: Vec<Vec<Opd>>,
     places: Places,
     faults: Faults,
@@ -82,6 +90,8 @@ impl<'a> Emitter<'a> {
         let pointers = Roots::solve(function, kernel, order).pointers;
         let uniformity = Uniformity::new(function, kernel, &pointers);
         let convergence = Convergence::new(function, order, &uniformity);
+        let target = PtxTarget::new(options);
+        let loop_plans = LoopPlans::new(function, target.geometry(), &|inst| convergence.is_tracked(inst));
         let mut t = Text::new(0);
         let exit = t.block();
         Self {
@@ -92,7 +102,10 @@ impl<'a> Emitter<'a> {
             pointers,
             alignment: Alignment::new(module, kernel, function),
             convergence,
-            target: PtxTarget::new(options),
+            target,
+            loop_plans,
+            pieces: Vec::new(),
+            unrolled_loops: 0,
             values: vec![Vec::new(); function.values.len()],
             places: Places::default(),
             faults: Faults::default(),

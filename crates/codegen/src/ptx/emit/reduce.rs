@@ -289,8 +289,8 @@ impl Emitter<'_> {
         values.swap_remove(0)
     }
 
-    /// The value if the lane is active, else the neutral element. The predicate is one of the assembler's: LLVM
-    /// would move the selects behind the operations, and the predicates of 32 lanes are more than there are.
+    /// The value if the lane is active, else the neutral element. The predicate is one of the assembler's:
+    /// LLVM would move the selects behind the operations, and 32 predicates are more than there are.
     fn if_active(&mut self, reduction: Reduction, value: &Opd, mask: &Opd, lane: &Opd) -> Opd {
         let scalar = reduction.scalar;
         let is_wide = scalar.bits() == 64;
@@ -300,7 +300,8 @@ impl Emitter<'_> {
         let chosen = self.t.value(format_args!(
             "call {word_ty} asm \"{{ .reg .pred p; .reg .b32 t; shr.u32 t, $3, $4; and.b32 t, t, 1; \
              setp.ne.u32 p, t, 0; selp.b{bits} $0, $1, $2, p; }}\", \
-             \"={register},{register},{register},r,r\"({word_ty} {word}, {word_ty} {none}, i32 {mask}, i32 {lane})"
+             \"={register},{register},{register},r,r\"\
+             ({word_ty} {word}, {word_ty} {none}, i32 {mask}, i32 {lane})"
         ));
         if is_wide { chosen } else { self.from_word(scalar, &chosen) }
     }

@@ -2,8 +2,8 @@
 //!
 //! `ptxas --assembler PATH [--every N] [--only TEXT] [--keep FOLDER]`; `cargo xtask ptxas` finds the
 //! assembler. Kernels are those of the demo, of `tests/exec` and of the public corpora. Each is compiled for
-//! sm_80 and any threadgroup size, and assembled for sm_80 and sm_90; and compiled and assembled for sm_90 and
-//! whole threadgroups of one size.
+//! sm_80 and any threadgroup size, and assembled for sm_80 and sm_90; and compiled and assembled for sm_90
+//! and whole threadgroups of one size.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 

@@ -1,0 +1,86 @@
+//! Counted loops in pieces, between which the thread looks at the stop flag.
+//!
+//! ```text
+//! again:  start = counter; length = min(limit - start, piece)   0 if the loop is over
+//! head:   if counter - start >= length { if counter is at the limit { break } look; go to again }
+//!         body; counter += step; go to head
+//! ```
+//! The inner loop has one exit, and a range of counters that is part of the whole loop's: the outcome is the
+//! same whatever the counter's start, and a counter that wraps around ends a piece too.
+
+use anymetal_ir::{CmpOp, Inst, Space};
+
+use super::super::counted_loop::CountedLoop;
+use super::Emitter;
+use super::frames::Exit;
+use crate::elementwise::{Width, arith};
+use crate::llvm_text::{BlockName, Opd, scalar_type, wrap_int};
+use crate::roots::Root;
+
+/// The piece of a loop being written.
+#[derive(Debug)]
+pub(super) struct Piece {
+    counted: CountedLoop,
+    start: Opd,
+    length: Opd,
+    limit: Opd,
+    /// Where the next piece begins.
+    again: BlockName,
+}
+
+impl Emitter<'_> {
+    /// Computes the piece that begins with the counter as it is.
+    pub(super) fn begin_piece(&mut self, counted: &CountedLoop, rounds: u64, again: BlockName) {
+        let ty = scalar_type(counted.scalar);
+        let place = self.place(Root::Local(counted.counter), Space::Thread);
+        let start = self.t.load(ty, &place.base, counted.scalar.size());
+        let limit = match self.input.function.as_const(counted.limit) {
+            Some(bits) => Opd::Int(wrap_int(ty, bits as i64)),
+            None => self.one(counted.limit),
+        };
+        let span = (rounds * counted.step.unsigned_abs()) as i64;
+        let distance = match counted.step {
+            1.. => self.t.sub(ty, &limit, &start),
+            _ => self.t.sub(ty, &start, &limit),
+        };
+        let inclusive = i64::from(counted.is_inclusive());
+        let capped = self.t.intrinsic("umin", ty, "", &[&distance, &Opd::Int(span - inclusive)]);
+        let length = self.t.add(ty, &capped, &Opd::Int(inclusive));
+        let goes_on =
+            arith::compare(&mut self.t, Width::One, counted.goes_on, counted.scalar, &start, &limit);
+        let length = self.t.select("i1", &goes_on, ty, &length, &Opd::Int(0));
+        self.pieces.push(Piece { counted: counted.clone(), start, length, limit, again });
+    }
+
+    /// Writes the exit test of the loop in pieces around, if the instruction is that.
+    pub(super) fn piece_test(&mut self, inst: Inst) -> bool {
+        let Some(Piece { counted, start, length, limit, again }) =
+            self.pieces.last().filter(|piece| piece.counted.test == inst)
+        else {
+            return false;
+        };
+        let (counted, start, length) = (counted.clone(), start.clone(), length.clone());
+        let (limit, again) = (limit.clone(), *again);
+        let ty = scalar_type(counted.scalar);
+        let current = self.one(counted.current);
+        let passed = match counted.step {
+            1.. => self.t.sub(ty, &current, &start),
+            _ => self.t.sub(ty, &start, &current),
+        };
+        // A step of one cannot miss the end, and this comparison is one instruction.
+        let op = if counted.step.abs() == 1 { CmpOp::Ne } else { CmpOp::ULt };
+        let inside = arith::compare(&mut self.t, Width::One, op, counted.scalar, &passed, &length);
+        let (on, done, look, leave) = (self.t.block(), self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_if(&inside, on, done);
+        self.t.label(done);
+        let goes_on =
+            arith::compare(&mut self.t, Width::One, counted.goes_on, counted.scalar, &current, &limit);
+        self.t.branch_if(&goes_on, look, leave);
+        self.t.label(look);
+        self.look(again);
+        self.t.label(leave);
+        self.jump(Exit::Break(counted.label), false);
+        self.t.label(on);
+        true
+    }
+}
