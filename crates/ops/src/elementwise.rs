@@ -1,0 +1,491 @@
+//! Elementwise functions of one, two and three tensors, with broadcasting and any strides.
+//!
+//! Owns [`UnaryOp`], [`BinaryOp`], [`Comparison`] and the launches of `kernels/elementwise.metal`. Invariant:
+//! inputs are converted to the type that is computed in where they are read; nothing is cast beforehand.
+
+use crate::context::Ops;
+use crate::counted::Path;
+use crate::dtype::DType;
+use crate::error::OpError;
+use crate::kernels::{Defines, Source};
+use crate::launch::Walk;
+use crate::layout::Operand;
+use crate::shape::broadcast;
+use crate::tensor::Tensor;
+
+/// Which types a function takes, and of which its result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Typing {
+    /// Any type but `bool`; the result has the same.
+    Number,
+    /// Floating-point results; other types are converted to `f32`.
+    Float,
+    /// Integers and `bool`.
+    Bits,
+}
+
+/// The method of one function.
+macro_rules! method {
+    (unary $name:ident $variant:ident $method:ident $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn $method(&self, x: &Tensor) -> Result<Tensor, OpError> {
+            self.unary($name::$variant, x)
+        }
+    };
+    (binary $name:ident $variant:ident $method:ident $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn $method(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, OpError> {
+            self.binary($name::$variant, a, b)
+        }
+    };
+}
+
+/// A table of functions: variant, name in calls and messages, function in MSL, types.
+macro_rules! functions {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident $method:ident $kernel:literal $typing:ident,)* }
+     $run:ident) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// Its name in calls and messages.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => stringify!($method),)*
+                }
+            }
+
+            fn kernel(self) -> &'static str {
+                match self {
+                    $($name::$variant => $kernel,)*
+                }
+            }
+
+            fn typing(self) -> Typing {
+                match self {
+                    $($name::$variant => Typing::$typing,)*
+                }
+            }
+        }
+
+        impl Ops {
+            $(
+                method!($run $name $variant $method $(#[$doc])*);
+            )*
+        }
+    };
+}
+
+functions! {
+    /// A function of one tensor.
+    UnaryOp {
+        /// `-x`; integers wrap.
+        Neg neg "op_neg" Number,
+        /// The absolute value; that of the least integer is itself.
+        Abs abs "op_abs" Number,
+        /// -1, 0 or 1; NaN stays.
+        Sign sign "op_sign" Number,
+        /// `x * x`.
+        Square square "op_square" Number,
+        /// All bits inverted; of `bool` the negation.
+        BitNot bit_not "op_bit_not" Bits,
+        /// The square root.
+        Sqrt sqrt "op_sqrt" Float,
+        /// One over the square root.
+        Rsqrt rsqrt "op_rsqrt" Float,
+        /// One over `x`.
+        Recip recip "op_recip" Float,
+        /// e to the `x`.
+        Exp exp "op_exp" Float,
+        /// 2 to the `x`.
+        Exp2 exp2 "op_exp2" Float,
+        /// `exp(x) - 1`, exact near zero.
+        Expm1 expm1 "op_expm1" Float,
+        /// The natural logarithm.
+        Log log "op_log" Float,
+        /// The logarithm to the base 2.
+        Log2 log2 "op_log2" Float,
+        /// The logarithm to the base 10.
+        Log10 log10 "op_log10" Float,
+        /// `log(1 + x)`, exact near zero.
+        Log1p log1p "op_log1p" Float,
+        /// The sine.
+        Sin sin "op_sin" Float,
+        /// The cosine.
+        Cos cos "op_cos" Float,
+        /// The tangent.
+        Tan tan "op_tan" Float,
+        /// The arc sine.
+        Asin asin "op_asin" Float,
+        /// The arc cosine.
+        Acos acos "op_acos" Float,
+        /// The arc tangent.
+        Atan atan "op_atan" Float,
+        /// The hyperbolic sine.
+        Sinh sinh "op_sinh" Float,
+        /// The hyperbolic cosine.
+        Cosh cosh "op_cosh" Float,
+        /// The inverse hyperbolic sine.
+        Asinh asinh "op_asinh" Float,
+        /// The inverse hyperbolic cosine.
+        Acosh acosh "op_acosh" Float,
+        /// The inverse hyperbolic tangent.
+        Atanh atanh "op_atanh" Float,
+        /// The error function, within 6e-7.
+        Erf erf "op_erf" Float,
+        /// The next integer below.
+        Floor floor "op_floor" Float,
+        /// The next integer above.
+        Ceil ceil "op_ceil" Float,
+        /// The nearest integer, of two the even one.
+        Round round "op_round" Float,
+        /// The next integer towards zero.
+        Trunc trunc "op_trunc" Float,
+    }
+    unary
+}
+
+functions! {
+    /// A function of two tensors, which broadcast.
+    BinaryOp {
+        /// The sum; integers wrap, of `bool` it is the disjunction.
+        Add add "op_add" Number,
+        /// The difference; integers wrap.
+        Sub sub "op_sub" Number,
+        /// The product; integers wrap.
+        Mul mul "op_mul" Number,
+        /// The quotient; that of integers is rounded towards zero, and a zero divisor counts as one.
+        Div div "op_div" Number,
+        /// The remainder, with the dividend's sign; that of an integer by zero is zero.
+        Rem rem "op_rem" Number,
+        /// The lesser; NaN if one is.
+        Minimum minimum "op_min" Number,
+        /// The greater; NaN if one is.
+        Maximum maximum "op_max" Number,
+        /// The power; integers wrap, and negative powers of integers are rounded towards zero.
+        Pow pow "op_pow" Number,
+        /// The angle of a point, `y` first.
+        Atan2 atan2 "op_atan2" Float,
+        /// The length of a vector, without overflow between.
+        Hypot hypot "op_hypot" Float,
+        /// The bits that both have.
+        BitAnd bit_and "op_bit_and" Bits,
+        /// The bits that one has.
+        BitOr bit_or "op_bit_or" Bits,
+        /// The bits that exactly one has.
+        BitXor bit_xor "op_bit_xor" Bits,
+        /// Shifted left; by the type's width or more, zero.
+        Shl shl "op_shl" Bits,
+        /// Shifted right, the sign kept; by the type's width or more, as by one less.
+        Shr shr "op_shr" Bits,
+    }
+    binary
+}
+
+/// A comparison of two tensors, which broadcast; or logic of what is not zero. The result is `bool`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+    /// Both.
+    And,
+    /// At least one.
+    Or,
+    /// Exactly one.
+    Xor,
+}
+
+impl Comparison {
+    /// All of them.
+    pub const ALL: &'static [Comparison] = &[
+        Comparison::Eq,
+        Comparison::Ne,
+        Comparison::Lt,
+        Comparison::Le,
+        Comparison::Gt,
+        Comparison::Ge,
+        Comparison::And,
+        Comparison::Or,
+        Comparison::Xor,
+    ];
+
+    fn kernel(self) -> &'static str {
+        match self {
+            Comparison::Eq => "op_eq",
+            Comparison::Ne => "op_ne",
+            Comparison::Lt => "op_lt",
+            Comparison::Le => "op_le",
+            Comparison::Gt => "op_gt",
+            Comparison::Ge => "op_ge",
+            Comparison::And => "op_logical_and",
+            Comparison::Or => "op_logical_or",
+            Comparison::Xor => "op_logical_xor",
+        }
+    }
+}
+
+/// The types of a function's one result and its computation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Computed {
+    pub(crate) out: DType,
+    pub(crate) compute: DType,
+}
+
+impl Typing {
+    fn check(self, operation: &'static str, types: &[DType], common: DType) -> Result<Computed, OpError> {
+        match self {
+            Typing::Float => Ok(Computed { out: common.to_float(), compute: common.to_float() }),
+            Typing::Number if common != DType::Bool => Ok(Computed { out: common, compute: common }),
+            Typing::Number => Err(OpError::dtype(operation, types, "numbers are needed, not only bool")),
+            Typing::Bits if !common.is_float() => Ok(Computed { out: common, compute: common }),
+            Typing::Bits => Err(OpError::dtype(operation, types, "only integers and bool have bits")),
+        }
+    }
+}
+
+impl Ops {
+    /// A function of one tensor.
+    pub fn unary(&self, op: UnaryOp, x: &Tensor) -> Result<Tensor, OpError> {
+        if (op, x.dtype()) == (UnaryOp::BitNot, DType::Bool) {
+            return self.logical_not(x);
+        }
+        let computed = op.typing().check(op.name(), &[x.dtype()], x.dtype())?;
+        self.map(op.name(), op.kernel(), computed, x, [0.0; 4])
+    }
+
+    /// A function of two tensors.
+    pub fn binary(&self, op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor, OpError> {
+        let common = a.dtype().promote(b.dtype());
+        let computed = op.typing().check(op.name(), &[a.dtype(), b.dtype()], common)?;
+        self.map2(op.name(), op.kernel(), computed, [a, b], None)
+    }
+
+    /// Compares two tensors in their common type.
+    pub fn compare(&self, comparison: Comparison, a: &Tensor, b: &Tensor) -> Result<Tensor, OpError> {
+        let computed = Computed { out: DType::Bool, compute: a.dtype().promote(b.dtype()) };
+        self.map2("compare", comparison.kernel(), computed, [a, b], None)
+    }
+
+    /// Whether an element is zero.
+    pub fn logical_not(&self, x: &Tensor) -> Result<Tensor, OpError> {
+        self.map("logical_not", "op_not", Computed { out: DType::Bool, compute: x.dtype() }, x, [0.0; 4])
+    }
+
+    /// Whether an element is NaN; no integer is.
+    pub fn isnan(&self, x: &Tensor) -> Result<Tensor, OpError> {
+        self.classify("isnan", "op_isnan", x)
+    }
+
+    /// Whether an element is infinite; no integer is.
+    pub fn isinf(&self, x: &Tensor) -> Result<Tensor, OpError> {
+        self.classify("isinf", "op_isinf", x)
+    }
+
+    /// Whether an element is neither NaN nor infinite.
+    pub fn isfinite(&self, x: &Tensor) -> Result<Tensor, OpError> {
+        self.classify("isfinite", "op_isfinite", x)
+    }
+
+    fn classify(&self, operation: &'static str, kernel: &'static str, x: &Tensor) -> Result<Tensor, OpError> {
+        let computed = Computed { out: DType::Bool, compute: x.dtype().to_float() };
+        self.map(operation, kernel, computed, x, [0.0; 4])
+    }
+
+    /// The elements as another type. Floating-point numbers are rounded to the nearest, of two the even one;
+    /// to integers towards zero, saturated, NaN as 0. Integers keep their low bits. `bool` is what is not 0.
+    pub fn cast(&self, x: &Tensor, dtype: DType) -> Result<Tensor, OpError> {
+        if x.dtype() == dtype {
+            return Ok(x.clone());
+        }
+        self.map("cast", "op_copy", Computed { out: dtype, compute: x.dtype() }, x, [0.0; 4])
+    }
+
+    /// `x * factor + summand`, rounded once, of floating-point tensors.
+    pub fn affine(&self, x: &Tensor, factor: f32, summand: f32) -> Result<Tensor, OpError> {
+        let computed = Typing::Float.check("affine", &[x.dtype()], x.dtype())?;
+        self.map("affine", "op_affine", computed, x, [factor, summand, 0.0, 0.0])
+    }
+
+    /// Elements below `low` become `low`, elements above `high` become `high`; NaN stays.
+    pub fn clamp(&self, x: &Tensor, low: f32, high: f32) -> Result<Tensor, OpError> {
+        if low.is_nan() || high.is_nan() || low > high {
+            return Err(OpError::argument("clamp", format!("{low} is not at most {high}")));
+        }
+        let computed = Typing::Number.check("clamp", &[x.dtype()], x.dtype())?;
+        self.map("clamp", "op_clamp", computed, x, [low, high, 0.0, 0.0])
+    }
+
+    /// As [`Ops::clamp`], with bounds for each element, which broadcast.
+    pub fn clamp_between(&self, x: &Tensor, low: &Tensor, high: &Tensor) -> Result<Tensor, OpError> {
+        self.map3("clamp_between", "op_clamp_between", [x, low, high])
+    }
+
+    /// `a * b + c`; floating-point results are rounded once.
+    pub fn fma(&self, a: &Tensor, b: &Tensor, c: &Tensor) -> Result<Tensor, OpError> {
+        self.map3("fma", "op_fma", [a, b, c])
+    }
+
+    /// `a + t * (b - a)` of floating-point tensors.
+    pub fn lerp(&self, a: &Tensor, b: &Tensor, t: &Tensor) -> Result<Tensor, OpError> {
+        let types = [a.dtype(), b.dtype(), t.dtype()];
+        if !types.iter().all(|dtype| dtype.is_float()) {
+            return Err(OpError::dtype("lerp", &types, "floating-point types are needed"));
+        }
+        self.map3("lerp", "op_lerp", [a, b, t])
+    }
+
+    /// Elements of `yes` where the first tensor, a `bool` one, is true, and of `no` elsewhere. All broadcast.
+    pub fn where_(&self, condition: &Tensor, yes: &Tensor, no: &Tensor) -> Result<Tensor, OpError> {
+        let types = [condition.dtype(), yes.dtype(), no.dtype()];
+        if condition.dtype() != DType::Bool {
+            return Err(OpError::dtype("where", &types, "the condition must be bool"));
+        }
+        let common = yes.dtype().promote(no.dtype());
+        let computed = Computed { out: common, compute: common };
+        self.three("where", "choose", Defines::default(), computed, [condition, yes, no])
+    }
+
+    /// One input. `parameters` are the function's.
+    pub(crate) fn map(
+        &self,
+        operation: &'static str,
+        function: &'static str,
+        computed: Computed,
+        x: &Tensor,
+        parameters: [f32; 4],
+    ) -> Result<Tensor, OpError> {
+        let out = self.empty(x.shape(), computed.out)?;
+        self.map_into(operation, function, computed.compute, x, &out, parameters)?;
+        Ok(out)
+    }
+
+    /// As [`Ops::map`], into a tensor of the same shape, which may be a view.
+    pub(crate) fn map_into(
+        &self,
+        operation: &'static str,
+        function: &'static str,
+        compute: DType,
+        x: &Tensor,
+        out: &Tensor,
+        parameters: [f32; 4],
+    ) -> Result<(), OpError> {
+        let defines = typed(Defines::default(), function, compute).with("T0", out.dtype().msl());
+        self.map_instance(operation, defines.with("T1", x.dtype().msl()), x, out, parameters)
+    }
+
+    /// As [`Ops::map_into`], with the macros for types and function.
+    pub(crate) fn map_instance(
+        &self,
+        operation: &'static str,
+        defines: Defines,
+        x: &Tensor,
+        out: &Tensor,
+        parameters: [f32; 4],
+    ) -> Result<(), OpError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let walk = Walk::over(out.shape(), &[out.into(), x.into()]);
+        let pipeline = self.pipeline(Source::Elementwise, "map1", defines.and(walk.defines(2)))?;
+        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        let launch = launch.arg(walk.argument()).arg(parameters);
+        self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
+        self.count(operation, Path::Own, out.len() as u64, x.byte_len() + out.byte_len());
+        Ok(())
+    }
+
+    /// Two inputs, which broadcast; with parameters the function takes them.
+    pub(crate) fn map2(
+        &self,
+        operation: &'static str,
+        function: &'static str,
+        computed: Computed,
+        inputs: [&Tensor; 2],
+        parameters: Option<[f32; 4]>,
+    ) -> Result<Tensor, OpError> {
+        let shape = broadcast(operation, &inputs.map(Tensor::shape))?;
+        let out = self.empty(&shape, computed.out)?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        let [a, b] = [inputs[0].broadcast_to(&shape)?, inputs[1].broadcast_to(&shape)?];
+        let walk = Walk::over(&shape, &[Operand::from(&out), (&a).into(), (&b).into()]);
+        let defines = typed(walk.defines(3), function, computed.compute).with("T0", out.dtype().msl());
+        let defines = defines.with("T1", a.dtype().msl()).with("T2", b.dtype().msl());
+        let kernel = if parameters.is_some() { "map2_with" } else { "map2" };
+        let pipeline = self.pipeline(Source::Elementwise, kernel, defines)?;
+        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(a.buffer()).arg(b.buffer());
+        let mut launch = launch.arg(walk.argument());
+        if let Some(parameters) = parameters {
+            launch = launch.arg(parameters);
+        }
+        self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
+        let bytes = inputs[0].byte_len() + inputs[1].byte_len() + out.byte_len();
+        self.count(operation, Path::Own, out.len() as u64, bytes);
+        Ok(out)
+    }
+
+    /// Three inputs of numbers, which broadcast, in their common type.
+    fn map3(
+        &self,
+        operation: &'static str,
+        function: &'static str,
+        inputs: [&Tensor; 3],
+    ) -> Result<Tensor, OpError> {
+        let types = inputs.map(Tensor::dtype);
+        let common = types[0].promote(types[1]).promote(types[2]);
+        let computed = Typing::Number.check(operation, &types, common)?;
+        let defines = Defines::default().with("T1", types[0].msl());
+        self.three(operation, "map3", defines.with("OP", function), computed, inputs)
+    }
+
+    fn three(
+        &self,
+        operation: &'static str,
+        kernel: &'static str,
+        defines: Defines,
+        computed: Computed,
+        inputs: [&Tensor; 3],
+    ) -> Result<Tensor, OpError> {
+        let shape = broadcast(operation, &inputs.map(Tensor::shape))?;
+        let out = self.empty(&shape, computed.out)?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        let [a, b, c] = inputs.map(|input| input.broadcast_to(&shape));
+        let (a, b, c) = (a?, b?, c?);
+        let walk = Walk::over(&shape, &[Operand::from(&out), (&a).into(), (&b).into(), (&c).into()]);
+        let defines = defines.and(walk.defines(4)).with("T0", out.dtype().msl());
+        let defines = defines.with("T2", b.dtype().msl()).with("T3", c.dtype().msl());
+        let defines = defines.with("C", computed.compute.msl_compute());
+        let defines = defines.with("W", computed.compute.msl_wrapping());
+        let pipeline = self.pipeline(Source::Elementwise, kernel, defines)?;
+        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(a.buffer()).arg(b.buffer());
+        let launch = launch.arg(c.buffer()).arg(walk.argument());
+        self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
+        let bytes = inputs.iter().map(|input| input.byte_len()).sum::<u64>() + out.byte_len();
+        self.count(operation, Path::Own, out.len() as u64, bytes);
+        Ok(out)
+    }
+}
+
+fn typed(defines: Defines, function: &'static str, compute: DType) -> Defines {
+    let defines = defines.with("C", compute.msl_compute()).with("W", compute.msl_wrapping());
+    defines.with("OP", function)
+}
