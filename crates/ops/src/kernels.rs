@@ -17,11 +17,15 @@ const PRELUDE: &str =
 /// One family's kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
+    Attention,
+    Conv,
     Creation,
     Elementwise,
     Index,
     Matmul,
     Norm,
+    Pool,
+    Quantised,
     Reduce,
     Softmax,
     Sort,
@@ -36,11 +40,15 @@ impl Source {
             };
         }
         match self {
+            Source::Attention => file!("attention"),
+            Source::Conv => file!("conv"),
             Source::Creation => file!("creation"),
             Source::Elementwise => file!("elementwise"),
             Source::Index => file!("index"),
             Source::Matmul => file!("matmul"),
             Source::Norm => file!("norm"),
+            Source::Pool => file!("pool"),
+            Source::Quantised => file!("quantised"),
             Source::Reduce => file!("reduce"),
             Source::Softmax => file!("softmax"),
             Source::Sort => file!("sort"),
@@ -50,8 +58,16 @@ impl Source {
     /// Sums may be reassociated; elementwise functions are as written, which their accuracy needs.
     fn math_mode(self) -> MathMode {
         match self {
-            Source::Creation | Source::Elementwise | Source::Index | Source::Sort => MathMode::Safe,
-            Source::Matmul | Source::Norm | Source::Reduce | Source::Softmax => MathMode::Relaxed,
+            Source::Attention
+            | Source::Creation
+            | Source::Elementwise
+            | Source::Index
+            | Source::Pool
+            | Source::Quantised
+            | Source::Sort => MathMode::Safe,
+            Source::Conv | Source::Matmul | Source::Norm | Source::Reduce | Source::Softmax => {
+                MathMode::Relaxed
+            }
         }
     }
 }

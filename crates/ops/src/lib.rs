@@ -26,8 +26,10 @@
 #![forbid(unsafe_code)]
 
 mod activation;
+mod attention;
 mod backward;
 mod context;
+mod conv;
 mod copy;
 mod counted;
 mod creation;
@@ -40,6 +42,8 @@ mod launch;
 mod layout;
 mod matmul;
 mod norm;
+mod pool;
+mod quantised;
 mod random;
 mod reduce;
 mod shape;
@@ -50,13 +54,17 @@ mod views;
 
 pub use activation::Activation;
 pub use anymetal::{bf16, f16};
+pub use attention::{AttentionOptions, RopeOptions};
 pub use context::Ops;
+pub use conv::{ConvOptions, ImageLayout};
 pub use counted::{CallRecord, Path};
 pub use dtype::{DType, Element};
 pub use elementwise::{BinaryOp, Comparison, UnaryOp};
 pub use error::OpError;
 pub use matmul::MatmulOptions;
 pub use norm::BatchNorm;
+pub use pool::{Interpolation, PoolOptions};
+pub use quantised::{BlockFormat, Blocks};
 pub use random::Generator;
 pub use reduce::Reduction;
 pub use tensor::Tensor;

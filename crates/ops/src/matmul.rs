@@ -162,17 +162,28 @@ impl Ops {
     }
 
     fn matrices(&self, a: &Tensor, b: &Tensor, options: &MatmulOptions<'_>) -> Result<Tensor, OpError> {
+        let out = self.matrices_uncounted(a, b, options)?;
+        let inner = a.shape()[a.rank() - 1];
+        let bias_bytes = options.bias.map_or(0, Tensor::byte_len);
+        let bytes = a.byte_len() + b.byte_len() + out.byte_len() + bias_bytes;
+        self.count("matmul", Path::Own, 2 * (out.len() * inner) as u64, bytes);
+        Ok(out)
+    }
+
+    /// As a part of another operation, which counts the work.
+    pub(crate) fn matrices_uncounted(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        options: &MatmulOptions<'_>,
+    ) -> Result<Tensor, OpError> {
         let dtype = out_type(a.dtype(), b.dtype(), options)?;
         let factors = Factors::of(a, b, options.bias)?;
         let shape = [&factors.batches[..], &[factors.rows, factors.columns]].concat();
         let out = self.empty(&shape, dtype)?;
-        if out.is_empty() {
-            return Ok(out);
+        if !out.is_empty() {
+            self.product_by_kernels(&factors, options, &out)?;
         }
-        self.product_by_kernels(&factors, options, &out)?;
-        let bias_bytes = options.bias.map_or(0, Tensor::byte_len);
-        let bytes = a.byte_len() + b.byte_len() + out.byte_len() + bias_bytes;
-        self.count("matmul", Path::Own, 2 * (out.len() * factors.inner) as u64, bytes);
         Ok(out)
     }
 

@@ -334,7 +334,7 @@ impl Ops {
     ) -> Result<Tensor, OpError> {
         check_channels(operation, x, &parameters)?;
         let channels = x.shape()[1];
-        if groups == 0 || channels % groups != 0 {
+        if !channels.is_multiple_of(groups.max(1)) || groups == 0 {
             let rule = format!("{channels} channels have no {groups} groups of the same size");
             return Err(OpError::shape(operation, &[x.shape()], rule));
         }
