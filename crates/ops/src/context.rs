@@ -110,7 +110,7 @@ impl Ops {
 
     /// Threads of a threadgroup that walks over a row: few on processors, where each SIMD-group costs a loop.
     pub(crate) fn row_threads(&self) -> u32 {
-        if self.device().capabilities().kind == DeviceKind::Cpu { 64 } else { 256 }
+        if self.device().capabilities().kind == DeviceKind::Cpu { 32 } else { 256 }
     }
 
     pub(crate) fn pipeline(

@@ -166,16 +166,16 @@ impl Ops {
         let window = Window::new("conv2d", shape, weight, options)?;
         check_types("conv2d", &[Some(x), Some(weight), bias])?;
         check_bias("conv2d", bias, weight.shape()[0])?;
-        let out = match weight.shape()[0] / options.groups >= MIN_FILTERS {
+        let (out, path) = match weight.shape()[0] / options.groups >= MIN_FILTERS {
             true => self.conv_by_matmul(&image, weight, bias, &window)?,
             false => {
                 let out = self.empty(&window.out_shape(shape[0]), x.dtype().promote(weight.dtype()))?;
                 let window = window.with_input(&image).with_weight(weight, bias);
                 self.launch_conv("conv", &out, &image, weight, bias, window)?;
-                out
+                (out, Path::Own)
             }
         };
-        self.count_conv("conv2d", out.len() * window.taps(), &[x, weight, &out]);
+        self.count_conv("conv2d", path, out.len() * window.taps(), &[x, weight, &out]);
         self.from_nchw(out, options)
     }
 
@@ -226,7 +226,7 @@ impl Ops {
         let out = self.empty(&target, x.dtype().promote(weight.dtype()))?;
         let window = window.with_input(&image).with_weight(weight, bias);
         self.launch_conv("conv_transposed", &out, &image, weight, bias, window)?;
-        self.count_conv(name, x.len() * window.taps(), &[x, weight, &out]);
+        self.count_conv(name, Path::Own, x.len() * window.taps(), &[x, weight, &out]);
         self.from_nchw(out, options)
     }
 
@@ -266,7 +266,7 @@ impl Ops {
         self.launch_conv("conv_transposed", &of_x, &of_out, weight, None, back)?;
         let of_weight = self.weight_gradient(&image, weight, &of_out, &window)?;
         let of_bias = self.sum(&of_out, &[0, 2, 3], false)?;
-        self.count_conv(name, 2 * gradient.len() * window.taps(), &[x, weight, gradient]);
+        self.count_conv(name, Path::Own, 2 * gradient.len() * window.taps(), &[x, weight, gradient]);
         Ok((self.from_nchw(of_x, options)?, of_weight, of_bias))
     }
 
@@ -277,23 +277,25 @@ impl Ops {
         weight: &Tensor,
         bias: Option<&Tensor>,
         window: &Window,
-    ) -> Result<Tensor, OpError> {
+    ) -> Result<(Tensor, Path), OpError> {
         let (images, groups) = (image.shape()[0], window.groups as usize);
         let filters = window.out_channels as usize / groups;
         let weight = self.reshape(weight, &[groups, filters, window.taps()])?;
         let bias = bias.map(|bias| bias.view(&[groups, filters, 1])).transpose()?;
         let options = MatmulOptions { bias: bias.as_ref(), ..MatmulOptions::default() };
-        let mut parts = Vec::new();
+        let (mut parts, mut taken) = (Vec::new(), Path::Own);
         for (from, to) in pieces(images, window) {
             let unfolded = self.unfold(&image.narrow(0, from..to)?, window)?;
-            let product = self.matrices_uncounted(&weight, &unfolded, &options)?;
+            let (product, path) = self.matrices_uncounted(&weight, &unfolded, &options)?;
+            taken = path;
             parts.push(product.view(&window.out_shape(to - from))?);
         }
-        match &parts[..] {
-            [] => self.empty(&window.out_shape(0), image.dtype().promote(weight.dtype())),
-            [one] => Ok(one.clone()),
-            parts => self.concat(&parts.iter().collect::<Vec<_>>(), 0),
-        }
+        let out = match &parts[..] {
+            [] => self.empty(&window.out_shape(0), image.dtype().promote(weight.dtype()))?,
+            [one] => one.clone(),
+            parts => self.concat(&parts.iter().collect::<Vec<_>>(), 0)?,
+        };
+        Ok((out, taken))
     }
 
     fn weight_gradient(
@@ -312,7 +314,7 @@ impl Ops {
             let unfolded = self.unfold(&image.narrow(0, from..to)?, window)?.t()?;
             let part =
                 self.reshape(&of_out.narrow(0, from..to)?, &[to - from, groups, filters, positions])?;
-            let product = self.matrices_uncounted(&part, &unfolded, &options)?;
+            let (product, _) = self.matrices_uncounted(&part, &unfolded, &options)?;
             sum = self.add(&sum, &self.sum(&product, &[0], false)?)?;
         }
         self.cast(&sum, weight.dtype())?.view(weight.shape())
@@ -365,9 +367,9 @@ impl Ops {
         self.submit(launch.threads((width, height, images * channels)).group_size((32, 8, 1)))
     }
 
-    fn count_conv(&self, operation: &'static str, products: usize, tensors: &[&Tensor]) {
+    fn count_conv(&self, operation: &'static str, path: Path, products: usize, tensors: &[&Tensor]) {
         let bytes = tensors.iter().map(|tensor| tensor.byte_len()).sum();
-        self.count(operation, Path::Own, 2 * products as u64, bytes);
+        self.count(operation, path, 2 * products as u64, bytes);
     }
 
     fn as_nchw(&self, operation: &'static str, x: &Tensor, options: &ConvOptions) -> Result<Tensor, OpError> {

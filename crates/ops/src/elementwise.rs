@@ -406,7 +406,9 @@ impl Ops {
         let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
         let launch = launch.arg(walk.argument()).arg(parameters);
         self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
-        self.count(operation, Path::Own, out.len() as u64, x.byte_len() + out.byte_len());
+        // Copies and casts compute nothing.
+        let flop = if matches!(operation, "copy" | "cast") { 0 } else { out.len() as u64 };
+        self.count(operation, Path::Own, flop, x.byte_len() + out.byte_len());
         Ok(())
     }
 

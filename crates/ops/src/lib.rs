@@ -50,6 +50,7 @@ mod shape;
 mod softmax;
 mod sort;
 mod tensor;
+mod vendor;
 mod views;
 
 pub use activation::Activation;

@@ -11,6 +11,7 @@ use crate::activation::Activation;
 use crate::context::Ops;
 use crate::counted::Path;
 use crate::dtype::DType;
+use crate::elementwise::Computed;
 use crate::error::OpError;
 use crate::kernels::{Defines, Source};
 use crate::layout::{Layout, Operand};
@@ -162,11 +163,11 @@ impl Ops {
     }
 
     fn matrices(&self, a: &Tensor, b: &Tensor, options: &MatmulOptions<'_>) -> Result<Tensor, OpError> {
-        let out = self.matrices_uncounted(a, b, options)?;
+        let (out, path) = self.matrices_uncounted(a, b, options)?;
         let inner = a.shape()[a.rank() - 1];
         let bias_bytes = options.bias.map_or(0, Tensor::byte_len);
         let bytes = a.byte_len() + b.byte_len() + out.byte_len() + bias_bytes;
-        self.count("matmul", Path::Own, 2 * (out.len() * inner) as u64, bytes);
+        self.count("matmul", path, 2 * (out.len() * inner) as u64, bytes);
         Ok(out)
     }
 
@@ -176,15 +177,33 @@ impl Ops {
         a: &Tensor,
         b: &Tensor,
         options: &MatmulOptions<'_>,
-    ) -> Result<Tensor, OpError> {
+    ) -> Result<(Tensor, Path), OpError> {
         let dtype = out_type(a.dtype(), b.dtype(), options)?;
         let factors = Factors::of(a, b, options.bias)?;
         let shape = [&factors.batches[..], &[factors.rows, factors.columns]].concat();
         let out = self.empty(&shape, dtype)?;
-        if !out.is_empty() {
-            self.product_by_kernels(&factors, options, &out)?;
+        if out.is_empty() {
+            return Ok((out, Path::Own));
         }
-        Ok(out)
+        if self.product_by_vendor(&factors, &out)? {
+            return Ok((self.finished(out, options)?, Path::Vendor));
+        }
+        self.product_by_kernels(&factors, options, &out)?;
+        Ok((out, Path::Own))
+    }
+
+    /// Bias and activation of a product that was made without.
+    fn finished(&self, product: Tensor, options: &MatmulOptions<'_>) -> Result<Tensor, OpError> {
+        let dtype = product.dtype();
+        let mut result = product;
+        if let Some(bias) = options.bias {
+            let computed = Computed { out: dtype, compute: DType::F32 };
+            result = self.map2("add", "op_add", computed, [&result, bias], None)?;
+        }
+        match options.activation {
+            Some(activation) => self.activation(activation, &result),
+            None => Ok(result),
+        }
     }
 
     fn product_by_kernels(
