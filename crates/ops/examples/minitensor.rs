@@ -28,7 +28,10 @@ fn main() -> Result<(), OpError> {
     assert_eq!(product.to_vec::<f32>()?, [3.0, -3.5, 5.0, -6.5]);
     assert_eq!(ops.relu(&product)?.to_vec::<f32>()?, [3.0, 0.0, 5.0, 0.0]);
     for call in ops.take_calls() {
-        println!("{:>8} by {:?}: {} FLOP, {} bytes", call.operation, call.path, call.work.flop, call.work.bytes);
+        println!(
+            "{:>8} by {:?}: {} FLOP, {} bytes",
+            call.operation, call.path, call.work.flop, call.work.bytes
+        );
     }
     Ok(())
 }

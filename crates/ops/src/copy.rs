@@ -2,12 +2,19 @@
 //!
 //! Owns the operations here. Invariant: a copy is one launch for each source.
 
+use anymetal::Plain;
+
 use crate::context::Ops;
+use crate::counted::Path;
 use crate::error::OpError;
 use crate::index::bits;
-use crate::kernels::Defines;
+use crate::kernels::{Defines, Source};
+use crate::layout::{Layout, Operand};
 use crate::shape::{axis, checked_count};
 use crate::tensor::Tensor;
+
+/// Rows and columns of a tile of a transposing copy.
+const TILE: usize = 32;
 
 impl Ops {
     /// The tensor itself if it is contiguous, else a contiguous copy.
@@ -29,7 +36,32 @@ impl Ops {
         let defines = Defines::default().with("OP", "op_copy");
         let defines =
             ["T0", "T1", "C", "W"].into_iter().fold(defines, |defines, name| defines.with(name, bits));
-        self.map_instance("copy", defines, x, out, [0.0; 4])
+        match Transposed::of(x, out) {
+            Some(transposed) => self.copy_tiles(defines, x, out, &transposed),
+            None => self.map_instance("copy", defines, x, out, [0.0; 4]),
+        }
+    }
+
+    fn copy_tiles(
+        &self,
+        defines: Defines,
+        x: &Tensor,
+        out: &Tensor,
+        transposed: &Transposed,
+    ) -> Result<(), OpError> {
+        let Transposed { rows, columns, row_step, column_step, .. } = *transposed;
+        let operand = |strides, tensor: &Tensor| Operand { strides, offset: tensor.offset() };
+        let layout = Layout::rows(
+            &transposed.shape,
+            &[operand(&transposed.out_strides, out), operand(&transposed.strides, x)],
+        );
+        let pipeline = self.pipeline(Source::Elementwise, "copy_tiles", defines.with("TILE", TILE))?;
+        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer()).arg(Plain(layout));
+        let launch = launch.arg([columns as u32, rows as u32]).arg([row_step as i32, column_step as i32]);
+        let tiles = (columns.div_ceil(TILE), rows.div_ceil(TILE), layout.outer as usize);
+        self.submit(launch.groups(tiles).group_size((TILE, 8, 1)))?;
+        self.count("copy", Path::Own, 0, x.byte_len() + out.byte_len());
+        Ok(())
     }
 
     /// Another shape with as many elements; a view if the strides allow it, else a copy.
@@ -97,6 +129,41 @@ impl Ops {
         }
         let cut = extent - shift.rem_euclid(extent as isize) as usize;
         self.concat(&[&x.narrow(along, cut..extent)?, &x.narrow(along, 0..cut)?], along)
+    }
+}
+
+/// A copy whose source has its neighbours along another dimension than the output: both of these dimensions, which
+/// become the columns and rows of matrices, and the others.
+struct Transposed {
+    rows: usize,
+    columns: usize,
+    /// Between rows of the output.
+    row_step: isize,
+    /// Between columns of the source.
+    column_step: isize,
+    shape: Vec<usize>,
+    out_strides: Vec<isize>,
+    strides: Vec<isize>,
+}
+
+impl Transposed {
+    fn of(x: &Tensor, out: &Tensor) -> Option<Transposed> {
+        let column = x.rank().checked_sub(1)?;
+        let row =
+            (0..column).find(|&dimension| x.strides()[dimension] == 1 && x.shape()[dimension] >= TILE)?;
+        let fits = x.shape()[column] >= TILE && x.strides()[column] != 1 && out.strides()[column] == 1;
+        fits.then_some(())?;
+        let others = (0..column).filter(|&dimension| dimension != row);
+        let of = |strides: &[isize]| others.clone().map(|dimension| strides[dimension]).collect();
+        Some(Transposed {
+            rows: x.shape()[row],
+            columns: x.shape()[column],
+            row_step: out.strides()[row],
+            column_step: x.strides()[column],
+            out_strides: of(out.strides()),
+            strides: of(x.strides()),
+            shape: others.map(|dimension| x.shape()[dimension]).collect(),
+        })
     }
 }
 

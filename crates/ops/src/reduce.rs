@@ -416,6 +416,13 @@ impl Ops {
             return Ok(out);
         }
         let (from, to) = (Divided::new(x, &[at], false), Divided::new(&out, &[at], false));
+        let neighbours = (from.gone_strides[0], to.gone_strides[0]) == (1, 1);
+        // SIMD-groups have prefix sums of 32-bit types only.
+        if neighbours && x.dtype().is_float() && from.gone[0] as u32 >= MIN_ROW {
+            self.scan_rows(reduction, x, &out, (&from, &to))?;
+            self.count(name, Path::Own, x.len() as u64, x.byte_len() + out.byte_len());
+            return Ok(out);
+        }
         let walk = Walk::over(&from.kept, &[to.kept_operand(0), from.kept_operand(x.offset())]);
         let accumulator = reduction.accumulator(x.dtype());
         let defines = walk.defines(2).and(reduction.defines(x.dtype(), accumulator, out.dtype()));
@@ -426,5 +433,24 @@ impl Ops {
         self.submit(launch.threads(walk.threads()).group_size(walk.group()))?;
         self.count(name, Path::Own, x.len() as u64, x.byte_len() + out.byte_len());
         Ok(out)
+    }
+
+    /// A SIMD-group for each row.
+    fn scan_rows(
+        &self,
+        reduction: Reduction,
+        x: &Tensor,
+        out: &Tensor,
+        (from, to): (&Divided, &Divided),
+    ) -> Result<(), OpError> {
+        let scan = match reduction {
+            Reduction::Prod => "simd_prefix_inclusive_product",
+            _ => "simd_prefix_inclusive_sum",
+        };
+        let rows = Layout::rows(&from.kept, &[to.kept_operand(0), from.kept_operand(x.offset())]);
+        let defines = reduction.defines(x.dtype(), DType::F32, out.dtype()).with("SCAN", scan);
+        let pipeline = self.pipeline(Source::Reduce, "scan_rows", defines)?;
+        let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(x.buffer());
+        self.submit(launch.arg(Plain(rows)).arg(from.gone[0] as u32).groups(rows.outer).group_size(32))
     }
 }

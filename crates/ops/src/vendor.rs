@@ -53,8 +53,9 @@ impl Ops {
 
     fn takes_vendor(&self, factors: &Factors, out: &Tensor) -> bool {
         let types = [factors.a.dtype(), factors.b.dtype(), out.dtype()];
-        let possible =
-            types == [DType::F32; 3] && self.device().capabilities().kind == DeviceKind::Cpu && factors.inner > 0;
+        let possible = types == [DType::F32; 3]
+            && self.device().capabilities().kind == DeviceKind::Cpu
+            && factors.inner > 0;
         let pays = || {
             let batches: usize = factors.batches.iter().product();
             batches * factors.rows * factors.columns * factors.inner < MAX_PRODUCTS

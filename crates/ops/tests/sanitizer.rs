@@ -135,7 +135,8 @@ fn norms(ops: &Ops) -> Result<(), OpError> {
 }
 
 fn images(ops: &Ops) -> Result<(), OpError> {
-    let (x, w, depthwise) = (random(ops, &[2, 4, 7, 9])?, random(ops, &[4, 4, 3, 3])?, random(ops, &[4, 1, 3, 3])?);
+    let (x, w, depthwise) =
+        (random(ops, &[2, 4, 7, 9])?, random(ops, &[4, 4, 3, 3])?, random(ops, &[4, 1, 3, 3])?);
     let options = ConvOptions { padding: [1, 1], stride: [2, 1], ..ConvOptions::default() };
     let y = ops.conv2d(&x, &w, None, &options)?;
     ops.conv2d_backward(&x, &w, &y, &options)?;

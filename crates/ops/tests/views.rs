@@ -95,6 +95,23 @@ proptest! {
     }
 
     #[test]
+    fn large_transposed_copies_keep_the_order(seed: u64, dtype in 0usize..9) {
+        let mut random = Random::new(seed);
+        let shape = [1 + random.below(3), 1 + random.below(3), 33 + random.below(70), 33 + random.below(70)];
+        let values: Vec<f64> = (0..shape.iter().product()).map(|_| random.number(DType::ALL[dtype], -99.0, 99.0)).collect();
+        let x = support::upload(&values, &shape, DType::ALL[dtype]);
+        let order = [[1, 3, 0, 2], [0, 1, 3, 2], [3, 0, 1, 2], [3, 1, 0, 2]][random.below(4)];
+        let y = x.permute(&order).unwrap();
+        let at = |position: &Vec<usize>| {
+            let mut own = [0; 4];
+            order.iter().zip(position).for_each(|(&dimension, &i)| own[dimension] = i);
+            values[flat(&shape, &own)]
+        };
+        let expected: Vec<f64> = positions(y.shape()).iter().map(at).collect();
+        assert_close("copy", &ops().copy(&y).unwrap(), &expected, 0.0, 0.0);
+    }
+
+    #[test]
     fn joined_tensors_lie_one_after_the_other(seed: u64, axis in 0usize..3) {
         let mut random = Random::new(seed);
         let mut shapes = [random.shape(3, 9), vec![], vec![]];

@@ -101,11 +101,23 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
     int start = start_of(l, 1, group.y);
     uint first = group.x * chunk;
     uint end = min(count, first + chunk);
+    // Four sums at a time, so that none waits for the one before.
+    device const T1* from = in + start;
     A sum = INIT;
-    for (uint i = first + tid; i < end; i += GROUP) {
-        sum = COMBINE(sum, LOAD(in[start + int(i)]));
+    A sum1 = INIT;
+    A sum2 = INIT;
+    A sum3 = INIT;
+    uint i = first + tid;
+    for (; i + 3 * GROUP < end; i += 4 * GROUP) {
+        sum = COMBINE(sum, LOAD(from[i]));
+        sum1 = COMBINE(sum1, LOAD(from[i + GROUP]));
+        sum2 = COMBINE(sum2, LOAD(from[i + 2 * GROUP]));
+        sum3 = COMBINE(sum3, LOAD(from[i + 3 * GROUP]));
     }
-    shared[tid] = sum;
+    for (; i < end; i += GROUP) {
+        sum = COMBINE(sum, LOAD(from[i]));
+    }
+    shared[tid] = COMBINE(COMBINE(sum, sum1), COMBINE(sum2, sum3));
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint apart = GROUP / 2; apart > 0; apart /= 2) {
         if (tid < apart) {
@@ -119,6 +131,29 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
         sum *= scale;
 #endif
         out[group.y * groups.x + group.x] = T0(sum);
+    }
+}
+#endif
+
+#ifdef SCAN
+// A SIMD-group for each row whose elements are neighbours; the sums so far are written.
+kernel void scan_rows(device T0* out [[buffer(0)]],
+                      device const T1* in [[buffer(1)]],
+                      constant Layout& l [[buffer(2)]],
+                      constant uint& count [[buffer(3)]],
+                      uint row [[threadgroup_position_in_grid]],
+                      uint lane [[thread_index_in_simdgroup]]) {
+    device T0* to = out + start_of(l, 0, row);
+    device const T1* from = in + start_of(l, 1, row);
+    A carry = INIT;
+    for (uint first = 0; first < count; first += 32) {
+        uint i = first + lane;
+        A value = i < count ? A(from[i]) : INIT;
+        A sum = COMBINE(carry, SCAN(value));
+        if (i < count) {
+            to[i] = T0(sum);
+        }
+        carry = simd_broadcast(sum, 31);
     }
 }
 #endif
