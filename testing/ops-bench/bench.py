@@ -45,6 +45,8 @@ def calls():
         a, b = torch.rand(size, size), torch.rand(size, size)
         yield f"matmul_{size}", lambda: a @ b
         yield f"matmul_{size}_own", lambda: a @ b
+    left, right = torch.rand(64, 288), torch.rand(8, 288, 3136)
+    yield "matmul_as_conv2d", lambda: left @ right
     image, filters = torch.rand(8, 32, 56, 56), torch.rand(64, 32, 3, 3)
     yield "conv2d", lambda: F.conv2d(image, filters, padding=1)
     yield "max_pool2d", lambda: F.max_pool2d(image, 2)

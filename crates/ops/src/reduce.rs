@@ -127,7 +127,10 @@ impl Reduction {
         let wrapping = accumulator.msl_wrapping();
         let defines = Defines::default().with("T0", to.msl()).with("T1", from.msl()).with("W", wrapping);
         let defines = defines.with("A", accumulator.msl_compute()).with("COMBINE", self.combine());
-        let defines = defines.with("INIT", self.neutral(accumulator));
+        let mut defines = defines.with("INIT", self.neutral(accumulator));
+        if accumulator.size() == 4 {
+            defines = defines.with("SHUFFLE", 1);
+        }
         match self {
             Reduction::Any | Reduction::All => defines.with("TRUTH", 1),
             _ => defines,

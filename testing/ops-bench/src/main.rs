@@ -77,6 +77,8 @@ fn all(ops: &Ops) -> Result<(), OpError> {
         print(&format!("matmul_{size}"), &|| ops.matmul(&a, &b))?;
         print(&format!("matmul_{size}_own"), &|| own.matmul(&a, &b))?;
     }
+    let (left, right) = (uniform(&[64, 288])?, uniform(&[8, 288, 3136])?);
+    print("matmul_as_conv2d", &|| ops.matmul(&left, &right))?;
     let (image, filters) = (uniform(&[8, 32, 56, 56])?, uniform(&[64, 32, 3, 3])?);
     let same = ConvOptions { padding: [1, 1], ..ConvOptions::default() };
     print("conv2d", &|| ops.conv2d(&image, &filters, None, &same))?;

@@ -31,31 +31,34 @@ static int start_of(constant Layout& l, uint operand, uint row) {
 #ifdef GROUP
 // The greatest value and the sum of a threadgroup's, in all of its threads; `shared` may be used again.
 static float group_max(float value, threadgroup float* shared, uint tid) {
-    shared[tid] = value;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint apart = GROUP / 2; apart > 0; apart /= 2) {
-        if (tid < apart) {
-            shared[tid] = max(shared[tid], shared[tid + apart]);
-        }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+    value = simd_max(value);
+#if GROUP > 32
+    if (tid % 32 == 0) {
+        shared[tid / 32] = value;
     }
-    float result = shared[0];
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    return result;
+    for (uint i = 0; i < GROUP / 32; i++) {
+        value = max(value, shared[i]);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#endif
+    return value;
 }
 
 static float group_sum(float value, threadgroup float* shared, uint tid) {
-    shared[tid] = value;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint apart = GROUP / 2; apart > 0; apart /= 2) {
-        if (tid < apart) {
-            shared[tid] += shared[tid + apart];
-        }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+    value = simd_sum(value);
+#if GROUP > 32
+    if (tid % 32 == 0) {
+        shared[tid / 32] = value;
     }
-    float result = shared[0];
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    return result;
+    value = 0;
+    for (uint i = 0; i < GROUP / 32; i++) {
+        value += shared[i];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#endif
+    return value;
 }
 #endif
 

@@ -1,6 +1,6 @@
 // Reductions, positions of extremes, running sums. Macros: T0 and T1 are the stored types of output and input, A
 // the accumulator's, W the one whose arithmetic wraps, COMBINE the function, INIT its neutral element, TRUTH:
-// elements count as what is not zero; GROUP: threads that share a row. The layout `l` is of the kept dimensions
+// elements count as what is not zero; SHUFFLE: the accumulator's type can be passed between lanes; GROUP: threads that share a row. The layout `l` is of the kept dimensions
 // (output, input), `r` of the reduced ones (input).
 
 template <typename T> static bool is_nan(T x) { return false; }
@@ -117,7 +117,23 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
     for (; i < end; i += GROUP) {
         sum = COMBINE(sum, LOAD(from[i]));
     }
-    shared[tid] = COMBINE(COMBINE(sum, sum1), COMBINE(sum2, sum3));
+    sum = COMBINE(COMBINE(sum, sum1), COMBINE(sum2, sum3));
+#ifdef SHUFFLE
+    for (ushort apart = 16; apart > 0; apart /= 2) {
+        sum = COMBINE(sum, simd_shuffle_xor(sum, apart));
+    }
+#if GROUP > 32
+    if (tid % 32 == 0) {
+        shared[tid / 32] = sum;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    sum = shared[0];
+    for (uint k = 1; k < GROUP / 32; k++) {
+        sum = COMBINE(sum, shared[k]);
+    }
+#endif
+#else
+    shared[tid] = sum;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint apart = GROUP / 2; apart > 0; apart /= 2) {
         if (tid < apart) {
@@ -125,8 +141,9 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
+    sum = shared[0];
+#endif
     if (tid == 0) {
-        sum = shared[0];
 #ifdef SCALED
         sum *= scale;
 #endif
