@@ -1,7 +1,7 @@
 //! Products of matrices on the host by the `gemm` crate, behind safe functions.
 //!
-//! Owns [`Matrix`] and [`multiply`]. Invariant: a matrix reaches only elements of its slice, which is checked when
-//! it is made.
+//! Owns [`Matrix`] and [`multiply`]. Invariant: a matrix reaches only elements of its slice, which
+//! is checked when it is made.
 
 use gemm::Parallelism;
 
@@ -24,8 +24,8 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// The matrix whose first element is there, of `shape` rows and columns, `strides` elements apart. `None` if
-    /// an element would lie outside of the slice.
+    /// The matrix whose first element is there, of `shape` rows and columns, `strides` elements
+    /// apart. `None` if an element would lie outside of the slice.
     pub fn new(
         elements: &'a [f32],
         first: usize,
@@ -53,7 +53,8 @@ impl<'a> Matrix<'a> {
 ///
 /// # Panics
 ///
-/// If the columns of `a` are not as many as the rows of `b`, or `out` has not exactly their product's elements.
+/// If the columns of `a` are not as many as the rows of `b`, or `out` has not exactly their
+/// product's elements.
 pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, out: &mut [f32], threads: Threads) {
     let ([rows, inner], [b_rows, columns]) = (a.shape, b.shape);
     assert_eq!(inner, b_rows, "columns of a and rows of b");
@@ -66,9 +67,10 @@ pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, out: &mut [f32], threads: Threads)
         Threads::One => Parallelism::None,
         Threads::All => Parallelism::Rayon(0),
     };
-    // SAFETY: a matrix without an empty extent was checked to reach elements of its slice only, and here no
-    // extent is zero; `out` has rows·columns elements, which its strides reach; it is borrowed mutably, so it
-    // overlaps neither input; `f32` is one of the types that the function accepts.
+    // SAFETY: a matrix without an empty extent was checked to reach elements of its slice only, and
+    // here no extent is zero; `out` has rows·columns elements, which its strides reach; it is
+    // borrowed mutably, so it overlaps neither input; `f32` is one of the types that the function
+    // accepts.
     unsafe {
         gemm::gemm(
             rows,

@@ -1,5 +1,6 @@
-//! A small decoder with random weights: it continues a prompt, a token at a time, with the keys and values of the
-//! tokens before kept; and checks that the logits are those of the whole sequence at once.
+//! A small decoder with random weights: it continues a prompt, a token at a time, with the keys and
+//! values of the tokens before kept; and checks that the logits are those of the whole sequence at
+//! once.
 //!
 //! `cargo run -p anymetal-ops --example transformer`
 #![allow(clippy::print_stdout, reason = "a command-line program")]

@@ -1,6 +1,7 @@
 //! Activations and their derivatives.
 //!
-//! Owns [`Activation`]. Invariant: the derivative at a kink is that of the side towards zero, as in PyTorch.
+//! Owns [`Activation`]. Invariant: the derivative at a kink is that of the side towards zero, as in
+//! PyTorch.
 
 use crate::context::Ops;
 use crate::dtype::DType;

@@ -1,7 +1,7 @@
 //! Attention, and rotary positions.
 //!
-//! Owns [`AttentionOptions`], [`RopeOptions`] and the launch of `kernels/attention.metal`. Invariant: scores and
-//! their softmax are in `f32`; a query that may see no key has a row of NaN.
+//! Owns [`AttentionOptions`], [`RopeOptions`] and the launch of `kernels/attention.metal`.
+//! Invariant: scores and their softmax are in `f32`; a query that may see no key has a row of NaN.
 
 use crate::context::Ops;
 use crate::counted::Path;
@@ -15,7 +15,8 @@ use crate::tensor::Tensor;
 /// What queries see of the keys.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AttentionOptions<'a> {
-    /// Query `i` of `n` sees the keys up to the one that is as far from the last key as `i` is from `n`.
+    /// Query `i` of `n` sees the keys up to the one that is as far from the last key as `i` is from
+    /// `n`.
     pub causal: bool,
     /// Broadcasts to batch, heads, queries, keys: of `bool` what is seen, else added to the scores.
     pub mask: Option<&'a Tensor>,
@@ -43,8 +44,8 @@ impl Default for RopeOptions {
 }
 
 impl Ops {
-    /// `softmax(q kᵀ scale + mask) v` of tensors of shape batch, heads, rows, width. Keys and values may have
-    /// fewer heads, each for as many consecutive heads of the queries.
+    /// `softmax(q kᵀ scale + mask) v` of tensors of shape batch, heads, rows, width. Keys and
+    /// values may have fewer heads, each for as many consecutive heads of the queries.
     pub fn attention(
         &self,
         q: &Tensor,
@@ -74,8 +75,8 @@ impl Ops {
         self.reshape(&result, &[batch, heads, rows, v.shape()[3]])
     }
 
-    /// Elements of the last dimension turned in pairs by an angle that grows with the position, which is the
-    /// dimension before.
+    /// Elements of the last dimension turned in pairs by an angle that grows with the position,
+    /// which is the dimension before.
     pub fn rope(&self, x: &Tensor, options: &RopeOptions) -> Result<Tensor, OpError> {
         let [before @ .., rows, width] = x.shape() else {
             return Err(OpError::shape("rope", &[x.shape()], "two dimensions are needed"));

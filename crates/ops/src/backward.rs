@@ -1,6 +1,7 @@
 //! What gradients of several families need: sums over broadcast dimensions, gradients of products.
 //!
-//! Owns the operations here. Invariant: a gradient has the shape and type of what it is the gradient of.
+//! Owns the operations here. Invariant: a gradient has the shape and type of what it is the
+//! gradient of.
 
 use crate::context::Ops;
 use crate::error::OpError;
@@ -8,7 +9,8 @@ use crate::shape::broadcast;
 use crate::tensor::Tensor;
 
 impl Ops {
-    /// The sum of a gradient over what broadcasting repeated: the gradient of a tensor of that shape.
+    /// The sum of a gradient over what broadcasting repeated: the gradient of a tensor of that
+    /// shape.
     pub fn sum_to(&self, gradient: &Tensor, shape: &[usize]) -> Result<Tensor, OpError> {
         if broadcast("sum_to", &[gradient.shape(), shape])? != gradient.shape() {
             let rule = "the second must broadcast to the first";
@@ -26,8 +28,8 @@ impl Ops {
         self.sum(gradient, &over, true)?.view(shape)
     }
 
-    /// The gradients of both factors of [`Ops::matmul`], of at least two dimensions each, from that of the
-    /// product.
+    /// The gradients of both factors of [`Ops::matmul`], of at least two dimensions each, from that
+    /// of the product.
     pub fn matmul_backward(
         &self,
         a: &Tensor,

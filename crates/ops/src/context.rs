@@ -1,7 +1,7 @@
 //! The context of all operations: a device, a queue, the pipelines.
 //!
-//! Owns [`Ops`]. Invariant: work runs in the order of the calls; what went wrong on the device is told by the
-//! next wait, once.
+//! Owns [`Ops`]. Invariant: work runs in the order of the calls; what went wrong on the device is
+//! told by the next wait, once.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,8 @@ struct Pending {
     indices: Vec<IndexCheck>,
 }
 
-/// Where a kernel notes an index that names nothing: a count, the element, and the index in two words.
+/// Where a kernel notes an index that names nothing: a count, the element, and the index in two
+/// words.
 pub(crate) struct IndexCheck {
     pub(crate) operation: &'static str,
     pub(crate) length: usize,
@@ -62,8 +63,9 @@ impl Ops {
         Ops { shared: Arc::new(shared), path: None }
     }
 
-    /// The same context, all operations by that path: [`Path::Own`] keeps to the kernels of this crate.
-    /// [`Path::Vendor`] is taken wherever there is one, even where it is expected to be slower.
+    /// The same context, all operations by that path: [`Path::Own`] keeps to the kernels of this
+    /// crate. [`Path::Vendor`] is taken wherever there is one, even where it is expected to be
+    /// slower.
     pub fn forced(&self, path: Path) -> Ops {
         Ops { path: Some(path), ..self.clone() }
     }
@@ -108,7 +110,8 @@ impl Ops {
         self.call_log().total()
     }
 
-    /// Threads of a threadgroup that walks over a row: few on processors, where each SIMD-group costs a loop.
+    /// Threads of a threadgroup that walks over a row: few on processors, where each SIMD-group
+    /// costs a loop.
     pub(crate) fn row_threads(&self) -> u32 {
         if self.device().capabilities().kind == DeviceKind::Cpu { 32 } else { 256 }
     }

@@ -1,8 +1,8 @@
 //! Convolutions of one and two dimensions, transposed ones, and their gradients.
 //!
-//! Owns [`ConvOptions`], [`ImageLayout`] and the launches of `kernels/conv.metal`. Invariant: sums are in
-//! `f32`. Filters of several output channels are products of matrices with the unfolded image; the others,
-//! as those of depthwise convolutions, have a thread for each result.
+//! Owns [`ConvOptions`], [`ImageLayout`] and the launches of `kernels/conv.metal`. Invariant: sums
+//! are in `f32`. Filters of several output channels are products of matrices with the unfolded
+//! image; the others, as those of depthwise convolutions, have a thread for each result.
 
 use anymetal::Plain;
 use bytemuck::{Pod, Zeroable};
@@ -31,7 +31,8 @@ pub enum ImageLayout {
     Nhwc,
 }
 
-/// How a filter moves over an image. Pairs are rows and columns; of one dimension only the second counts.
+/// How a filter moves over an image. Pairs are rows and columns; of one dimension only the second
+/// counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConvOptions {
     /// Steps between positions.
@@ -152,8 +153,9 @@ impl Window {
 }
 
 impl Ops {
-    /// The convolution (cross-correlation, as in all frameworks) of images by filters of shape output
-    /// channels, input channels of a group, rows, columns; plus a bias for each output channel.
+    /// The convolution (cross-correlation, as in all frameworks) of images by filters of shape
+    /// output channels, input channels of a group, rows, columns; plus a bias for each output
+    /// channel.
     pub fn conv2d(
         &self,
         x: &Tensor,
@@ -193,8 +195,8 @@ impl Ops {
         y.squeeze(row_axis(options))
     }
 
-    /// The transposed convolution: the gradient of [`Ops::conv2d`] with that weight, whose shape is input
-    /// channels, output channels of a group, rows, columns.
+    /// The transposed convolution: the gradient of [`Ops::conv2d`] with that weight, whose shape is
+    /// input channels, output channels of a group, rows, columns.
     pub fn conv_transpose2d(
         &self,
         x: &Tensor,

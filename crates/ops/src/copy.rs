@@ -73,7 +73,8 @@ impl Ops {
         }
     }
 
-    /// The tensors one after the other along an axis. They have the same type, and the same extents elsewhere.
+    /// The tensors one after the other along an axis. They have the same type, and the same extents
+    /// elsewhere.
     pub fn concat(&self, tensors: &[&Tensor], axis: isize) -> Result<Tensor, OpError> {
         let Some((first, rest)) = tensors.split_first() else {
             return Err(OpError::argument("concat", "no tensor was given"));
@@ -121,7 +122,8 @@ impl Ops {
         Ok(out)
     }
 
-    /// The elements of an axis shifted by so many places; those that fall off come in at the other end.
+    /// The elements of an axis shifted by so many places; those that fall off come in at the other
+    /// end.
     pub fn roll(&self, x: &Tensor, shift: isize, along: isize) -> Result<Tensor, OpError> {
         let extent = x.shape()[axis("roll", x.shape(), along)?];
         if extent == 0 {
@@ -132,8 +134,8 @@ impl Ops {
     }
 }
 
-/// A copy whose source has its neighbours along another dimension than the output: both of these dimensions, which
-/// become the columns and rows of matrices, and the others.
+/// A copy whose source has its neighbours along another dimension than the output: both of these
+/// dimensions, which become the columns and rows of matrices, and the others.
 struct Transposed {
     rows: usize,
     columns: usize,

@@ -25,7 +25,8 @@ pub struct CallRecord {
     pub operation: &'static str,
     /// Who did it.
     pub path: Path,
-    /// Its work: operations by the mathematical definition, bytes of each tensor read or written once.
+    /// Its work: operations by the mathematical definition, bytes of each tensor read or written
+    /// once.
     pub work: CountedWork,
 }
 

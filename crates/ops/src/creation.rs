@@ -1,6 +1,7 @@
 //! Tensors made of nothing but numbers: constants, sequences, the identity, triangles of matrices.
 //!
-//! Owns the operations here. Invariant: a value that the type cannot hold exactly as an integer is an error.
+//! Owns the operations here. Invariant: a value that the type cannot hold exactly as an integer is
+//! an error.
 
 use crate::context::Ops;
 use crate::counted::Path;
@@ -105,8 +106,8 @@ impl Ops {
         self.cast(&self.compare(Comparison::Eq, &rows, &columns)?, dtype)
     }
 
-    /// Each matrix of the last two dimensions with zeros above that diagonal; 0 is the main one, those above
-    /// it count up.
+    /// Each matrix of the last two dimensions with zeros above that diagonal; 0 is the main one,
+    /// those above it count up.
     pub fn tril(&self, x: &Tensor, diagonal: i32) -> Result<Tensor, OpError> {
         self.triangle("tril", "<=", x, diagonal)
     }

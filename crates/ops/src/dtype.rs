@@ -1,8 +1,8 @@
 //! Element types, and the type that two of them have in common.
 //!
-//! Owns [`DType`], [`Element`] and [`DType::promote`], the one promotion table. Invariant: promotion is
-//! commutative, and the result holds every integer of both types, except where one of them is a
-//! floating-point type: then the result is one.
+//! Owns [`DType`], [`Element`] and [`DType::promote`], the one promotion table. Invariant:
+//! promotion is commutative, and the result holds every integer of both types, except where one of
+//! them is a floating-point type: then the result is one.
 
 use std::borrow::Cow;
 
@@ -65,8 +65,8 @@ impl DType {
         !self.is_float() && self != DType::Bool
     }
 
-    /// The type in which a binary operation computes and of which its result is, unless the operation says
-    /// otherwise.
+    /// The type in which a binary operation computes and of which its result is, unless the
+    /// operation says otherwise.
     ///
     /// |      | bool | u8   | i8   | u32  | i32  | i64  | f16  | bf16 | f32 |
     /// |------|------|------|------|------|------|------|------|------|-----|
@@ -89,12 +89,14 @@ impl DType {
         }
     }
 
-    /// The type of functions that have no integer results: itself if it is a floating-point type, else `f32`.
+    /// The type of functions that have no integer results: itself if it is a floating-point type,
+    /// else `f32`.
     pub fn to_float(self) -> DType {
         if self.is_float() { self } else { DType::F32 }
     }
 
-    /// The type of sums and products: floating-point types keep theirs, all others have `i64`, which wraps.
+    /// The type of sums and products: floating-point types keep theirs, all others have `i64`,
+    /// which wraps.
     pub fn of_sums(self) -> DType {
         if self.is_float() { self } else { DType::I64 }
     }

@@ -1,7 +1,8 @@
 //! Elementwise functions of one, two and three tensors, with broadcasting and any strides.
 //!
-//! Owns [`UnaryOp`], [`BinaryOp`], [`Comparison`] and the launches of `kernels/elementwise.metal`. Invariant:
-//! inputs are converted to the type that is computed in where they are read; nothing is cast beforehand.
+//! Owns [`UnaryOp`], [`BinaryOp`], [`Comparison`] and the launches of `kernels/elementwise.metal`.
+//! Invariant: inputs are converted to the type that is computed in where they are read; nothing is
+//! cast beforehand.
 
 use crate::context::Ops;
 use crate::counted::Path;
@@ -160,7 +161,8 @@ functions! {
         Sub sub "op_sub" Number,
         /// The product; integers wrap.
         Mul mul "op_mul" Number,
-        /// The quotient; that of integers is rounded towards zero, and a zero divisor counts as one.
+        /// The quotient; that of integers is rounded towards zero, and a zero divisor counts as
+        /// one.
         Div div "op_div" Number,
         /// The remainder, with the dividend's sign; that of an integer by zero is zero.
         Rem rem "op_rem" Number,
@@ -188,7 +190,8 @@ functions! {
     binary
 }
 
-/// A comparison of two tensors, which broadcast; or logic of what is not zero. The result is `bool`.
+/// A comparison of two tensors, which broadcast; or logic of what is not zero. The result is
+/// `bool`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// Equal.
@@ -307,8 +310,9 @@ impl Ops {
         self.map(operation, kernel, computed, x, [0.0; 4])
     }
 
-    /// The elements as another type. Floating-point numbers are rounded to the nearest, of two the even one;
-    /// to integers towards zero, saturated, NaN as 0. Integers keep their low bits. `bool` is what is not 0.
+    /// The elements as another type. Floating-point numbers are rounded to the nearest, of two the
+    /// even one; to integers towards zero, saturated, NaN as 0. Integers keep their low bits.
+    /// `bool` is what is not 0.
     pub fn cast(&self, x: &Tensor, dtype: DType) -> Result<Tensor, OpError> {
         if x.dtype() == dtype {
             return Ok(x.clone());
@@ -350,7 +354,8 @@ impl Ops {
         self.map3("lerp", "op_lerp", [a, b, t])
     }
 
-    /// Elements of `yes` where the first tensor, a `bool` one, is true, and of `no` elsewhere. All broadcast.
+    /// Elements of `yes` where the first tensor, a `bool` one, is true, and of `no` elsewhere. All
+    /// broadcast.
     pub fn where_(&self, condition: &Tensor, yes: &Tensor, no: &Tensor) -> Result<Tensor, OpError> {
         let types = [condition.dtype(), yes.dtype(), no.dtype()];
         if condition.dtype() != DType::Bool {

@@ -1,8 +1,8 @@
 //! The error of every operation.
 //!
-//! Owns [`OpError`]. Invariant: a mistake in a call is told before anything runs, with the operation, what it
-//! was given, and the rule; only indices that a tensor holds are judged by the device, and told by the next
-//! wait.
+//! Owns [`OpError`]. Invariant: a mistake in a call is told before anything runs, with the
+//! operation, what it was given, and the rule; only indices that a tensor holds are judged by the
+//! device, and told by the next wait.
 
 use crate::dtype::DType;
 

@@ -1,8 +1,9 @@
 //! Access by tensors of indices: gather, select, embedding, scatter.
 //!
-//! Owns the launches of `kernels/index.metal`. Invariant: an index below zero or beyond the axis is never
-//! followed; [`OpError::IndexOutOfRange`] comes from the next wait, which [`Tensor::to_vec`] includes. Where an
-//! index is repeated, results are those of the order of the elements, on every device.
+//! Owns the launches of `kernels/index.metal`. Invariant: an index below zero or beyond the axis is
+//! never followed; [`OpError::IndexOutOfRange`] comes from the next wait, which [`Tensor::to_vec`]
+//! includes. Where an index is repeated, results are those of the order of the elements, on every
+//! device.
 
 use crate::context::{IndexCheck, Ops};
 use crate::counted::Path;
@@ -27,8 +28,8 @@ struct Gathered<'a> {
 }
 
 impl Ops {
-    /// The element of `x` at each index along an axis; the other positions are the index's own. Extents of the
-    /// indices elsewhere are at most those of `x`.
+    /// The element of `x` at each index along an axis; the other positions are the index's own.
+    /// Extents of the indices elsewhere are at most those of `x`.
     pub fn gather(&self, x: &Tensor, along: isize, indices: &Tensor) -> Result<Tensor, OpError> {
         let at = check_aligned("gather", x, indices, along)?;
         let mut source_strides = x.strides().to_vec();
@@ -45,7 +46,8 @@ impl Ops {
         })
     }
 
-    /// The positions of an axis that the indices name: the axis becomes the dimensions of the indices.
+    /// The positions of an axis that the indices name: the axis becomes the dimensions of the
+    /// indices.
     pub fn index_select(&self, x: &Tensor, along: isize, indices: &Tensor) -> Result<Tensor, OpError> {
         self.select_by("index_select", x, along, indices)
     }
@@ -105,8 +107,8 @@ impl Ops {
         Ok(out)
     }
 
-    /// `x` with the elements of `source` put where the indices along an axis say; of several for one place the
-    /// last one counts.
+    /// `x` with the elements of `source` put where the indices along an axis say; of several for
+    /// one place the last one counts.
     pub fn scatter(
         &self,
         x: &Tensor,
@@ -130,7 +132,8 @@ impl Ops {
         self.scatter_by("scatter_add", x, along, indices, source, true)
     }
 
-    /// `x` with each position of `source` along an axis added where the index of that position says.
+    /// `x` with each position of `source` along an axis added where the index of that position
+    /// says.
     pub fn index_add(
         &self,
         x: &Tensor,

@@ -1,7 +1,8 @@
 //! The sources of all kernels, and the pipelines made of them so far.
 //!
-//! Owns [`Source`], [`Defines`] and [`Kernels`]. Invariant: a kernel is compiled once for each set of macros;
-//! the macros say types and functions, so that a pipeline is one instance of its family's template.
+//! Owns [`Source`], [`Defines`] and [`Kernels`]. Invariant: a kernel is compiled once for each set
+//! of macros; the macros say types and functions, so that a pipeline is one instance of its
+//! family's template.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

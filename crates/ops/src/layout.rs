@@ -1,7 +1,7 @@
 //! How a kernel walks over tensors of one shape: the structure `Layout` of `kernels/prelude.metal`.
 //!
-//! Owns [`Layout`]. Invariant: dimensions that all operands can walk as one are merged, and those of one
-//! element are dropped; positions fit 31 bits, which [`crate::Tensor`] guarantees.
+//! Owns [`Layout`]. Invariant: dimensions that all operands can walk as one are merged, and those
+//! of one element are dropped; positions fit 31 bits, which [`crate::Tensor`] guarantees.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -15,14 +15,15 @@
 //! # }
 //! ```
 //!
-//! [`Ops`] holds a device, a queue and the pipelines made so far; [`Tensor`] is a view of memory. One file for
-//! each family of operations, its kernels beside it in `kernels/`. The table of operations is in
-//! `docs/ops.md`.
+//! [`Ops`] holds a device, a queue and the pipelines made so far; [`Tensor`] is a view of memory.
+//! One file for each family of operations, its kernels beside it in `kernels/`. The table of
+//! operations is in `docs/ops.md`.
 //!
-//! Rules for all: shapes broadcast as in NumPy; types promote by [`DType::promote`]; `f16` and `bf16` are
-//! computed in `f32` and rounded once; integers wrap; NaN and infinity go through arithmetic as in IEEE 754,
-//! and minima, maxima and their positions prefer NaN; a tensor of no elements gives one of none, or the
-//! neutral element of a reduction. Mistakes in a call are [`OpError`]s before anything runs.
+//! Rules for all: shapes broadcast as in NumPy; types promote by [`DType::promote`]; `f16` and
+//! `bf16` are computed in `f32` and rounded once; integers wrap; NaN and infinity go through
+//! arithmetic as in IEEE 754, and minima, maxima and their positions prefer NaN; a tensor of no
+//! elements gives one of none, or the neutral element of a reduction. Mistakes in a call are
+//! [`OpError`]s before anything runs.
 #![forbid(unsafe_code)]
 
 mod activation;

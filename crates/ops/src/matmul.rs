@@ -1,8 +1,8 @@
 //! Matrix products: batched, of any strides and types, with bias and activation.
 //!
-//! Owns [`MatmulOptions`] and the launches of `kernels/matmul.metal`. Invariant: products of floating-point
-//! numbers are summed in `f32` and rounded once, after bias and activation; those of integers wrap in the
-//! result's type.
+//! Owns [`MatmulOptions`] and the launches of `kernels/matmul.metal`. Invariant: products of
+//! floating-point numbers are summed in `f32` and rounded once, after bias and activation; those of
+//! integers wrap in the result's type.
 
 use anymetal::Plain;
 use bytemuck::{Pod, Zeroable};
@@ -136,8 +136,8 @@ impl Factors {
 }
 
 impl Ops {
-    /// The product of matrices, which are the last two dimensions; those before broadcast. A tensor of one
-    /// dimension is a row on the left and a column on the right, and that dimension goes.
+    /// The product of matrices, which are the last two dimensions; those before broadcast. A tensor
+    /// of one dimension is a row on the left and a column on the right, and that dimension goes.
     pub fn matmul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, OpError> {
         self.matmul_with(a, b, &MatmulOptions::default())
     }

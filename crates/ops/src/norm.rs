@@ -1,7 +1,7 @@
 //! Normalisation: layer, RMS, group, instance and batch, and their gradients.
 //!
-//! Owns [`BatchNorm`] and the launches of `kernels/norm.metal`. Invariant: means and variances are computed in
-//! `f32` in two passes; the result has the input's type.
+//! Owns [`BatchNorm`] and the launches of `kernels/norm.metal`. Invariant: means and variances are
+//! computed in `f32` in two passes; the result has the input's type.
 
 use anymetal::Plain;
 
@@ -13,7 +13,8 @@ use crate::kernels::{Defines, Source};
 use crate::layout::{Layout, Operand};
 use crate::tensor::Tensor;
 
-/// Floating-point operations for each element: sums of two passes, difference, square, scale and shift.
+/// Floating-point operations for each element: sums of two passes, difference, square, scale and
+/// shift.
 const FLOP: u64 = 7;
 
 /// A batch normalisation in training: the result, and what the next steps need.
@@ -35,8 +36,8 @@ pub struct BatchNorm {
 type Gradients = (Tensor, Tensor, Tensor);
 
 impl Ops {
-    /// The last `dimensions` dimensions with mean 0 and variance 1, times a weight and plus a bias of their
-    /// shape.
+    /// The last `dimensions` dimensions with mean 0 and variance 1, times a weight and plus a bias
+    /// of their shape.
     pub fn layer_norm(
         &self,
         x: &Tensor,
@@ -48,7 +49,8 @@ impl Ops {
         self.norm_rows("layer_norm", x, dimensions, weight, bias, epsilon, Defines::default())
     }
 
-    /// The last `dimensions` dimensions over the root of their mean square, times a weight of their shape.
+    /// The last `dimensions` dimensions over the root of their mean square, times a weight of their
+    /// shape.
     pub fn rms_norm(
         &self,
         x: &Tensor,
@@ -98,8 +100,8 @@ impl Ops {
         Ok(out)
     }
 
-    /// The channels (dimension 1) in that many groups, each with mean 0 and variance 1 over its channels and
-    /// all dimensions after, times a weight and plus a bias for each channel.
+    /// The channels (dimension 1) in that many groups, each with mean 0 and variance 1 over its
+    /// channels and all dimensions after, times a weight and plus a bias for each channel.
     pub fn group_norm(
         &self,
         x: &Tensor,
@@ -125,8 +127,8 @@ impl Ops {
         self.group_norm(x, channels, weight, bias, epsilon)
     }
 
-    /// The channels (dimension 1) less a mean and over the root of a variance of each, as they were collected
-    /// in training, times a weight and plus a bias for each channel.
+    /// The channels (dimension 1) less a mean and over the root of a variance of each, as they were
+    /// collected in training, times a weight and plus a bias for each channel.
     pub fn batch_norm_inference(
         &self,
         x: &Tensor,
@@ -153,8 +155,9 @@ impl Ops {
         self.cast(&scaled, x.dtype())
     }
 
-    /// The channels (dimension 1) with mean 0 and variance 1 over all other dimensions, times a weight and
-    /// plus a bias for each. Running statistics become `(1 - momentum) * old + momentum * new`.
+    /// The channels (dimension 1) with mean 0 and variance 1 over all other dimensions, times a
+    /// weight and plus a bias for each. Running statistics become `(1 - momentum) * old + momentum
+    /// * new`.
     pub fn batch_norm_training(
         &self,
         x: &Tensor,
@@ -183,8 +186,8 @@ impl Ops {
         })
     }
 
-    /// The gradients of input, weight and bias of [`Ops::layer_norm`] from that of the result. Without a
-    /// weight those of weight and bias are what they would be for ones and zeros.
+    /// The gradients of input, weight and bias of [`Ops::layer_norm`] from that of the result.
+    /// Without a weight those of weight and bias are what they would be for ones and zeros.
     pub fn layer_norm_backward(
         &self,
         x: &Tensor,
@@ -223,7 +226,8 @@ impl Ops {
         Ok((self.cast(&of_x, x.dtype())?, of_weight))
     }
 
-    /// The gradients of input, weight and bias of [`Ops::batch_norm_training`] from that of the result.
+    /// The gradients of input, weight and bias of [`Ops::batch_norm_training`] from that of the
+    /// result.
     pub fn batch_norm_backward(
         &self,
         x: &Tensor,
@@ -258,7 +262,8 @@ impl Ops {
         self.with_parameters(of_x, &normal, gradient, &channel_shape(x))?.flat_parameters()
     }
 
-    /// The gradient of the input of a normalisation over those axes, and the normalised input in `f32`.
+    /// The gradient of the input of a normalisation over those axes, and the normalised input in
+    /// `f32`.
     fn norm_backward(
         &self,
         operation: &'static str,

@@ -1,8 +1,8 @@
 //! Pooling of images: greatest and average, by strides and adaptive, and resizing.
 //!
-//! Owns [`PoolOptions`], [`Interpolation`] and the launches of `kernels/pool.metal`. Images are of shape image,
-//! channel, row, column; others by [`Tensor::permute`]. Invariant: positions outside of the image are never
-//! read; they count as zeros in averages if the options say so.
+//! Owns [`PoolOptions`], [`Interpolation`] and the launches of `kernels/pool.metal`. Images are of
+//! shape image, channel, row, column; others by [`Tensor::permute`]. Invariant: positions outside
+//! of the image are never read; they count as zeros in averages if the options say so.
 
 use anymetal::Plain;
 use bytemuck::{Pod, Zeroable};
@@ -135,8 +135,8 @@ impl Ops {
         self.mean_by("adaptive_avg_pool2d", x, windows, adaptive())
     }
 
-    /// The gradient of the image of a pooling by greatest elements, of rows and columns as given, from the
-    /// positions and the gradient of the result.
+    /// The gradient of the image of a pooling by greatest elements, of rows and columns as given,
+    /// from the positions and the gradient of the result.
     pub fn max_pool2d_backward(
         &self,
         size: [usize; 2],

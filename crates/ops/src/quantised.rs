@@ -1,7 +1,7 @@
 //! Products with quantised numbers: `i8` with scales, and blocks as llama.cpp has them.
 //!
-//! Owns [`BlockFormat`], [`Blocks`] and the launches of `kernels/quantised.metal`. Invariant: rows of blocks hold
-//! whole blocks of 32 numbers; sums are in `f32`, of `i8` factors in `i32`.
+//! Owns [`BlockFormat`], [`Blocks`] and the launches of `kernels/quantised.metal`. Invariant: rows
+//! of blocks hold whole blocks of 32 numbers; sums are in `f32`, of `i8` factors in `i32`.
 
 use crate::context::Ops;
 use crate::counted::Path;
@@ -155,8 +155,8 @@ impl Ops {
         Ok(out)
     }
 
-    /// A matrix as `i8` with a scale for each row, in `f32`: the number of the greatest size of a row becomes
-    /// 127 or -127.
+    /// A matrix as `i8` with a scale for each row, in `f32`: the number of the greatest size of a
+    /// row becomes 127 or -127.
     pub fn quantise_rows(&self, x: &Tensor) -> Result<(Tensor, Tensor), OpError> {
         if x.rank() != 2 || !x.dtype().is_float() {
             let rule = "two dimensions of floating-point numbers are needed";
@@ -172,7 +172,8 @@ impl Ops {
         Ok((self.cast(&scaled, DType::I8)?, scale.squeeze(1)?))
     }
 
-    /// The product of an `i8` matrix with the transpose of another, both with scales of their rows, in `f32`.
+    /// The product of an `i8` matrix with the transpose of another, both with scales of their rows,
+    /// in `f32`.
     pub fn matmul_i8(
         &self,
         (a, a_scale): (&Tensor, &Tensor),

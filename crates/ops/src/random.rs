@@ -25,8 +25,8 @@ impl Generator {
         Generator { ops: ops.clone(), seed, next_block: AtomicU64::new(0) }
     }
 
-    /// Numbers of `low..high`, each with the same probability. They are multiples of 2^-24 of the range
-    /// before they are rounded to the type.
+    /// Numbers of `low..high`, each with the same probability. They are multiples of 2^-24 of the
+    /// range before they are rounded to the type.
     pub fn uniform(&self, shape: &[usize], low: f32, high: f32, dtype: DType) -> Result<Tensor, OpError> {
         if !(low <= high && (high - low).is_finite()) {
             return Err(OpError::argument("uniform", format!("{low}..{high} is no range")));

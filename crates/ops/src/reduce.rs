@@ -1,8 +1,9 @@
 //! Reductions over any axes, positions of extremes, running sums and products.
 //!
-//! Owns [`Reduction`] and the launches of `kernels/reduce.metal`. Invariant: floating-point sums are kept in
-//! `f32`, sums of other types in `i64`, which wraps. Reduced axes whose elements are neighbours have a
-//! threadgroup for each row, or several for long ones; others have a thread for each result.
+//! Owns [`Reduction`] and the launches of `kernels/reduce.metal`. Invariant: floating-point sums
+//! are kept in `f32`, sums of other types in `i64`, which wraps. Reduced axes whose elements are
+//! neighbours have a threadgroup for each row, or several for long ones; others have a thread for
+//! each result.
 
 use anymetal::Plain;
 
@@ -182,7 +183,8 @@ impl Divided {
 }
 
 impl Ops {
-    /// A reduction over those axes, over all if none is named; with `keep` they stay with one element.
+    /// A reduction over those axes, over all if none is named; with `keep` they stay with one
+    /// element.
     pub fn reduce(
         &self,
         reduction: Reduction,
@@ -323,8 +325,8 @@ impl Ops {
         self.reduce(Reduction::All, x, over, keep)
     }
 
-    /// The variance over those axes: the mean of the squared differences from the mean, over the count less
-    /// `correction` (1 for samples). In `f32`, rounded once.
+    /// The variance over those axes: the mean of the squared differences from the mean, over the
+    /// count less `correction` (1 for samples). In `f32`, rounded once.
     pub fn var(&self, x: &Tensor, over: &[isize], correction: usize, keep: bool) -> Result<Tensor, OpError> {
         let gone = axes("var", x.shape(), over)?;
         let count: usize = gone.iter().map(|&dimension| x.shape()[dimension]).product();

@@ -1,7 +1,8 @@
 //! Softmax and its logarithm along one axis.
 //!
-//! Owns the launches of `kernels/softmax.metal` and their gradients. Invariant: the greatest element of a line
-//! is subtracted first, so that nothing overflows; a line with NaN, or of negative infinities only, is NaN.
+//! Owns the launches of `kernels/softmax.metal` and their gradients. Invariant: the greatest
+//! element of a line is subtracted first, so that nothing overflows; a line with NaN, or of
+//! negative infinities only, is NaN.
 
 use anymetal::Plain;
 
@@ -78,7 +79,8 @@ impl Ops {
         self.mul(y, &self.sub(gradient, &sum)?)
     }
 
-    /// The gradient of the input of [`Ops::log_softmax`], from its output and the output's gradient.
+    /// The gradient of the input of [`Ops::log_softmax`], from its output and the output's
+    /// gradient.
     pub fn log_softmax_backward(
         &self,
         y: &Tensor,

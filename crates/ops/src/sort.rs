@@ -1,7 +1,7 @@
 //! Sorting along an axis, positions of the sorted, the greatest few, distinct values.
 //!
-//! Owns the launches of `kernels/sort.metal`. Invariant: the order is stable in both directions, and NaN is
-//! greater than all numbers.
+//! Owns the launches of `kernels/sort.metal`. Invariant: the order is stable in both directions,
+//! and NaN is greater than all numbers.
 
 use anymetal::Plain;
 
@@ -26,8 +26,8 @@ impl Ops {
         Ok(self.sort_with_positions(x, along, descending)?.1)
     }
 
-    /// The greatest `count` elements along an axis, the greatest first, and their positions; the least ones
-    /// if `largest` is false.
+    /// The greatest `count` elements along an axis, the greatest first, and their positions; the
+    /// least ones if `largest` is false.
     pub fn topk(
         &self,
         x: &Tensor,
@@ -44,8 +44,8 @@ impl Ops {
         Ok((values.narrow(along, 0..count)?, positions.narrow(along, 0..count)?))
     }
 
-    /// The distinct elements in order, and how often each occurs, as `i64`. Waits for their number. NaN is
-    /// distinct from NaN.
+    /// The distinct elements in order, and how often each occurs, as `i64`. Waits for their number.
+    /// NaN is distinct from NaN.
     pub fn unique(&self, x: &Tensor) -> Result<(Tensor, Tensor), OpError> {
         let flat = self.reshape(x, &[x.len()])?;
         if flat.is_empty() {

@@ -1,7 +1,7 @@
 //! Tensors: a view of device memory with shape, strides and type.
 //!
-//! Owns [`Tensor`]. Invariant: every element that shape, strides and offset reach lies within the buffer, and
-//! positions fit 31 bits. Views share the buffer; none of them copies.
+//! Owns [`Tensor`]. Invariant: every element that shape, strides and offset reach lies within the
+//! buffer, and positions fit 31 bits. Views share the buffer; none of them copies.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use crate::shape::{checked_count, contiguous_strides};
 
 /// Elements of one type in a device's memory, with a shape. Clones share the memory.
 ///
-/// Operations make new tensors; none changes its inputs. An operation returns when its work is handed over;
-/// [`Tensor::to_vec`] waits.
+/// Operations make new tensors; none changes its inputs. An operation returns when its work is
+/// handed over; [`Tensor::to_vec`] waits.
 #[derive(Clone)]
 pub struct Tensor {
     ops: Ops,
@@ -88,8 +88,8 @@ impl Tensor {
         &self.buffer
     }
 
-    /// The part of the buffer from its first element on, as an argument of kernels that take contiguous
-    /// tensors.
+    /// The part of the buffer from its first element on, as an argument of kernels that take
+    /// contiguous tensors.
     pub(crate) fn part(&self) -> Result<BufferView<u8>, OpError> {
         let first = self.offset * self.dtype.size();
         Ok(self.buffer.view(first..first + self.byte_len() as usize)?)
@@ -103,7 +103,8 @@ impl Tensor {
             || pairs.into_iter().all(|(&extent, (stride, expected))| extent == 1 || stride == expected)
     }
 
-    /// A copy of its elements in row-major order, once all work before is done. The type must be its own.
+    /// A copy of its elements in row-major order, once all work before is done. The type must be
+    /// its own.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, OpError> {
         if T::DTYPE != self.dtype {
             let rule = format!("elements are read as their own type, not as {}", T::DTYPE);

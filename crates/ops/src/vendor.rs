@@ -1,7 +1,8 @@
-//! Products by a library made for the device: on CPUs the `gemm` crate, over the buffers' own memory.
+//! Products by a library made for the device: on CPUs the `gemm` crate, over the buffers' own
+//! memory.
 //!
-//! Invariant: the buffers are mapped while the library works on them, so no kernel uses them meanwhile; making the
-//! mappings waits for the work before that does.
+//! Invariant: the buffers are mapped while the library works on them, so no kernel uses them
+//! meanwhile; making the mappings waits for the work before that does.
 
 use anymetal::DeviceKind;
 use anymetal_host_gemm::{Matrix, Threads, multiply};
@@ -14,9 +15,10 @@ use crate::matmul::Factors;
 use crate::shape::contiguous_strides;
 use crate::tensor::Tensor;
 
-/// Products of fewer multiplications than this are faster by the library than by kernels, whose launch costs more
-/// than the product. Measured by `ops-bench crossover` on a CPU with AVX-512: at 96 by 96 by 96 the library is
-/// faster, at 128 both are as fast, from 256 on kernels have more than twice its rate.
+/// Products of fewer multiplications than this are faster by the library than by kernels, whose
+/// launch costs more than the product. Measured by `ops-bench crossover` on a CPU with AVX-512: at
+/// 96 by 96 by 96 the library is faster, at 128 both are as fast, from 256 on kernels have more
+/// than twice its rate.
 const MAX_PRODUCTS: usize = 112 * 112 * 112;
 
 /// Products of one matrix that are worth more than one thread.

@@ -51,7 +51,8 @@ impl Tensor {
         Some(strides)
     }
 
-    /// Neighbouring dimensions that can be walked as one, from the last: elements and stride of each.
+    /// Neighbouring dimensions that can be walked as one, from the last: elements and stride of
+    /// each.
     fn runs(&self) -> Vec<(usize, isize)> {
         let mut runs: Vec<(usize, isize)> = Vec::new();
         for (&extent, &stride) in
@@ -65,7 +66,8 @@ impl Tensor {
         runs
     }
 
-    /// The dimensions in another order: dimension `i` of the result is dimension `order[i]` of this one.
+    /// The dimensions in another order: dimension `i` of the result is dimension `order[i]` of this
+    /// one.
     pub fn permute(&self, order: &[usize]) -> Result<Tensor, OpError> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
@@ -97,7 +99,8 @@ impl Tensor {
         self.slice(axis, range, 1)
     }
 
-    /// Every `step`-th element of a range of one dimension; a negative step begins at the range's end.
+    /// Every `step`-th element of a range of one dimension; a negative step begins at the range's
+    /// end.
     pub fn slice(&self, axis: isize, range: Range<usize>, step: isize) -> Result<Tensor, OpError> {
         let dimension = crate::shape::axis("slice", self.shape(), axis)?;
         let extent = self.shape()[dimension];
@@ -134,7 +137,8 @@ impl Tensor {
         self.narrow(axis, index..index + 1)?.squeeze(axis)
     }
 
-    /// The shape that broadcasting gives: new dimensions in front, dimensions of one element repeated.
+    /// The shape that broadcasting gives: new dimensions in front, dimensions of one element
+    /// repeated.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor, OpError> {
         if broadcast("broadcast_to", &[self.shape(), shape])? != shape {
             let rule = "extents of the first must be 1 or those of the second, aligned at the last";

@@ -1,4 +1,5 @@
-//! Elementwise operations against their definitions on the host, over random shapes, strides and types.
+//! Elementwise operations against their definitions on the host, over random shapes, strides and
+//! types.
 
 mod support;
 
@@ -44,7 +45,8 @@ fn unary_reference(op: UnaryOp, x: f64) -> f64 {
     }
 }
 
-/// The error function by its Taylor series, further out by the continued fraction of its complement.
+/// The error function by its Taylor series, further out by the continued fraction of its
+/// complement.
 fn erf(x: f64) -> f64 {
     if x.abs() > 2.0 {
         let tail = (1..100).rev().fold(0.0, |tail, k| f64::from(k) / 2.0 / (x.abs() + tail));

@@ -1,4 +1,5 @@
-//! Every operation under the sanitizer: no race, no access out of bounds, no undefined read, no wrong barrier.
+//! Every operation under the sanitizer: no race, no access out of bounds, no undefined read, no
+//! wrong barrier.
 
 use anymetal::runtime::config::{CheckSetting, Layers};
 use anymetal::{Device, sanitizer};

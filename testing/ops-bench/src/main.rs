@@ -1,7 +1,8 @@
 //! Times of tensor operations, for a table beside PyTorch's: `bench.py` runs both.
 //!
-//! Prints a line for each operation: name, the least time of many runs in microseconds. With the argument
-//! `crossover`: products of growing size by own kernels and by the library.
+//! Prints a line for each operation: name, the least time of many runs in microseconds. With the
+//! argument `crossover`: products of growing size by own kernels and by the library.
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
 use std::hint::black_box;
@@ -44,7 +45,11 @@ fn crossover(ops: &Ops) -> Result<(), OpError> {
         };
         let (own, vendor) = (of(Path::Own)?, of(Path::Vendor)?);
         let rate = |us: f64| 2.0 * (size as f64).powi(3) / us / 1e3;
-        println!("{size:5}: own {own:9.1} us {:6.1} GFLOP/s, vendor {vendor:9.1} us {:6.1} GFLOP/s", rate(own), rate(vendor));
+        println!(
+            "{size:5}: own {own:9.1} us {:6.1} GFLOP/s, vendor {vendor:9.1} us {:6.1} GFLOP/s",
+            rate(own),
+            rate(vendor)
+        );
     }
     Ok(())
 }

@@ -1,4 +1,6 @@
-//! Writes cases of all tensor operations, one a line, for `check.py`, which compares them with PyTorch.
+//! Writes cases of all tensor operations, one a line, for `check.py`, which compares them with
+//! PyTorch.
+#![forbid(unsafe_code)]
 
 mod case;
 mod images;

@@ -1,4 +1,5 @@
-//! A data set that the program makes: digits of a 5 by 7 font, moved, scaled in brightness, with noise.
+//! A data set that the program makes: digits of a 5 by 7 font, moved, scaled in brightness, with
+//! noise.
 //!
 //! Owns [`Digits`]. Invariant: the same seed gives the same images.
 
@@ -29,8 +30,8 @@ pub(crate) struct Digits {
 }
 
 impl Digits {
-    /// That many images: digits up to two pixels from the middle, strokes of brightness 0.5 to 1, noise of
-    /// deviation 0.2.
+    /// That many images: digits up to two pixels from the middle, strokes of brightness 0.5 to 1,
+    /// noise of deviation 0.2.
     pub(crate) fn new(ops: &Ops, seed: u64, count: usize) -> Result<Digits, OpError> {
         let generator = Generator::new(ops, seed);
         let labels = generator.integers(&[count], 0, 10, DType::I32)?;

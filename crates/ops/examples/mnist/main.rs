@@ -1,5 +1,5 @@
-//! Trains a small convolutional net on digits that the program makes, to 95 of 100 right on images that it has
-//! not seen; exits with an error otherwise.
+//! Trains a small convolutional net on digits that the program makes, to 95 of 100 right on images
+//! that it has not seen; exits with an error otherwise.
 //!
 //! `cargo run -p anymetal-ops --example mnist`
 #![allow(clippy::print_stdout, reason = "a command-line program")]

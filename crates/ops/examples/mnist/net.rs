@@ -1,7 +1,7 @@
 //! A small convolutional net with its gradients by hand.
 //!
-//! Owns [`Net`]: convolution, ReLU, pooling, twice; a linear layer; the logarithm of a softmax. Invariant: parameters
-//! and their momenta are in one order.
+//! Owns [`Net`]: convolution, ReLU, pooling, twice; a linear layer; the logarithm of a softmax.
+//! Invariant: parameters and their momenta are in one order.
 
 use anymetal_ops::{
     Activation, ConvOptions, DType, Generator, MatmulOptions, OpError, Ops, PoolOptions, Tensor,

@@ -1,9 +1,10 @@
-// Activations, their derivatives, and functions that they need; kernels of several families use them. `p` has
-// an activation's parameters.
+// Activations, their derivatives, and functions that they need; kernels of several families use
+// them. `p` has an activation's parameters.
 
 constant constexpr float SQRT_HALF = 0.70710678118654752f;
 
-// The error function: below one half its Taylor series, else Abramowitz and Stegun 7.1.26 (error below 1.5e-7).
+// The error function: below one half its Taylor series, else Abramowitz and Stegun 7.1.26 (error
+// below 1.5e-7).
 static float erf(float x) {
     float y = fabs(x);
     if (y < 0.5f) {
@@ -37,7 +38,8 @@ static float expm1(float x) {
     return fma(x * x, sum, x);
 }
 
-// log(1 + x): near zero as 2 atanh(x / (2 + x)) by its series, which holds if sums are reassociated as well.
+// log(1 + x): near zero as 2 atanh(x / (2 + x)) by its series, which holds if sums are reassociated
+// as well.
 static float log1p(float x) {
     if (!(x >= -0.5f && x <= 1.0f)) {
         return log(1.0f + x);

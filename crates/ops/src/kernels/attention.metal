@@ -1,6 +1,6 @@
-// Rotary positions: pairs of elements are turned by the position times a frequency of the pair. T0 is the stored
-// type. x is the pair, y the position's row, z all that comes before; HALVES: a pair is an element of each half, else
-// two neighbours.
+// Rotary positions: pairs of elements are turned by the position times a frequency of the pair. T0
+// is the stored type. x is the pair, y the position's row, z all that comes before; HALVES: a pair
+// is an element of each half, else two neighbours.
 kernel void rope(device T0* out [[buffer(0)]],
                  device const T0* in [[buffer(1)]],
                  constant uint& first [[buffer(2)]],

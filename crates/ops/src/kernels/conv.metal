@@ -1,5 +1,5 @@
-// Convolutions of images. T0 to T2 are the stored types of output and inputs. `Window` says where a filter's
-// elements lie; positions outside of the image count as zeros.
+// Convolutions of images. T0 to T2 are the stored types of output and inputs. `Window` says where a
+// filter's elements lie; positions outside of the image count as zeros.
 
 struct Window {
     uint channels;        // of the input
@@ -26,7 +26,8 @@ struct Window {
 };
 
 #ifdef UNFOLD
-// Each position of each filter element as a row of a matrix: (image, channel, element) by positions of the output.
+// Each position of each filter element as a row of a matrix: (image, channel, element) by positions
+// of the output.
 kernel void unfold(device T0* out [[buffer(0)]],
                    device const T1* in [[buffer(1)]],
                    constant Window& w [[buffer(2)]],
@@ -80,8 +81,9 @@ kernel void conv(device T0* out [[buffer(0)]],
     out[(at.z * w.out_height + at.y) * w.out_width + at.x] = T0(sum);
 }
 
-// The gradient of a convolution's input, which is the transposed convolution: `in` is the gradient of the output
-// with its strides, x and y are the input's position, z image and channel of the input.
+// The gradient of a convolution's input, which is the transposed convolution: `in` is the gradient
+// of the output with its strides, x and y are the input's position, z image and channel of the
+// input.
 kernel void conv_transposed(device T0* out [[buffer(0)]],
                             device const T1* in [[buffer(1)]],
                             device const T2* weight [[buffer(2)]],

@@ -10,8 +10,8 @@ kernel void arange(device T0* out [[buffer(0)]],
 #endif
 
 #ifdef TRIANGLE
-// Elements of matrices with column - row on the kept side of `diagonal`, zero elsewhere. x is the column, y the
-// row of all matrices together.
+// Elements of matrices with column - row on the kept side of `diagonal`, zero elsewhere. x is the
+// column, y the row of all matrices together.
 kernel void triangle(device T0* out [[buffer(0)]],
                      device const T0* a [[buffer(1)]],
                      constant uint& rows [[buffer(2)]],

@@ -1,6 +1,6 @@
-// Elementwise functions of one, two and three tensors. Macros: T0 to T3 are the stored types of output and
-// inputs, C the type that is computed in, W the one whose arithmetic wraps, OP the function, S0 to S3 the inner
-// strides; FLAT: one dimension of the grid walks over all positions.
+// Elementwise functions of one, two and three tensors. Macros: T0 to T3 are the stored types of
+// output and inputs, C the type that is computed in, W the one whose arithmetic wraps, OP the
+// function, S0 to S3 the inner strides; FLAT: one dimension of the grid walks over all positions.
 
 template <typename T> static bool is_nan(T x) { return false; }
 template <> bool is_nan<float>(float x) { return isnan(x); }
@@ -112,9 +112,9 @@ kernel void map1(device T0* out [[buffer(0)]],
 }
 
 #ifdef TILE
-// Copies where neighbours of the source are along a dimension that is not the innermost one of the output: tiles go
-// through threadgroup memory. z counts the matrices of both dimensions; `steps` are the strides of the output's
-// rows and the source's columns.
+// Copies where neighbours of the source are along a dimension that is not the innermost one of the
+// output: tiles go through threadgroup memory. z counts the matrices of both dimensions; `steps`
+// are the strides of the output's rows and the source's columns.
 kernel void copy_tiles(device T0* out [[buffer(0)]],
                        device const T1* in [[buffer(1)]],
                        constant Layout& l [[buffer(2)]],

@@ -1,5 +1,6 @@
-// Access by tensors of indices. T0 to T2 are the stored types of output, indices and source. An index that names
-// nothing is noted in `found` (a count, its element, its two words) and not followed.
+// Access by tensors of indices. T0 to T2 are the stored types of output, indices and source. An
+// index that names nothing is noted in `found` (a count, its element, its two words) and not
+// followed.
 
 static bool note(device atomic_uint* found, uint element, long index) {
     if (atomic_exchange_explicit(found, 1u, memory_order_relaxed) == 0) {
@@ -32,8 +33,8 @@ kernel void gather(device T0* out [[buffer(0)]],
 }
 #else
 
-// A thread for each line along the axis, so that the order of repeated indices is theirs. Operands: output,
-// indices, source, all without the axis.
+// A thread for each line along the axis, so that the order of repeated indices is theirs. Operands:
+// output, indices, source, all without the axis.
 kernel void scatter(device T0* out [[buffer(0)]],
                     device const T1* indices [[buffer(1)]],
                     device const T2* source [[buffer(2)]],

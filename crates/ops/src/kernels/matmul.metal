@@ -1,6 +1,7 @@
-// Matrix products. T0 to T2 are the stored types of the product and its factors, A the accumulator's, W the one
-// whose arithmetic wraps. BIAS: a third operand is added, broadcast by its strides. ACTIVATION: a function of the
-// result. The layout `l` is of the batches (product, factors, bias).
+// Matrix products. T0 to T2 are the stored types of the product and its factors, A the
+// accumulator's, W the one whose arithmetic wraps. BIAS: a third operand is added, broadcast by its
+// strides. ACTIVATION: a function of the result. The layout `l` is of the batches (product,
+// factors, bias).
 
 struct Product {
     uint rows;

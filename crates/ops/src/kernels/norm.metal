@@ -1,5 +1,6 @@
-// Normalisation of rows whose elements are neighbours. T0 to T3 are the stored types of output, input, weight and
-// bias; RMS: no mean is subtracted; WEIGHT, BIAS: there is one for each element of a row; GROUP: threads of a row.
+// Normalisation of rows whose elements are neighbours. T0 to T3 are the stored types of output,
+// input, weight and bias; RMS: no mean is subtracted; WEIGHT, BIAS: there is one for each element
+// of a row; GROUP: threads of a row.
 kernel void norm_rows(device T0* out [[buffer(0)]],
                       device const T1* in [[buffer(1)]],
                       device const T2* weight [[buffer(2)]],

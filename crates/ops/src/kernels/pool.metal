@@ -1,5 +1,5 @@
-// Pooling and resizing of images. T0 and T1 are the stored types of output and input. ADAPTIVE: windows divide the
-// image; else they move by strides.
+// Pooling and resizing of images. T0 and T1 are the stored types of output and input. ADAPTIVE:
+// windows divide the image; else they move by strides.
 
 struct Pool {
     uint channels;
@@ -46,7 +46,8 @@ static int plane_of(constant Pool& w, uint plane) {
     return w.in_offset + int(plane / w.channels) * w.in_strides[0] + int(plane % w.channels) * w.in_strides[1];
 }
 
-// x and y are the output's position, z image and channel. `places` are positions in a plane of the image.
+// x and y are the output's position, z image and channel. `places` are positions in a plane of the
+// image.
 kernel void max_pool(device T0* out [[buffer(0)]],
                      device uint* places [[buffer(1)]],
                      device const T1* in [[buffer(2)]],

@@ -29,7 +29,8 @@ static int start_of(constant Layout& l, uint operand, uint row) {
 }
 
 #ifdef GROUP
-// The greatest value and the sum of a threadgroup's, in all of its threads; `shared` may be used again.
+// The greatest value and the sum of a threadgroup's, in all of its threads; `shared` may be used
+// again.
 static float group_max(float value, threadgroup float* shared, uint tid) {
     value = simd_max(value);
 #if GROUP > 32

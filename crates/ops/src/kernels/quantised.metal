@@ -1,5 +1,5 @@
-// Blocks of 32 quantised numbers, as llama.cpp has them. FORMAT: 40 is Q4_0, 41 Q4_1, 80 Q8_0. T0 is the stored type
-// of numbers.
+// Blocks of 32 quantised numbers, as llama.cpp has them. FORMAT: 40 is Q4_0, 41 Q4_1, 80 Q8_0. T0
+// is the stored type of numbers.
 
 #if FORMAT == 40
 constant constexpr uint BYTES = 18;

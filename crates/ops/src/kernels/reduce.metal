@@ -1,7 +1,8 @@
-// Reductions, positions of extremes, running sums. Macros: T0 and T1 are the stored types of output and input, A
-// the accumulator's, W the one whose arithmetic wraps, COMBINE the function, INIT its neutral element, TRUTH:
-// elements count as what is not zero; SHUFFLE: the accumulator's type can be passed between lanes; GROUP: threads that share a row. The layout `l` is of the kept dimensions
-// (output, input), `r` of the reduced ones (input).
+// Reductions, positions of extremes, running sums. Macros: T0 and T1 are the stored types of output
+// and input, A the accumulator's, W the one whose arithmetic wraps, COMBINE the function, INIT its
+// neutral element, TRUTH: elements count as what is not zero; SHUFFLE: the accumulator's type can
+// be passed between lanes; GROUP: threads that share a row. The layout `l` is of the kept
+// dimensions (output, input), `r` of the reduced ones (input).
 
 template <typename T> static bool is_nan(T x) { return false; }
 template <> bool is_nan<float>(float x) { return isnan(x); }
@@ -87,7 +88,8 @@ kernel void position_columns(device uint* out [[buffer(0)]],
 #endif
 
 #if defined(GROUP) && defined(INIT)
-// A threadgroup for each part of a row whose elements are neighbours. x counts the parts, y the rows.
+// A threadgroup for each part of a row whose elements are neighbours. x counts the parts, y the
+// rows.
 kernel void reduce_rows(device T0* out [[buffer(0)]],
                         device const T1* in [[buffer(1)]],
                         constant Layout& l [[buffer(2)]],

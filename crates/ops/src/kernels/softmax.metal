@@ -1,5 +1,5 @@
-// Softmax and its logarithm along one axis. T0 and T1 are the stored types of output and input; LOG: the
-// logarithm; GROUP: threads that share a row.
+// Softmax and its logarithm along one axis. T0 and T1 are the stored types of output and input;
+// LOG: the logarithm; GROUP: threads that share a row.
 
 #ifdef GROUP
 kernel void softmax_rows(device T0* out [[buffer(0)]],

@@ -1,5 +1,6 @@
-// Bitonic sort of lines, stable by the elements' positions. T0 is the stored type. Positions of `count` or more are
-// filling, which comes last; NaN is greater than all numbers. DESCENDING: the greatest first.
+// Bitonic sort of lines, stable by the elements' positions. T0 is the stored type. Positions of
+// `count` or more are filling, which comes last; NaN is greater than all numbers. DESCENDING: the
+// greatest first.
 
 template <typename T> static bool is_nan(T x) { return false; }
 template <> bool is_nan<float>(float x) { return isnan(x); }
@@ -32,7 +33,8 @@ kernel void sort_begin(device T0* keys [[buffer(0)]],
     places[to] = at.x;
 }
 
-// One step: pairs `apart` places apart in runs of `run`, whose order alternates. x is the pair, y the line.
+// One step: pairs `apart` places apart in runs of `run`, whose order alternates. x is the pair, y
+// the line.
 kernel void sort_step(device T0* keys [[buffer(0)]],
                       device uint* places [[buffer(1)]],
                       constant uint& count [[buffer(2)]],

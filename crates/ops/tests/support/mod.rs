@@ -1,4 +1,5 @@
-//! What the tests of all families share: random tensors with their elements on the host, comparisons.
+//! What the tests of all families share: random tensors with their elements on the host,
+//! comparisons.
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use std::sync::OnceLock;
@@ -89,8 +90,8 @@ impl Random {
         shape[cut..].iter().map(|&extent| if self.below(3) == 0 { 1 } else { extent }).collect()
     }
 
-    /// A number of a type, of floating-point ones between the bounds, of integers rounded and cut to what
-    /// the type has.
+    /// A number of a type, of floating-point ones between the bounds, of integers rounded and cut
+    /// to what the type has.
     pub(crate) fn number(&mut self, dtype: DType, low: f64, high: f64) -> f64 {
         let x = self.between(low, high);
         match dtype {
@@ -105,7 +106,8 @@ impl Random {
 
     /// A tensor of that shape with elements between the bounds, often a view with other strides.
     pub(crate) fn sample(&mut self, shape: &[usize], dtype: DType, low: f64, high: f64) -> Sample {
-        // A larger base: dimensions in another order, some with every second element, some reversed.
+        // A larger base: dimensions in another order, some with every second element, some
+        // reversed.
         let mut order: Vec<usize> = (0..shape.len()).collect();
         let plain = self.below(3) == 0;
         if !plain {
@@ -190,7 +192,8 @@ pub(crate) fn unit_error(dtype: DType) -> f64 {
     }
 }
 
-/// Whether elements are those expected, within an error relative to the greater of `scale` and the value.
+/// Whether elements are those expected, within an error relative to the greater of `scale` and the
+/// value.
 #[track_caller]
 pub(crate) fn assert_close(what: &str, tensor: &Tensor, expected: &[f64], relative: f64, scale: f64) {
     let got = download(tensor);
