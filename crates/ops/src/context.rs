@@ -3,6 +3,7 @@
 //! Owns [`Ops`]. Invariant: work runs in the order of the calls; what went wrong on the device is
 //! told by the next wait, once.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,8 +34,22 @@ struct Shared {
 /// Work that nobody has waited for.
 #[derive(Default)]
 struct Pending {
-    submissions: Vec<Submission>,
+    submissions: VecDeque<Submission>,
+    /// The first error of what has ended.
+    failed: Option<OpError>,
     indices: Vec<IndexCheck>,
+}
+
+impl Pending {
+    /// Drops what has ended; of a queue that is the oldest.
+    fn drop_ended(&mut self) {
+        while let Some(outcome) = self.submissions.front().and_then(Submission::outcome) {
+            self.submissions.pop_front();
+            if let Err(error) = outcome {
+                self.failed.get_or_insert(error.into());
+            }
+        }
+    }
 }
 
 /// Where a kernel notes an index that names nothing: a count, the element, and the index in two
@@ -87,9 +102,9 @@ impl Ops {
 
     /// Waits for all work so far; what went wrong with it is told here.
     pub fn wait(&self) -> Result<(), OpError> {
-        let Pending { submissions, indices } = std::mem::take(&mut *self.pending());
+        let Pending { submissions, failed, indices } = std::mem::take(&mut *self.pending());
         // All are waited for, whatever the first one says.
-        let mut outcome = Ok(());
+        let mut outcome = failed.map_or(Ok(()), Err);
         for submission in submissions {
             let ended = submission.wait();
             if outcome.is_ok() {
@@ -129,9 +144,12 @@ impl Ops {
     pub(crate) fn submit(&self, launch: Launch<'_>) -> Result<(), OpError> {
         let submission = launch.submit()?;
         let mut pending = self.pending();
-        pending.submissions.retain(|known| !matches!(known.outcome(), Some(Ok(_))));
-        pending.submissions.push(submission);
-        let oldest = (pending.submissions.len() > MAX_PENDING).then(|| pending.submissions[0].clone());
+        pending.drop_ended();
+        pending.submissions.push_back(submission);
+        let oldest = match pending.submissions.len() > MAX_PENDING {
+            true => pending.submissions.front().cloned(),
+            false => None,
+        };
         drop(pending);
         if let Some(oldest) = oldest {
             // Its outcome is told by the wait.

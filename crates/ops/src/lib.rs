@@ -29,6 +29,7 @@
 mod activation;
 mod attention;
 mod backward;
+mod checks;
 mod context;
 mod conv;
 mod copy;

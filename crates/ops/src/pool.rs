@@ -7,6 +7,7 @@
 use anymetal::Plain;
 use bytemuck::{Pod, Zeroable};
 
+use crate::checks::require_floats;
 use crate::context::Ops;
 use crate::conv::{four, four_strides};
 use crate::counted::Path;
@@ -172,7 +173,7 @@ impl Ops {
     pub fn interpolate(&self, x: &Tensor, out: [usize; 2], how: Interpolation) -> Result<Tensor, OpError> {
         let windows = Windows::adaptive("interpolate", x, out)?;
         if how != Interpolation::Nearest {
-            check_float("interpolate", &[x])?;
+            require_floats("interpolate", &[Some(x)])?;
         }
         let result = self.empty(&windows.out_shape(x), x.dtype())?;
         if result.is_empty() {
@@ -219,7 +220,7 @@ impl Ops {
         windows: Windows,
         defines: Defines,
     ) -> Result<Tensor, OpError> {
-        check_float(operation, &[x])?;
+        require_floats(operation, &[Some(x)])?;
         let out = self.empty(&windows.out_shape(x), x.dtype())?;
         self.launch_mean("avg_pool", x, &out, windows, defines)?;
         self.count_pool(operation, x, &out);
@@ -234,7 +235,7 @@ impl Ops {
         gradient: &Tensor,
         defines: Defines,
     ) -> Result<Tensor, OpError> {
-        check_float(operation, &[x, gradient])?;
+        require_floats(operation, &[Some(x), Some(gradient)])?;
         if gradient.shape() != windows.out_shape(x) {
             let rule = "the gradient must have the shape of the result";
             return Err(OpError::shape(operation, &[x.shape(), gradient.shape()], rule));
@@ -280,12 +281,4 @@ fn types(out: &Tensor, x: &Tensor) -> Defines {
 fn grid(out: &Tensor) -> (usize, usize, usize) {
     let shape = out.shape();
     (shape[3], shape[2], shape[0] * shape[1])
-}
-
-fn check_float(operation: &'static str, tensors: &[&Tensor]) -> Result<(), OpError> {
-    let types: Vec<DType> = tensors.iter().map(|tensor| tensor.dtype()).collect();
-    if types.iter().all(|dtype| dtype.is_float()) {
-        return Ok(());
-    }
-    Err(OpError::dtype(operation, &types, "floating-point types are needed"))
 }

@@ -38,6 +38,9 @@ proptest! {
         let (mut random, dtype) = (Random::new(seed), DType::ALL[dtype]);
         let (groups, depth) = (1 + random.below(3), 1 + random.below(3));
         let (rows, columns) = (1 + random.below(3), 1 + random.below(3));
+        // Sometimes filters of one element that meet every position.
+        let plain = random.below(4) == 0;
+        let (rows, columns) = if plain { (1, 1) } else { (rows, columns) };
         let options = ConvOptions {
             stride: [1 + random.below(2), 1 + random.below(3)],
             padding: [random.below(3), random.below(2)],
@@ -45,6 +48,7 @@ proptest! {
             groups,
             ..ConvOptions::default()
         };
+        let options = if plain { ConvOptions { groups, ..ConvOptions::default() } } else { options };
         let image = [1 + random.below(3), groups * depth, 5 + random.below(8), 5 + random.below(40)];
         let x = random.sample(&image, dtype, -1.0, 1.0);
         let w = random.sample(&[groups * filters, depth, rows, columns], dtype, -1.0, 1.0);

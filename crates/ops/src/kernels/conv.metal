@@ -26,22 +26,27 @@ struct Window {
 };
 
 #ifdef UNFOLD
-// Each position of each filter element as a row of a matrix: (image, channel, element) by positions
-// of the output.
+// Each position of each filter element as a row of a matrix: (image, channel, element) by positions of the output.
+// x is the column of the output, y stands for ROWS of its rows, z for image, channel and element.
 kernel void unfold(device T0* out [[buffer(0)]],
                    device const T1* in [[buffer(1)]],
                    constant Window& w [[buffer(2)]],
-                   uint3 at [[thread_position_in_grid]],
-                   uint3 grid [[threads_per_grid]]) {
+                   uint3 at [[thread_position_in_grid]]) {
     uint elements = w.kernel_height * w.kernel_width;
     uint element = at.z % elements;
     uint plane = at.z / elements;
-    int y = int(at.y) * w.stride_y - w.padding_y + int(element / w.kernel_width) * w.dilation_y;
     int x = int(at.x) * w.stride_x - w.padding_x + int(element % w.kernel_width) * w.dilation_x;
-    bool inside = y >= 0 && y < int(w.height) && x >= 0 && x < int(w.width);
-    int from = w.in_offset + int(plane / w.channels) * w.in_strides[0] + int(plane % w.channels) * w.in_strides[1];
-    from += y * w.in_strides[2] + x * w.in_strides[3];
-    out[(at.z * grid.y + at.y) * grid.x + at.x] = inside ? in[from] : T1(0);
+    bool inside = x >= 0 && x < int(w.width);
+    int from = w.in_offset + int(plane / w.channels) * w.in_strides[0];
+    from += int(plane % w.channels) * w.in_strides[1] + x * w.in_strides[3];
+    int first = int(element / w.kernel_width) * w.dilation_y - w.padding_y;
+    uint end = min(w.out_height, (at.y + 1) * ROWS);
+    for (uint row = at.y * ROWS; row < end; row++) {
+        int y = int(row) * w.stride_y + first;
+        bool valid = inside && y >= 0 && y < int(w.height);
+        T1 value = valid ? in[from + y * w.in_strides[2]] : T1(0);
+        out[(at.z * w.out_height + row) * w.out_width + at.x] = value;
+    }
 }
 #else
 

@@ -1,12 +1,14 @@
 //! Convolutions of one and two dimensions, transposed ones, and their gradients.
 //!
-//! Owns [`ConvOptions`], [`ImageLayout`] and the launches of `kernels/conv.metal`. Invariant: sums
-//! are in `f32`. Filters of several output channels are products of matrices with the unfolded
+//! Owns the launches of `kernels/conv.metal`; options and windows are in [`window`]. Invariant:
+//! sums are in `f32`. Filters of several output channels are products of matrices with the unfolded
 //! image; the others, as those of depthwise convolutions, have a thread for each result.
 
-use anymetal::Plain;
-use bytemuck::{Pod, Zeroable};
+mod window;
 
+use anymetal::Plain;
+
+use crate::checks::require_floats;
 use crate::context::Ops;
 use crate::counted::Path;
 use crate::dtype::DType;
@@ -14,143 +16,18 @@ use crate::error::OpError;
 use crate::kernels::{Defines, Source};
 use crate::matmul::MatmulOptions;
 use crate::tensor::Tensor;
+use window::Window;
+pub use window::{ConvOptions, ImageLayout};
+pub(crate) use window::{four, four_strides};
 
 /// Output channels of a group from which on products of matrices pay.
 const MIN_FILTERS: usize = 4;
 
+/// Rows of an unfolded image that a thread writes.
+const UNFOLDED_ROWS: usize = 16;
+
 /// Elements of unfolded images at one time.
 const MAX_UNFOLDED: usize = 1 << 24;
-
-/// The order of an image's dimensions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ImageLayout {
-    /// Image, channel, row, column.
-    #[default]
-    Nchw,
-    /// Image, row, column, channel.
-    Nhwc,
-}
-
-/// How a filter moves over an image. Pairs are rows and columns; of one dimension only the second
-/// counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConvOptions {
-    /// Steps between positions.
-    pub stride: [usize; 2],
-    /// Zeros around the image.
-    pub padding: [usize; 2],
-    /// Steps between the elements of the filter.
-    pub dilation: [usize; 2],
-    /// Groups of channels that do not mix.
-    pub groups: usize,
-    /// Of input and output.
-    pub layout: ImageLayout,
-    /// Of transposed convolutions: rows and columns more at the end.
-    pub output_padding: [usize; 2],
-}
-
-impl Default for ConvOptions {
-    fn default() -> Self {
-        ConvOptions {
-            stride: [1, 1],
-            padding: [0, 0],
-            dilation: [1, 1],
-            groups: 1,
-            layout: ImageLayout::Nchw,
-            output_padding: [0, 0],
-        }
-    }
-}
-
-/// The structure `Window` of the kernels.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct Window {
-    channels: u32,
-    height: u32,
-    width: u32,
-    out_channels: u32,
-    out_height: u32,
-    out_width: u32,
-    kernel: [u32; 2],
-    stride: [i32; 2],
-    padding: [i32; 2],
-    dilation: [i32; 2],
-    groups: u32,
-    in_strides: [i32; 4],
-    weight_strides: [i32; 4],
-    in_offset: i32,
-    weight_offset: i32,
-    bias_stride: i32,
-    bias_offset: i32,
-}
-
-impl Window {
-    /// For a convolution of an image of that shape by that weight, without strides.
-    fn new(
-        operation: &'static str,
-        image: [usize; 4],
-        weight: &Tensor,
-        options: &ConvOptions,
-    ) -> Result<Window, OpError> {
-        let [_, channels, height, width] = image;
-        let [filters, depth, rows, columns] = four(operation, weight)?;
-        let groups = options.groups;
-        let shapes = [&image[..], weight.shape()];
-        if groups == 0 || filters % groups.max(1) != 0 || channels != depth * groups {
-            let rule = format!(
-                "channels and filters must divide into {groups} groups, a filter having one's channels"
-            );
-            return Err(OpError::shape(operation, &shapes, rule));
-        }
-        let out_height = extent(height, rows, 0, options);
-        let out_width = extent(width, columns, 1, options);
-        let (Some(out_height), Some(out_width)) = (out_height, out_width) else {
-            let rule = "strides and dilations must not be zero, and the filter must fit the padded image";
-            return Err(OpError::shape(operation, &shapes, rule));
-        };
-        let signed = |[y, x]: [usize; 2]| [y as i32, x as i32];
-        Ok(Window {
-            channels: channels as u32,
-            height: height as u32,
-            width: width as u32,
-            out_channels: filters as u32,
-            out_height: out_height as u32,
-            out_width: out_width as u32,
-            kernel: [rows as u32, columns as u32],
-            stride: signed(options.stride),
-            padding: signed(options.padding),
-            dilation: signed(options.dilation),
-            groups: groups as u32,
-            ..Window::zeroed()
-        })
-    }
-
-    fn with_input(mut self, x: &Tensor) -> Window {
-        self.in_strides = four_strides(x);
-        self.in_offset = x.offset() as i32;
-        self
-    }
-
-    fn with_weight(mut self, weight: &Tensor, bias: Option<&Tensor>) -> Window {
-        self.weight_strides = four_strides(weight);
-        self.weight_offset = weight.offset() as i32;
-        if let Some(bias) = bias {
-            self.bias_stride = bias.strides()[0] as i32;
-            self.bias_offset = bias.offset() as i32;
-        }
-        self
-    }
-
-    fn out_shape(&self, images: usize) -> [usize; 4] {
-        [images, self.out_channels as usize, self.out_height as usize, self.out_width as usize]
-    }
-
-    /// Elements of a filter.
-    fn taps(&self) -> usize {
-        (self.channels / self.groups * self.kernel[0] * self.kernel[1]) as usize
-    }
-}
 
 impl Ops {
     /// The convolution (cross-correlation, as in all frameworks) of images by filters of shape
@@ -166,7 +43,7 @@ impl Ops {
         let image = self.as_nchw("conv2d", x, options)?;
         let shape = four("conv2d", &image)?;
         let window = Window::new("conv2d", shape, weight, options)?;
-        check_types("conv2d", &[Some(x), Some(weight), bias])?;
+        require_floats("conv2d", &[Some(x), Some(weight), bias])?;
         check_bias("conv2d", bias, weight.shape()[0])?;
         let (out, path) = match weight.shape()[0] / options.groups >= MIN_FILTERS {
             true => self.conv_by_matmul(&image, weight, bias, &window)?,
@@ -212,7 +89,7 @@ impl Ops {
             let rule = "the weight must have a filter for each input channel";
             return Err(OpError::shape(name, &[x.shape(), weight.shape()], rule));
         }
-        check_types(name, &[Some(x), Some(weight), bias])?;
+        require_floats(name, &[Some(x), Some(weight), bias])?;
         check_bias(name, bias, depth * options.groups)?;
         let size = |of: usize, taps: usize, d: usize| {
             let full = (of.max(1) - 1) * options.stride[d] + options.dilation[d] * (taps.max(1) - 1) + 1;
@@ -258,7 +135,7 @@ impl Ops {
         let (image, of_out) = (self.as_nchw(name, x, options)?, self.as_nchw(name, gradient, options)?);
         let shape = four(name, &image)?;
         let window = Window::new(name, shape, weight, options)?;
-        check_types(name, &[Some(x), Some(weight), Some(gradient)])?;
+        require_floats(name, &[Some(x), Some(weight), Some(gradient)])?;
         if of_out.shape() != window.out_shape(shape[0]) {
             let rule = "the gradient must have the shape of the result";
             return Err(OpError::shape(name, &[x.shape(), weight.shape(), gradient.shape()], rule));
@@ -326,18 +203,21 @@ impl Ops {
     fn unfold(&self, image: &Tensor, window: &Window) -> Result<Tensor, OpError> {
         let (images, groups) = (image.shape()[0], window.groups as usize);
         let positions = (window.out_height * window.out_width) as usize;
+        if window.is_pointwise() {
+            return self.reshape(image, &[images, groups, window.taps(), positions]);
+        }
         let out = self.empty(&[images, groups, window.taps(), positions], image.dtype())?;
         if out.is_empty() {
             return Ok(out);
         }
-        let defines = Defines::default().with("UNFOLD", 1);
+        let defines = Defines::default().with("UNFOLD", 1).with("ROWS", UNFOLDED_ROWS);
         let defines = defines.with("T0", image.dtype().msl()).with("T1", image.dtype().msl());
         let pipeline = self.pipeline(Source::Conv, "unfold", defines)?;
         let launch = self.queue().launch(&pipeline).arg(out.buffer()).arg(image.buffer());
         let launch = launch.arg(Plain(window.with_input(image)));
         let planes = images * groups * window.taps();
-        let grid = (window.out_width as usize, window.out_height as usize, planes);
-        self.submit(launch.threads(grid).group_size((32, 8, 1)))?;
+        let grid = (window.out_width as usize, (window.out_height as usize).div_ceil(UNFOLDED_ROWS), planes);
+        self.submit(launch.threads(grid).group_size((64, 1, 1)))?;
         Ok(out)
     }
 
@@ -398,26 +278,6 @@ fn pieces(images: usize, window: &Window) -> Vec<(usize, usize)> {
     (0..images).step_by(step).map(|from| (from, images.min(from + step))).collect()
 }
 
-/// Positions of a filter along a dimension; `None` if it has none.
-fn extent(of: usize, taps: usize, dimension: usize, options: &ConvOptions) -> Option<usize> {
-    let reach = options.dilation[dimension].checked_mul(taps.checked_sub(1)?)? + 1;
-    let room = (of + 2 * options.padding[dimension]).checked_sub(reach)?;
-    let valid = options.dilation[dimension] > 0;
-    room.checked_div(options.stride[dimension]).map(|steps| steps + 1).filter(|_| valid)
-}
-
-pub(crate) fn four(operation: &'static str, x: &Tensor) -> Result<[usize; 4], OpError> {
-    x.shape().try_into().map_err(|_| OpError::shape(operation, &[x.shape()], "four dimensions are needed"))
-}
-
-pub(crate) fn four_strides(x: &Tensor) -> [i32; 4] {
-    let mut strides = [0; 4];
-    for (to, &stride) in strides.iter_mut().zip(x.strides()) {
-        *to = stride as i32;
-    }
-    strides
-}
-
 /// Where the dimension of rows is.
 fn row_axis(options: &ConvOptions) -> isize {
     match options.layout {
@@ -442,14 +302,6 @@ fn without_rows(options: &ConvOptions) -> ConvOptions {
         output_padding: [0, output_padding[1]],
         ..*options
     }
-}
-
-fn check_types(operation: &'static str, tensors: &[Option<&Tensor>]) -> Result<(), OpError> {
-    let types: Vec<DType> = tensors.iter().flatten().map(|tensor| tensor.dtype()).collect();
-    if types.iter().all(|dtype| dtype.is_float()) {
-        return Ok(());
-    }
-    Err(OpError::dtype(operation, &types, "floating-point types are needed"))
 }
 
 fn check_bias(operation: &'static str, bias: Option<&Tensor>, channels: usize) -> Result<(), OpError> {
