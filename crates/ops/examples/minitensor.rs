@@ -10,7 +10,7 @@ fn show(what: &str, tensor: &Tensor) -> Result<(), OpError> {
     Ok(())
 }
 
-fn main() -> Result<(), OpError> {
+pub(crate) fn main() -> Result<(), OpError> {
     let device = anymetal::Device::system_default()?;
     println!("device: {}", device.name());
     let ops = Ops::new(&device)?;

@@ -123,7 +123,7 @@ impl Decoder {
     }
 }
 
-fn main() -> Result<(), OpError> {
+pub(crate) fn main() -> Result<(), OpError> {
     let ops = Ops::new(&anymetal::Device::system_default()?)?;
     let decoder = Decoder::new(&ops)?;
     let mut tokens = vec![5u32, 17, 42, 3];

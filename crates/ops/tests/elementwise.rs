@@ -218,6 +218,17 @@ fn powers_of_integers_wrap_and_round_towards_zero() {
 }
 
 #[test]
+fn clamped_integers_are_exact() {
+    let x = ops().tensor(&[i32::MAX, 5, -7, i32::MIN], &[4]).unwrap();
+    let of = |low, high| ops().clamp(&x, low, high).unwrap().to_vec::<i32>().unwrap();
+    assert_eq!(of(-6.5, f64::from(i32::MAX - 1)), [i32::MAX - 1, 5, -6, -6]);
+    assert_eq!(of(f64::NEG_INFINITY, 1e30), [i32::MAX, 5, -7, i32::MIN]);
+    assert!(ops().clamp(&x, 1.2, 1.8).is_err());
+    let bytes = ops().tensor(&[0u8, 200], &[2]).unwrap();
+    assert_eq!(ops().clamp(&bytes, -3.0, 150.0).unwrap().to_vec::<u8>().unwrap(), [0, 150]);
+}
+
+#[test]
 fn shifts_by_the_width_or_more_leave_nothing_or_the_sign() {
     let x = ops().tensor(&[1i32, -8, 5, -5], &[4]).unwrap();
     let by = ops().tensor(&[31i32, 1, 32, 40], &[4]).unwrap();

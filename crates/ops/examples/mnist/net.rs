@@ -7,7 +7,7 @@ use anymetal_ops::{
     Activation, ConvOptions, DType, Generator, MatmulOptions, OpError, Ops, PoolOptions, Tensor,
 };
 
-use crate::digits::SIZE;
+use super::digits::SIZE;
 
 /// Channels of the two convolutions.
 const CHANNELS: [usize; 2] = [8, 16];

@@ -90,13 +90,32 @@ impl Ops {
         self.map("affine", "op_affine", computed, x, [factor, summand, 0.0, 0.0])
     }
 
-    /// Elements below `low` become `low`, elements above `high` become `high`; NaN stays.
-    pub fn clamp(&self, x: &Tensor, low: f32, high: f32) -> Result<Tensor, OpError> {
+    /// Elements below `low` become `low`, elements above `high` become `high`; NaN stays. Bounds of
+    /// integers are rounded inwards and cut to what the type has.
+    pub fn clamp(&self, x: &Tensor, low: f64, high: f64) -> Result<Tensor, OpError> {
         if low.is_nan() || high.is_nan() || low > high {
             return Err(OpError::argument("clamp", format!("{low} is not at most {high}")));
         }
-        let computed = Typing::Number.check("clamp", &[x.dtype()], x.dtype())?;
-        self.map("clamp", "op_clamp", computed, x, [low, high, 0.0, 0.0])
+        let dtype = x.dtype();
+        let computed = Typing::Number.check("clamp", &[dtype], dtype)?;
+        if dtype.is_float() {
+            return self.map("clamp", "op_clamp", computed, x, [low as f32, high as f32, 0.0, 0.0]);
+        }
+        let (low, high) = (low.ceil(), high.floor());
+        if low > high {
+            let problem = format!("there is no integer from {low} to {high}");
+            return Err(OpError::argument("clamp", problem));
+        }
+        // The conversions saturate.
+        let (low, high) = (low as i64, high as i64);
+        let bound = |bound: i64| match dtype {
+            DType::U8 => self.scalar(bound.clamp(0, u8::MAX.into()) as u8),
+            DType::I8 => self.scalar(bound.clamp(i8::MIN.into(), i8::MAX.into()) as i8),
+            DType::U32 => self.scalar(bound.clamp(0, u32::MAX.into()) as u32),
+            DType::I32 => self.scalar(bound.clamp(i32::MIN.into(), i32::MAX.into()) as i32),
+            _ => self.scalar(bound),
+        };
+        self.map3("clamp", "op_clamp_between", [x, &bound(low)?, &bound(high)?])
     }
 
     /// As [`Ops::clamp`], with bounds for each element, which broadcast.
