@@ -54,11 +54,14 @@ def calls():
 
 def main():
     ours = {name: float(time) for name, time in (line.split() for line in open(sys.argv[1]))}
-    print(f"{'operation':<20}{'ours us':>12}{'PyTorch us':>12}{'ratio':>8}")
+    print(f"{'operation':<20}{'ours us':>12}{'PyTorch us':>12}{'ratio':>8}{'ndarray us':>12}{'ratio':>8}")
     with torch.no_grad():
         for name, call in calls():
             theirs = measure(call)
-            print(f"{name:<20}{ours[name]:>12.1f}{theirs:>12.1f}{theirs / ours[name]:>8.2f}")
+            line = f"{name:<20}{ours[name]:>12.1f}{theirs:>12.1f}{theirs / ours[name]:>8.2f}"
+            if beside := ours.get(f"ndarray/{name}"):
+                line += f"{beside:>12.1f}{beside / ours[name]:>8.2f}"
+            print(line)
 
 
 main()

@@ -106,6 +106,17 @@ impl Ops {
         self.cast(&self.compare(Comparison::Eq, &rows, &columns)?, dtype)
     }
 
+    /// A new last dimension of that many elements: one at the index, zero elsewhere; zeros only for
+    /// an index that names none.
+    pub fn one_hot(&self, indices: &Tensor, classes: usize, dtype: DType) -> Result<Tensor, OpError> {
+        if !indices.dtype().is_integer() {
+            let rule = "indices are of integer types";
+            return Err(OpError::dtype("one_hot", &[indices.dtype()], rule));
+        }
+        let all = self.arange(classes, 0.0, 1.0, DType::I64)?;
+        self.cast(&self.compare(Comparison::Eq, &indices.unsqueeze(-1)?, &all)?, dtype)
+    }
+
     /// Each matrix of the last two dimensions with zeros above that diagonal; 0 is the main one,
     /// those above it count up.
     pub fn tril(&self, x: &Tensor, diagonal: i32) -> Result<Tensor, OpError> {

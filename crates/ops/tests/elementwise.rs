@@ -118,6 +118,8 @@ fn binary_reference(op: BinaryOp, a: f64, b: f64) -> f64 {
         BinaryOp::Pow => a.powf(b),
         BinaryOp::Atan2 => a.atan2(b),
         BinaryOp::Hypot => a.hypot(b),
+        BinaryOp::Logaddexp => (a.exp() + b.exp()).ln(),
+        BinaryOp::Copysign => a.copysign(b),
         _ => f64::NAN,
     }
 }
@@ -153,7 +155,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn functions_of_two_broadcast_and_promote(seed: u64, rank in 0usize..4, op in 0usize..10) {
+    fn functions_of_two_broadcast_and_promote(seed: u64, rank in 0usize..4, op in 0usize..12) {
         let (mut random, op) = (Random::new(seed), BinaryOp::ALL[op]);
         let shape = random.shape(rank, 40);
         let (left, right) = (random.broadcastable(&shape), random.broadcastable(&shape));
@@ -274,6 +276,9 @@ fn nan_and_infinity_follow_the_rules() {
     assert_eq!(of(ops().clamp(&a, -2.0, 2.0).unwrap()), bits(&[nan, 1.0, 2.0, -2.0, 2.0]));
     assert_eq!(of(ops().relu(&a).unwrap()), bits(&[nan, 1.0, inf, 0.0, inf]));
     assert_eq!(of(ops().hypot(&a, &b).unwrap()), bits(&[nan, nan, inf, inf, inf]));
+    assert_eq!(of(ops().logaddexp(&a, &b).unwrap()), bits(&[nan, nan, inf, inf, inf]));
+    let low = ops().tensor(&[-inf], &[1]).unwrap();
+    assert_eq!(of(ops().logaddexp(&low, &low).unwrap()), bits(&[-inf]));
     assert_eq!(ops().isnan(&a).unwrap().to_vec::<bool>().unwrap(), [true, false, false, false, false]);
     assert_eq!(ops().isinf(&a).unwrap().to_vec::<bool>().unwrap(), [false, false, true, true, true]);
     assert_eq!(ops().isfinite(&a).unwrap().to_vec::<bool>().unwrap(), [false, true, false, false, false]);

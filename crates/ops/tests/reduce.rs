@@ -79,18 +79,19 @@ proptest! {
         let mut shape = random.shape(3, 6);
         shape[axis] = 1 + random.below(140);
         let sample = random.sample(&shape, dtype, -1.2, 1.2);
-        let running = |product: bool| {
+        let running = |reduction: Reduction| {
             let at = |position: &Vec<usize>| {
                 let mut position = position.clone();
-                let until = position[axis];
-                let line = (0..=until).map(|i| { position[axis] = i; sample.at(&position) });
-                if product { line.product::<f64>() } else { line.sum::<f64>() }
+                let line: Vec<f64> = (0..=position[axis]).map(|i| { position[axis] = i; sample.at(&position) }).collect();
+                reference(reduction, &line)
             };
             positions(&shape).iter().map(at).collect::<Vec<f64>>()
         };
-        let error = 4.0 * unit_error(dtype);
-        assert_close("cumsum", &ops().cumsum(&sample.tensor, axis as isize).unwrap(), &running(false), error, 40.0);
-        assert_close("cumprod", &ops().cumprod(&sample.tensor, axis as isize).unwrap(), &running(true), error, 40.0);
+        let (error, along, x) = (4.0 * unit_error(dtype), axis as isize, &sample.tensor);
+        assert_close("cumsum", &ops().cumsum(x, along).unwrap(), &running(Reduction::Sum), error, 40.0);
+        assert_close("cumprod", &ops().cumprod(x, along).unwrap(), &running(Reduction::Prod), error, 40.0);
+        assert_close("cummax", &ops().cummax(x, along).unwrap(), &running(Reduction::Max), 0.0, 0.0);
+        assert_close("cummin", &ops().cummin(x, along).unwrap(), &running(Reduction::Min), 0.0, 0.0);
     }
 
     #[test]

@@ -94,6 +94,7 @@ fn reductions(ops: &Ops) -> Result<(), OpError> {
         if shape[1] < 1000 {
             ops.cumsum(&x, 1)?;
             ops.cumprod(&x, 0)?;
+            ops.cummax(&x, 1)?;
         }
         ops.var(&x, &[1], 0, false)?;
         ops.logsumexp(&x, &[1], false)?;

@@ -178,6 +178,8 @@ fn sequences_and_constants_are_exact() {
     assert_eq!(download(&ops().eye(2, DType::BF16).unwrap()), [1.0, 0.0, 0.0, 1.0]);
     assert_eq!(download(&ops().full(&[2], i64::MAX).unwrap()), [i64::MAX as f64; 2]);
     assert!(matches!(ops().arange(3, 0.5, 1.0, DType::I32), Err(OpError::Type { operation: "arange", .. })));
+    let hot = ops().one_hot(&ops().tensor(&[1u8, 3, 0], &[3]).unwrap(), 3, DType::F32).unwrap();
+    assert_eq!(download(&hot), [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     let x = counting(&[5]);
     assert_eq!(elements(&ops().roll(&x, -2, 0).unwrap()), [2, 3, 4, 0, 1]);
     assert_eq!(elements(&ops().roll(&x, 6, 0).unwrap()), [4, 0, 1, 2, 3]);

@@ -1,9 +1,12 @@
 //! Times of tensor operations, for a table beside PyTorch's: `bench.py` runs both.
 //!
-//! Prints a line for each operation: name, the least time of many runs in microseconds. With the
-//! argument `crossover`: products of growing size by own kernels and by the library.
+//! Prints a line for each operation: name, the least time of many runs in microseconds; some also
+//! of the crate `ndarray`, which has one thread. With the argument `crossover`: products of growing
+//! size by own kernels and by the library.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command-line program")]
+
+mod beside;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -17,18 +20,28 @@ fn main() -> Result<(), OpError> {
     let ops = Ops::new(&anymetal::Device::system_default()?)?;
     match std::env::args().nth(1).as_deref() {
         Some("crossover") => crossover(&ops),
-        _ => all(&ops),
+        _ => {
+            all(&ops)?;
+            beside::ndarray();
+            Ok(())
+        }
     }
 }
 
 /// The least time of a call and its wait.
 fn measure(ops: &Ops, mut call: impl FnMut() -> Result<Tensor, OpError>) -> Result<f64, OpError> {
-    let (start, mut least) = (Instant::now(), f64::INFINITY);
-    let mut runs = 0;
+    least(|| {
+        black_box(call()?);
+        ops.wait()
+    })
+}
+
+/// The least time of many runs, in microseconds.
+fn least<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let (start, mut least, mut runs) = (Instant::now(), f64::INFINITY, 0);
     while runs < 3 || start.elapsed() < BUDGET {
         let begun = Instant::now();
-        black_box(call()?);
-        ops.wait()?;
+        run()?;
         least = least.min(begun.elapsed().as_secs_f64() * 1e6);
         runs += 1;
     }

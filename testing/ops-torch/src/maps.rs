@@ -52,6 +52,8 @@ fn binary(cases: &mut Cases<impl Write>) -> Result<(), OpError> {
         (BinaryOp::Atan2, "torch.atan2(x0, x1)"),
         (BinaryOp::Hypot, "torch.hypot(x0, x1)"),
         (BinaryOp::Rem, "torch.fmod(x0, x1)"),
+        (BinaryOp::Logaddexp, "torch.logaddexp(x0, x1)"),
+        (BinaryOp::Copysign, "torch.copysign(x0, x1)"),
     ];
     for (op, expr) in float {
         for dtype in FLOATS {

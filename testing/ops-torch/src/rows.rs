@@ -37,6 +37,10 @@ fn reductions(cases: &mut Cases<impl Write>, dtype: DType) -> Result<(), OpError
         cases.forward("argmin", of("argmin"), &[&x], &[&ops.argmin(&x, axis, false)?])?;
         cases.forward("cumsum", of("cumsum"), &[&x], &[&ops.cumsum(&x, axis)?])?;
         cases.forward("cumprod", of("cumprod"), &[&x], &[&ops.cumprod(&x, axis)?])?;
+        let first = |function: &str| format!("{}[0]", of(function));
+        cases.forward("cummax", first("cummax"), &[&x], &[&ops.cummax(&x, axis)?])?;
+        cases.forward("cummin", first("cummin"), &[&x], &[&ops.cummin(&x, axis)?])?;
+        cases.forward("std", of("std"), &[&x], &[&ops.std(&x, &[axis], 1, false)?])?;
         cases.forward("prod", of("prod"), &[&x], &[&ops.prod(&x, &[axis], false)?])?;
         let g = cases.floats(&[4, 7, 130], dtype, -1.0, 1.0)?;
         let (y, log) = (ops.softmax(&x, axis)?, ops.log_softmax(&x, axis)?);

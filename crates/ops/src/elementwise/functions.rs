@@ -171,6 +171,10 @@ functions! {
         Atan2 atan2 "op_atan2" Float,
         /// The length of a vector, without overflow between.
         Hypot hypot "op_hypot" Float,
+        /// `log(exp(a) + exp(b))`, without overflow between.
+        Logaddexp logaddexp "op_logaddexp" Float,
+        /// The first one's size with the second one's sign.
+        Copysign copysign "op_copysign" Float,
         /// The bits that both have.
         BitAnd bit_and "op_bit_and" Bits,
         /// The bits that one has.

@@ -26,8 +26,9 @@ struct Window {
 };
 
 #ifdef UNFOLD
-// Each position of each filter element as a row of a matrix: (image, channel, element) by positions of the output.
-// x is the column of the output, y stands for ROWS of its rows, z for image, channel and element.
+// Each position of each filter element as a row of a matrix: (image, channel, element) by positions
+// of the output. x is the column of the output, y stands for ROWS of its rows, z for image, channel
+// and element.
 kernel void unfold(device T0* out [[buffer(0)]],
                    device const T1* in [[buffer(1)]],
                    constant Window& w [[buffer(2)]],

@@ -36,6 +36,13 @@ template <typename T> T op_hypot(T a, T b) {
     T ratio = high > 0 && !isinf(high) ? low / high : T(0);
     return isnan(a) || isnan(b) ? a + b : high * sqrt(fma(ratio, ratio, T(1)));
 }
+template <typename T> T op_logaddexp(T a, T b) {
+    T high = max(a, b);
+    // The difference of infinities of one sign would be NaN.
+    T apart = a == b ? T(0) : -fabs(a - b);
+    return isnan(a) || isnan(b) ? a + b : high + log1p(exp(apart));
+}
+template <typename T> T op_copysign(T a, T b) { return copysign(a, b); }
 
 // Comparisons, logic, bits.
 template <typename T> bool op_eq(T a, T b) { return a == b; }

@@ -1,7 +1,7 @@
 //! Gradients of normalisations, composed of reductions and elementwise functions.
 //!
-//! Invariant: everything is computed in `f32`; the gradient of the input has the input's type, those
-//! of weight and bias are `f32`.
+//! Invariant: everything is computed in `f32`; the gradient of the input has the input's type,
+//! those of weight and bias are `f32`.
 
 use super::{all_but_channels, channels_of, check_channels, check_norm};
 use crate::context::Ops;

@@ -1,4 +1,4 @@
-//! Along one axis: positions of extremes, running sums and products.
+//! Along one axis: positions of extremes, running sums, products and extremes.
 //!
 //! Invariant: of equal extremes the first one counts, and NaN comes before all numbers.
 
@@ -74,6 +74,16 @@ impl Ops {
         self.scan("cumprod", Reduction::Prod, x, along)
     }
 
+    /// The greatest of all elements up to each along an axis, NaN once one is.
+    pub fn cummax(&self, x: &Tensor, along: isize) -> Result<Tensor, OpError> {
+        self.scan("cummax", Reduction::Max, x, along)
+    }
+
+    /// The least of all elements up to each along an axis, NaN once one is.
+    pub fn cummin(&self, x: &Tensor, along: isize) -> Result<Tensor, OpError> {
+        self.scan("cummin", Reduction::Min, x, along)
+    }
+
     fn scan(
         &self,
         name: &'static str,
@@ -82,14 +92,15 @@ impl Ops {
         along: isize,
     ) -> Result<Tensor, OpError> {
         let at = axis(name, x.shape(), along)?;
-        let out = self.empty(x.shape(), x.dtype().of_sums())?;
+        let out = self.empty(x.shape(), reduction.out(x.dtype()))?;
         if out.is_empty() {
             return Ok(out);
         }
         let (from, to) = (Divided::new(x, &[at], false), Divided::new(&out, &[at], false));
         let neighbours = (from.gone_strides[0], to.gone_strides[0]) == (1, 1);
         // SIMD-groups have prefix sums of 32-bit types only.
-        if neighbours && x.dtype().is_float() && from.gone[0] as u32 >= MIN_ROW {
+        let summed = matches!(reduction, Reduction::Sum | Reduction::Prod);
+        if summed && neighbours && x.dtype().is_float() && from.gone[0] as u32 >= MIN_ROW {
             self.scan_rows(reduction, x, &out, (&from, &to))?;
             self.count(name, Path::Own, x.len() as u64, x.byte_len() + out.byte_len());
             return Ok(out);

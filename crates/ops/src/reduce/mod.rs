@@ -339,6 +339,11 @@ impl Ops {
         self.cast(&self.affine(&sum, factor, 0.0)?, x.dtype().to_float())
     }
 
+    /// The square root of [`Ops::var`].
+    pub fn std(&self, x: &Tensor, over: &[isize], correction: usize, keep: bool) -> Result<Tensor, OpError> {
+        self.sqrt(&self.var(x, over, correction, keep)?)
+    }
+
     /// The logarithm of the sum of exponentials over those axes, without overflow between.
     pub fn logsumexp(&self, x: &Tensor, over: &[isize], keep: bool) -> Result<Tensor, OpError> {
         let gone = axes("logsumexp", x.shape(), over)?;
