@@ -19,11 +19,11 @@ const MAX_PENDING: usize = 512;
 /// What operations need: a device, a queue of it, the pipelines that were made. Clones share all.
 #[derive(Clone)]
 pub struct Ops {
-    shared: Arc<Shared>,
+    state: Arc<ContextState>,
     path: Option<Path>,
 }
 
-struct Shared {
+struct ContextState {
     device: Device,
     queue: Queue,
     kernels: Kernels,
@@ -68,14 +68,14 @@ impl Ops {
 
     /// A context whose work goes to that queue of the device.
     pub fn on(device: &Device, queue: &Queue) -> Ops {
-        let shared = Shared {
+        let state = ContextState {
             device: device.clone(),
             queue: queue.clone(),
             kernels: Kernels::default(),
             pending: Mutex::default(),
             calls: Mutex::default(),
         };
-        Ops { shared: Arc::new(shared), path: None }
+        Ops { state: Arc::new(state), path: None }
     }
 
     /// The same context, all operations by that path: [`Path::Own`] keeps to the kernels of this
@@ -92,12 +92,12 @@ impl Ops {
 
     /// The device.
     pub fn device(&self) -> &Device {
-        &self.shared.device
+        &self.state.device
     }
 
     /// The queue.
     pub fn queue(&self) -> &Queue {
-        &self.shared.queue
+        &self.state.queue
     }
 
     /// Waits for all work so far; what went wrong with it is told here.
@@ -137,7 +137,7 @@ impl Ops {
         kernel: &'static str,
         defines: Defines,
     ) -> Result<Pipeline, OpError> {
-        self.shared.kernels.pipeline(&self.shared.device, source, kernel, defines)
+        self.state.kernels.pipeline(&self.state.device, source, kernel, defines)
     }
 
     /// Hands a launch over.
@@ -169,11 +169,11 @@ impl Ops {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.shared.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn call_log(&self) -> MutexGuard<'_, CallLog> {
-        self.shared.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -30,8 +30,9 @@ impl Ops {
         if !self.takes_vendor(factors, out) {
             return Ok(false);
         }
-        let (a, b) = (factors.a.buffer().map()?, factors.b.buffer().map()?);
-        let mut target = out.buffer().map_mut()?;
+        // Memory that the host does not see is left to kernels.
+        let maps = (factors.a.buffer().map(), factors.b.buffer().map(), out.buffer().map_mut());
+        let (Ok(a), Ok(b), Ok(mut target)) = maps else { return Ok(false) };
         let (Ok(a), Ok(b), Ok(target)) = (
             bytemuck::try_cast_slice::<u8, f32>(&a),
             bytemuck::try_cast_slice::<u8, f32>(&b),

@@ -109,14 +109,15 @@ kernel void reduce_rows(device T0* out [[buffer(0)]],
     A sum1 = INIT;
     A sum2 = INIT;
     A sum3 = INIT;
-    uint i = first + tid;
-    for (; i + 3 * GROUP < end; i += 4 * GROUP) {
+    uint base = first;
+    for (; base + 4 * GROUP <= end; base += 4 * GROUP) {
+        uint i = base + tid;
         sum = COMBINE(sum, LOAD(from[i]));
         sum1 = COMBINE(sum1, LOAD(from[i + GROUP]));
         sum2 = COMBINE(sum2, LOAD(from[i + 2 * GROUP]));
         sum3 = COMBINE(sum3, LOAD(from[i + 3 * GROUP]));
     }
-    for (; i < end; i += GROUP) {
+    for (uint i = base + tid; i < end; i += GROUP) {
         sum = COMBINE(sum, LOAD(from[i]));
     }
     sum = COMBINE(COMBINE(sum, sum1), COMBINE(sum2, sum3));
