@@ -51,11 +51,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-telemetry-export", &["anymetal-hal", "anymetal-telemetry"]),
     ("anymetal-health", &["anymetal-hal", "anymetal-telemetry", "anymetal-telemetry-export"]),
     ("anymetal-translate", &["anymetal-diag"]),
-    ("anymetal-ops", &["anymetal-runtime", "anymetal-compiler", "anymetal-hal"]),
     ("anymetal-macros", &[]),
+    // Products of matrices over slices.
+    ("anymetal-host-gemm", &[]),
     ("anymetal", ANY),
-    // Compares itself with others; knows nothing of ours.
-    ("anymetal-bench-peers", &[]),
+    // A client like any other: what it does, a program that uses the crate can do.
+    ("anymetal-ops", &["anymetal", "anymetal-host-gemm"]),
+    // Compares itself with others; of ours it knows only the safe form of one of them.
+    ("anymetal-bench-peers", &["anymetal-host-gemm"]),
     // The dashboard finds metrics by telemetry's names.
     (
         "anymetal-cli",

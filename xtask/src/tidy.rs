@@ -20,10 +20,17 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
 
 /// Crates that may hold unsafe code; all others forbid it.
 /// `metal-abi` is an Objective-C runtime;
-/// `bench-peers` calls OpenCL runtimes and the `gemm` crate, so that the command line need not; `math-ulp`
-/// calls compiled functions to measure them.
-const MAY_BE_UNSAFE: &[&str] =
-    &["crates/llvm", "crates/device-cpu", "crates/device-nvidia", "crates/metal-abi", "crates/bench-peers", "testing/math-ulp"];
+/// `bench-peers` calls OpenCL runtimes, so that the command line need not, and `host-gemm` the `gemm` crate;
+/// `math-ulp` calls compiled functions to measure them.
+const MAY_BE_UNSAFE: &[&str] = &[
+    "crates/llvm",
+    "crates/device-cpu",
+    "crates/device-nvidia",
+    "crates/metal-abi",
+    "crates/bench-peers",
+    "crates/host-gemm",
+    "testing/math-ulp",
+];
 
 /// The `max_width` of `rustfmt.toml`, which rustfmt does not apply to comments and strings.
 const MAXIMUM_WIDTH: usize = 110;

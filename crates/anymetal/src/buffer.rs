@@ -77,6 +77,11 @@ impl<T: Pod> Buffer<T> {
         self.len
     }
 
+    /// The same memory as bytes, which can be bound to an argument of any type.
+    pub fn bytes(&self) -> Buffer<u8> {
+        self.of_elements(self.len * size_of::<T>())
+    }
+
     /// The same memory as elements of another type, so many of them that it holds.
     pub(crate) fn of_elements<U: Pod>(&self, len: usize) -> Buffer<U> {
         debug_assert!(len * size_of::<U>() <= self.len * size_of::<T>());

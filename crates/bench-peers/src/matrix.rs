@@ -1,15 +1,7 @@
 //! Matrix products by the `gemm` crate, over row-major slices.
 
-use gemm::Parallelism;
-
-/// Whether [`multiply`] may use rayon's threads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Threads {
-    /// The calling thread only.
-    One,
-    /// All of rayon's.
-    All,
-}
+use anymetal_host_gemm::Matrix;
+pub use anymetal_host_gemm::Threads;
 
 /// `out = a·b` for row-major `a` (`rows`×`inner`), `b` (`inner`×`columns`) and `out` (`rows`×`columns`).
 ///
@@ -20,36 +12,9 @@ pub fn multiply([rows, inner, columns]: [usize; 3], a: &[f32], b: &[f32], out: &
     assert_eq!(a.len(), rows * inner, "length of a");
     assert_eq!(b.len(), inner * columns, "length of b");
     assert_eq!(out.len(), rows * columns, "length of out");
-    let threads = match threads {
-        Threads::One => Parallelism::None,
-        Threads::All => Parallelism::Rayon(0),
-    };
-    // SAFETY: the assertions above make every element that the strides reach (row·columns + column, and so
-    // on) are within its slice; `out` is borrowed mutably, so it overlaps neither input; `f32` is one of the
-    // types that the function accepts.
-    unsafe {
-        gemm::gemm(
-            rows,
-            columns,
-            inner,
-            out.as_mut_ptr(),
-            1,
-            columns as isize,
-            false,
-            a.as_ptr(),
-            1,
-            inner as isize,
-            b.as_ptr(),
-            1,
-            columns as isize,
-            0.0,
-            1.0,
-            false,
-            false,
-            false,
-            threads,
-        );
-    }
+    let rows_of = |elements, shape| Matrix::rows(elements, shape).expect("the length was just compared");
+    let (a, b) = (rows_of(a, [rows, inner]), rows_of(b, [inner, columns]));
+    anymetal_host_gemm::multiply(a, b, out, threads);
 }
 
 #[cfg(test)]

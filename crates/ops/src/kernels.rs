@@ -1,0 +1,128 @@
+//! The sources of all kernels, and the pipelines made of them so far.
+//!
+//! Owns [`Source`], [`Defines`] and [`Kernels`]. Invariant: a kernel is compiled once for each set
+//! of macros; the macros say types and functions, so that a pipeline is one instance of its
+//! family's template.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use anymetal::{CompileOptions, Device, MathMode, Pipeline};
+
+use crate::error::OpError;
+
+/// What every source begins with.
+const PRELUDE: &str =
+    concat!(include_str!("kernels/prelude.metal"), "\n", include_str!("kernels/activation.metal"));
+
+/// One family's kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    Attention,
+    Conv,
+    Creation,
+    Elementwise,
+    Index,
+    Matmul,
+    Norm,
+    Pool,
+    Quantised,
+    Reduce,
+    Softmax,
+    Sort,
+}
+
+impl Source {
+    /// The name of its file, and the text.
+    fn file(self) -> (&'static str, &'static str) {
+        macro_rules! file {
+            ($name:literal) => {
+                (concat!($name, ".metal"), include_str!(concat!("kernels/", $name, ".metal")))
+            };
+        }
+        match self {
+            Source::Attention => file!("attention"),
+            Source::Conv => file!("conv"),
+            Source::Creation => file!("creation"),
+            Source::Elementwise => file!("elementwise"),
+            Source::Index => file!("index"),
+            Source::Matmul => file!("matmul"),
+            Source::Norm => file!("norm"),
+            Source::Pool => file!("pool"),
+            Source::Quantised => file!("quantised"),
+            Source::Reduce => file!("reduce"),
+            Source::Softmax => file!("softmax"),
+            Source::Sort => file!("sort"),
+        }
+    }
+
+    /// Sums may be reassociated; elementwise functions are as written, which their accuracy needs.
+    fn math_mode(self) -> MathMode {
+        match self {
+            Source::Attention
+            | Source::Creation
+            | Source::Elementwise
+            | Source::Index
+            | Source::Pool
+            | Source::Quantised
+            | Source::Sort => MathMode::Safe,
+            Source::Conv | Source::Matmul | Source::Norm | Source::Reduce | Source::Softmax => {
+                MathMode::Relaxed
+            }
+        }
+    }
+}
+
+/// Macros that make an instance of a family's template.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Defines {
+    values: BTreeMap<&'static str, String>,
+}
+
+impl Defines {
+    pub(crate) fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.values.insert(name, value.to_string());
+        self
+    }
+
+    /// These and those.
+    pub(crate) fn and(mut self, others: Defines) -> Self {
+        self.values.extend(others.values);
+        self
+    }
+}
+
+/// The pipelines of a context.
+#[derive(Debug, Default)]
+pub(crate) struct Kernels {
+    made: Mutex<BTreeMap<(Source, &'static str, Defines), Pipeline>>,
+}
+
+impl Kernels {
+    /// The pipeline of a kernel, made now if it is not there.
+    pub(crate) fn pipeline(
+        &self,
+        device: &Device,
+        source: Source,
+        kernel: &'static str,
+        defines: Defines,
+    ) -> Result<Pipeline, OpError> {
+        let key = (source, kernel, defines);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = made.get(&key) {
+            return Ok(found.clone());
+        }
+        let macros = key.2.values.iter().map(|(name, value)| ((*name).to_owned(), Some(value.clone())));
+        let (name, text) = source.file();
+        let options = CompileOptions {
+            file_name: name.to_owned(),
+            defines: macros.collect(),
+            math_mode: source.math_mode(),
+            ..CompileOptions::default()
+        };
+        let text = format!("{PRELUDE}\n#line 1\n{text}");
+        let pipeline = device.library_from_source_with(&text, &options)?.pipeline(kernel)?;
+        made.insert(key, pipeline.clone());
+        Ok(pipeline)
+    }
+}
