@@ -96,7 +96,10 @@ fn what_metal_does_not_have_is_refused() {
     let options = Options { doubles: Doubles::Float, ..Options::default() };
     let translation = opencl_to_msl("x.cl", "kernel void f(global double4* x) { *x = 1.0; }", &options);
     assert!(!translation.has_errors() && translation.text.contains("device float4* x"));
-    assert_eq!(translation.diagnostics.len(), 1);
+    let ids: Vec<&str> = translation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect();
+    assert_eq!(ids, ["double-as-float"]);
+    let refused = opencl_to_msl("x.cl", "kernel void f(image2d_t i) {}", &Options::default());
+    assert_eq!(refused.diagnostics[0].id, "untranslatable");
 }
 
 #[test]
