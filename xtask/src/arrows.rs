@@ -62,7 +62,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // The dashboard finds metrics by telemetry's names.
     (
         "anymetal-cli",
-        &["anymetal", "anymetal-audit", "anymetal-compiler", "anymetal-bench-peers", "anymetal-telemetry"],
+        &[
+            "anymetal",
+            "anymetal-audit",
+            "anymetal-compiler",
+            "anymetal-translate",
+            "anymetal-bench-peers",
+            "anymetal-telemetry",
+        ],
     ),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),

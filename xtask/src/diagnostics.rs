@@ -11,8 +11,8 @@ use anymetal_diag::{CATALOGUE, Entry, Proof, catalogue_entry};
 
 use crate::source_tree::SourceFile;
 
-/// The source that reports diagnostics.
-const FRONT_END: &str = "crates/msl/src/";
+/// The sources that report diagnostics.
+const FRONT_ENDS: &[&str] = &["crates/msl/src/", "crates/translate/src/"];
 
 /// Literals of the front end that look like ids.
 const NOT_IDS: &[&str] = &["anymetal-compiler"];
@@ -71,7 +71,7 @@ fn problem_of(
 }
 
 fn is_front_end(path: &str) -> bool {
-    path.starts_with(FRONT_END)
+    FRONT_ENDS.iter().any(|front_end| path.starts_with(front_end))
         && path.ends_with(".rs")
         && !path.contains("/tests/")
         && !path.ends_with("/tests.rs")

@@ -27,6 +27,7 @@ mod scalar;
 mod source_file;
 mod top;
 mod trace;
+mod translate;
 mod workload;
 
 use std::ffi::OsString;
@@ -66,6 +67,8 @@ enum Command {
     CheckProgram(Box<check::ProgramArgs>),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
+    /// Translate kernels in OpenCL C to the Metal Shading Language
+    Translate(translate::TranslateArgs),
     /// Run a described workload and write when what ran, for Perfetto
     Trace(trace::TraceArgs),
     /// Measure against plain Rust, rayon and the machine's limits, all in one run
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         Command::CheckWorkload(args) => check::check_workload(&args),
         Command::CheckProgram(args) => check::check_program(&args),
         Command::Compile(args) => compile::compile(&args),
+        Command::Translate(args) => translate::translate(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),
         Command::Top(args) => top::top(&args),

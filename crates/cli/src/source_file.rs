@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 
 use crate::constant::Constant;
 use crate::failure::{Failure, report_notes};
+use crate::translate::{is_opencl, to_msl};
 
 /// Larger sources are refused; the front end has the same limit.
 const MAX_SOURCE_BYTES: u64 = 64 << 20;
@@ -18,8 +19,8 @@ const MAX_SOURCE_BYTES: u64 = 64 << 20;
 /// A source and how to read it.
 #[derive(Args, Debug)]
 pub(crate) struct SourceFile {
-    /// The source, in Metal Shading Language
-    #[arg(value_name = "FILE.metal")]
+    /// The source, in Metal Shading Language or OpenCL C
+    #[arg(value_name = "FILE.metal|FILE.cl")]
     file: PathBuf,
     /// Define a macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = parse_definition)]
@@ -86,7 +87,10 @@ impl SourceFile {
     /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
     /// to stderr.
     pub(crate) fn library(&self, target: Option<Target>) -> Result<Library, Failure> {
-        let bytes = read(&self.file)?;
+        let mut bytes = read(&self.file)?;
+        if is_opencl(&self.file) {
+            bytes = to_msl(&self.file, &bytes)?;
+        }
         let options = SourceOptions {
             definitions: self.define.iter().cloned().map(Definition::Define).collect(),
             include_folders: self.include.clone(),
@@ -114,7 +118,7 @@ impl SourceFile {
 }
 
 /// The bytes of a regular file; devices and pipes might never end.
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let unreadable = |reason: &str| Failure::Input(format!("cannot read {}: {reason}", path.display()));
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(&error.to_string()))?;
     if !metadata.is_file() {

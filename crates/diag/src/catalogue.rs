@@ -50,6 +50,7 @@ pub const CATALOGUE: &[Group] = &[
     Group { stage: "Preprocessor", entries: PREPROCESSOR },
     Group { stage: "Parser", entries: PARSER },
     Group { stage: "Semantic analysis", entries: ANALYSIS },
+    Group { stage: "Translation from OpenCL C", entries: TRANSLATION },
 ];
 
 /// The row of an id.
@@ -95,6 +96,14 @@ const PREPROCESSOR: &[Entry] = &[
     id("unterminated-literal", "a string or character literal without its closing quote"),
     id("unterminated-macro-call", "a call of a macro without `)`"),
     id("warning-directive", "warning: a `#warning` directive was reached"),
+];
+
+/// Translations of small sources.
+const TRANSLATED: Proof = Proof::RustTest("crates/translate/src/opencl/tests.rs");
+
+const TRANSLATION: &[Entry] = &[
+    other("double-as-float", "warning: `double` becomes `float`", TRANSLATED),
+    other("untranslatable", "OpenCL C that Metal has nothing for", TRANSLATED),
 ];
 
 const PARSER: &[Entry] = &[

@@ -1,0 +1,22 @@
+//! Kernels in OpenCL C become Metal Shading Language.
+//!
+//! The text keeps its names, comments and layout: tokens are changed where the languages differ, and what
+//! Metal lacks comes as small functions before it. The result is checked by whoever compiles it; here only
+//! what cannot be translated is told. Start with [`opencl_to_msl`].
+//!
+//! | file | owns |
+//! |---|---|
+//! | `token` | text to tokens with spaces and comments, and back with changes |
+//! | `opencl/declarations` | functions, macros and types of a source |
+//! | `opencl/positions` | work-item functions, which become parameters |
+//! | `opencl/kernels` | parameters of kernels and functions |
+//! | `opencl/pointers` | pointers without an address space |
+//! | `opencl/vectors` | literals and components of vectors |
+//! | `opencl/builtins` | functions and words with other names |
+//! | `opencl/prelude` | functions that Metal lacks |
+#![forbid(unsafe_code)]
+
+mod opencl;
+mod token;
+
+pub use opencl::{Doubles, Options, Translation, opencl_to_msl};

@@ -1,0 +1,172 @@
+//! Parameters of kernels and functions, and the calls of functions.
+
+use std::collections::BTreeMap;
+
+use super::Translator;
+use super::declarations::Function;
+use super::positions::{Needs, parameter};
+
+/// One parameter: its tokens and what they say.
+struct Param {
+    first: usize,
+    last: usize,
+    name: usize,
+    is_pointer: bool,
+    is_local: bool,
+}
+
+impl Translator<'_> {
+    /// Rewrites functions: their parameters, and what they pass on.
+    pub(super) fn functions(&mut self) {
+        let needs = self.needs();
+        self.positions();
+        let functions = self.declarations.functions.clone();
+        for function in &functions {
+            let own = needs.get(&function.name).cloned().unwrap_or_default();
+            if function.is_kernel {
+                self.kernel(function, &own);
+            } else {
+                self.add_parameters(function, own.iter().map(|name| parameter(name)).collect());
+            }
+        }
+        self.calls(&needs);
+    }
+
+    fn params(&self, function: &Function) -> Vec<Param> {
+        let parts = self.text.parts(function.open, function.close);
+        let param = |(first, last): (usize, usize)| {
+            let mut name = last;
+            let mut is_pointer = false;
+            for token in (first..=last).rev() {
+                match self.text.at(token) {
+                    "]" => is_pointer = true,
+                    "[" => name = token.saturating_sub(1),
+                    "*" => is_pointer = true,
+                    _ => {}
+                }
+            }
+            let is_local = (first..=last).any(|token| matches!(self.text.at(token), "local" | "__local"));
+            Param { first, last, name, is_pointer, is_local }
+        };
+        let is_void = |&(first, last): &(usize, usize)| first == last && self.text.at(first) == "void";
+        parts.into_iter().filter(|part| !is_void(part)).map(param).collect()
+    }
+
+    fn kernel(&mut self, function: &Function, needs: &Needs) {
+        let (mut buffers, mut groups) = (0, 0);
+        let mut copies = String::new();
+        for param in self.params(function) {
+            if param.is_local {
+                self.text.insert_after(param.last, &format!(" [[threadgroup({groups})]]"));
+                groups += 1;
+                continue;
+            }
+            if let Some(token) = (param.first..=param.last).find(|&token| is_image(self.text.at(token))) {
+                self.refuse(token, "images are not translated", "use a buffer");
+            }
+            if !param.is_pointer {
+                self.value(function, &param, &mut copies);
+            }
+            self.text.insert_after(param.last, &format!(" [[buffer({buffers})]]"));
+            buffers += 1;
+        }
+        let inputs = needs.iter().map(|name| format!("{} [[{name}]]", parameter(name))).collect();
+        self.add_parameters(function, inputs);
+        if let (Some((open, _)), false) = (function.body, copies.is_empty()) {
+            self.text.insert_after(open, &copies);
+        }
+    }
+
+    /// A number or structure comes in constant memory; where the kernel changes it, a copy does.
+    fn value(&mut self, function: &Function, param: &Param, copies: &mut String) {
+        for token in param.first..param.name {
+            if self.text.at(token) == "const" {
+                self.text.remove(token);
+            }
+        }
+        self.text.insert_before(param.first, "constant ");
+        let name = self.text.at(param.name).to_owned();
+        if param.name > param.first {
+            self.text.insert_after(param.name - 1, "&");
+        }
+        if function.body.is_some_and(|body| self.is_changed(&name, body)) {
+            let ty: Vec<&str> = (param.first..param.name)
+                .map(|token| self.text.replacement(token).unwrap_or(self.text.at(token)))
+                .filter(|word| !word.is_empty())
+                .collect();
+            copies.push_str(&format!("\n    {} {name} = {name}_;", ty.join(" ")));
+            self.text.replace(param.name, format!("{name}_"));
+        }
+    }
+
+    /// Whether a variable is assigned to, stepped, or its address taken.
+    fn is_changed(&self, name: &str, (open, close): (usize, usize)) -> bool {
+        (open..close).filter(|&token| self.text.at(token) == name).any(|token| {
+            let before = self.text.at(token.wrapping_sub(1));
+            if matches!(before, "." | "->") {
+                return false;
+            }
+            // A component may be meant: `size.x = 1`.
+            let mut next = token + 1;
+            while self.text.at(next) == "." {
+                next += 2;
+            }
+            let after = self.text.at(next);
+            let is_assigned = after == "="
+                || (after.len() >= 2 && after.ends_with('=') && !matches!(after, "==" | "!=" | "<=" | ">="));
+            let two = token.wrapping_sub(2);
+            let is_address = before == "&" && !self.text.is_word(two) && self.text.at(two) != ")";
+            is_assigned || matches!(after, "++" | "--") || matches!(before, "++" | "--") || is_address
+        })
+    }
+
+    fn add_parameters(&mut self, function: &Function, parameters: Vec<String>) {
+        if parameters.is_empty() {
+            return;
+        }
+        let given = self.params(function);
+        let has_any = !given.is_empty();
+        if !has_any && self.text.at(function.open + 1) == "void" {
+            self.text.remove(function.open + 1);
+        }
+        let between = match has_any {
+            true => format!(",\n{}", " ".repeat(self.text.column(function.open) + 1)),
+            false => String::new(),
+        };
+        let rest = parameters.join(&format!(",\n{}", " ".repeat(self.text.column(function.open) + 1)));
+        let last = given.last().map_or(function.open, |param| param.last);
+        self.text.insert_after(last, &format!("{between}{rest}"));
+    }
+
+    /// Calls of functions pass on what these need.
+    fn calls(&mut self, needs: &BTreeMap<String, Needs>) {
+        let functions = self.declarations.functions.clone();
+        for token in 0..self.text.len() {
+            if self.text.at(token + 1) != "(" || !self.text.is_word(token) {
+                continue;
+            }
+            let word = self.text.at(token);
+            let Some(function) = functions.iter().find(|function| function.name == word) else { continue };
+            if functions.iter().any(|function| function.at == token) {
+                continue;
+            }
+            if function.is_kernel {
+                self.refuse(
+                    token,
+                    format!("the kernel `{word}` is called"),
+                    "make a function of what both do",
+                );
+                continue;
+            }
+            let Some(own) = needs.get(word).filter(|own| !own.is_empty()) else { continue };
+            let Some(close) = self.text.closing(token + 1) else { continue };
+            let names: Vec<&str> = own.iter().copied().collect();
+            let comma = if close > token + 2 { ", " } else { "" };
+            self.text.insert_before(close, &format!("{comma}{}", names.join(", ")));
+        }
+    }
+}
+
+fn is_image(word: &str) -> bool {
+    (word.starts_with("image") && word.ends_with("_t")) || word == "sampler_t"
+}

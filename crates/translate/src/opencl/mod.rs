@@ -1,0 +1,131 @@
+//! OpenCL C 1.2 to MSL.
+
+mod builtins;
+mod declarations;
+mod kernels;
+mod pointers;
+mod positions;
+mod prelude;
+mod vectors;
+
+use std::collections::BTreeSet;
+
+use anymetal_diag::{Diagnostic, SourceMap, Span};
+
+use crate::token::Text;
+use declarations::Declarations;
+
+/// What becomes of `double`, which Metal does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Doubles {
+    /// An error.
+    #[default]
+    Refuse,
+    /// `float`, with a warning.
+    Float,
+}
+
+/// How to translate.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// What becomes of `double`.
+    pub doubles: Doubles,
+    /// Tell compilers by `#line` that lines are those of the source.
+    pub line_directive: bool,
+}
+
+/// A translated source.
+#[derive(Debug)]
+pub struct Translation {
+    /// In MSL. Not to be used if a diagnostic is an error.
+    pub text: String,
+    /// The source, to render the diagnostics with.
+    pub map: SourceMap,
+    /// What could not be translated.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Translation {
+    /// The diagnostics with the lines that they are about, in colour or not.
+    pub fn render_text(&self, colour: bool) -> String {
+        anymetal_diag::render_text(&self.map, &self.diagnostics, colour)
+    }
+
+    /// The diagnostics as JSON.
+    pub fn render_json(&self) -> String {
+        anymetal_diag::render_json(&self.map, &self.diagnostics)
+    }
+
+    /// Whether something could not be translated.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == anymetal_diag::Severity::Error)
+    }
+}
+
+/// The most diagnostics that are kept.
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// The state of a translation.
+#[derive(Debug)]
+struct Translator<'s> {
+    text: Text<'s>,
+    declarations: Declarations,
+    options: &'s Options,
+    file: anymetal_diag::FileId,
+    diagnostics: Vec<Diagnostic>,
+    /// Functions of the prelude that are called.
+    helpers: BTreeSet<&'static str>,
+}
+
+impl Translator<'_> {
+    fn span(&self, token: usize) -> Span {
+        let range = self.text.range(token);
+        Span::new(self.file, range.start as u32, range.end as u32)
+    }
+
+    /// Something that Metal does not have.
+    fn refuse(&mut self, token: usize, message: impl Into<String>, hint: &str) {
+        let diagnostic =
+            Diagnostic::error("untranslatable", self.span(token), message).with_hint(hint.to_owned());
+        self.tell(diagnostic);
+    }
+
+    fn tell(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+}
+
+/// Translates a source. `name` is its file's, for messages.
+///
+/// ```
+/// let source = "kernel void twice(global float* x) { x[get_global_id(0)] *= 2; }";
+/// let translation = anymetal_translate::opencl_to_msl("twice.cl", source, &Default::default());
+/// assert!(!translation.has_errors());
+/// assert!(translation.text.contains("device float* x [[buffer(0)]]"));
+/// ```
+pub fn opencl_to_msl(name: &str, source: &str, options: &Options) -> Translation {
+    let mut map = SourceMap::new();
+    let file = map.add_file(name, source);
+    let text = Text::new(source);
+    let declarations = Declarations::of(&text);
+    let mut translator =
+        Translator { text, declarations, options, file, diagnostics: Vec::new(), helpers: BTreeSet::new() };
+    translator.pointers();
+    translator.vectors();
+    translator.words();
+    translator.functions();
+    let Translator { text, helpers, diagnostics, .. } = translator;
+    let mut out = String::from("#include <metal_stdlib>\nusing namespace metal;\n\n");
+    out.push_str(&prelude::text(&helpers));
+    if options.line_directive {
+        out.push_str(&format!("#line 1 \"{}\"\n", name.replace(['\\', '"', '\n'], "_")));
+    }
+    out.push_str(&text.finish());
+    map.freeze();
+    Translation { text: out, map, diagnostics }
+}
+
+#[cfg(test)]
+mod tests;

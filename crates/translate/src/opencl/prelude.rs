@@ -1,0 +1,180 @@
+//! Functions that OpenCL C has and Metal lacks. Each stands before the translation if it is called.
+
+use std::collections::BTreeSet;
+
+/// An atomic of OpenCL C by one of Metal, for both address spaces and signs.
+const ATOMICS: &[(&str, &str, &str)] = &[
+    ("atomic_add", "atomic_fetch_add_explicit", "v"),
+    ("atomic_sub", "atomic_fetch_sub_explicit", "v"),
+    ("atomic_and", "atomic_fetch_and_explicit", "v"),
+    ("atomic_or", "atomic_fetch_or_explicit", "v"),
+    ("atomic_xor", "atomic_fetch_xor_explicit", "v"),
+    ("atomic_min", "atomic_fetch_min_explicit", "v"),
+    ("atomic_max", "atomic_fetch_max_explicit", "v"),
+    ("atomic_xchg", "atomic_exchange_explicit", "v"),
+    ("atomic_inc", "atomic_fetch_add_explicit", ""),
+    ("atomic_dec", "atomic_fetch_sub_explicit", ""),
+];
+
+/// The name under which the prelude has it, of functions that Metal has with another meaning.
+const RENAMED: &[(&str, &str)] = &[
+    ("select", "cl_select"),
+    ("sincos", "cl_sincos"),
+    ("fract", "cl_fract"),
+    ("modf", "cl_modf"),
+    ("frexp", "cl_frexp"),
+];
+
+/// Other functions, with their text.
+const TEXTS: &[(&str, &str)] = &[
+    (
+        "convert_sat",
+        "template <typename T, typename S> inline T convert_sat(S x) {\n    return T(clamp(x, S(numeric_limits<T>::min()), S(numeric_limits<T>::max())));\n}\n",
+    ),
+    ("pown", "template <typename T, typename N> inline T pown(T x, N n) {\n    return pow(x, T(n));\n}\n"),
+    (
+        "rootn",
+        "template <typename T, typename N> inline T rootn(T x, N n) {\n    return pow(x, T(1) / T(n));\n}\n",
+    ),
+    ("cbrt", "inline float cbrt(float x) {\n    return copysign(powr(fabs(x), 1.0f / 3.0f), x);\n}\n"),
+    ("hypot", "template <typename T> inline T hypot(T x, T y) {\n    return sqrt(x * x + y * y);\n}\n"),
+    (
+        "log1p",
+        "inline float log1p(float x) {\n    float u = 1.0f + x;\n    return u == 1.0f ? x : log(u) * x / (u - 1.0f);\n}\n",
+    ),
+    (
+        "expm1",
+        "inline float expm1(float x) {\n    float u = exp(x);\n    if (u == 1.0f) {\n        return x;\n    }\n    float v = u - 1.0f;\n    return v == -1.0f || isinf(u) ? v : v * x / log(u);\n}\n",
+    ),
+    ("degrees", "template <typename T> inline T degrees(T x) {\n    return x * T(57.29577951308232f);\n}\n"),
+    (
+        "radians",
+        "template <typename T> inline T radians(T x) {\n    return x * T(0.017453292519943295f);\n}\n",
+    ),
+    ("native_recip", "template <typename T> inline T native_recip(T x) {\n    return T(1) / x;\n}\n"),
+    ("half_recip", "template <typename T> inline T half_recip(T x) {\n    return T(1) / x;\n}\n"),
+    ("native_divide", "template <typename T> inline T native_divide(T x, T y) {\n    return x / y;\n}\n"),
+    ("half_divide", "template <typename T> inline T half_divide(T x, T y) {\n    return x / y;\n}\n"),
+    ("mul24", "template <typename T> inline T mul24(T x, T y) {\n    return x * y;\n}\n"),
+    ("mad24", "template <typename T> inline T mad24(T x, T y, T z) {\n    return x * y + z;\n}\n"),
+    (
+        "bitselect",
+        "template <typename T> inline T bitselect(T a, T b, T c) {\n    return (a & ~c) | (b & c);\n}\n",
+    ),
+    (
+        "select",
+        "template <typename T> inline T cl_select(T a, T b, int c) {\n    return c ? b : a;\n}\ntemplate <typename T> inline T cl_select(T a, T b, uint c) {\n    return c ? b : a;\n}\ntemplate <typename T> inline T cl_select(T a, T b, bool c) {\n    return c ? b : a;\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<bool, N> c) {\n    return metal::select(a, b, c);\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<int, N> c) {\n    return metal::select(a, b, c < 0);\n}\ntemplate <typename T, int N> inline vec<T, N> cl_select(vec<T, N> a, vec<T, N> b, vec<uint, N> c) {\n    return metal::select(a, b, c > 0x7fffffffu);\n}\n",
+    ),
+    (
+        "sincos",
+        "template <typename T> inline T cl_sincos(T x, thread T* c) {\n    *c = cos(x);\n    return sin(x);\n}\n",
+    ),
+    (
+        "fract",
+        "template <typename T> inline T cl_fract(T x, thread T* whole) {\n    *whole = floor(x);\n    return min(x - *whole, T(0x1.fffffep-1f));\n}\n",
+    ),
+    (
+        "modf",
+        "template <typename T> inline T cl_modf(T x, thread T* whole) {\n    *whole = trunc(x);\n    return copysign(isinf(x) ? T(0) : x - *whole, x);\n}\n",
+    ),
+    (
+        "frexp",
+        "inline float cl_frexp(float x, thread int* e) {\n    int exponent;\n    float mantissa = metal::frexp(x, exponent);\n    *e = exponent;\n    return mantissa;\n}\n",
+    ),
+    (
+        "vload2",
+        "template <typename P> inline auto vload2(size_t i, P p) {\n    return vec<remove_cv_t<remove_reference_t<decltype(p[0])>>, 2>(p[2 * i], p[2 * i + 1]);\n}\n",
+    ),
+    (
+        "vload3",
+        "template <typename P> inline auto vload3(size_t i, P p) {\n    return vec<remove_cv_t<remove_reference_t<decltype(p[0])>>, 3>(p[3 * i], p[3 * i + 1], p[3 * i + 2]);\n}\n",
+    ),
+    (
+        "vload4",
+        "template <typename P> inline auto vload4(size_t i, P p) {\n    return vec<remove_cv_t<remove_reference_t<decltype(p[0])>>, 4>(p[4 * i], p[4 * i + 1], p[4 * i + 2], p[4 * i + 3]);\n}\n",
+    ),
+    (
+        "vstore2",
+        "template <typename T, typename P> inline void vstore2(T v, size_t i, P p) {\n    p[2 * i] = v.x;\n    p[2 * i + 1] = v.y;\n}\n",
+    ),
+    (
+        "vstore3",
+        "template <typename T, typename P> inline void vstore3(T v, size_t i, P p) {\n    p[3 * i] = v.x;\n    p[3 * i + 1] = v.y;\n    p[3 * i + 2] = v.z;\n}\n",
+    ),
+    (
+        "vstore4",
+        "template <typename T, typename P> inline void vstore4(T v, size_t i, P p) {\n    p[4 * i] = v.x;\n    p[4 * i + 1] = v.y;\n    p[4 * i + 2] = v.z;\n    p[4 * i + 3] = v.w;\n}\n",
+    ),
+    (
+        "vload_half",
+        "template <typename P> inline float vload_half(size_t i, P p) {\n    return float(p[i]);\n}\n",
+    ),
+    (
+        "vstore_half",
+        "template <typename P> inline void vstore_half(float v, size_t i, P p) {\n    p[i] = half(v);\n}\n",
+    ),
+];
+
+/// The prelude's function for a call; older names of atomics count as the newer ones.
+pub(super) fn find(word: &str) -> Option<&'static str> {
+    let newer = word.strip_prefix("atom_").map(|rest| format!("atomic_{rest}"));
+    let word = newer.as_deref().unwrap_or(word);
+    let atomics = ATOMICS.iter().map(|(name, ..)| *name).chain(["atomic_cmpxchg"]);
+    atomics.chain(TEXTS.iter().map(|(name, _)| *name)).find(|name| *name == word)
+}
+
+/// Another name for calls, if it has one.
+pub(super) fn renamed(name: &'static str) -> Option<&'static str> {
+    match RENAMED.iter().find(|(known, _)| *known == name) {
+        Some((_, renamed)) => Some(renamed),
+        // `atom_add` is called by its newer name.
+        None if name.starts_with("atomic_") => Some(name),
+        None => None,
+    }
+}
+
+/// The text of these functions.
+pub(super) fn text(names: &BTreeSet<&'static str>) -> String {
+    let mut out = String::new();
+    for name in names {
+        if let Some((_, msl, value)) = ATOMICS.iter().find(|(known, ..)| known == name) {
+            for (space, ty) in spaces_and_types() {
+                let parameter = if value.is_empty() { String::new() } else { format!(", {ty} v") };
+                let value = if value.is_empty() { "1" } else { value };
+                out.push_str(&format!(
+                    "inline {ty} {name}(volatile {space} {ty}* p{parameter}) {{\n    return \
+                     {msl}((volatile {space} atomic_{ty}*)p, {value}, memory_order_relaxed);\n}}\n"
+                ));
+            }
+            if *name == "atomic_xchg" {
+                for space in ["device", "threadgroup"] {
+                    out.push_str(&format!(
+                        "inline float atomic_xchg(volatile {space} float* p, float v) {{\n    return \
+                         as_type<float>(atomic_exchange_explicit((volatile {space} atomic_uint*)p, \
+                         as_type<uint>(v), memory_order_relaxed));\n}}\n"
+                    ));
+                }
+            }
+        } else if *name == "atomic_cmpxchg" {
+            for (space, ty) in spaces_and_types() {
+                out.push_str(&format!(
+                    "inline {ty} atomic_cmpxchg(volatile {space} {ty}* p, {ty} expected, {ty} v) {{\n    \
+                     {ty} old = expected;\n    while (!atomic_compare_exchange_weak_explicit((volatile {space} \
+                     atomic_{ty}*)p, &old, v,\n                                                  \
+                     memory_order_relaxed, memory_order_relaxed) &&\n           old == expected) {{\n    }}\n    \
+                     return old;\n}}\n"
+                ));
+            }
+        } else if let Some((_, text)) = TEXTS.iter().find(|(known, _)| known == name) {
+            out.push_str(text);
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn spaces_and_types() -> [(&'static str, &'static str); 4] {
+    [("device", "int"), ("device", "uint"), ("threadgroup", "int"), ("threadgroup", "uint")]
+}

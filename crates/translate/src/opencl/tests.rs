@@ -1,0 +1,155 @@
+//! Translations of small sources, each rule by itself.
+
+use super::*;
+
+fn msl(source: &str) -> String {
+    let translation = opencl_to_msl("test.cl", source, &Options::default());
+    assert!(!translation.has_errors(), "{:?}", translation.diagnostics);
+    let text = translation.text;
+    text.strip_prefix("#include <metal_stdlib>\nusing namespace metal;\n\n").expect("it begins so").to_owned()
+}
+
+fn refused(source: &str) -> Vec<String> {
+    let translation = opencl_to_msl("test.cl", source, &Options::default());
+    assert!(translation.has_errors());
+    translation.diagnostics.into_iter().map(|diagnostic| diagnostic.message).collect()
+}
+
+#[test]
+fn parameters_of_kernels_are_bound_in_order() {
+    let source = "__kernel void f(__global const float* restrict x, const int n, __local float *tmp,\n              \
+                  __constant float* c) {\n    n;\n}";
+    let expected = "kernel void f(device const float* x [[buffer(0)]], constant int& n [[buffer(1)]], \
+                    threadgroup float *tmp [[threadgroup(0)]],\n              constant float* c [[buffer(2)]]) \
+                    {\n    n;\n}";
+    assert_eq!(msl(source), expected);
+}
+
+#[test]
+fn values_that_change_are_copied() {
+    let text = msl("kernel void f(uint n, int2 size) { n--; if (size.x == 1) return; }");
+    assert!(
+        text.contains("constant uint& n_ [[buffer(0)]]") && text.contains("\n    uint n = n_;"),
+        "{text}"
+    );
+    assert!(text.contains("constant int2& size [[buffer(1)]]"), "{text}");
+    let text = msl("kernel void f(int2 size) { size.x = 1; }");
+    assert!(text.contains("int2 size = size_;"), "{text}");
+}
+
+#[test]
+fn positions_are_passed_through_functions_and_macros() {
+    let source = "#define ID get_global_id(0)\n\
+                  float g(global float* x) { return x[ID]; }\n\
+                  int h(void) { return get_local_id(1) + 1; }\n\
+                  kernel void f(global float* x) { x[0] = g(x) + h(); }";
+    let expected = "#define ID size_t(thread_position_in_grid.x)\n\
+                    float g(device float* x,\n        uint3 thread_position_in_grid) { return x[ID]; }\n\
+                    int h(uint3 thread_position_in_threadgroup) { return \
+                    size_t(thread_position_in_threadgroup.y) + 1; }\n\
+                    kernel void f(device float* x [[buffer(0)]],\n              uint3 thread_position_in_grid \
+                    [[thread_position_in_grid]],\n              uint3 thread_position_in_threadgroup \
+                    [[thread_position_in_threadgroup]]) { x[0] = g(x, thread_position_in_grid) + \
+                    h(thread_position_in_threadgroup); }";
+    assert_eq!(msl(source), expected);
+}
+
+#[test]
+fn pointers_without_an_address_space_are_to_private_memory() {
+    let source = "void g(float* p, const int *q, float r[4]) { float *s = p; int a = 2 * *q; }\n\
+                  kernel void f(global int* x) { int v[2]; global int* y = x; g((float*)v, v, 0); }";
+    let text = msl(source);
+    assert!(text.contains("void g(thread float* p, thread const int *q, float r[4])"), "{text}");
+    assert!(text.contains("{ thread float *s = p; int a = 2 * *q; }"), "{text}");
+    assert!(text.contains("device int* y = x; g((thread float*)v, v, 0);"), "{text}");
+}
+
+#[test]
+fn vectors_have_constructors_and_letters() {
+    let source = "kernel void f(global float4* x, global float2* y) {\n    float4 a = (float4)(1, 2, 3, 4);\n    \
+                  a.s01 = a.hi; x[0].odd = a.s32; y[1].lo = 1; x[1] = convert_float4(as_int4(a));\n}";
+    let text = msl(source);
+    assert!(text.contains("float4 a = float4(1, 2, 3, 4);"), "{text}");
+    assert!(text.contains("a.xy = a.zw; x[0].yw = a.wz; y[1].x = 1;"), "{text}");
+    assert!(text.contains("x[1] = float4(as_type<int4>(a));"), "{text}");
+}
+
+#[test]
+fn functions_have_metals_names() {
+    let source = "kernel void f(global int* x, local int* y) {\n    barrier(CLK_LOCAL_MEM_FENCE | \
+                  CLK_GLOBAL_MEM_FENCE);\n    x[0] = mul_hi(native_exp(1.0f), 2) + atomic_add(y, 1);\n}";
+    let text = msl(source);
+    let barrier = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);";
+    assert!(
+        text.contains(barrier) && text.contains("mulhi(fast::exp(1.0f), 2) + atomic_add(y, 1)"),
+        "{text}"
+    );
+    assert_eq!(text.matches("inline int atomic_add").count(), 2, "{text}");
+}
+
+#[test]
+fn what_metal_does_not_have_is_refused() {
+    assert_eq!(refused("kernel void f(double x) {}"), ["Metal has no `double`"]);
+    assert_eq!(refused("kernel void f() { printf(\"x\"); }"), ["Metal has no `printf`"]);
+    assert_eq!(refused("kernel void f(image2d_t i) {}"), ["images are not translated"]);
+    assert_eq!(refused("kernel void f() { float8 x; }"), ["Metal has no vectors of 8 components (`float8`)"]);
+    let options = Options { doubles: Doubles::Float, ..Options::default() };
+    let translation = opencl_to_msl("x.cl", "kernel void f(global double4* x) { *x = 1.0; }", &options);
+    assert!(!translation.has_errors() && translation.text.contains("device float4* x"));
+    let ids: Vec<&str> = translation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect();
+    assert_eq!(ids, ["double-as-float"]);
+    let refused = opencl_to_msl("x.cl", "kernel void f(image2d_t i) {}", &Options::default());
+    assert_eq!(refused.diagnostics[0].id, "untranslatable");
+}
+
+#[test]
+fn names_comments_and_layout_stay() {
+    let source =
+        "// The sum.\n\nkernel   void sum ( global  int*x ) // here\n{\n\tint thread = 1; /* kernel */\n}\n";
+    let expected = "// The sum.\n\nkernel   void sum ( device  int*x [[buffer(0)]] ) // here\n{\n\tint thread_ = 1; /* kernel */\n}\n";
+    assert_eq!(msl(source), expected);
+}
+
+#[test]
+fn any_bytes_end_in_time() {
+    let mut state = 7u64;
+    let alphabet = [
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "*",
+        ",",
+        ";",
+        "kernel",
+        "global",
+        "float4",
+        "#define",
+        "\n",
+        ".",
+        "lo",
+        "x",
+        "get_global_id",
+        "0",
+        "/*",
+        "\"",
+        "__attribute__",
+        "typedef",
+        "struct",
+        "é",
+        "convert_int",
+    ];
+    for _ in 0..3000 {
+        let mut source = String::new();
+        for _ in 0..30 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            source.push_str(alphabet[(state >> 33) as usize % alphabet.len()]);
+            if state >> 40 & 1 == 0 {
+                source.push(' ');
+            }
+        }
+        let _ = opencl_to_msl("x.cl", &source, &Options::default());
+    }
+}
