@@ -20,6 +20,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-msl", &["anymetal-ir", "anymetal-diag"]),
     ("anymetal-interp", &["anymetal-ir", "anymetal-launch-abi"]),
     ("anymetal-sanitizer", &["anymetal-interp", "anymetal-ir"]),
+    // What kernels do, from their IR; compares itself with runs of the interpreter.
+    ("anymetal-analyze", &["anymetal-ir", "anymetal-interp"]),
     ("anymetal-llvm", &[]),
     ("anymetal-codegen", &["anymetal-ir", "anymetal-launch-abi"]),
     (

@@ -1,0 +1,192 @@
+//! How often instructions run: regions, and the operations and bytes of each.
+//!
+//! Owns [`Places`], the walk over a kernel that gives each instruction its constructs and its region. A region's
+//! instructions are executed equally often by a thread. A region ends where control may leave its block.
+
+use std::collections::BTreeSet;
+
+use anymetal_ir::analysis::walk_insts;
+use anymetal_ir::{Block, Function, Inst, Label, MathFn, Op, Type};
+use serde::Serialize;
+
+use crate::lanes::is_float_operation;
+
+/// What a region's number of executions depends on besides those of the region around it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FactorKind {
+    /// How often the condition is true.
+    Then,
+    /// How often it is false.
+    Else,
+    /// How often the case is chosen.
+    Case,
+    /// The iterations of the loop.
+    Iterations,
+    /// How often control goes on after a construct that may jump further.
+    GoesOn,
+}
+
+/// A factor, with the line of the construct that decides about it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct Factor {
+    /// What it counts.
+    pub kind: FactorKind,
+    /// The line in the source; 0: unknown.
+    pub line: u32,
+}
+
+/// What one execution of a region does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Counts {
+    /// Float additions, multiplications and divisions; a fused multiply-add counts two.
+    pub float_operations: u64,
+    /// Calls of library functions other than those above.
+    pub math_calls: u64,
+    /// Integer and boolean operations, comparisons, and conversions; addresses are not counted.
+    pub integer_operations: u64,
+    /// Bytes read from device and constant memory.
+    pub bytes_read: u64,
+    /// Bytes written to device memory.
+    pub bytes_written: u64,
+    /// Bytes read from and written to threadgroup memory.
+    pub threadgroup_bytes: u64,
+    /// Atomic accesses.
+    pub atomics: u64,
+    /// Barriers of the threadgroup.
+    pub barriers: u64,
+    /// SIMD-group operations, those on matrices too.
+    pub simd_operations: u64,
+}
+
+/// Instructions that a thread executes equally often.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Region {
+    /// The region around it, by position.
+    pub parent: Option<usize>,
+    /// What its executions depend on; `None`: each thread executes it once.
+    pub factor: Option<Factor>,
+    /// One execution, without the regions within.
+    pub counts: Counts,
+}
+
+/// An instruction, and where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) inst: Inst,
+    /// The constructs around it, outermost first.
+    pub(crate) within: Vec<Inst>,
+    pub(crate) region: usize,
+}
+
+/// A kernel's instructions in order, and its regions.
+pub(crate) struct Places {
+    list: Vec<Place>,
+    regions: Vec<Region>,
+}
+
+impl Places {
+    pub(crate) fn of(function: &Function) -> Self {
+        let root = Region { parent: None, factor: None, counts: Counts::default() };
+        let mut places = Self { list: Vec::new(), regions: vec![root] };
+        places.block(function, function.body, &mut Vec::new(), 0);
+        places
+    }
+
+    pub(crate) fn list(&self) -> &[Place] {
+        &self.list
+    }
+
+    pub(crate) fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    pub(crate) fn counts_mut(&mut self, region: usize) -> &mut Counts {
+        &mut self.regions[region].counts
+    }
+
+    fn nested(&mut self, parent: usize, kind: FactorKind, line: u32) -> usize {
+        let factor = Some(Factor { kind, line });
+        self.regions.push(Region { parent: Some(parent), factor, counts: Counts::default() });
+        self.regions.len() - 1
+    }
+
+    fn block(&mut self, function: &Function, block: Block, within: &mut Vec<Inst>, mut region: usize) {
+        for &inst in function.block(block) {
+            self.list.push(Place { inst, within: within.clone(), region });
+            let data = function.inst(inst);
+            let line = data.loc.line;
+            within.push(inst);
+            for (position, nested) in data.op.blocks().into_iter().enumerate() {
+                let kind = match (&data.op, position) {
+                    (Op::If { .. }, 0) => FactorKind::Then,
+                    (Op::If { .. }, _) => FactorKind::Else,
+                    (Op::Switch { .. }, _) => FactorKind::Case,
+                    (Op::Loop { .. }, _) => FactorKind::Iterations,
+                    _ => {
+                        self.block(function, nested, within, region);
+                        continue;
+                    }
+                };
+                let inner = self.nested(region, kind, line);
+                self.block(function, nested, within, inner);
+            }
+            within.pop();
+            if may_leave(function, inst) {
+                region = self.nested(region, FactorKind::GoesOn, line);
+            }
+        }
+    }
+
+    /// Adds up what the instructions do.
+    pub(crate) fn count(&mut self, function: &Function) {
+        let each: Vec<(usize, Inst)> = self.list.iter().map(|place| (place.region, place.inst)).collect();
+        for (region, inst) in each {
+            add_operation(function, inst, self.counts_mut(region));
+        }
+    }
+}
+
+/// Whether control may go from within the construct to somewhere else than to its end.
+fn may_leave(function: &Function, construct: Inst) -> bool {
+    let blocks = function.inst(construct).op.blocks();
+    let mut own: BTreeSet<Label> = label_of(&function.inst(construct).op).into_iter().collect();
+    for &block in &blocks {
+        walk_insts(function, block, &mut |inst| own.extend(label_of(&function.inst(inst).op)));
+    }
+    let mut leaves = false;
+    for &block in &blocks {
+        walk_insts(function, block, &mut |inst| match function.inst(inst).op {
+            Op::Return(_) => leaves = true,
+            Op::Break(label) | Op::Continue(label) => leaves |= !own.contains(&label),
+            _ => {}
+        });
+    }
+    leaves
+}
+
+fn label_of(op: &Op) -> Option<Label> {
+    match op {
+        Op::Loop { label, .. } | Op::Switch { label, .. } | Op::Scope { label, .. } => Some(*label),
+        _ => None,
+    }
+}
+
+/// Adds an instruction's operations; its accesses are added by `access`.
+fn add_operation(function: &Function, inst: Inst, counts: &mut Counts) {
+    let data = function.inst(inst);
+    let lanes = |value| u64::from(function.ty(value).lanes());
+    match &data.op {
+        Op::Binary(op, a, _) if is_float_operation(*op) => counts.float_operations += lanes(*a),
+        Op::Binary(_, a, _) | Op::Compare(_, a, _) => counts.integer_operations += lanes(*a),
+        Op::Unary(_, a) | Op::Cast(_, a) if !matches!(function.ty(*a), Type::Ptr(_)) => {
+            counts.integer_operations += lanes(*a);
+        }
+        Op::Math(MathFn::Fma, args) => counts.float_operations += 2 * lanes(args[0]),
+        Op::Math(MathFn::Divide, args) => counts.float_operations += lanes(args[0]),
+        Op::Math(_, args) => counts.math_calls += args.first().map_or(1, |&value| lanes(value)),
+        Op::Simd(..) | Op::Matrix(..) => counts.simd_operations += 1,
+        Op::Barrier(..) if data.op.is_threadgroup_barrier() => counts.barriers += 1,
+        _ => {}
+    }
+}
