@@ -33,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-codegen",
             "anymetal-llvm",
             "anymetal-interp",
+            "anymetal-analyze",
             "anymetal-sanitizer",
             "anymetal-hal",
             "anymetal-telemetry",

@@ -1,6 +1,7 @@
 //! How often instructions run: regions, and the operations and bytes of each.
 //!
-//! Owns [`Places`], the walk over a kernel that gives each instruction its constructs and its region. A region's
+//! Owns [`Places`], the walk over a kernel that gives each instruction its constructs and its region. A
+//! region's
 //! instructions are executed equally often by a thread. A region ends where control may leave its block.
 
 use std::collections::BTreeSet;

@@ -1,6 +1,7 @@
 //! The shapes of a kernel's values, by iteration to a fixed point.
 //!
-//! Owns [`Lanes`]. Private variables have the shape that all their stores have. What is stored under divergent
+//! Owns [`Lanes`]. Private variables have the shape that all their stores have. What is stored under
+//! divergent
 //! control flow is varying, unless the variable begins inside of it; what a loop stores that lanes leave at
 //! different times is varying after the loop.
 

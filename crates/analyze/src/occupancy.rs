@@ -90,7 +90,8 @@ pub struct Occupancy {
     pub limit: Limit,
 }
 
-/// The occupancy of a threadgroup of `threads` threads that need `registers` registers each and `memory` bytes
+/// The occupancy of a threadgroup of `threads` threads that need `registers` registers each and `memory`
+/// bytes
 /// of threadgroup memory together.
 pub fn occupancy(family: &DeviceFamily, threads: u32, registers: u32, memory: u64) -> Occupancy {
     let result = |threadgroups, part, limit| Occupancy { family: family.name, threadgroups, part, limit };

@@ -4,7 +4,8 @@ use anymetal_ir::{Function, Op};
 
 use crate::count::Places;
 
-/// 32-bit registers: the most that are alive at once, in the order of the instructions, with private variables
+/// 32-bit registers: the most that are alive at once, in the order of the instructions, with private
+/// variables
 /// of up to 16 bytes. A value that is used in a loop that it was made before is alive until the loop's end.
 /// Code generators order instructions and keep addresses otherwise, so that the number is an estimate.
 pub(crate) fn estimate(function: &Function, places: &Places) -> u32 {

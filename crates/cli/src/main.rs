@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its terminal")]
 
+mod analyze;
 mod audit;
 mod bench;
 mod call;
@@ -67,6 +68,8 @@ enum Command {
     CheckProgram(Box<check::ProgramArgs>),
     /// Compile kernels down to device code, or show a stage on the way
     Compile(compile::CompileArgs),
+    /// Show what kernels do for each thread: operations, bytes, access patterns, occupancy
+    Analyze(analyze::AnalyzeArgs),
     /// Translate kernels in OpenCL C to the Metal Shading Language
     Translate(translate::TranslateArgs),
     /// Run a described workload and write when what ran, for Perfetto
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Command::CheckWorkload(args) => check::check_workload(&args),
         Command::CheckProgram(args) => check::check_program(&args),
         Command::Compile(args) => compile::compile(&args),
+        Command::Analyze(args) => analyze::analyze(&args),
         Command::Translate(args) => translate::translate(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),

@@ -87,9 +87,10 @@ impl SourceFile {
     /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
     /// to stderr.
     pub(crate) fn library(&self, target: Option<Target>) -> Result<Library, Failure> {
-        let mut bytes = read(&self.file)?;
-        if is_opencl(&self.file) {
-            bytes = to_msl(&self.file, &bytes)?;
+        let (mut file, mut bytes) = (self.file.clone(), read(&self.file)?);
+        if is_opencl(&file) {
+            bytes = to_msl(&file, &bytes)?;
+            file.as_mut_os_string().push(".metal");
         }
         let options = SourceOptions {
             definitions: self.define.iter().cloned().map(Definition::Define).collect(),
@@ -101,7 +102,7 @@ impl SourceFile {
             },
             ..SourceOptions::default()
         };
-        let library = Compiler::global().library_for(Source::from_file(&self.file, bytes, options), target);
+        let library = Compiler::global().library_for(Source::from_file(&file, bytes, options), target);
         report_notes();
         let library = library.map_err(|error: CompileError| Failure::Compile(error))?;
         if !library.warnings().is_empty() {

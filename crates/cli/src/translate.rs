@@ -12,7 +12,8 @@ use crate::source_file::read;
 
 /// Translate kernels in OpenCL C to the Metal Shading Language.
 ///
-/// Names, comments and layout stay. `run`, `check`, `compile` and others take such files directly.
+/// Names, comments and layout stay. `run`, `check`, `compile` and others take such files directly; errors in
+/// the translated text name it as FILE.cl.metal.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  anymetal translate reduce.cl -o reduce.metal\n  anymetal translate physics.cl --double float\n  anymetal run saxpy.cl -k saxpy --threads 1000 --arg x=iota:f32:1000 --arg y=zeros:f32:1000 --arg a=f32:2"
@@ -64,10 +65,9 @@ pub(crate) fn is_opencl(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("cl"))
 }
 
-/// The MSL of a source in OpenCL C, with the lines of the source.
+/// The MSL of a source in OpenCL C: what `anymetal translate` prints.
 pub(crate) fn to_msl(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-    let options = Options { doubles: Doubles::Refuse, line_directive: true };
-    let translation = translated(path, bytes, &options);
+    let translation = translated(path, bytes, &Options::default());
     tell(&translation, false)?;
     Ok(translation.text.into_bytes())
 }

@@ -38,6 +38,7 @@ mod reflection;
 mod sanitize;
 mod source;
 
+pub use anymetal_analyze as analyze;
 pub use anymetal_diag::suggest;
 pub use anymetal_hal as hal;
 pub use anymetal_llvm::{CpuLevel, CpuLevelError};

@@ -612,6 +612,23 @@ impl Library {
         &self.state.shared
     }
 
+    /// What a kernel does for each thread: operations, access patterns, registers, occupancy. Nothing is run.
+    ///
+    /// # Errors
+    /// Those of the source and the specialisation.
+    pub fn analyze(
+        &self,
+        kernel: &str,
+        specialisation: &Specialisation,
+        options: &anymetal_analyze::Options,
+    ) -> Result<anymetal_analyze::KernelAnalysis, CompileError> {
+        let prepared = self.prepared(kernel, specialisation)?;
+        anymetal_analyze::analyze(&prepared.module, kernel, options).ok_or_else(|| CompileError::Internal {
+            stage: "analysis",
+            message: format!("the module for kernel `{kernel}` has no such kernel"),
+        })
+    }
+
     /// The module for executors, and the constants for reflection: kept, or made now.
     pub(crate) fn prepared(
         &self,

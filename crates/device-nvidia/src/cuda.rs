@@ -330,9 +330,9 @@ unsafe impl Driver for CudaDriver {
         let mut size = parameters.len();
         // `CU_LAUNCH_PARAM_BUFFER_POINTER`, `_BUFFER_SIZE` and `_END`.
         let mut extra = [
-            1 as *mut c_void,
+            std::ptr::without_provenance_mut(1),
             parameters.as_ptr().cast_mut().cast(),
-            2 as *mut c_void,
+            std::ptr::without_provenance_mut(2),
             (&raw mut size).cast(),
             std::ptr::null_mut(),
         ];

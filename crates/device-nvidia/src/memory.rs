@@ -35,11 +35,7 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    pub(crate) fn new(
-        length: u64,
-        place: Place,
-        device: &Arc<DeviceShared>,
-    ) -> Result<Self, DeviceError> {
+    pub(crate) fn new(length: u64, place: Place, device: &Arc<DeviceShared>) -> Result<Self, DeviceError> {
         let limit = device.capabilities.max_buffer_bytes;
         if length > limit {
             return Err(DeviceError::BufferTooLarge { requested: length, limit });

@@ -16,3 +16,4 @@ mod support;
 mod telemetry;
 mod top;
 mod trace;
+mod translate;

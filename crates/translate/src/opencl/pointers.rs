@@ -84,9 +84,9 @@ impl Translator<'_> {
             let word = self.text.at(token);
             if is_qualifier(word) {
                 has_space |= is_space(word);
-            } else if self.declarations.is_type(word) {
-                has_type = true;
-            } else if !has_type && self.text.is_word(token) && self.looks_like_type(token, first) {
+            } else if self.declarations.is_type(word)
+                || (!has_type && self.text.is_word(token) && self.looks_like_type(token, first))
+            {
                 has_type = true;
             } else {
                 break;

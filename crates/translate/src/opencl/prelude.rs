@@ -106,6 +106,22 @@ const TEXTS: &[(&str, &str)] = &[
         "template <typename T, typename P> inline void vstore4(T v, size_t i, P p) {\n    p[4 * i] = v.x;\n    p[4 * i + 1] = v.y;\n    p[4 * i + 2] = v.z;\n    p[4 * i + 3] = v.w;\n}\n",
     ),
     (
+        "vload_half2",
+        "template <typename P> inline float2 vload_half2(size_t i, P p) {\n    return float2(p[2 * i], p[2 * i + 1]);\n}\n",
+    ),
+    (
+        "vload_half4",
+        "template <typename P> inline float4 vload_half4(size_t i, P p) {\n    return float4(p[4 * i], p[4 * i + 1], p[4 * i + 2], p[4 * i + 3]);\n}\n",
+    ),
+    (
+        "vstore_half2",
+        "template <typename P> inline void vstore_half2(float2 v, size_t i, P p) {\n    p[2 * i] = half(v.x);\n    p[2 * i + 1] = half(v.y);\n}\n",
+    ),
+    (
+        "vstore_half4",
+        "template <typename P> inline void vstore_half4(float4 v, size_t i, P p) {\n    p[4 * i] = half(v.x);\n    p[4 * i + 1] = half(v.y);\n    p[4 * i + 2] = half(v.z);\n    p[4 * i + 3] = half(v.w);\n}\n",
+    ),
+    (
         "vload_half",
         "template <typename P> inline float vload_half(size_t i, P p) {\n    return float(p[i]);\n}\n",
     ),

@@ -1,4 +1,5 @@
-//! The CPU device, or another that is to be tested, through the public crate, with default options but for one: all memory that kernels are
+//! The CPU device, or another that is to be tested, through the public crate, with default options but for
+//! one: all memory that kernels are
 //! given is directly next to pages that may not be accessed, so code that reaches outside ends the process.
 
 use super::{Buffers, ExecError, Executor, Math, Opened, Prepared, Source};

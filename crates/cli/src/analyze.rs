@@ -1,0 +1,178 @@
+//! `anymetal analyze`: what kernels do for each thread, found in their IR.
+
+use std::fmt::Write as _;
+
+use anymetal_compiler::analyze::{
+    AccessSite, Counts, Factor, FactorKind, KernelAnalysis, Limit, Operation, Options, Pattern,
+};
+use clap::Args;
+use serde_json::json;
+
+use crate::extent::Extent;
+use crate::failure::Failure;
+use crate::output;
+use crate::source_file::SourceFile;
+
+/// Show what kernels do for each thread: operations, bytes, access patterns, registers, occupancy.
+///
+/// Nothing is run. What the source does not decide is a factor that names its line; accesses that depend on
+/// data are called gathered.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  anymetal analyze kernels.metal\n  anymetal analyze reduce.metal -k reduce --group 256 --json"
+)]
+pub(crate) struct AnalyzeArgs {
+    #[command(flatten)]
+    source: SourceFile,
+    /// The kernel (default: all of the file)
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// The threadgroup size that patterns and occupancy are for (default: 256 threads)
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
+    group: Option<Extent>,
+    /// Bytes of threadgroup memory that the launch gives to arguments
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    threadgroup_memory: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does it.
+pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<(), Failure> {
+    let library = args.source.library(None)?;
+    let kernels = match &args.kernel {
+        Some(kernel) => vec![kernel.clone()],
+        None => library.kernel_names().to_vec(),
+    };
+    let options = Options {
+        group: args.group.as_ref().map(Extent::to_array),
+        threadgroup_memory: args.threadgroup_memory,
+    };
+    let mut specialisation = args.source.specialisation();
+    specialisation.ignore_unknown_constants = args.kernel.is_none();
+    let one = |kernel: &String| library.analyze(kernel, &specialisation, &options);
+    let analyses = kernels.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    if args.json {
+        return output::json(&json!({ "kernels": analyses }));
+    }
+    analyses.iter().try_for_each(|analysis| output::write(&text(analysis)))
+}
+
+fn text(analysis: &KernelAnalysis) -> String {
+    let mut out = String::new();
+    let [x, y, z] = analysis.group;
+    let axes = ["", "one dimension", "two dimensions", "three dimensions"];
+    let dimensions = axes.get(analysis.dimensions as usize).copied().unwrap_or_default();
+    let _ = writeln!(out, "{}: {dimensions}, threadgroups of {x}x{y}x{z}", analysis.kernel);
+    for (number, region) in analysis.regions.iter().enumerate() {
+        let counts = counts(&region.counts);
+        if !counts.is_empty() || number == 0 {
+            let _ = writeln!(out, "  {}: {}", factors(analysis, number), or_nothing(counts));
+        }
+    }
+    if !analysis.accesses.is_empty() {
+        let _ = writeln!(out, "  accesses of a SIMD-group:");
+        analysis.accesses.iter().for_each(|site| out.push_str(&access(site)));
+    }
+    if !analysis.divergent_lines.is_empty() {
+        let lines: Vec<String> = analysis.divergent_lines.iter().map(u32::to_string).collect();
+        let _ = writeln!(out, "  lanes part at line {}", lines.join(", "));
+    }
+    let (registers, memory) = (analysis.registers, analysis.threadgroup_memory);
+    let _ = writeln!(out, "  about {registers} registers, {memory} bytes of threadgroup memory");
+    for occupancy in &analysis.occupancy {
+        if let (Some(groups), Some(part)) = (occupancy.threadgroups, occupancy.part) {
+            let (family, percent, limit) = (occupancy.family, part * 100.0, limit(occupancy.limit));
+            let _ = writeln!(
+                out,
+                "  {family}: {groups} threadgroups of a core, {percent:.0} % of its threads{limit}"
+            );
+        }
+    }
+    for advice in &analysis.advice {
+        let _ = writeln!(out, "  advice: {advice}");
+    }
+    out
+}
+
+fn or_nothing(counts: Vec<String>) -> String {
+    if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") }
+}
+
+/// What the executions of a region depend on, outermost first.
+fn factors(analysis: &KernelAnalysis, region: usize) -> String {
+    let mut words = Vec::new();
+    let mut next = Some(region);
+    while let Some(region) = next.and_then(|number| analysis.regions.get(number)) {
+        words.extend(region.factor.as_ref().map(factor));
+        next = region.parent;
+    }
+    words.reverse();
+    if words.is_empty() { "each thread once".to_owned() } else { words.join(" × ") }
+}
+
+fn factor(factor: &Factor) -> String {
+    let line = factor.line;
+    match factor.kind {
+        FactorKind::Then => format!("if line {line}"),
+        FactorKind::Else => format!("if not line {line}"),
+        FactorKind::Case => format!("case of line {line}"),
+        FactorKind::Iterations => format!("each iteration of line {line}"),
+        FactorKind::GoesOn => format!("if it goes on after line {line}"),
+    }
+}
+
+fn counts(counts: &Counts) -> Vec<String> {
+    let Counts { float_operations, math_calls, integer_operations, bytes_read, bytes_written, .. } = *counts;
+    let all = [
+        (float_operations, "float operations"),
+        (math_calls, "calls of library functions"),
+        (integer_operations, "integer operations"),
+        (bytes_read, "bytes read"),
+        (bytes_written, "bytes written"),
+        (counts.threadgroup_bytes, "bytes of threadgroup memory"),
+        (counts.atomics, "atomics"),
+        (counts.barriers, "barriers"),
+        (counts.simd_operations, "SIMD-group operations"),
+    ];
+    all.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
+}
+
+fn access(site: &AccessSite) -> String {
+    let what = match site.operation {
+        Operation::Load => "load",
+        Operation::Store => "store",
+        Operation::Atomic => "atomic",
+        Operation::MatrixLoad => "matrix load",
+        Operation::MatrixStore => "matrix store",
+    };
+    let pattern = match site.pattern {
+        Pattern::Uniform => "uniform".to_owned(),
+        Pattern::Contiguous => "contiguous".to_owned(),
+        Pattern::Strided { bytes: Some(bytes) } => format!("strided by {bytes} bytes"),
+        Pattern::Strided { bytes: None } => "strided".to_owned(),
+        Pattern::Gathered => "gathered".to_owned(),
+    };
+    let cost = match (&site.cost, site.bank_conflicts) {
+        (Some(cost), _) => format!(
+            ": {} sectors (NVIDIA), {} lines (Apple), {} lines (x86)",
+            cost.nvidia_sectors, cost.apple_lines, cost.cpu_lines
+        ),
+        (None, Some(words)) if words > 1 => format!(": {words} words of one bank"),
+        _ => String::new(),
+    };
+    let name = site.variable.as_deref().unwrap_or("memory");
+    let (line, column, bytes) = (site.line, site.column, site.bytes);
+    format!("    {line}:{column} {what} of {bytes} bytes of `{name}`, {pattern}{cost}\n")
+}
+
+fn limit(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Threads | Limit::NotPublished => "",
+        Limit::Threadgroups => ", limited by the number of threadgroups",
+        Limit::Registers => ", limited by registers",
+        Limit::ThreadgroupMemory => ", limited by threadgroup memory",
+        Limit::TooLarge => ": the threadgroup is too large",
+    }
+}

@@ -1,0 +1,148 @@
+//! `translate`, and kernels in OpenCL C where MSL is taken.
+
+use crate::support::Bench;
+
+const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo/kernels");
+
+/// A kernel that is there in both languages, with the arguments that both take.
+struct Pair {
+    file: &'static str,
+    kernel: &'static str,
+    grid: &'static [&'static str],
+    args: &'static [&'static str],
+    result: &'static str,
+}
+
+const PAIRS: &[Pair] = &[
+    Pair {
+        file: "saxpy",
+        kernel: "saxpy",
+        grid: &["--threads", "1024", "--group", "64"],
+        args: &["x=iota:f32:1000", "y=rand:f32:1000", "a=f32:2.5", "n=u32:1000"],
+        result: "y",
+    },
+    Pair {
+        file: "transpose",
+        kernel: "transpose",
+        grid: &["--threads", "64,16", "--group", "32,8"],
+        args: &["source=rand:f32:4096", "target=zeros:f32:4096", "n=u32:64"],
+        result: "target",
+    },
+    Pair {
+        file: "histogram",
+        kernel: "histogram",
+        grid: &["--threads", "512", "--group", "128"],
+        args: &["values=rand:u8:5000", "bins=zeros:u32:256", "n=u32:5000"],
+        result: "bins",
+    },
+    Pair {
+        file: "black_scholes",
+        kernel: "black_scholes",
+        grid: &["--threads", "256", "--group", "64"],
+        args: &[
+            "prices=rand:f32:200",
+            "strikes=rand:f32:200:7",
+            "years=rand:f32:200:9",
+            "calls=zeros:f32:200",
+            "puts=zeros:f32:200",
+            "rate=f32:0.02",
+            "volatility=f32:0.3",
+            "n=u32:200",
+        ],
+        result: "calls",
+    },
+    Pair {
+        file: "stencil",
+        kernel: "blur",
+        grid: &["--threads", "40,24", "--group", "8,8"],
+        args: &["source=rand:f32:960", "target=zeros:f32:960", "size=u32:40,24"],
+        result: "target",
+    },
+    Pair {
+        file: "matmul",
+        kernel: "matmul",
+        grid: &["--threads", "32,32", "--group", "16,16"],
+        args: &["a=rand:f32:1024", "b=rand:f32:1024:3", "c=zeros:f32:1024", "n=u32:32"],
+        result: "c",
+    },
+];
+
+#[test]
+fn translated_kernels_give_the_results_of_those_written_by_hand() {
+    let bench = Bench::new();
+    for Pair { file, kernel, grid, args, result } in PAIRS {
+        let run = |language: &str, device: &str| {
+            let source = format!("{KERNELS}/{file}.{language}");
+            let saved = bench.path(&format!("{file}-{language}-{device}.bin"));
+            let save = format!("{result}={}", saved.display());
+            let mut command = vec!["run", &source, "-k", kernel, "--device", device];
+            command.extend_from_slice(grid);
+            args.iter().for_each(|arg| command.extend(["--arg", arg]));
+            command.extend(["--save", &save]);
+            bench.run(&command).expect(0);
+            std::fs::read(saved).expect("it was saved")
+        };
+        for device in ["cpu", "interpreter"] {
+            let (by_hand, translated) = (run("metal", device), run("cl", device));
+            assert!(by_hand.iter().any(|&byte| byte != 0), "{file} does nothing");
+            assert_eq!(by_hand.len(), translated.len());
+            let floats = |bytes: &[u8]| -> Vec<f32> {
+                let word = |word: &[u8]| u32::from_le_bytes(word.try_into().expect("four bytes"));
+                let value = |bits: u32| if *file == "histogram" { bits as f32 } else { f32::from_bits(bits) };
+                bytes.chunks_exact(4).map(|bytes| value(word(bytes))).collect()
+            };
+            for (a, b) in floats(&by_hand).iter().zip(floats(&translated)) {
+                // Products and sums are fused where each compiler likes.
+                assert!((a - b).abs() <= 1e-5 * (1.0 + a.abs()), "{file} on {device}: {b} is not {a}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kernel_of_the_peers_compiles() {
+    let bench = Bench::new();
+    let collective = std::fs::read_to_string(format!("{KERNELS}/collective.cl")).expect("it is there");
+    let mut files = 0;
+    for entry in std::fs::read_dir(KERNELS).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        if path.extension().is_some_and(|extension| extension == "cl") && !path.ends_with("collective.cl") {
+            let text = std::fs::read_to_string(&path).expect("it can be read");
+            bench.write("kernel.cl", format!("{collective}{text}"));
+            bench.run(&["compile", "kernel.cl", "--all"]).expect(0);
+            files += 1;
+        }
+    }
+    assert_eq!(files, 18);
+}
+
+#[test]
+fn errors_name_their_place() {
+    let bench = Bench::new();
+    bench.write("bad.cl", "kernel void f(global float* x) {\n    x[0] = nothing;\n}\n");
+    bench.run(&["compile", "bad.cl", "-k", "f"]).expect(1).says(&["bad.cl.metal:5:12", "nothing"]);
+    bench.write("images.cl", "kernel void f(image2d_t i) {\n    printf(\"x\");\n}\n");
+    let refused = bench.run(&["translate", "images.cl"]).expect(1);
+    refused.says(&["images are not translated", "images.cl:1:15", "Metal has no `printf`"]);
+    bench.write("double.cl", "kernel void f(global double* x) {\n    x[0] = 1.0;\n}\n");
+    bench.run(&["translate", "double.cl"]).expect(1).says(&["Metal has no `double`", "--double float"]);
+    bench.run(&["translate", "double.cl", "--double", "float", "-o", "single.metal"]).expect(0);
+    bench.run(&["compile", "single.metal", "-k", "f"]).expect(0);
+}
+
+#[test]
+fn a_kernel_is_analyzed_in_either_language() {
+    let bench = Bench::new();
+    for language in ["metal", "cl"] {
+        let file = format!("{KERNELS}/saxpy.{language}");
+        let text = bench.run(&["analyze", &file]).expect(0).stdout;
+        assert!(text.starts_with("saxpy: one dimension, threadgroups of 256x1x1\n"), "{text}");
+        assert!(
+            text.contains("load of 4 bytes of `x`, contiguous: 4 sectors (NVIDIA), 1 lines (Apple)"),
+            "{text}"
+        );
+        let json = bench.run(&["analyze", &file, "-k", "saxpy", "--group", "64", "--json"]).expect(0).json();
+        assert_eq!(json["kernels"][0]["group"], serde_json::json!([64, 1, 1]));
+    }
+    bench.run(&["analyze", &format!("{KERNELS}/saxpy.metal"), "-k", "missing"]).expect(1);
+}
