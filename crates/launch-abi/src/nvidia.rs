@@ -17,7 +17,8 @@
 //! end at once, and those of a threadgroup that is cut off are numbered as Metal does: by the size that is
 //! left, x fastest. The generated code touches no memory but the bound buffers within their lengths, the
 //! record and the flag. A fault goes on as on the CPU, and the record is one of the faults of one thread, not
-//! the first in time. An access at an address that is not a multiple of its alignment is a fault too.
+//! the first in time. A load or store at an address that is not a multiple of its alignment is done in
+//! pieces; an atomic there is a fault.
 
 /// One parameter of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

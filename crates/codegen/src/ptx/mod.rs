@@ -17,9 +17,9 @@
 //! | `emit/simd`, `emit/reduce`, `emit/matrix` | operations between lanes |
 //! | `emit/value`, `emit/math` | arithmetic |
 //!
-//! Invariants: an access out of bounds or misaligned is not executed as long as checks are on; an
-//! instruction of a warp names exactly the lanes that execute it; no `llvm.*` intrinsic is left that NVPTX
-//! has no instruction for. Start with [`generate`].
+//! Invariants: as long as checks are on, an access out of bounds is not executed and a misaligned one is done
+//! in pieces; an instruction of a warp names exactly the lanes that execute it; no `llvm.*` intrinsic is left
+//! that NVPTX has no instruction for. Start with [`generate`].
 
 mod alignment;
 mod convergence;

@@ -187,6 +187,21 @@ impl Emitter<'_> {
             return Opd::bool(true);
         }
         let inside = self.is_inside(address, i64::from(bytes));
+        if inside.is_text("false") {
+            return inside;
+        }
+        match self.unproved_alignment(address, align) {
+            None => inside,
+            Some((aligned, _)) => self.t.and(&inside, &aligned),
+        }
+    }
+
+    /// Whether an access is aligned, as `i1`, and the alignment that it has in any case; `None` if it is known
+    /// to be aligned, or nothing is checked.
+    pub(super) fn unproved_alignment(&mut self, address: &Address, align: u32) -> Option<(Opd, u32)> {
+        if !self.input.options.checks {
+            return None;
+        }
         let align = align.clamp(1, 16);
         let known = match (address.place.root, address.added) {
             (Root::Many, _) | (_, Added::Anything) => 1,
@@ -194,8 +209,8 @@ impl Emitter<'_> {
             (_, Added::Nothing) => self.alignment.of_pointer(address.pointer),
         };
         let known = known.min(1 << address.extra.trailing_zeros().min(8));
-        if known >= align || inside.is_text("false") {
-            return inside;
+        if known >= align {
+            return None;
         }
         let start = self.start(address);
         let position = if self.alignment_of_base(address.place.root) >= align {
@@ -206,8 +221,7 @@ impl Emitter<'_> {
             self.t.add("i64", &base, &start)
         };
         let low = self.t.value(format_args!("and i64 {position}, {}", align - 1));
-        let aligned = self.t.icmp("eq", "i64", &low, &Opd::Int(0));
-        self.t.and(&inside, &aligned)
+        Some((self.t.icmp("eq", "i64", &low, &Opd::Int(0)), known))
     }
 
     /// Bytes that the first byte of an allocation is aligned to.

@@ -1,7 +1,9 @@
 //! Loads and stores.
 //!
 //! A checked access branches around the bare instruction, which the assembler makes a predicate of it; the
-//! fault goes into registers by selects (see `faults`).
+//! fault goes into registers by selects (see `faults`). Where an address may be less aligned than its type,
+//! as words in llama.cpp's blocks of bytes are, loads and stores are done in pieces then: a card does not do
+//! them at all, and ends CUDA.
 
 use anymetal_ir::{Inst, Op, Scalar, Space, Type, Value};
 use anymetal_launch_abi::AccessKind;
@@ -83,11 +85,22 @@ impl Emitter<'_> {
         let invariant = self.is_invariant(address.pointer);
         let Mode { align, volatile } = mode;
         let pointer = address.place.ty;
-        let loaded = self.guarded(address, (ty.size(), align), site, Some((&memory, none)), |this, at| {
+        let alignment = self.unproved_alignment(address, align);
+        let loaded = self.guarded(address, (ty.size(), 1), site, Some((&memory, none)), |this, at| {
             let volatile = if volatile { "volatile " } else { "" };
             let invariant = if invariant && volatile.is_empty() { ", !invariant.load !1" } else { "" };
-            let text = format!("load {volatile}{memory}, {pointer} {at}, align {align}{invariant}");
-            Some(this.t.value(text))
+            let load = |this: &mut Self, align: u32| {
+                this.t
+                    .value(format_args!("load {volatile}{memory}, {pointer} {at}, align {align}{invariant}"))
+            };
+            let Some((aligned, known)) = alignment else { return Some(load(this, align)) };
+            let mut loads = Vec::new();
+            this.by_alignment(&aligned, |this, is_aligned| {
+                let value = load(this, if is_aligned { align } else { known });
+                loads.push((value, this.t.current()));
+            });
+            let incoming: Vec<_> = loads.iter().map(|(value, from)| (value, *from)).collect();
+            Some(this.t.phi(&memory, &incoming))
         });
         let loaded = loaded.unwrap_or(Opd::Int(0));
         let is_bool = ty.scalar() == Some(Scalar::Bool);
@@ -119,11 +132,33 @@ impl Emitter<'_> {
         let whole = self.in_memory(ty, parts);
         let Mode { align, volatile } = mode;
         let pointer = address.place.ty;
-        self.guarded(address, (ty.size(), align), site, None, |this, at| {
+        let alignment = self.unproved_alignment(address, align);
+        self.guarded(address, (ty.size(), 1), site, None, |this, at| {
             let volatile = if volatile { "volatile " } else { "" };
-            this.t.line(format_args!("store {volatile}{memory} {whole}, {pointer} {at}, align {align}"));
+            let store = |this: &mut Self, align: u32| {
+                this.t.line(format_args!("store {volatile}{memory} {whole}, {pointer} {at}, align {align}"));
+            };
+            match alignment {
+                None => store(this, align),
+                Some((aligned, known)) => this.by_alignment(&aligned, |this, is_aligned| {
+                    store(this, if is_aligned { align } else { known });
+                }),
+            }
             None
         });
+    }
+
+    /// Does something in two ways, whose blocks join: as if aligned, and in the pieces that the alignment
+    /// allows.
+    fn by_alignment(&mut self, aligned: &Opd, mut access: impl FnMut(&mut Self, bool)) {
+        let (whole, pieces, join) = (self.t.block(), self.t.block(), self.t.block());
+        self.t.branch_likely(aligned, whole, pieces);
+        self.t.label(whole);
+        access(self, true);
+        self.t.branch(join);
+        self.t.label(pieces);
+        access(self, false);
+        self.t.label(join);
     }
 
     /// The scalars as one value of the type in memory.
