@@ -196,8 +196,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether an access is aligned, as `i1`, and the alignment that it has in any case; `None` if it is known
-    /// to be aligned, or nothing is checked.
+    /// Whether an access is aligned, as `i1`, and the alignment that it has in any case; `None` if it is
+    /// known to be aligned, or nothing is checked.
     pub(super) fn unproved_alignment(&mut self, address: &Address, align: u32) -> Option<(Opd, u32)> {
         if !self.input.options.checks {
             return None;
