@@ -8,6 +8,7 @@ use anymetal_ir::{BinOp, Block, CmpOp, Function, Inst, Label, Local, Op, Scalar,
 
 use crate::cpu::shape::queries::Geometry;
 use crate::cpu::shape::range::upper_bound;
+use crate::elementwise::arith::swapped;
 
 /// The largest step that is handled.
 const MAX_STEP: u64 = 1 << 16;
@@ -63,7 +64,7 @@ impl<'a> CountedLoops<'a> {
         let goes_on = if leaves_when { inverse(op)? } else { op };
         let (counter, current, limit, goes_on) = match (self.variable(a, inst), self.variable(b, inst)) {
             (Some(counter), None) => (counter, a, b, goes_on),
-            (None, Some(counter)) => (counter, b, a, mirrored(goes_on)?),
+            (None, Some(counter)) => (counter, b, a, swapped(goes_on)?),
             _ => return None,
         };
         let scalar = self.function.ty(current).scalar().filter(|s| matches!(s, Scalar::I32 | Scalar::I64))?;
@@ -311,22 +312,6 @@ fn inverse(op: CmpOp) -> Option<CmpOp> {
         CmpOp::SLe => CmpOp::SGt,
         CmpOp::SGt => CmpOp::SLe,
         CmpOp::SGe => CmpOp::SLt,
-        CmpOp::FEq | CmpOp::FLt | CmpOp::FLe | CmpOp::FGt | CmpOp::FGe | CmpOp::FNe => return None,
-    })
-}
-
-/// The comparison with its sides changed.
-fn mirrored(op: CmpOp) -> Option<CmpOp> {
-    Some(match op {
-        CmpOp::Eq | CmpOp::Ne => op,
-        CmpOp::ULt => CmpOp::UGt,
-        CmpOp::ULe => CmpOp::UGe,
-        CmpOp::UGt => CmpOp::ULt,
-        CmpOp::UGe => CmpOp::ULe,
-        CmpOp::SLt => CmpOp::SGt,
-        CmpOp::SLe => CmpOp::SGe,
-        CmpOp::SGt => CmpOp::SLt,
-        CmpOp::SGe => CmpOp::SLe,
         CmpOp::FEq | CmpOp::FLt | CmpOp::FLe | CmpOp::FGt | CmpOp::FGe | CmpOp::FNe => return None,
     })
 }

@@ -11,6 +11,7 @@ use crate::cpu::llvm_text::{LANES, Opd, scalar_type, wrap_int};
 use crate::cpu::shape::Affine;
 use crate::cpu::shape::range::upper_bound;
 use crate::cpu::shape::transfer::may_wrap;
+use crate::elementwise::arith::swapped;
 
 /// What is known of a mask.
 #[derive(Clone, Debug)]
@@ -241,21 +242,4 @@ impl Comparison {
 /// Each value from the lowest to the highest occurs.
 fn is_consecutive(shape: &Affine) -> bool {
     (0..32).all(|lane| shape.at(lane) == shape.at(0) + lane as i64)
-}
-
-/// The comparison with its operands exchanged.
-fn swapped(op: CmpOp) -> Option<CmpOp> {
-    Some(match op {
-        CmpOp::Eq => CmpOp::Eq,
-        CmpOp::Ne => CmpOp::Ne,
-        CmpOp::ULt => CmpOp::UGt,
-        CmpOp::ULe => CmpOp::UGe,
-        CmpOp::UGt => CmpOp::ULt,
-        CmpOp::UGe => CmpOp::ULe,
-        CmpOp::SLt => CmpOp::SGt,
-        CmpOp::SLe => CmpOp::SGe,
-        CmpOp::SGt => CmpOp::SLt,
-        CmpOp::SGe => CmpOp::SLe,
-        _ => return None,
-    })
 }
