@@ -46,6 +46,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anymetal-device-apple", &["anymetal-hal"]),
     // Time and error classes; what is logged is the callers'.
     ("anymetal-audit", &["anymetal-hal"]),
+    // Measured sizes; the callers launch.
+    ("anymetal-tune", &[]),
     // Recovery policies know error classes and the clock, no work and no device.
     ("anymetal-policy", &["anymetal-hal"]),
     // The settings of policies are checked by the policies' own builders.
@@ -70,6 +72,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anymetal-audit",
             "anymetal-compiler",
             "anymetal-translate",
+            "anymetal-tune",
             "anymetal-bench-peers",
             "anymetal-telemetry",
         ],

@@ -20,6 +20,7 @@ mod pattern;
 mod recorded;
 mod registers;
 mod shape;
+mod size;
 
 pub use access::{AccessSite, Operation};
 pub use count::{Counts, Factor, FactorKind, Region};
@@ -27,3 +28,4 @@ pub use kernel::{KernelAnalysis, Options, analyze};
 pub use occupancy::{DeviceFamily, FAMILIES, Limit, Occupancy, occupancy};
 pub use pattern::{Cost, Pattern};
 pub use recorded::{RecordedSite, Recorder};
+pub use size::{SizeChoice, SizeRequest, SizeStep, choose_size};

@@ -113,6 +113,11 @@ impl<'a, B> KernelCall<'a, B> {
         }
     }
 
+    /// The grid with the number of its dimensions, if it was given.
+    pub(crate) fn grid_given(&self) -> Option<(Grid, usize)> {
+        self.grid
+    }
+
     /// The whole call, or the first mistake.
     pub(crate) fn finish(self) -> Result<FinishedCall<B>, Error> {
         if let Some(mistake) = self.mistake {
@@ -130,7 +135,7 @@ impl<'a, B> KernelCall<'a, B> {
         let (grid, dimensions) = self.grid.ok_or_else(|| Error::NoGrid { kernel: kernel.to_owned() })?;
         let group_size = match (self.group_size, grid) {
             (Some(size), _) => size,
-            (None, Grid::Threads(_)) => self.signature.group_size_for(dimensions),
+            (None, Grid::Threads(threads)) => self.signature.group_size_for(threads, dimensions),
             (None, Grid::Threadgroups(_)) => {
                 let required = self.signature.kernel().required_threads_per_threadgroup;
                 required.ok_or_else(|| Error::NoGroupSize { kernel: kernel.to_owned() })?
@@ -198,8 +203,8 @@ macro_rules! call_setters {
             self
         }
 
-        /// Threads per threadgroup. Without it a grid of threads gets 256, 16×16 or 8×8×4, or what the kernel
-        /// demands.
+        /// Threads per threadgroup. Without it a grid of threads gets what the kernel demands, or what tuning
+        /// found ([`crate::tuning`]), or 256, 16×16 or 8×8×4.
         pub fn group_size(mut self, size: impl Into<Extent>) -> Self {
             self.call.group_size(size.into());
             self

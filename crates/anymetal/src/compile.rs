@@ -30,6 +30,15 @@ pub(crate) enum CompiledLibrary {
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
 }
 
+/// What is known of a kernel before there is code for it.
+#[derive(Debug)]
+pub(crate) struct Description {
+    pub(crate) kernel: KernelInfo,
+    pub(crate) executor: Executor,
+    /// The hash of source, options, constants and target.
+    pub(crate) fingerprint: String,
+}
+
 impl CompiledLibrary {
     pub(crate) fn from_source(text: &str, options: &CompileOptions, device: Target) -> Result<Self, Error> {
         Self::new(Source::from_text(&options.file_name, text, source_options(options)), options, device)
@@ -89,29 +98,25 @@ impl CompiledLibrary {
 
     /// What the kernel's code for any threadgroup size tells of it, with all errors of its source, and what
     /// it runs as; most of the work of compiling is not done yet.
-    pub(crate) fn describe(
-        &self,
-        kernel: &str,
-        constants: &FunctionConstants,
-    ) -> Result<(KernelInfo, Executor), Error> {
+    pub(crate) fn describe(&self, kernel: &str, constants: &FunctionConstants) -> Result<Description, Error> {
         if let CompiledLibrary::Source { library, checks, family: Some(family), .. } = self {
             library.check_family(kernel, &specialisation(constants, *checks), *family)?;
         }
-        let (info, executor) = match self {
+        let (artifact, executor) = match self {
             CompiledLibrary::Sanitized(sanitized) => {
-                let artifact = sanitized.artifact(kernel, constants)?;
-                (info_of(&artifact, kernel)?, Executor::sanitizer())
+                (sanitized.artifact(kernel, constants)?, Executor::sanitizer())
             }
             CompiledLibrary::Source { library, checks, target, .. } => {
                 let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
                 let artifact = made(kernel, artifact)?;
                 let executor = Executor::of_code(&artifact.target);
-                (info_of(&artifact, kernel)?, executor)
+                (artifact, executor)
             }
             CompiledLibrary::Artifact { artifact, .. } => {
-                (info_of(artifact, kernel)?, Executor::of_code(&artifact.target))
+                (Arc::clone(artifact), Executor::of_code(&artifact.target))
             }
         };
+        let (kernel_info, fingerprint) = (info_of(&artifact, kernel)?, artifact.fingerprint.clone());
         match (self, &executor) {
             (
                 CompiledLibrary::Artifact { require_machine_code: true, .. },
@@ -120,7 +125,7 @@ impl CompiledLibrary {
                 let (kernel, reason) = (kernel.to_owned(), reason.to_string());
                 Err(Error::NoMachineCode { kernel, reason })
             }
-            _ => Ok((info, executor)),
+            _ => Ok(Description { kernel: kernel_info, executor, fingerprint }),
         }
     }
 

@@ -134,6 +134,14 @@ pub enum Error {
         /// The kernel.
         kernel: String,
     },
+    /// A launch whose threadgroup size is not to be chosen.
+    #[error("kernel `{kernel}` cannot be tuned: {reason}")]
+    NotTunable {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        reason: String,
+    },
     /// An extent beyond 32 bits.
     #[error("{value} is too large for a dimension of a grid")]
     ExtentTooLarge {
@@ -193,6 +201,7 @@ impl Error {
             | Error::FunctionConstant { .. }
             | Error::NoGrid { .. }
             | Error::NoGroupSize { .. }
+            | Error::NotTunable { .. }
             | Error::ExtentTooLarge { .. }
             | Error::RangeOutsideBuffer { .. }
             | Error::TooManyElements { .. } => ErrorClass::Caller,

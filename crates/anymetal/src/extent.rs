@@ -77,22 +77,6 @@ impl From<(i32, i32, i32)> for Extent {
     }
 }
 
-/// A group size for a grid of that many dimensions: 256, 16×16 or 8×8×4, made smaller until it fits the
-/// limit.
-pub(crate) fn default_group_size(dimensions: usize, limit: u32) -> [u32; 3] {
-    let mut size = match dimensions {
-        0 | 1 => [256, 1, 1],
-        2 => [16, 16, 1],
-        _ => [8, 8, 4],
-    };
-    while size.iter().product::<u32>() > limit.max(1) {
-        // The last of the largest: keeps rows long.
-        let largest = (0..3).max_by_key(|&dimension: &usize| size[dimension]).unwrap_or(0);
-        size[largest] = (size[largest] / 2).max(1);
-    }
-    size
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,15 +88,5 @@ mod tests {
         assert_eq!(Extent::from([7u64, 8, 1]).dimensions(), 2);
         assert_eq!(Extent::from(1u64 << 32).to_array(), Err(Error::ExtentTooLarge { value: 1 << 32 }));
         assert!(Extent::from(-1).to_array().is_err());
-    }
-
-    #[test]
-    fn default_group_sizes_respect_the_limit() {
-        assert_eq!(default_group_size(1, 1024), [256, 1, 1]);
-        assert_eq!(default_group_size(1, 100), [64, 1, 1]);
-        assert_eq!(default_group_size(2, 1024), [16, 16, 1]);
-        assert_eq!(default_group_size(2, 128), [16, 8, 1]);
-        assert_eq!(default_group_size(3, 1024), [8, 8, 4]);
-        assert_eq!(default_group_size(3, 1), [1, 1, 1]);
     }
 }

@@ -90,6 +90,11 @@ impl<'a> Launch<'a> {
         self
     }
 
+    /// The grid with the number of its dimensions, if it was given.
+    pub(crate) fn grid_given(&self) -> Option<(Grid, usize)> {
+        self.call.grid_given()
+    }
+
     /// Checks the launch and hands it over.
     pub fn submit(self) -> Result<Submission, Error> {
         let Launch { queue, pipeline, call, deadline, label, after, counts } = self;

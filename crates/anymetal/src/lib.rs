@@ -104,6 +104,7 @@ mod submission;
 pub mod telemetry;
 pub mod testing;
 mod transfer;
+pub mod tuning;
 
 /// The traits of devices, below everything here: for devices of a program's own, and for what
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own

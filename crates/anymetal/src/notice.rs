@@ -28,6 +28,8 @@ pub enum NoticeKind {
     NotSpecialised,
     /// The sanitizer found something, for the first time at these places.
     Finding,
+    /// The tuning database cannot be used as it is.
+    Tuning,
     /// Something that the settings demand of telemetry or health cannot be done.
     Telemetry,
     /// Something else that the compiler says.
@@ -42,6 +44,7 @@ impl NoticeKind {
             NoticeKind::CacheUnusable => "cache-unusable",
             NoticeKind::NotSpecialised => "not-specialised",
             NoticeKind::Finding => "finding",
+            NoticeKind::Tuning => "tuning",
             NoticeKind::Telemetry => "telemetry",
             NoticeKind::Other => "other",
         }

@@ -14,7 +14,7 @@ use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_hal::validate::{check_arguments, indirect_shape};
 use anymetal_telemetry::{record, span};
 
-use crate::compile::CompiledLibrary;
+use crate::compile::{CompiledLibrary, Description};
 use crate::compiling::Compiling;
 use crate::constants::FunctionConstants;
 use crate::device::Device;
@@ -25,6 +25,7 @@ use crate::node::NodeBuilder;
 use crate::notice::{NoticeKind, notify};
 use crate::pipeline_descriptor::PipelineDescriptor;
 use crate::signature::Signature;
+use crate::tuning::TunedSizes;
 
 /// How many threadgroup sizes get code of their own; one with and without an edge of the grid counts as two.
 const MAX_SPECIALISED: usize = 8;
@@ -96,11 +97,15 @@ impl Pipeline {
         descriptor: PipelineDescriptor,
     ) -> Result<Self, Error> {
         let PipelineDescriptor { kernel, label, constants, group_sizes } = descriptor;
-        let (description, executor) = compiled.describe(&kernel, &constants)?;
-        check_arguments(&description, device.name())?;
+        let Description { kernel: info, executor, fingerprint } = compiled.describe(&kernel, &constants)?;
+        check_arguments(&info, device.name())?;
+        let tuned = match compiled.can_specialise() {
+            true => TunedSizes::of(&info.name, fingerprint, &device.capabilities().hardware_name),
+            false => TunedSizes::none(),
+        };
         let pipeline = Pipeline {
             shared: Arc::new(Shared {
-                signature: Arc::new(Signature::new(description)),
+                signature: Arc::new(Signature::new(info, tuned)),
                 label,
                 executor,
                 general: OnceLock::new(),
@@ -242,6 +247,13 @@ impl Pipeline {
         device.pipeline_of(&artifact, self.name())
     }
 
+    /// The same kernel with no code yet.
+    pub(crate) fn again(&self) -> Result<Self, Error> {
+        let Specialiser { compiled, device, constants } = &self.shared.specialiser;
+        let descriptor = PipelineDescriptor::new(self.name()).constants(constants.clone());
+        Self::new(compiled.clone(), device.clone(), descriptor)
+    }
+
     /// What more code is made with.
     pub(crate) fn specialiser(&self) -> &Specialiser {
         &self.shared.specialiser
@@ -297,6 +309,11 @@ impl Pipeline {
         let artifact = compiled.artifact(self.name(), constants, None, false)?;
         let general = device.pipeline_of(&artifact, self.name())?;
         Ok(Arc::clone(self.shared.general.get_or_init(|| general)))
+    }
+
+    /// The sizes that measuring found for it.
+    pub(crate) fn tuned(&self) -> &TunedSizes {
+        self.shared.signature.tuned()
     }
 
     /// What its kernel declares, which pipelines of other devices can share.

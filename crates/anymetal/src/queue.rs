@@ -17,6 +17,7 @@ use crate::executable::Executable;
 use crate::launch::Launch;
 use crate::pipeline::Pipeline;
 use crate::submission::Submission;
+use crate::tuning::Tuning;
 
 /// Runs work in the order of its submission. Clones are the same queue.
 #[derive(Debug, Clone)]
@@ -38,6 +39,12 @@ impl Queue {
     /// Starts a launch of one kernel.
     pub fn launch<'a>(&'a self, pipeline: &'a Pipeline) -> Launch<'a> {
         Launch::new(self, pipeline)
+    }
+
+    /// Starts a search for the threadgroup size with which a launch of the kernel is fastest
+    /// ([`crate::tuning`]).
+    pub fn tune<'a>(&'a self, pipeline: &'a Pipeline) -> Tuning<'a> {
+        Tuning::new(self, pipeline)
     }
 
     /// Starts a command buffer of several commands. If the queue has as many as it may, this waits or refuses

@@ -4,8 +4,10 @@
 
 use anymetal_hal::artifact::{ArgumentInfo, ArgumentKind, KernelInfo};
 
+use anymetal_tune::default_group_size;
+
 use crate::error::Error;
-use crate::extent::default_group_size;
+use crate::tuning::TunedSizes;
 
 /// A kernel's reflection with its buffer arguments in the order of a call.
 #[derive(Debug)]
@@ -14,17 +16,18 @@ pub(crate) struct Signature {
     /// The enabled buffer arguments in the order of their Metal indices, by their places in the
     /// reflection.
     buffer_arguments: Vec<usize>,
+    tuned: TunedSizes,
 }
 
 impl Signature {
-    pub(crate) fn new(kernel: KernelInfo) -> Self {
+    pub(crate) fn new(kernel: KernelInfo, tuned: TunedSizes) -> Self {
         let is_buffer = |&place: &usize| {
             let argument: &ArgumentInfo = &kernel.arguments[place];
             argument.enabled && argument.kind == ArgumentKind::Buffer
         };
         let mut buffer_arguments: Vec<usize> = (0..kernel.arguments.len()).filter(is_buffer).collect();
         buffer_arguments.sort_by_key(|&place| kernel.arguments[place].index);
-        Signature { kernel, buffer_arguments }
+        Signature { kernel, buffer_arguments, tuned }
     }
 
     /// The reflection.
@@ -53,9 +56,17 @@ impl Signature {
     }
 
     /// The group size for a grid of threads that does not come with one.
-    pub(crate) fn group_size_for(&self, dimensions: usize) -> [u32; 3] {
+    pub(crate) fn group_size_for(&self, threads: [u32; 3], dimensions: usize) -> [u32; 3] {
         let kernel = &self.kernel;
+        let limit = kernel.max_threads_per_threadgroup;
         let fixed = kernel.required_threads_per_threadgroup.or(kernel.specialised_group);
-        fixed.unwrap_or_else(|| default_group_size(dimensions, kernel.max_threads_per_threadgroup))
+        fixed
+            .or_else(|| self.tuned.size(threads, dimensions, limit))
+            .unwrap_or_else(|| default_group_size(dimensions, limit))
+    }
+
+    /// The sizes that measuring found.
+    pub(crate) fn tuned(&self) -> &TunedSizes {
+        &self.tuned
     }
 }

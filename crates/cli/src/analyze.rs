@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use anymetal_compiler::analyze::{
-    AccessSite, Counts, Factor, FactorKind, KernelAnalysis, Limit, Operation, Options, Pattern,
+    AccessSite, Counts, DeviceFamily, FAMILIES, Factor, FactorKind, KernelAnalysis, Limit, Operation,
+    Options, Pattern, SizeChoice, SizeRequest, SizeStep,
 };
+use anymetal_compiler::{Library, Specialisation};
 use clap::Args;
 use serde_json::json;
 
@@ -33,9 +35,28 @@ pub(crate) struct AnalyzeArgs {
     /// Bytes of threadgroup memory that the launch gives to arguments
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     threadgroup_memory: u64,
+    /// Choose a threadgroup size by what is known without running, and explain it step by step
+    #[arg(long)]
+    explain_size: bool,
+    /// The grid in threads, for --explain-size
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse, requires = "explain_size")]
+    threads: Option<Extent>,
+    /// Whose occupancy --explain-size goes by: Apple4+, or an NVIDIA compute capability
+    #[arg(long, value_name = "FAMILY", value_parser = family, default_value = "9.0", requires = "explain_size")]
+    occupancy: &'static DeviceFamily,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// The family of that name; `9.0` for `NVIDIA 9.0`.
+fn family(name: &str) -> Result<&'static DeviceFamily, String> {
+    let is =
+        |family: &&DeviceFamily| family.name == name || family.name.strip_prefix("NVIDIA ") == Some(name);
+    FAMILIES.iter().find(is).ok_or_else(|| {
+        let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+        format!("there is {}", names.join(", "))
+    })
 }
 
 /// Does it.
@@ -51,12 +72,48 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<(), Failure> {
     };
     let mut specialisation = args.source.specialisation();
     specialisation.ignore_unknown_constants = args.kernel.is_none();
+    if args.explain_size {
+        return explain_sizes(args, &library, &kernels, &specialisation);
+    }
     let one = |kernel: &String| library.analyze(kernel, &specialisation, &options);
     let analyses = kernels.iter().map(one).collect::<Result<Vec<_>, _>>()?;
     if args.json {
         return output::json(&json!({ "kernels": analyses }));
     }
     analyses.iter().try_for_each(|analysis| output::write(&text(analysis)))
+}
+
+fn explain_sizes(
+    args: &AnalyzeArgs,
+    library: &Library,
+    kernels: &[String],
+    specialisation: &Specialisation,
+) -> Result<(), Failure> {
+    let mut choices = Vec::new();
+    for kernel in kernels {
+        let info = library.reflect(kernel)?;
+        let request = SizeRequest {
+            required: info.required_threads_per_threadgroup,
+            limit: info.max_threads_per_threadgroup,
+            grid: args.threads.as_ref().map(Extent::to_array),
+            family: args.occupancy,
+            threadgroup_memory: args.threadgroup_memory,
+        };
+        choices.push((kernel, library.choose_size(kernel, specialisation, &request)?));
+    }
+    if args.json {
+        let object = |(kernel, choice): &(&String, SizeChoice)| json!({ "kernel": kernel, "choice": choice });
+        return output::json(&json!({ "kernels": choices.iter().map(object).collect::<Vec<_>>() }));
+    }
+    choices.iter().try_for_each(|(kernel, choice)| {
+        let [x, y, z] = choice.size;
+        let mut text = format!("{kernel}: threadgroups of {x}x{y}x{z}\n");
+        for SizeStep { rule, reason, left } in &choice.steps {
+            let sizes = if *left == 1 { "size" } else { "sizes" };
+            let _ = writeln!(text, "  {rule}: {reason} ({left} {sizes})");
+        }
+        output::write(&text)
+    })
 }
 
 fn text(analysis: &KernelAnalysis) -> String {

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anymetal::tuning::{Key, ShapeClass, database, default_group_size};
 use anymetal::{ArgumentKind, Family, KernelInfo, Pipeline, Queue};
 use anymetal_compiler::hal::artifact::{Artifact, ArtifactCode};
 use anymetal_compiler::hal::command::Grid;
-use anymetal_compiler::{CompileError, Specialisation};
+use anymetal_compiler::{CompileError, Library, Specialisation};
 use clap::Args;
 
 use crate::device_choice::Choice;
@@ -50,7 +51,8 @@ pub(crate) struct KernelCall {
     /// The grid in whole threadgroups
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse, conflicts_with = "threads")]
     groups: Option<Extent>,
-    /// Threads per threadgroup (default: 256, 16,16 or 8,8,4, or less if the kernel allows less)
+    /// Threads per threadgroup (default: what `anymetal tune` found, or 256, 16,16 or 8,8,4, or less if the
+    /// kernel allows less)
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = Extent::parse)]
     group: Option<Extent>,
     /// Bind an argument; once for each buffer of the kernel
@@ -101,16 +103,59 @@ impl KernelCall {
         }
     }
 
-    /// Compiles the kernel for the grid and the threadgroup size that the launch will have.
+    /// The grid with the number of its dimensions, if it is in threads.
+    pub(crate) fn threads_given(&self) -> Option<([u32; 3], usize)> {
+        self.threads.as_ref().map(|threads| (threads.to_array(), threads.dimensions()))
+    }
+
+    /// The threadgroup size, if it is given.
+    pub(crate) fn group_given(&self) -> Option<[u32; 3]> {
+        self.group.as_ref().map(Extent::to_array)
+    }
+
+    /// What the call is known by in the tuning database; `None` for a grid in threadgroups.
+    pub(crate) fn tuning_key(
+        &self,
+        library: &Library,
+        specialisation: &Specialisation,
+        choice: &Choice,
+    ) -> Result<Option<Key>, Failure> {
+        let Some((threads, dimensions)) = self.threads_given() else { return Ok(None) };
+        let description = library.description(&self.kernel, specialisation, choice.target)?;
+        Ok(Some(Key {
+            kernel: self.kernel.clone(),
+            fingerprint: description.fingerprint.clone(),
+            device: choice.device.capabilities().hardware_name.clone(),
+            shape: ShapeClass::of(threads, dimensions),
+        }))
+    }
+
+    /// The threadgroup size that is given, or that tuning found.
+    pub(crate) fn known_size(
+        &self,
+        library: &Library,
+        specialisation: &Specialisation,
+        choice: &Choice,
+    ) -> Result<Option<[u32; 3]>, Failure> {
+        if self.group.is_some() {
+            return Ok(self.group_given());
+        }
+        let key = self.tuning_key(library, specialisation, choice)?;
+        Ok(key.and_then(|key| database().get(&key)).map(|entry| entry.size))
+    }
+
+    /// Compiles the kernel for the grid and the threadgroup size that the launch will have: `size`, or the
+    /// default.
     pub(crate) fn compile(
         &self,
         choice: &Choice,
         specialisation: &Specialisation,
+        size: Option<[u32; 3]>,
         artifact: impl Fn(&Specialisation) -> Result<Arc<Artifact>, CompileError>,
     ) -> Result<Compiled, Failure> {
         let dimensions = self.threads.as_ref().or(self.groups.as_ref()).map_or(1, Extent::dimensions);
-        let mut group = self.group.as_ref().map_or(default_group(dimensions, u32::MAX), Extent::to_array);
-        if self.group.is_some() {
+        let mut group = size.unwrap_or_else(|| default_group_size(dimensions, u32::MAX));
+        if size.is_some() {
             check_group(group, choice)?;
         }
         loop {
@@ -122,8 +167,8 @@ impl KernelCall {
             let artifact = artifact(&specialisation)?;
             let kernel = artifact.kernel(&self.kernel);
             let limit = kernel.map_or(u32::MAX, |kernel| kernel.max_threads_per_threadgroup);
-            let fitting = default_group(dimensions, limit);
-            if self.group.is_none() && fitting != group {
+            let fitting = default_group_size(dimensions, limit);
+            if size.is_none() && fitting != group {
                 group = fitting;
                 continue;
             }
@@ -146,6 +191,13 @@ impl Launch<'_> {
     /// The kernel's description.
     pub(crate) fn info(&self) -> &KernelInfo {
         self.compiled.pipeline.kernel()
+    }
+
+    /// What the buffers that a launch may write hold, by index.
+    pub(crate) fn results(&self) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
+        let written = self.arguments.iter().filter(|argument| argument.is_written());
+        let read = |argument: &Bound| Some((argument.index, argument.buffer.as_ref()?.read()));
+        written.filter_map(read).map(|(index, bytes)| Ok((index, bytes?))).collect()
     }
 
     /// Launches once and waits; the buffers are as they are.
@@ -173,7 +225,8 @@ impl Launch<'_> {
     }
 }
 
-fn parse_seconds(text: &str) -> Result<Duration, String> {
+/// A number of seconds above 0.
+pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number of seconds"))?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(timeout) if !timeout.is_zero() => Ok(timeout),
@@ -192,21 +245,6 @@ fn check_group(group: [u32; 3], choice: &Choice) -> Result<(), Failure> {
         )));
     }
     Ok(())
-}
-
-/// 256, 16×16 or 8×8×4, made smaller until it fits the limit.
-fn default_group(dimensions: usize, limit: u32) -> [u32; 3] {
-    let mut size: [u32; 3] = match dimensions {
-        0 | 1 => [256, 1, 1],
-        2 => [16, 16, 1],
-        _ => [8, 8, 4],
-    };
-    while size.iter().product::<u32>() > limit.max(1) {
-        // The last of the largest: keeps rows long.
-        let largest = (0..3).max_by_key(|&dimension| size[dimension]).unwrap_or(0);
-        size[largest] = (size[largest] / 2).max(1);
-    }
-    size
 }
 
 fn threadgroup_memory(info: &KernelInfo, given: &[Sized]) -> Result<Vec<(u32, u64)>, Failure> {
@@ -230,17 +268,9 @@ fn threadgroup_memory(info: &KernelInfo, given: &[Sized]) -> Result<Vec<(u32, u6
     }
 }
 
-/// One launch, waited for and timed.
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn default_groups_fit_the_kernels_limit() {
-        assert_eq!(default_group(1, 1024), [256, 1, 1]);
-        assert_eq!(default_group(2, 128), [16, 8, 1]);
-        assert_eq!(default_group(3, 1), [1, 1, 1]);
-    }
 
     #[test]
     fn timeouts_are_positive_numbers() {

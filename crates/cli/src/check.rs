@@ -205,9 +205,10 @@ fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {
     let library = args.call.source.library(None)?;
     let specialisation = args.call.source.specialisation();
     choice.check_family(&library, &args.call.kernel, &specialisation)?;
-    let compiled = args.call.compile(&choice, &specialisation, |specialisation| {
-        library.sanitized_artifact(&args.call.kernel, specialisation, session, None)
-    })?;
+    let compiled =
+        args.call.compile(&choice, &specialisation, args.call.group_given(), |specialisation| {
+            library.sanitized_artifact(&args.call.kernel, specialisation, session, None)
+        })?;
     let launch = args.call.bind(&choice, compiled)?;
     for argument in &launch.arguments {
         argument.fill()?;

@@ -104,7 +104,7 @@ impl Failure {
         error
     }
 
-    fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         match self {
             Failure::Usage(message) | Failure::Input(message) => message.clone(),
             Failure::Compile(error) => error.to_string(),

@@ -29,6 +29,7 @@ mod source_file;
 mod top;
 mod trace;
 mod translate;
+mod tune;
 mod workload;
 
 use std::ffi::OsString;
@@ -70,6 +71,8 @@ enum Command {
     Compile(compile::CompileArgs),
     /// Show what kernels do for each thread: operations, bytes, access patterns, occupancy
     Analyze(analyze::AnalyzeArgs),
+    /// Find the fastest threadgroup size by measuring
+    Tune(tune::TuneArgs),
     /// Translate kernels in OpenCL C to the Metal Shading Language
     Translate(translate::TranslateArgs),
     /// Run a described workload and write when what ran, for Perfetto
@@ -116,6 +119,7 @@ fn main() -> ExitCode {
         Command::CheckProgram(args) => check::check_program(&args),
         Command::Compile(args) => compile::compile(&args),
         Command::Analyze(args) => analyze::analyze(&args),
+        Command::Tune(args) => tune::tune(&args),
         Command::Translate(args) => translate::translate(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Report(args) => report::report(&args),

@@ -102,7 +102,8 @@ fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
     choice.check_family(&library, &args.call.kernel, &specialisation)?;
     let artifact =
         |specialisation: &Specialisation| library.artifact(&args.call.kernel, specialisation, choice.target);
-    let compiled = args.call.compile(&choice, &specialisation, artifact)?;
+    let size = args.call.known_size(&library, &specialisation, &choice)?;
+    let compiled = args.call.compile(&choice, &specialisation, size, artifact)?;
     let (group, interpreted) = (compiled.group, compiled.interpreted);
     let compile = start.elapsed();
     let launch = args.call.bind(&choice, compiled)?;

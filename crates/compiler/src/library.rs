@@ -4,6 +4,8 @@
 //! library whose manifest was on disk is parsed only when a cache misses; everything made from it is stored
 //! under a key of the source that was actually parsed.
 
+mod analysis;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -610,23 +612,6 @@ impl Library {
     /// State that all libraries of the compiler share.
     pub(crate) fn shared(&self) -> &CompilerState {
         &self.state.shared
-    }
-
-    /// What a kernel does for each thread: operations, access patterns, registers, occupancy. Nothing is run.
-    ///
-    /// # Errors
-    /// Those of the source and the specialisation.
-    pub fn analyze(
-        &self,
-        kernel: &str,
-        specialisation: &Specialisation,
-        options: &anymetal_analyze::Options,
-    ) -> Result<anymetal_analyze::KernelAnalysis, CompileError> {
-        let prepared = self.prepared(kernel, specialisation)?;
-        anymetal_analyze::analyze(&prepared.module, kernel, options).ok_or_else(|| CompileError::Internal {
-            stage: "analysis",
-            message: format!("the module for kernel `{kernel}` has no such kernel"),
-        })
     }
 
     /// The module for executors, and the constants for reflection: kept, or made now.
