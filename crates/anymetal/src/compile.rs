@@ -131,7 +131,10 @@ impl CompiledLibrary {
 
     /// Whether code for one threadgroup size can be made.
     pub(crate) fn can_specialise(&self) -> bool {
-        matches!(self, CompiledLibrary::Source { .. })
+        match self {
+            CompiledLibrary::Source { target, .. } => *target != Target::Metal,
+            CompiledLibrary::Sanitized(_) | CompiledLibrary::Artifact { .. } => false,
+        }
     }
 
     /// The kernel's code, for any threadgroup size or for one, perhaps for grids without an edge only.
@@ -229,6 +232,7 @@ fn with_fusion<T>(
 ) -> Result<T, String> {
     let apart = || "they are not compiled alike".to_owned();
     let of_source = inputs.iter().map(|input| match input.compiled {
+        CompiledLibrary::Source { target: Target::Metal, .. } => None,
         CompiledLibrary::Source { library, checks, .. } => {
             Some((library, specialisation(input.constants, *checks), input))
         }

@@ -12,6 +12,7 @@ use anymetal_hal::artifact::Artifact;
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_hal::device::Device as HalDevice;
+use anymetal_hal::error::DeviceError;
 use anymetal_hal::family::{EmulatedDevice, Family};
 use anymetal_hal::pipeline::Pipeline as HalPipeline;
 use anymetal_runtime::config::{CheckSetting, Layers, RuntimeConfig};
@@ -228,10 +229,26 @@ impl Device {
             CheckSetting::Sanitize => options.check_mode = CheckMode::Sanitize,
             CheckSetting::Off => options.check_mode = CheckMode::Off,
         }
+        self.check_supported(options.check_mode)?;
         if options.check_mode == CheckMode::Sanitize {
             sanitizer::apply(&self.config().kernels)?;
         }
         Ok(options)
+    }
+
+    /// Refuses checks that the device cannot make.
+    fn check_supported(&self, mode: CheckMode) -> Result<(), Error> {
+        let what = match mode {
+            CheckMode::Bounds => "checks of accesses against what is bound",
+            CheckMode::Sanitize => "the sanitizer",
+            CheckMode::WhereSupported | CheckMode::Off => return Ok(()),
+        };
+        if self.capabilities().checks_accesses {
+            return Ok(());
+        }
+        let alternative = "run the kernel on the device `cpu`, which has them".to_owned();
+        let device = self.name().to_owned();
+        Err(DeviceError::Unsupported { device, what: what.to_owned(), alternative }.into())
     }
 
     /// The device's pipeline of a kernel, known to the history.

@@ -63,6 +63,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg_attr(not(all(target_vendor = "apple", feature = "apple")), path = "apple_disabled.rs")]
+mod apple;
 mod argument;
 mod buffer;
 mod buffer_options;

@@ -71,8 +71,12 @@ pub enum MathMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CheckMode {
-    /// Out of bounds, loads give zero, stores are dropped, and the launch ends with an error.
+    /// As [`CheckMode::Bounds`] where the device can; on Apple GPUs, which cannot, accesses out of bounds are
+    /// the device's affair.
     #[default]
+    WhereSupported,
+    /// Out of bounds, loads give zero, stores are dropped, and the launch ends with an error. Devices that
+    /// cannot refuse it ([`crate::Capabilities::checks_accesses`]).
     Bounds,
     /// Trusted code only: an access out of bounds is undefined behaviour of the whole process.
     Off,

@@ -1,9 +1,8 @@
 //! The devices of this machine, each once in a process for each set of settings.
 //!
 //! Owns the process's CPU device, its GPUs and the list of devices in use. Invariant: two requests for the
-//! same device
-//! with equal settings give the same [`Device`], so that its pool, budget and listing are the same, as long
-//! as a handle of the first is alive; the default device lives as long as the process. Errors are not
+//! same device with equal settings give the same [`Device`], so that its pool, budget and listing are the same,
+//! as long as a handle of the first is alive; the default device lives as long as the process. Errors are not
 //! remembered: the next request tries again. Concurrency: one lock for each of the four statics, taken in
 //! the order default, then devices, CPU or GPUs; none of the last three while holding another.
 
@@ -17,13 +16,21 @@ use anymetal_hal::device::Device as HalDevice;
 use anymetal_hal::error::DeviceError;
 use anymetal_runtime::config::{Layers, RuntimeConfig};
 
+use crate::apple;
 use crate::device::{Device, Shared};
 use crate::error::Error;
 
 static DEFAULT: Mutex<Option<Device>> = Mutex::new(None);
 static DEVICES: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 static CPU: Mutex<Option<Arc<dyn HalDevice>>> = Mutex::new(None);
-static NVIDIA: Mutex<Vec<(u32, Arc<dyn HalDevice>)>> = Mutex::new(Vec::new());
+static GPUS: Mutex<Vec<(Gpu, Arc<dyn HalDevice>)>> = Mutex::new(Vec::new());
+
+/// A GPU by its number among those of its maker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gpu {
+    Apple(u32),
+    Nvidia(u32),
+}
 
 /// The default device, made by the first request that succeeds.
 pub(crate) fn default_device() -> Result<Device, Error> {
@@ -78,21 +85,65 @@ fn cpu() -> Result<Arc<dyn HalDevice>, Error> {
     Ok(Arc::clone(cpu.insert(device)))
 }
 
+impl Gpu {
+    /// The makers, with how their names begin.
+    const MAKERS: [(&str, fn(u32) -> Gpu); 2] = [("apple", Gpu::Apple), ("nvidia", Gpu::Nvidia)];
+
+    /// All that there are.
+    fn all() -> impl Iterator<Item = Gpu> {
+        (0..apple::count()).map(Gpu::Apple).chain((0..NvidiaDevice::count()).map(Gpu::Nvidia))
+    }
+
+    fn name(self) -> String {
+        match self {
+            Gpu::Apple(number) => format!("apple:{number}"),
+            Gpu::Nvidia(number) => format!("nvidia:{number}"),
+        }
+    }
+
+    /// The one that a name means: `nvidia:1`, or `nvidia` for the first.
+    fn of_name(name: &str) -> Option<Gpu> {
+        let name = name.to_ascii_lowercase();
+        let (number, make) = Gpu::MAKERS
+            .iter()
+            .find_map(|(maker, make)| name.strip_prefix(maker).map(|number| (number, make)))?;
+        match number {
+            "" => Some(make(0)),
+            number => number.strip_prefix(':').and_then(|number| number.parse().ok()).map(make),
+        }
+    }
+
+    /// Why there are none of its maker.
+    fn why_none(self) -> Option<String> {
+        match self {
+            Gpu::Apple(_) => apple::why_none(),
+            Gpu::Nvidia(_) => NvidiaDevice::why_none(),
+        }
+    }
+
+    fn open(self) -> Result<Arc<dyn HalDevice>, DeviceError> {
+        match self {
+            Gpu::Apple(number) => apple::open(number),
+            Gpu::Nvidia(number) => Ok(Arc::new(NvidiaDevice::open(number, &NvidiaOptions::default())?)),
+        }
+    }
+}
+
 /// The GPUs of the process, each started when it is first asked for.
-fn nvidia(number: u32) -> Result<Arc<dyn HalDevice>, Error> {
-    let mut started = lock(&NVIDIA);
-    if let Some((_, device)) = started.iter().find(|(known, _)| *known == number) {
+fn started(gpu: Gpu) -> Result<Arc<dyn HalDevice>, Error> {
+    let mut started = lock(&GPUS);
+    if let Some((_, device)) = started.iter().find(|(known, _)| *known == gpu) {
         return Ok(Arc::clone(device));
     }
-    let device: Arc<dyn HalDevice> = Arc::new(NvidiaDevice::open(number, &NvidiaOptions::default())?);
-    started.push((number, Arc::clone(&device)));
+    let device = gpu.open()?;
+    started.push((gpu, Arc::clone(&device)));
     Ok(device)
 }
 
 /// Every device that starts; the CPU first.
 fn every() -> Result<Vec<Arc<dyn HalDevice>>, Error> {
     let mut devices = vec![cpu()?];
-    devices.extend((0..NvidiaDevice::count()).filter_map(|number| nvidia(number).ok()));
+    devices.extend(Gpu::all().filter_map(|gpu| started(gpu).ok()));
     Ok(devices)
 }
 
@@ -103,22 +154,17 @@ fn named(name: &str) -> Result<Arc<dyn HalDevice>, Error> {
         return Ok(cpu);
     }
     let unknown = || {
-        let gpus = (0..NvidiaDevice::count()).map(|number| format!("nvidia:{number}"));
-        let existing = std::iter::once(cpu.name().to_owned()).chain(gpus).collect();
+        let existing = std::iter::once(cpu.name().to_owned()).chain(Gpu::all().map(Gpu::name)).collect();
         DeviceError::UnknownDevice { name: name.to_owned(), existing }
     };
-    let number = match name.to_ascii_lowercase().strip_prefix("nvidia") {
-        Some("") => 0,
-        Some(rest) => rest.strip_prefix(':').and_then(|number| number.parse().ok()).ok_or_else(unknown)?,
-        None => return Err(unknown().into()),
-    };
-    if let Some(reason) = NvidiaDevice::why_none() {
+    let gpu = Gpu::of_name(name).ok_or_else(unknown)?;
+    if let Some(reason) = gpu.why_none() {
         return Err(DeviceError::Unavailable { device: name.to_owned(), reason }.into());
     }
-    if number >= NvidiaDevice::count() {
+    if !Gpu::all().any(|known| known == gpu) {
         return Err(unknown().into());
     }
-    nvidia(number)
+    started(gpu)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Once};
 
 use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
 use anymetal_hal::encoding;
+use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::{Kernel, Module};
 use anymetal_llvm::Llvm;
 use anymetal_telemetry::record::{self, Cache};
@@ -22,6 +23,7 @@ use crate::executor::Executor;
 use crate::key::Key;
 use crate::library::{Specialisation, Target};
 use crate::machine_code;
+use crate::metal;
 use crate::nvidia;
 use crate::prepared::Prepared;
 use crate::reflection;
@@ -37,6 +39,8 @@ pub(crate) trait Subject: Sync {
     fn key(&self, target: &str) -> Key;
     /// The module for executors, and the function constants for reflection.
     fn prepared(&self) -> Result<Arc<Prepared>, CompileError>;
+    /// The source for a device that compiles it.
+    fn metal_source(&self) -> Result<MetalSource, CompileError>;
 }
 
 /// The artifact for a target.
@@ -47,6 +51,7 @@ pub(crate) fn artifact(subject: &impl Subject, target: Target) -> Result<Arc<Art
     };
     match target {
         Target::Interpreter => interpreted(subject),
+        Target::Metal => metal::artifact(subject),
         Target::CpuLlvm | Target::Nvidia { .. } => compiled(),
         Target::Cpu => match compiled() {
             Err(CompileError::NoLlvm(error)) => {
@@ -109,7 +114,7 @@ fn compiled(subject: &impl Subject, target: Target) -> Result<Arc<Artifact>, Com
         let counts = &shared.counts;
         match target {
             Target::Nvidia { sm } => nvidia::compile(&llvm, module, found, info, specialisation, sm, counts),
-            Target::Cpu | Target::CpuLlvm | Target::Interpreter => {
+            Target::Cpu | Target::CpuLlvm | Target::Metal | Target::Interpreter => {
                 machine_code::compile(&llvm, module, found, info, specialisation, counts)
             }
         }
@@ -133,7 +138,7 @@ pub(crate) fn described(subject: &impl Subject, target: Target) -> Result<Arc<Ar
                 ArtifactCode::Ptx(Arc::from("")),
                 nvidia::describe(module, found, info, specialisation, sm)?,
             ),
-            Target::Cpu | Target::CpuLlvm | Target::Interpreter => (
+            Target::Cpu | Target::CpuLlvm | Target::Metal | Target::Interpreter => (
                 machine_code::target_of(&llvm),
                 ArtifactCode::Object(Arc::from(Vec::new())),
                 machine_code::describe(module, found, info, specialisation)?,

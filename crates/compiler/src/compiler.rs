@@ -151,6 +151,7 @@ impl CompilerState {
         let Machine { processor, llvm, .. } = self.machine()?;
         Ok(match target {
             Target::Nvidia { sm } => format!("nvidia sm_{sm};llvm={llvm}"),
+            Target::Metal => "metal".to_owned(),
             Target::Cpu | Target::CpuLlvm | Target::Interpreter => format!("{processor};llvm={llvm}"),
         })
     }

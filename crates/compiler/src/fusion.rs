@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anymetal_hal::artifact::{ArgumentKind, Artifact, ArtifactCode, ArtifactTarget, KernelInfo};
 use anymetal_hal::launch::ABI_VERSION;
+use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::Module;
 use anymetal_ir::passes::fuse::{self, FusedKernel, Launched};
 use anymetal_ir::passes::optimise;
@@ -233,6 +234,11 @@ impl Subject for Fusion<'_> {
         let unproved = |reason| CompileError::Unsupported { kernel: Fusion::name(self), reason };
         let module = self.module(self.threads)?.map_err(unproved)?;
         Ok(Arc::new(Prepared { module, constants: Vec::new(), depends_on_group_size: true }))
+    }
+
+    fn metal_source(&self) -> Result<MetalSource, CompileError> {
+        let reason = "fused kernels have no source".to_owned();
+        Err(CompileError::Unsupported { kernel: Fusion::name(self), reason })
     }
 }
 

@@ -29,6 +29,7 @@ mod includes;
 mod key;
 mod library;
 mod machine_code;
+mod metal;
 mod note;
 mod nvidia;
 mod observe;

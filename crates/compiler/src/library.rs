@@ -15,6 +15,7 @@ use anymetal_hal::artifact::{Artifact, FunctionConstantInfo, KernelInfo};
 use anymetal_hal::capabilities::{Capabilities, DeviceKind};
 use anymetal_hal::family::Family;
 use anymetal_hal::launch::ABI_VERSION;
+use anymetal_hal::metal_source::MetalSource;
 use anymetal_ir::passes::PassManager;
 use anymetal_ir::passes::group_size::depends_on_group_size;
 use anymetal_ir::passes::pipeline::pass_names;
@@ -34,6 +35,7 @@ use crate::family::{self, LibraryCalls};
 use crate::includes::{self, FileIncludes};
 use crate::key::{Key, KeyBuilder};
 use crate::machine_code;
+use crate::metal;
 use crate::nvidia;
 use crate::observe::stage;
 use crate::pipeline::{prepare, prepare_for_sanitizer};
@@ -109,6 +111,9 @@ pub enum Target {
         /// The architecture: 80 for `sm_80`.
         sm: u32,
     },
+    /// Apple GPUs: the source as one text, which their device compiles. Needs no LLVM; accesses are not
+    /// checked.
+    Metal,
     /// The interpreter.
     Interpreter,
 }
@@ -124,7 +129,16 @@ impl Target {
             DeviceKind::Nvidia => {
                 Target::Nvidia { sm: sm().map_or(Self::NVIDIA_SM, |sm| sm.min(Self::NVIDIA_SM)) }
             }
+            DeviceKind::Apple => Target::Metal,
             _ => Target::Cpu,
+        }
+    }
+
+    /// Whether libLLVM makes its code.
+    fn needs_llvm(self) -> bool {
+        match self {
+            Target::Cpu | Target::CpuLlvm | Target::Nvidia { .. } => true,
+            Target::Metal | Target::Interpreter => false,
         }
     }
 }
@@ -231,6 +245,8 @@ pub(crate) struct LibraryState {
 struct Front {
     library: anymetal_msl::Library,
     manifest: Manifest,
+    /// The source as one text, once needed.
+    text: OnceLock<Arc<str>>,
 }
 
 /// Unspecialised modules, and when each was last used.
@@ -275,7 +291,7 @@ impl LibraryState {
         let (manifest, front) = match on_disk.and_then(|bytes| Manifest::from_bytes(&bytes)) {
             Some(manifest) => (manifest, OnceLock::new()),
             None => {
-                let needs_llvm = target.is_some_and(|target| target != Target::Interpreter);
+                let needs_llvm = target.is_some_and(Target::needs_llvm);
                 let parsed = match shared.llvm_disabled()? {
                     None if needs_llvm => with_llvm(|| parse(&source)).1,
                     _ => parse(&source),
@@ -367,7 +383,7 @@ fn parse_now(source: &Source) -> Result<Front, CompileError> {
         let warnings =
             if diagnostics.list.is_empty() { String::new() } else { diagnostics.render_text(false) };
         let manifest = Manifest { probes: includes.into_probes(), kernels, warnings };
-        Ok(Front { library, manifest })
+        Ok(Front { library, manifest, text: OnceLock::new() })
     })
 }
 
@@ -440,8 +456,12 @@ impl Library {
         target: Target,
     ) -> Result<Arc<Artifact>, CompileError> {
         self.check_name(kernel)?;
-        if target == Target::Interpreter {
-            return self.artifact(kernel, specialisation, target);
+        match target {
+            Target::Interpreter => return self.artifact(kernel, specialisation, target),
+            Target::Metal => {
+                return metal::described(&OneKernel { library: self, kernel, specialisation });
+            }
+            Target::Cpu | Target::CpuLlvm | Target::Nvidia { .. } => {}
         }
         let description = match self.shared().llvm_disabled()? {
             Some(error) => Err(CompileError::NoLlvm(error)),
@@ -543,7 +563,7 @@ impl Library {
                 Target::Nvidia { sm } => {
                     nvidia::lower(&module, found, specialisation, sm, &mut manager)?;
                 }
-                Target::Interpreter => {}
+                Target::Metal | Target::Interpreter => {}
             }
             Ok(text)
         })
@@ -690,5 +710,14 @@ impl Subject for OneKernel<'_> {
 
     fn prepared(&self) -> Result<Arc<Prepared>, CompileError> {
         self.library.prepared(self.kernel, self.specialisation)
+    }
+
+    fn metal_source(&self) -> Result<MetalSource, CompileError> {
+        let state = &self.library.state;
+        let front = state.front()?;
+        let text = front.text.get_or_init(|| front.library.resolved_source().into());
+        let module = &state.module(self.kernel)?.module;
+        let options = metal::options(&state.source.options, module, self.kernel, self.specialisation)?;
+        Ok(MetalSource { text: Arc::clone(text), options })
     }
 }

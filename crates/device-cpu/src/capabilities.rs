@@ -40,6 +40,9 @@ pub(crate) fn query(threads: usize, extension: Option<&'static str>) -> Capabili
         supports_64_bit_atomics: cfg!(target_has_atomic = "64"),
         supports_timestamps: true,
         supports_priorities: true,
+        checks_accesses: true,
+        supports_deadlines: true,
+        supports_cancellation: true,
     }
 }
 

@@ -90,7 +90,7 @@ impl CpuPipeline {
                 }
                 (native(object, info)?, needed)
             }
-            ArtifactCode::Ptx(_) => {
+            ArtifactCode::Ptx(_) | ArtifactCode::Source(_) => {
                 let reason = format!("it is {}, this is a CPU", artifact.code.kind());
                 return Err(DeviceError::UnloadableCode { kernel: kernel.to_owned(), reason });
             }

@@ -27,5 +27,8 @@ pub(crate) fn of(card: &Card) -> Capabilities {
         supports_64_bit_atomics: true,
         supports_timestamps: true,
         supports_priorities: true,
+        checks_accesses: true,
+        supports_deadlines: true,
+        supports_cancellation: true,
     }
 }

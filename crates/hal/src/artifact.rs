@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use anymetal_launch_abi::AccessKind;
 
 use crate::launch::DispatchInterpreter;
+use crate::metal_source::MetalSource;
 
 /// Lanes of a SIMD-group on every device of ours, as on Apple GPUs.
 pub const SIMD_WIDTH: u32 = 32;
@@ -65,6 +66,8 @@ pub enum ArtifactTarget {
         /// The architecture: 80 for `sm_80`.
         sm: u32,
     },
+    /// Apple GPUs: their device compiles the source itself.
+    Metal,
     /// The interpreter, on any machine.
     Interpreter,
 }
@@ -77,6 +80,8 @@ pub enum ArtifactCode {
     /// PTX text. Each kernel's [`KernelInfo::symbol`] is an entry with the parameters of
     /// [`crate::launch::nvidia`].
     Ptx(Arc<str>),
+    /// MSL text for the device's own compiler. Each kernel's [`KernelInfo::name`] is an entry point of it.
+    Source(Arc<MetalSource>),
     /// No machine code: the compiler lends its interpreter.
     Interpreter(Arc<dyn DispatchInterpreter>),
 }
@@ -86,6 +91,7 @@ impl fmt::Debug for ArtifactCode {
         match self {
             ArtifactCode::Object(bytes) => write!(formatter, "Object({} bytes)", bytes.len()),
             ArtifactCode::Ptx(text) => write!(formatter, "Ptx({} bytes)", text.len()),
+            ArtifactCode::Source(source) => write!(formatter, "Source({} bytes)", source.text.len()),
             ArtifactCode::Interpreter(_) => formatter.write_str("Interpreter"),
         }
     }
@@ -97,6 +103,7 @@ impl ArtifactCode {
         match self {
             ArtifactCode::Object(_) => "an object of machine code for a CPU",
             ArtifactCode::Ptx(_) => "PTX for NVIDIA GPUs",
+            ArtifactCode::Source(_) => "MSL source for a device that compiles it",
             ArtifactCode::Interpreter(_) => "a program for the interpreter",
         }
     }
@@ -106,6 +113,7 @@ impl ArtifactCode {
         match self {
             ArtifactCode::Object(bytes) => bytes.len(),
             ArtifactCode::Ptx(text) => text.len(),
+            ArtifactCode::Source(source) => source.text.len(),
             ArtifactCode::Interpreter(_) => 0,
         }
     }

@@ -69,4 +69,13 @@ pub struct Capabilities {
     pub supports_timestamps: bool,
     /// Whether queues may have different priorities.
     pub supports_priorities: bool,
+    /// Whether kernels can be made to check each access against what is bound. A device that compiles
+    /// kernels itself may not: what an access out of bounds does is then the device's affair.
+    pub checks_accesses: bool,
+    /// Whether work is stopped at the deadline that its submission gives. Otherwise a submission with one is
+    /// refused with [`crate::error::DeviceError::Unsupported`], and the device's own limit counts.
+    pub supports_deadlines: bool,
+    /// Whether a queue can take work back that has not started; otherwise
+    /// [`crate::queue::Queue::cancel`] is always too late.
+    pub supports_cancellation: bool,
 }

@@ -2,18 +2,19 @@
 //!
 //! Layout: magic, version, header length, code length, checksum (all little-endian), a JSON header, the code.
 //! Invariant: [`decode`] answers any bytes with an artifact that [`encode`] made, or with an error; it never
-//! panics and never allocates more than the input's own size announces. Only machine code and PTX are stored:
-//! the interpreter needs its compiler.
+//! panics and never allocates more than the input's own size announces. Machine code, PTX and source are
+//! stored: the interpreter needs its compiler.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, ArtifactCode, ArtifactTarget, FaultSite, KernelInfo};
+use crate::metal_source::{MetalOptions, MetalSource};
 
 const MAGIC: [u8; 8] = *b"anymetal";
 /// Raised whenever the header's meaning changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Magic, version, header length, code length, checksum.
 const PREFIX_BYTES: usize = 8 + 4 + 4 + 8 + 8;
 
@@ -51,6 +52,8 @@ pub enum EncodingError {
 struct Header<'a> {
     target: std::borrow::Cow<'a, ArtifactTarget>,
     code: CodeKind,
+    /// How source is compiled.
+    options: Option<std::borrow::Cow<'a, MetalOptions>>,
     kernels: std::borrow::Cow<'a, [KernelInfo]>,
     fault_sites: std::borrow::Cow<'a, [FaultSite]>,
     fingerprint: std::borrow::Cow<'a, str>,
@@ -61,18 +64,25 @@ struct Header<'a> {
 enum CodeKind {
     Object,
     Ptx,
+    Source,
 }
 
-/// The bytes of an artifact with object code or PTX.
+/// The bytes of an artifact with object code, PTX or source.
 pub fn encode(artifact: &Artifact) -> Result<Vec<u8>, EncodingError> {
     let (kind, code): (CodeKind, &[u8]) = match &artifact.code {
         ArtifactCode::Object(code) => (CodeKind::Object, code),
         ArtifactCode::Ptx(text) => (CodeKind::Ptx, text.as_bytes()),
+        ArtifactCode::Source(source) => (CodeKind::Source, source.text.as_bytes()),
         ArtifactCode::Interpreter(_) => return Err(EncodingError::NoObjectCode),
+    };
+    let options = match &artifact.code {
+        ArtifactCode::Source(source) => Some(std::borrow::Cow::Borrowed(&source.options)),
+        _ => None,
     };
     let header = Header {
         target: std::borrow::Cow::Borrowed(&artifact.target),
         code: kind,
+        options,
         kernels: artifact.kernels.as_slice().into(),
         fault_sites: artifact.fault_sites.as_slice().into(),
         fingerprint: artifact.fingerprint.as_str().into(),
@@ -109,8 +119,10 @@ pub fn decode(bytes: &[u8]) -> Result<Artifact, EncodingError> {
     let header: Header<'_> = serde_json::from_slice(header).map_err(EncodingError::Header)?;
     let code = match header.code {
         CodeKind::Object => ArtifactCode::Object(Arc::from(code)),
-        CodeKind::Ptx => {
-            ArtifactCode::Ptx(Arc::from(std::str::from_utf8(code).map_err(|_| EncodingError::Damaged)?))
+        CodeKind::Ptx => ArtifactCode::Ptx(text(code)?),
+        CodeKind::Source => {
+            let options = header.options.ok_or(EncodingError::Damaged)?.into_owned();
+            ArtifactCode::Source(Arc::new(MetalSource { text: text(code)?, options }))
         }
     };
     Ok(Artifact {
@@ -120,6 +132,10 @@ pub fn decode(bytes: &[u8]) -> Result<Artifact, EncodingError> {
         fault_sites: header.fault_sites.into_owned(),
         fingerprint: header.fingerprint.into_owned(),
     })
+}
+
+fn text(code: &[u8]) -> Result<Arc<str>, EncodingError> {
+    Ok(Arc::from(std::str::from_utf8(code).map_err(|_| EncodingError::Damaged)?))
 }
 
 /// A 64-bit multiply-and-rotate sum over 8-byte words. It finds damage; it does not defend against an
@@ -144,6 +160,7 @@ mod tests {
     use crate::artifact::{
         Access, AccessKind, AddressSpace, ArgumentInfo, ArgumentKind, ElementType, ScalarType,
     };
+    use crate::metal_source::{MathMode, MetalConstant};
 
     fn sample() -> Artifact {
         let mut kernel = KernelInfo::new("saxpy", "anymetal.saxpy");
@@ -205,6 +222,18 @@ mod tests {
         let decoded = decode(&encode(&artifact).unwrap()).unwrap();
         assert_eq!(decoded.target, artifact.target);
         assert!(matches!(&decoded.code, ArtifactCode::Ptx(text) if &**text == ".version 7.0"));
+    }
+
+    #[test]
+    fn source_keeps_its_options() {
+        let constants = vec![MetalConstant { index: 3, scalar: ScalarType::I16, bits: 0xfffe }];
+        let options = MetalOptions { math_mode: MathMode::Relaxed, language_version: 310, constants };
+        let source = Arc::new(MetalSource { text: Arc::from("kernel void k() {}"), options });
+        let code = ArtifactCode::Source(Arc::clone(&source));
+        let artifact = Artifact { target: ArtifactTarget::Metal, code, ..sample() };
+        let decoded = decode(&encode(&artifact).unwrap()).unwrap();
+        assert_eq!(decoded.target, ArtifactTarget::Metal);
+        assert!(matches!(&decoded.code, ArtifactCode::Source(known) if *known == source));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::artifact::AccessKind;
 use crate::buffer::StorageMode;
+use crate::command_failure::CommandFailure;
 
 /// What kind of failure an error is; policies decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -435,6 +436,18 @@ pub enum DeviceError {
         /// Why.
         reason: String,
     },
+    /// A device that compiles and runs kernels by itself ended the command buffer without a result.
+    #[error("{device}: the command buffer `{label}` failed with {failure}: {reason}")]
+    CommandBufferFailed {
+        /// The device's name.
+        device: String,
+        /// Its label; may be empty.
+        label: String,
+        /// What it was.
+        failure: CommandFailure,
+        /// The device's own words.
+        reason: String,
+    },
     /// A bug in the device or its interpreter: a worker panicked while it ran the work.
     #[error("a worker panicked while it ran {}: {message}", describe_work(kernel))]
     WorkerPanicked {
@@ -471,6 +484,7 @@ impl DeviceError {
             E::OutOfMemory { .. } | E::QueueFull { .. } | E::HeapFull { .. } => ErrorClass::Exhausted,
             // Slow because the machine was busy, or an endless loop: one more try can tell.
             E::DeadlineExceeded { .. } | E::Busy { .. } | E::BufferInUse { .. } => ErrorClass::Transient,
+            E::CommandBufferFailed { failure, .. } => failure.class(),
             E::DeviceLost { .. } | E::WorkerPanicked { .. } => ErrorClass::Lost,
             E::OutOfBounds(_)
             | E::KernelRefused { .. }

@@ -2,8 +2,8 @@
 //!
 //! The crate is the two seams of the system. Of its other crates it depends on `anymetal-launch-abi` alone,
 //! whose tables it passes on:
-//! - [`artifact`] (with [`encoding`]) is what a compiler hands to a device, [`launch`] what compiled code and
-//!   the CPU device agree on;
+//! - [`artifact`] (with [`encoding`] and, for devices that compile MSL themselves, [`metal_source`]) is what a
+//!   compiler hands to a device, [`launch`] what compiled code and the CPU device agree on;
 //! - [`null`], [`fault_injection`] and [`record`] are devices for tests and for finding faults: the first
 //!   runs nothing, the other two wrap any device. [`family`] wraps one, too, so that it refuses what a family
 //!   of Apple's GPUs refuses.
@@ -12,7 +12,8 @@
 //! - [`device`] is the root of the object-safe trait family that the runtime sees: [`buffer`] with
 //!   [`buffer_uses`], [`heap`], [`pipeline`], [`queue`] with [`command`] (and [`blit`] to encode some,
 //!   [`indirect`] to encode some for good) and [`completion`], [`event`], [`fence`]. [`validate`] holds the
-//!   rules that all devices share, [`error`] the one error type, [`capabilities`] what a device can do,
+//!   rules that all devices share, [`error`] the one error type (with
+//!   [`command_failure`]), [`capabilities`] what a device can do,
 //!   [`clock`] the one source of time, [`attachment`] a place for what layers above keep with a pipeline.
 #![forbid(unsafe_code)]
 
@@ -26,6 +27,7 @@ pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "coarse_time_disabled.rs")]
 mod coarse_time;
 pub mod command;
+pub mod command_failure;
 pub mod completion;
 pub mod device;
 pub mod encoding;
@@ -39,6 +41,7 @@ pub mod heap;
 pub mod host_pages;
 pub mod indirect;
 pub mod launch;
+pub mod metal_source;
 pub mod null;
 pub mod pipeline;
 pub mod queue;

@@ -10,7 +10,7 @@ use crate::foundation::{
 };
 use crate::metal::{
     archive, binding, blit_encoder, buffer, capture, command_buffer, compile_options, compute_encoder,
-    constants, descriptors, device, event, heap, library, pipeline, queue, residency,
+    constants, descriptors, device, event, event_listener, heap, library, pipeline, queue, residency,
 };
 use crate::runtime::class::Class;
 use crate::runtime::root;
@@ -79,6 +79,7 @@ classes! { built {
     MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
     MTLHeapDescriptor = build::<descriptors::HeapDescriptor>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
+    MTLSharedEventListener = build::<event_listener::Listener>;
     AnymetalBinaryArchive = build::<archive::Archive>;
     AnymetalBinding = build::<binding::Binding>;
     AnymetalBlitCommandEncoder = build::<blit_encoder::BlitEncoder>;
@@ -144,7 +145,7 @@ classes! { built {
     MTLRenderPipelineDescriptor MTLRenderPipelineFunctionsDescriptor MTLRenderPipelineReflection
     MTLResourceStatePassDescriptor MTLResourceStatePassSampleBufferAttachmentDescriptor
     MTLResourceStatePassSampleBufferAttachmentDescriptorArray MTLResourceViewPoolDescriptor
-    MTLSamplerDescriptor MTLSharedEventHandle MTLSharedEventListener MTLSharedTextureHandle
+    MTLSamplerDescriptor MTLSharedEventHandle MTLSharedTextureHandle
     MTLStageInputOutputDescriptor MTLStencilDescriptor MTLStitchedLibraryDescriptor MTLStructMember
     MTLStructType MTLTensorDescriptor MTLTensorExtents MTLTensorReferenceType MTLTextureDescriptor
     MTLTextureReferenceType MTLTextureViewDescriptor MTLTileRenderPipelineColorAttachmentDescriptor

@@ -92,6 +92,15 @@ pub struct Library {
     kernels: Vec<KernelName>,
     options: lower::Options,
     marks: Vec<Mark>,
+    origin: Origin,
+}
+
+/// What the source can be written from as one text.
+#[derive(Debug)]
+struct Origin {
+    main: FileId,
+    definitions: Vec<pp::Definition>,
+    includes: pp::Includes,
 }
 
 /// What a mark in the source is about.
@@ -138,6 +147,7 @@ impl Library {
             output.tokens.drain(..output.tokens.len().saturating_sub(1));
         }
         let marks = marks::take(&mut output.tokens);
+        let includes = std::mem::take(&mut output.includes);
         let parsed = parser::parse(&output.tokens, prelude.scopes.clone(), &mut sink);
         drop(output);
         let usable = !sink.has_errors();
@@ -150,13 +160,21 @@ impl Library {
             return (None, diagnostics);
         }
         let kernels = kernels.into_iter().map(|k| KernelName { name: k.name, span: k.span }).collect();
+        let origin = Origin { main, definitions: options.definitions.clone(), includes };
         let options = lower::Options { math_mode: options.math_mode, for_sanitizer: false };
-        (Some(Self { map, unit, kernels, options, marks }), diagnostics)
+        (Some(Self { map, unit, kernels, options, marks, origin }), diagnostics)
     }
 
     /// The entry points, in the order of the source.
     pub fn kernels(&self) -> &[KernelName] {
         &self.kernels
+    }
+
+    /// The source as one text that includes no file but Metal's own headers, with the definitions before it:
+    /// for compilers that have no files. Macros stay; lines say which file they are of.
+    pub fn resolved_source(&self) -> String {
+        let Origin { main, definitions, includes } = &self.origin;
+        includes.resolved(&self.map, *main, definitions)
     }
 
     /// The lines that the marks of the source are about, in order. One that a macro makes is about the

@@ -24,6 +24,7 @@ mod macro_table;
 mod pp_token;
 mod pragma;
 mod predefined;
+mod resolved;
 mod state;
 mod substitute;
 
@@ -32,6 +33,7 @@ mod tests;
 
 pub use include::{IncludeLoader, IncludedFile, MemoryIncludes, is_library_header};
 pub use macro_table::{Macro, MacroTable};
+pub use resolved::Includes;
 
 use crate::token::{MathMode, Token};
 use anymetal_diag::{FileId, Sink, SourceMap};
@@ -122,6 +124,8 @@ pub struct Output {
     pub tokens: Vec<Token>,
     /// The macros defined at its end, ready to start further runs from.
     pub macros: MacroTable,
+    /// What it included, from which the source can be written as one text.
+    pub includes: Includes,
     /// Whether the run reached the end of the text: false after a limit was exceeded. Parsing what there
     /// is by then would only cost time and memory.
     pub complete: bool,

@@ -24,6 +24,9 @@ fn limits() -> Capabilities {
         supports_64_bit_atomics: true,
         supports_timestamps: true,
         supports_priorities: true,
+        checks_accesses: true,
+        supports_deadlines: true,
+        supports_cancellation: true,
     }
 }
 

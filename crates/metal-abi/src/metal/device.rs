@@ -350,7 +350,8 @@ impl Device {
 
     fn event(&self) -> Option<Retained<Event>> {
         let event = self.inner().event().ok()?;
-        Some(crate::foundation::object(EventIvars { event, device: self.retain(), label: Label::default() }))
+        let (device, label, notifications) = (self.retain(), Label::default(), Default::default());
+        Some(crate::foundation::object(EventIvars { event, device, label, notifications }))
     }
 
     fn compiled(

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use anymetal::Event as Monotonic;
+use block2::Block;
 use objc2::rc::Retained;
-use objc2::runtime::NSObject;
+use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, define_class};
 
 use super::device::Device;
+use super::event_listener::{Listener, Notifications};
 use super::label::Label;
 use crate::foundation::NSString;
 
@@ -17,6 +19,7 @@ pub(crate) struct EventIvars {
     pub(crate) event: Monotonic,
     pub(crate) device: Retained<Device>,
     pub(crate) label: Label,
+    pub(crate) notifications: Notifications,
 }
 
 define_class!(
@@ -51,6 +54,12 @@ define_class!(
         #[unsafe(method(setSignaledValue:))]
         fn set_signaled_value(&self, value: u64) {
             self.ivars().event.signal(value);
+        }
+
+        #[unsafe(method(notifyListener:atValue:block:))]
+        fn notify(&self, listener: &Listener, value: u64, block: &Block<dyn Fn(*mut AnyObject, u64)>) {
+            let EventIvars { event, notifications, .. } = self.ivars();
+            notifications.add((self, event), listener, value, block);
         }
 
         #[unsafe(method(waitUntilSignaledValue:timeoutMS:))]

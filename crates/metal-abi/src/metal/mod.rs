@@ -22,6 +22,7 @@ pub(crate) mod descriptors;
 pub(crate) mod device;
 mod errors;
 pub(crate) mod event;
+pub(crate) mod event_listener;
 pub(crate) mod heap;
 mod label;
 pub(crate) mod library;

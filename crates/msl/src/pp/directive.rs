@@ -22,7 +22,7 @@ impl Preprocessor<'_> {
                 let text = name.name.as_str();
                 if matches!(text, "include" | "import" | "include_next") {
                     // Enters a file, so what follows here must not touch the line any more.
-                    self.include_directive(name, text == "import");
+                    self.include_directive(hash, name, text == "import");
                     return;
                 }
                 self.named_directive(hash, name, text);

@@ -1,6 +1,7 @@
 //! `#include`: the header's name, the file it names, `#pragma once`.
 
 use super::pp_token::{PpKind, PpToken, spell_all};
+use super::resolved::Outcome;
 use super::state::Preprocessor;
 use anymetal_diag::{Diagnostic, FileId, Span};
 use std::collections::BTreeMap;
@@ -83,9 +84,11 @@ fn normalise(path: &str) -> String {
 }
 
 impl Preprocessor<'_> {
-    pub(super) fn include_directive(&mut self, directive: PpToken, once: bool) {
+    pub(super) fn include_directive(&mut self, hash: PpToken, directive: PpToken, once: bool) {
         let header = self.header_name(directive);
         self.skip_line();
+        let (depth, end) = (self.frames.len(), self.frames.last().map_or(0, |frame| frame.position));
+        let start = hash.span.lo as usize;
         let Some((name, angled, span)) = header else { return };
         self.spent.includes += 1;
         if self.spent.includes > self.options.limits.includes {
@@ -101,14 +104,17 @@ impl Preprocessor<'_> {
             if !(self.options.library_is_loaded && is_library_header(&name)) {
                 self.report_missing(&name, angled, span);
             }
+            self.includes.note(depth, start, end, Outcome::Library);
             return;
         };
         if self.once.contains(&file) {
+            self.includes.note(depth, start, end, Outcome::Skipped);
             return;
         }
         if once {
             self.once.insert(file);
         }
+        self.includes.note(depth, start, end, Outcome::Entered(file));
         self.map.set_included_from(file, span);
         self.enter_file(file, span);
     }

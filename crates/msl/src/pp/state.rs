@@ -9,6 +9,7 @@
 use super::emit::Emitter;
 use super::macro_table::MacroTable;
 use super::pp_token::{PpKind, PpToken};
+use super::resolved::Includes;
 use super::{IncludeLoader, Options, Output};
 use crate::lexer::{Lines, Problem, RawToken, Scanner};
 use crate::token::{Name, Punct, Token, TokenKind};
@@ -42,6 +43,7 @@ pub(super) struct Preprocessor<'a> {
     pub(super) files_by_name: FxHashMap<String, FileId>,
     pub(super) counter: u64,
     pub(super) emitter: Emitter,
+    pub(super) includes: Includes,
     reported: usize,
 }
 
@@ -135,6 +137,7 @@ impl<'a> Preprocessor<'a> {
             files_by_name: FxHashMap::default(),
             counter: 0,
             emitter: Emitter::default(),
+            includes: Includes::default(),
             reported: 0,
         }
     }
@@ -155,7 +158,7 @@ impl<'a> Preprocessor<'a> {
         let end = self.map.file(main).map_or(0, |file| file.text.len() as u32);
         let mut tokens = self.emitter.into_tokens();
         tokens.push(Token { kind: TokenKind::Eof, span: Span::new(main, end, end) });
-        Output { tokens, macros: self.macros.freeze(), complete: !self.stopped }
+        Output { tokens, macros: self.macros.freeze(), includes: self.includes, complete: !self.stopped }
     }
 
     /// Obeys the directives of a file of definitions and drops its other tokens.

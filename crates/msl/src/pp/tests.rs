@@ -5,6 +5,7 @@ mod directives;
 mod hostile;
 mod macros;
 mod pragmas;
+mod resolved;
 
 use super::*;
 use crate::token::{Pragma, TokenKind};

@@ -48,6 +48,7 @@ pub(crate) fn backend(artifact: &Artifact) -> &'static str {
     match artifact.target {
         ArtifactTarget::Cpu { .. } => "cpu",
         ArtifactTarget::Nvidia { .. } => "nvidia",
+        ArtifactTarget::Metal => "metal",
         ArtifactTarget::Interpreter => "interpreter",
     }
 }

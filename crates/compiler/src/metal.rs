@@ -1,0 +1,81 @@
+//! Artifacts of source text, for devices that compile it themselves.
+//!
+//! The front end has checked the kernel and reflected it, so mistakes are told in its words and before the
+//! device sees the text. Only the description is kept on disk: the text is the library's.
+
+use std::sync::Arc;
+
+use anymetal_hal::artifact::{Artifact, ArtifactCode, ArtifactTarget};
+use anymetal_hal::metal_source::{MathMode, MetalConstant, MetalOptions, MetalSource};
+use anymetal_ir::Module;
+use anymetal_msl::token::MathMode as SourceMathMode;
+
+use crate::artifacts::{Subject, kept, kernel_of};
+use crate::big_stack;
+use crate::constants;
+use crate::error::CompileError;
+use crate::library::Specialisation;
+use crate::reflection::{self, scalar_type};
+use crate::source::SourceOptions;
+
+/// The kernel's source, with its description.
+pub(crate) fn artifact(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
+    let key = subject.key("metal");
+    let make = || {
+        let source = subject.metal_source()?;
+        let described = described(subject)?;
+        Ok(Arc::new(Artifact {
+            code: ArtifactCode::Source(Arc::new(source)),
+            fingerprint: subject.key("metal").to_string(),
+            ..Artifact::clone(&described)
+        }))
+    };
+    subject.shared().artifacts.get_or_make(key, |_| true, make)
+}
+
+/// The kernel's description, as an artifact with an empty text. Sizes that only the device's compiler knows
+/// are those that the source says.
+pub(crate) fn described(subject: &impl Subject) -> Result<Arc<Artifact>, CompileError> {
+    let name = subject.name();
+    let make = || {
+        let prepared = subject.prepared()?;
+        let found = kernel_of(&prepared.module, &name)?;
+        let mut info = reflection::reflect(&prepared.module, found, prepared.constants.clone());
+        info.symbol.clone_from(&name);
+        let options = MetalOptions { math_mode: MathMode::Safe, language_version: 0, constants: Vec::new() };
+        Ok(Artifact {
+            target: ArtifactTarget::Metal,
+            code: ArtifactCode::Source(Arc::new(MetalSource { text: Arc::from(""), options })),
+            kernels: vec![info],
+            fault_sites: Vec::new(),
+            fingerprint: String::new(),
+        })
+    };
+    let key = || subject.key("description for metal");
+    kept(subject.shared(), &name, key, || big_stack::run("reflection", make))
+}
+
+/// How the device is to compile a kernel of the module that the front end made.
+pub(crate) fn options(
+    source: &SourceOptions,
+    module: &Module,
+    kernel: &str,
+    specialisation: &Specialisation,
+) -> Result<MetalOptions, CompileError> {
+    let ignored = specialisation.ignore_unknown_constants;
+    let values = constants::resolve(&specialisation.constants, module, kernel, ignored)?;
+    let constant = |(id, bits): (anymetal_ir::FunctionConstantId, Option<u64>)| {
+        let declared = module.function_constants.get(id.0 as usize)?;
+        let scalar = scalar_type(declared.ty, declared.signed);
+        Some(MetalConstant { index: declared.index, scalar, bits: bits? })
+    };
+    Ok(MetalOptions {
+        math_mode: match source.math_mode {
+            SourceMathMode::Safe => MathMode::Safe,
+            SourceMathMode::Relaxed => MathMode::Relaxed,
+            SourceMathMode::Fast => MathMode::Fast,
+        },
+        language_version: source.language_version,
+        constants: values.into_iter().filter_map(constant).collect(),
+    })
+}

@@ -1,0 +1,114 @@
+//! Validation of commands.
+//!
+//! The rules are [`anymetal_hal::validate`]'s; here is what is this device's own.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use anymetal_hal::blit::same_buffer;
+use anymetal_hal::buffer::Buffer;
+use anymetal_hal::command::Command;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::event::Event;
+use anymetal_hal::fence::Fence;
+use anymetal_hal::indirect::HostIndirect;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate;
+
+use crate::device::DeviceShared;
+use crate::event::AppleEvent;
+use crate::fence::AppleFence;
+use crate::memory::AppleBuffer;
+use crate::pipeline::ApplePipeline;
+
+/// Checks commands, of a queue or for later.
+pub(crate) fn check_commands(
+    device: &Arc<DeviceShared>,
+    commands: &[Command],
+    queue: Option<NonZero<usize>>,
+) -> Result<(), DeviceError> {
+    commands.iter().try_for_each(|command| check(device, command, queue))
+}
+
+fn check(
+    device: &Arc<DeviceShared>,
+    command: &Command,
+    queue: Option<NonZero<usize>>,
+) -> Result<(), DeviceError> {
+    let limits = &device.capabilities;
+    let mut foreign = false;
+    command.each_buffer(&mut |known| foreign |= buffer(device, known).is_err());
+    if foreign {
+        return Err(device.wrong_device("buffer"));
+    }
+    match command {
+        Command::Dispatch(dispatch) => {
+            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
+            validate::check_bindings(kernel, &dispatch.bindings, limits)?;
+            validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+            validate::dispatch_shape(kernel, dispatch.grid, dispatch.group_size, limits)?;
+        }
+        Command::DispatchIndirect(dispatch) => {
+            let kernel = pipeline(device, &dispatch.pipeline)?.kernel();
+            validate::check_counts(kernel, dispatch.counts_offset, dispatch.counts.length())?;
+            validate::check_bindings(kernel, &dispatch.bindings, limits)?;
+            validate::threadgroup_layout(kernel, &dispatch.threadgroup_memory, limits)?;
+            validate::indirect_shape(kernel, [1; 3], dispatch.group_size, limits)?;
+        }
+        Command::Copy(copy) => validate::check_copy(copy, same_buffer(&copy.source, &copy.destination))?,
+        Command::Fill(fill) => validate::check_range(fill.offset, fill.length, fill.buffer.length())?,
+        Command::UpdateFence(known) | Command::WaitFence(known) => {
+            let own = fence(device, known)?;
+            if queue.is_some_and(|queue| !own.claim(queue)) {
+                return Err(DeviceError::FenceAcrossQueues);
+            }
+        }
+        Command::ExecuteIndirect(indirect) => {
+            // Its commands were checked when it was made.
+            let own = indirect.as_any().downcast_ref::<HostIndirect<Arc<DeviceShared>>>();
+            if own.is_none_or(|own| !Arc::ptr_eq(&own.owner, device)) {
+                return Err(device.wrong_device("indirect command buffer"));
+            }
+        }
+        Command::WaitEvent { event: known, .. } | Command::SignalEvent { event: known, .. } => {
+            event(device, known)?;
+        }
+    }
+    Ok(())
+}
+
+/// The device's own buffer.
+pub(crate) fn buffer<'b>(
+    device: &Arc<DeviceShared>,
+    buffer: &'b Arc<dyn Buffer>,
+) -> Result<&'b AppleBuffer, DeviceError> {
+    let own = buffer.as_any().downcast_ref::<AppleBuffer>();
+    own.filter(|own| own.belongs_to(device)).ok_or_else(|| device.wrong_device("buffer"))
+}
+
+/// The device's own pipeline.
+pub(crate) fn pipeline<'p>(
+    device: &Arc<DeviceShared>,
+    pipeline: &'p Arc<dyn Pipeline>,
+) -> Result<&'p ApplePipeline, DeviceError> {
+    let own = pipeline.as_any().downcast_ref::<ApplePipeline>();
+    own.filter(|own| own.belongs_to(device)).ok_or_else(|| device.wrong_device("pipeline"))
+}
+
+/// The device's own event: its queues wait for no others.
+pub(crate) fn event<'e>(
+    device: &Arc<DeviceShared>,
+    event: &'e Arc<dyn Event>,
+) -> Result<&'e AppleEvent, DeviceError> {
+    let own = event.as_any().downcast_ref::<AppleEvent>();
+    own.filter(|own| own.belongs_to(device)).ok_or_else(|| device.wrong_device("event"))
+}
+
+/// The device's own fence.
+pub(crate) fn fence<'f>(
+    device: &Arc<DeviceShared>,
+    fence: &'f Arc<dyn Fence>,
+) -> Result<&'f AppleFence, DeviceError> {
+    let own = fence.as_any().downcast_ref::<AppleFence>();
+    own.filter(|own| own.belongs_to(device)).ok_or_else(|| device.wrong_device("fence"))
+}
