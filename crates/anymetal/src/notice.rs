@@ -30,6 +30,10 @@ pub enum NoticeKind {
     Finding,
     /// Something that the settings demand of telemetry or health cannot be done.
     Telemetry,
+    /// The audit log cannot be opened or written.
+    Audit,
+    /// A session's file was set aside, cannot be written, or has what cannot be restored.
+    Session,
     /// Something else that the compiler says.
     Other,
 }
@@ -43,6 +47,8 @@ impl NoticeKind {
             NoticeKind::NotSpecialised => "not-specialised",
             NoticeKind::Finding => "finding",
             NoticeKind::Telemetry => "telemetry",
+            NoticeKind::Audit => "audit",
+            NoticeKind::Session => "session",
             NoticeKind::Other => "other",
         }
     }

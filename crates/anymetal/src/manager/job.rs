@@ -192,7 +192,13 @@ impl<'a> Job<'a> {
                 commands.compute().encode(dispatch)?;
                 Submission::accepted(commands.commit())
             }
-            (_, JobWork::Graph(graph)) => queue.submit_graph(graph.built(site, placed)?.executable()),
+            (_, JobWork::Graph(graph)) => {
+                let built = graph.built(site, placed)?;
+                match deadline {
+                    Deadline::After(limit) => queue.submit_graph_within(built.executable(), limit),
+                    _ => queue.submit_graph(built.executable()),
+                }
+            }
             (JobPiece::Graph, JobWork::Kernel { .. }) => unreachable!("pieces of a kernel are calls"),
         }
     }

@@ -13,6 +13,7 @@ use anymetal_policy::deadline::Deadline;
 use anymetal_policy::idempotence::{Declaration, Work, decide};
 use anymetal_policy::ladder::{Ending, GiveUp, Ladder, NextAttempt, Outcome, Path, Request, Rung, Step};
 use anymetal_policy::timeout::within;
+use anymetal_telemetry::record;
 
 use super::attempt::{Attempt, Ended, Turn};
 use super::buffer::contents_lost;
@@ -21,7 +22,7 @@ use super::error::{AttemptError, Failed, ManagerError};
 use super::execution::Execution;
 use super::job::Job;
 use super::launch::Verify;
-use super::observe::{ManagerEvent, RungTaken};
+use super::observe::{EndedExecution, ManagerEvent, RungTaken};
 use super::snapshot::Snapshot;
 
 /// What the caller says of an execution.
@@ -42,17 +43,40 @@ pub(super) async fn run(
     options: &Options<'_>,
 ) -> Result<Execution, ManagerError> {
     let since = core.clock.now();
-    let result = recover(core, job, options).await;
+    let execution = core.next_call();
+    if let Some(audit) = &core.audit {
+        audit.begin(execution, job.name()).inspect_err(|error| {
+            record::execution(error.class().word(), Duration::ZERO, 0);
+        })?;
+    }
+    let result = recover(core, job, options, execution).await;
     let took = core.clock.now().saturating_sub(since);
-    let (outcome, attempts) = match &result {
-        Ok(execution) => ("ok", execution.attempts()),
-        Err(error) => (error.class().word(), error.path().map_or(0, |path| path.attempts().len())),
-    };
-    core.tell(&ManagerEvent::Ended { outcome, took, attempts });
+    let work = job.name();
+    match &result {
+        Ok(done) => {
+            let (device, attempts) = (&*done.device, done.attempts());
+            let ended = EndedExecution { execution, work, device, failure: None, took, attempts };
+            core.tell(&ManagerEvent::Ended(ended));
+        }
+        Err(error) => {
+            let (device, attempts) = error
+                .path()
+                .map_or(("", 0), |path| (path.device().unwrap_or_default(), path.attempts().len()));
+            let reason = error.to_string();
+            let failure = Some((error.class(), reason.as_str()));
+            let ended = EndedExecution { execution, work, device, failure, took, attempts };
+            core.tell(&ManagerEvent::Ended(ended));
+        }
+    }
     result
 }
 
-async fn recover(core: &Arc<Core>, job: &Job<'_>, options: &Options<'_>) -> Result<Execution, ManagerError> {
+async fn recover(
+    core: &Arc<Core>,
+    job: &Job<'_>,
+    options: &Options<'_>,
+    execution: u64,
+) -> Result<Execution, ManagerError> {
     core.poll_strain();
     let now = core.clock.now();
     let callers = options.deadline.map_or(Deadline::NEVER, |length| Deadline::after(now, length));
@@ -74,11 +98,11 @@ async fn recover(core: &Arc<Core>, job: &Job<'_>, options: &Options<'_>) -> Resu
         replay,
         most_degraded: job.most_degraded(),
         budget,
-        call: core.next_call(),
+        call: execution,
     };
     let ladder = Ladder::new(&core.policies.ladder, &core.policies.retry, request)?;
     let turn = Turn::new(turn);
-    Climb { core, job, options, order, snapshot, turn, ladder, cause: None }.up().await
+    Climb { core, job, options, execution, order, snapshot, turn, ladder, cause: None }.up().await
 }
 
 /// All devices: first those that are open to the work, of these those with a free stream, of these
@@ -100,6 +124,8 @@ struct Climb<'a> {
     core: &'a Arc<Core>,
     job: &'a Job<'a>,
     options: &'a Options<'a>,
+    /// Its number.
+    execution: u64,
     /// The slots in the order of the ladder's devices.
     order: Vec<usize>,
     snapshot: Arc<Snapshot>,
@@ -184,13 +210,15 @@ impl Climb<'_> {
         let deadline = self.ladder.started(since);
         let (core, job, options) = (self.core, self.job, self.options);
         let (snapshot, turn) = (&self.snapshot, &self.turn);
+        let _degraded = (next.level > 0).then(|| core.slots[self.order[next.device]].degrade());
         let attempt = Attempt { core, job, options, snapshot, turn, next, since, deadline };
         attempt.on(self.order[next.device]).await
     }
 
     fn tell_attempt(&self) {
         if let Some(record) = self.ladder.path().attempts().last() {
-            self.core.tell(&ManagerEvent::Attempt { work: self.job.name(), record });
+            let (execution, work, cause) = (self.execution, self.job.name(), self.cause.as_ref());
+            self.core.tell(&ManagerEvent::Attempt { execution, work, record, cause });
         }
     }
 
