@@ -74,7 +74,7 @@ pub(super) struct EndedExecution<'a> {
 
 impl EndedExecution<'_> {
     /// `ok`, or the class of its error.
-    fn outcome(&self) -> &'static str {
+    pub(super) fn outcome(&self) -> &'static str {
         self.failure.map_or("ok", |(class, _)| class.word())
     }
 }

@@ -14,6 +14,7 @@ use anymetal_policy::idempotence::{Declaration, Work, decide};
 use anymetal_policy::ladder::{Ending, GiveUp, Ladder, NextAttempt, Outcome, Path, Request, Rung, Step};
 use anymetal_policy::timeout::within;
 use anymetal_telemetry::record;
+use anymetal_telemetry::span::{self, Span};
 
 use super::attempt::{Attempt, Ended, Turn};
 use super::buffer::contents_lost;
@@ -49,25 +50,20 @@ pub(super) async fn run(
             record::execution(error.class().word(), Duration::ZERO, 0);
         })?;
     }
-    let result = recover(core, job, options, execution).await;
+    let span = span::execution(job.name());
+    let result = recover(core, job, options, execution, &span).await;
     let took = core.clock.now().saturating_sub(since);
-    let work = job.name();
-    match &result {
-        Ok(done) => {
-            let (device, attempts) = (&*done.device, done.attempts());
-            let ended = EndedExecution { execution, work, device, failure: None, took, attempts };
-            core.tell(&ManagerEvent::Ended(ended));
-        }
-        Err(error) => {
-            let (device, attempts) = error
-                .path()
-                .map_or(("", 0), |path| (path.device().unwrap_or_default(), path.attempts().len()));
-            let reason = error.to_string();
-            let failure = Some((error.class(), reason.as_str()));
-            let ended = EndedExecution { execution, work, device, failure, took, attempts };
-            core.tell(&ManagerEvent::Ended(ended));
-        }
-    }
+    let reason = result.as_ref().err().map(ToString::to_string);
+    let failure = result.as_ref().err().zip(reason.as_deref()).map(|(error, why)| (error.class(), why));
+    let path = match &result {
+        Ok(done) => Some(&done.path),
+        Err(error) => error.path(),
+    };
+    let (device, attempts) =
+        (path.and_then(Path::device).unwrap_or_default(), path.map_or(0, |path| path.attempts().len()));
+    let ended = EndedExecution { execution, work: job.name(), device, failure, took, attempts };
+    span.executed(u32::try_from(attempts).unwrap_or(u32::MAX), ended.outcome());
+    core.tell(&ManagerEvent::Ended(ended));
     result
 }
 
@@ -76,6 +72,7 @@ async fn recover(
     job: &Job<'_>,
     options: &Options<'_>,
     execution: u64,
+    span: &Span,
 ) -> Result<Execution, ManagerError> {
     core.poll_strain();
     let now = core.clock.now();
@@ -84,9 +81,8 @@ async fn recover(
     let Some(turn) = within(&core.clock, budget.total(), core.gate.enter(job.uses())).await else {
         return Err(failed(job, Path::default(), GiveUp::Deadline, None, Vec::new()));
     };
-    if let Some((memory, device)) =
-        job.memories().iter().find_map(|used| Some((&used.memory, used.memory.lost_with()?)))
-    {
+    let needed = || job.memories().iter().filter(|used| !used.overwritten);
+    if let Some((memory, device)) = needed().find_map(|used| Some((&used.memory, used.memory.lost_with()?))) {
         return Err(contents_lost(memory, &device));
     }
     let work = Work { declaration: options.declaration, arguments: job.arguments(), other_effect: None };
@@ -102,7 +98,7 @@ async fn recover(
     };
     let ladder = Ladder::new(&core.policies.ladder, &core.policies.retry, request)?;
     let turn = Turn::new(turn);
-    Climb { core, job, options, execution, order, snapshot, turn, ladder, cause: None }.up().await
+    Climb { core, job, options, execution, span, order, snapshot, turn, ladder, cause: None }.up().await
 }
 
 /// All devices: first those that are open to the work, of these those with a free stream, of these
@@ -113,7 +109,8 @@ fn device_order(core: &Core, job: &Job<'_>) -> Vec<usize> {
     order.sort_by_cached_key(|&slot| {
         let (running, waiting) = core.slots[slot].load();
         let is_busy = running + waiting >= core.slots[slot].stream_count();
-        let missing: u64 = job.memories().iter().map(|used| used.memory.missing_on(slot)).sum();
+        let needed = job.memories().iter().filter(|used| !used.overwritten);
+        let missing: u64 = needed.map(|used| used.memory.missing_on(slot)).sum();
         (core.is_closed_to(slot, job.name(), now), is_busy, missing, running + waiting, slot)
     });
     order
@@ -126,6 +123,7 @@ struct Climb<'a> {
     options: &'a Options<'a>,
     /// Its number.
     execution: u64,
+    span: &'a Span,
     /// The slots in the order of the ladder's devices.
     order: Vec<usize>,
     snapshot: Arc<Snapshot>,
@@ -211,7 +209,8 @@ impl Climb<'_> {
         let (core, job, options) = (self.core, self.job, self.options);
         let (snapshot, turn) = (&self.snapshot, &self.turn);
         let _degraded = (next.level > 0).then(|| core.slots[self.order[next.device]].degrade());
-        let attempt = Attempt { core, job, options, snapshot, turn, next, since, deadline };
+        let span = self.span;
+        let attempt = Attempt { core, job, options, span, snapshot, turn, next, since, deadline };
         attempt.on(self.order[next.device]).await
     }
 
