@@ -7,10 +7,13 @@
 //!
 //! `cargo run --release -p anymetal --example resilient_service -- --seconds 20 --threads 4`
 //!
-//! With `--soak` it prints memory and live resources twenty times on the way, which stay flat.
+//! With `--soak` it prints memory and live resources twenty times on the way, which stay flat. With
+//! `--timeline FILE` it writes what the second device ran, for `anymetal report FILE -o report.html`. Metrics
+//! and an audit log are kept where `ANYMETAL_TELEMETRY_PROMETHEUS` and `ANYMETAL_AUDIT_FOLDER` say.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its terminal")]
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +27,7 @@ use anymetal::policy::retry::RetryPolicy;
 use anymetal::testing::{FaultInjectingDevice, FaultPlan, Faults};
 use anymetal::{
     Clock, Device, DeviceError, Durability, Error, ErrorClass, ManagedKernel, Manager, ManagerError,
-    RuntimeConfig, SystemClock,
+    RuntimeConfig, SystemClock, Trace,
 };
 
 const COUNT: usize = 4096;
@@ -39,6 +42,7 @@ struct Arguments {
     seconds: u64,
     threads: usize,
     soak: bool,
+    timeline: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -52,9 +56,13 @@ fn main() -> ExitCode {
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let mut arguments = Arguments { seconds: 20, threads: 4, soak: false };
+    let mut arguments = Arguments { seconds: 20, threads: 4, soak: false, timeline: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        if word == "--timeline" {
+            arguments.timeline = Some(words.next().ok_or("--timeline needs a file")?.into());
+            continue;
+        }
         let mut number =
             || words.next().and_then(|text| text.parse::<u64>().ok()).filter(|number| *number > 0);
         let wrong = || format!("{word} needs a number above 0");
@@ -62,7 +70,11 @@ fn arguments() -> Result<Arguments, String> {
             "--soak" => arguments.soak = true,
             "--seconds" => arguments.seconds = number().ok_or_else(wrong)?,
             "--threads" => arguments.threads = number().ok_or_else(wrong)? as usize,
-            _ => return Err(format!("{word} is unknown; there are --seconds, --threads and --soak")),
+            _ => {
+                return Err(format!(
+                    "{word} is unknown; there are --seconds, --threads, --soak and --timeline"
+                ));
+            }
         }
     }
     Ok(arguments)
@@ -72,6 +84,8 @@ fn arguments() -> Result<Arguments, String> {
 struct Faulty {
     injecting: FaultInjectingDevice,
     latest: Arc<Mutex<Option<Device>>>,
+    trace: Arc<Mutex<Option<Trace>>>,
+    is_traced: bool,
 }
 
 impl Faulty {
@@ -86,12 +100,13 @@ impl Faulty {
         };
         let cpu = Device::system_default()?.hal().clone();
         let injecting = FaultInjectingDevice::new(cpu, plan, SystemClock::shared());
-        Ok(Faulty { injecting, latest: Arc::default() })
+        Ok(Faulty { injecting, latest: Arc::default(), trace: Arc::default(), is_traced: false })
     }
 
     /// Makes it, and makes it anew once it is no longer lost.
     fn factory(&self) -> impl Fn() -> Result<Device, Error> + Send + Sync + 'static {
         let (injecting, latest) = (self.injecting.clone(), Arc::clone(&self.latest));
+        let (trace, is_traced) = (Arc::clone(&self.trace), self.is_traced);
         move || {
             if injecting.is_lost() {
                 let (device, reason) = ("faulty".to_owned(), "it is still lost".to_owned());
@@ -99,9 +114,17 @@ impl Faulty {
             }
             let clock: Arc<dyn Clock> = SystemClock::shared();
             let device = Device::from_parts(Arc::new(injecting.clone()), RuntimeConfig::default(), clock);
+            if is_traced {
+                *trace.lock().unwrap_or_else(PoisonError::into_inner) = Some(device.start_trace());
+            }
             *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(device.clone());
             Ok(device)
         }
+    }
+
+    /// What its generations ran, the latest one's, if it is traced.
+    fn timeline(&self) -> Option<String> {
+        Some(self.trace.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.to_chrome_json())
     }
 
     fn latest(&self) -> Option<Device> {
@@ -188,8 +211,12 @@ fn serve(arguments: &Arguments) -> Result<(), String> {
     phase(&calm, total / 4, arguments, false)?.print("without faults");
     drop(calm);
     // Three kinds of faults, together 5 % of all attempts.
-    let faulty = [Faulty::new(3, 17_000).map_err(told)?, Faulty::new(4, 17_000).map_err(told)?];
+    let mut faulty = [Faulty::new(3, 17_000).map_err(told)?, Faulty::new(4, 17_000).map_err(told)?];
+    faulty[1].is_traced = arguments.timeline.is_some();
     phase(&faulty, total * 3 / 4, arguments, true)?.print("with 5 % faults and the loss of a device");
+    if let (Some(path), Some(timeline)) = (&arguments.timeline, faulty[1].timeline()) {
+        std::fs::write(path, timeline).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
     for device in &faulty {
         let injected = device.injecting.injected();
         println!(
@@ -215,7 +242,8 @@ fn policies() -> Result<Policies, ManagerError> {
 /// after a second third.
 fn phase(devices: &[Faulty; 2], time: Duration, arguments: &Arguments, loss: bool) -> Result<Served, String> {
     let told = |error: ManagerError| error.to_string();
-    let mut builder = Manager::builder().policies(policies().map_err(told)?);
+    let settings = Device::system_default().map_err(|error| error.to_string())?.config().clone();
+    let mut builder = Manager::builder().settings(&settings).policies(policies().map_err(told)?);
     for (device, name) in devices.iter().zip(["first", "second"]) {
         builder = builder.device_from(name, device.factory()).map_err(told)?;
     }

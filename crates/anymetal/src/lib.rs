@@ -108,6 +108,8 @@ pub mod testing;
 mod transfer;
 pub mod tuning;
 
+/// The audit log and the session's file, for [`Manager::audit`] and [`Manager::session`].
+pub use anymetal_audit as audit;
 /// The traits of devices, below everything here: for devices of a program's own, and for what
 /// [`Device::hal`], [`Pipeline::hal`] and [`Buffer::hal`] give. It changes more often than this crate's own
 /// types.
@@ -135,8 +137,9 @@ pub use anymetal_hal::record::file::RecordingError;
 pub use anymetal_hal::record::replay::{ReplayError, Replayed};
 pub use anymetal_hal::record::{Entry as RecordedEntry, RecordedOutcome, Recording};
 pub use anymetal_runtime::config::{
-    CheckSetting, ConfigError, HealthLayer, HistoryLayer, KernelsLayer, Layer, Layers, MemoryLayer,
-    RuntimeConfig, Share, Size, Span, StreamsLayer, TelemetryLayer,
+    AuditDurability, AuditFailing, AuditLayer, CheckSetting, ConfigError, HealthLayer, HistoryLayer,
+    KernelsLayer, Layer, Layers, MemoryLayer, RuntimeConfig, SessionLayer, Share, Size, Span, StreamsLayer,
+    TelemetryLayer,
 };
 pub use anymetal_runtime::event::Event;
 pub use anymetal_runtime::graph::node::{Condition, HostContext, HostNode, HostResult, NodeId};

@@ -32,6 +32,10 @@ pub enum NoticeKind {
     Tuning,
     /// Something that the settings demand of telemetry or health cannot be done.
     Telemetry,
+    /// The audit log cannot be opened or written.
+    Audit,
+    /// A session's file was set aside, cannot be written, or has what cannot be restored.
+    Session,
     /// Something else that the compiler says.
     Other,
 }
@@ -46,6 +50,8 @@ impl NoticeKind {
             NoticeKind::Finding => "finding",
             NoticeKind::Tuning => "tuning",
             NoticeKind::Telemetry => "telemetry",
+            NoticeKind::Audit => "audit",
+            NoticeKind::Session => "session",
             NoticeKind::Other => "other",
         }
     }

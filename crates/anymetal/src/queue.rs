@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use anymetal_hal::command::Deadline;
 use anymetal_runtime::stream::Stream;
 use anymetal_runtime::stream::group::StreamGroup;
 
@@ -61,6 +62,12 @@ impl Queue {
     /// Submits a whole graph as one command buffer and does not wait. Refused for graphs with host nodes.
     pub fn submit_graph(&self, graph: &Executable) -> Result<Submission, Error> {
         Submission::accepted(graph.inner().submit_to(&self.stream)?)
+    }
+
+    /// As [`Queue::submit_graph`], with a limit for the time that the device takes for all of the graph; one
+    /// that is not done by then ends with [`crate::DeviceError::DeadlineExceeded`].
+    pub fn submit_graph_within(&self, graph: &Executable, limit: Duration) -> Result<Submission, Error> {
+        Submission::accepted(graph.inner().submit_within(&self.stream, Deadline::After(limit))?)
     }
 
     /// As [`QueueGroup::submit_graph`], over queues that are no group, after other work has ended well.

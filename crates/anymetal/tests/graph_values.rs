@@ -1,5 +1,7 @@
 //! Values of graphs: converted by each kernel's signature as in launches, and refused as a whole.
 
+use std::time::Duration;
+
 use anymetal::testing::{ManualClock, null_device};
 use anymetal::{
     Branch, Buffer, Device, DeviceError, Error, Executable, GraphBuilder, GraphError, Inline, Pipeline,
@@ -18,6 +20,7 @@ kernel void scale_uint(device uint* y, constant uint& a, uint i [[thread_positio
 kernel void step(device float* y, constant Step& s, uint i [[thread_position_in_grid]]) {
     y[i] = s.factor + s.offset;
 }
+kernel void endless(device atomic_uint* y) { while (atomic_load_explicit(y, memory_order_relaxed) == 0) {} }
 kernel void sum(device float* y, constant float4& v, uint i [[thread_position_in_grid]]) {
     y[i] = v.x + v.y + v.z + v.w;
 }
@@ -158,5 +161,24 @@ fn a_profile_is_of_the_code_that_launches_run() -> Result<(), Error> {
     let fails = Profiler::default()
         .run(&queue, |commands| commands.blit_encoder().copy(&x.view(0..8)?, &y.view(0..4)?));
     assert!(matches!(fails, Err(Error::RangeOutsideBuffer { .. })));
+    Ok(())
+}
+
+#[test]
+fn a_graph_that_takes_longer_than_its_limit_is_stopped() -> Result<(), Error> {
+    let device = Device::system_default()?;
+    let endless = device.library_from_source(SOURCE)?.pipeline("endless")?;
+    let flag = device.buffer(&[0u32])?;
+    let mut graph = GraphBuilder::new("endless");
+    graph.kernel("loop", endless.node().arg(&flag).threads(1).build()?)?;
+    let graph = Executable::new(&graph.build()?, PlanOptions::default())?;
+    let limit = Duration::from_millis(50);
+    for _whether_encoded in 0..2 {
+        let ended = device.queue()?.submit_graph_within(&graph, limit)?.wait();
+        let Err(Error::Device(DeviceError::DeadlineExceeded { after, .. })) = ended else {
+            panic!("{ended:?}");
+        };
+        assert_eq!(after, limit);
+    }
     Ok(())
 }

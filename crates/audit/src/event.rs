@@ -78,6 +78,59 @@ pub enum Event {
         /// The error's class in one word.
         class: String,
     },
+    /// An execution begins: its record is taken before anything of it runs.
+    Begin {
+        /// Its number in its manager, which its other records repeat.
+        execution: u64,
+        /// The kernel or graph.
+        work: String,
+    },
+    /// An attempt of an execution failed.
+    Attempt {
+        /// The execution.
+        execution: u64,
+        /// The kernel or graph.
+        work: String,
+        /// The device.
+        device: String,
+        /// The level of degradation; 0: none.
+        level: u8,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// An execution ended.
+    End {
+        /// The execution.
+        execution: u64,
+        /// The kernel or graph.
+        work: String,
+        /// The device that ran it; empty if none did.
+        device: String,
+        /// Its attempts.
+        attempts: u64,
+        /// From its begin, by the clock.
+        took_ns: u64,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// A device was lost or rebuilt.
+    Device {
+        /// The device.
+        device: String,
+        /// What happened: `lost`, `rebuilt`, `not-rebuilt`.
+        change: String,
+        /// How often it had been made, if that is known; 0 otherwise.
+        generation: u64,
+        /// Why, in words; may be empty.
+        reason: String,
+    },
+    /// The last copy of a buffer's contents went with a device.
+    ContentsLost {
+        /// The buffer's label; may be empty.
+        label: String,
+        /// The device.
+        device: String,
+    },
     /// A policy decided something.
     Policy {
         /// The policy: `retry`, `breaker`, `fallback`.
@@ -126,8 +179,14 @@ impl Event {
         match &mut self {
             Event::Compile { outcome, .. }
             | Event::Allocate { outcome, .. }
-            | Event::Dispatch { outcome, .. } => *outcome = end,
-            Event::Refuse { .. } | Event::Policy { .. } => {}
+            | Event::Dispatch { outcome, .. }
+            | Event::Attempt { outcome, .. }
+            | Event::End { outcome, .. } => *outcome = end,
+            Event::Refuse { .. }
+            | Event::Policy { .. }
+            | Event::Begin { .. }
+            | Event::Device { .. }
+            | Event::ContentsLost { .. } => {}
         }
         self
     }

@@ -61,6 +61,21 @@ pub enum TuningValue {
     Text(String),
 }
 
+macro_rules! tuning_values {
+    ($($type:ty => $variant:ident),*) => {
+        $(
+            impl From<$type> for TuningValue {
+                fn from(value: $type) -> Self {
+                    TuningValue::$variant(value.into())
+                }
+            }
+        )*
+    };
+}
+
+tuning_values!(bool => Flag, u32 => Integer, i32 => Integer, i64 => Integer, f32 => Float, f64 => Float);
+tuning_values!(&str => Text, String => Text);
+
 /// A buffer, without its contents.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -1,12 +1,12 @@
 //! `anymetal top`: what a running process does, from its Prometheus endpoint.
 //!
-//! [`scrape`] fetches, [`exposition`] parses, [`view`] turns two scrapes into what is shown, [`draw`] shows
+//! [`scrape`] fetches, [`samples`] parses, [`view`] turns two scrapes into what is shown, [`draw`] shows
 //! it. This file has the loop. Invariant: fetching happens on a thread of its own, so that a process that
 //! does not answer never makes the terminal wait.
 
 mod draw;
-mod exposition;
 mod histogram;
+mod samples;
 mod scrape;
 mod view;
 

@@ -15,6 +15,7 @@
 //! `pipeline.rs`, the caches in `cache/`.
 #![forbid(unsafe_code)]
 
+mod access;
 mod artifacts;
 mod big_stack;
 mod cache;

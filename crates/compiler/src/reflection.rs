@@ -11,6 +11,7 @@ use anymetal_hal::artifact::{
 use anymetal_ir::passes::{SpecialiseError, extract_kernel, specialise};
 use anymetal_ir::{self as ir, Kernel, Module};
 
+use crate::access::MemoryUse;
 use crate::constants::describe;
 
 /// The name of a kernel's entry in its object.
@@ -19,13 +20,19 @@ pub(crate) const ENTRY_SYMBOL: &str = "anymetal_kernel";
 /// Reflects a kernel of the module. What code generation decides (scratch, symbols) is left at its defaults.
 pub(crate) fn reflect(module: &Module, kernel: &Kernel, constants: Vec<FunctionConstantInfo>) -> KernelInfo {
     let mut info = KernelInfo::new(kernel.name.clone(), ENTRY_SYMBOL);
-    let slots = argument_slots(kernel);
+    let (slots, uses) = (argument_slots(kernel), MemoryUse::of(module, kernel));
     info.arguments = kernel
         .args
         .iter()
         .zip(slots)
         .map(|(argument, slot)| reflect_argument(argument, slot.unwrap_or(0)))
         .collect();
+    for (place, argument) in info.arguments.iter_mut().enumerate() {
+        if argument.access == Access::ReadWrite && uses.only_writes(place) {
+            argument.access = Access::Write;
+        }
+    }
+    info.overwritten = uses.overwritten(kernel);
     info.function_constants = constants;
     info.thread_attributes = kernel.thread_attributes.clone();
     info.threadgroup_static_bytes = static_threadgroup_bytes(module);

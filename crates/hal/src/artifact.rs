@@ -154,6 +154,31 @@ pub struct KernelInfo {
     pub whole_threadgroups_only: bool,
     /// Lanes per SIMD-group.
     pub simd_width: u32,
+    /// The buffer arguments that nothing reads and that the whole grid stores all of, given enough threads.
+    #[serde(default)]
+    pub overwritten: Vec<Overwritten>,
+}
+
+/// A buffer argument of which every thread of a grid stores its element, whatever happens, one element after
+/// the other in the order of the threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overwritten {
+    /// Its Metal index.
+    pub argument: u32,
+    /// The bytes that a thread stores.
+    pub bytes_per_thread: u64,
+    /// The dimensions of the grid whose threads count: 1: along x; 2: along x and y, row by row.
+    pub dimensions: u8,
+}
+
+impl Overwritten {
+    /// The bytes from the start of its binding that a grid of that many threads stores. 0 where positions may
+    /// not fit the kernel's arithmetic.
+    pub fn bytes(&self, threads: [u64; 3]) -> u64 {
+        let counted = threads.iter().take(self.dimensions.into());
+        let count = counted.fold(1u64, |count, extent| count.saturating_mul(*extent));
+        if count > i32::MAX as u64 { 0 } else { count.saturating_mul(self.bytes_per_thread) }
+    }
 }
 
 impl KernelInfo {
@@ -173,6 +198,7 @@ impl KernelInfo {
             specialised_group: None,
             whole_threadgroups_only: false,
             simd_width: SIMD_WIDTH,
+            overwritten: Vec::new(),
         }
     }
 

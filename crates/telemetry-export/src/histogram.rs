@@ -1,11 +1,13 @@
 //! Histograms with fixed buckets.
 //!
-//! Owns [`FixedHistogram`] and the bounds of the buckets. Invariant: recording allocates nothing and takes no
-//! lock; memory does not grow with the number of observations.
+//! Owns [`FixedHistogram`] and the bounds of the buckets. Invariant: recording takes no lock, and allocates only
+//! when a thread first observes; memory does not grow with the number of observations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metrics::HistogramFn;
+
+use crate::shards::Sharded;
 
 /// Upper bounds of buckets of seconds: 250 ns to 100 s.
 const SECONDS: &[f64] = &[
@@ -48,10 +50,23 @@ pub fn bounds_of(name: &str) -> &'static [f64] {
 #[derive(Debug)]
 pub struct FixedHistogram {
     bounds: &'static [f64],
+    cells: Sharded<Cells>,
+}
+
+/// What some threads have observed.
+#[derive(Debug)]
+struct Cells {
     /// One more than bounds: the last is of what is above all.
     counts: Box<[AtomicU64]>,
     /// The bits of the sum.
     sum: AtomicU64,
+}
+
+impl Cells {
+    fn new(bounds: &[f64]) -> Self {
+        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Cells { counts, sum: AtomicU64::new(0f64.to_bits()) }
+    }
 }
 
 /// A histogram at one moment.
@@ -68,17 +83,19 @@ pub struct HistogramValue {
 impl FixedHistogram {
     /// No observations.
     pub fn new(bounds: &'static [f64]) -> Self {
-        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        FixedHistogram { bounds, counts, sum: AtomicU64::new(0f64.to_bits()) }
+        FixedHistogram { bounds, cells: Sharded::new(|| Cells::new(bounds)) }
     }
 
     /// What it holds.
     pub fn value(&self) -> HistogramValue {
-        HistogramValue {
-            bounds: self.bounds.to_vec(),
-            counts: self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect(),
-            sum: f64::from_bits(self.sum.load(Ordering::Relaxed)),
+        let (mut counts, mut sum) = (vec![0u64; self.bounds.len() + 1], 0.0);
+        for cells in self.cells.all() {
+            for (count, more) in counts.iter_mut().zip(&cells.counts) {
+                *count = count.wrapping_add(more.load(Ordering::Relaxed));
+            }
+            sum += f64::from_bits(cells.sum.load(Ordering::Relaxed));
         }
+        HistogramValue { bounds: self.bounds.to_vec(), counts, sum }
     }
 
     fn add(&self, value: f64, times: u64) {
@@ -87,10 +104,9 @@ impl FixedHistogram {
             return;
         }
         let bucket = self.bounds.partition_point(|bound| *bound < value);
-        self.counts[bucket].fetch_add(times, Ordering::Relaxed);
-        let more = value * times as f64;
-        let add = |bits| Some((f64::from_bits(bits) + more).to_bits());
-        let _always = self.sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        let (cells, adding) = self.cells.mine(|| Cells::new(self.bounds));
+        adding.count(&cells.counts[bucket], times);
+        adding.sum(&cells.sum, value * times as f64);
     }
 }
 

@@ -8,13 +8,14 @@
 //!   `post`).
 //! - [`bounded`] is the queue before every target, [`background`] the thread behind it.
 //!
-//! Invariant: nothing here slows the work that is observed. Recording is a few atomics, memory is bounded by
+//! Invariant: nothing here slows the work that is observed. Recording is a few additions to memory of the thread, memory is bounded by
 //! the number of series, queues are bounded and count what they drop, and targets are spoken to by threads of
 //! their own.
 #![forbid(unsafe_code)]
 
 pub mod background;
 pub mod bounded;
+mod counter;
 pub mod exposition;
 pub mod histogram;
 #[cfg(feature = "otlp")]
@@ -23,5 +24,6 @@ pub mod otlp;
 pub mod post;
 pub mod scrape;
 pub mod server;
+mod shards;
 pub mod snapshot;
 pub mod store;

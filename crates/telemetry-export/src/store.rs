@@ -1,6 +1,6 @@
 //! The store: a recorder whose values can be read.
 //!
-//! Owns [`Store`]. Invariant: recording is atomics on a series' own memory; the lock is for making series and
+//! Owns [`Store`]. Invariant: recording is additions to a series' own memory, for each thread its part; the lock is for making series and
 //! for reading them. A name has one kind: a second kind, and series beyond [`MAX_SERIES`], are refused and
 //! counted, not recorded elsewhere.
 
@@ -15,6 +15,7 @@ use metrics::{
     Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SetRecorderError, SharedString, Unit,
 };
 
+use crate::counter::SummedCounter;
 use crate::histogram::{FixedHistogram, bounds_of};
 use crate::snapshot::{Family, Series, Snapshot, Value};
 
@@ -52,7 +53,7 @@ struct FamilyState {
 
 #[derive(Debug, Clone)]
 enum Slot {
-    Counter(Arc<AtomicU64>),
+    Counter(Arc<SummedCounter>),
     /// The bits of the value.
     Gauge(Arc<AtomicU64>),
     Histogram(Arc<FixedHistogram>),
@@ -69,7 +70,7 @@ impl Slot {
 
     fn value(&self) -> Value {
         match self {
-            Slot::Counter(value) => Value::Counter(value.load(Ordering::Relaxed)),
+            Slot::Counter(value) => Value::Counter(value.value()),
             Slot::Gauge(bits) => Value::Gauge(f64::from_bits(bits.load(Ordering::Relaxed))),
             Slot::Histogram(histogram) => Value::Histogram(histogram.value()),
         }

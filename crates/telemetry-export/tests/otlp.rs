@@ -96,7 +96,7 @@ fn spans_arrive_with_their_parents_times_attributes_events_and_errors() {
         let pipeline = span::pipeline("cpu", "saxpy");
         let entered = pipeline.enter();
         clock.advance(Duration::from_millis(2));
-        let submission = span::submission("cpu", "queue", "label", 3, Some("saxpy")).unwrap();
+        let submission = span::submission("cpu", "queue", "label", 3, Some("saxpy"));
         anymetal_telemetry::event::retry("transient");
         submission.ran(1500, 20);
         submission.failed(&"out of bounds");

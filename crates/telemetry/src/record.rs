@@ -200,22 +200,12 @@ pub fn device_lost(device: &str) {
     count(&names::DEVICE_LOSSES, &[("device", device)], 1);
 }
 
-/// Whether a device works in degraded mode.
-pub fn degraded(device: &str, degraded: bool) {
-    set(&names::DEGRADED, &[("device", device)], f64::from(u8::from(degraded)));
-}
-
 /// A request to the execution manager ended.
 pub fn execution(outcome: &str, took: Duration, attempts: u32) {
     let labels = [("outcome", outcome)];
     count(&names::EXECUTIONS, &labels, 1);
     observe(&names::EXECUTION_DURATION, &labels, took.as_secs_f64());
     observe(&names::EXECUTION_ATTEMPTS, &labels, f64::from(attempts));
-}
-
-/// How many queues the execution manager uses of a device.
-pub fn manager_streams(device: &str, streams: usize) {
-    set(&names::MANAGER_STREAMS, &[("device", device)], streams as f64);
 }
 
 /// Records for the audit log: `ok` or `lost`.

@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tracing::field::Empty;
+use tracing::level_filters::LevelFilter;
 
 use crate::names::spans::{
     EXECUTION, GENERATE, GRAPH, LOWER, MACHINE_CODE, PARSE, PIPELINE, PREPARE, SUBMISSION, TARGET, TRANSFER,
@@ -96,29 +97,21 @@ pub fn sample_submissions(one_in: u32) {
     ONE_IN.store(one_in.max(1), Ordering::Relaxed);
 }
 
-/// Whether a subscriber is interested in submissions.
+/// Whether the next submission is to have a span: it is sampled, and a subscriber is interested. To be called
+/// once for each. Subscribers take their time to answer, so only those of sampled ones are asked.
 #[inline]
-pub fn submissions_on() -> bool {
-    tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
-}
-
-/// The span of a submission, with the number of its commands and its first kernel; `None`: no subscriber is
-/// interested, or it is not sampled.
-pub fn submission(
-    device: &str,
-    stream: &str,
-    label: &str,
-    commands: usize,
-    kernel: Option<&str>,
-) -> Option<Span> {
-    if !submissions_on() {
-        return None;
+pub fn submission_sampled() -> bool {
+    if LevelFilter::current() < LevelFilter::DEBUG {
+        return false;
     }
     let one_in = ONE_IN.load(Ordering::Relaxed);
-    if one_in > 1 && !SUBMISSIONS.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in) {
-        return None;
-    }
-    Some(Span(tracing::debug_span!(
+    let is_sampled = one_in <= 1 || SUBMISSIONS.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in);
+    is_sampled && tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
+}
+
+/// The span of a submission that is sampled, with the number of its commands and its first kernel.
+pub fn submission(device: &str, stream: &str, label: &str, commands: usize, kernel: Option<&str>) -> Span {
+    Span(tracing::debug_span!(
         target: TARGET,
         SUBMISSION.name,
         device,
@@ -129,5 +122,5 @@ pub fn submission(
         device_ns = Empty,
         wait_ns = Empty,
         error = Empty
-    )))
+    ))
 }

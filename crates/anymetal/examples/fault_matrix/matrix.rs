@@ -64,14 +64,16 @@ enum Work {
     InPlaceChecked,
     InPlaceOnce,
     Reads(Durability),
+    Overwrites,
 }
 
-const WORK: [(Work, &str); 5] = [
+const WORK: [(Work, &str); 6] = [
     (Work::InPlace, "Work that changes a buffer in place; the only copy is on `a`"),
     (Work::InPlaceChecked, "The same with a check of the result"),
     (Work::InPlaceOnce, "The same, declared to run once"),
     (Work::Reads(Durability::Uploaded), "Work that reads a buffer whose only copy is on `a`, into another"),
     (Work::Reads(Durability::HostCopy), "The same with a copy on the host"),
+    (Work::Overwrites, "Work that overwrites all of a buffer whose only copy is on `a`"),
 ];
 
 fn stacks() -> Result<Vec<(&'static str, Policies)>, Broken> {
@@ -164,13 +166,15 @@ fn machine(work: Work, plan: &FaultPlan, policies: &Policies) -> Result<Machine,
     let (increment, add) = (manager.kernel(SOURCE, "increment")?, manager.kernel(SOURCE, "add")?);
     let durability = match work {
         Work::Reads(durability) => durability,
-        Work::InPlace | Work::InPlaceChecked | Work::InPlaceOnce => Durability::Uploaded,
+        Work::InPlace | Work::InPlaceChecked | Work::InPlaceOnce | Work::Overwrites => Durability::Uploaded,
     };
-    let y = manager.buffer_with(&[1u32; COUNT], "y", durability)?;
-    let z = manager.buffer_zeroed_with::<u32>(COUNT, "z", Durability::Uploaded)?;
+    let is_overwritten = work == Work::Overwrites;
+    let [of_y, of_z] = if is_overwritten { [2u32, 1] } else { [1, 0] };
+    let y = manager.buffer_with(&[of_y; COUNT], "y", durability)?;
+    let z = manager.buffer_with(&[of_z; COUNT], "z", Durability::Uploaded)?;
     let machine = Machine { clock, faulty, manager, increment, add, y, z };
-    machine
-        .run(machine.manager.launch(&machine.increment).arg(&machine.y).threads(COUNT).execute_async())??;
+    let first = if is_overwritten { &machine.z } else { &machine.y };
+    machine.run(machine.manager.launch(&machine.increment).arg(first).threads(COUNT).execute_async())??;
     Ok(machine)
 }
 
@@ -187,7 +191,7 @@ impl Machine {
             Work::InPlace => in_place,
             Work::InPlaceChecked => in_place.verify(|made| Ok(made.read(y)? == [3; COUNT])),
             Work::InPlaceOnce => in_place.once(),
-            Work::Reads(_) => reads(),
+            Work::Reads(_) | Work::Overwrites => reads(),
         };
         self.run(launch.execute_async())
     }
@@ -197,6 +201,7 @@ impl Machine {
         match work {
             Work::InPlace | Work::InPlaceChecked | Work::InPlaceOnce => (self.y.read(), [2, 3]),
             Work::Reads(_) => (self.z.read(), [0, 3]),
+            Work::Overwrites => (self.z.read(), [2, 3]),
         }
     }
 }

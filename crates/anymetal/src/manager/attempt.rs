@@ -14,6 +14,7 @@ use anymetal_hal::queue::Cancellation;
 use anymetal_policy::deadline::Deadline;
 use anymetal_policy::ladder::{Effects, NextAttempt, Path};
 use anymetal_policy::timeout::within;
+use anymetal_telemetry::span::Span;
 
 use super::buffer::resolve;
 use super::core::Core;
@@ -75,6 +76,8 @@ pub(super) struct Attempt<'a> {
     pub(super) core: &'a Arc<Core>,
     pub(super) job: &'a Job<'a>,
     pub(super) options: &'a Options<'a>,
+    /// What its submissions are part of.
+    pub(super) span: &'a Span,
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) turn: &'a Turn,
     pub(super) next: &'a NextAttempt,
@@ -163,7 +166,11 @@ impl Attempt<'_> {
             let memory = &used.memory;
             let patches = if self.next.restore { self.snapshot.patches(memory) } else { &[] };
             let buffer = loop {
-                match memory.place(site, patches) {
+                let placing = match used.overwritten {
+                    true => memory.place_to_overwrite(site),
+                    false => memory.place(site, patches),
+                };
+                match placing {
                     Ok(buffer) => break buffer,
                     Err(CopyError::Target(error)) => return Err((*error).into()),
                     Err(error) => match resolve(self.core, memory, error) {
@@ -187,6 +194,7 @@ impl Attempt<'_> {
     ) -> Result<Running, Stop> {
         let left = self.deadline.remaining(self.core.clock.now());
         let deadline = left.map_or(CommandDeadline::Default, CommandDeadline::After);
+        let _inside = self.span.enter();
         let submission = self.job.submit(piece, site, lease.queue(), placed, deadline)?;
         let written: Vec<Arc<Memory>> = self.job.written().cloned().collect();
         written.iter().for_each(|memory| memory.begin_write(site));

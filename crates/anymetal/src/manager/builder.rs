@@ -3,18 +3,23 @@
 //! Owns [`ManagerBuilder`]. Invariant: devices have different names.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_audit::AuditLog;
 use anymetal_hal::clock::{Clock, SystemClock};
 use anymetal_policy::adapt::{PowerSource, ThermalSource};
 use anymetal_policy::breaker::Breakers;
 use anymetal_policy::policies::Policies;
+use anymetal_runtime::config::{AuditConfig, RuntimeConfig};
 
 use super::Manager;
-use super::core::Core;
+use super::audit::{self, Audit};
+use super::core::{Core, CoreParts};
 use super::error::ManagerError;
-use super::observe::{BreakersTold, Observe, Recorded};
+use super::kept::Kept;
+use super::observe::{Both, BreakersTold, Observe, Recorded};
 use super::slot::{Factory, Slot};
 use super::strain::Strain;
 use crate::device::Device;
@@ -37,6 +42,10 @@ pub struct ManagerBuilder {
     power: Option<Box<dyn PowerSource>>,
     observer: Arc<dyn Observe>,
     hang_grace: Duration,
+    audit: Option<Arc<AuditLog>>,
+    /// Of the settings; a log of the program's own counts more.
+    audit_config: AuditConfig,
+    session_file: Option<PathBuf>,
 }
 
 impl ManagerBuilder {
@@ -49,6 +58,9 @@ impl ManagerBuilder {
             power: None,
             observer: Arc::new(Recorded),
             hang_grace: HANG_GRACE,
+            audit: None,
+            audit_config: AuditConfig::default(),
+            session_file: None,
         }
     }
 
@@ -73,6 +85,28 @@ impl ManagerBuilder {
     /// The policies; without this the defaults. [`crate::RuntimeConfig`] has those of the settings.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies = policies;
+        self
+    }
+
+    /// Policies, audit log and session of settings, such as [`Device::config`] has.
+    pub fn settings(mut self, settings: &RuntimeConfig) -> Self {
+        self.policies = settings.policy.clone();
+        self.audit_config = settings.audit.clone();
+        self.session_file.clone_from(&settings.session.file);
+        self
+    }
+
+    /// The audit log: executions, failed attempts, decisions of policies, losses. If it cannot be
+    /// written, its options say whether work goes on or nothing new begins.
+    pub fn audit(mut self, log: impl Into<Arc<AuditLog>>) -> Self {
+        self.audit = Some(log.into());
+        self
+    }
+
+    /// The file, `.toml` or `.json`, that keeps pipelines, tuning values and the manifest of buffers
+    /// from one process to the next. One that is damaged is set aside and told as a notice.
+    pub fn session_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.session_file = Some(path.into());
         self
     }
 
@@ -109,17 +143,28 @@ impl ManagerBuilder {
 
     /// The manager.
     pub fn build(self) -> Result<Manager, ManagerError> {
-        let ManagerBuilder { devices, policies, clock, thermal, power, observer, hang_grace } = self;
-        if devices.is_empty() {
+        if self.devices.is_empty() {
             return Err(ManagerError::NoDevice);
         }
+        let ManagerBuilder { devices, policies, clock, .. } = self;
+        let log = match self.audit {
+            Some(log) => Some(log),
+            None => audit::open(&self.audit_config, &clock)?,
+        };
+        let audit = log.map(|log| Arc::new(Audit::new(log, Arc::clone(&clock))));
+        let kept = self.session_file.map(Kept::open).transpose()?;
         let mut slots: Vec<Slot> = Vec::new();
         for (index, (name, device, factory)) in devices.into_iter().enumerate() {
             if slots.iter().any(|slot| **slot.name() == *name) {
                 return Err(ManagerError::DuplicateDevice { name });
             }
-            slots.push(Slot::new(index, device, factory, &policies, &clock, Arc::from(name)));
+            let streams = kept.as_ref().and_then(|kept| kept.streams(&name));
+            slots.push(Slot::new(index, device, factory, &policies, &clock, Arc::from(name), streams));
         }
+        let observer = match &audit {
+            Some(audit) => Arc::new(Both(self.observer, Arc::clone(audit))),
+            None => self.observer,
+        };
         let breakers = match policies.breaker {
             Some(policy) => {
                 let told = Arc::new(BreakersTold(Arc::clone(&observer)));
@@ -127,8 +172,19 @@ impl ManagerBuilder {
             }
             None => None,
         };
-        let strain = Strain::new(policies.adapt, thermal, power);
-        let core = Core::new(clock, policies, slots, breakers, strain, observer, hang_grace);
+        let strain = Strain::new(policies.adapt, self.thermal, self.power);
+        let hang_grace = self.hang_grace;
+        let core = Core::new(CoreParts {
+            clock,
+            policies,
+            slots,
+            breakers,
+            strain,
+            observer,
+            hang_grace,
+            audit,
+            kept,
+        });
         Ok(Manager { core })
     }
 }

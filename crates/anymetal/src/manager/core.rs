@@ -13,13 +13,18 @@ use anymetal_hal::clock::Clock;
 use anymetal_hal::sync::lock;
 use anymetal_policy::breaker::{Breaker, BreakerState, Breakers};
 use anymetal_policy::policies::Policies;
+use anymetal_telemetry::collect::{Collect, Sums, add_collector};
+use anymetal_telemetry::names::metrics as names;
 
+use super::audit::Audit;
 use super::gate::{BufferUses, Gate};
 use super::generation::Generation;
+use super::kept::Kept;
 use super::memory::Memory;
 use super::observe::{BreakerKey, ManagerEvent, Observe};
 use super::slot::{Acquired, Slot};
 use super::strain::Strain;
+use crate::notice::{NoticeKind, notify};
 
 pub(super) struct Core {
     pub(super) clock: Arc<dyn Clock>,
@@ -31,34 +36,46 @@ pub(super) struct Core {
     pub(super) observer: Arc<dyn Observe>,
     /// How long after its deadline an attempt may take to end.
     pub(super) hang_grace: Duration,
+    pub(super) audit: Option<Arc<Audit>>,
+    pub(super) kept: Option<Kept>,
     memories: Mutex<BTreeMap<u64, Weak<Memory>>>,
     ids: AtomicU64,
     calls: AtomicU64,
 }
 
+/// What a [`Core`] is made of.
+pub(super) struct CoreParts {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) policies: Policies,
+    pub(super) slots: Vec<Slot>,
+    pub(super) breakers: Option<Breakers<BreakerKey>>,
+    pub(super) strain: Strain,
+    pub(super) observer: Arc<dyn Observe>,
+    pub(super) hang_grace: Duration,
+    pub(super) audit: Option<Arc<Audit>>,
+    pub(super) kept: Option<Kept>,
+}
+
 impl Core {
-    pub(super) fn new(
-        clock: Arc<dyn Clock>,
-        policies: Policies,
-        slots: Vec<Slot>,
-        breakers: Option<Breakers<BreakerKey>>,
-        strain: Strain,
-        observer: Arc<dyn Observe>,
-        hang_grace: Duration,
-    ) -> Arc<Self> {
-        Arc::new(Core {
-            clock,
-            policies,
-            slots,
-            breakers,
+    pub(super) fn new(parts: CoreParts) -> Arc<Self> {
+        let core = Arc::new(Core {
+            clock: parts.clock,
+            policies: parts.policies,
+            slots: parts.slots,
+            breakers: parts.breakers,
             gate: Gate::new(usize::MAX),
-            strain,
-            observer,
-            hang_grace,
+            strain: parts.strain,
+            observer: parts.observer,
+            hang_grace: parts.hang_grace,
+            audit: parts.audit,
+            kept: parts.kept,
             memories: Mutex::default(),
             ids: AtomicU64::new(0),
             calls: AtomicU64::new(0),
-        })
+        });
+        let collected: Weak<Core> = Arc::downgrade(&core);
+        add_collector(collected);
+        core
     }
 
     /// A number for a buffer, kernel or graph.
@@ -72,6 +89,9 @@ impl Core {
     }
 
     pub(super) fn note_memory(&self, memory: &Arc<Memory>) {
+        if let (Some(kept), false) = (&self.kept, memory.label().is_empty()) {
+            kept.note_buffer(memory.label(), memory.length());
+        }
         lock(&self.memories).insert(memory.id(), Arc::downgrade(memory));
     }
 
@@ -87,6 +107,10 @@ impl Core {
 
     /// Forgets a kernel or graph that is gone.
     pub(super) fn forget_work(&self, number: u64) {
+        if let Some(kept) = &self.kept {
+            let alive = self.slots.iter().filter_map(Slot::alive);
+            alive.for_each(|generation| kept.note_sizes(number, &generation.group_sizes(number)));
+        }
         let alive = self.slots.iter().filter_map(Slot::alive);
         alive.for_each(|generation| generation.forget(number));
     }
@@ -162,8 +186,39 @@ impl Core {
         }
     }
 
+    /// Notes what a session has of the present moment.
+    pub(super) fn note_session(&self, kept: &Kept) {
+        for slot in &self.slots {
+            kept.note_streams(slot.name(), slot.stream_count());
+            let Some(generation) = slot.alive() else { continue };
+            for (kernel, sizes) in generation.all_group_sizes() {
+                kept.note_sizes(kernel, &sizes);
+            }
+        }
+    }
+
     pub(super) fn tell(&self, event: &ManagerEvent<'_>) {
         self.observer.observe(event);
+    }
+}
+
+/// What is read rather than told.
+impl Collect for Core {
+    fn collect(&self, sums: &mut Sums) {
+        for slot in &self.slots {
+            sums.add(&names::DEGRADED, &[slot.name()], f64::from(u8::from(slot.is_degraded())));
+            sums.add(&names::MANAGER_STREAMS, &[slot.name()], slot.stream_count() as f64);
+        }
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        let Some(kept) = &self.kept else { return };
+        self.note_session(kept);
+        if let Err(error) = kept.save() {
+            notify(NoticeKind::Session, error.to_string());
+        }
     }
 }
 

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use anymetal_audit::AuditError;
+use anymetal_audit::session::SessionError;
 use anymetal_hal::error::{DeviceError, ErrorClass};
 use anymetal_policy::bulkhead::BulkheadFull;
 use anymetal_policy::invalid::InvalidPolicy;
@@ -63,6 +65,13 @@ pub enum ManagerError {
     /// A policy that makes no sense.
     #[error(transparent)]
     Policy(#[from] InvalidPolicy),
+    /// The audit log cannot be opened, or cannot be written and the choice is that nothing new runs
+    /// then.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// The session's file cannot be read or renamed.
+    #[error(transparent)]
+    Session(#[from] SessionError),
 }
 
 impl ManagerError {
@@ -80,10 +89,12 @@ impl ManagerError {
             ManagerError::Call(error) => error.class(),
             ManagerError::Failed(failed) => failed.class(),
             ManagerError::ContentsLost { .. } => ErrorClass::Lost,
+            ManagerError::Audit(error) => error.class(),
             ManagerError::Undeclared { .. }
             | ManagerError::Foreign { .. }
             | ManagerError::DuplicateDevice { .. }
             | ManagerError::NoDevice
+            | ManagerError::Session(_)
             | ManagerError::Policy(_) => ErrorClass::Caller,
         }
     }
@@ -189,6 +200,21 @@ impl AttemptError {
             AttemptError::Work(error) => matches!(**error, Error::Device(DeviceError::DeviceLost { .. })),
             AttemptError::Hang { .. } => true,
             AttemptError::WrongResult | AttemptError::NotStarted | AttemptError::Bulkhead(_) => false,
+        }
+    }
+
+    /// Whether its time was over.
+    pub(super) fn is_deadline(&self) -> bool {
+        match self {
+            AttemptError::Hang { .. } | AttemptError::NotStarted => true,
+            AttemptError::Work(error) => match &**error {
+                Error::Device(error) => matches!(error, DeviceError::DeadlineExceeded { .. }),
+                Error::Exec(error) => {
+                    matches!(**error, ExecError::Device(DeviceError::DeadlineExceeded { .. }))
+                }
+                _ => false,
+            },
+            AttemptError::WrongResult | AttemptError::Bulkhead(_) => false,
         }
     }
 

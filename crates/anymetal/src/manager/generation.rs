@@ -133,6 +133,19 @@ impl Generation {
         Ok(made)
     }
 
+    /// The threadgroup sizes that a kernel has code for.
+    pub(super) fn group_sizes(&self, kernel: u64) -> Vec<[u32; 3]> {
+        let known = lock(&self.pipelines).get(&kernel).cloned();
+        known.map_or_else(Vec::new, |pipeline| pipeline.compiled_group_sizes())
+    }
+
+    /// The same of all kernels, by their numbers.
+    pub(super) fn all_group_sizes(&self) -> Vec<(u64, Vec<[u32; 3]>)> {
+        let known: Vec<_> =
+            lock(&self.pipelines).iter().map(|(kernel, pipeline)| (*kernel, pipeline.clone())).collect();
+        known.into_iter().map(|(kernel, pipeline)| (kernel, pipeline.compiled_group_sizes())).collect()
+    }
+
     /// The graph of that number, made if it is not there or does not fit.
     pub(super) fn graph(
         &self,

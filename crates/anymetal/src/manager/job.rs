@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use anymetal_hal::artifact::{Access, ArgumentKind};
-use anymetal_hal::command::{BoundResource, Deadline};
+use anymetal_hal::artifact::{Access, ArgumentInfo, ArgumentKind};
+use anymetal_hal::command::{BoundResource, Deadline, Grid};
 use anymetal_policy::idempotence::BoundArgument;
 
 use super::buffer::{Bound, ManagedBinding};
@@ -42,6 +42,8 @@ enum JobWork<'a> {
 pub(super) struct JobMemory {
     pub(super) memory: Arc<Memory>,
     pub(super) writes: bool,
+    /// All of it is written, and none of it read: its contents before do not matter.
+    pub(super) overwritten: bool,
 }
 
 /// What is committed at once.
@@ -71,7 +73,7 @@ impl<'a> Job<'a> {
         }
         let mut memories = Vec::new();
         let declared = graph.declared().iter().enumerate().map(|(index, declared)| {
-            note(&mut memories, &declared.memory, declared.access);
+            note(&mut memories, &declared.memory, declared.access, false);
             BoundArgument {
                 index: index as u32,
                 name: declared.memory.label().to_owned(),
@@ -192,7 +194,13 @@ impl<'a> Job<'a> {
                 commands.compute().encode(dispatch)?;
                 Submission::accepted(commands.commit())
             }
-            (_, JobWork::Graph(graph)) => queue.submit_graph(graph.built(site, placed)?.executable()),
+            (_, JobWork::Graph(graph)) => {
+                let built = graph.built(site, placed)?;
+                match deadline {
+                    Deadline::After(limit) => queue.submit_graph_within(built.executable(), limit),
+                    _ => queue.submit_graph(built.executable()),
+                }
+            }
             (JobPiece::Graph, JobWork::Kernel { .. }) => unreachable!("pieces of a kernel are calls"),
         }
     }
@@ -208,26 +216,56 @@ fn bound(
     Ok(buffer.region().slice(bytes.clone())?.resource())
 }
 
+/// The threads of a call's grid along each axis.
+fn threads(call: &FinishedCall<ManagedBinding>) -> [u64; 3] {
+    match call.grid {
+        Grid::Threads(threads) => threads.map(u64::from),
+        Grid::Threadgroups(groups) => {
+            std::array::from_fn(|axis| u64::from(groups[axis]) * u64::from(call.group_size[axis]))
+        }
+    }
+}
+
 /// What a call does with which bytes, and each of its buffers once.
 fn arguments(
     signature: &Signature,
     call: &FinishedCall<ManagedBinding>,
 ) -> (Vec<BoundArgument>, Vec<JobMemory>) {
     let (mut arguments, mut memories) = (Vec::new(), Vec::new());
+    let threads = threads(call);
     for (index, binding) in &call.bindings {
         let Bound::Memory(memory, bytes) = &binding.bound else { continue };
         let info = signature.kernel().argument(ArgumentKind::Buffer, *index);
-        let argument = info.and_then(|info| BoundArgument::new(info, memory.id(), bytes.clone(), true));
-        note(&mut memories, memory, argument.as_ref().map_or(Access::Read, |argument| argument.access));
+        let mut argument = info.and_then(|info| BoundArgument::new(info, memory.id(), bytes.clone(), true));
+        let is_whole = *bytes == (0..memory.length());
+        let overwritten =
+            is_whole && info.is_some_and(|info| is_overwritten(info, signature, threads, memory));
+        if let Some(argument) = argument.as_mut().filter(|argument| argument.access == Access::Write)
+            && !overwritten
+        {
+            // What it does not write stays: it is as if changed in place, and restored before another attempt.
+            argument.access = Access::ReadWrite;
+        }
+        let access = argument.as_ref().map_or(Access::Read, |argument| argument.access);
+        note(&mut memories, memory, access, overwritten);
         arguments.extend(argument);
     }
     (arguments, memories)
 }
 
-fn note(memories: &mut Vec<JobMemory>, memory: &Arc<Memory>, access: Access) {
+/// Notes a use of a buffer. One that is overwritten by one argument and used by another may be read, and
+/// counts as changed in place.
+fn note(memories: &mut Vec<JobMemory>, memory: &Arc<Memory>, access: Access, overwritten: bool) {
     let writes = matches!(access, Access::Write | Access::ReadWrite);
     match memories.iter_mut().find(|known| known.memory.id() == memory.id()) {
-        Some(known) => known.writes |= writes,
-        None => memories.push(JobMemory { memory: Arc::clone(memory), writes }),
+        Some(known) => (known.writes, known.overwritten) = (known.writes || writes, false),
+        None => memories.push(JobMemory { memory: Arc::clone(memory), writes, overwritten }),
     }
+}
+
+/// Whether a grid stores all bytes of an argument's buffer, which it does not read.
+fn is_overwritten(info: &ArgumentInfo, signature: &Signature, threads: [u64; 3], memory: &Memory) -> bool {
+    let mut stored = signature.kernel().overwritten.iter();
+    let stored = stored.find(|stored| stored.argument == info.index);
+    stored.is_some_and(|stored| stored.bytes(threads) >= memory.length())
 }

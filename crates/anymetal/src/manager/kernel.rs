@@ -11,6 +11,8 @@ use anymetal_hal::artifact::KernelInfo;
 use super::core::Core;
 use super::error::ManagerError;
 use super::generation::Generation;
+use super::observe::ManagerEvent;
+use super::recipe::Recipe;
 use super::slot::Slot;
 use crate::device::Device;
 use crate::error::Error;
@@ -30,22 +32,9 @@ pub(super) struct KernelShared {
     number: u64,
     name: Arc<str>,
     recipe: Recipe,
+    /// Threadgroup sizes that an earlier process had code for.
+    warm: Vec<[u32; 3]>,
     signature: Arc<Signature>,
-}
-
-/// What a pipeline is made of, on any device.
-#[derive(Debug)]
-struct Recipe {
-    source: String,
-    options: CompileOptions,
-    descriptor: PipelineDescriptor,
-}
-
-impl Recipe {
-    fn pipeline(&self, device: &Device) -> Result<Pipeline, Error> {
-        let library = device.library_from_source_with(&self.source, &self.options)?;
-        library.pipeline(self.descriptor.clone())
-    }
 }
 
 impl ManagedKernel {
@@ -55,13 +44,21 @@ impl ManagedKernel {
         options: &CompileOptions,
         descriptor: PipelineDescriptor,
     ) -> Result<Self, ManagerError> {
-        let recipe = Recipe { source: source.to_owned(), options: options.clone(), descriptor };
+        ManagedKernel::of_recipe(core, Recipe::new(source, options, descriptor))
+    }
+
+    pub(super) fn of_recipe(core: &Arc<Core>, recipe: Recipe) -> Result<Self, ManagerError> {
         // Mistakes in the source are told now, by whichever device is there.
         let alive = core.slots.iter().find_map(Slot::alive).ok_or(ManagerError::NoDevice)?;
         let number = core.next_id();
-        let pipeline = alive.pipeline(number, |device| recipe.pipeline(device))?;
+        let state = core.kept.as_ref().and_then(|kept| Some((kept, recipe.state()?)));
+        let warm = state.as_ref().map_or_else(Vec::new, |(kept, state)| kept.sizes(state));
+        let pipeline = alive.pipeline(number, |device| compile(core, &alive, &recipe, &warm, device))?;
+        if let Some((kept, state)) = state {
+            kept.made(number, state);
+        }
         let (name, signature) = (Arc::from(pipeline.label()), Arc::clone(pipeline.signature()));
-        let shared = KernelShared { core: Arc::downgrade(core), number, name, recipe, signature };
+        let shared = KernelShared { core: Arc::downgrade(core), number, name, recipe, warm, signature };
         Ok(ManagedKernel { shared: Arc::new(shared) })
     }
 
@@ -87,6 +84,20 @@ impl ManagedKernel {
     }
 }
 
+/// Makes a pipeline, and tells it.
+fn compile(
+    core: &Core,
+    site: &Generation,
+    recipe: &Recipe,
+    warm: &[[u32; 3]],
+    device: &Device,
+) -> Result<Pipeline, Error> {
+    let made = recipe.pipeline(device, warm);
+    let (work, source, failure) = (recipe.kernel(), recipe.source_hash(), made.as_ref().err());
+    core.tell(&ManagerEvent::Compiled { device: site.name(), work, source, failure });
+    made
+}
+
 impl KernelShared {
     pub(super) fn name(&self) -> &Arc<str> {
         &self.name
@@ -101,7 +112,10 @@ impl KernelShared {
     }
 
     pub(super) fn pipeline(&self, site: &Generation) -> Result<Pipeline, Error> {
-        site.pipeline(self.number, |device| self.recipe.pipeline(device))
+        site.pipeline(self.number, |device| match self.core.upgrade() {
+            Some(core) => compile(&core, site, &self.recipe, &self.warm, device),
+            None => self.recipe.pipeline(device, &self.warm),
+        })
     }
 }
 

@@ -59,6 +59,9 @@ struct Replica {
     state: ReplicaState,
 }
 
+/// The version before the first: of copies that are never current.
+const NO_VERSION: u64 = 0;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReplicaState {
     /// All of that version.
@@ -169,6 +172,22 @@ impl Memory {
         Ok(buffer)
     }
 
+    /// Its buffer on a device for work that writes all of it and reads none: the contents are those of
+    /// no version.
+    pub(super) fn place_to_overwrite(&self, site: &Generation) -> Result<Buffer<u8>, CopyError> {
+        let mut contents = lock(&self.contents);
+        if site.has_ended() {
+            return Err(CopyError::Target(Box::new(site.lost_error().into())));
+        }
+        if let Some(own) = contents.replicas.get(&site.slot()) {
+            return Ok(own.buffer.clone());
+        }
+        let buffer = HostBytes::Zeros.in_new(site.device(), self.length, &self.label);
+        let buffer = buffer.map_err(|error| CopyError::Target(Box::new(error)))?;
+        contents.insert(site, buffer.clone(), ReplicaState::Version(NO_VERSION));
+        Ok(buffer)
+    }
+
     /// Work that writes it was committed.
     pub(super) fn begin_write(&self, site: &Generation) {
         if let Some(own) = lock(&self.contents).replicas.get_mut(&site.slot()) {
@@ -185,6 +204,7 @@ impl Memory {
             own.state = ReplicaState::Version(next);
         }
         contents.version = next;
+        contents.lost = None;
         contents.host = host.map(|bytes| (next, HostBytes::Bytes(Arc::new(bytes))));
     }
 
@@ -193,14 +213,15 @@ impl Memory {
     pub(super) fn settle(&self, patches: Option<&[Patch]>) -> bool {
         let mut contents = lock(&self.contents);
         let version = contents.version;
-        let has_copy = contents.host_copy().is_some()
+        // Contents that are lost stay lost.
+        let has_copy = contents.lost.is_some()
+            || contents.host_copy().is_some()
             || contents.replicas.values().any(|replica| replica.state == ReplicaState::Version(version));
         let torn = contents.replicas.values_mut().filter(|replica| replica.state == ReplicaState::Torn);
         let mut restored = true;
         for replica in torn {
             if has_copy {
-                // Stale: the version before the first.
-                replica.state = ReplicaState::Version(0);
+                replica.state = ReplicaState::Version(NO_VERSION);
                 continue;
             }
             let write = |patch: &Patch| replica.buffer.hal().write(patch.bytes.start, &patch.before).is_ok();

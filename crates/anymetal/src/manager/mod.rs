@@ -31,9 +31,10 @@
 //! How the pieces depend on each other: `launch` makes a `job`, `run` takes it up its ladder,
 //! `attempt` is one attempt on a `generation` of a `slot`; `memory` knows which copies are current,
 //! `gate` who may use them, `snapshot` what to restore; `core` is what all share, `observe` where it
-//! is told.
+//! is told, `audit` what of it is recorded, `kept` what the next process finds.
 
 mod attempt;
+mod audit;
 mod buffer;
 mod builder;
 mod core;
@@ -44,11 +45,14 @@ mod generation;
 mod graph;
 mod host_bytes;
 mod job;
+mod kept;
 mod kernel;
 mod launch;
 mod memory;
 mod observe;
+mod recipe;
 mod run;
+mod session;
 mod slot;
 mod snapshot;
 mod strain;
@@ -57,7 +61,8 @@ mod tests;
 
 use std::sync::Arc;
 
-use anymetal_policy::adapt::LinuxThermal;
+use anymetal_audit::AuditLog;
+use anymetal_policy::adapt::{LinuxThermal, Rapl};
 use bytemuck::Pod;
 
 use crate::device::Device;
@@ -76,6 +81,7 @@ pub use graph::{GraphSite, ManagedGraph, ManagedGraphBuilder};
 pub use kernel::ManagedKernel;
 pub use launch::{ManagedGraphLaunch, ManagedLaunch, Piece, PieceCall, Produced};
 pub use memory::Durability;
+pub use session::ManagerSession;
 pub use slot::DeviceStatus;
 
 /// Devices under policies: runs kernels and graphs, and recovers. Clones are the same manager.
@@ -97,13 +103,14 @@ pub struct LostBuffer {
 }
 
 impl Manager {
-    /// All devices of this machine, with the policies of the settings (`ANYMETAL_POLICY_*` and the
-    /// section `[policy]`), which are rebuilt if they are lost, and run less at once in heat.
+    /// All devices of this machine, with policies, audit log and session of the settings
+    /// (`ANYMETAL_POLICY_*`, `ANYMETAL_AUDIT_*`, `ANYMETAL_SESSION_FILE` and the sections of the file),
+    /// which are rebuilt if they are lost, and run less at once in heat.
     pub fn system() -> Result<Manager, ManagerError> {
         let devices = Device::all()?;
-        let mut builder = Manager::builder().thermal(LinuxThermal::default());
+        let mut builder = Manager::builder().thermal(LinuxThermal::default()).power(Rapl::default());
         if let Some(device) = devices.first() {
-            builder = builder.policies(device.config().policy.clone());
+            builder = builder.settings(device.config());
         }
         for device in devices {
             let name = device.name().to_owned();
@@ -223,6 +230,16 @@ impl Manager {
             Some(LostBuffer { label: memory.label().to_owned(), length: memory.length(), device })
         });
         lost.collect()
+    }
+
+    /// The audit log, if there is one: everything that runs, fails, is lost or is decided is a record.
+    pub fn audit(&self) -> Option<&Arc<AuditLog>> {
+        self.core.audit.as_ref().map(|audit| audit.log())
+    }
+
+    /// What is kept for the next start, if there is a file for it.
+    pub fn session(&self) -> Option<ManagerSession<'_>> {
+        self.core.kept.as_ref().map(|kept| ManagerSession::new(&self.core, kept))
     }
 
     /// All devices in the order in which the builder was given them.

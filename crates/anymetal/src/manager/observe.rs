@@ -7,10 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anymetal_hal::error::ErrorClass;
 use anymetal_policy::adapt::ThermalState;
 use anymetal_policy::breaker::{BreakerState, KeyedListener, Transition};
 use anymetal_policy::ladder::{AttemptRecord, Ending, GiveUp, Rung};
 use anymetal_telemetry::record;
+
+use super::audit::Audit;
+use super::error::AttemptError;
+use crate::error::Error;
 
 /// A breaker's key: device and kernel or graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,16 +27,18 @@ pub(super) struct BreakerKey {
 /// Something that happened.
 #[derive(Debug)]
 pub(super) enum ManagerEvent<'a> {
-    /// An attempt ended.
-    Attempt { work: &'a str, record: &'a AttemptRecord },
+    /// An attempt ended; the cause is how the last one failed that was let through.
+    Attempt { execution: u64, work: &'a str, record: &'a AttemptRecord, cause: Option<&'a AttemptError> },
     /// A rung of the ladder is taken.
     Rung(RungTaken<'a>),
     /// What an attempt may have written was restored.
     Restored { work: &'a str, buffers: usize },
-    /// It ended: `ok`, or the class of its error.
-    Ended { outcome: &'a str, took: Duration, attempts: usize },
+    /// An execution ended.
+    Ended(EndedExecution<'a>),
     /// The ladder gave up.
     GaveUp { work: &'a str, why: &'a GiveUp },
+    /// A kernel was compiled for a device, or could not be. The source is its hash.
+    Compiled { device: &'a str, work: &'a str, source: &'a str, failure: Option<&'a Error> },
     /// A breaker changed its state.
     Breaker { key: &'a BreakerKey, transition: &'a Transition },
     /// A device's generation ended.
@@ -44,8 +51,32 @@ pub(super) enum ManagerEvent<'a> {
     ContentsLost { label: &'a str, device: &'a str },
     /// Heat or power changed how strained the machine is.
     Strain { state: ThermalState },
+    /// The temperature of a zone was read.
+    Temperature { zone: &'a str, celsius: f64 },
+    /// The power of the machine was read.
+    Power { watts: f64 },
     /// A source of heat or power cannot be read, and is not asked again.
     SourceUnavailable { reason: &'a str },
+}
+
+/// An execution that ended.
+#[derive(Debug)]
+pub(super) struct EndedExecution<'a> {
+    pub(super) execution: u64,
+    pub(super) work: &'a str,
+    /// The device of the last attempt; empty if there was none.
+    pub(super) device: &'a str,
+    /// The class of its error and the error in words; `None`: it succeeded.
+    pub(super) failure: Option<(ErrorClass, &'a str)>,
+    pub(super) took: Duration,
+    pub(super) attempts: usize,
+}
+
+impl EndedExecution<'_> {
+    /// `ok`, or the class of its error.
+    pub(super) fn outcome(&self) -> &'static str {
+        self.failure.map_or("ok", |(class, _)| class.word())
+    }
 }
 
 /// The rung of a ladder that is taken, and what for.
@@ -76,10 +107,11 @@ pub(super) struct Traced;
 impl Observe for Traced {
     fn observe(&self, event: &ManagerEvent<'_>) {
         match event {
-            ManagerEvent::Attempt { work, record } => {
+            ManagerEvent::Attempt { work, record, .. } => {
                 tracing::debug!(target: "anymetal::manager", work, %record, "attempt");
             }
-            ManagerEvent::Ended { outcome, took, attempts } => {
+            ManagerEvent::Ended(ended) => {
+                let (outcome, took, attempts) = (ended.outcome(), ended.took, ended.attempts);
                 tracing::debug!(target: "anymetal::manager", outcome, ?took, attempts, "execution");
             }
             ManagerEvent::Rung(RungTaken { work, rung, device, level, delay, .. }) => {
@@ -91,6 +123,12 @@ impl Observe for Traced {
             }
             ManagerEvent::GaveUp { work, why } => {
                 tracing::warn!(target: "anymetal::manager", work, why = why.word(), "gave up");
+            }
+            ManagerEvent::Compiled { device, work, failure: None, .. } => {
+                tracing::debug!(target: "anymetal::manager", work, device, "compiled");
+            }
+            ManagerEvent::Compiled { device, work, failure: Some(error), .. } => {
+                tracing::info!(target: "anymetal::manager", work, device, %error, "not compiled");
             }
             ManagerEvent::Breaker { key, transition } => {
                 let (device, work) = (&*key.device, &*key.work);
@@ -113,6 +151,7 @@ impl Observe for Traced {
             ManagerEvent::Strain { state } => {
                 tracing::info!(target: "anymetal::manager", state = state.word(), "strain");
             }
+            ManagerEvent::Temperature { .. } | ManagerEvent::Power { .. } => {}
             ManagerEvent::SourceUnavailable { reason } => {
                 tracing::info!(target: "anymetal::manager", reason, "source unavailable");
             }
@@ -131,11 +170,12 @@ impl Observe for Recorded {
             ManagerEvent::Attempt { record, .. } if record.ending == Ending::BreakerOpen => {
                 record::breaker_rejection(&record.device);
             }
-            ManagerEvent::Attempt { record, .. } if record.level > 0 => {
-                record::degraded(&record.device, false)
+            ManagerEvent::Attempt { record, cause: Some(cause), .. } if record.ending != Ending::Success => {
+                attempt_failed(&record.device, cause);
             }
-            ManagerEvent::Ended { outcome, took, attempts } => {
-                record::execution(outcome, *took, u32::try_from(*attempts).unwrap_or(u32::MAX));
+            ManagerEvent::Ended(ended) => {
+                let attempts = u32::try_from(ended.attempts).unwrap_or(u32::MAX);
+                record::execution(ended.outcome(), ended.took, attempts);
             }
             ManagerEvent::Rung(taken) => rung(taken),
             ManagerEvent::Breaker { key, transition } => {
@@ -148,6 +188,8 @@ impl Observe for Recorded {
             }
             ManagerEvent::DeviceLost { device, .. } => record::device_lost(device),
             ManagerEvent::Strain { state } => record::thermal_state("machine", *state as u8),
+            ManagerEvent::Temperature { zone, celsius } => record::temperature(zone, *celsius),
+            ManagerEvent::Power { watts } => record::power("machine", *watts),
             _ => {}
         }
     }
@@ -160,9 +202,24 @@ fn rung(taken: &RungTaken<'_>) {
         Rung::Degrade => record::recovery_step("degrade", "ok"),
         Rung::Fallback => record::fallback(taken.from, taken.device, taken.reason),
     }
-    // Until the attempt has ended.
-    if taken.level > 0 {
-        record::degraded(taken.device, true);
+}
+
+fn attempt_failed(device: &str, cause: &AttemptError) {
+    if matches!(cause, AttemptError::Bulkhead(_)) {
+        record::bulkhead_rejection(device);
+    }
+    if cause.is_deadline() {
+        record::deadline_exceeded(device);
+    }
+}
+
+/// Tells the audit log what it tells the other.
+pub(super) struct Both(pub(super) Arc<dyn Observe>, pub(super) Arc<Audit>);
+
+impl Observe for Both {
+    fn observe(&self, event: &ManagerEvent<'_>) {
+        self.0.observe(event);
+        self.1.observe(event);
     }
 }
 

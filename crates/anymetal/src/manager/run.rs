@@ -13,6 +13,8 @@ use anymetal_policy::deadline::Deadline;
 use anymetal_policy::idempotence::{Declaration, Work, decide};
 use anymetal_policy::ladder::{Ending, GiveUp, Ladder, NextAttempt, Outcome, Path, Request, Rung, Step};
 use anymetal_policy::timeout::within;
+use anymetal_telemetry::record;
+use anymetal_telemetry::span::{self, Span};
 
 use super::attempt::{Attempt, Ended, Turn};
 use super::buffer::contents_lost;
@@ -21,7 +23,7 @@ use super::error::{AttemptError, Failed, ManagerError};
 use super::execution::Execution;
 use super::job::Job;
 use super::launch::Verify;
-use super::observe::{ManagerEvent, RungTaken};
+use super::observe::{EndedExecution, ManagerEvent, RungTaken};
 use super::snapshot::Snapshot;
 
 /// What the caller says of an execution.
@@ -42,17 +44,36 @@ pub(super) async fn run(
     options: &Options<'_>,
 ) -> Result<Execution, ManagerError> {
     let since = core.clock.now();
-    let result = recover(core, job, options).await;
+    let execution = core.next_call();
+    if let Some(audit) = &core.audit {
+        audit.begin(execution, job.name()).inspect_err(|error| {
+            record::execution(error.class().word(), Duration::ZERO, 0);
+        })?;
+    }
+    let span = span::execution(job.name());
+    let result = recover(core, job, options, execution, &span).await;
     let took = core.clock.now().saturating_sub(since);
-    let (outcome, attempts) = match &result {
-        Ok(execution) => ("ok", execution.attempts()),
-        Err(error) => (error.class().word(), error.path().map_or(0, |path| path.attempts().len())),
+    let reason = result.as_ref().err().map(ToString::to_string);
+    let failure = result.as_ref().err().zip(reason.as_deref()).map(|(error, why)| (error.class(), why));
+    let path = match &result {
+        Ok(done) => Some(&done.path),
+        Err(error) => error.path(),
     };
-    core.tell(&ManagerEvent::Ended { outcome, took, attempts });
+    let (device, attempts) =
+        (path.and_then(Path::device).unwrap_or_default(), path.map_or(0, |path| path.attempts().len()));
+    let ended = EndedExecution { execution, work: job.name(), device, failure, took, attempts };
+    span.executed(u32::try_from(attempts).unwrap_or(u32::MAX), ended.outcome());
+    core.tell(&ManagerEvent::Ended(ended));
     result
 }
 
-async fn recover(core: &Arc<Core>, job: &Job<'_>, options: &Options<'_>) -> Result<Execution, ManagerError> {
+async fn recover(
+    core: &Arc<Core>,
+    job: &Job<'_>,
+    options: &Options<'_>,
+    execution: u64,
+    span: &Span,
+) -> Result<Execution, ManagerError> {
     core.poll_strain();
     let now = core.clock.now();
     let callers = options.deadline.map_or(Deadline::NEVER, |length| Deadline::after(now, length));
@@ -60,9 +81,8 @@ async fn recover(core: &Arc<Core>, job: &Job<'_>, options: &Options<'_>) -> Resu
     let Some(turn) = within(&core.clock, budget.total(), core.gate.enter(job.uses())).await else {
         return Err(failed(job, Path::default(), GiveUp::Deadline, None, Vec::new()));
     };
-    if let Some((memory, device)) =
-        job.memories().iter().find_map(|used| Some((&used.memory, used.memory.lost_with()?)))
-    {
+    let needed = || job.memories().iter().filter(|used| !used.overwritten);
+    if let Some((memory, device)) = needed().find_map(|used| Some((&used.memory, used.memory.lost_with()?))) {
         return Err(contents_lost(memory, &device));
     }
     let work = Work { declaration: options.declaration, arguments: job.arguments(), other_effect: None };
@@ -74,11 +94,11 @@ async fn recover(core: &Arc<Core>, job: &Job<'_>, options: &Options<'_>) -> Resu
         replay,
         most_degraded: job.most_degraded(),
         budget,
-        call: core.next_call(),
+        call: execution,
     };
     let ladder = Ladder::new(&core.policies.ladder, &core.policies.retry, request)?;
     let turn = Turn::new(turn);
-    Climb { core, job, options, order, snapshot, turn, ladder, cause: None }.up().await
+    Climb { core, job, options, execution, span, order, snapshot, turn, ladder, cause: None }.up().await
 }
 
 /// All devices: first those that are open to the work, of these those with a free stream, of these
@@ -89,7 +109,8 @@ fn device_order(core: &Core, job: &Job<'_>) -> Vec<usize> {
     order.sort_by_cached_key(|&slot| {
         let (running, waiting) = core.slots[slot].load();
         let is_busy = running + waiting >= core.slots[slot].stream_count();
-        let missing: u64 = job.memories().iter().map(|used| used.memory.missing_on(slot)).sum();
+        let needed = job.memories().iter().filter(|used| !used.overwritten);
+        let missing: u64 = needed.map(|used| used.memory.missing_on(slot)).sum();
         (core.is_closed_to(slot, job.name(), now), is_busy, missing, running + waiting, slot)
     });
     order
@@ -100,6 +121,9 @@ struct Climb<'a> {
     core: &'a Arc<Core>,
     job: &'a Job<'a>,
     options: &'a Options<'a>,
+    /// Its number.
+    execution: u64,
+    span: &'a Span,
     /// The slots in the order of the ladder's devices.
     order: Vec<usize>,
     snapshot: Arc<Snapshot>,
@@ -184,13 +208,16 @@ impl Climb<'_> {
         let deadline = self.ladder.started(since);
         let (core, job, options) = (self.core, self.job, self.options);
         let (snapshot, turn) = (&self.snapshot, &self.turn);
-        let attempt = Attempt { core, job, options, snapshot, turn, next, since, deadline };
+        let _degraded = (next.level > 0).then(|| core.slots[self.order[next.device]].degrade());
+        let span = self.span;
+        let attempt = Attempt { core, job, options, span, snapshot, turn, next, since, deadline };
         attempt.on(self.order[next.device]).await
     }
 
     fn tell_attempt(&self) {
         if let Some(record) = self.ladder.path().attempts().last() {
-            self.core.tell(&ManagerEvent::Attempt { work: self.job.name(), record });
+            let (execution, work, cause) = (self.execution, self.job.name(), self.cause.as_ref());
+            self.core.tell(&ManagerEvent::Attempt { execution, work, record, cause });
         }
     }
 

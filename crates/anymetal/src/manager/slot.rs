@@ -5,6 +5,7 @@
 //! a factory runs; the breaker lets one through at a time.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,6 +33,17 @@ pub(super) struct Slot {
     bulkhead: Option<Bulkhead>,
     state: Mutex<SlotState>,
     pace: Mutex<Pace>,
+    /// Attempts in a degraded mode that have begun and not ended.
+    degraded: AtomicUsize,
+}
+
+/// An attempt in a degraded mode, until it is dropped.
+pub(super) struct DegradedAttempt<'a>(&'a Slot);
+
+impl Drop for DegradedAttempt<'_> {
+    fn drop(&mut self) {
+        self.0.degraded.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 struct SlotState {
@@ -92,9 +104,13 @@ impl Slot {
         policies: &Policies,
         clock: &Arc<dyn Clock>,
         name: Arc<str>,
+        streams: Option<usize>,
     ) -> Self {
         let rebuild = policies.breaker.unwrap_or_default();
-        let streams = AdaptiveStreams::new(policies.adapt);
+        let streams = match streams {
+            Some(streams) => AdaptiveStreams::starting_with(policies.adapt, streams),
+            None => AdaptiveStreams::new(policies.adapt),
+        };
         let generation = Generation::new(index, &name, 1, device, streams.streams());
         let pace = Pace { streams, latencies: Vec::new(), exhausted: false, decide_at: Duration::ZERO };
         Slot {
@@ -105,6 +121,7 @@ impl Slot {
             bulkhead: policies.bulkhead.map(|policy| Bulkhead::new(policy, Arc::clone(clock))),
             state: Mutex::new(SlotState { generation: Some(generation), number: 1, lost: None }),
             pace: Mutex::new(pace),
+            degraded: AtomicUsize::new(0),
         }
     }
 
@@ -187,6 +204,16 @@ impl Slot {
 
     pub(super) fn stream_count(&self) -> usize {
         lock(&self.pace).streams.streams()
+    }
+
+    /// An attempt in a degraded mode begins.
+    pub(super) fn degrade(&self) -> DegradedAttempt<'_> {
+        self.degraded.fetch_add(1, Ordering::Relaxed);
+        DegradedAttempt(self)
+    }
+
+    pub(super) fn is_degraded(&self) -> bool {
+        self.degraded.load(Ordering::Relaxed) > 0
     }
 
     /// An attempt ended: perhaps the number of streams changes.

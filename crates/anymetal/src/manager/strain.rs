@@ -64,10 +64,17 @@ impl Strain {
             }
             None => {}
         }
+        let temperatures = state.thermal.as_ref().map(|source| source.temperatures()).unwrap_or_default();
         let strain = self.policy.strain(heat, power);
         let changed = (strain != state.last).then_some(strain);
         state.last = strain;
         drop(state);
+        for (zone, celsius) in &temperatures {
+            observer.observe(&ManagerEvent::Temperature { zone, celsius: *celsius });
+        }
+        if let Some(power) = power {
+            observer.observe(&ManagerEvent::Power { watts: power.milliwatts as f64 / 1000.0 });
+        }
         for error in unavailable {
             observer.observe(&ManagerEvent::SourceUnavailable { reason: &error.to_string() });
         }

@@ -236,6 +236,12 @@ fn texts(event: &mut Event) -> Vec<&mut String> {
         Event::Dispatch { device, kernel, outcome, .. } => (vec![device, kernel], Some(outcome)),
         Event::Refuse { what, reason, class } => (vec![what, reason, class], None),
         Event::Policy { policy, decision, detail } => (vec![policy, decision, detail], None),
+        Event::Begin { work, .. } => (vec![work], None),
+        Event::Attempt { work, device, outcome, .. } | Event::End { work, device, outcome, .. } => {
+            (vec![work, device], Some(outcome))
+        }
+        Event::Device { device, change, reason, .. } => (vec![device, change, reason], None),
+        Event::ContentsLost { label, device } => (vec![label, device], None),
     };
     if let Some(Outcome::Failed { class, reason }) = outcome {
         texts.extend([class, reason]);

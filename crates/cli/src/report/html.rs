@@ -90,6 +90,8 @@ fn with_figures(out: &mut String, recorded: &Recorded) {
     roofline_figure(out, recorded, &profiles.into_iter().collect::<Vec<_>>(), &names);
     section(out, "Timeline");
     out.push_str(&timeline::svg(recorded, &names));
+    let others = if rows.len() > names.len() { "; the others are grey" } else { "" };
+    note(out, &format!("Colours as in the latency figure{others}."));
     if recorded.slices.len() > timeline::MAX_SLICES {
         note(out, &format!("The first {} of {} runs.", timeline::MAX_SLICES, recorded.slices.len()));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::exposition::Samples;
+use super::samples::{Samples, label};
 
 /// Counts up to each bound, as Prometheus has them.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,11 +23,11 @@ impl Histogram {
         let mut found: BTreeMap<[String; N], Histogram> = BTreeMap::new();
         let mut buckets: BTreeMap<[String; N], BTreeMap<u64, (f64, f64)>> = BTreeMap::new();
         for sample in samples.of(&format!("{name}_bucket")) {
-            let Ok(bound) = sample.label("le").parse::<f64>() else { continue };
+            let Ok(bound) = label(sample, "le").parse::<f64>() else { continue };
             if bound.is_nan() {
                 continue;
             }
-            let key = labels.map(|label| sample.label(label).to_owned());
+            let key = labels.map(|name| label(sample, name).to_owned());
             // Bits of positive numbers are in their order.
             let entry =
                 buckets.entry(key).or_default().entry(bound.max(0.0).to_bits()).or_insert((bound, 0.0));
@@ -37,11 +37,11 @@ impl Histogram {
             found.entry(key).or_default().buckets = buckets.into_values().collect();
         }
         for sample in samples.of(&format!("{name}_sum")) {
-            let key = labels.map(|label| sample.label(label).to_owned());
+            let key = labels.map(|name| label(sample, name).to_owned());
             found.entry(key).or_default().sum += sample.value;
         }
         for sample in samples.of(&format!("{name}_count")) {
-            let key = labels.map(|label| sample.label(label).to_owned());
+            let key = labels.map(|name| label(sample, name).to_owned());
             found.entry(key).or_default().count += sample.value;
         }
         found
@@ -81,15 +81,14 @@ impl Histogram {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exposition::parse;
     use super::*;
 
     fn histogram(text: &str) -> Histogram {
-        Histogram::by_labels(&parse(text).unwrap(), "h", []).remove(&[]).unwrap()
+        Histogram::by_labels(&Samples::parse(text).unwrap(), "h", []).remove(&[]).unwrap()
     }
 
-    const TEXT: &str =
-        "h_bucket{le=\"0.1\"} 50\nh_bucket{le=\"+Inf\"} 101\nh_bucket{le=\"1\"} 100\nh_sum 40\nh_count 101\n";
+    const TEXT: &str = "# TYPE h histogram\nh_bucket{le=\"0.1\"} 50\nh_bucket{le=\"1\"} 100\n\
+                        h_bucket{le=\"+Inf\"} 101\nh_sum 40\nh_count 101\n";
 
     #[test]
     fn quantiles_are_those_of_histogram_quantile() {
@@ -110,15 +109,21 @@ mod tests {
         let now = histogram(&TEXT.replace("100\n", "110\n").replace("101", "111"));
         let between = now.since(Some(&before));
         assert_eq!((between.count, between.quantile(0.5)), (10.0, Some(0.55)));
-        let restarted = histogram("h_bucket{le=\"+Inf\"} 3\nh_sum 1\nh_count 3\n").since(Some(&before));
-        assert_eq!(restarted.count, 3.0);
+        let new = "# TYPE h histogram\nh_bucket{le=\"+Inf\"} 3\nh_sum 1\nh_count 3\n";
+        assert_eq!(histogram(new).since(Some(&before)).count, 3.0);
     }
 
     #[test]
     fn series_are_added_up_by_the_labels_that_count() {
-        let text = "h_bucket{k=\"a\",d=\"x\",le=\"1\"} 1\nh_bucket{k=\"b\",d=\"x\",le=\"1\"} 2\nh_count{k=\"a\",d=\"x\"} 1\n\
-                    h_count{k=\"b\",d=\"x\"} 2\nh_bucket{d=\"y\",le=\"much\"} 2\n";
-        let by_device = Histogram::by_labels(&parse(text).unwrap(), "h", ["d"]);
+        let series = |kernel: &str, count: u32| {
+            let labels = format!("k=\"{kernel}\",d=\"x\"");
+            format!(
+                "h_bucket{{{labels},le=\"1\"}} {count}\nh_bucket{{{labels},le=\"+Inf\"}} {count}\n\
+                 h_sum{{{labels}}} 0\nh_count{{{labels}}} {count}\n"
+            )
+        };
+        let text = format!("# TYPE h histogram\n{}{}", series("a", 1), series("b", 2));
+        let by_device = Histogram::by_labels(&Samples::parse(&text).unwrap(), "h", ["d"]);
         assert_eq!(by_device[&["x".to_owned()]].count, 3.0);
     }
 }

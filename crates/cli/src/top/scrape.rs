@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::exposition::{self, Samples};
+use super::samples::Samples;
 
 /// A process that does not answer is given up after that.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Endpoint {
         let mut response = agent.get(&self.url).call().map_err(|error| error.to_string())?;
         let at = Instant::now();
         let body = response.body_mut().with_config().limit(MAX_BYTES).read_to_string();
-        let samples = exposition::parse(&body.map_err(|error| error.to_string())?)?;
+        let samples = Samples::parse(&body.map_err(|error| error.to_string())?)?;
         Ok(Scrape { samples, at })
     }
 }

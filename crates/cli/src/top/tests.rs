@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::exposition::{Samples, parse};
+use super::samples::Samples;
 use super::*;
 
 fn path(name: &str) -> PathBuf {
@@ -11,7 +11,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn recorded(name: &str) -> Samples {
-    parse(&std::fs::read_to_string(path(name)).unwrap()).unwrap()
+    Samples::parse(&std::fs::read_to_string(path(name)).unwrap()).unwrap()
 }
 
 fn between() -> View {

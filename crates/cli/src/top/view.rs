@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anymetal_telemetry::names::metrics;
 
-use super::exposition::Samples;
 use super::histogram::Histogram;
+use super::samples::{Samples, label};
 use super::scrape::Scrape;
 
 /// One frame's values.
@@ -145,7 +145,7 @@ fn devices(now: &Samples, rates: &Rates<'_>) -> Vec<DeviceRow> {
     };
     let pool = |device: &str, state: &str| {
         let ours = now.of(metrics::POOL_BYTES.name).iter();
-        let ours = ours.filter(|sample| sample.label("device") == device && sample.label("state") == state);
+        let ours = ours.filter(|sample| label(sample, "device") == device && label(sample, "state") == state);
         ours.fold(0.0, |sum, sample| sum + sample.value)
     };
     let (latencies, latencies_before) = (
@@ -186,7 +186,7 @@ fn kernels(now: &Samples, rates: &Rates<'_>) -> Vec<KernelRow> {
     let counts = |samples: &Samples| {
         let mut counts: BTreeMap<[String; 3], f64> = BTreeMap::new();
         for sample in samples.of(metrics::DISPATCHES.name) {
-            *counts.entry(KERNEL.map(|label| sample.label(label).to_owned())).or_default() += sample.value;
+            *counts.entry(KERNEL.map(|name| label(sample, name).to_owned())).or_default() += sample.value;
         }
         counts
     };
@@ -233,8 +233,8 @@ fn states(
     labels: &[&str],
     words: &[&'static str; 3],
 ) -> Vec<(String, &'static str)> {
-    let of = |sample: &super::exposition::Sample| {
-        let parts = labels.iter().map(|label| sample.label(label)).filter(|part| !part.is_empty());
+    let of = |sample: &super::samples::Sample| {
+        let parts = labels.iter().map(|name| label(sample, name)).filter(|part| !part.is_empty());
         let word = if sample.value.fract() == 0.0 { words.get(sample.value as usize) } else { None };
         (parts.collect::<Vec<_>>().join(" "), word.copied().unwrap_or("unknown"))
     };

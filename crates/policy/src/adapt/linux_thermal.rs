@@ -4,6 +4,7 @@
 //! zone has its temperature in `temp` and its trip points in `trip_point_N_temp` and
 //! `trip_point_N_type`, all in thousandths of a degree Celsius.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -67,6 +68,21 @@ impl ThermalSource for LinuxThermal {
             Some(state(temperature, trip_points(&zone)))
         });
         states.max().ok_or_else(|| self.unavailable("no zone has a temperature"))
+    }
+
+    /// By the zones' types, such as `x86_pkg_temp`; of zones of one type the hottest.
+    fn temperatures(&self) -> Vec<(String, f64)> {
+        let mut hottest = BTreeMap::new();
+        for zone in self.zones().unwrap_or_default() {
+            let (Some(millidegrees), Ok(kind)) =
+                (number(&zone.join("temp")), fs::read_to_string(zone.join("type")))
+            else {
+                continue;
+            };
+            let known = hottest.entry(kind.trim().to_owned()).or_insert(millidegrees);
+            *known = millidegrees.max(*known);
+        }
+        hottest.into_iter().map(|(zone, millidegrees)| (zone, millidegrees as f64 / 1000.0)).collect()
     }
 }
 

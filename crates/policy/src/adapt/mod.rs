@@ -188,6 +188,12 @@ impl AdaptiveStreams {
         AdaptiveStreams { policy, streams, heat, best: None, changed: None }
     }
 
+    /// Starts with that number, as a process that knows it from its last run, within the bounds.
+    pub fn starting_with(policy: AdaptivePolicy, streams: usize) -> Self {
+        let streams = streams.clamp(policy.minimum, policy.maximum);
+        AdaptiveStreams { streams, ..AdaptiveStreams::new(policy) }
+    }
+
     /// How many streams to use.
     pub fn streams(&self) -> usize {
         self.streams

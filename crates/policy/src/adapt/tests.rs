@@ -37,6 +37,12 @@ fn the_best_latency_fades_so_that_slower_work_is_not_slow_for_ever() {
 }
 
 #[test]
+fn a_number_that_is_known_from_before_is_kept_within_the_bounds() {
+    let policy = AdaptivePolicy::builder().minimum(2).maximum(8).build().unwrap();
+    assert_eq!([0, 5, 100].map(|known| AdaptiveStreams::starting_with(policy, known).streams()), [2, 5, 8]);
+}
+
+#[test]
 fn heat_lowers_the_ceiling_at_once_and_cooling_frees_it() {
     let (source, mut streams) = (SimulatedThermal::new(), AdaptiveStreams::new(AdaptivePolicy::default()));
     (0..30).for_each(|step| {
@@ -99,7 +105,9 @@ fn thermal_zones_are_read_in_relation_to_their_trip_points() {
     assert_eq!(source.thermal_state().unwrap_err().reason, "no zone has a temperature");
     write(&root.join("cooling_device0"), &[("temp", "999999")]);
     write(&root.join("thermal_zone0"), &[("type", "acpitz"), ("temp", "27800")]);
+    write(&root.join("thermal_zone7"), &[("type", "acpitz"), ("temp", "31000")]);
     assert_eq!(source.thermal_state(), Ok(ThermalState::Nominal));
+    assert_eq!(source.temperatures(), [("acpitz".to_owned(), 31.0)], "the hottest of the type");
     let zone = root.join("thermal_zone1");
     let trips = [
         ("trip_point_0_type", "passive"),

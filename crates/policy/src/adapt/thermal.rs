@@ -49,6 +49,12 @@ pub struct Unavailable {
 pub trait ThermalSource: Send + Sync {
     /// The heat now.
     fn thermal_state(&self) -> Result<ThermalState, Unavailable>;
+
+    /// The zones with their temperatures in degrees Celsius now, for gauges; none where the source
+    /// has no numbers.
+    fn temperatures(&self) -> Vec<(String, f64)> {
+        Vec::new()
+    }
 }
 
 /// A source that a test sets; clones share the state.

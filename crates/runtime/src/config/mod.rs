@@ -7,12 +7,14 @@
 //! Invariant: a [`RuntimeConfig`] that exists is valid; each error names the place the value came from, the
 //! setting, the value and what it should look like. This module reads the environment, no other does.
 
+mod audit;
 mod health;
 mod history;
 mod kernels;
 mod memory;
 mod policy;
 mod quantity;
+mod session;
 mod streams;
 mod telemetry;
 
@@ -23,6 +25,7 @@ use anymetal_hal::family::Family;
 use anymetal_policy::policies::Policies;
 use serde::Deserialize;
 
+pub use audit::{AuditConfig, AuditDurability, AuditFailing, AuditLayer};
 pub use health::{HealthConfig, HealthLayer, Share};
 pub use history::{HistoryConfig, HistoryLayer};
 pub use kernels::{CheckSetting, KernelsConfig, KernelsLayer};
@@ -31,6 +34,7 @@ pub use policy::{
     AdaptLayer, BreakerLayer, BulkheadLayer, DeadlineLayer, LadderLayer, PolicyLayer, RetryLayer,
 };
 pub use quantity::{Size, Span};
+pub use session::{SessionConfig, SessionLayer};
 pub use streams::{StreamsConfig, StreamsLayer};
 pub use telemetry::{TelemetryConfig, TelemetryLayer};
 
@@ -59,6 +63,10 @@ pub struct Layer {
     pub telemetry: TelemetryLayer,
     /// The section `[health]`.
     pub health: HealthLayer,
+    /// The section `[audit]`.
+    pub audit: AuditLayer,
+    /// The section `[session]`.
+    pub session: SessionLayer,
 }
 
 /// Where a setting comes from, for messages.
@@ -153,6 +161,8 @@ fn variables() -> impl Iterator<Item = &'static (&'static str, Setter)> {
         history::VARIABLES,
         telemetry::VARIABLES,
         health::VARIABLES,
+        audit::VARIABLES,
+        session::VARIABLES,
     ];
     sections.into_iter().chain(policy::VARIABLES).flatten()
 }
@@ -258,6 +268,8 @@ impl Layers {
             policy: policy::resolve(self)?,
             telemetry: telemetry::resolve(self)?,
             health: health::resolve(self)?,
+            audit: audit::resolve(self)?,
+            session: session::resolve(self)?,
         })
     }
 }
@@ -302,6 +314,10 @@ pub struct RuntimeConfig {
     pub telemetry: TelemetryConfig,
     /// When a component is degraded or unhealthy, and who is told.
     pub health: HealthConfig,
+    /// The audit log.
+    pub audit: AuditConfig,
+    /// What is kept for the next start.
+    pub session: SessionConfig,
 }
 
 #[cfg(all(test, not(loom)))]
@@ -357,6 +373,33 @@ mod tests {
         assert_eq!(options.when_exhausted, anymetal_hal::queue::WhenFull::Refuse, "waiting for no time");
         assert_eq!((config.history.entries, config.history.replayable), (5, true));
         assert_eq!(config.device.as_deref(), Some("cpu"));
+    }
+
+    #[test]
+    fn audit_and_session_are_set_by_file_and_environment_and_checked() {
+        let mut layers =
+            file("[audit]\nfolder = 'log'\nwhen-failing = 'go-on'\nrotate-bytes = '1 MiB'\n").unwrap();
+        layers.environment = environment(&[
+            ("ANYMETAL_AUDIT_KEEP_FILES", "3"),
+            ("ANYMETAL_AUDIT_DURABILITY", "system"),
+            ("ANYMETAL_SESSION_FILE", "warm.toml"),
+        ])
+        .unwrap();
+        let config = layers.resolve().unwrap();
+        let expected = AuditConfig {
+            folder: Some("log".into()),
+            when_failing: AuditFailing::GoOn,
+            durability: AuditDurability::System,
+            rotate_bytes: 1 << 20,
+            keep_files: std::num::NonZeroU32::new(3),
+        };
+        assert_eq!((config.audit, config.session.file), (expected, Some("warm.toml".into())));
+
+        let refused = |text: &str| file(text).unwrap().resolve().unwrap_err().to_string();
+        assert!(refused("[audit]\nrotate-bytes = 100").contains("less than 4 KiB"));
+        assert!(refused("[audit]\nkeep-files = 0").contains("at least one file"));
+        assert!(refused("[session]\nfile = 'warm.bin'").contains(".toml or .json"));
+        assert!(environment(&[("ANYMETAL_AUDIT_WHEN_FAILING", "ignore")]).is_err());
     }
 
     #[test]

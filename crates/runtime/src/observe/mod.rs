@@ -1,10 +1,10 @@
 //! What the runtime tells telemetry: of submissions here, of a device's series in [`device`], of gauges where
 //! they are counted (streams in [`crate::stream::context`], blocks in [`crate::memory::pool`]).
 //!
-//! Owns [`Observed`], what is noted of a submission at its commit and recorded at its end. Invariant: while
+//! Owns [`Observation`], what is noted of a submission at its commit and recorded at its end. Invariant: while
 //! nothing listens a submission carries nothing, and costs two looks at atomics; while something does,
-//! nothing is formatted and no series is looked up that was seen before. A submission is recorded once,
-//! before its waiters see its end.
+//! nothing is formatted, no series is looked up that was seen before, and a single dispatch without a span
+//! allocates nothing. A submission is recorded once, before its waiters see its end.
 
 pub(crate) mod device;
 
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::{Artifact, ArtifactTarget};
 use anymetal_hal::command::{Command, Submission, Timestamps};
-use anymetal_hal::completion::CommandTiming;
+use anymetal_hal::completion::{CommandTiming, Timing};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_telemetry::handle::metrics_on;
 use anymetal_telemetry::kernel::KernelMetrics;
@@ -23,7 +23,7 @@ use crate::submission::Outcome;
 
 /// Of submissions with several dispatches one in this number has each of its commands timed, which costs two
 /// readings of the clock per command.
-const TIMED_ONE_IN: u32 = 16;
+const TIMED_ONE_IN: u32 = 64;
 
 /// What a pipeline keeps for telemetry, in its attachment.
 #[derive(Debug)]
@@ -73,6 +73,18 @@ enum Kernels {
 }
 
 /// What is recorded of a submission when it ends.
+#[derive(Debug, Default)]
+pub(crate) enum Observation {
+    /// Nothing listens.
+    #[default]
+    None,
+    /// One dispatch without a span, by far the most common.
+    Dispatch(Arc<KernelMetrics>),
+    /// Anything else.
+    Other(Box<Observed>),
+}
+
+/// What is recorded of a submission of several commands, or with a span.
 #[derive(Debug)]
 pub(crate) struct Observed {
     metrics: bool,
@@ -81,42 +93,60 @@ pub(crate) struct Observed {
     span: Option<Span>,
 }
 
-impl Observed {
-    /// Notes what a submission does; `None`: nothing listens. May have its commands timed.
+impl Observation {
+    /// Notes what a submission does. May have its commands timed.
     #[inline]
-    pub(crate) fn begin(stream: &StreamCore, commands: &mut Submission) -> Option<Box<Observed>> {
-        let metrics = metrics_on();
-        if !metrics && !span::submissions_on() {
-            return None;
-        }
-        Some(Box::new(Self::of(stream, commands, metrics)))
+    pub(crate) fn begin(stream: &StreamCore, commands: &mut Submission) -> Observation {
+        let (metrics, spanned) = (metrics_on(), span::submission_sampled());
+        if !metrics && !spanned { Observation::None } else { Self::of(stream, commands, metrics, spanned) }
     }
 
-    fn of(stream: &StreamCore, commands: &mut Submission, metrics: bool) -> Observed {
+    fn of(stream: &StreamCore, commands: &mut Submission, metrics: bool, spanned: bool) -> Observation {
         let device = stream.context.device().name();
         let (kernels, copied_bytes) = match metrics {
-            true => (kernels_of(stream, device, commands), copied_bytes(&commands.commands)),
+            true => noted(stream, device, commands),
             false => (Kernels::None, 0),
         };
-        let first = || commands.commands.iter().flat_map(Command::expanded).find_map(pipeline_of);
-        let span = match span::submissions_on() {
-            false => None,
-            true => {
-                let kernel = first().map(|pipeline| pipeline.kernel().name.as_str());
-                let count = commands.commands.len();
-                span::submission(device, stream.label(), &commands.label, count, kernel)
-            }
+        let kernels = match kernels {
+            Kernels::One(kernel) if !spanned => return Observation::Dispatch(kernel),
+            kernels => kernels,
         };
-        Observed { metrics, kernels, copied_bytes, span }
+        let first = || commands.commands.iter().flat_map(Command::expanded).find_map(pipeline_of);
+        let span = spanned.then(|| {
+            let kernel = first().map(|pipeline| pipeline.kernel().name.as_str());
+            span::submission(device, stream.label(), &commands.label, commands.commands.len(), kernel)
+        });
+        Observation::Other(Box::new(Observed { metrics, kernels, copied_bytes, span }))
     }
 
     /// Records the end.
     pub(crate) fn end(self, stream: &StreamCore, outcome: &Outcome, timings: Option<&[CommandTiming]>) {
+        match (self, outcome) {
+            (Observation::None, _) => {}
+            (Observation::Dispatch(kernel), Ok(timing)) => {
+                let (device_ns, wait_ns) = times(timing);
+                stream.context.series().ended_well(device_ns, wait_ns, 0);
+                kernel.dispatched(1);
+                kernel.took(device_ns);
+            }
+            (Observation::Dispatch(_), Err(error)) => stream.context.series().failed(error),
+            (Observation::Other(observed), outcome) => observed.end(stream, outcome, timings),
+        }
+    }
+}
+
+/// How long the device was at it, and how long it waited for that.
+fn times(timing: &Timing) -> (u64, u64) {
+    let device_ns = timing.ended_ns.saturating_sub(timing.started_ns);
+    (device_ns, timing.started_ns.saturating_sub(timing.submitted_ns))
+}
+
+impl Observed {
+    fn end(self, stream: &StreamCore, outcome: &Outcome, timings: Option<&[CommandTiming]>) {
         let series = self.metrics.then(|| stream.context.series());
         match outcome {
             Ok(timing) => {
-                let device_ns = timing.ended_ns.saturating_sub(timing.started_ns);
-                let wait_ns = timing.started_ns.saturating_sub(timing.submitted_ns);
+                let (device_ns, wait_ns) = times(timing);
                 if let Some(span) = &self.span {
                     span.ran(device_ns, wait_ns);
                 }
@@ -176,28 +206,24 @@ fn pipeline_of(command: &Command) -> Option<&dyn Pipeline> {
     }
 }
 
-fn copied_bytes(commands: &[Command]) -> u64 {
-    let length = |command: &Command| match command {
-        Command::Copy(copy) => copy.length,
-        _ => 0,
-    };
-    commands.iter().flat_map(Command::expanded).map(length).sum()
-}
-
-fn kernels_of(stream: &StreamCore, device: &str, submission: &mut Submission) -> Kernels {
+/// The kernels of a submission, and the bytes that it copies.
+fn noted(stream: &StreamCore, device: &str, submission: &mut Submission) -> (Kernels, u64) {
     if let [command] = submission.commands.as_slice()
         && let Some(pipeline) = pipeline_of(command)
     {
         let kernel = kernel_metrics(device, pipeline);
-        return kernel.map_or(Kernels::None, |kernel| Kernels::One(Arc::clone(kernel)));
+        return (kernel.map_or(Kernels::None, |kernel| Kernels::One(Arc::clone(kernel))), 0);
     }
+    let mut counts = Counts { device, kernels: Vec::new(), last: None, copied_bytes: 0 };
+    submission.commands.iter().for_each(|command| counts.note(command));
     let traced = stream.context.trace().is_some() || submission.timestamps == Timestamps::EachCommand;
-    let has_dispatch = submission.commands.iter().any(|command| pipeline_of(command).is_some());
-    if has_dispatch && (traced || stream.context.series().is_sampled(TIMED_ONE_IN)) {
+    let has_dispatch = || submission.commands.iter().any(|command| pipeline_of(command).is_some());
+    if has_dispatch() && (traced || stream.context.series().is_sampled(TIMED_ONE_IN)) {
         submission.timestamps = Timestamps::EachCommand;
-        return timed(device, &submission.commands);
+        return (timed(device, &submission.commands), counts.copied_bytes);
     }
-    counted(device, &submission.commands)
+    let kernels = if counts.kernels.is_empty() { Kernels::None } else { Kernels::Counted(counts.kernels) };
+    (kernels, counts.copied_bytes)
 }
 
 fn timed(device: &str, commands: &[Command]) -> Kernels {
@@ -208,24 +234,46 @@ fn timed(device: &str, commands: &[Command]) -> Kernels {
     Kernels::Timed(kernels.collect())
 }
 
-fn counted(device: &str, commands: &[Command]) -> Kernels {
-    let mut counts: Vec<(Arc<KernelMetrics>, u64)> = Vec::new();
-    let mut last: Option<(*const (), usize)> = None;
-    for pipeline in commands.iter().flat_map(Command::expanded).filter_map(pipeline_of) {
+/// How often each kernel is dispatched, and how much is copied.
+struct Counts<'a> {
+    device: &'a str,
+    kernels: Vec<(Arc<KernelMetrics>, u64)>,
+    /// The last pipeline's address, and its kernel's place.
+    last: Option<(*const (), usize)>,
+    copied_bytes: u64,
+}
+
+impl Counts<'_> {
+    fn note(&mut self, command: &Command) {
+        match command {
+            Command::Dispatch(dispatch) => self.dispatched(&*dispatch.pipeline),
+            Command::DispatchIndirect(dispatch) => self.dispatched(&*dispatch.pipeline),
+            Command::Copy(copy) => self.copied_bytes = self.copied_bytes.saturating_add(copy.length),
+            Command::ExecuteIndirect(_) => command.expanded().iter().for_each(|command| self.note(command)),
+            Command::Fill(_)
+            | Command::WaitEvent { .. }
+            | Command::SignalEvent { .. }
+            | Command::UpdateFence(_)
+            | Command::WaitFence(_) => {}
+        }
+    }
+
+    fn dispatched(&mut self, pipeline: &dyn Pipeline) {
         // Most command buffers repeat one pipeline: its series are looked up once.
         let address = std::ptr::from_ref(pipeline).cast::<()>();
-        if let Some((_, place)) = last.filter(|(known, _)| *known == address) {
-            counts[place].1 += 1;
-            continue;
+        if let Some((known, place)) = self.last
+            && known == address
+        {
+            self.kernels[place].1 += 1;
+            return;
         }
-        let Some(kernel) = kernel_metrics(device, pipeline) else { continue };
-        let known = counts.iter().rposition(|(known, _)| Arc::ptr_eq(known, kernel));
+        let Some(kernel) = kernel_metrics(self.device, pipeline) else { return };
+        let known = self.kernels.iter().rposition(|(known, _)| Arc::ptr_eq(known, kernel));
         let place = known.unwrap_or_else(|| {
-            counts.push((Arc::clone(kernel), 0));
-            counts.len() - 1
+            self.kernels.push((Arc::clone(kernel), 0));
+            self.kernels.len() - 1
         });
-        counts[place].1 += 1;
-        last = Some((address, place));
+        self.kernels[place].1 += 1;
+        self.last = Some((address, place));
     }
-    if counts.is_empty() { Kernels::None } else { Kernels::Counted(counts) }
 }

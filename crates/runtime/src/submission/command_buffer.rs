@@ -35,7 +35,7 @@ use anymetal_hal::command::{Command, Deadline, Submission as Commands, Timestamp
 use anymetal_hal::error::DeviceError;
 
 use crate::event::{Bridge, Event};
-use crate::observe::Observed;
+use crate::observe::Observation;
 use crate::stream::permit::Permit;
 use crate::stream::{StreamCore, event_command};
 use crate::submission::compute_encoder::{ComputeEncoder, NoPipeline};
@@ -160,7 +160,7 @@ impl CommandBuffer {
     pub fn commit(self) -> Submission {
         let CommandBuffer { stream, mut permit, mut commands, dependencies, .. } = self;
         permit.commit();
-        let observed = Observed::begin(&stream, &mut commands);
+        let observed = Observation::begin(&stream, &mut commands);
         let attached = Attached {
             permit: Some(permit),
             charge: self.charge,

@@ -29,7 +29,7 @@ use anymetal_hal::queue::Cancellation;
 use anymetal_hal::record::recorder::EntryId;
 
 use crate::event::Bridge;
-use crate::observe::Observed;
+use crate::observe::Observation;
 use crate::stream::StreamCore;
 use crate::stream::permit::Permit;
 use crate::submission::stage::{Ending, Look, Stage, Stages};
@@ -80,7 +80,7 @@ pub(crate) struct Attached {
     /// Whether the stream counts it as with the device.
     pub(crate) counted: bool,
     /// What is recorded of it, if somebody listens.
-    pub(crate) observed: Option<Box<Observed>>,
+    pub(crate) observed: Observation,
     /// Ends when the work has, where it was noted on its buffers as held.
     pub(crate) held: Option<CompletionSource>,
 }
@@ -162,7 +162,7 @@ impl SubmissionCore {
         // Before the end is published: whoever waited for it finds its buffers unused and the quotas free.
         let (held, observed) = self.with_attached(|attached| {
             attached.release_charges();
-            (attached.held.take(), attached.observed.take())
+            (attached.held.take(), std::mem::take(&mut attached.observed))
         });
         drop(held);
         self.record(observed, &outcome);
@@ -178,10 +178,8 @@ impl SubmissionCore {
         self.after_end(ending, &outcome)
     }
 
-    fn record(&self, observed: Option<Box<Observed>>, outcome: &Outcome) {
-        if let Some(observed) = observed {
-            observed.end(&self.stream, outcome, self.timings.get().map(|timings| &**timings));
-        }
+    fn record(&self, observed: Observation, outcome: &Outcome) {
+        observed.end(&self.stream, outcome, self.timings.get().map(|timings| &**timings));
     }
 
     fn after_end(&self, ending: Option<Ending<Work, Completion, Outcome>>, outcome: &Outcome) -> bool {

@@ -89,14 +89,14 @@ pub const DISPATCHES: Metric = metric(
     "Dispatches that ended well.",
 );
 /// Device time of dispatches. All that are alone in their command buffer; of larger command buffers
-/// one in 16.
+/// one in 64.
 pub const DISPATCH_DURATION: Metric = metric(
     Layer::Execution,
     MetricKind::Histogram,
     Unit::Seconds,
     "anymetal_dispatch_duration_seconds",
     &["device", "backend", "kernel"],
-    "Device time of dispatches. All that are alone in their command buffer; of larger command buffers one in 16.",
+    "Device time of dispatches. All that are alone in their command buffer; of larger command buffers one in 64.",
 );
 /// Command buffers that ended: ok, failed, cancelled.
 pub const SUBMISSIONS: Metric = metric(

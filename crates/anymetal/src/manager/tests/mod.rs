@@ -1,10 +1,12 @@
 //! The manager on devices that fail by plan, in virtual time: kernels really run.
 
+mod audit;
 mod buffers;
 mod exclusion;
 mod ladder;
 mod loss;
 mod replay;
+mod session;
 mod streams;
 
 use std::future::Future;
@@ -48,7 +50,10 @@ impl Observe for Recorder {
             ManagerEvent::ContentsLost { label, .. } => format!("contents of {label}"),
             ManagerEvent::Strain { state } => format!("strain {}", state.word()),
             ManagerEvent::SourceUnavailable { .. } => "source unavailable".to_owned(),
-            ManagerEvent::Ended { .. } => return,
+            ManagerEvent::Ended(_)
+            | ManagerEvent::Compiled { .. }
+            | ManagerEvent::Temperature { .. }
+            | ManagerEvent::Power { .. } => return,
             ManagerEvent::Rung(RungTaken { rung, device, level, .. }) => {
                 format!("{} {device}/{level}", rung.word())
             }

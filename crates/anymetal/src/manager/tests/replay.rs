@@ -4,7 +4,7 @@ use anymetal_policy::idempotence::NotRetryable;
 use anymetal_policy::ladder::GiveUp;
 
 use super::*;
-use crate::manager::Durability;
+use crate::manager::{Durability, ManagedBuffer};
 
 fn half_written(number: u64) -> FaultPlan {
     FaultPlan { partial_writes: Faults::at(number, ErrorClass::Transient), ..no_faults() }
@@ -112,4 +112,59 @@ fn declared_idempotent_work_runs_again_without_copies() {
     let y = bench.manager.buffer(&[1u32; 64]).unwrap();
     let launch = bench.manager.launch(&increment).arg(&y).threads(64).idempotent();
     assert_eq!(bench.run(launch.execute_async()).unwrap().attempts(), 2);
+}
+
+/// A manager whose buffer `y` is on device `a` alone, and whose next work of `a` fails by that plan.
+fn with_result_on_device(plan: FaultPlan, limit: u64) -> (Bench, ManagedKernel, [ManagedBuffer<u32>; 2]) {
+    let policies = Policies { snapshot_limit: limit, ..policies() };
+    let bench = Bench::new(&[("a", plan), ("b", no_faults())], policies);
+    let add = bench.kernel("add");
+    let buffers = [bench.manager.buffer(&[1u32; 64]).unwrap(), bench.manager.buffer(&[9u32; 64]).unwrap()];
+    let [x, y] = &buffers;
+    bench.run(bench.manager.launch(&add).arg(x).arg(y).threads(64).execute_async()).unwrap();
+    (bench, add, buffers)
+}
+
+#[test]
+fn an_output_that_is_written_as_a_whole_is_neither_copied_nor_restored() {
+    let (bench, add, [x, y]) = with_result_on_device(half_written(1), 0);
+    x.write(&[4; 64]).unwrap();
+    let execution = bench.run(bench.manager.launch(&add).arg(&x).arg(&y).threads(64).execute_async());
+    assert_eq!(path(execution), "a transient @0ns+0ns, retry a ok @100ms+0ns");
+    assert_eq!((bench.events(), y.read().unwrap()), (vec!["retry a/0".to_owned()], vec![5; 64]));
+}
+
+#[test]
+fn an_output_that_is_written_in_part_is_restored() {
+    let (bench, add, [x, y]) = with_result_on_device(half_written(1), 1000);
+    x.write(&[4; 64]).unwrap();
+    let execution = bench.run(bench.manager.launch(&add).arg(&x).arg(&y).threads(48).execute_async());
+    assert_eq!(path(execution), "a transient @0ns+0ns, retry restored a ok @100ms+0ns");
+    let expected = [[5u32; 48].as_slice(), &[2; 16]].concat();
+    assert_eq!(y.read().unwrap(), expected);
+
+    let (bench, add, [x, y]) = with_result_on_device(half_written(1), 0);
+    let failed = failed(bench.run(bench.manager.launch(&add).arg(&x).arg(&y).threads(48).execute_async()));
+    assert!(matches!(failed.why, GiveUp::NotRetryable(NotRetryable::SnapshotTooLarge { .. })), "{failed}");
+}
+
+#[test]
+fn an_output_that_is_written_as_a_whole_needs_no_contents_on_the_next_device() {
+    let (bench, add, [x, y]) = with_result_on_device(no_faults(), 0);
+    bench.faults[0].lose();
+    x.write(&[4; 64]).unwrap();
+    let execution = bench.run(bench.manager.launch(&add).arg(&x).arg(&y).threads(64).execute_async());
+    assert_eq!(path(execution), "a lost @0ns+0ns, fallback b ok @0ns+0ns");
+    assert_eq!((y.read().unwrap(), bench.manager.lost()), (vec![5; 64], Vec::new()));
+}
+
+#[test]
+fn an_output_whose_writing_failed_for_good_is_named_and_lost_contents_stay_lost() {
+    let (bench, add, [x, y]) = with_result_on_device(half_written(1), 0);
+    let launch = || bench.manager.launch(&add).arg(&x).arg(&y).threads(64).once();
+    assert_eq!(failed(bench.run(launch().execute_async())).unspecified, [""]);
+    bench.faults[0].lose();
+    bench.faults[1].lose();
+    assert!(bench.run(launch().execute_async()).is_err());
+    assert!(matches!(y.read(), Err(ManagerError::ContentsLost { .. })));
 }

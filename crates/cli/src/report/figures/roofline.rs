@@ -9,6 +9,8 @@ use crate::report::recorded::Ceilings;
 const HEIGHT: f64 = 480.0;
 const BOTTOM: f64 = 425.0;
 const RIGHT: f64 = 930.0;
+/// Keeps names readable where a line crosses them.
+const HALO: &str = "stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"";
 
 /// A kernel with counted work.
 #[derive(Debug, Clone)]
@@ -137,7 +139,7 @@ fn draw(out: &mut String, point: &Point, (x, y): (f64, f64), taken: &mut Vec<Are
     let _ = writeln!(
         out,
         "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{}\"><title>{}: {} GFLOP/s, {} flop/byte</title></circle>\
-         <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+         <text x=\"{:.1}\" y=\"{:.1}\" {HALO}>{}</text>",
         colour(point.colour),
         escape(&point.name),
         number(point.gflops()),

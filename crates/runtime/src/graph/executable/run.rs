@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use anymetal_hal::command::{Command, Submission};
+use anymetal_hal::command::{Command, Deadline, Submission};
 use anymetal_hal::completion::Completion;
 use anymetal_hal::queue::Queue;
 use anymetal_telemetry::record;
@@ -33,10 +33,19 @@ impl Executable {
     /// the same arguments on the device has it in a form that costs no checks and no encoding. Refused for
     /// graphs with host nodes.
     pub fn submit_to(&self, stream: &Stream) -> Result<stream::Submission, GraphError> {
+        self.submit_within(stream, Deadline::Default)
+    }
+
+    /// As [`Executable::submit_to`], with a limit for the time that the device takes for all of it.
+    pub fn submit_within(
+        &self,
+        stream: &Stream,
+        deadline: Deadline,
+    ) -> Result<stream::Submission, GraphError> {
         let span = self.replayed(stream, "whole");
         let _entered = span.enter();
         let prepared = self.prepare(stream, Way::Whole);
-        Ok(self.part(stream, &prepared, 0)?.commit())
+        Ok(self.part(stream, &prepared, 0)?.deadline(deadline).commit())
     }
 
     /// Records a run.
