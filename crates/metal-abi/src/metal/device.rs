@@ -18,6 +18,7 @@ use super::descriptors::{
 };
 use super::event::{Event, EventIvars, Fence, FenceIvars};
 use super::heap::{Heap, HeapIvars};
+use super::indirect::{IndirectBuffer, IndirectDescriptor};
 use super::label::Label;
 use super::library::{Function, Library, LibraryIvars};
 use super::pipeline::{Pipeline, PipelineIvars, Reflection};
@@ -211,6 +212,12 @@ define_class!(
         fn heap_size(&self, length: usize, _options: usize) -> SizeAndAlign {
             let size = length.max(1).checked_next_multiple_of(HEAP_ALIGNMENT).unwrap_or(usize::MAX);
             SizeAndAlign { size, align: HEAP_ALIGNMENT }
+        }
+
+        #[unsafe(method_id(newIndirectCommandBufferWithDescriptor:maxCommandCount:options:))]
+        fn new_indirect_buffer(&self, descriptor: &IndirectDescriptor, count: usize, _options: usize) -> Option<Retained<IndirectBuffer>> {
+            const METHOD: &str = "MTLDevice newIndirectCommandBufferWithDescriptor:maxCommandCount:options:";
+            Some(IndirectBuffer::make(METHOD, self.retain(), descriptor, count))
         }
 
         #[unsafe(method_id(newFence))]
