@@ -3,7 +3,7 @@
 //!
 //! It copies the `objc2-metal` that the crate depends on from where cargo keeps it, changes the
 //! copy so that it links with `anymetal-metal-abi` ([`shim`]), and runs cargo with that copy in its
-//! place:
+//! place, and likewise with the crates of other frameworks:
 //!
 //! ```text
 //! cargo anymetal test --lib
@@ -28,8 +28,9 @@ Runs `cargo COMMAND ARGUMENTS...` (test, run, build, check, bench, ...) for the 
 from anymetal instead of Apple's framework. No file of the package is changed, except Cargo.lock.
 
   cargo anymetal test --lib            the package's tests
-  cargo anymetal shim                  only makes the changed objc2-metal, and prints where it is
-  cargo anymetal verify                checks selectors and type encodings against objc2-metal's
+  cargo anymetal shim                  only makes the changed crates, and prints where they are
+  cargo anymetal verify                checks selectors and type encodings against those of objc2-metal
+                                       and objc2-metal-performance-shaders
 
 The package must depend on `objc2-metal`, itself or through others. ANYMETAL_SOURCE names the folder with
 anymetal's sources, if they have moved since this program was built.
@@ -46,7 +47,9 @@ fn main() -> ExitCode {
             print!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Some("shim") => report(shim::make().map(|shim| println!("{}", shim.folder.display()))),
+        Some("shim") => report(shim::make().map(|shim| {
+            shim.crates.iter().for_each(|changed| println!("{}", changed.folder.display()));
+        })),
         Some("verify") => report(verify::run()),
         Some(_) => report(run(&arguments)),
     }

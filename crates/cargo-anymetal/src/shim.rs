@@ -1,53 +1,105 @@
-//! The changed `objc2-metal`: a copy of the registry's source with three edits.
+//! The changed crates: copies of the registry's sources with few edits.
+//!
+//! Of `objc2-metal`:
 //!
 //! 1. `Cargo.toml`: a dependency on `anymetal-metal-abi`, off Apple's machines.
 //! 2. `src/lib.rs`: the crate is named, so that it is linked.
 //! 3. `src/generated/mod.rs`: Metal's framework is linked on Apple's machines only.
+//!
+//! Of every other crate of a framework that the program depends on, such as
+//! `objc2-metal-performance-shaders`, the third.
 //!
 //! Invariant: an edit that does not find its place is an error, never a copy that is half changed.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use cargo_metadata::{Metadata, MetadataCommand, Package};
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 
 const CRATE: &str = "objc2-metal";
-const LINK: &str = "#[link(name = \"Metal\", kind = \"framework\")]";
-const LINK_ON_APPLE: &str =
-    "#[cfg_attr(target_vendor = \"apple\", link(name = \"Metal\", kind = \"framework\"))]";
+/// Crates of frameworks are named so.
+const PREFIX: &str = "objc2-";
+/// The file that links with a framework.
+const LINKING: &str = "src/generated/mod.rs";
 const EXTERN_CRATE: &str =
     "\n#[cfg(not(target_vendor = \"apple\"))]\nextern crate anymetal_metal_abi as _;\n";
 
-/// A changed copy.
+/// The changed copies.
 #[derive(Debug)]
 pub(crate) struct Shim {
+    /// That of `objc2-metal` is the first.
+    pub(crate) crates: Vec<ChangedCrate>,
+}
+
+/// A changed copy of a crate.
+#[derive(Debug)]
+pub(crate) struct ChangedCrate {
+    pub(crate) name: String,
     /// Where it is.
     pub(crate) folder: PathBuf,
 }
 
-/// Makes the copy for the package in the current folder.
+/// Makes the copies for the package in the current folder.
 pub(crate) fn make() -> Result<Shim, String> {
-    make_with(&MetadataCommand::new())
+    make_with(MetadataCommand::new())
 }
 
-/// Makes the copy for a package.
+/// Makes the copies for a package.
 pub(crate) fn make_for(manifest: &Path) -> Result<Shim, String> {
-    make_with(MetadataCommand::new().manifest_path(manifest))
+    let mut command = MetadataCommand::new();
+    command.manifest_path(manifest);
+    make_with(command)
 }
 
-/// The dependencies are resolved without the change: the copy is made of what the registry has.
-fn make_with(command: &MetadataCommand) -> Result<Shim, String> {
-    let metadata = command.exec().map_err(|error| format!("the package cannot be read: {error}"))?;
-    let package = original(&metadata)?;
-    let source = package.manifest_path.parent().ok_or("the manifest has no folder")?.as_std_path();
-    let folder =
-        metadata.target_directory.as_std_path().join("anymetal").join(format!("{CRATE}-{}", package.version));
-    copy(source, &folder).map_err(|error| format!("{} cannot be copied: {error}", source.display()))?;
-    edit(&folder.join("src/generated/mod.rs"), |text| replaced_once(&text, LINK, LINK_ON_APPLE))?;
-    edit(&folder.join("src/lib.rs"), |text| Ok(text + EXTERN_CRATE))?;
+/// The dependencies are resolved without the change: the copies are made of what the registry has.
+/// All features count, because the dependency is often an optional one.
+fn make_with(mut command: MetadataCommand) -> Result<Shim, String> {
+    let metadata = command
+        .features(CargoOpt::AllFeatures)
+        .exec()
+        .map_err(|error| format!("the package cannot be read: {error}"))?;
+    let metal = changed(&metadata, original(&metadata)?)?;
+    edit(&metal.folder.join("src/lib.rs"), |text| Ok(text + EXTERN_CRATE))?;
     let dependency = dependency(&abi_folder()?);
-    edit(&folder.join("Cargo.toml"), |text| Ok(text + &dependency))?;
-    Ok(Shim { folder })
+    edit(&metal.folder.join("Cargo.toml"), |text| Ok(text + &dependency))?;
+    let mut crates = vec![metal];
+    for package in metadata.packages.iter().filter(|package| links_a_framework(package)) {
+        let other = changed(&metadata, package)?;
+        for file in ["src/lib.rs", "Cargo.toml"] {
+            edit(&other.folder.join(file), Ok)?;
+        }
+        crates.push(other);
+    }
+    Ok(Shim { crates })
+}
+
+/// Whether it is a crate of a framework, other than Metal's, that cannot be built off Apple's machines.
+fn links_a_framework(package: &Package) -> bool {
+    let name = package.name.as_str();
+    let linking = package.manifest_path.with_file_name(LINKING);
+    name.starts_with(PREFIX)
+        && name != CRATE
+        && fs::read_to_string(linking).is_ok_and(|text| framework_link(&text).is_some())
+}
+
+/// Copies a crate of a framework and has it link with the framework on Apple's machines only.
+fn changed(metadata: &Metadata, package: &Package) -> Result<ChangedCrate, String> {
+    let source = package.manifest_path.parent().ok_or("the manifest has no folder")?.as_std_path();
+    let name = package.name.to_string();
+    let folder =
+        metadata.target_directory.as_std_path().join("anymetal").join(format!("{name}-{}", package.version));
+    copy(source, &folder).map_err(|error| format!("{} cannot be copied: {error}", source.display()))?;
+    edit(&folder.join(LINKING), |text| {
+        let link = framework_link(&text).ok_or("no framework is linked: this version is not known")?;
+        let inner = link.trim_start_matches("#[").trim_end_matches(']');
+        replaced_once(&text, link, &format!("#[cfg_attr(target_vendor = \"apple\", {inner})]"))
+    })?;
+    Ok(ChangedCrate { name, folder })
+}
+
+/// The line that links with a framework on every machine.
+fn framework_link(text: &str) -> Option<&str> {
+    text.lines().find(|line| line.starts_with("#[link(name = ") && line.ends_with("kind = \"framework\")]"))
 }
 
 fn original(metadata: &Metadata) -> Result<&Package, String> {
@@ -142,6 +194,13 @@ mod tests {
     fn an_edit_without_its_one_place_is_an_error() {
         assert_eq!(replaced_once("a b c", "b", "d").unwrap(), "a d c");
         assert!(replaced_once("a c", "b", "d").is_err() && replaced_once("b b", "b", "d").is_err());
+    }
+
+    #[test]
+    fn the_line_that_links_a_framework_on_every_machine_is_found() {
+        let line = "#[link(name = \"Metal\", kind = \"framework\")]";
+        assert_eq!(framework_link(&format!("mod a;\n{line}\nextern \"C\" {{}}\n")), Some(line));
+        assert_eq!(framework_link("#[cfg_attr(target_vendor = \"apple\", link(name = \"A\"))]\n"), None);
     }
 
     #[test]

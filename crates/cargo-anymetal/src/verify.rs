@@ -1,5 +1,5 @@
-//! Checks the selectors and type encodings of `anymetal-metal-abi` against what `objc2-metal`
-//! declares.
+//! Checks the selectors and type encodings of `anymetal-metal-abi` against what `objc2-metal` and
+//! `objc2-metal-performance-shaders` declare.
 //!
 //! A program is written that links with both and asks each class, by `AnyClass::verify_sel`,
 //! whether it takes the types that `objc2-metal` sends. So a mistake that both sides of a message
@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::{fs, io};
 
@@ -32,9 +32,11 @@ const PROTOCOLS: &[(&str, &[&str])] = &[
     ("MTLFence", &["AnymetalFence"]),
     ("MTLFunction", &["AnymetalFunction"]),
     ("MTLHeap", &["AnymetalHeap"]),
+    ("MTLIndirectCommandBuffer", &["AnymetalIndirectCommandBuffer"]),
+    ("MTLIndirectComputeCommand", &["AnymetalIndirectComputeCommand"]),
     ("MTLLibrary", &["AnymetalLibrary"]),
     ("MTLResidencySet", &["AnymetalResidencySet"]),
-    ("MTLResource", &["AnymetalBuffer"]),
+    ("MTLResource", &["AnymetalBuffer", "AnymetalIndirectCommandBuffer"]),
     ("MTLSharedEvent", &["AnymetalSharedEvent"]),
     ("MTLThreadgroupBinding", &["AnymetalBinding"]),
 ];
@@ -51,6 +53,14 @@ objc2 = "0.6"
 objc2-foundation = "0.3"
 objc2-metal = "0.3"
 
+[dependencies.objc2-metal-performance-shaders]
+version = "0.3"
+default-features = false
+features = [
+    "std", "MPSCore", "MPSCoreTypes", "MPSKernel", "MPSMatrix", "MPSMatrixCombination",
+    "MPSMatrixMultiplication", "MPSMatrixTypes",
+]
+
 [workspace]
 "#;
 
@@ -65,6 +75,7 @@ use objc2::ffi::{NSInteger, NSUInteger};
 use objc2::runtime::{AnyClass, AnyObject, Bool, ProtocolObject, Sel};
 use objc2_foundation::*;
 use objc2_metal::*;
+use objc2_metal_performance_shaders::*;
 
 #[derive(Default)]
 struct Tally { agree: usize, absent: Vec<String>, differ: Vec<String> }
@@ -114,7 +125,7 @@ pub(crate) fn run() -> Result<(), String> {
         fs::write(&main, "fn main() {}\n").map_err(failed)?;
     }
     let shim = shim::make_for(&folder.join("Cargo.toml"))?;
-    let program = program(&shim.folder.join("src/generated"))?;
+    let program = program(shim.crates.iter().map(|changed| changed.folder.join("src/generated")).collect())?;
     fs::write(&main, program).map_err(failed)?;
     let mut command = Command::new(settings::cargo());
     command.current_dir(&folder).arg("run").args(settings::patch(&shim)).env("CARGO_TARGET_DIR", &target);
@@ -126,18 +137,16 @@ pub(crate) fn run() -> Result<(), String> {
     }
 }
 
-fn program(sources: &Path) -> Result<String, String> {
-    let mut calls = BTreeMap::new();
-    let failed = |error: io::Error| format!("{} cannot be read: {error}", sources.display());
-    for entry in fs::read_dir(sources).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).map_err(failed)?;
-            for method in methods(&text) {
-                for class in classes_of(&method.owner) {
-                    calls
-                        .insert((class.to_owned(), method.selector.clone(), method.of_class), method.clone());
-                }
+fn program(mut folders: Vec<PathBuf>) -> Result<String, String> {
+    let mut calls = Calls::new();
+    while let Some(folder) = folders.pop() {
+        let failed = |error: io::Error| format!("{} cannot be read: {error}", folder.display());
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                add_calls(&fs::read_to_string(&path).map_err(failed)?, &mut calls);
             }
         }
     }
@@ -154,6 +163,18 @@ fn program(sources: &Path) -> Result<String, String> {
     }
     text.push_str("}\n");
     Ok(text)
+}
+
+/// Methods by class, selector, and whether they are sent to the class itself.
+type Calls = BTreeMap<(String, String, bool), Method>;
+
+/// Adds what a file declares.
+fn add_calls(text: &str, calls: &mut Calls) {
+    for method in methods(text) {
+        for class in classes_of(&method.owner) {
+            calls.insert((class.to_owned(), method.selector.clone(), method.of_class), method.clone());
+        }
+    }
 }
 
 /// The classes to ask about a declaration's methods: those that implement the protocol, or the
@@ -183,5 +204,12 @@ const IMPLEMENTED: &[&str] = &[
     "MTLFunctionConstantValues",
     "MTLFunctionDescriptor",
     "MTLHeapDescriptor",
+    "MTLIndirectCommandBufferDescriptor",
+    "MPSMatrix",
+    "MPSMatrixDescriptor",
+    "MPSMatrixMultiplication",
+    "MPSMatrixVectorMultiplication",
+    "MPSVector",
+    "MPSVectorDescriptor",
     "MTLResidencySetDescriptor",
 ];

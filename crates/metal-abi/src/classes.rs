@@ -10,8 +10,10 @@ use crate::foundation::{
 };
 use crate::metal::{
     archive, binding, blit_encoder, buffer, capture, command_buffer, compile_options, compute_encoder,
-    constants, descriptors, device, event, event_listener, heap, library, pipeline, queue, residency,
+    constants, descriptors, device, event, event_listener, heap, indirect, library, pipeline, queue,
+    residency,
 };
+use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
 use crate::runtime::root;
 
@@ -78,8 +80,15 @@ classes! { built {
     MTLFunctionConstantValues = build::<constants::ConstantValues>;
     MTLFunctionDescriptor = build::<descriptors::FunctionDescriptor>;
     MTLHeapDescriptor = build::<descriptors::HeapDescriptor>;
+    MTLIndirectCommandBufferDescriptor = build::<indirect::IndirectDescriptor>;
     MTLResidencySetDescriptor = build::<descriptors::ResidencySetDescriptor>;
     MTLSharedEventListener = build::<event_listener::Listener>;
+    MPSMatrix = build::<matrix::Matrix>;
+    MPSMatrixDescriptor = build::<matrix::MatrixDescriptor>;
+    MPSMatrixMultiplication = build::<multiplication::MatrixMultiplication>;
+    MPSMatrixVectorMultiplication = build::<multiplication::VectorMultiplication>;
+    MPSVector = build::<matrix::Vector>;
+    MPSVectorDescriptor = build::<matrix::VectorDescriptor>;
     AnymetalBinaryArchive = build::<archive::Archive>;
     AnymetalBinding = build::<binding::Binding>;
     AnymetalBlitCommandEncoder = build::<blit_encoder::BlitEncoder>;
@@ -92,6 +101,8 @@ classes! { built {
     AnymetalFence = build::<event::Fence>;
     AnymetalFunction = build::<library::Function>;
     AnymetalHeap = build::<heap::Heap>;
+    AnymetalIndirectCommandBuffer = build::<indirect::IndirectBuffer>;
+    AnymetalIndirectComputeCommand = build::<indirect::ComputeCommand>;
     AnymetalLibrary = build::<library::Library>;
     AnymetalResidencySet = build::<residency::ResidencySet>;
     AnymetalSharedEvent = build::<event::Event>;
@@ -130,7 +141,7 @@ classes! { built {
     MTLComputePassSampleBufferAttachmentDescriptorArray MTLCounterSampleBufferDescriptor
     MTLDepthStencilDescriptor MTLFunctionReflection MTLFunctionStitchingAttributeAlwaysInline
     MTLFunctionStitchingFunctionNode MTLFunctionStitchingGraph MTLFunctionStitchingInputNode
-    MTLIOCommandQueueDescriptor MTLIndirectCommandBufferDescriptor
+    MTLIOCommandQueueDescriptor
     MTLIndirectInstanceAccelerationStructureDescriptor MTLInstanceAccelerationStructureDescriptor
     MTLIntersectionFunctionDescriptor MTLIntersectionFunctionTableDescriptor MTLLinkedFunctions
     MTLLogStateDescriptor MTLLogicalToPhysicalColorAttachmentMap MTLMeshRenderPipelineDescriptor

@@ -18,4 +18,5 @@
 mod classes;
 pub mod foundation;
 pub mod metal;
+mod mps;
 pub mod runtime;

@@ -10,6 +10,7 @@ use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::device::Device;
 use super::event::Fence;
+use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::violation;
 use crate::foundation::{NSString, Range};
@@ -87,6 +88,27 @@ define_class!(
             self.ivars().command_buffer.commands().encode(METHOD, |commands| {
                 commands.blit_encoder().fill_region(&region, value)
             });
+        }
+
+        // Indirect commands are copied and forgotten here, because what executes them takes them as
+        // they are when it is encoded.
+        #[unsafe(method(resetCommandsInBuffer:withRange:))]
+        fn reset_commands(&self, buffer: &IndirectBuffer, range: Range) {
+            const METHOD: &str = "MTLBlitCommandEncoder resetCommandsInBuffer:withRange:";
+            self.require_open(METHOD);
+            buffer.reset(METHOD, range);
+        }
+
+        #[unsafe(method(copyIndirectCommandBuffer:sourceRange:destination:destinationIndex:))]
+        fn copy_commands(&self, source: &IndirectBuffer, range: Range, destination: &IndirectBuffer, index: usize) {
+            const METHOD: &str = "MTLBlitCommandEncoder copyIndirectCommandBuffer:sourceRange:destination:destinationIndex:";
+            self.require_open(METHOD);
+            source.copy_to(METHOD, range, destination, index);
+        }
+
+        #[unsafe(method(optimizeIndirectCommandBuffer:withRange:))]
+        fn optimize_commands(&self, _buffer: &IndirectBuffer, _range: Range) {
+            self.require_open("MTLBlitCommandEncoder optimizeIndirectCommandBuffer:withRange:");
         }
 
         // Managed buffers have one copy where host and device share memory.

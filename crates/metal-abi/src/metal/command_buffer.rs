@@ -17,7 +17,7 @@ use super::event::Event;
 use super::label::Label;
 use super::queue::Queue;
 use super::{errors, violation};
-use crate::foundation::{NSError, NSString};
+use crate::foundation::{NSArray, NSError, NSString};
 
 /// `MTLDispatchTypeSerial`.
 const SERIAL: usize = 0;
@@ -193,6 +193,12 @@ define_class!(
         #[unsafe(method_id(error))]
         fn error(&self) -> Option<Retained<NSError>> {
             self.error_object()
+        }
+
+        // What kernels log is printed when it is logged.
+        #[unsafe(method_id(logs))]
+        fn logs(&self) -> Retained<NSArray> {
+            NSArray::of(Vec::new())
         }
 
         #[unsafe(method(GPUStartTime))]

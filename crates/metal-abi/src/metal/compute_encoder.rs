@@ -1,14 +1,8 @@
-//! `MTLComputeCommandEncoder`.
-//!
-//! Bindings stay for later dispatches, as in Metal. An argument that is not bound is bound to
-//! nothing: a kernel that accesses it all the same ends its command buffer with an error that names
-//! it.
+//! `MTLComputeCommandEncoder`. What it binds is in [`super::dispatches`].
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anymetal::runtime::memory::view::BufferView as Region;
-use anymetal::{Argument, ArgumentKind, InlineBytes, Unbound};
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
@@ -16,15 +10,14 @@ use objc2::{DefinedClass, Message, define_class};
 use super::buffer::Buffer;
 use super::command_buffer::CommandBuffer;
 use super::device::Device;
+use super::dispatches::{Bindings, Grid, Slot, checked_index};
 use super::event::Fence;
+use super::indirect::IndirectBuffer;
 use super::label::Label;
 use super::pipeline::Pipeline;
 use super::size::Size;
 use super::violation;
 use crate::foundation::{NSString, Range};
-
-/// How many buffers a kernel can have.
-const MAX_BUFFERS: usize = 31;
 
 /// The instance variables of a compute encoder.
 #[derive(Debug)]
@@ -45,29 +38,8 @@ impl ComputeIvars {
 struct State {
     ended: bool,
     pipeline: Option<Retained<Pipeline>>,
-    slots: Vec<Slot>,
-    /// Lengths by index.
-    threadgroup_memory: Vec<(u32, u64)>,
+    bindings: Bindings,
     groups: usize,
-}
-
-/// What is bound at an index.
-#[derive(Debug, Clone, Default)]
-enum Slot {
-    #[default]
-    Empty,
-    Buffer {
-        buffer: Retained<Buffer>,
-        region: Region,
-    },
-    Bytes(Arc<[u8]>),
-}
-
-/// What a dispatch runs.
-enum Grid<'a> {
-    Threads(Size),
-    Threadgroups(Size),
-    Indirect(&'a Region),
 }
 
 define_class!(
@@ -152,7 +124,7 @@ define_class!(
         #[unsafe(method(setBufferOffset:atIndex:))]
         fn set_offset(&self, offset: usize, index: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder setBufferOffset:atIndex:";
-            let bound = self.open(METHOD).slots.get(index).cloned().unwrap_or_default();
+            let bound = self.open(METHOD).bindings.slot(index).clone();
             match bound {
                 Slot::Buffer { buffer, .. } => self.bind_buffer(METHOD, Some(&buffer), offset, index),
                 Slot::Empty | Slot::Bytes(_) => violation(METHOD, format_args!("no buffer is bound at index {index}")),
@@ -173,10 +145,8 @@ define_class!(
         #[unsafe(method(setThreadgroupMemoryLength:atIndex:))]
         fn set_threadgroup_memory(&self, length: usize, index: usize) {
             const METHOD: &str = "MTLComputeCommandEncoder setThreadgroupMemoryLength:atIndex:";
-            let index = checked_index(METHOD, index) as u32;
-            let mut state = self.open(METHOD);
-            state.threadgroup_memory.retain(|(known, _)| *known != index);
-            state.threadgroup_memory.push((index, length as u64));
+            let index = checked_index(METHOD, index);
+            self.open(METHOD).bindings.set_threadgroup_memory(index, length);
         }
 
         #[unsafe(method(dispatchThreads:threadsPerThreadgroup:))]
@@ -193,7 +163,18 @@ define_class!(
         fn dispatch_indirect(&self, buffer: &Buffer, offset: usize, group: Size) {
             const METHOD: &str = "MTLComputeCommandEncoder dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:";
             let counts = buffer.part(METHOD, offset, size_of::<[u32; 3]>());
-            self.dispatch(METHOD, &Grid::Indirect(&counts), group);
+            self.dispatch(METHOD, &Grid::Indirect(counts), group);
+        }
+
+        #[unsafe(method(executeCommandsInBuffer:withRange:))]
+        fn execute(&self, commands: &IndirectBuffer, range: Range) {
+            const METHOD: &str = "MTLComputeCommandEncoder executeCommandsInBuffer:withRange:";
+            let (pipeline, bindings) = {
+                let state = self.open(METHOD);
+                (state.pipeline.clone(), state.bindings.clone())
+            };
+            let target = self.ivars().command_buffer.commands();
+            commands.execute(METHOD, range, target, pipeline.as_deref(), &bindings);
         }
 
         #[unsafe(method(updateFence:))]
@@ -244,22 +225,13 @@ impl ComputeEncoder {
     }
 
     fn bind_buffer(&self, method: &str, buffer: Option<&Buffer>, offset: usize, index: usize) {
-        let slot = buffer.map_or(Slot::Empty, |buffer| Slot::Buffer {
-            buffer: buffer.retain(),
-            region: buffer.from_offset(method, offset),
-        });
-        self.put(method, index, slot);
+        self.put(method, index, Slot::of_buffer(method, buffer, offset));
     }
 
     fn put(&self, method: &str, index: usize, slot: Slot) {
         let index = checked_index(method, index);
-        let before = {
-            let mut state = self.open(method);
-            if state.slots.len() <= index {
-                state.slots.resize_with(index + 1, Slot::default);
-            }
-            std::mem::replace(&mut state.slots[index], slot)
-        };
+        let before = self.open(method).bindings.put(index, slot);
+        // Outside the lock: it may be the last reference.
         drop(before);
     }
 
@@ -275,56 +247,13 @@ impl ComputeEncoder {
         });
     }
 
-    fn dispatch(&self, method: &str, grid: &Grid<'_>, group: Size) {
+    fn dispatch(&self, method: &str, grid: &Grid, group: Size) {
         let state = self.open(method);
-        let Some(pipeline) = state.pipeline.clone() else {
+        let Some(pipeline) = &state.pipeline else {
             drop(state);
             violation(method, "no compute pipeline state is set");
         };
-        let pipeline = &pipeline.ivars().pipeline;
         let commands = self.ivars().command_buffer.commands();
-        let (slots, memory) = (state.slots.clone(), state.threadgroup_memory.clone());
-        drop(state);
-        commands.encode(method, |commands| {
-            let mut encoder = commands.compute_encoder().set_pipeline(pipeline);
-            let buffers =
-                pipeline.kernel().arguments.iter().filter(|argument| argument.kind == ArgumentKind::Buffer);
-            for argument in buffers.filter(|argument| argument.enabled) {
-                let slot = slots.get(argument.index as usize).unwrap_or(&Slot::Empty);
-                encoder.set_argument(argument.index, slot);
-            }
-            for (index, length) in memory {
-                encoder.set_threadgroup_memory_length(index, length);
-            }
-            match grid {
-                Grid::Threads(threads) => encoder.dispatch_threads(threads.extents(), group.extents()),
-                Grid::Threadgroups(groups) => {
-                    encoder.dispatch_threadgroups(groups.extents(), group.extents())
-                }
-                Grid::Indirect(counts) => {
-                    encoder.dispatch_threadgroups_indirect_region(counts, group.extents())
-                }
-            }
-        });
+        state.bindings.encode(commands, method, &pipeline.ivars().pipeline, grid, group);
     }
-}
-
-impl Argument for Slot {
-    fn bind(
-        &self,
-        target: anymetal::ArgumentTarget<'_>,
-    ) -> Result<anymetal::hal::command::BoundResource, anymetal::DeviceError> {
-        match self {
-            Slot::Empty => Unbound.bind(target),
-            Slot::Buffer { region, .. } => region.bind(target),
-            Slot::Bytes(bytes) => InlineBytes(bytes).bind(target),
-        }
-    }
-}
-
-fn checked_index(method: &str, index: usize) -> usize {
-    if index >= MAX_BUFFERS {
-        violation(method, format_args!("the index {index} is not below {MAX_BUFFERS}"));
-    }
-    index
 }

@@ -6,6 +6,7 @@
 //!
 //! Objects may be used from several threads: what can change is behind locks.
 
+pub(crate) mod allocation;
 pub(crate) mod archive;
 pub(crate) mod binding;
 pub(crate) mod blit_encoder;
@@ -17,20 +18,23 @@ pub(crate) mod compile_options;
 pub(crate) mod compute_encoder;
 pub(crate) mod constants;
 mod data_type;
-mod descriptor;
+pub(crate) mod descriptor;
 pub(crate) mod descriptors;
 pub(crate) mod device;
-mod errors;
+pub(crate) mod devices;
+pub(crate) mod dispatches;
+pub(crate) mod errors;
 pub(crate) mod event;
 pub(crate) mod event_listener;
 pub(crate) mod heap;
-mod label;
+pub(crate) mod indirect;
+pub(crate) mod label;
 pub(crate) mod library;
 pub(crate) mod pipeline;
 pub(crate) mod queue;
 pub(crate) mod residency;
-mod resource_options;
-mod size;
+pub(crate) mod resource_options;
+pub(crate) mod size;
 mod worker;
 
 #[cfg(test)]

@@ -1,0 +1,145 @@
+//! What a compute encoder or an indirect command has bound, and how a dispatch of it is encoded.
+//!
+//! Bindings stay for later dispatches, as in Metal. An argument that is not bound is bound to
+//! nothing: a kernel that accesses it all the same ends its command buffer with an error that names
+//! it.
+
+use std::sync::Arc;
+
+use anymetal::runtime::memory::view::BufferView as Region;
+use anymetal::{Argument, ArgumentKind, InlineBytes, Unbound};
+use objc2::Message;
+use objc2::rc::Retained;
+
+use super::buffer::Buffer;
+use super::commands::Commands;
+use super::size::Size;
+use super::violation;
+
+/// How many buffers a kernel can have.
+pub(crate) const MAX_BUFFERS: usize = 31;
+
+/// What is bound at an index.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Slot {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// A buffer from an offset on.
+    Buffer {
+        /// It.
+        buffer: Retained<Buffer>,
+        /// From the offset on.
+        region: Region,
+    },
+    /// Bytes of the command itself.
+    Bytes(Arc<[u8]>),
+}
+
+impl Slot {
+    /// A buffer from an offset on, for a method that binds it.
+    pub(crate) fn of_buffer(method: &str, buffer: Option<&Buffer>, offset: usize) -> Slot {
+        buffer.map_or(Slot::Empty, |buffer| Slot::Buffer {
+            buffer: buffer.retain(),
+            region: buffer.from_offset(method, offset),
+        })
+    }
+}
+
+/// What a dispatch runs.
+#[derive(Debug, Clone)]
+pub(crate) enum Grid {
+    /// So many threads.
+    Threads(Size),
+    /// So many threadgroups.
+    Threadgroups(Size),
+    /// As many threadgroups as a buffer says when the turn comes.
+    Indirect(Region),
+}
+
+/// Buffers, bytes and lengths of threadgroup memory, by index.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bindings {
+    slots: Vec<Slot>,
+    threadgroup_memory: Vec<(u32, u64)>,
+}
+
+impl Bindings {
+    /// Binds, at an index below [`MAX_BUFFERS`]; gives what was bound before.
+    pub(crate) fn put(&mut self, index: usize, slot: Slot) -> Slot {
+        if self.slots.len() <= index {
+            self.slots.resize_with(index + 1, Slot::default);
+        }
+        std::mem::replace(&mut self.slots[index], slot)
+    }
+
+    /// What is bound at an index.
+    pub(crate) fn slot(&self, index: usize) -> &Slot {
+        self.slots.get(index).unwrap_or(&Slot::Empty)
+    }
+
+    /// Sets a length of threadgroup memory.
+    pub(crate) fn set_threadgroup_memory(&mut self, index: usize, length: usize) {
+        let index = index as u32;
+        self.threadgroup_memory.retain(|(known, _)| *known != index);
+        self.threadgroup_memory.push((index, length as u64));
+    }
+
+    /// Takes the lengths of threadgroup memory of others.
+    pub(crate) fn with_threadgroup_memory_of(mut self, other: &Bindings) -> Bindings {
+        self.threadgroup_memory.clone_from(&other.threadgroup_memory);
+        self
+    }
+
+    /// Encodes a dispatch, for a method that makes it.
+    pub(crate) fn encode(
+        &self,
+        commands: &Commands,
+        method: &str,
+        pipeline: &anymetal::Pipeline,
+        grid: &Grid,
+        group: Size,
+    ) {
+        commands.encode(method, |commands| {
+            let mut encoder = commands.compute_encoder().set_pipeline(pipeline);
+            let buffers =
+                pipeline.kernel().arguments.iter().filter(|argument| argument.kind == ArgumentKind::Buffer);
+            for argument in buffers.filter(|argument| argument.enabled) {
+                encoder.set_argument(argument.index, self.slot(argument.index as usize));
+            }
+            for (index, length) in &self.threadgroup_memory {
+                encoder.set_threadgroup_memory_length(*index, *length);
+            }
+            match grid {
+                Grid::Threads(threads) => encoder.dispatch_threads(threads.extents(), group.extents()),
+                Grid::Threadgroups(groups) => {
+                    encoder.dispatch_threadgroups(groups.extents(), group.extents())
+                }
+                Grid::Indirect(counts) => {
+                    encoder.dispatch_threadgroups_indirect_region(counts, group.extents())
+                }
+            }
+        });
+    }
+}
+
+impl Argument for Slot {
+    fn bind(
+        &self,
+        target: anymetal::ArgumentTarget<'_>,
+    ) -> Result<anymetal::hal::command::BoundResource, anymetal::DeviceError> {
+        match self {
+            Slot::Empty => Unbound.bind(target),
+            Slot::Buffer { region, .. } => region.bind(target),
+            Slot::Bytes(bytes) => InlineBytes(bytes).bind(target),
+        }
+    }
+}
+
+/// An index that a kernel can have, for a method that takes it.
+pub(crate) fn checked_index(method: &str, index: usize) -> usize {
+    if index >= MAX_BUFFERS {
+        violation(method, format_args!("the index {index} is not below {MAX_BUFFERS}"));
+    }
+    index
+}

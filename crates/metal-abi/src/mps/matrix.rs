@@ -1,0 +1,322 @@
+//! `MPSMatrix` and `MPSVector`, with their descriptors: shapes of what lies in a buffer.
+
+use objc2::rc::{Allocated, Retained};
+use objc2::runtime::NSObject;
+use objc2::{DefinedClass, Message, define_class};
+
+use crate::metal::buffer::Buffer;
+use crate::metal::device::Device;
+use crate::metal::resource_options::ResourceOptions;
+use crate::metal::{allocation, violation};
+
+/// `MPSDataTypeFloat32` and `MPSDataTypeFloat16`.
+const FLOAT_32: u32 = 0x1000_0000 | 32;
+const FLOAT_16: u32 = 0x1000_0000 | 16;
+/// Rows that a descriptor recommends begin on multiples of that many bytes.
+const ROW_ALIGNMENT: usize = 16;
+
+/// The type of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// `float`.
+    Float,
+    /// `half`.
+    Half,
+}
+
+impl Element {
+    fn of(data_type: u32) -> Element {
+        match data_type {
+            FLOAT_32 => Element::Float,
+            FLOAT_16 => Element::Half,
+            other => violation(
+                "MPSMatrixDescriptor dataType",
+                format_args!(
+                    "anymetal multiplies matrices of MPSDataTypeFloat32 and MPSDataTypeFloat16, not {other:#x}"
+                ),
+            ),
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            Element::Float => FLOAT_32,
+            Element::Half => FLOAT_16,
+        }
+    }
+
+    /// Its bytes.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Element::Float => 4,
+            Element::Half => 2,
+        }
+    }
+
+    /// Its name in MSL.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Element::Float => "float",
+            Element::Half => "half",
+        }
+    }
+}
+
+/// The shape of matrices side by side.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) matrices: usize,
+    pub(crate) row_bytes: usize,
+    pub(crate) matrix_bytes: usize,
+    pub(crate) element: Element,
+}
+
+impl Layout {
+    /// The bytes from the first element to the end of the last.
+    fn bytes(&self) -> Option<usize> {
+        let rows = self.rows.checked_sub(1)?.checked_mul(self.row_bytes)?;
+        let matrices = self.matrices.checked_sub(1)?.checked_mul(self.matrix_bytes)?;
+        let row = self.columns.checked_mul(self.element.size())?;
+        rows.checked_add(matrices)?.checked_add(row)
+    }
+
+    /// Checks rows and matrices, for a method that takes them.
+    fn check(&self, method: &str) {
+        let size = self.element.size();
+        let fits = self.row_bytes >= self.columns * size;
+        if !fits || !self.row_bytes.is_multiple_of(size) || !self.matrix_bytes.is_multiple_of(size) {
+            violation(
+                method,
+                format_args!(
+                    "rows of {} elements of {size} bytes do not fit {} bytes",
+                    self.columns, self.row_bytes
+                ),
+            );
+        }
+    }
+}
+
+fn recommended_row(columns: usize, data_type: u32) -> usize {
+    (columns * Element::of(data_type).size()).next_multiple_of(ROW_ALIGNMENT)
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "MPSMatrixDescriptor"]
+    #[ivars = Layout]
+    #[derive(Debug)]
+    pub(crate) struct MatrixDescriptor;
+
+    impl MatrixDescriptor {
+        #[unsafe(method_id(matrixDescriptorWithRows:columns:rowBytes:dataType:))]
+        fn with_rows(rows: usize, columns: usize, row_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
+            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows * row_bytes, element: Element::of(data_type) })
+        }
+
+        #[unsafe(method_id(matrixDescriptorWithDimensions:columns:rowBytes:dataType:))]
+        fn with_dimensions(rows: usize, columns: usize, row_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
+            Self::make(Layout { rows, columns, matrices: 1, row_bytes, matrix_bytes: rows * row_bytes, element: Element::of(data_type) })
+        }
+
+        #[unsafe(method_id(matrixDescriptorWithRows:columns:matrices:rowBytes:matrixBytes:dataType:))]
+        fn with_matrices(rows: usize, columns: usize, matrices: usize, row_bytes: usize, matrix_bytes: usize, data_type: u32) -> Retained<MatrixDescriptor> {
+            Self::make(Layout { rows, columns, matrices, row_bytes, matrix_bytes, element: Element::of(data_type) })
+        }
+
+        #[unsafe(method(rowBytesFromColumns:dataType:))]
+        fn row_bytes_from(columns: usize, data_type: u32) -> usize {
+            recommended_row(columns, data_type)
+        }
+
+        #[unsafe(method(rowBytesForColumns:dataType:))]
+        fn row_bytes_for(columns: usize, data_type: u32) -> usize {
+            recommended_row(columns, data_type)
+        }
+
+        #[unsafe(method(rows))]
+        fn rows(&self) -> usize { self.ivars().rows }
+        #[unsafe(method(columns))]
+        fn columns(&self) -> usize { self.ivars().columns }
+        #[unsafe(method(matrices))]
+        fn matrices(&self) -> usize { self.ivars().matrices }
+        #[unsafe(method(dataType))]
+        fn data_type(&self) -> u32 { self.ivars().element.number() }
+        #[unsafe(method(rowBytes))]
+        fn row_bytes(&self) -> usize { self.ivars().row_bytes }
+        #[unsafe(method(matrixBytes))]
+        fn matrix_bytes(&self) -> usize { self.ivars().matrix_bytes }
+    }
+);
+
+impl MatrixDescriptor {
+    fn make(layout: Layout) -> Retained<MatrixDescriptor> {
+        layout.check(
+            "MPSMatrixDescriptor matrixDescriptorWithRows:columns:matrices:rowBytes:matrixBytes:dataType:",
+        );
+        crate::foundation::object(layout)
+    }
+}
+
+/// Matrices in a buffer.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub(crate) buffer: Retained<Buffer>,
+    pub(crate) offset: usize,
+    pub(crate) layout: Layout,
+}
+
+impl Placed {
+    fn new(method: &str, buffer: &Buffer, offset: usize, layout: Layout) -> Placed {
+        let length = buffer.ivars().length;
+        let end = layout.bytes().and_then(|bytes| bytes.checked_add(offset));
+        if end.is_none_or(|end| end > length) {
+            violation(method, format_args!("{layout:?} does not fit a buffer of {length} bytes at {offset}"));
+        }
+        Placed { buffer: buffer.retain(), offset, layout }
+    }
+
+    /// In a buffer of its own.
+    fn alone(method: &str, device: &Device, layout: Layout) -> Placed {
+        let bytes = layout.bytes().unwrap_or_else(|| violation(method, "the matrix is empty or too large"));
+        let buffer = allocation::zeroed(device, bytes, ResourceOptions::default());
+        let buffer = buffer.unwrap_or_else(|| violation(method, "there is no memory for the matrix"));
+        Placed { buffer, offset: 0, layout }
+    }
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "MPSMatrix"]
+    #[ivars = Placed]
+    #[derive(Debug)]
+    pub(crate) struct Matrix;
+
+    impl Matrix {
+        #[unsafe(method_id(initWithBuffer:descriptor:))]
+        fn init_in(this: Allocated<Self>, buffer: &Buffer, descriptor: &MatrixDescriptor) -> Retained<Self> {
+            crate::foundation::initialized(this, Placed::new("MPSMatrix initWithBuffer:descriptor:", buffer, 0, *descriptor.ivars()))
+        }
+
+        #[unsafe(method_id(initWithBuffer:offset:descriptor:))]
+        fn init_at(this: Allocated<Self>, buffer: &Buffer, offset: usize, descriptor: &MatrixDescriptor) -> Retained<Self> {
+            crate::foundation::initialized(this, Placed::new("MPSMatrix initWithBuffer:offset:descriptor:", buffer, offset, *descriptor.ivars()))
+        }
+
+        #[unsafe(method_id(initWithDevice:descriptor:))]
+        fn init_alone(this: Allocated<Self>, device: &Device, descriptor: &MatrixDescriptor) -> Retained<Self> {
+            crate::foundation::initialized(this, Placed::alone("MPSMatrix initWithDevice:descriptor:", device, *descriptor.ivars()))
+        }
+
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> { self.ivars().buffer.ivars().device.clone() }
+        #[unsafe(method_id(data))]
+        fn data(&self) -> Retained<Buffer> { self.ivars().buffer.clone() }
+        #[unsafe(method(offset))]
+        fn offset(&self) -> usize { self.ivars().offset }
+        #[unsafe(method(rows))]
+        fn rows(&self) -> usize { self.ivars().layout.rows }
+        #[unsafe(method(columns))]
+        fn columns(&self) -> usize { self.ivars().layout.columns }
+        #[unsafe(method(matrices))]
+        fn matrices(&self) -> usize { self.ivars().layout.matrices }
+        #[unsafe(method(dataType))]
+        fn data_type(&self) -> u32 { self.ivars().layout.element.number() }
+        #[unsafe(method(rowBytes))]
+        fn row_bytes(&self) -> usize { self.ivars().layout.row_bytes }
+        #[unsafe(method(matrixBytes))]
+        fn matrix_bytes(&self) -> usize { self.ivars().layout.matrix_bytes }
+    }
+);
+
+/// The layout of vectors, as matrices of one column.
+fn vectors(length: usize, vectors: usize, vector_bytes: usize, data_type: u32) -> Layout {
+    let element = Element::of(data_type);
+    Layout {
+        rows: length,
+        columns: 1,
+        matrices: vectors,
+        row_bytes: element.size(),
+        matrix_bytes: vector_bytes,
+        element,
+    }
+}
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "MPSVectorDescriptor"]
+    #[ivars = Layout]
+    #[derive(Debug)]
+    pub(crate) struct VectorDescriptor;
+
+    impl VectorDescriptor {
+        #[unsafe(method_id(vectorDescriptorWithLength:dataType:))]
+        fn with_length(length: usize, data_type: u32) -> Retained<VectorDescriptor> {
+            crate::foundation::object(vectors(length, 1, recommended_row(length, data_type), data_type))
+        }
+
+        #[unsafe(method_id(vectorDescriptorWithLength:vectors:vectorBytes:dataType:))]
+        fn with_vectors(length: usize, count: usize, bytes: usize, data_type: u32) -> Retained<VectorDescriptor> {
+            crate::foundation::object(vectors(length, count, bytes, data_type))
+        }
+
+        #[unsafe(method(vectorBytesForLength:dataType:))]
+        fn vector_bytes_for(length: usize, data_type: u32) -> usize {
+            recommended_row(length, data_type)
+        }
+
+        #[unsafe(method(length))]
+        fn length(&self) -> usize { self.ivars().rows }
+        #[unsafe(method(vectors))]
+        fn vectors(&self) -> usize { self.ivars().matrices }
+        #[unsafe(method(dataType))]
+        fn data_type(&self) -> u32 { self.ivars().element.number() }
+        #[unsafe(method(vectorBytes))]
+        fn vector_bytes(&self) -> usize { self.ivars().matrix_bytes }
+    }
+);
+
+define_class!(
+    // SAFETY: `NSObject` asks nothing of those below it.
+    #[unsafe(super(NSObject))]
+    #[name = "MPSVector"]
+    #[ivars = Placed]
+    #[derive(Debug)]
+    pub(crate) struct Vector;
+
+    impl Vector {
+        #[unsafe(method_id(initWithBuffer:descriptor:))]
+        fn init_in(this: Allocated<Self>, buffer: &Buffer, descriptor: &VectorDescriptor) -> Retained<Self> {
+            crate::foundation::initialized(this, Placed::new("MPSVector initWithBuffer:descriptor:", buffer, 0, *descriptor.ivars()))
+        }
+
+        #[unsafe(method_id(initWithBuffer:offset:descriptor:))]
+        fn init_at(this: Allocated<Self>, buffer: &Buffer, offset: usize, descriptor: &VectorDescriptor) -> Retained<Self> {
+            crate::foundation::initialized(this, Placed::new("MPSVector initWithBuffer:offset:descriptor:", buffer, offset, *descriptor.ivars()))
+        }
+
+        #[unsafe(method_id(initWithDevice:descriptor:))]
+        fn init_alone(this: Allocated<Self>, device: &Device, descriptor: &VectorDescriptor) -> Retained<Self> {
+            crate::foundation::initialized(this, Placed::alone("MPSVector initWithDevice:descriptor:", device, *descriptor.ivars()))
+        }
+
+        #[unsafe(method_id(device))]
+        fn device(&self) -> Retained<Device> { self.ivars().buffer.ivars().device.clone() }
+        #[unsafe(method_id(data))]
+        fn data(&self) -> Retained<Buffer> { self.ivars().buffer.clone() }
+        #[unsafe(method(offset))]
+        fn offset(&self) -> usize { self.ivars().offset }
+        #[unsafe(method(length))]
+        fn length(&self) -> usize { self.ivars().layout.rows }
+        #[unsafe(method(vectors))]
+        fn vectors(&self) -> usize { self.ivars().layout.matrices }
+        #[unsafe(method(dataType))]
+        fn data_type(&self) -> u32 { self.ivars().layout.element.number() }
+        #[unsafe(method(vectorBytes))]
+        fn vector_bytes(&self) -> usize { self.ivars().layout.matrix_bytes }
+    }
+);
