@@ -2,17 +2,21 @@
 #ifndef ANYMETAL_FOUNDATION_H
 #define ANYMETAL_FOUNDATION_H
 
+#include <Block.h>
 #include <TargetConditionals.h>
 #include <float.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <CoreFoundation/CoreFoundation.h>
 #include <dispatch/dispatch.h>
+#include <mach/mach.h>
 #include <objc/message.h>
 #include <objc/objc.h>
 #include <objc/runtime.h>
