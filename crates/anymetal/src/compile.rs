@@ -22,10 +22,13 @@ use crate::notice::pass_on_compiler_notes;
 use crate::sanitized::SanitizedLibrary;
 use anymetal_runtime::submission::argument::Scalar;
 
+/// The threadgroup memory of Metal's GPUs, which every threadgroup has with [`CheckMode::Pages`].
+const THREADGROUP_MEMORY_BYTES: u64 = 32 << 10;
+
 /// A source whose kernels are compiled on demand, or ready code.
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledLibrary {
-    Source { library: anymetal_compiler::Library, checks: bool, target: Target, family: Option<Family> },
+    Source { library: anymetal_compiler::Library, check: CheckMode, target: Target, family: Option<Family> },
     Sanitized(Arc<SanitizedLibrary>),
     Artifact { artifact: Arc<Artifact>, require_machine_code: bool },
 }
@@ -57,8 +60,8 @@ impl CompiledLibrary {
         if options.check_mode == CheckMode::Sanitize {
             return Ok(CompiledLibrary::Sanitized(Arc::new(SanitizedLibrary::new(library, options.family))));
         }
-        let checks = options.check_mode != CheckMode::Off;
-        Ok(CompiledLibrary::Source { library, checks, target, family: options.family })
+        let (check, family) = (options.check_mode, options.family);
+        Ok(CompiledLibrary::Source { library, check, target, family })
     }
 
     pub(crate) fn kernel_names(&self) -> Vec<String> {
@@ -94,16 +97,16 @@ impl CompiledLibrary {
         kernel: &str,
         constants: &FunctionConstants,
     ) -> Result<(KernelInfo, Executor), Error> {
-        if let CompiledLibrary::Source { library, checks, family: Some(family), .. } = self {
-            library.check_family(kernel, &specialisation(constants, *checks), *family)?;
+        if let CompiledLibrary::Source { library, check, family: Some(family), .. } = self {
+            library.check_family(kernel, &specialisation(constants, *check), *family)?;
         }
         let (info, executor) = match self {
             CompiledLibrary::Sanitized(sanitized) => {
                 let artifact = sanitized.artifact(kernel, constants)?;
                 (info_of(&artifact, kernel)?, Executor::sanitizer())
             }
-            CompiledLibrary::Source { library, checks, target, .. } => {
-                let artifact = library.description(kernel, &specialisation(constants, *checks), *target);
+            CompiledLibrary::Source { library, check, target, .. } => {
+                let artifact = library.description(kernel, &specialisation(constants, *check), *target);
                 let artifact = made(kernel, artifact)?;
                 let executor = Executor::of_code(&artifact.target);
                 (info_of(&artifact, kernel)?, executor)
@@ -139,11 +142,11 @@ impl CompiledLibrary {
     ) -> Result<Arc<Artifact>, Error> {
         match self {
             CompiledLibrary::Sanitized(sanitized) => sanitized.artifact(kernel, constants),
-            CompiledLibrary::Source { library, checks, target, .. } => {
+            CompiledLibrary::Source { library, check, target, .. } => {
                 let specialisation = Specialisation {
                     group_size,
                     whole_threadgroups_only,
-                    ..specialisation(constants, *checks)
+                    ..specialisation(constants, *check)
                 };
                 made(kernel, library.artifact(kernel, &specialisation, *target))
             }
@@ -224,8 +227,8 @@ fn with_fusion<T>(
 ) -> Result<T, String> {
     let apart = || "they are not compiled alike".to_owned();
     let of_source = inputs.iter().map(|input| match input.compiled {
-        CompiledLibrary::Source { library, checks, .. } => {
-            Some((library, specialisation(input.constants, *checks), input))
+        CompiledLibrary::Source { library, check, .. } => {
+            Some((library, specialisation(input.constants, *check), input))
         }
         CompiledLibrary::Sanitized(_) | CompiledLibrary::Artifact { .. } => None,
     });
@@ -242,9 +245,11 @@ fn with_fusion<T>(
     with(&Fusion::new(parts.collect(), group_size, threads).ok_or_else(apart)?)
 }
 
-pub(crate) fn specialisation(constants: &FunctionConstants, checks: bool) -> Specialisation {
+pub(crate) fn specialisation(constants: &FunctionConstants, check: CheckMode) -> Specialisation {
     let constants = constants.iter().map(|(key, value)| (compiler_key(key), compiler_value(value))).collect();
-    Specialisation { constants, checks, ..Specialisation::default() }
+    let checks = check != CheckMode::Off;
+    let threadgroup_reserve = if check == CheckMode::Pages { THREADGROUP_MEMORY_BYTES } else { 0 };
+    Specialisation { constants, checks, threadgroup_reserve, ..Specialisation::default() }
 }
 
 fn source_options(options: &CompileOptions) -> SourceOptions {

@@ -225,6 +225,7 @@ impl Device {
         options.family = self.family().or(options.family);
         match self.config().kernels.check {
             CheckSetting::Library => {}
+            CheckSetting::Bounds => options.check_mode = CheckMode::Bounds,
             CheckSetting::Sanitize => options.check_mode = CheckMode::Sanitize,
             CheckSetting::Off => options.check_mode = CheckMode::Off,
         }

@@ -12,6 +12,7 @@ use anymetal_hal::family::Family;
 use crate::compile::{made, specialisation};
 use crate::constants::FunctionConstants;
 use crate::error::Error;
+use crate::library::CheckMode;
 use crate::sanitizer;
 
 /// See the module's documentation.
@@ -50,7 +51,7 @@ impl SanitizedLibrary {
         if let Some(known) = known {
             return Ok(Arc::clone(&known.artifact));
         }
-        let specialisation = specialisation(constants, true);
+        let specialisation = specialisation(constants, CheckMode::Sanitize);
         if let Some(family) = self.family {
             self.library.check_family(kernel, &specialisation, family)?;
         }

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use cargo_metadata::{Metadata, MetadataCommand, Package};
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 
 const CRATE: &str = "objc2-metal";
 const LINK: &str = "#[link(name = \"Metal\", kind = \"framework\")]";
@@ -27,17 +27,23 @@ pub(crate) struct Shim {
 
 /// Makes the copy for the package in the current folder.
 pub(crate) fn make() -> Result<Shim, String> {
-    make_with(&MetadataCommand::new())
+    make_with(MetadataCommand::new())
 }
 
 /// Makes the copy for a package.
 pub(crate) fn make_for(manifest: &Path) -> Result<Shim, String> {
-    make_with(MetadataCommand::new().manifest_path(manifest))
+    let mut command = MetadataCommand::new();
+    command.manifest_path(manifest);
+    make_with(command)
 }
 
-/// The dependencies are resolved without the change: the copy is made of what the registry has.
-fn make_with(command: &MetadataCommand) -> Result<Shim, String> {
-    let metadata = command.exec().map_err(|error| format!("the package cannot be read: {error}"))?;
+/// The dependencies are resolved without the change: the copy is made of what the registry has. All
+/// features count, because the dependency is often an optional one.
+fn make_with(mut command: MetadataCommand) -> Result<Shim, String> {
+    let metadata = command
+        .features(CargoOpt::AllFeatures)
+        .exec()
+        .map_err(|error| format!("the package cannot be read: {error}"))?;
     let package = original(&metadata)?;
     let source = package.manifest_path.parent().ok_or("the manifest has no folder")?.as_std_path();
     let folder =

@@ -57,6 +57,9 @@ pub struct Specialisation {
     /// Whether accesses are checked against the bindings. Without checks an access out of bounds is
     /// undefined behaviour of the whole process.
     pub checks: bool,
+    /// As [`Module::threadgroup_reserve`]. Not under the sanitizer, and not for NVIDIA GPUs, where each
+    /// variable is checked for itself.
+    pub threadgroup_reserve: u64,
 }
 
 impl Default for Specialisation {
@@ -67,6 +70,7 @@ impl Default for Specialisation {
             group_size: None,
             whole_threadgroups_only: false,
             checks: true,
+            threadgroup_reserve: 0,
         }
     }
 }
@@ -91,6 +95,7 @@ impl Specialisation {
             .field(size)
             .number(self.whole_threadgroups_only.into())
             .number(self.checks.into())
+            .number(self.threadgroup_reserve)
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn prepare(
     manager: &mut PassManager<'_>,
 ) -> Result<Module, CompileError> {
     let (mut module, values) = extract(module, kernel, specialisation)?;
+    module.threadgroup_reserve = specialisation.threadgroup_reserve;
     let options = PrepareOptions { constants: &values, whole_group_size: specialisation.whole_group_size() };
     passes::prepare(&mut module, &options, manager).map_err(|error| prepare_error(&module, kernel, error))?;
     check(&module, "optimiser")?;

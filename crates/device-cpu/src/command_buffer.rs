@@ -198,6 +198,7 @@ impl Preparer<'_> {
     ) -> Result<Option<PreparedDispatch>, DeviceError> {
         validate::check_bindings(kernel, arguments.bindings, self.limits)?;
         let layout = validate::threadgroup_layout(kernel, arguments.threadgroup_memory, self.limits)?;
+        let layout = layout.with_reserve(kernel.threadgroup_reserve);
         let first_buffer = tables.buffers.len();
         tables.buffers.resize(first_buffer + kernel.buffer_slots() as usize, BoundBuffer::UNBOUND);
         for binding in arguments.bindings {

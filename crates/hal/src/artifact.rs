@@ -132,6 +132,9 @@ pub struct KernelInfo {
     pub thread_attributes: Vec<String>,
     /// Bytes of threadgroup memory that its static declarations need.
     pub threadgroup_static_bytes: u64,
+    /// If not 0: the code may access that many bytes of a threadgroup's memory, and all that a launch
+    /// has of it, through each of its variables and arguments there.
+    pub threadgroup_reserve: u64,
     /// Scratch bytes that a worker needs whatever the group size.
     pub scratch_bytes: u64,
     /// Scratch bytes that a worker needs for each SIMD-group of a threadgroup, on top of `scratch_bytes`.
@@ -158,6 +161,7 @@ impl KernelInfo {
             function_constants: Vec::new(),
             thread_attributes: Vec::new(),
             threadgroup_static_bytes: 0,
+            threadgroup_reserve: 0,
             scratch_bytes: 0,
             scratch_bytes_per_simdgroup: 0,
             max_threads_per_threadgroup: MAX_THREADS_PER_THREADGROUP,

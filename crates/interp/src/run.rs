@@ -121,7 +121,19 @@ fn bind(program: &Program, memory: &Memory<'_>, regions: &mut [Region]) -> Resul
             }
         }
     }
-    Ok(threadgroup_end)
+    Ok(bounded_together(threadgroup_end, program.threadgroup_reserve, regions))
+}
+
+/// With a reserve, lets all of threadgroup memory reach to its common end; returns its bytes.
+fn bounded_together(end: u64, reserve: u64, regions: &mut [Region]) -> u64 {
+    if reserve == 0 || end == 0 {
+        return end;
+    }
+    let end = end.max(reserve);
+    for region in regions.iter_mut().filter(|region| region.arena == Arena::Threadgroup && !region.is_null) {
+        region.len = end.saturating_sub(region.start);
+    }
+    end
 }
 
 /// A SIMD-group of the running threadgroup.

@@ -200,6 +200,28 @@ fn undefined_memory_has_a_recognisable_pattern() {
 }
 
 #[test]
+fn with_a_reserve_threadgroup_memory_ends_where_all_of_it_does() {
+    let faults = |reserve: u64, offset: i64| {
+        let mut module = Module::new();
+        module.threadgroup_reserve = reserve;
+        module.threadgroup_vars.push(ThreadgroupVar { name: "tile".to_owned(), size: 64, align: 4 });
+        add_kernel(&mut module, &[Space::Device], |b, p| {
+            let x = thread_x(b);
+            let tile = b.infer(Op::ThreadgroupAddr(ThreadgroupId(0)));
+            let beyond = b.ptr_offset(tile, offset);
+            let value = b.load(beyond, Type::I32, 4);
+            store_at(b, p[0], x, value);
+        });
+        let mut buffer = bytes_i32(&[0; 4]);
+        let report = run_k(&module, grid(4, 4), &mut Memory::new().bind(&mut buffer)).expect("it runs");
+        report.faults.len()
+    };
+    assert_eq!((faults(0, 60), faults(0, 64)), (0, 4));
+    assert_eq!((faults(256, 64), faults(256, 252)), (0, 0));
+    assert_eq!((faults(256, 256), faults(256, -4), faults(8, 64)), (4, 4, 4));
+}
+
+#[test]
 fn a_trace_is_cut_off_at_its_limit() {
     let module = kernel(&[Space::Device], |b, p| {
         let x = thread_x(b);

@@ -58,7 +58,9 @@
 //! arithmetic is IEEE 754 round to nearest even; an instruction's [`FpMode`] gives an executor
 //! permission to deviate: `Relaxed` allows contraction, reassociation and reciprocals but honours NaN
 //! and infinities, `Fast` also assumes neither occurs. Denormals may be flushed in all but
-//! `Safe`. `F16` and `BF16` operations round each result once. The minimum and maximum of zeros of
+//! `Safe`. `F16` and `BF16` operations round each result once; where all of them are `Fast`, a
+//! conversion from `F32` to `F16` and the arithmetic that takes its result may do without the
+//! rounding between them. The minimum and maximum of zeros of
 //! opposite sign are either zero; of a number and a NaN, the number. The bits of a NaN that
 //! arithmetic gives are arbitrary. [`eval`] computes the exact results.
 //!

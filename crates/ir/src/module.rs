@@ -137,6 +137,10 @@ pub struct Module {
     pub globals: Vec<Global>,
     /// Threadgroup variables.
     pub threadgroup_vars: Vec<ThreadgroupVar>,
+    /// 0: each variable and argument in threadgroup memory is an allocation of its own. Else their
+    /// accesses are bounded together: from the start of each on to the end of the threadgroup's
+    /// memory, which has that many bytes at least. What is read beyond a variable is arbitrary.
+    pub threadgroup_reserve: u64,
     /// Functions.
     pub functions: Vec<Function>,
     /// Entry points.

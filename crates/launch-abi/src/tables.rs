@@ -103,6 +103,20 @@ impl ThreadgroupLayout {
         }
         Some(ThreadgroupLayout { slots, total_bytes: end })
     }
+
+    /// As it is if `reserve` is 0 or nothing is laid out. Else at least that many bytes, and each slot
+    /// reaches to their end.
+    #[must_use]
+    pub fn with_reserve(mut self, reserve: u64) -> Self {
+        if reserve == 0 || self.total_bytes == 0 {
+            return self;
+        }
+        self.total_bytes = self.total_bytes.max(reserve);
+        for slot in &mut self.slots {
+            slot.len = self.total_bytes.saturating_sub(slot.offset);
+        }
+        self
+    }
 }
 
 #[cfg(test)]
@@ -115,6 +129,11 @@ mod tests {
         let offsets: Vec<u64> = layout.slots.iter().map(|slot| slot.offset).collect();
         assert_eq!(offsets, [128, 192, 192]);
         assert_eq!(layout.total_bytes, 257);
+        let reserved = layout.with_reserve(200);
+        let lengths: Vec<u64> = reserved.slots.iter().map(|slot| slot.len).collect();
+        assert_eq!((lengths.as_slice(), reserved.total_bytes), ([129, 65, 65].as_slice(), 257));
+        assert_eq!(ThreadgroupLayout::new(100, &[]).unwrap().with_reserve(4096).total_bytes, 4096);
+        assert_eq!(ThreadgroupLayout::new(0, &[]).unwrap().with_reserve(4096).total_bytes, 0);
         assert_eq!(ThreadgroupLayout::new(u64::MAX, &[1]), None);
         assert_eq!(ThreadgroupLayout::new(0, &[u64::MAX, 1]), None);
     }

@@ -86,6 +86,7 @@ pub(super) fn link(
         regions: layout.regions,
         globals: layout.globals.iter().map(|id| module.globals[id.index()].bytes.clone()).collect(),
         static_threadgroup_bytes: layout.threadgroup_bytes,
+        threadgroup_reserve: module.threadgroup_reserve,
         private_bytes,
     })
 }

@@ -74,6 +74,8 @@ pub struct Program {
     /// The contents of the constant data that are used.
     pub(crate) globals: Vec<Vec<u8>>,
     pub(crate) static_threadgroup_bytes: u64,
+    /// As [`Module::threadgroup_reserve`].
+    pub(crate) threadgroup_reserve: u64,
     pub(crate) private_bytes: u64,
 }
 

@@ -13,6 +13,7 @@ impl Parser<'_> {
             Token::Word("function_constant") => self.function_constant(),
             Token::Word("global") => self.global(),
             Token::Word("threadgroup") => self.threadgroup_var(),
+            Token::Word("threadgroup_reserve") => self.threadgroup_reserve(),
             Token::Word("func") => self.function(),
             Token::Word("kernel") => self.kernel(),
             _ => self.expected("a declaration"),
@@ -66,6 +67,12 @@ impl Parser<'_> {
         let name = self.text()?;
         let (size, align) = self.size_and_align()?;
         self.module.threadgroup_vars.push(ThreadgroupVar { name, size, align });
+        Ok(())
+    }
+
+    fn threadgroup_reserve(&mut self) -> Parsed<()> {
+        self.bump()?;
+        self.module.threadgroup_reserve = self.number()?;
         Ok(())
     }
 

@@ -33,6 +33,7 @@ pub fn extract_kernel(module: &Module, name: &str) -> Option<Module> {
         function_constants: module.function_constants.clone(),
         globals: module.globals.clone(),
         threadgroup_vars: module.threadgroup_vars.clone(),
+        threadgroup_reserve: module.threadgroup_reserve,
         functions,
         kernels: vec![kernel],
     })

@@ -9,6 +9,7 @@ pub mod copy;
 pub mod dce;
 pub mod div_rem_pairs;
 pub mod early_cse;
+pub mod excess_precision;
 pub mod extract;
 pub mod fold;
 pub mod fuse;

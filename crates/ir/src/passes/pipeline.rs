@@ -9,10 +9,10 @@
 use super::group_size::{choose_by_group_size, depends_on_group_size, set_group_size};
 use super::manager::{AnyTarget, Pass, PassManager, Step};
 use super::{
-    InlineError, SpecialiseError, compact, dce, div_rem_pairs, early_cse, fold, hoist_common_code,
-    hoist_divergent_barriers, if_convert, inline, licm, localize_divergent_exits, mem2reg, memcpy_idiom,
-    merge_stores, prefetch, schedule_long_latency, separable_filter, specialise, speculate_select_loads,
-    split_accumulators, sroa, uniform_div_versioning, unroll,
+    InlineError, SpecialiseError, compact, dce, div_rem_pairs, early_cse, excess_precision, fold,
+    hoist_common_code, hoist_divergent_barriers, if_convert, inline, licm, localize_divergent_exits, mem2reg,
+    memcpy_idiom, merge_stores, prefetch, schedule_long_latency, separable_filter, specialise,
+    speculate_select_loads, split_accumulators, sroa, uniform_div_versioning, unroll,
 };
 use crate::{FuncId, Function, FunctionConstantId, Module};
 
@@ -31,6 +31,9 @@ macro_rules! passes {
 passes! {
     FOLD = "fold", "Fold constants, exact identities, and control flow that constants decide.",
         |function, context| fold::fold(context.module, function);
+    EXCESS_PRECISION = "excess_precision",
+        "In fast math mode, compute with numbers as they were before they were rounded to half.",
+        |function, _| excess_precision::excess_precision(function);
     SROA = "sroa", "Split aggregates in private memory into scalars.",
         |function, _| sroa::sroa(function);
     SPECULATE_SELECT_LOADS = "speculate_select_loads",
@@ -90,6 +93,8 @@ passes! {
 pub const SIMPLIFY: Step = Step::Fixpoint(
     &[
         &FOLD,
+        // Before constants are rounded once more, and where all executors see it.
+        &EXCESS_PRECISION,
         &SROA,
         &SPECULATE_SELECT_LOADS,
         &MEM2REG,

@@ -50,6 +50,9 @@ pub(super) fn declarations(out: &mut String, module: &Module) -> fmt::Result {
     for (n, var) in module.threadgroup_vars.iter().enumerate() {
         writeln!(out, "threadgroup tg{n} {} size {} align {}", quoted(&var.name), var.size, var.align)?;
     }
+    if module.threadgroup_reserve != 0 {
+        writeln!(out, "threadgroup_reserve {}", module.threadgroup_reserve)?;
+    }
     Ok(())
 }
 

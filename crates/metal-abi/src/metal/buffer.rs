@@ -2,9 +2,8 @@
 
 use std::ffi::c_void;
 
-use anymetal::hal::host_pages::HOST_PAGE_BYTES;
+use anymetal::Buffer as Memory;
 use anymetal::runtime::memory::view::BufferView as Region;
-use anymetal::{Buffer as Memory, CheckSetting};
 use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 use objc2::{DefinedClass, define_class};
@@ -19,7 +18,7 @@ use crate::foundation::{NSString, Range};
 /// The instance variables of a buffer.
 #[derive(Debug)]
 pub(crate) struct BufferIvars {
-    /// At least the length; see [`padded`].
+    /// At least the length; see [`super::allocation`].
     pub(crate) memory: Memory<u8>,
     pub(crate) length: usize,
     pub(crate) device: Retained<Device>,
@@ -129,19 +128,23 @@ impl Buffer {
         Region::from(&self.ivars().memory)
     }
 
-    /// A range of its bytes, for a method that names it.
+    /// A range within its length, for a method that names it.
     pub(crate) fn part(&self, method: &str, start: usize, length: usize) -> Region {
-        let end = start.checked_add(length).map_or(u64::MAX, |end| end as u64);
-        self.region().slice(start as u64..end).unwrap_or_else(|error| violation(method, error))
+        self.check(method, Range { location: start, length });
+        self.slice(method, start, start + length)
     }
 
-    /// Its bytes from an offset on, for a method that names it.
+    /// Its bytes from an offset on, and what pads them, for a method that names it.
     pub(crate) fn from_offset(&self, method: &str, offset: usize) -> Region {
         let BufferIvars { memory, length, .. } = self.ivars();
         if offset > *length {
             violation(method, format_args!("the offset {offset} is beyond a buffer of {length} bytes"));
         }
-        self.part(method, offset, memory.len() - offset)
+        self.slice(method, offset, memory.len())
+    }
+
+    fn slice(&self, method: &str, start: usize, end: usize) -> Region {
+        self.region().slice(start as u64..end as u64).unwrap_or_else(|error| violation(method, error))
     }
 
     /// Where its bytes are for the host; null for private storage.
@@ -155,15 +158,5 @@ impl Buffer {
         if range.within(length).is_none() {
             violation(method, format_args!("{range:?} is not within a buffer of {length} bytes"));
         }
-    }
-}
-
-/// The bytes to allocate for a buffer: as many as it has, or, where kernels run without checks,
-/// whole pages. Metal's GPUs check accesses by the page, so programs that stray a little run there;
-/// with checks they end with an error that tells where.
-pub(crate) fn padded(length: usize, device: &anymetal::Device) -> usize {
-    match device.config().kernels.check {
-        CheckSetting::Off => length.next_multiple_of(HOST_PAGE_BYTES),
-        CheckSetting::Library | CheckSetting::Sanitize => length,
     }
 }

@@ -1,6 +1,6 @@
 //! `MTLCompileOptions`.
 
-use anymetal::MathMode;
+use anymetal::{CheckMode, MathMode};
 use objc2::runtime::Bool;
 
 use super::descriptor::descriptor;
@@ -56,7 +56,7 @@ impl CompileProperties {
             defines: self.macros().map(|macros| defines(&macros)).unwrap_or_default(),
             math_mode: self.mode(),
             language_version: language_version(self.version()),
-            ..anymetal::CompileOptions::default()
+            ..default_options()
         }
     }
 
@@ -71,6 +71,11 @@ impl CompileProperties {
             _ => MathMode::Fast,
         }
     }
+}
+
+/// How source is compiled where a program gives no options; the device's settings come on top.
+pub(crate) fn default_options() -> anymetal::CompileOptions {
+    anymetal::CompileOptions { check_mode: CheckMode::Pages, ..anymetal::CompileOptions::default() }
 }
 
 /// Metal's number for a version as `__METAL_VERSION__` gives it: 320 for 3.2.

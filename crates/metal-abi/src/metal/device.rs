@@ -1,8 +1,8 @@
-//! `MTLDevice`, and the functions that give devices.
+//! `MTLDevice`.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
 use anymetal::Capabilities;
 use block2::Block;
@@ -11,8 +11,8 @@ use objc2::runtime::{AnyObject, NSObject};
 use objc2::{DefinedClass, Message, define_class};
 
 use super::archive::Archive;
-use super::buffer::{Buffer, BufferIvars, padded};
-use super::compile_options::CompileOptions;
+use super::buffer::Buffer;
+use super::compile_options::{CompileOptions, default_options};
 use super::descriptors::{
     BinaryArchiveDescriptor, HeapDescriptor, PipelineDescriptor, QueueDescriptor, ResidencySetDescriptor,
 };
@@ -26,14 +26,13 @@ use super::residency::{ResidencyIvars, ResidencySet};
 use super::resource_options::ResourceOptions;
 use super::size::{Size, SizeAndAlign};
 use super::worker::Worker;
-use super::{errors, violation};
+use super::{allocation, errors, violation};
 use crate::foundation::error::fail;
 use crate::foundation::url::NSURL;
 use crate::foundation::{NSArray, NSError, NSString};
-use crate::runtime::raise;
 
 /// The alignment of a buffer in a heap.
-const HEAP_ALIGNMENT: usize = anymetal::hal::heap::HEAP_ALIGNMENT as usize;
+pub(crate) const HEAP_ALIGNMENT: usize = anymetal::hal::heap::HEAP_ALIGNMENT as usize;
 
 define_class!(
     // SAFETY: `NSObject` asks nothing of those below it.
@@ -188,19 +187,19 @@ define_class!(
 
         #[unsafe(method_id(newBufferWithLength:options:))]
         fn new_buffer(&self, length: usize, options: usize) -> Option<Retained<Buffer>> {
-            self.buffer_of(length, &[], ResourceOptions(options))
+            allocation::zeroed(self, length, ResourceOptions(options))
         }
 
         #[unsafe(method_id(newBufferWithBytes:length:options:))]
         fn new_filled_buffer(&self, bytes: *const c_void, length: usize, options: usize) -> Option<Retained<Buffer>> {
             // SAFETY: the sender promises so many bytes.
-            let bytes = unsafe { bytes_at(bytes, length) };
-            self.buffer_of(length, bytes, ResourceOptions(options))
+            unsafe { allocation::filled(self, bytes, length, ResourceOptions(options)) }
         }
 
         #[unsafe(method_id(newBufferWithBytesNoCopy:length:options:deallocator:))]
-        fn new_wrapping_buffer(&self, _bytes: *mut c_void, _length: usize, _options: usize, _deallocator: Option<&Block<dyn Fn(*mut c_void, usize)>>) -> Option<Retained<Buffer>> {
-            raise("-[MTLDevice newBufferWithBytesNoCopy:length:options:deallocator:]: anymetal does not use memory that a program allocated; make a buffer and write to its contents")
+        fn new_wrapping_buffer(&self, bytes: *mut c_void, length: usize, options: usize, deallocator: Option<&Block<dyn Fn(*mut c_void, usize)>>) -> Option<Retained<Buffer>> {
+            // SAFETY: the sender promises so many bytes, until the deallocator is called.
+            unsafe { allocation::around(self, bytes, length, ResourceOptions(options), deallocator) }
         }
 
         #[unsafe(method_id(newHeapWithDescriptor:))]
@@ -317,27 +316,6 @@ impl Device {
         }))
     }
 
-    /// A buffer of that length, with those bytes if there are any; nothing if there is no memory
-    /// for it.
-    fn buffer_of(&self, length: usize, bytes: &[u8], options: ResourceOptions) -> Option<Retained<Buffer>> {
-        let placed = options.placement().unwrap_or_else(|| {
-            violation("MTLDevice newBufferWithLength:options:", "a buffer cannot be memoryless")
-        });
-        let allocated = padded(length, self.inner());
-        let made = if bytes.is_empty() {
-            self.inner().buffer_zeroed_with(allocated, placed)
-        } else if allocated == length {
-            self.inner().buffer_with(bytes, placed)
-        } else {
-            let mut padded = bytes.to_vec();
-            padded.resize(allocated, 0);
-            self.inner().buffer_with(&padded, placed)
-        };
-        let memory = made.ok()?;
-        let (device, heap, label) = (self.retain(), None, Label::default());
-        Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))
-    }
-
     fn heap_of(&self, descriptor: &HeapDescriptor) -> Option<Retained<Heap>> {
         let options = descriptor.ivars().options();
         let placed = options.placement().unwrap_or_else(|| {
@@ -358,7 +336,7 @@ impl Device {
         source: &NSString,
         options: Option<&CompileOptions>,
     ) -> Result<Retained<Library>, Retained<NSError>> {
-        let options = options.map(|options| options.ivars().to_options()).unwrap_or_default();
+        let options = options.map_or_else(default_options, |options| options.ivars().to_options());
         let library = self.inner().library_from_source_with(&source.to_string(), &options);
         self.library(library)
     }
@@ -368,7 +346,7 @@ impl Device {
             let text = format!("{path}: Apple's compiled libraries are not read; give the source");
             return Err(errors::library_unsupported(&text));
         }
-        self.library(self.inner().library_from_file(path, &anymetal::CompileOptions::default()))
+        self.library(self.inner().library_from_file(path, &default_options()))
     }
 
     fn library(
@@ -421,17 +399,6 @@ pub(crate) fn tell<T: Message>(
     }
 }
 
-/// # Safety
-///
-/// `bytes` is null or so many bytes.
-unsafe fn bytes_at<'a>(bytes: *const c_void, length: usize) -> &'a [u8] {
-    if bytes.is_null() {
-        violation("MTLDevice newBufferWithBytes:length:options:", "the bytes are nil");
-    }
-    // SAFETY: as promised.
-    unsafe { std::slice::from_raw_parts(bytes.cast(), length) }
-}
-
 /// Which of `MTLGPUFamily` the device is like, as far as compute goes.
 fn supports_family(family: isize, limits: &Capabilities) -> bool {
     match family {
@@ -464,57 +431,3 @@ define_class!(
         }
     }
 );
-
-/// A device that is never released.
-struct Shared(Retained<Device>);
-
-// SAFETY: a device may be used from every thread, and reference counts are atomic.
-unsafe impl Send for Shared {}
-// SAFETY: as above.
-unsafe impl Sync for Shared {}
-
-/// The default device; the same object each time. Settings that name none are a failure with the
-/// reason.
-fn default_device() -> Retained<Device> {
-    static DEFAULT: OnceLock<Shared> = OnceLock::new();
-    let made = DEFAULT.get_or_init(|| match anymetal::Device::system_default() {
-        Ok(device) => Shared(crate::foundation::object(device)),
-        Err(error) => raise(&format!("MTLCreateSystemDefaultDevice: {error}")),
-    });
-    made.0.clone()
-}
-
-/// Gives a reference, as functions with `Create` in their names do.
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn MTLCreateSystemDefaultDevice() -> *mut AnyObject {
-    Retained::into_raw(default_device()).cast()
-}
-
-/// Gives a reference, as functions with `Copy` in their names do.
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn MTLCopyAllDevices() -> *mut AnyObject {
-    let device = Retained::into_super(Retained::into_super(default_device()));
-    Retained::into_raw(NSArray::of(vec![device])).cast()
-}
-
-/// As `MTLCopyAllDevices`: devices neither come nor go, so an observer has nothing to be told.
-///
-/// # Safety
-///
-/// `observer` is null or may be written.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn MTLCopyAllDevicesWithObserver(
-    observer: *mut *mut AnyObject,
-    _handler: *const c_void,
-) -> *mut AnyObject {
-    if !observer.is_null() {
-        let token: Retained<AnyObject> = Retained::into_super(NSObject::new());
-        // SAFETY: as promised; the place takes an autoreleased object.
-        unsafe { observer.write(Retained::autorelease_ptr(token)) };
-    }
-    MTLCopyAllDevices()
-}
-
-/// There is nothing to remove.
-#[unsafe(no_mangle)]
-pub(crate) extern "C-unwind" fn MTLRemoveDeviceObserver(_observer: *mut AnyObject) {}

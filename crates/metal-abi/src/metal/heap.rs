@@ -5,8 +5,9 @@ use objc2::rc::Retained;
 use objc2::runtime::NSObject;
 use objc2::{DefinedClass, Message, define_class};
 
+use super::allocation::is_exact;
 use super::buffer::{Buffer, BufferIvars};
-use super::device::Device;
+use super::device::{Device, HEAP_ALIGNMENT};
 use super::label::Label;
 use super::resource_options::ResourceOptions;
 use super::violation;
@@ -115,7 +116,8 @@ impl Heap {
             let rule = "a buffer has the storage mode of its heap";
             violation("MTLHeap newBufferWithLength:options:", rule);
         }
-        let memory = block.buffer_zeroed::<u8>(length).ok()?;
+        let reach = if is_exact(device.inner()) { length } else { length.next_multiple_of(HEAP_ALIGNMENT) };
+        let memory = block.buffer_zeroed::<u8>(reach).ok()?;
         let (device, heap, options) = (device.clone(), Some(self.retain()), *own);
         let label = Label::default();
         Some(crate::foundation::object(BufferIvars { memory, length, device, heap, options, label }))

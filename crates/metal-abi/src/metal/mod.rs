@@ -6,6 +6,7 @@
 //!
 //! Objects may be used from several threads: what can change is behind locks.
 
+mod allocation;
 pub(crate) mod archive;
 pub(crate) mod binding;
 pub(crate) mod blit_encoder;
@@ -20,6 +21,7 @@ mod data_type;
 mod descriptor;
 pub(crate) mod descriptors;
 pub(crate) mod device;
+mod devices;
 mod errors;
 pub(crate) mod event;
 pub(crate) mod heap;

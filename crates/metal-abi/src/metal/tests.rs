@@ -11,6 +11,8 @@ use objc2::{class, msg_send};
 use super::size::Size;
 use crate::foundation::{NSError, NSString};
 
+mod memory;
+
 type Id = Retained<AnyObject>;
 
 const SOURCE: &str = "
@@ -22,7 +24,7 @@ const SOURCE: &str = "
 
 fn device() -> Id {
     // SAFETY: the function gives a reference.
-    unsafe { Retained::from_raw(super::device::MTLCreateSystemDefaultDevice()) }.expect("a device")
+    unsafe { Retained::from_raw(super::devices::MTLCreateSystemDefaultDevice()) }.expect("a device")
 }
 
 fn library(device: &AnyObject, source: &str) -> Result<Id, Retained<NSError>> {
@@ -75,7 +77,10 @@ struct Setup {
 
 impl Setup {
     fn new() -> Setup {
-        let device = device();
+        Self::of(device())
+    }
+
+    fn of(device: Id) -> Setup {
         // SAFETY: the class has the method.
         let queue: Id = unsafe { msg_send![&*device, newCommandQueue] };
         let library = library(&device, SOURCE).unwrap();
@@ -190,22 +195,6 @@ fn command_buffers_run_in_the_order_in_which_they_were_enqueued() {
         let () = unsafe { msg_send![&**commands, waitUntilCompleted] };
     }
     assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
-}
-
-#[test]
-fn an_access_beyond_a_buffer_ends_its_command_buffer_with_a_page_fault() {
-    let setup = Setup::new();
-    let (commands, x) = (setup.command_buffer(), buffer(&setup.device, 10));
-    setup.encode_fill(&commands, &x, 11);
-    assert_eq!(commit_and_wait(&commands), 5);
-    // SAFETY: the class has these methods.
-    unsafe {
-        let error: Retained<NSError> = msg_send![&*commands, error];
-        let (code, domain): (isize, Retained<NSString>) =
-            (msg_send![&*error, code], msg_send![&*error, domain]);
-        assert_eq!((code, domain.to_string().as_str()), (3, "MTLCommandBufferErrorDomain"));
-        assert!(error.text().contains("`x`"), "{}", error.text());
-    }
 }
 
 #[test]
@@ -349,38 +338,6 @@ fn an_indirect_dispatch_reads_its_counts_when_its_turn_comes() {
     assert_eq!(commit_and_wait(&commands), 4);
     let expected: Vec<i32> = (0..64).map(|i| if i < 32 { i } else { 0 }).collect();
     assert_eq!(contents(&x, 64), expected);
-}
-
-#[test]
-fn heaps_private_buffers_and_residency_sets_know_what_they_hold() {
-    let setup = Setup::new();
-    // SAFETY: the classes have these methods.
-    unsafe {
-        let descriptor: Id = msg_send![class!(MTLHeapDescriptor), new];
-        let () = msg_send![&*descriptor, setSize: 4096usize];
-        let () = msg_send![&*descriptor, setStorageMode: 0usize];
-        let heap: Id = msg_send![&*setup.device, newHeapWithDescriptor: &*descriptor];
-        let cut: Id = msg_send![&*heap, newBufferWithLength: 100usize, options: 0usize];
-        let used: usize = msg_send![&*heap, usedSize];
-        let too_much: Option<Id> = msg_send![&*heap, newBufferWithLength: 4096usize, options: 0usize];
-        assert!(used >= 100 && too_much.is_none());
-        let private: Id = msg_send![&*setup.device, newBufferWithLength: 64usize, options: 0x20usize];
-        let (address, mode): (*mut std::ffi::c_void, usize) =
-            (msg_send![&*private, contents], msg_send![&*private, storageMode]);
-        assert!(address.is_null() && mode == 2);
-        let set_descriptor: Id = msg_send![class!(MTLResidencySetDescriptor), new];
-        let none: *mut *mut NSError = std::ptr::null_mut();
-        let set: Id = msg_send![&*setup.device, newResidencySetWithDescriptor: &*set_descriptor, error: none];
-        let () = msg_send![&*set, addAllocation: &*cut];
-        let () = msg_send![&*set, addAllocation: &*private];
-        let () = msg_send![&*set, addAllocation: &*private];
-        let (count, bytes): (usize, u64) =
-            (msg_send![&*set, allocationCount], msg_send![&*set, allocatedSize]);
-        assert_eq!((count, bytes), (2, 164));
-        let () = msg_send![&*set, removeAllocation: &*cut];
-        let holds: bool = msg_send![&*set, containsAllocation: &*cut];
-        assert!(!holds);
-    }
 }
 
 #[test]

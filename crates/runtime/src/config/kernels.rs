@@ -14,6 +14,9 @@ pub enum CheckSetting {
     /// As each library says.
     #[default]
     Library,
+    /// Each variable, argument and buffer is checked for itself, also in programs that use Metal's own
+    /// API, where buffers end with their last page by default.
+    Bounds,
     /// Every kernel that is compiled from source runs under the sanitizer, in the interpreter.
     Sanitize,
     /// No kernel that is compiled from source has its accesses checked: for trusted code only.
@@ -26,6 +29,7 @@ impl FromStr for CheckSetting {
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
             "library" => Ok(Self::Library),
+            "bounds" => Ok(Self::Bounds),
             "sanitize" => Ok(Self::Sanitize),
             "off" => Ok(Self::Off),
             _ => Err(()),
@@ -33,13 +37,16 @@ impl FromStr for CheckSetting {
     }
 }
 
+/// The words that a [`CheckSetting`] is.
+const CHECK_EXPECTED: &str = "`library`, `bounds`, `sanitize` or `off`";
+
 /// The section `[kernels]` of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct KernelsLayer {
     /// Whether kernels that would be interpreted are refused.
     pub require_machine_code: Option<bool>,
-    /// How kernels are checked: `library`, `sanitize` or `off`.
+    /// How kernels are checked: `library`, `bounds`, `sanitize` or `off`.
     pub check: Option<CheckSetting>,
     /// The file that holds what the sanitizer found.
     pub check_report: Option<PathBuf>,
@@ -52,7 +59,7 @@ pub(super) const VARIABLES: &[(&str, Setter)] = &[
     ("ANYMETAL_KERNELS_REQUIRE_MACHINE_CODE", |layer, text| {
         flag(&mut layer.kernels.require_machine_code, text)
     }),
-    ("ANYMETAL_CHECK", |layer, text| parse(&mut layer.kernels.check, text, "`library`, `sanitize` or `off`")),
+    ("ANYMETAL_CHECK", |layer, text| parse(&mut layer.kernels.check, text, CHECK_EXPECTED)),
     ("ANYMETAL_CHECK_REPORT", |layer, text| parse(&mut layer.kernels.check_report, text, "a path")),
     ("ANYMETAL_CHECK_OPTIONS", |layer, text| parse(&mut layer.kernels.check_options, text, "words")),
 ];

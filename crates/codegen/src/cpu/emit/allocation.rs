@@ -59,7 +59,7 @@ impl Emitter<'_, '_> {
                 let offset = self.shared.threadgroup_offsets[var.index()];
                 let memory = self.group.threadgroup_memory.clone();
                 let base = self.t.entry_value(format_args!("getelementptr i8, ptr {memory}, i64 {offset}"));
-                (base, Opd::Int(self.shared.module.threadgroup_vars[var.index()].size as i64))
+                (base, Opd::Int(self.shared.threadgroup_lengths[var.index()] as i64))
             }
             Root::Global(global) => {
                 let bytes = self.shared.module.globals[global.index()].bytes.len();

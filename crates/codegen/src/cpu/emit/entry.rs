@@ -110,6 +110,7 @@ impl<'a> Shared<'a> {
             declares: BTreeSet::new(),
             fences: false,
             threadgroup_offsets: threadgroup.offsets,
+            threadgroup_lengths: threadgroup.lengths,
             threadgroup_bytes: threadgroup.bytes,
             scratch_bytes: 0,
             frame_bytes: 0,

@@ -112,6 +112,7 @@ pub(super) struct Shared<'a> {
     fences: bool,
     /// Offsets of the threadgroup variables, and the bytes of all.
     threadgroup_offsets: Vec<u64>,
+    threadgroup_lengths: Vec<u64>,
     threadgroup_bytes: u64,
     /// Scratch bytes of arrays too large for the stack.
     scratch_bytes: u64,

@@ -15,6 +15,8 @@ const MAX_THREADGROUP_BYTES: u64 = 1 << 20;
 pub(in crate::cpu) struct ThreadgroupVariables {
     /// The offset of each variable in bytes.
     pub(in crate::cpu) offsets: Vec<u64>,
+    /// The bytes that accesses to each variable may reach, from its start on.
+    pub(in crate::cpu) lengths: Vec<u64>,
     /// The bytes of all.
     pub(in crate::cpu) bytes: u64,
 }
@@ -34,6 +36,10 @@ impl ThreadgroupVariables {
                 return Err(too_much(end));
             }
         }
-        Ok(Self { offsets, bytes: end })
+        let lengths = match module.threadgroup_reserve {
+            0 => module.threadgroup_vars.iter().map(|var| var.size).collect(),
+            reserve => offsets.iter().map(|start| end.max(reserve) - start).collect(),
+        };
+        Ok(Self { offsets, lengths, bytes: end })
     }
 }

@@ -1,0 +1,147 @@
+//! How buffers come to their memory.
+//!
+//! Metal's GPUs check accesses by the page, so programs that stray a little behind a buffer run there.
+//! Buffers therefore have whole pages, and end where their last page does, unless the settings want
+//! exact bounds (`docs/decisions/0025-page-bounds.md`).
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use anymetal::hal::host_pages::{HOST_PAGE_BYTES, HostMemory, MIN_MEMORY_ALIGNMENT};
+use anymetal::{Buffer as Memory, BufferOptions, CheckSetting, HostPages};
+use block2::{Block, RcBlock};
+use objc2::Message;
+use objc2::rc::Retained;
+
+use super::buffer::{Buffer, BufferIvars};
+use super::device::Device;
+use super::label::Label;
+use super::resource_options::ResourceOptions;
+use super::violation;
+
+/// What a program gives to be called when its memory is no longer used: with address and length.
+type Deallocator = RcBlock<dyn Fn(*mut c_void, usize)>;
+
+/// Whether buffers and threadgroup memory are checked to the byte. Not by default.
+pub(crate) fn is_exact(device: &anymetal::Device) -> bool {
+    match device.config().kernels.check {
+        CheckSetting::Bounds | CheckSetting::Sanitize => true,
+        CheckSetting::Library | CheckSetting::Off => false,
+    }
+}
+
+/// A buffer of zeros; nothing if there is no memory for it.
+pub(crate) fn zeroed(device: &Device, length: usize, options: ResourceOptions) -> Option<Retained<Buffer>> {
+    let placed = placement("MTLDevice newBufferWithLength:options:", options);
+    let memory = device.inner().buffer_zeroed_with(padded(length, device), placed).ok()?;
+    Some(buffer(device, memory, length, options))
+}
+
+/// A buffer with a copy of those bytes; nothing if there is no memory for it.
+///
+/// # Safety
+///
+/// `bytes` is null or so many bytes.
+pub(crate) unsafe fn filled(
+    device: &Device,
+    bytes: *const c_void,
+    length: usize,
+    options: ResourceOptions,
+) -> Option<Retained<Buffer>> {
+    const METHOD: &str = "MTLDevice newBufferWithBytes:length:options:";
+    if bytes.is_null() {
+        violation(METHOD, "the bytes are nil");
+    }
+    // SAFETY: as promised.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length) };
+    let (placed, padded) = (placement(METHOD, options), padded(length, device));
+    let memory = if padded == length {
+        device.inner().buffer_with(bytes, placed).ok()?
+    } else {
+        let memory = device.inner().buffer_zeroed_with(padded, placed).ok()?;
+        memory.write_at(0, bytes).ok()?;
+        memory
+    };
+    Some(buffer(device, memory, length, options))
+}
+
+/// A buffer over memory of the program; nothing if the device cannot use it. The deallocator is called
+/// when the buffer and the work that uses it are gone.
+///
+/// # Safety
+///
+/// `bytes` is null or so many bytes that stay until the deallocator is called.
+pub(crate) unsafe fn around(
+    device: &Device,
+    bytes: *mut c_void,
+    length: usize,
+    options: ResourceOptions,
+    deallocator: Option<&Block<dyn Fn(*mut c_void, usize)>>,
+) -> Option<Retained<Buffer>> {
+    const METHOD: &str = "MTLDevice newBufferWithBytesNoCopy:length:options:deallocator:";
+    let Some(start) = NonNull::new(bytes.cast::<u8>()) else { violation(METHOD, "the bytes are nil") };
+    if options.storage_mode() > 1 {
+        violation(METHOD, "a buffer over a program's memory has shared or managed storage");
+    }
+    let deallocator = deallocator.map(Block::copy);
+    let Some(pages) = HostPages::over(Box::new(ProgramMemory { start, length, deallocator })) else {
+        violation(
+            METHOD,
+            format_args!(
+                "the address {start:p} is not a multiple of {MIN_MEMORY_ALIGNMENT}, or the length is 0"
+            ),
+        );
+    };
+    let memory = device.inner().import::<u8>(pages, "").ok()?;
+    Some(buffer(device, memory, length, options))
+}
+
+fn buffer(device: &Device, memory: Memory<u8>, length: usize, options: ResourceOptions) -> Retained<Buffer> {
+    let (device, heap, label) = (device.retain(), None, Label::default());
+    crate::foundation::object(BufferIvars { memory, length, device, heap, options, label })
+}
+
+fn placement(method: &str, options: ResourceOptions) -> BufferOptions {
+    options.placement().unwrap_or_else(|| violation(method, "a buffer cannot be memoryless"))
+}
+
+/// The bytes to allocate for a buffer.
+fn padded(length: usize, device: &Device) -> usize {
+    match is_exact(device.inner()) {
+        true => length,
+        false => length.checked_next_multiple_of(HOST_PAGE_BYTES).unwrap_or(length),
+    }
+}
+
+/// Memory that a program allocated.
+struct ProgramMemory {
+    start: NonNull<u8>,
+    length: usize,
+    deallocator: Option<Deallocator>,
+}
+
+// SAFETY: the memory is the buffer's until the deallocator is called, and Metal calls deallocators on any
+// thread, so programs give it blocks that may be called there.
+unsafe impl Send for ProgramMemory {}
+// SAFETY: as above; through a shared reference bytes are only read.
+unsafe impl Sync for ProgramMemory {}
+
+impl HostMemory for ProgramMemory {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: as promised when it was made; the result borrows the only value with the address.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for ProgramMemory {
+    fn drop(&mut self) {
+        if let Some(deallocator) = &self.deallocator {
+            deallocator.call((self.start.as_ptr().cast(), self.length));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Buffers, heaps and residency sets, and where accesses of kernels to memory end.
+
+use std::sync::{Arc, Mutex};
+
+use anymetal::runtime::config::{CheckSetting, Layers};
+use block2::RcBlock;
+use objc2::rc::Retained;
+use objc2::{class, msg_send};
+
+use super::{Id, Setup, buffer, commit_and_wait, contents, failure, library, line, pipeline};
+use crate::foundation::{NSError, NSString};
+use crate::metal::device::Device;
+
+/// A device of its own with that check of kernels.
+fn device_with(check: CheckSetting) -> Id {
+    let mut settings = Layers::default();
+    settings.code.kernels.check = Some(check);
+    let device: Retained<Device> =
+        crate::foundation::object(anymetal::Device::with_settings(&settings).unwrap());
+    Retained::into_super(Retained::into_super(device))
+}
+
+/// The status of `fill` over so many elements of a buffer of so many, and its error.
+fn filled(setup: &Setup, elements: usize, threads: usize) -> (usize, Option<Retained<NSError>>) {
+    let (commands, x) = (setup.command_buffer(), buffer(&setup.device, elements));
+    setup.encode_fill(&commands, &x, threads);
+    let status = commit_and_wait(&commands);
+    // SAFETY: the class has the method.
+    (status, unsafe { msg_send![&*commands, error] })
+}
+
+fn assert_page_fault(error: &NSError, names: &str) {
+    // SAFETY: the class has these methods.
+    let (code, domain): (isize, Retained<NSString>) =
+        unsafe { (msg_send![error, code], msg_send![error, domain]) };
+    assert_eq!((code, domain.to_string().as_str()), (3, "MTLCommandBufferErrorDomain"));
+    assert!(error.text().contains(names), "{}", error.text());
+}
+
+#[test]
+fn an_access_beyond_the_last_page_of_a_buffer_ends_its_command_buffer_with_a_page_fault() {
+    let setup = Setup::new();
+    let (status, error) = filled(&setup, 10, 4096);
+    assert!(status == 4 && error.is_none());
+    let (status, error) = filled(&setup, 10, 4097);
+    assert_eq!(status, 5);
+    assert_page_fault(&error.expect("an error"), "`x`");
+}
+
+#[test]
+fn with_exact_bounds_an_access_beyond_a_buffer_is_a_page_fault() {
+    let setup = Setup::of(device_with(CheckSetting::Bounds));
+    assert_eq!(filled(&setup, 10, 10).0, 4);
+    let (status, error) = filled(&setup, 10, 11);
+    assert_eq!(status, 5);
+    assert_page_fault(&error.expect("an error"), "`x`");
+}
+
+#[test]
+fn a_buffer_over_a_programs_memory_uses_it_and_gives_it_back_when_work_has_ended() {
+    #[repr(align(4096))]
+    struct Page([i32; 1024]);
+    let mut page = Box::new(Page([7; 1024]));
+    let start: *mut std::ffi::c_void = page.0.as_mut_ptr().cast();
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&calls);
+    let deallocator = RcBlock::new(move |at: *mut std::ffi::c_void, length: usize| {
+        told.lock().unwrap().push((at.addr(), length));
+    });
+    let setup = Setup::new();
+    // SAFETY: the class has the method; the page outlives the buffer.
+    let around = |at: *mut std::ffi::c_void, options: usize| -> Option<Id> {
+        unsafe {
+            msg_send![&*setup.device, newBufferWithBytesNoCopy: at, length: 4096usize, options: options, deallocator: &*deallocator]
+        }
+    };
+    let x = around(start, 0).expect("a buffer");
+    let commands = setup.command_buffer();
+    setup.encode_fill(&commands, &x, 1000);
+    drop(x);
+    assert!(calls.lock().unwrap().is_empty());
+    assert_eq!(commit_and_wait(&commands), 4);
+    drop(commands);
+    assert!(page.0[..1000].iter().copied().eq(0..1000) && page.0[1000..] == [7; 24]);
+    let misaligned = failure(|| drop(around(start.wrapping_byte_add(64), 0)));
+    assert!(misaligned.contains("newBufferWithBytesNoCopy") && misaligned.contains("4096"), "{misaligned}");
+    let private = failure(|| drop(around(start, 0x20)));
+    assert!(private.contains("shared or managed"), "{private}");
+    let calls = calls.lock().unwrap();
+    assert!(calls.contains(&(start.addr(), 4096)), "{calls:?}");
+}
+
+const STRAYS: &str = "
+    kernel void stray(device int* y, threadgroup int* given, constant int& beyond, uint i [[thread_index_in_threadgroup]]) {
+        threadgroup int own[16];
+        own[i] = int(i);
+        given[i] = int(i);
+        threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+        int both = own[i + beyond] + given[i + beyond];
+        y[i] = beyond ? int(i) : both;
+    }
+";
+
+/// The status of a kernel of 16 threads that read so many elements beyond their own of threadgroup
+/// arrays of 16.
+fn strayed(device: Id, beyond: i32) -> (usize, Vec<i32>, Option<Retained<NSError>>) {
+    let setup = Setup::of(device);
+    let library = library(&setup.device, STRAYS).unwrap();
+    let stray = pipeline(&setup.device, &library, "stray");
+    let (commands, y) = (setup.command_buffer(), buffer(&setup.device, 16));
+    // SAFETY: the classes have these methods.
+    unsafe {
+        let encoder: Id = msg_send![&*commands, computeCommandEncoder];
+        let () = msg_send![&*encoder, setComputePipelineState: &*stray];
+        let () = msg_send![&*encoder, setBuffer: &*y, offset: 0usize, atIndex: 0usize];
+        let () = msg_send![&*encoder, setThreadgroupMemoryLength: 64usize, atIndex: 0usize];
+        let () = msg_send![&*encoder, setBytes: (&raw const beyond).cast::<std::ffi::c_void>(), length: 4usize, atIndex: 1usize];
+        let () = msg_send![&*encoder, dispatchThreads: line(16), threadsPerThreadgroup: line(16)];
+        let () = msg_send![&*encoder, endEncoding];
+        let status = commit_and_wait(&commands);
+        (status, contents(&y, 16), msg_send![&*commands, error])
+    }
+}
+
+#[test]
+fn threadgroup_memory_ends_where_that_of_a_gpu_does() {
+    let whole: Vec<i32> = (0..16).map(|i| 2 * i).collect();
+    let (status, found, _) = strayed(super::device(), 0);
+    assert_eq!((status, found), (4, whole));
+    let (status, found, _) = strayed(super::device(), 100);
+    assert_eq!((status, found), (4, (0..16).collect()));
+    let (status, _, error) = strayed(super::device(), 8192);
+    assert_eq!(status, 5);
+    assert_page_fault(&error.expect("an error"), "own");
+    let (status, _, error) = strayed(device_with(CheckSetting::Bounds), 1);
+    assert_eq!(status, 5);
+    assert_page_fault(&error.expect("an error"), "own");
+}
+
+#[test]
+fn heaps_private_buffers_and_residency_sets_know_what_they_hold() {
+    let setup = Setup::new();
+    // SAFETY: the classes have these methods.
+    unsafe {
+        let descriptor: Id = msg_send![class!(MTLHeapDescriptor), new];
+        let () = msg_send![&*descriptor, setSize: 4096usize];
+        let () = msg_send![&*descriptor, setStorageMode: 0usize];
+        let heap: Id = msg_send![&*setup.device, newHeapWithDescriptor: &*descriptor];
+        let cut: Id = msg_send![&*heap, newBufferWithLength: 100usize, options: 0usize];
+        let used: usize = msg_send![&*heap, usedSize];
+        let too_much: Option<Id> = msg_send![&*heap, newBufferWithLength: 4096usize, options: 0usize];
+        assert!(used >= 100 && too_much.is_none());
+        let private: Id = msg_send![&*setup.device, newBufferWithLength: 64usize, options: 0x20usize];
+        let (address, mode): (*mut std::ffi::c_void, usize) =
+            (msg_send![&*private, contents], msg_send![&*private, storageMode]);
+        assert!(address.is_null() && mode == 2);
+        let set_descriptor: Id = msg_send![class!(MTLResidencySetDescriptor), new];
+        let none: *mut *mut NSError = std::ptr::null_mut();
+        let set: Id = msg_send![&*setup.device, newResidencySetWithDescriptor: &*set_descriptor, error: none];
+        let () = msg_send![&*set, addAllocation: &*cut];
+        let () = msg_send![&*set, addAllocation: &*private];
+        let () = msg_send![&*set, addAllocation: &*private];
+        let (count, bytes): (usize, u64) =
+            (msg_send![&*set, allocationCount], msg_send![&*set, allocatedSize]);
+        assert_eq!((count, bytes), (2, 128 + 16384));
+        let () = msg_send![&*set, removeAllocation: &*cut];
+        let holds: bool = msg_send![&*set, containsAllocation: &*cut];
+        assert!(!holds);
+    }
+}
