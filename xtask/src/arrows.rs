@@ -79,6 +79,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("anymetal-python", &["anymetal"]),
     ("anymetal-metal-abi", &["anymetal"]),
+    ("anymetal-libmetal", &["anymetal-metal-abi"]),
     // Makes copies of `objc2-metal` that link with metal-abi; itself uses nothing of ours.
     ("cargo-anymetal", &[]),
     // Generates the documents of diagnostics, passes and telemetry.

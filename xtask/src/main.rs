@@ -10,6 +10,7 @@ mod ci;
 mod diagnostics;
 mod documents;
 mod generated;
+mod libmetal;
 mod passes;
 mod promtool;
 mod ptxas;
@@ -31,6 +32,8 @@ usage: cargo xtask TASK
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
   ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
           (`cargo xtask ptxas --help`)
+  libmetal  build libMetal.so and put it with its headers into target/libmetal
+          (`--prefix FOLDER`, `--release`)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
+        ["libmetal", ref rest @ ..] => libmetal(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
@@ -54,6 +58,19 @@ fn main() -> ExitCode {
         _ => {
             eprint!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn libmetal(root: &Path, arguments: &[&str]) -> ExitCode {
+    match libmetal::run(root, arguments) {
+        Ok(prefix) => {
+            println!("libMetal.so and its headers are in {}", prefix.display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("libmetal: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -19,7 +19,7 @@ const NAMES_THAT_SAY_NOTHING: &[&str] =
     &["utils.rs", "util.rs", "common.rs", "base.rs", "misc.rs", "helpers.rs"];
 
 /// Crates that may hold unsafe code; all others forbid it.
-/// `metal-abi` is an Objective-C runtime;
+/// `metal-abi` is an Objective-C runtime, `libmetal` the same as a shared library;
 /// `bench-peers` calls OpenCL runtimes, so that the command line need not, and `host-gemm` the `gemm` crate;
 /// `math-ulp` calls compiled functions to measure them.
 const MAY_BE_UNSAFE: &[&str] = &[
@@ -27,6 +27,7 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "crates/device-cpu",
     "crates/device-nvidia",
     "crates/metal-abi",
+    "crates/libmetal",
     "crates/bench-peers",
     "crates/host-gemm",
     "testing/math-ulp",

@@ -6,7 +6,8 @@
 use objc2::ClassType;
 
 use crate::foundation::{
-    array, bundle, data, dictionary, error, number, pool, process_info, set, string, url,
+    array, bundle, data, dictionary, error, exception, file_manager, lock, mutable_set, number, pool,
+    process_info, scanner, set, string, url,
 };
 use crate::metal::{
     archive, binding, blit_encoder, buffer, capture, command_buffer, compile_options, compute_encoder,
@@ -15,7 +16,17 @@ use crate::metal::{
 };
 use crate::mps::{matrix, multiplication};
 use crate::runtime::class::Class;
-use crate::runtime::root;
+use crate::runtime::{class_builder, registry, root};
+
+/// The variable from which compiled Objective-C reads where the class is.
+macro_rules! reference {
+    ($name:ident) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("._OBJC_REF_CLASS_", stringify!($name)))]
+            static REFERENCE: &Class = &$name;
+        };
+    };
+}
 
 macro_rules! classes {
     (built { $($name:ident = $build:expr;)* } absent { $($absent:ident)* }) => {
@@ -23,11 +34,13 @@ macro_rules! classes {
             #[unsafe(export_name = concat!("._OBJC_CLASS_", stringify!($name)))]
             #[allow(non_upper_case_globals, reason = "Objective-C names its classes so")]
             static $name: Class = Class::unbuilt(class_name(concat!(stringify!($name), "\0")), 0, Some($build));
+            reference!($name);
         )*
         $(
             #[unsafe(export_name = concat!("._OBJC_CLASS_", stringify!($absent)))]
             #[allow(non_upper_case_globals, reason = "Objective-C names its classes so")]
             static $absent: Class = Class::unbuilt(class_name(concat!(stringify!($absent), "\0")), 0, None);
+            reference!($absent);
         )*
 
         /// All of them.
@@ -47,20 +60,44 @@ fn build<T: ClassType>() {
     T::class();
 }
 
+/// Registers the class of constant strings, which adds nothing to `NSString`.
+fn build_constant_string() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let above = registry::class_named(c"NSString");
+        if let Some(class) = class_builder::allocate_pair(above, NSConstantString.name()) {
+            class_builder::register_pair(class);
+        }
+    });
+}
+
+/// The class of constant strings.
+#[inline]
+pub(crate) fn constant_string() -> &'static Class {
+    &NSConstantString
+}
+
 classes! { built {
     NSObject = root::build;
     NSArray = build::<array::NSArray>;
     NSAutoreleasePool = build::<pool::NSAutoreleasePool>;
     NSBundle = build::<bundle::NSBundle>;
+    NSCharacterSet = build::<scanner::NSCharacterSet>;
+    NSConstantString = build_constant_string;
     NSData = build::<data::NSData>;
     NSDictionary = build::<dictionary::NSDictionary>;
     NSError = build::<error::NSError>;
+    NSException = build::<exception::NSException>;
+    NSFileManager = build::<file_manager::NSFileManager>;
+    NSLock = build::<lock::NSLock>;
     NSMutableArray = build::<array::NSMutableArray>;
     NSMutableData = build::<data::NSMutableData>;
     NSMutableDictionary = build::<dictionary::NSMutableDictionary>;
+    NSMutableSet = build::<mutable_set::NSMutableSet>;
     NSMutableString = build::<string::NSMutableString>;
     NSNumber = build::<number::NSNumber>;
     NSProcessInfo = build::<process_info::NSProcessInfo>;
+    NSScanner = build::<scanner::NSScanner>;
     NSSet = build::<set::NSSet>;
     NSString = build::<string::NSString>;
     NSURL = build::<url::NSURL>;

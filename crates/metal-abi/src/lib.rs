@@ -4,6 +4,7 @@
 //! - [`runtime`]: the Objective-C runtime, with the ABI that `objc2` expects with its feature
 //!   `gnustep-2-1`.
 //! - [`foundation`]: the classes of Foundation that programs for Metal touch.
+//! - `dispatch`: the part of Grand Central Dispatch that such programs use.
 //! - [`metal`]: Metal's compute classes over the `anymetal` crate.
 //!
 //! Nobody calls Rust functions of this crate: it exports C symbols (`objc_msg_lookup`,
@@ -16,6 +17,7 @@
 #![cfg(not(target_vendor = "apple"))]
 
 mod classes;
+mod dispatch;
 pub mod foundation;
 pub mod metal;
 mod mps;

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use objc2::rc::Retained;
+use objc2::runtime::AnyObject;
 
 use super::string::NSString;
 
@@ -31,6 +32,7 @@ string_constants! {
     MTLDeviceWasAddedNotification MTLDeviceRemovalRequestedNotification MTLDeviceWasRemovedNotification
     NSCocoaErrorDomain NSPOSIXErrorDomain NSLocalizedDescriptionKey NSLocalizedFailureReasonErrorKey
     NSUnderlyingErrorKey NSFilePathErrorKey
+    NSFileType NSFileSize NSFileTypeRegular NSFileTypeDirectory NSFileTypeSymbolicLink
     MTLCommonCounterTimestamp MTLCommonCounterTessellationInputPatches MTLCommonCounterVertexInvocations
     MTLCommonCounterPostTessellationVertexInvocations MTLCommonCounterClipperInvocations
     MTLCommonCounterClipperPrimitivesOut MTLCommonCounterFragmentInvocations MTLCommonCounterFragmentsPassed
@@ -53,6 +55,14 @@ fn text_of(name: &str) -> &str {
             None => name,
         },
     }
+}
+
+/// A constant as an object, the same each time; a new string for any other name.
+pub(crate) fn object(name: &str) -> Retained<AnyObject> {
+    let known = ALL.iter().find(|(_, known)| *known == name).map(|(place, _)| place.load(Ordering::Acquire));
+    // SAFETY: the place holds null or a string that lives for ever.
+    let known = known.and_then(|known| unsafe { Retained::retain(known.cast::<AnyObject>()) });
+    known.unwrap_or_else(|| NSString::object_of(name))
 }
 
 /// Makes the strings. They are never released.

@@ -11,14 +11,22 @@ pub(crate) mod data;
 pub(crate) mod description;
 pub(crate) mod dictionary;
 pub(crate) mod error;
+pub(crate) mod exception;
+pub(crate) mod extensions;
 mod fast_enumeration;
+pub(crate) mod file_manager;
+mod format;
+pub(crate) mod lock;
+pub(crate) mod mutable_set;
 pub(crate) mod number;
 pub(crate) mod pool;
 pub(crate) mod process_info;
 pub(crate) mod range;
+pub(crate) mod scanner;
 pub(crate) mod set;
 pub(crate) mod string;
 pub(crate) mod url;
+pub(crate) mod variadic;
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use objc2::{AnyThread, DefinedClass, Message, define_class, msg_send};
 use super::array::NSArray;
 use super::error::{self, NSError};
 use super::range::Range;
-use crate::runtime::raise;
+use crate::runtime::{literal, raise};
 
 /// The encodings that are understood, all as UTF-8: ASCII (1), UTF-8 (4).
 const ENCODINGS: [u64; 2] = [1, 4];
@@ -321,7 +321,7 @@ impl NSString {
     }
 
     pub(crate) fn text(&self) -> RwLockReadGuard<'_, Text> {
-        self.ivars().text.read().unwrap_or_else(PoisonError::into_inner)
+        literal::real(self).ivars().text.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self, change: impl FnOnce(&mut String)) {

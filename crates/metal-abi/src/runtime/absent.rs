@@ -47,5 +47,4 @@ macro_rules! absent_functions {
 }
 
 // These need code that is made at run time.
-absent_functions! { imp_implementationWithBlock imp_getBlock imp_removeBlock objc_begin_catch objc_end_catch
-objc_exception_rethrow }
+absent_functions! { imp_implementationWithBlock imp_getBlock imp_removeBlock }

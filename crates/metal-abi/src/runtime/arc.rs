@@ -7,16 +7,19 @@
 use std::sync::atomic::Ordering;
 
 use super::block::{copy_block, release_block};
-use super::class::{COUNTS_ITSELF, Class, IS_BLOCK, IS_META};
+use super::class::{COUNTS_ITSELF, Class, IS_BLOCK, IS_CONSTANT, IS_META};
 use super::instance::{Head, dispose};
 use super::message::send;
 use super::object::Object;
 use super::pool;
 use super::selector::Sel;
 
-const SPECIAL: u32 = IS_META | IS_BLOCK | COUNTS_ITSELF;
+/// The kinds of objects that live for ever: classes, compiled constants.
+const IMMORTAL: u32 = IS_META | IS_CONSTANT;
+const SPECIAL: u32 = IMMORTAL | IS_BLOCK | COUNTS_ITSELF;
 
-/// The flags by which the object is counted; of a class that was not built, those of a class.
+/// The flags by which the object is counted; of a class that was not built, those of a class; of a
+/// tagged pointer, those of a constant.
 ///
 /// # Safety
 ///
@@ -24,7 +27,19 @@ const SPECIAL: u32 = IS_META | IS_BLOCK | COUNTS_ITSELF;
 #[inline]
 unsafe fn kind(object: *mut Object) -> u32 {
     // SAFETY: as promised.
-    unsafe { &*object }.isa().map_or(IS_META, Class::flags)
+    let object = unsafe { &*object };
+    if object.is_tagged() { IS_CONSTANT } else { object.isa().map_or(IS_META, Class::flags) }
+}
+
+/// Whether the object is counted in a [`Head`], so that it ends and can be referred to weakly.
+///
+/// # Safety
+///
+/// `object` is a live object.
+pub(crate) unsafe fn is_counted(object: *mut Object) -> bool {
+    // SAFETY: as promised.
+    let kind = unsafe { kind(object) };
+    kind & (IMMORTAL | IS_BLOCK) == 0
 }
 
 /// # Safety
@@ -51,7 +66,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_retain(object: *mut Object) -> *mut 
 /// `object` is a live object of that kind.
 #[cold]
 unsafe fn retain_special(object: *mut Object, kind: u32) -> *mut Object {
-    if kind & IS_META != 0 {
+    if kind & IMMORTAL != 0 {
         return object;
     }
     if kind & IS_BLOCK != 0 {
@@ -85,7 +100,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_release(object: *mut Object) {
 /// `object` is a live object of that kind with a reference of the caller's.
 #[cold]
 unsafe fn release_special(object: *mut Object, kind: u32) {
-    if kind & IS_META != 0 {
+    if kind & IMMORTAL != 0 {
         return;
     }
     if kind & IS_BLOCK != 0 {
@@ -135,7 +150,7 @@ unsafe fn deallocate(object: *mut Object) {
 /// `object` is a live object, no block.
 pub(crate) unsafe fn root_retain(object: *mut Object) -> *mut Object {
     // SAFETY: as promised.
-    if unsafe { kind(object) } & IS_META == 0 {
+    if unsafe { kind(object) } & IMMORTAL == 0 {
         // SAFETY: as promised, and it is no class.
         unsafe { Head::of(object) }.count().fetch_add(1, Ordering::Relaxed);
     }
@@ -149,7 +164,7 @@ pub(crate) unsafe fn root_retain(object: *mut Object) -> *mut Object {
 /// `object` is a live object, no block, with a reference of the caller's.
 pub(crate) unsafe fn root_release(object: *mut Object) {
     // SAFETY: as promised.
-    if unsafe { kind(object) } & IS_META == 0 {
+    if unsafe { kind(object) } & IMMORTAL == 0 {
         // SAFETY: as promised, and it is no class.
         unsafe { release_counted(object) };
     }
@@ -166,7 +181,7 @@ pub(crate) unsafe extern "C-unwind" fn objc_autorelease(object: *mut Object) -> 
     }
     // SAFETY: as promised.
     let kind = unsafe { kind(object) };
-    if kind & (COUNTS_ITSELF | IS_META) == COUNTS_ITSELF {
+    if kind & (COUNTS_ITSELF | IMMORTAL) == COUNTS_ITSELF {
         // SAFETY: as promised.
         return unsafe { send(object, Sel::of(c"autorelease")) };
     }

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::arc::{objc_autorelease, objc_release, objc_retain};
+use super::arc::{is_counted, objc_autorelease, objc_release, objc_retain};
 use super::instance::{HAS_ASSOCIATED, Head};
 use super::message::send;
 use super::object::Object;
@@ -99,8 +99,12 @@ pub(crate) unsafe extern "C-unwind" fn objc_setAssociatedObject(
             _ => (value, false),
         }
     };
-    // SAFETY: as promised.
-    unsafe { Head::of(object) }.add_flags(HAS_ASSOCIATED);
+    // SAFETY: as promised, and only a counted object has a head; the others keep theirs for ever.
+    unsafe {
+        if is_counted(object) {
+            Head::of(object).add_flags(HAS_ASSOCIATED);
+        }
+    }
     let before = table().insert(place, Value { object: value, is_held });
     give_back(before);
 }

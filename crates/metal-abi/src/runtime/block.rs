@@ -9,6 +9,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::arc::{objc_release, objc_retain};
+use super::block_class;
 use super::class::{Class, IS_BLOCK};
 
 const NEEDS_FREE: i32 = 1 << 24;
@@ -23,11 +24,12 @@ const BLOCK: c_int = 7;
 const SHARED: c_int = 8;
 
 #[unsafe(export_name = "_NSConcreteStackBlock")]
-static STACK_BLOCK: Class = Class::unbuilt(c"__NSStackBlock", IS_BLOCK, None);
+pub(crate) static STACK_BLOCK: Class = Class::unbuilt(c"__NSStackBlock", IS_BLOCK, Some(block_class::build));
 #[unsafe(export_name = "_NSConcreteGlobalBlock")]
-static GLOBAL_BLOCK: Class = Class::unbuilt(c"__NSGlobalBlock", IS_BLOCK, None);
+pub(crate) static GLOBAL_BLOCK: Class =
+    Class::unbuilt(c"__NSGlobalBlock", IS_BLOCK, Some(block_class::build));
 #[unsafe(export_name = "_NSConcreteMallocBlock")]
-static HEAP_BLOCK: Class = Class::unbuilt(c"__NSMallocBlock", IS_BLOCK, None);
+pub(crate) static HEAP_BLOCK: Class = Class::unbuilt(c"__NSMallocBlock", IS_BLOCK, Some(block_class::build));
 
 /// The start of a block.
 #[repr(C)]
@@ -117,6 +119,37 @@ pub(crate) unsafe fn release_block(block: *mut Block) {
             helper(block.cast());
         }
         libc::free(block.cast());
+    }
+}
+
+/// Calls a block without arguments or a result.
+///
+/// # Safety
+///
+/// `block` is null or such a block.
+pub(crate) unsafe fn invoke_block(block: *mut c_void) {
+    // SAFETY: as promised, this is its code's type.
+    unsafe {
+        let Some(whole) = block.cast::<Block>().as_ref() else { return };
+        let code =
+            std::mem::transmute::<*const c_void, unsafe extern "C-unwind" fn(*mut c_void)>(whole.invoke);
+        code(block);
+    }
+}
+
+/// Calls a block that takes a number and gives nothing.
+///
+/// # Safety
+///
+/// `block` is null or such a block.
+pub(crate) unsafe fn invoke_block_with(block: *mut c_void, number: usize) {
+    // SAFETY: as promised, this is its code's type.
+    unsafe {
+        let Some(whole) = block.cast::<Block>().as_ref() else { return };
+        let code = std::mem::transmute::<*const c_void, unsafe extern "C-unwind" fn(*mut c_void, usize)>(
+            whole.invoke,
+        );
+        code(block, number);
     }
 }
 

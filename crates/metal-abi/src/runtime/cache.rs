@@ -37,6 +37,9 @@ struct Table {
     used: AtomicUsize,
 }
 
+/// The byte of a table at which its entries begin; the trampolines of `send` search there too.
+pub(crate) const ENTRIES_OFFSET: usize = size_of::<Table>();
+
 /// A table of one free entry.
 #[repr(C)]
 struct EmptyTable {
@@ -155,7 +158,8 @@ unsafe fn entry(table: *mut Table, at: usize) -> &'static Entry {
     unsafe { &*table.add(1).cast::<Entry>().add(at) }
 }
 
-/// Where a key's search starts. Keys are addresses of small allocations.
+/// Where a key's search starts. Keys are addresses of small allocations. The trampolines of `send`
+/// compute the same.
 #[inline]
 fn place(key: usize) -> usize {
     (key >> 4) ^ (key >> 11)

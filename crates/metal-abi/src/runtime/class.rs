@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::cache::Cache;
 use super::method::{Ivar, Method};
-use super::object::{Imp, Object};
+use super::object::{Imp, OBJECT_BYTES, Object};
 use super::property::Property;
 use super::protocol::Protocol;
 use super::registry;
@@ -25,12 +25,21 @@ pub(crate) const IS_BLOCK: u32 = 4;
 pub(crate) const DESTRUCTS: u32 = 8;
 /// It stands for a class that this crate does not implement.
 pub(crate) const IS_ABSENT: u32 = 16;
+/// Its objects are compiled constants, which have no head and are not counted.
+pub(crate) const IS_CONSTANT: u32 = 32;
+/// `+initialize` is to be sent before its first message.
+pub(crate) const NEEDS_INITIALIZE: u32 = 64;
+/// It or a superclass has `.cxx_construct`.
+pub(crate) const CONSTRUCTS: u32 = 128;
+/// What a class does not take over from its superclass.
+pub(crate) const OWN_FLAGS: u32 = IS_CONSTANT | IS_ABSENT | NEEDS_INITIALIZE;
 
 /// A class or metaclass.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Class {
-    object: Object,
+    isa: AtomicPtr<Class>,
+    /// Directly after the class pointer: the trampolines of [`super::send`] read it there.
     cache: Cache,
     flags: AtomicU32,
     version: AtomicI32,
@@ -61,13 +70,13 @@ impl Class {
         let body =
             Body { methods: Vec::new(), ivars: Vec::new(), protocols: Vec::new(), properties: Vec::new() };
         Class {
-            object: Object::without_class(),
+            isa: AtomicPtr::new(std::ptr::null_mut()),
             cache: Cache::empty(),
             flags: AtomicU32::new(flags),
             version: AtomicI32::new(0),
             superclass: AtomicPtr::new(std::ptr::null_mut()),
             metaclass: AtomicPtr::new(std::ptr::null_mut()),
-            instance_bytes: AtomicUsize::new(size_of::<Object>()),
+            instance_bytes: AtomicUsize::new(OBJECT_BYTES),
             builder: AtomicUsize::new(0),
             name,
             build,
@@ -97,13 +106,14 @@ impl Class {
 
     /// Builds it if it was not used before.
     pub(crate) fn ready(&'static self) -> &'static Class {
-        self.object.class();
+        self.as_object().class();
         self
     }
 
     /// The class as an object.
     pub(crate) fn as_object(&self) -> &Object {
-        &self.object
+        // SAFETY: a class starts with its class pointer, as every object does.
+        unsafe { &*std::ptr::from_ref(self).cast::<Object>() }
     }
 
     pub(crate) fn name(&self) -> &'static CStr {
@@ -128,6 +138,10 @@ impl Class {
         self.flags.fetch_or(flags, Ordering::AcqRel);
     }
 
+    pub(crate) fn remove_flags(&self, flags: u32) {
+        self.flags.fetch_and(!flags, Ordering::AcqRel);
+    }
+
     pub(crate) fn is_meta(&self) -> bool {
         self.flags() & IS_META != 0
     }
@@ -148,6 +162,9 @@ impl Class {
     pub(crate) fn set_superclass(&self, superclass: &'static Class) {
         self.superclass.store(std::ptr::from_ref(superclass).cast_mut(), Ordering::Release);
     }
+
+    /// The byte of a class at which its cache is.
+    pub(crate) const CACHE_OFFSET: usize = std::mem::offset_of!(Class, cache);
 
     /// The metaclass, built or being built.
     pub(crate) fn metaclass(&self) -> Option<&'static Class> {
@@ -207,9 +224,15 @@ impl Class {
     #[cold]
     fn implementation_uncached(&'static self, selector: Sel) -> Option<Imp> {
         self.ready();
+        if self.flags() & NEEDS_INITIALIZE != 0 {
+            super::initialize::before_first_message(self);
+        }
         let _no_change_meanwhile = registry::mutation();
         let found = self.method(selector)?.implementation();
-        self.cache.insert(selector.key(), found);
+        // While this thread is inside `+initialize`, the others must come here and wait.
+        if self.flags() & NEEDS_INITIALIZE == 0 {
+            self.cache.insert(selector.key(), found);
+        }
         Some(found)
     }
 }

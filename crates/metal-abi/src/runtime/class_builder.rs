@@ -2,13 +2,14 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-use super::class::{COUNTS_ITSELF, Class, DESTRUCTS, IS_META};
+use super::class::{CONSTRUCTS, COUNTS_ITSELF, Class, DESTRUCTS, IS_META, OWN_FLAGS};
 use super::lists::text;
 use super::method::{Ivar, Method};
-use super::object::{Bool, Imp, Object};
+use super::object::{Bool, Imp, OBJECT_BYTES};
 use super::protocol::Protocol;
 use super::registry;
 use super::selector::Sel;
+use crate::foundation::{extensions, variadic};
 
 /// A class of that name and its metaclass, not registered yet; `None` if there is one. Classes that
 /// this crate exports get their own place.
@@ -26,7 +27,7 @@ pub(crate) fn allocate_pair(superclass: Option<&'static Class>, name: &CStr) -> 
     class.set_metaclass(metaclass);
     match superclass {
         Some(superclass) => {
-            class.add_flags(superclass.flags());
+            class.add_flags(superclass.flags() & !OWN_FLAGS);
             class.set_instance_bytes(superclass.instance_bytes());
             class.set_superclass(superclass);
             let above = superclass.as_object().class();
@@ -45,6 +46,8 @@ pub(crate) fn allocate_pair(superclass: Option<&'static Class>, name: &CStr) -> 
 
 /// Makes the class known.
 pub(crate) fn register_pair(class: &'static Class) {
+    variadic::add_to(class);
+    extensions::add_to(class);
     registry::register(class);
     if let Some(metaclass) = class.metaclass() {
         class.as_object().set_isa(metaclass);
@@ -67,6 +70,7 @@ pub(crate) fn add_method(class: &'static Class, selector: Sel, code: Imp, types:
             class.add_flags(COUNTS_ITSELF);
         }
         b".cxx_destruct" => class.add_flags(DESTRUCTS),
+        b".cxx_construct" => class.add_flags(CONSTRUCTS),
         _ => {}
     }
     class.cache().clear();
@@ -156,7 +160,7 @@ pub(crate) unsafe extern "C" fn class_addIvar(
     if body.ivars.iter().any(|ivar| ivar.name.as_c_str() == name) {
         return Bool::NO;
     }
-    let offset = class.instance_bytes().max(size_of::<Object>()).next_multiple_of(1 << alignment_log2);
+    let offset = class.instance_bytes().max(OBJECT_BYTES).next_multiple_of(1 << alignment_log2);
     class.set_instance_bytes(offset + bytes);
     let ivar = Ivar { name: name.to_owned(), types: types.to_owned(), offset };
     body.ivars.push(Box::leak(Box::new(ivar)));

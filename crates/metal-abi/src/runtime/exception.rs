@@ -1,37 +1,177 @@
-//! Failures that Objective-C raises as exceptions: panics here, which unwind through messages.
+//! Exceptions, and failures of this crate's own.
 //!
-//! `objc2` sends its messages as calls that may unwind, so a program can catch them with
-//! `std::panic::catch_unwind`, and a test that does not fails with the text.
+//! A thrown object travels in an [`Exception`], which functions of compiled Objective-C catch
+//! ([`super::personality`]). Frames of Rust only clean up: `catch_unwind` ends the program.
+//!
+//! [`raise`] is how this crate fails. In a Rust program that is a panic, which `catch_unwind` catches;
+//! once [`objc_anymetal_throw_exceptions`] was called, as `libMetal.so` does when it is loaded, it
+//! throws an `NSException`.
 
+use std::cell::RefCell;
+use std::ffi::c_int;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::arc::{objc_autorelease, objc_release, objc_retain};
 use super::message::send;
 use super::object::Object;
 use super::selector::Sel;
+
+/// The class of exceptions of this runtime, as GCC's runtime names it.
+const CLASS: u64 = u64::from_be_bytes(*b"GNUCOBJC");
+
+/// An exception that is being unwound: the unwinder's head, then the object.
+#[repr(C, align(16))]
+pub(crate) struct Exception {
+    class: u64,
+    clean_up: Option<unsafe extern "C" fn(c_int, *mut Exception)>,
+    private: [usize; 6],
+    object: *mut Object,
+}
+
+unsafe extern "C-unwind" {
+    fn _Unwind_RaiseException(exception: *mut Exception) -> c_int;
+    fn _Unwind_Resume_or_Rethrow(exception: *mut Exception) -> c_int;
+    fn _Unwind_DeleteException(exception: *mut Exception);
+}
+
+thread_local! {
+    /// The exceptions whose handlers are running, the innermost last.
+    static CAUGHT: RefCell<Vec<*mut Exception>> = const { RefCell::new(Vec::new()) };
+}
+
+static THROWS: AtomicBool = AtomicBool::new(false);
+
+/// Makes failures of this crate exceptions from now on.
+#[unsafe(no_mangle)]
+pub extern "C" fn objc_anymetal_throw_exceptions() {
+    THROWS.store(true, Ordering::Relaxed);
+}
 
 /// Raises a failure with that text.
 #[track_caller]
 #[cold]
 pub(crate) fn raise(reason: &str) -> ! {
+    if THROWS.load(Ordering::Relaxed) {
+        let exception = crate::foundation::exception::failure(reason);
+        // SAFETY: the exception is a live object.
+        unsafe { objc_exception_throw(exception.cast()) }
+    }
     panic!("{reason}")
 }
 
+/// Throws the object, which is held until it was caught and its handler ended.
+///
 /// # Safety
 ///
-/// `exception` is null or a live object.
+/// `object` is null or a live object.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn objc_exception_throw(exception: *mut Object) -> ! {
-    // SAFETY: as promised.
-    let reason = match unsafe { exception.as_ref() } {
-        // SAFETY: as promised; `description` gives a string.
-        Some(_) => unsafe { described(exception) },
-        None => "nil".to_owned(),
+pub(crate) unsafe extern "C-unwind" fn objc_exception_throw(object: *mut Object) -> ! {
+    let exception = Exception {
+        class: CLASS,
+        clean_up: Some(clean_up),
+        private: [0; 6],
+        // SAFETY: as promised.
+        object: unsafe { objc_retain(object) },
     };
-    raise(&format!("an Objective-C exception was thrown: {reason}"))
+    let exception = Box::into_raw(Box::new(exception));
+    // SAFETY: the exception is new; the function comes back only if nothing catches it.
+    unsafe {
+        _Unwind_RaiseException(exception);
+    }
+    // SAFETY: as promised.
+    uncaught(&unsafe { described(object) })
 }
 
+/// Frees an exception.
+unsafe extern "C" fn clean_up(_reason: c_int, exception: *mut Exception) {
+    // SAFETY: exceptions of this class were boxed by `objc_exception_throw`, and this is called once.
+    let exception = unsafe { Box::from_raw(exception) };
+    // SAFETY: the exception had a reference.
+    unsafe { objc_release(exception.object) };
+}
+
+#[allow(clippy::print_stderr, reason = "the last words of a program that ends here")]
+fn uncaught(description: &str) -> ! {
+    eprintln!("an exception was not caught: {description}");
+    std::process::abort()
+}
+
+/// The object of an exception; `None` of another language's.
+///
 /// # Safety
 ///
-/// `object` is a live object of a class below `NSObject`.
+/// The exception is one that is being unwound or handled.
+pub(crate) unsafe fn thrown_object(exception: *mut Exception) -> Option<*mut Object> {
+    // SAFETY: as promised, it starts with its class.
+    let is_own = unsafe { (&raw const (*exception).class).read() } == CLASS;
+    // SAFETY: exceptions of this class are whole.
+    is_own.then(|| unsafe { (*exception).object })
+}
+
+/// Begins a handler; gives the object, or null of another language's exception.
+///
+/// # Safety
+///
+/// `exception` is what a landing pad was given.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn objc_begin_catch(exception: *mut Exception) -> *mut Object {
+    CAUGHT.with_borrow_mut(|caught| caught.push(exception));
+    // SAFETY: as promised.
+    unsafe { thrown_object(exception) }.unwrap_or(null_mut())
+}
+
+/// Ends the innermost handler: its exception is gone, its object lives until the pool ends.
+///
+/// # Safety
+///
+/// The thread is in a handler.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn objc_end_catch() {
+    let Some(exception) = CAUGHT.with_borrow_mut(Vec::pop) else { return };
+    if exception.is_null() {
+        // It was thrown again.
+        return;
+    }
+    // SAFETY: the exception is the handler's, which ends here.
+    unsafe {
+        if let Some(object) = thrown_object(exception) {
+            objc_autorelease(objc_retain(object));
+        }
+        _Unwind_DeleteException(exception);
+    }
+}
+
+/// Throws the exception of the innermost handler again.
+///
+/// # Safety
+///
+/// `exception` is that exception.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn objc_exception_rethrow(exception: *mut Exception) -> ! {
+    // The handler is left through its landing pad, which calls `objc_end_catch`.
+    CAUGHT.with_borrow_mut(|caught| {
+        if let Some(innermost) = caught.last_mut() {
+            *innermost = null_mut();
+        }
+    });
+    // SAFETY: as promised; the function comes back only if nothing catches it.
+    unsafe {
+        let object = thrown_object(exception);
+        _Unwind_Resume_or_Rethrow(exception);
+        uncaught(&object.map_or_else(|| "of another language".to_owned(), |object| described(object)))
+    }
+}
+
+/// What an object says of itself.
+///
+/// # Safety
+///
+/// `object` is null or a live object of a class below `NSObject`.
 unsafe fn described(object: *mut Object) -> String {
+    if object.is_null() {
+        return "nil".to_owned();
+    }
     // SAFETY: as promised, the object has the method, which gives a string.
     let text = unsafe { send(object, Sel::of(c"description")) };
     // SAFETY: the method gives null or a string.

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::class::{Class, DESTRUCTS};
+use super::class::{CONSTRUCTS, Class, DESTRUCTS};
 use super::introspection::instance_variable;
 use super::lists::text;
 use super::method::Ivar;
@@ -74,6 +74,10 @@ pub(crate) fn create(class: &'static Class, extra_bytes: usize) -> *mut Object {
     };
     // SAFETY: an object's start is valid when zero.
     unsafe { &*object }.set_isa(class);
+    if class.flags() & CONSTRUCTS != 0 {
+        // SAFETY: the instance is new.
+        unsafe { construct(class, object) };
+    }
     object
 }
 
@@ -107,6 +111,20 @@ pub(crate) unsafe fn dispose(object: *mut Object) {
     unsafe { dealloc(object.cast::<Head>().sub(1).cast(), layout) };
 }
 
+/// Runs the constructors of C++ members, those of superclasses first.
+///
+/// # Safety
+///
+/// `object` is a new instance of the class.
+unsafe fn construct(class: &'static Class, object: *mut Object) {
+    let selector = Sel::of(c".cxx_construct");
+    let methods: Vec<_> = class.ancestry().filter_map(|class| class.own_method(selector)).collect();
+    for method in methods.into_iter().rev() {
+        // SAFETY: as promised, and a method of that name takes nothing.
+        unsafe { run(method.implementation(), object, selector) };
+    }
+}
+
 /// Runs the destructors of its class and of all above.
 ///
 /// # Safety
@@ -115,13 +133,19 @@ pub(crate) unsafe fn dispose(object: *mut Object) {
 unsafe fn destruct(class: &'static Class, object: *mut Object) {
     let selector = Sel::of(c".cxx_destruct");
     for method in class.ancestry().filter_map(|class| class.own_method(selector)) {
-        // SAFETY: a method of that name takes nothing and gives nothing.
-        let code = unsafe {
-            std::mem::transmute::<Imp, unsafe extern "C-unwind" fn(*mut Object, Sel)>(method.implementation())
-        };
-        // SAFETY: as promised.
-        unsafe { code(object, selector) };
+        // SAFETY: as promised, and a method of that name takes nothing.
+        unsafe { run(method.implementation(), object, selector) };
     }
+}
+
+/// # Safety
+///
+/// `code` is of a method of the object's that takes nothing; what it gives is not looked at.
+unsafe fn run(code: Imp, object: *mut Object, selector: Sel) {
+    // SAFETY: as promised, this is the method's type.
+    let code = unsafe { std::mem::transmute::<Imp, unsafe extern "C-unwind" fn(*mut Object, Sel)>(code) };
+    // SAFETY: as promised.
+    unsafe { code(object, selector) };
 }
 
 #[unsafe(no_mangle)]

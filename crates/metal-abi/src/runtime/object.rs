@@ -1,5 +1,6 @@
 //! Objects and classes of objects, as the C functions take and give them.
 
+use std::cell::UnsafeCell;
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -32,24 +33,47 @@ impl From<bool> for Bool {
 /// The address of a method's code; called after a cast to the method's own type.
 pub type Imp = unsafe extern "C-unwind" fn();
 
-/// The start of every object: its class. Null in a class that was not built yet.
+/// What a pointer to an object points to: memory that starts with its class (null in a class that was
+/// not built yet), or, where the low bits of the pointer are set, no memory at all: the pointer itself
+/// is a short string, which compilers make ([`super::literal`]).
 #[repr(C)]
 #[derive(Debug)]
 pub struct Object {
-    isa: AtomicPtr<Class>,
+    _opaque: UnsafeCell<[u8; 0]>,
 }
 
+// SAFETY: only the class pointer is accessed through it, atomically.
+unsafe impl Sync for Object {}
+
+/// The bytes of an object without instance variables: its class pointer.
+pub(crate) const OBJECT_BYTES: usize = size_of::<AtomicPtr<Class>>();
+
+/// The bits that are clear in the address of an object in memory.
+const TAG: usize = align_of::<AtomicPtr<Class>>() - 1;
+
 impl Object {
-    /// The head of a class that was not built yet.
-    pub(crate) const fn without_class() -> Object {
-        Object { isa: AtomicPtr::new(std::ptr::null_mut()) }
+    /// Whether it is a short string in the pointer itself.
+    #[inline]
+    pub(crate) fn is_tagged(&self) -> bool {
+        std::ptr::from_ref(self).addr() & TAG != 0
+    }
+
+    /// The class pointer of an object that is not tagged.
+    #[inline]
+    fn place(&self) -> &AtomicPtr<Class> {
+        debug_assert!(!self.is_tagged(), "a tagged pointer has no memory");
+        // SAFETY: an object that is not tagged starts with its class pointer.
+        unsafe { &*std::ptr::from_ref(self).cast::<AtomicPtr<Class>>() }
     }
 
     /// Its class, as it is written; `None` in a class that was not built yet.
     #[inline]
     pub(crate) fn isa(&self) -> Option<&'static Class> {
+        if self.is_tagged() {
+            return Some(super::literal::class_of_tagged());
+        }
         // SAFETY: what is stored is null or was a `&'static Class`.
-        unsafe { self.isa.load(Ordering::Acquire).as_ref() }
+        unsafe { self.place().load(Ordering::Acquire).as_ref() }
     }
 
     /// Its class. Builds the class if this is one that was not used before.
@@ -61,9 +85,12 @@ impl Object {
         }
     }
 
-    /// Writes its class; gives the one before.
+    /// Writes its class; gives the one before. A tagged pointer keeps its class.
     pub(crate) fn set_isa(&self, class: &'static Class) -> Option<&'static Class> {
-        let before = self.isa.swap(std::ptr::from_ref(class).cast_mut(), Ordering::AcqRel);
+        if self.is_tagged() {
+            return self.isa();
+        }
+        let before = self.place().swap(std::ptr::from_ref(class).cast_mut(), Ordering::AcqRel);
         // SAFETY: what is stored is null or was a `&'static Class`.
         unsafe { before.as_ref() }
     }

@@ -52,6 +52,15 @@ impl Property {
         Box::leak(Box::new(Property { name, attributes: owned, joined }))
     }
 
+    /// A property that lives for ever, of attributes in one text, as `T@,R,Vvalue`.
+    pub(crate) fn parsed(name: &CStr, joined: &CStr) -> &'static Property {
+        let owned = |part: &[u8]| CString::new(part).unwrap_or_default();
+        // A comma inside a type's name in quotes does not occur in what compilers write.
+        let parts = joined.to_bytes().split(|&byte| byte == b',').filter(|part| !part.is_empty());
+        let attributes = parts.map(|part| (owned(&part[..1]), owned(&part[1..]))).collect();
+        Box::leak(Box::new(Property { name: name.to_owned(), attributes, joined: joined.to_owned() }))
+    }
+
     pub(crate) fn name(&self) -> &CStr {
         &self.name
     }

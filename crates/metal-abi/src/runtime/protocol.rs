@@ -24,7 +24,7 @@ struct Body {
 }
 
 /// Whether something is required, and whether it is of instances.
-type Kind = (bool, bool);
+pub(crate) type Kind = (bool, bool);
 
 #[derive(Debug)]
 struct Described {
@@ -56,6 +56,21 @@ impl Protocol {
         adopted.into_iter().any(|adopted| adopted.includes(other))
     }
 
+    /// Adds a method.
+    pub(crate) fn add_method(&self, selector: Sel, types: &'static CStr, kind: Kind) {
+        self.body().methods.push(Described { selector, types, kind });
+    }
+
+    /// Adds a protocol that it includes.
+    pub(crate) fn adopt(&self, adopted: &'static Protocol) {
+        self.body().adopted.push(adopted);
+    }
+
+    /// Adds a required property of instances.
+    pub(crate) fn add_property(&self, property: &'static Property) {
+        self.body().properties.push(((true, true), property));
+    }
+
     fn body(&self) -> MutexGuard<'_, Body> {
         self.body.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,6 +92,17 @@ fn registered() -> MutexGuard<'static, BTreeMap<&'static CStr, &'static Protocol
 /// Makes a protocol known.
 pub(crate) fn register(protocol: &'static Protocol) {
     registered().entry(protocol.name).or_insert(protocol);
+}
+
+/// The protocol of that name, and whether it was made now.
+pub(crate) fn named_or_new(name: &CStr) -> (&'static Protocol, bool) {
+    let mut registered = registered();
+    if let Some(known) = registered.get(name) {
+        return (known, false);
+    }
+    let protocol = Protocol::leaked(name);
+    registered.insert(protocol.name, protocol);
+    (protocol, true)
 }
 
 /// # Safety
@@ -157,7 +183,7 @@ pub(crate) unsafe extern "C" fn protocol_addMethodDescription(
     let types: &'static CStr = Box::leak(CString::from(unsafe { text(types) }).into_boxed_c_str());
     if let Some(protocol) = protocol {
         let kind = (is_required.is_yes(), is_instance.is_yes());
-        protocol.body().methods.push(Described { selector, types, kind });
+        protocol.add_method(selector, types, kind);
     }
 }
 
@@ -167,7 +193,7 @@ pub(crate) extern "C" fn protocol_addProtocol(
     adopted: Option<&'static Protocol>,
 ) {
     if let (Some(protocol), Some(adopted)) = (protocol, adopted) {
-        protocol.body().adopted.push(adopted);
+        protocol.adopt(adopted);
     }
 }
 

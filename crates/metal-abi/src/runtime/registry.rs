@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::block_class;
 use super::class::Class;
 use super::lists::{copied_list, text};
 use crate::classes;
@@ -40,6 +41,11 @@ pub(crate) fn register(class: &'static Class) {
     registered().insert(class.name(), class);
 }
 
+/// Lists a class by another name too.
+pub(crate) fn register_alias(name: &'static CStr, class: &'static Class) {
+    registered().entry(name).or_insert(class);
+}
+
 /// Whether there is a class of that name.
 pub(crate) fn is_registered(name: &CStr) -> bool {
     registered().contains_key(name)
@@ -47,7 +53,8 @@ pub(crate) fn is_registered(name: &CStr) -> bool {
 
 /// The place of this crate's own for a class of that name.
 pub(crate) fn place_of(name: &CStr) -> Option<&'static Class> {
-    classes::ALL.iter().copied().find(|class| class.name() == name)
+    let own = classes::ALL.iter().chain(&block_class::ALL);
+    own.copied().find(|class| class.name() == name)
 }
 
 /// The class of that name, built if it was not used before. Classes that this crate only has a name

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 
-use super::arc::{root_release, root_retain};
+use super::arc::{is_counted, root_release, root_retain};
 use super::class::Class;
 use super::class_builder::{add_method, allocate_pair, register_pair};
 use super::instance::{Head, create, dispose};
@@ -169,10 +169,10 @@ extern "C-unwind" fn autorelease(object: Id, _: Sel) -> Id {
 
 unsafe extern "C-unwind" fn retain_count(object: Id, _: Sel) -> usize {
     // SAFETY: the receiver of a message is alive.
-    if unsafe { &*object }.class().is_meta() {
+    if !unsafe { is_counted(object) } {
         return usize::MAX;
     }
-    // SAFETY: it is no class.
+    // SAFETY: it is counted.
     unsafe { Head::of(object) }.count().load(Ordering::Relaxed)
 }
 

@@ -41,6 +41,11 @@ impl PartialEq for Sel {
 impl Eq for Sel {}
 
 impl Sel {
+    /// A compiled selector, whose name must be interned.
+    pub(crate) fn of_static(selector: &'static Selector) -> Sel {
+        Sel(selector)
+    }
+
     /// The selector of that name.
     pub(crate) fn of(name: &CStr) -> Sel {
         static KNOWN: Mutex<Option<HashMap<&'static CStr, Sel>>> = Mutex::new(None);

@@ -10,8 +10,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::arc::{objc_autorelease, objc_release};
-use super::class::{Class, IS_BLOCK, IS_META};
+use super::arc::{is_counted, objc_autorelease, objc_release};
 use super::instance::{HAS_WEAK, Head};
 use super::object::Object;
 
@@ -33,18 +32,6 @@ pub(crate) fn clear(object: *mut Object) {
         unsafe { &*std::ptr::with_exposed_provenance::<AtomicPtr<Object>>(place) }
             .store(null_mut(), Ordering::Release);
     }
-}
-
-/// Whether the object is counted in a head, so that it can be referred to weakly; classes and
-/// blocks stay as they are.
-///
-/// # Safety
-///
-/// `object` is a live object.
-unsafe fn is_counted(object: *mut Object) -> bool {
-    // SAFETY: as promised.
-    let kind = unsafe { &*object }.isa().map_or(IS_META, Class::flags);
-    kind & (IS_META | IS_BLOCK) == 0
 }
 
 /// Lets an empty place refer to an object; gives what it refers to.

@@ -1,0 +1,64 @@
+//! Programs in C and Objective-C, compiled by clang against the installed headers and library.
+//!
+//! They fail where clang is missing: without it nothing here is tested.
+#![cfg(not(target_vendor = "apple"))]
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of the test's own with headers and library.
+fn installed(test: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let mut install = Command::new(env!("CARGO"));
+    install.args(["run", "--quiet", "-p", "xtask", "--", "libmetal", "--prefix"]).arg(&prefix);
+    let output = install.current_dir(root).output().expect("cargo starts");
+    succeeded("cargo xtask libmetal", &output);
+    prefix
+}
+
+fn succeeded(what: &str, output: &Output) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{what}: {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+}
+
+/// Compiles a program and runs it.
+fn run(test: &str, program: &str, flags: &[&str]) {
+    let prefix = installed(test);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
+    let binary = prefix.join(test);
+    let mut compile = Command::new("clang");
+    compile.args(["-O1", "-g", "-fblocks", "-Wall", "-Werror", "-Wno-unused-function"]).args(flags);
+    compile.arg("-I").arg(prefix.join("include")).arg(source).arg("-o").arg(&binary);
+    compile.arg("-L").arg(prefix.join("lib")).args(["-lMetal", "-lm"]);
+    let output = compile.output().expect("clang is not installed; Debian's package is `clang`");
+    succeeded("clang", &output);
+    let output =
+        Command::new(&binary).env("LD_LIBRARY_PATH", prefix.join("lib")).output().expect("it starts");
+    succeeded(program, &output);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{program}: all is so\n"));
+}
+
+const OBJECTIVE_C: [&str; 3] = ["-fobjc-runtime=gnustep-2.1", "-fexceptions", "-fobjc-exceptions"];
+
+#[test]
+fn c_sends_messages_by_hand_and_dispatches() {
+    run("c_dispatch", "dispatch.c", &[]);
+}
+
+#[test]
+fn compiled_objective_c_has_its_language_features() {
+    run("objective_c_language", "language.m", &OBJECTIVE_C);
+}
+
+#[test]
+fn objective_c_dispatches_with_a_completion_handler() {
+    run("objective_c_dispatch", "dispatch.m", &OBJECTIVE_C);
+}

@@ -1,0 +1,13 @@
+//! The part of Grand Central Dispatch that programs for Metal use: queues, groups, semaphores,
+//! parallel loops. The types are opaque to programs.
+//!
+//! A serial queue runs its work one after the other, in order; a concurrent queue gives every piece of
+//! work a thread of its own at once, because work may wait for other work. Threads that have nothing to
+//! do for a while end ([`pool`]).
+
+mod group;
+mod object;
+mod pool;
+mod queue;
+mod semaphore;
+mod time;

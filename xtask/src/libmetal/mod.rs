@@ -1,0 +1,114 @@
+//! `cargo xtask libmetal`: builds `libMetal.so` and puts it into a folder with headers for C, C++ and
+//! Objective-C.
+//!
+//! `Metal/Metal.h` is written from the definitions of `objc2-metal` ([`declarations`] reads them,
+//! [`header`] writes them as Objective-C); the other headers are our own, in `crates/libmetal/include`.
+
+mod constants;
+mod declarations;
+mod header;
+mod types;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+use cargo_metadata::MetadataCommand;
+use declarations::Declarations;
+
+/// Where headers and library go by default, under the repository's root.
+const PREFIX: &str = "target/libmetal";
+
+/// Names under which programs link with parts of what is one library here.
+const OTHER_NAMES: [&str; 5] = ["objc", "Foundation", "QuartzCore", "dispatch", "BlocksRuntime"];
+
+/// Builds and installs; `--prefix FOLDER` and `--release` as arguments.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
+    let mut prefix = root.join(PREFIX);
+    let mut profile = "debug";
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match *argument {
+            "--release" => profile = "release",
+            "--prefix" => prefix = rest.next().map(PathBuf::from).ok_or("--prefix wants a folder")?,
+            other => return Err(format!("{other} is not understood: --prefix FOLDER and --release are")),
+        }
+    }
+    install_headers(root, &prefix).map_err(|error| format!("{}: {error}", prefix.display()))?;
+    install_library(root, &prefix, profile)?;
+    Ok(prefix)
+}
+
+fn install_library(root: &Path, prefix: &Path, profile: &str) -> Result<(), String> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "-p", "anymetal-libmetal"]).current_dir(root);
+    if profile == "release" {
+        command.arg("--release");
+    }
+    let status = command.status().map_err(|error| format!("cargo does not start: {error}"))?;
+    if !status.success() {
+        return Err("the library does not build".to_owned());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let built = target.join(profile).join("libMetal.so");
+    let folder = prefix.join("lib");
+    let place = |error: io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(place)?;
+    // A program that runs keeps the library that it has loaded.
+    let library = folder.join("libMetal.so");
+    let _absent = fs::remove_file(&library);
+    fs::hard_link(&built, &library).or_else(|_| fs::copy(&built, &library).map(drop)).map_err(place)?;
+    for name in OTHER_NAMES {
+        let script = "/* Everything is in one library. */\nINPUT(-lMetal)\n";
+        fs::write(folder.join(format!("lib{name}.so")), script).map_err(place)?;
+    }
+    Ok(())
+}
+
+fn install_headers(root: &Path, prefix: &Path) -> io::Result<()> {
+    let include = prefix.join("include");
+    copy_all(&root.join("crates/libmetal/include"), &include)?;
+    let generated = objc2_metal(root).map_err(io::Error::other)?.join("src/generated");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(generated)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    files.sort();
+    let mut declarations = Declarations::default();
+    for file in &files {
+        let text = fs::read_to_string(file)?;
+        declarations.read(&text).map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?;
+    }
+    fs::create_dir_all(include.join("Metal"))?;
+    fs::write(include.join("Metal/Metal.h"), header::write(&declarations))?;
+    for file in &files {
+        let Some(name) =
+            file.file_stem().and_then(|name| name.to_str()).filter(|name| name.starts_with("MTL"))
+        else {
+            continue;
+        };
+        fs::write(include.join(format!("Metal/{name}.h")), "#import <Metal/Metal.h>\n")?;
+    }
+    Ok(())
+}
+
+/// The folder of the `objc2-metal` that the workspace's lock file names.
+fn objc2_metal(root: &Path) -> Result<PathBuf, String> {
+    let metadata = MetadataCommand::new().current_dir(root).exec().map_err(|error| error.to_string())?;
+    let package = metadata.packages.iter().find(|package| package.name.as_str() == "objc2-metal");
+    let package = package.ok_or("the workspace does not depend on objc2-metal")?;
+    let folder = package.manifest_path.parent().ok_or("its manifest has no folder")?;
+    Ok(folder.to_path_buf().into_std_path_buf())
+}
+
+fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_all(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
