@@ -10,6 +10,7 @@ mod ci;
 mod diagnostics;
 mod documents;
 mod generated;
+mod gpu;
 mod passes;
 mod promtool;
 mod ptxas;
@@ -31,6 +32,7 @@ usage: cargo xtask TASK
   corpus  compile every entry point of the public corpora (`cargo xtask corpus --help`)
   ptxas   assemble the PTX of all kernels with NVIDIA's assembler, which is downloaded
           (`cargo xtask ptxas --help`)
+  gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu (docs/nvidia.md)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
+        ["gpu"] => pack(&root),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -77,6 +80,20 @@ fn assemble(root: &Path, arguments: &[&str]) -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("ptxas: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Packs tests for a machine with a GPU.
+fn pack(root: &Path) -> ExitCode {
+    match gpu::pack(root) {
+        Ok(bytes) => {
+            println!("target/gpu: {:.1} MB", bytes as f64 / 1e6);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("gpu: {error}");
             ExitCode::FAILURE
         }
     }

@@ -84,7 +84,8 @@ fn nvidia(number: u32) -> Result<Arc<dyn HalDevice>, Error> {
     if let Some((_, device)) = started.iter().find(|(known, _)| *known == number) {
         return Ok(Arc::clone(device));
     }
-    let device: Arc<dyn HalDevice> = Arc::new(NvidiaDevice::open(number, &NvidiaOptions::default())?);
+    let options = NvidiaOptions::default().with_code_cache(Compiler::global().code_cache());
+    let device: Arc<dyn HalDevice> = Arc::new(NvidiaDevice::open(number, &options)?);
     started.push((number, Arc::clone(&device)));
     Ok(device)
 }
