@@ -10,6 +10,7 @@ mod ci;
 mod diagnostics;
 mod documents;
 mod generated;
+mod gpu;
 mod libmetal;
 mod passes;
 mod promtool;
@@ -34,6 +35,7 @@ usage: cargo xtask TASK
           (`cargo xtask ptxas --help`)
   libmetal  build libMetal.so and put it with its headers into target/libmetal
           (`--prefix FOLDER`, `--release`)
+  gpu     pack what a machine with an NVIDIA GPU and no toolchain needs to test, into target/gpu (docs/nvidia.md)
   mutate  put mistakes into kernels and count those that the sanitizer finds (`cargo xtask mutate --help`)
 ";
 
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         }
         ["corpus", ref rest @ ..] => corpus(&root, rest),
         ["mutate", ref rest @ ..] => mutate(&root, rest),
+        ["gpu"] => pack(&root),
         ["ptxas", ref rest @ ..] => assemble(&root, rest),
         ["libmetal", ref rest @ ..] => libmetal(&root, rest),
         [] | ["help" | "--help" | "-h"] => {
@@ -94,6 +97,20 @@ fn assemble(root: &Path, arguments: &[&str]) -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("ptxas: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Packs tests for a machine with a GPU.
+fn pack(root: &Path) -> ExitCode {
+    match gpu::pack(root) {
+        Ok(bytes) => {
+            println!("target/gpu: {:.1} MB", bytes as f64 / 1e6);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("gpu: {error}");
             ExitCode::FAILURE
         }
     }

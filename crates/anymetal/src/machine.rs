@@ -124,7 +124,10 @@ impl Gpu {
     fn open(self) -> Result<Arc<dyn HalDevice>, DeviceError> {
         match self {
             Gpu::Apple(number) => apple::open(number),
-            Gpu::Nvidia(number) => Ok(Arc::new(NvidiaDevice::open(number, &NvidiaOptions::default())?)),
+            Gpu::Nvidia(number) => {
+                let options = NvidiaOptions::default().with_code_cache(Compiler::global().code_cache());
+                Ok(Arc::new(NvidiaDevice::open(number, &options)?))
+            }
         }
     }
 }

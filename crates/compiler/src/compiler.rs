@@ -6,9 +6,11 @@
 use std::sync::{Arc, OnceLock};
 
 use anymetal_hal::artifact::Artifact;
+use anymetal_hal::code_cache::CodeCache;
 use anymetal_llvm::discovery::Surroundings;
 use anymetal_llvm::{CpuLevel, HostCpu, Llvm, LlvmError};
 
+use crate::cache::device_code::DeviceCode;
 use crate::cache::disk::DiskCache;
 use crate::cache::shared::SharedCache;
 use crate::config::CacheConfig;
@@ -41,7 +43,7 @@ pub struct Compiler {
 /// State of the compiler that libraries share.
 pub(crate) struct CompilerState {
     pub(crate) notes: Arc<Notes>,
-    pub(crate) disk: Option<DiskCache>,
+    pub(crate) disk: Option<Arc<DiskCache>>,
     pub(crate) artifacts: SharedCache<Arc<Artifact>>,
     /// What descriptions leave for the compiles that follow.
     pub(crate) prepared: SharedCache<Arc<Prepared>>,
@@ -72,7 +74,7 @@ impl Compiler {
         let disk = cache
             .folder
             .as_ref()
-            .map(|folder| DiskCache::new(folder, cache.max_disk_bytes, Arc::clone(&notes)));
+            .map(|folder| Arc::new(DiskCache::new(folder, cache.max_disk_bytes, Arc::clone(&notes))));
         let shared = CompilerState {
             notes,
             disk,
@@ -104,6 +106,12 @@ impl Compiler {
         let make = || LibraryState::new(source, key, Arc::clone(&self.shared), target).map(Arc::new);
         let state = self.shared.libraries.get_or_make(key, |state| state.still_holds(), make)?;
         Ok(Library::new(state))
+    }
+
+    /// Where devices keep what their drivers compile; `None` without a disk cache.
+    pub fn code_cache(&self) -> Option<Arc<dyn CodeCache>> {
+        let disk = self.shared.disk.as_ref()?;
+        Some(Arc::new(DeviceCode(Arc::clone(disk))))
     }
 
     /// How often each stage has run for a kernel; what came from a cache is not counted.

@@ -110,11 +110,7 @@ impl Queue for CpuQueue {
         let source = CompletionSource::new(assist);
         let completion = source.completion();
         note_uses(&submission, &completion)?;
-        let deadline = match submission.deadline {
-            Deadline::Default => Some(device.default_deadline),
-            Deadline::After(after) => Some(after),
-            Deadline::Never => None,
-        };
+        let deadline = submission.deadline.after(device.default_deadline);
         let expected = inline_policy::expect(&submission, &tables);
         let stop = StopSignal { flag: AtomicU32::new(0), queue: Arc::downgrade(&self.core) };
         let command_buffer = CommandBuffer::new(submission, tables, source, stop, deadline, submitted_ns);

@@ -1,14 +1,17 @@
 //! The CUDA driver, loaded at run time.
 //!
 //! Owns [`CudaDriver`]. Invariant: no call is made unless the library is there and knows the symbol; each
-//! makes the card's primary context current first. After an error that ends CUDA for the process no further
+//! makes the card's primary context current first, if it is not. After an error that ends CUDA for the process no further
 //! call is made.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr::NonNull;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use cudarc::driver::sys;
+
+mod linker;
 
 use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Place};
 
@@ -16,7 +19,12 @@ use crate::driver::{Allocation, Card, Driver, DriverError, KernelLaunch, Place};
 const MIN_VERSION: i32 = 12_040;
 
 /// Why CUDA has ended in this process, if it has.
-static LOST: Mutex<Option<String>> = Mutex::new(None);
+static LOST: OnceLock<String> = OnceLock::new();
+
+thread_local! {
+    /// The context that is current on this thread. Only this module makes contexts current.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
 
 /// One card with its primary context.
 #[derive(Debug)]
@@ -89,8 +97,7 @@ fn check(result: sys::CUresult) -> Result<(), DriverError> {
         | E::CUDA_ERROR_CONTEXT_IS_DESTROYED
         | E::CUDA_ERROR_DEINITIALIZED => {
             let reason = format!("CUDA has ended in this process: {}", text());
-            LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason.clone());
-            Err(DriverError::Lost(reason))
+            Err(DriverError::Lost(LOST.get_or_init(|| reason).clone()))
         }
         _ => Err(DriverError::Other(text())),
     }
@@ -111,11 +118,17 @@ impl CudaDriver {
 
     /// Makes the card's context current.
     fn enter(&self) -> Result<(), DriverError> {
-        if let Some(reason) = &*LOST.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(reason) = LOST.get() {
             return Err(DriverError::Lost(reason.clone()));
         }
+        let own = self.context.0 as usize;
+        if CURRENT.get() == own {
+            return Ok(());
+        }
         // SAFETY: the context is retained.
-        check(unsafe { sys::cuCtxSetCurrent(self.context.0) })
+        check(unsafe { sys::cuCtxSetCurrent(self.context.0) })?;
+        CURRENT.set(own);
+        Ok(())
     }
 }
 
@@ -135,6 +148,9 @@ fn card(device: sys::CUdevice) -> Result<Card, DriverError> {
     let mut memory_bytes = 0;
     // SAFETY: a device of the driver's; the result outlives the call.
     check(unsafe { sys::cuDeviceTotalMem_v2(&raw mut memory_bytes, device) })?;
+    let mut driver_version = 0;
+    // SAFETY: the result outlives the call.
+    check(unsafe { sys::cuDriverGetVersion(&raw mut driver_version) })?;
     let major = attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     Ok(Card {
@@ -149,6 +165,7 @@ fn card(device: sys::CUdevice) -> Result<Card, DriverError> {
             attribute(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
         ],
         max_shared_bytes: attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
+        driver_version: driver_version.max(0) as u32,
     })
 }
 
@@ -261,37 +278,21 @@ unsafe impl Driver for CudaDriver {
         Ok((f64::from(milliseconds) * 1e6) as u64)
     }
 
-    fn load(&self, ptx: &str) -> Result<u64, DriverError> {
+    fn compile(&self, ptx: &str) -> Result<Vec<u8>, DriverError> {
         self.enter()?;
-        let text =
-            CString::new(ptx).map_err(|_| DriverError::BadCode("the text has a zero byte".to_owned()))?;
-        let mut log = vec![0u8; 8192];
-        let mut options = [
-            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-        ];
-        let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+        linker::compile(ptx)
+    }
+
+    fn load(&self, code: &[u8]) -> Result<u64, DriverError> {
+        self.enter()?;
         let mut module = std::ptr::null_mut();
-        // SAFETY: the text ends with 0; options and values are of one length and outlive the call, as the log
-        // does, whose length is given.
-        let result = unsafe {
-            sys::cuModuleLoadDataEx(
-                &raw mut module,
-                text.as_ptr().cast(),
-                options.len() as c_uint,
-                options.as_mut_ptr(),
-                values.as_mut_ptr(),
-            )
-        };
-        match check(result) {
-            Ok(()) => Ok(module as usize as u64),
-            Err(DriverError::Other(error)) => {
-                let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
-                let log = String::from_utf8_lossy(&log[..end]);
-                Err(DriverError::BadCode(format!("{error}: {}", log.trim())))
-            }
-            Err(other) => Err(other),
-        }
+        // SAFETY: the code is an ELF image, which names its own length; that it is whole is `compile`'s
+        // promise, or the cache's.
+        let result = unsafe { sys::cuModuleLoadData(&raw mut module, code.as_ptr().cast()) };
+        check(result).map(|()| module as usize as u64).map_err(|error| match error {
+            DriverError::Other(reason) => DriverError::BadCode(reason),
+            other => other,
+        })
     }
 
     fn unload(&self, module: u64) {
@@ -353,6 +354,39 @@ unsafe impl Driver for CudaDriver {
                 extra.as_mut_ptr(),
             )
         })
+    }
+
+    fn begin_capture(&self, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // Other threads are free to make any call meanwhile.
+        let mode = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: a stream of this driver.
+        check(unsafe { sys::cuStreamBeginCapture_v2(stream_of(stream), mode) })
+    }
+
+    fn end_capture(&self, stream: u64) -> Result<u64, DriverError> {
+        self.enter()?;
+        let (mut graph, mut executable) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: a stream of this driver, whose capture this thread began.
+        check(unsafe { sys::cuStreamEndCapture(stream_of(stream), &raw mut graph) })?;
+        // SAFETY: the graph was made above; its executable form does not need it.
+        let made = check(unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, graph, 0) });
+        // SAFETY: the graph was made above and is destroyed once.
+        let destroyed = check(unsafe { sys::cuGraphDestroy(graph) });
+        made.and(destroyed).map(|()| executable as usize as u64)
+    }
+
+    fn launch_graph(&self, graph: u64, stream: u64) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: a graph and a stream of this driver; the memory that it names is alive, as the trait demands.
+        check(unsafe { sys::cuGraphLaunch(graph as usize as sys::CUgraphExec, stream_of(stream)) })
+    }
+
+    fn destroy_graph(&self, graph: u64) {
+        if self.enter().is_ok() {
+            // SAFETY: made by `end_capture`; no work uses it, as the trait demands.
+            let _ = check(unsafe { sys::cuGraphExecDestroy(graph as usize as sys::CUgraphExec) });
+        }
     }
 
     fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError> {

@@ -3,21 +3,22 @@
 //! Owns [`NvidiaDevice`], a handle to what buffers, pipelines and queues share. Invariant: the shared part
 //! lives as long as anything made from it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anymetal_hal::artifact::Artifact;
 use anymetal_hal::buffer::{Buffer, BufferDescriptor};
 use anymetal_hal::capabilities::Capabilities;
 use anymetal_hal::clock::{Clock, SystemClock};
+use anymetal_hal::code_cache::CodeCache;
 use anymetal_hal::command::Command;
 use anymetal_hal::device::Device;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::{Event, HostEvent};
 use anymetal_hal::fence::{Fence, HostFence};
 use anymetal_hal::heap::{Heap, HeapDescriptor};
-use anymetal_hal::indirect::{HostIndirect, IndirectCommandBuffer};
+use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::queue::{Queue, QueueDescriptor};
 use anymetal_hal::validate;
@@ -25,6 +26,7 @@ use anymetal_hal::validate;
 use crate::capabilities;
 use crate::cuda::{self, CudaDriver};
 use crate::driver::Driver;
+use crate::graph::NvidiaIndirect;
 use crate::heap::NvidiaHeap;
 use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;
@@ -36,11 +38,20 @@ use crate::queue::NvidiaQueue;
 pub struct NvidiaOptions {
     /// The deadline of submissions that do not give one.
     pub default_deadline: Duration,
+    /// Where the code that the driver compiles for the card is kept.
+    pub code_cache: Option<Arc<dyn CodeCache>>,
+}
+
+impl NvidiaOptions {
+    /// With the driver's code kept there.
+    pub fn with_code_cache(self, code_cache: Option<Arc<dyn CodeCache>>) -> Self {
+        NvidiaOptions { code_cache, ..self }
+    }
 }
 
 impl Default for NvidiaOptions {
     fn default() -> Self {
-        NvidiaOptions { default_deadline: Duration::from_secs(60) }
+        NvidiaOptions { default_deadline: Duration::from_secs(60), code_cache: None }
     }
 }
 
@@ -60,9 +71,27 @@ pub(crate) struct DeviceShared {
     pub(crate) options: NvidiaOptions,
     pub(crate) allocated: AtomicU64,
     made_at: Duration,
+    /// Why nothing of the device is to be used any more, if a kernel could not be stopped.
+    lost: OnceLock<String>,
 }
 
 impl DeviceShared {
+    /// Notes that a kernel does not stop; gives the error of everything that follows.
+    pub(crate) fn lose(&self, reason: String) -> DeviceError {
+        let reason = self.lost.get_or_init(|| reason).clone();
+        DeviceError::DeviceLost { device: self.name.clone(), reason }
+    }
+
+    /// Whether a kernel runs on that did not stop.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    /// An error if a kernel runs on that did not stop.
+    pub(crate) fn check_alive(&self) -> Result<(), DeviceError> {
+        self.lost.get().map_or(Ok(()), |reason| Err(self.lose(reason.clone())))
+    }
+
     /// The device's clock: nanoseconds since it was made.
     pub(crate) fn now_ns(&self) -> u64 {
         self.clock.now().saturating_sub(self.made_at).as_nanos() as u64
@@ -103,7 +132,16 @@ impl NvidiaDevice {
         let capabilities = capabilities::of(driver.card());
         let (options, made_at) = (options.clone(), clock.now());
         let allocated = AtomicU64::new(0);
-        let shared = DeviceShared { name, capabilities, driver, clock, options, allocated, made_at };
+        let shared = DeviceShared {
+            name,
+            capabilities,
+            driver,
+            clock,
+            options,
+            allocated,
+            made_at,
+            lost: OnceLock::new(),
+        };
         NvidiaDevice { shared: Arc::new(shared) }
     }
 
@@ -152,7 +190,7 @@ impl Device for NvidiaDevice {
     ) -> Result<Arc<dyn IndirectCommandBuffer>, DeviceError> {
         validate::check_indirect(&commands)?;
         crate::launch::check_commands(&self.shared, &commands, None)?;
-        Ok(Arc::new(HostIndirect { commands, owner: Arc::clone(&self.shared) }))
+        Ok(Arc::new(NvidiaIndirect::new(commands, &self.shared)))
     }
 
     fn allocated_bytes(&self) -> u64 {

@@ -20,6 +20,8 @@ pub(crate) struct Card {
     pub(crate) max_group_size: [u32; 3],
     /// Dynamic and static shared memory of a threadgroup, by request.
     pub(crate) max_shared_bytes: u64,
+    /// As the driver has it: 12040 is CUDA 12.4.
+    pub(crate) driver_version: u32,
 }
 
 /// Where memory is.
@@ -101,13 +103,22 @@ pub(crate) unsafe trait Driver: Send + Sync + fmt::Debug {
     /// Nanoseconds between two recorded events.
     fn elapsed(&self, from: u64, to: u64) -> Result<u64, DriverError>;
 
-    /// Compiles PTX for the card.
-    fn load(&self, ptx: &str) -> Result<u64, DriverError>;
+    /// Compiles PTX for the card; gives code for [`Self::load`].
+    fn compile(&self, ptx: &str) -> Result<Vec<u8>, DriverError>;
+    /// Loads compiled code. Damaged code is refused.
+    fn load(&self, code: &[u8]) -> Result<u64, DriverError>;
     fn unload(&self, module: u64);
     fn function(&self, module: u64, name: &str) -> Result<u64, DriverError>;
     /// Lets launches of the function have that much dynamic shared memory.
     fn allow_shared(&self, function: u64, bytes: u32) -> Result<(), DriverError>;
     fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError>;
+
+    /// From now on launches, copies and fills of the stream do not run, but become a graph.
+    fn begin_capture(&self, stream: u64) -> Result<(), DriverError>;
+    /// Ends that, in any case; gives the graph.
+    fn end_capture(&self, stream: u64) -> Result<u64, DriverError>;
+    fn launch_graph(&self, graph: u64, stream: u64) -> Result<(), DriverError>;
+    fn destroy_graph(&self, graph: u64);
 
     fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError>;
     fn fill(&self, to: u64, value: u8, bytes: u64, stream: u64) -> Result<(), DriverError>;

@@ -2,88 +2,41 @@
 //!
 //! Owns [`Execution`]. Dispatches and copies are put into the queue's stream as they come; the host waits for
 //! the stream where it has to act (an event, counts in a buffer) and at the end, and reads the fault records
-//! then. Invariant: no later command's effect on the host is seen before those of earlier ones.
+//! then. Invariants: no later command's effect on the host is seen before those of earlier ones; however a
+//! command buffer ends, the next one finds cleared records, unless the device is lost.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anymetal_hal::command::{Command, IndirectDispatch, Submission, Timestamps};
 use anymetal_hal::completion::CommandTiming;
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::event::Event;
 use anymetal_hal::fault;
+use anymetal_hal::indirect::IndirectCommandBuffer;
 use anymetal_hal::launch::RecordedFault;
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
-use crate::device::DeviceShared;
-use crate::driver::{DriverError, KernelLaunch, Place};
-use crate::launch::{self, Signals};
+use crate::arena::Room;
+use crate::driver::DriverError;
+use crate::encode::{self, Bound, Step};
+use crate::graph::{Graph, NvidiaIndirect};
+use crate::lane::Lane;
+use crate::launch;
+use crate::owned::OwnedEvent;
 use crate::pipeline::NvidiaPipeline;
 
-/// Bytes of a fault record with what pads it.
-const RECORD_BYTES: u64 = 64;
-/// Dispatches between two looks at their records.
-const MAX_RECORDS: usize = 256;
-/// Room for inline bytes between two waits.
-const INLINE_BYTES: u64 = 1 << 20;
-/// The alignment of inline bytes: the largest of a type in MSL.
-const INLINE_ALIGNMENT: u64 = 16;
-const RECORDS_AT: u64 = 64;
-const INLINE_AT: u64 = RECORDS_AT + RECORD_BYTES * MAX_RECORDS as u64;
 /// Polls follow each other without a pause for so long; then they let others run.
-const SPIN: Duration = Duration::from_micros(200);
+const POLL: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_micros(50);
 /// How long a kernel may go on after it was asked to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What a queue keeps in the card: the stop flag, fault records, inline bytes.
-#[derive(Debug)]
-pub(crate) struct Lane {
-    device: Arc<DeviceShared>,
-    stream: u64,
-    /// For the stop flag while the other is busy.
-    side: u64,
-    scratch: crate::driver::Allocation,
-    timers: [u64; 2],
-}
-
-// SAFETY: the allocation is in the card: there is no host address in it.
-unsafe impl Send for Lane {}
-// SAFETY: as above; driver calls may come from any thread.
-unsafe impl Sync for Lane {}
-
-impl Lane {
-    pub(crate) fn new(device: &Arc<DeviceShared>, priority: i32) -> Result<Self, DeviceError> {
-        let driver = &device.driver;
-        let bytes = INLINE_AT + INLINE_BYTES;
-        let make = || {
-            let scratch = driver.allocate(bytes, Place::Device)?;
-            let stream = driver.create_stream(priority)?;
-            driver.fill(scratch.address, 0, INLINE_AT, stream)?;
-            driver.synchronise(stream)?;
-            let timers = [driver.create_event()?, driver.create_event()?];
-            Ok(Lane { device: Arc::clone(device), stream, side: driver.create_stream(-1)?, scratch, timers })
-        };
-        make().map_err(|error: DriverError| error.of(&device.name, bytes))
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        let driver = &self.device.driver;
-        // The queue's thread has waited for all work before it lets the lane go.
-        driver.destroy_stream(self.stream);
-        driver.destroy_stream(self.side);
-        self.timers.iter().for_each(|&event| driver.destroy_event(event));
-        driver.free(self.scratch);
-    }
-}
-
-/// A dispatch in the stream whose record has not been read.
-struct Launched<'s> {
-    pipeline: &'s NvidiaPipeline,
-    shape: DispatchShape,
+/// What is in the stream and whose records have not been read.
+enum Started<'s> {
+    Dispatch { pipeline: &'s NvidiaPipeline, shape: DispatchShape, record: Option<usize> },
+    Graph { indirect: &'s NvidiaIndirect, graph: Arc<Graph> },
 }
 
 /// One command buffer that runs.
@@ -92,9 +45,9 @@ pub(crate) struct Execution<'s> {
     submission: &'s Submission,
     /// By the device's clock.
     limit: Option<(Duration, Duration)>,
-    launched: Vec<Launched<'s>>,
-    inline_used: u64,
-    timings: Vec<(usize, [u64; 2])>,
+    started: Vec<Started<'s>>,
+    room: Room,
+    timings: Vec<(usize, [OwnedEvent; 2])>,
 }
 
 /// How a command buffer ended well: nanoseconds on the card, and of each command where that was asked for.
@@ -109,86 +62,68 @@ impl<'s> Execution<'s> {
     pub(crate) fn new(lane: &'s Lane, submission: &'s Submission, deadline: Option<Duration>) -> Self {
         let now = lane.device.clock.now();
         let limit = deadline.map(|after| (now.saturating_add(after), after));
-        Execution { lane, submission, limit, launched: Vec::new(), inline_used: 0, timings: Vec::new() }
+        let (started, timings) = (Vec::new(), Vec::new());
+        Execution { lane, submission, limit, started, room: Room::default(), timings }
     }
 
     /// Runs all commands.
     pub(crate) fn run(mut self) -> Result<Measured, DeviceError> {
+        self.lane.device.check_alive()?;
+        if self.submission.commands.is_empty() {
+            return Ok(Measured::default());
+        }
         let driver = &self.lane.device.driver;
-        let [start, end] = self.lane.timers;
-        self.call(driver.record(start, self.lane.stream))?;
-        let each = self.submission.timestamps == Timestamps::EachCommand;
-        let result = self.commands(each);
-        let result = match result {
-            Ok(()) => self.call(driver.record(end, self.lane.stream)).and_then(|()| self.flush()),
-            Err(error) => {
-                // What was started must not outlive its buffers.
-                let _ = self.flush();
-                Err(error)
-            }
-        };
-        let measured = result.and_then(|()| {
-            let mut measured = Measured { device_ns: self.elapsed(start, end)?, commands: Vec::new() };
-            for (command, [from, to]) in &self.timings {
-                let (started_ns, ended_ns) = (self.elapsed(start, *from)?, self.elapsed(start, *to)?);
-                measured.commands.push(CommandTiming { command: *command, started_ns, ended_ns });
-            }
-            Ok(measured)
-        });
-        self.timings.iter().flat_map(|(_, events)| events).for_each(|&event| driver.destroy_event(event));
-        measured
+        let [start, end] = self.lane.timers();
+        self.call(driver.record(start, self.lane.stream()))?;
+        let mut result = self.commands();
+        if result.is_ok() {
+            result = self.call(driver.record(end, self.lane.stream()));
+        }
+        // What was started must not outlive its buffers; but a lost device is not waited for again.
+        if !matches!(result, Err(DeviceError::DeviceLost { .. })) {
+            result = result.and(self.flush());
+        }
+        result?;
+        let mut measured = Measured { device_ns: self.elapsed(start, end)?, commands: Vec::new() };
+        for (command, [from, to]) in &self.timings {
+            let (started_ns, ended_ns) = (self.elapsed(start, from.number)?, self.elapsed(start, to.number)?);
+            measured.commands.push(CommandTiming { command: *command, started_ns, ended_ns });
+        }
+        Ok(measured)
     }
 
-    fn commands(&mut self, each: bool) -> Result<(), DeviceError> {
-        let driver = &self.lane.device.driver;
-        for (number, command) in self.submission.commands.iter().enumerate() {
+    fn commands(&mut self) -> Result<(), DeviceError> {
+        let (lane, submission) = (self.lane, self.submission);
+        let each = submission.timestamps == Timestamps::EachCommand;
+        for (number, command) in submission.commands.iter().enumerate() {
             if !each {
                 self.command(command)?;
                 continue;
             }
-            let events = [self.call(driver.create_event())?, self.call(driver.create_event())?];
+            let event = || OwnedEvent::new(&lane.device);
+            let events = [self.call(event())?, self.call(event())?];
+            let [from, to] = [events[0].number, events[1].number];
             self.timings.push((number, events));
-            self.call(driver.record(events[0], self.lane.stream))?;
+            self.call(lane.device.driver.record(from, lane.stream()))?;
             self.command(command)?;
-            self.call(driver.record(events[1], self.lane.stream))?;
+            self.call(lane.device.driver.record(to, lane.stream()))?;
         }
         Ok(())
     }
 
     fn command(&mut self, command: &'s Command) -> Result<(), DeviceError> {
-        let (device, stream) = (&self.lane.device, self.lane.stream);
+        let device = &self.lane.device;
         match command {
             Command::Dispatch(dispatch) => {
-                let pipeline = launch::pipeline(device, &dispatch.pipeline)?;
-                let limits = &device.capabilities;
-                let shape =
-                    validate::dispatch_shape(pipeline.kernel(), dispatch.grid, dispatch.group_size, limits)?;
-                let given = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
-                shape.map_or(Ok(()), |shape| self.dispatch(pipeline, shape, given))
+                let (pipeline, shape) = encode::shape_of(device, dispatch)?;
+                let bound = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
+                shape.map_or(Ok(()), |shape| self.dispatch(pipeline, shape, bound))
             }
             Command::DispatchIndirect(dispatch) => self.indirect(dispatch),
-            Command::Copy(copy) => {
-                let own = |buffer| launch::own(device, buffer).ok_or_else(|| device.wrong_device("buffer"));
-                let (source, destination) = (own(&copy.source)?, own(&copy.destination)?);
-                let (to, from) =
-                    (destination.address() + copy.destination_offset, source.address() + copy.source_offset);
-                match copy.length {
-                    0 => Ok(()),
-                    bytes => self.call(device.driver.copy(to, from, bytes, stream)),
-                }
+            Command::Copy(_) | Command::Fill(_) => {
+                encode::blit(device, command)?.map_or(Ok(()), |step| self.put(&step))
             }
-            Command::Fill(fill) => {
-                let own = launch::own(device, &fill.buffer).ok_or_else(|| device.wrong_device("buffer"))?;
-                match fill.length {
-                    0 => Ok(()),
-                    bytes => {
-                        self.call(device.driver.fill(own.address() + fill.offset, fill.value, bytes, stream))
-                    }
-                }
-            }
-            Command::ExecuteIndirect(indirect) => {
-                indirect.commands().iter().try_for_each(|command| self.command(command))
-            }
+            Command::ExecuteIndirect(indirect) => self.replay(indirect),
             Command::WaitEvent { event, value } => self.wait_for_event(event, *value),
             Command::SignalEvent { event, value } => {
                 self.flush()?;
@@ -200,6 +135,19 @@ impl<'s> Execution<'s> {
         }
     }
 
+    /// Executes commands as a graph, or one by one.
+    fn replay(&mut self, indirect: &'s Arc<dyn IndirectCommandBuffer>) -> Result<(), DeviceError> {
+        let device = &self.lane.device;
+        let own = indirect.as_any().downcast_ref::<NvidiaIndirect>();
+        let indirect = own.ok_or_else(|| device.wrong_device("indirect command buffer"))?;
+        let Some(graph) = indirect.graph(self.lane)? else {
+            return indirect.commands.iter().try_for_each(|command| self.command(command));
+        };
+        self.call(graph.launch(device, self.lane.stream()))?;
+        self.started.push(Started::Graph { indirect, graph });
+        Ok(())
+    }
+
     fn indirect(&mut self, dispatch: &'s IndirectDispatch) -> Result<(), DeviceError> {
         self.flush()?;
         let device = &self.lane.device;
@@ -207,7 +155,7 @@ impl<'s> Execution<'s> {
         let own = launch::own(device, &dispatch.counts).ok_or_else(|| device.wrong_device("buffer"))?;
         let mut bytes = [0; 12];
         let from = own.address() + dispatch.counts_offset;
-        self.call(device.driver.download(&mut bytes, from, self.lane.stream))?;
+        self.call(device.driver.download(&mut bytes, from, self.lane.stream()))?;
         let count = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
         let counts = [count(0), count(4), count(8)];
         let limits = &device.capabilities;
@@ -221,38 +169,24 @@ impl<'s> Execution<'s> {
         &mut self,
         pipeline: &'s NvidiaPipeline,
         shape: DispatchShape,
-        given: (&[anymetal_hal::command::Binding], &[anymetal_hal::command::ThreadgroupMemory]),
+        bound: Bound<'_>,
     ) -> Result<(), DeviceError> {
-        if self.launched.len() == MAX_RECORDS {
+        let lane = self.lane;
+        if !self.room.has(&lane.arena, encode::inline_bytes(bound.0)) {
             self.flush()?;
         }
-        let inline: u64 = given.0.iter().map(inline_bytes).sum();
-        if inline > INLINE_BYTES - self.inline_used {
-            self.flush()?;
+        let arena = (&lane.arena, &mut self.room);
+        let encoded = encode::dispatch(&lane.device, pipeline, &shape, bound, lane.stop(), arena)?;
+        if let Some(upload) = &encoded.upload {
+            self.put(upload)?;
         }
-        let (lane, device) = (self.lane, &self.lane.device);
-        let signals = Signals {
-            fault: lane.scratch.address + RECORDS_AT + RECORD_BYTES * self.launched.len() as u64,
-            stop: lane.scratch.address,
-        };
-        let used = &mut self.inline_used;
-        let upload = |bytes: &[u8]| {
-            let to = lane.scratch.address + INLINE_AT + *used;
-            *used += (bytes.len() as u64).next_multiple_of(INLINE_ALIGNMENT);
-            device.driver.upload(to, bytes, lane.stream).map_err(|error| error.of(&device.name, 0))?;
-            Ok(to)
-        };
-        let encoded = launch::encode(device, pipeline, given, shape.grid_threads, signals, upload)?;
-        let launch = KernelLaunch {
-            function: pipeline.function,
-            groups: shape.groups,
-            group_size: shape.group_size,
-            shared_bytes: encoded.shared_bytes,
-            parameters: &encoded.parameters,
-        };
-        self.call(device.driver.launch(launch, lane.stream))?;
-        self.launched.push(Launched { pipeline, shape });
+        self.put(&encoded.launch)?;
+        self.started.push(Started::Dispatch { pipeline, shape, record: encoded.record });
         Ok(())
+    }
+
+    fn put(&self, step: &Step) -> Result<(), DeviceError> {
+        self.call(step.put(&*self.lane.device.driver, self.lane.stream()))
     }
 
     fn wait_for_event(&mut self, event: &Arc<dyn Event>, value: u64) -> Result<(), DeviceError> {
@@ -276,36 +210,75 @@ impl<'s> Execution<'s> {
         if reached { Ok(()) } else { Err(DeviceError::DeadlineExceeded { kernel: None, after }) }
     }
 
-    /// Waits for the stream and reads what dispatches recorded.
+    /// Waits for the stream, and reads and clears what dispatches recorded.
     fn flush(&mut self) -> Result<(), DeviceError> {
-        self.wait()?;
-        let launched = std::mem::take(&mut self.launched);
-        self.inline_used = 0;
-        if launched.is_empty() {
-            return Ok(());
+        let lane = self.lane;
+        let records = self.records();
+        if records > 0 {
+            self.call(lane.arena.fetch(&lane.device, records, lane.stream()))?;
         }
-        let (lane, driver) = (self.lane, &self.lane.device.driver);
-        let records = lane.scratch.address + RECORDS_AT;
-        let mut bytes = vec![0; launched.len() * RECORD_BYTES as usize];
-        self.call(driver.download(&mut bytes, records, lane.stream))?;
-        let first = bytes
-            .chunks_exact(RECORD_BYTES as usize)
-            .zip(&launched)
-            .find_map(|(record, launched)| Some((recorded(record)?, launched)));
-        let Some((fault, Launched { pipeline, shape })) = first else { return Ok(()) };
-        self.call(driver.fill(records, 0, bytes.len() as u64, lane.stream))?;
-        Err(fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault))
+        let waited = self.wait();
+        if matches!(waited, Err(DeviceError::DeviceLost { .. })) {
+            return waited;
+        }
+        let started = std::mem::take(&mut self.started);
+        self.room = Room::default();
+        let fault = self.first_fault(&started, records)?;
+        waited?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// How many of the lane's records dispatches may have written.
+    fn records(&self) -> usize {
+        let end = |started: &Started<'_>| match started {
+            Started::Dispatch { record: Some(record), .. } => record + 1,
+            _ => 0,
+        };
+        self.started.iter().map(end).max().unwrap_or(0)
+    }
+
+    /// The first fault of what has ended. Clears the records that have one.
+    fn first_fault(
+        &self,
+        started: &[Started<'_>],
+        records: usize,
+    ) -> Result<Option<DeviceError>, DeviceError> {
+        let lane = self.lane;
+        let (mut first, mut lane_has_one) = (None, false);
+        for started in started {
+            match started {
+                Started::Dispatch { pipeline, shape, record } => {
+                    let Some(fault) = record.and_then(|record| lane.arena.fault(record)) else { continue };
+                    lane_has_one = true;
+                    first.get_or_insert_with(|| error_of(pipeline, shape, fault));
+                }
+                Started::Graph { indirect, graph } => {
+                    let faults = graph.faultable.iter().filter_map(|(command, shape, record)| {
+                        let Command::Dispatch(dispatch) = &indirect.commands[*command] else { return None };
+                        let pipeline = launch::pipeline(&lane.device, &dispatch.pipeline).ok()?;
+                        Some(error_of(pipeline, shape, graph.arena.fault(*record)?))
+                    });
+                    let Some(fault) = faults.into_iter().next() else { continue };
+                    first.get_or_insert(fault);
+                    self.call(graph.arena.clear(&lane.device, graph.records, lane.stream()))?;
+                }
+            }
+        }
+        if lane_has_one {
+            self.call(lane.arena.clear(&lane.device, records, lane.stream()))?;
+        }
+        Ok(first)
     }
 
     /// Waits until the stream is idle, or asks its kernels to stop at the deadline.
     fn wait(&self) -> Result<(), DeviceError> {
         let (lane, device) = (self.lane, &self.lane.device);
         let Some((limit, after)) = self.limit else {
-            return self.call(device.driver.synchronise(lane.stream));
+            return self.call(device.driver.synchronise(lane.stream()));
         };
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         loop {
-            if self.call(device.driver.is_idle(lane.stream))? {
+            if self.call(device.driver.is_idle(lane.stream()))? {
                 return Ok(());
             }
             if device.clock.now() >= limit {
@@ -313,19 +286,33 @@ impl<'s> Execution<'s> {
             }
             pause(started);
         }
-        self.call(device.driver.upload(lane.scratch.address, &1u32.to_le_bytes(), lane.side))?;
-        let asked = std::time::Instant::now();
-        while !self.call(device.driver.is_idle(lane.stream))? {
-            if asked.elapsed() > GRACE {
-                let reason = format!("a kernel went on for {GRACE:?} after it was asked to stop");
-                return Err(DeviceError::DeviceLost { device: device.name.clone(), reason });
+        self.call(device.driver.upload(lane.stop(), &1u32.to_le_bytes(), lane.side()))?;
+        let asked = device.clock.now();
+        let started = Instant::now();
+        while !self.call(device.driver.is_idle(lane.stream()))? {
+            if device.clock.now().saturating_sub(asked) > GRACE {
+                return Err(device.lose(format!("a kernel went on for {GRACE:?} after it was asked to stop")));
             }
-            pause(asked);
+            pause(started);
         }
-        self.call(device.driver.upload(lane.scratch.address, &0u32.to_le_bytes(), lane.side))?;
-        self.call(device.driver.synchronise(lane.side))?;
-        let kernel = self.launched.last().map(|launched| launched.pipeline.kernel().name.clone());
-        Err(DeviceError::DeadlineExceeded { kernel, after })
+        self.call(device.driver.upload(lane.stop(), &0u32.to_le_bytes(), lane.side()))?;
+        self.call(device.driver.synchronise(lane.side()))?;
+        Err(DeviceError::DeadlineExceeded { kernel: self.last_kernel(), after })
+    }
+
+    /// The kernel that was started last.
+    fn last_kernel(&self) -> Option<String> {
+        let pipeline: &dyn Pipeline = match self.started.last()? {
+            Started::Dispatch { pipeline, .. } => *pipeline,
+            Started::Graph { indirect, .. } => {
+                let last = |command: &'s Command| match command {
+                    Command::Dispatch(dispatch) => Some(&*dispatch.pipeline),
+                    _ => None,
+                };
+                indirect.commands.iter().rev().find_map(last)?
+            }
+        };
+        Some(pipeline.kernel().name.clone())
     }
 
     fn elapsed(&self, from: u64, to: u64) -> Result<u64, DeviceError> {
@@ -337,32 +324,14 @@ impl<'s> Execution<'s> {
     }
 }
 
-fn pause(since: std::time::Instant) {
-    if since.elapsed() < SPIN {
+fn error_of(pipeline: &NvidiaPipeline, shape: &DispatchShape, fault: RecordedFault) -> DeviceError {
+    fault::describe(pipeline.artifact(), &pipeline.kernel().name, shape, fault)
+}
+
+fn pause(since: Instant) {
+    if since.elapsed() < POLL {
         std::hint::spin_loop();
     } else {
         std::thread::sleep(PAUSE);
     }
-}
-
-fn inline_bytes(binding: &anymetal_hal::command::Binding) -> u64 {
-    match &binding.resource {
-        anymetal_hal::command::BoundResource::Bytes(bytes) => {
-            (bytes.len() as u64).next_multiple_of(INLINE_ALIGNMENT)
-        }
-        _ => 0,
-    }
-}
-
-/// The fault in a record of the layout of [`anymetal_hal::launch::FaultRecord`], if one was recorded.
-fn recorded(record: &[u8]) -> Option<RecordedFault> {
-    let word = |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
-    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-    (word(0) != 0).then(|| RecordedFault {
-        site: word(4),
-        byte_offset: long(8) as i64,
-        bound_len: long(16),
-        group_linear: long(24),
-        thread_in_group: word(32),
-    })
 }

@@ -11,12 +11,12 @@ use anymetal_hal::buffer::Buffer;
 use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
 use anymetal_hal::error::DeviceError;
 use anymetal_hal::fence::HostFence;
-use anymetal_hal::indirect::HostIndirect;
 use anymetal_hal::launch::nvidia::{Parameter, parameter_offsets, parameters};
 use anymetal_hal::pipeline::Pipeline;
 use anymetal_hal::validate::{self, DispatchShape};
 
 use crate::device::DeviceShared;
+use crate::graph::NvidiaIndirect;
 use crate::memory::NvidiaBuffer;
 use crate::pipeline::NvidiaPipeline;
 
@@ -73,7 +73,7 @@ fn check(
         }
         Command::ExecuteIndirect(indirect) => {
             // Its commands were checked when it was made.
-            let own = indirect.as_any().downcast_ref::<HostIndirect<Arc<DeviceShared>>>();
+            let own = indirect.as_any().downcast_ref::<NvidiaIndirect>();
             if own.is_none_or(|own| !Arc::ptr_eq(&own.owner, device)) {
                 return Err(device.wrong_device("indirect command buffer"));
             }
@@ -119,14 +119,14 @@ pub(crate) struct Signals {
     pub(crate) stop: u64,
 }
 
-/// What a dispatch binds. It was checked; `inline` puts bytes into the card's memory.
+/// What a dispatch binds. It was checked; `inline` gives the address that bytes will have in the card.
 pub(crate) fn encode(
     device: &Arc<DeviceShared>,
     pipeline: &NvidiaPipeline,
     (bindings, threadgroup_memory): (&[Binding], &[ThreadgroupMemory]),
     grid_threads: [u32; 3],
     signals: Signals,
-    mut inline: impl FnMut(&[u8]) -> Result<u64, DeviceError>,
+    mut inline: impl FnMut(&[u8]) -> u64,
 ) -> Result<Encoded, DeviceError> {
     let kernel = pipeline.kernel();
     let mut buffers = vec![(0u64, 0u64); kernel.buffer_slots() as usize];
@@ -135,7 +135,7 @@ pub(crate) fn encode(
         buffers[argument.slot as usize] = match &binding.resource {
             BoundResource::Unbound => (0, 0),
             BoundResource::Bytes(bytes) if bytes.is_empty() => (0, 0),
-            BoundResource::Bytes(bytes) => (inline(bytes)?, bytes.len() as u64),
+            BoundResource::Bytes(bytes) => (inline(bytes), bytes.len() as u64),
             BoundResource::Buffer { buffer, offset, length } => {
                 let own = own(device, buffer).ok_or_else(|| device.wrong_device("buffer"))?;
                 (own.address() + offset, validate::bound_length(*offset, *length, own.length())?)

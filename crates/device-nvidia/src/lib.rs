@@ -9,22 +9,30 @@
 //! | `cuda` | the CUDA driver behind it |
 //! | `device`, `capabilities` | devices |
 //! | `memory`, `heap` | buffers |
-//! | `pipeline` | loaded code |
+//! | `pipeline`, `code` | loaded code, and what is kept of it between runs |
 //! | `queue` | command buffers in order, each on a thread of its queue |
+//! | `lane`, `arena`, `owned` | what a queue has in the card |
 //! | `execution` | the commands of one command buffer |
-//! | `launch` | validation and parameters of a dispatch |
+//! | `launch`, `encode` | validation, parameters and encoding of commands |
+//! | `graph` | indirect command buffers |
 //!
 //! An illegal address ends CUDA for the whole process and every GPU in it. So generated code checks its
 //! accesses unless a program turns that off, and after such an error all NVIDIA devices are lost.
 
+mod arena;
 mod capabilities;
+mod code;
 mod cuda;
 mod device;
 mod driver;
+mod encode;
 mod execution;
+mod graph;
 mod heap;
+mod lane;
 mod launch;
 mod memory;
+mod owned;
 mod pipeline;
 mod queue;
 #[cfg(test)]

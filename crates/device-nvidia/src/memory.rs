@@ -63,7 +63,10 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        self.device.driver.free(self.allocation);
+        // A kernel that did not stop may still use it, and the driver would wait for that.
+        if !self.device.is_lost() {
+            self.device.driver.free(self.allocation);
+        }
         self.device.allocated.fetch_sub(self.length, Ordering::Relaxed);
     }
 }

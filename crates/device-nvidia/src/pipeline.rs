@@ -47,7 +47,7 @@ impl NvidiaPipeline {
             DriverError::BadCode(reason) => unloadable(reason),
             other => other.of(&device.name, 0),
         };
-        let module = driver.load(text).map_err(failed)?;
+        let module = crate::code::load(device, text).map_err(failed)?;
         let mut pipeline = NvidiaPipeline {
             artifact: Arc::clone(artifact),
             kernel: info.clone(),
@@ -69,6 +69,11 @@ impl NvidiaPipeline {
         &self.artifact
     }
 
+    /// Whether its accesses are checked at run time, at least some.
+    pub(crate) fn can_fault(&self) -> bool {
+        !self.artifact.fault_sites.is_empty()
+    }
+
     pub(crate) fn belongs_to(&self, device: &Arc<DeviceShared>) -> bool {
         Arc::ptr_eq(&self.device, device)
     }
@@ -86,7 +91,9 @@ impl Pipeline for NvidiaPipeline {
 
 impl Drop for NvidiaPipeline {
     fn drop(&mut self) {
-        self.device.driver.unload(self.module);
+        if !self.device.is_lost() {
+            self.device.driver.unload(self.module);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Queues: command buffers in order, on a thread of the queue.
 //!
-//! Owns [`NvidiaQueue`]. The thread takes one command buffer after the other and waits for its end.
+//! Owns [`NvidiaQueue`]. The thread takes one command buffer after the other and waits for its end. Before
+//! it sleeps it looks for the next one for [`SPIN`]: waking it takes longer than an empty command buffer.
 //! Concurrency: `state` guards the list; only the thread takes from its front. It ends after the last handle
 //! is gone and the list is empty.
 
@@ -9,16 +10,18 @@ use std::fmt;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anymetal_hal::command::{Deadline, Submission};
+use anymetal_hal::command::Submission;
 use anymetal_hal::completion::{Completion, CompletionSource, Timing};
 use anymetal_hal::error::DeviceError;
-use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, WhenFull};
+use anymetal_hal::queue::{Cancellation, Priority, Queue, QueueDescriptor, admit, take_back};
 use anymetal_hal::semaphore::Semaphore;
+use anymetal_hal::sync::SPIN;
 
 use crate::device::DeviceShared;
-use crate::execution::{Execution, Lane, Measured};
+use crate::execution::{Execution, Measured};
+use crate::lane::Lane;
 use crate::launch;
 
 /// A queue's handle. Dropping it lets submitted work finish.
@@ -32,6 +35,8 @@ struct QueueCore {
     space: Semaphore,
     state: Mutex<State>,
     changed: Condvar,
+    /// Command buffers in the list, and one more once it is closed: for looks without the lock.
+    waiting: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -39,6 +44,8 @@ struct State {
     pending: VecDeque<Item>,
     /// No more work comes.
     is_closed: bool,
+    /// The thread has to be woken.
+    sleeps: bool,
 }
 
 struct Item {
@@ -56,14 +63,16 @@ impl NvidiaQueue {
             Priority::Normal => 0,
             Priority::High => -1,
         };
-        let lane = Lane::new(device, priority)?;
+        let number = NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed));
+        let lane = Lane::new(device, number, priority)?;
         let core = Arc::new(QueueCore {
             device: Arc::clone(device),
             descriptor: descriptor.clone(),
-            number: NonZero::<usize>::MIN.saturating_add(MADE.fetch_add(1, Ordering::Relaxed)),
+            number,
             space: Semaphore::new(descriptor.max_in_flight),
             state: Mutex::default(),
             changed: Condvar::new(),
+            waiting: AtomicUsize::new(0),
         });
         let own = Arc::clone(&core);
         let thread = std::thread::Builder::new().name(format!("{} queue", device.name));
@@ -95,15 +104,22 @@ impl QueueCore {
     }
 
     fn next(&self) -> Option<Item> {
+        let start = Instant::now();
+        while self.waiting.load(Ordering::Acquire) == 0 && start.elapsed() < SPIN {
+            std::hint::spin_loop();
+        }
         let mut state = self.lock();
         loop {
             if let Some(item) = state.pending.pop_front() {
+                self.waiting.fetch_sub(1, Ordering::Release);
                 return Some(item);
             }
             if state.is_closed {
                 return None;
             }
+            state.sleeps = true;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeps = false;
         }
     }
 
@@ -131,45 +147,37 @@ impl Queue for NvidiaQueue {
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
         let core = &self.0;
         launch::check_commands(&core.device, &submission.commands, Some(core.number))?;
-        let free = core.space.try_acquire()
-            || match core.descriptor.when_full {
-                WhenFull::Refuse => false,
-                WhenFull::Wait(longest) => {
-                    let clock = core.device.clock.as_ref();
-                    core.space.acquire_until(clock, clock.now().saturating_add(longest))
-                }
-            };
-        if !free {
-            return Err(DeviceError::QueueFull { limit: core.space.capacity() });
-        }
-        let source = CompletionSource::new(None);
-        let completion = source.completion();
-        if let Err(mapped) = submission.note_submitted(&completion) {
-            core.space.release();
-            return Err(mapped);
-        }
-        let deadline = match submission.deadline {
-            Deadline::Default => Some(core.device.options.default_deadline),
-            Deadline::After(after) => Some(after),
-            Deadline::Never => None,
-        };
+        let clock = core.device.clock.as_ref();
+        let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock)?;
+        let deadline = submission.deadline.after(core.device.options.default_deadline);
         let submitted_ns = core.device.now_ns();
-        core.lock().pending.push_back(Item { submission, source, submitted_ns, deadline });
-        core.changed.notify_one();
+        let mut state = core.lock();
+        state.pending.push_back(Item { submission, source, submitted_ns, deadline });
+        core.waiting.fetch_add(1, Ordering::Release);
+        let sleeps = state.sleeps;
+        drop(state);
+        if sleeps {
+            core.changed.notify_one();
+        }
         Ok(completion)
     }
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
-        let mut state = self.0.lock();
-        let at = state.pending.iter().position(|item| item.source.is_for(completion));
-        let removed = at.and_then(|at| state.pending.remove(at));
-        drop(state);
-        let Some(item) = removed else {
-            return if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate };
+        let core = &self.0;
+        let removed = {
+            let mut state = core.lock();
+            let removed = take_back(&mut state.pending, completion, |item| &item.source);
+            core.waiting.fetch_sub(usize::from(removed.is_ok()), Ordering::Release);
+            removed
         };
-        let label = item.submission.label.clone();
-        self.0.finish(item, 0, Err(DeviceError::Cancelled { label }));
-        Cancellation::Removed
+        match removed {
+            Ok(item) => {
+                let label = item.submission.label.clone();
+                core.finish(item, 0, Err(DeviceError::Cancelled { label }));
+                Cancellation::Removed
+            }
+            Err(outcome) => outcome,
+        }
     }
 
     fn in_flight(&self) -> usize {
@@ -184,6 +192,7 @@ impl Queue for NvidiaQueue {
 impl Drop for NvidiaQueue {
     fn drop(&mut self) {
         self.0.lock().is_closed = true;
+        self.0.waiting.fetch_add(1, Ordering::Release);
         self.0.changed.notify_all();
     }
 }

@@ -1,7 +1,7 @@
 //! A driver without a card: memory in the host, a log of calls, kernels that tests write in Rust.
 //!
 //! Owns [`StandIn`]. Work runs when it is put into a stream, so streams are always idle, unless a test says
-//! that a kernel does not end.
+//! that a kernel does not end. What a capture takes runs when its graph is launched.
 
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -29,7 +29,22 @@ struct State {
     error: Option<DriverError>,
     /// A kernel goes on until the stop flag of the first allocation is set.
     hangs: bool,
+    /// And then, too.
+    never_stops: bool,
     first: u64,
+    /// What the stream that captures has taken.
+    captured: Option<(u64, Vec<Work>)>,
+    graphs: BTreeMap<u64, Vec<Work>>,
+    fail_after: Option<usize>,
+    handles: isize,
+}
+
+/// Work of a stream.
+#[derive(Clone)]
+enum Work {
+    Launch { groups: [u32; 3], group_size: [u32; 3], shared_bytes: u32, function: u64, parameters: Vec<u8> },
+    Copy { to: u64, from: u64, bytes: u64 },
+    Fill { to: u64, value: u8, bytes: u64 },
 }
 
 impl StandIn {
@@ -42,6 +57,7 @@ impl StandIn {
             max_threads_per_group: 1024,
             max_group_size: [1024, 1024, 64],
             max_shared_bytes: 232_448,
+            driver_version: 12_040,
         };
         StandIn { card, kernel, state: Mutex::default() }
     }
@@ -55,8 +71,65 @@ impl StandIn {
         if let Some(error) = &state.error {
             return Err(error.clone());
         }
+        if let Some(left) = &mut state.fail_after {
+            if *left == 0 {
+                return Err(DriverError::OutOfMemory);
+            }
+            *left -= 1;
+        }
         state.log.push(call.into());
         Ok(state)
+    }
+
+    /// The calls so far.
+    pub(crate) fn all_calls(&self) -> Vec<String> {
+        self.lock().log.clone()
+    }
+
+    /// That many calls succeed, those that follow find no memory.
+    pub(crate) fn fail_after(&self, calls: Option<usize>) {
+        self.lock().fail_after = calls;
+    }
+
+    /// Streams, events and graphs that were not given back.
+    pub(crate) fn live_handles(&self) -> isize {
+        self.lock().handles
+    }
+
+    fn handle(&self, call: impl Into<String>) -> Result<u64, DriverError> {
+        let mut state = self.log(call)?;
+        state.last += 1;
+        state.handles += 1;
+        Ok(state.last)
+    }
+
+    /// Runs work, or keeps it if its stream captures.
+    fn work(&self, stream: u64, work: Work) {
+        if let Some((captures, list)) = &mut self.lock().captured
+            && *captures == stream
+        {
+            return list.push(work);
+        }
+        self.run(&work);
+    }
+
+    fn run(&self, work: &Work) {
+        match work {
+            Work::Launch { groups, group_size, shared_bytes, function, parameters } => {
+                let (groups, group_size, shared_bytes) = (*groups, *group_size, *shared_bytes);
+                let function = *function;
+                let launch = KernelLaunch { function, groups, group_size, shared_bytes, parameters };
+                (self.kernel)(&launch, &mut |address| pointer(address));
+            }
+            // SAFETY: the device checked both ranges.
+            Work::Copy { to, from, bytes } => unsafe {
+                pointer(*from).copy_to(pointer(*to), *bytes as usize);
+            },
+            // SAFETY: the device checked the range.
+            Work::Fill { to, value, bytes } => unsafe {
+                pointer(*to).write_bytes(*value, *bytes as usize);
+            },
+        }
     }
 
     /// The calls so far that begin with one of the words.
@@ -74,6 +147,12 @@ impl StandIn {
     /// The next kernel does not end by itself.
     pub(crate) fn hang(&self) {
         self.lock().hangs = true;
+    }
+
+    /// The next kernel does not even end when it is asked to.
+    pub(crate) fn hang_for_ever(&self) {
+        let mut state = self.lock();
+        (state.hangs, state.never_stops) = (true, true);
     }
 
     pub(crate) fn live_allocations(&self) -> usize {
@@ -122,16 +201,16 @@ unsafe impl Driver for StandIn {
     }
 
     fn create_stream(&self, priority: i32) -> Result<u64, DriverError> {
-        let mut state = self.log(format!("stream {priority}"))?;
-        state.last += 1;
-        Ok(state.last)
+        self.handle(format!("stream {priority}"))
     }
 
-    fn destroy_stream(&self, _stream: u64) {}
+    fn destroy_stream(&self, _stream: u64) {
+        self.lock().handles -= 1;
+    }
 
     fn is_idle(&self, _stream: u64) -> Result<bool, DriverError> {
         let mut state = self.log("idle")?;
-        if state.hangs {
+        if state.hangs && !state.never_stops {
             // SAFETY: the first allocation is the queue's, which begins with the stop flag.
             state.hangs = unsafe { pointer(state.first).cast::<u32>().read() } == 0;
         }
@@ -143,10 +222,12 @@ unsafe impl Driver for StandIn {
     }
 
     fn create_event(&self) -> Result<u64, DriverError> {
-        self.create_stream(0)
+        self.handle("event")
     }
 
-    fn destroy_event(&self, _event: u64) {}
+    fn destroy_event(&self, _event: u64) {
+        self.lock().handles -= 1;
+    }
 
     fn record(&self, _event: u64, _stream: u64) -> Result<(), DriverError> {
         self.log("record").map(drop)
@@ -156,11 +237,21 @@ unsafe impl Driver for StandIn {
         Ok(1000)
     }
 
-    fn load(&self, ptx: &str) -> Result<u64, DriverError> {
+    fn compile(&self, ptx: &str) -> Result<Vec<u8>, DriverError> {
         if ptx.contains("broken") {
             return Err(DriverError::BadCode("line 1: broken".to_owned()));
         }
-        self.create_stream(0)
+        drop(self.log("compile")?);
+        Ok(format!("code of {ptx}").into_bytes())
+    }
+
+    fn load(&self, code: &[u8]) -> Result<u64, DriverError> {
+        let mut state = self.log("load")?;
+        if !code.starts_with(b"code of ") {
+            return Err(DriverError::BadCode("it is damaged".to_owned()));
+        }
+        state.last += 1;
+        Ok(state.last)
     }
 
     fn unload(&self, _module: u64) {
@@ -168,32 +259,57 @@ unsafe impl Driver for StandIn {
     }
 
     fn function(&self, _module: u64, name: &str) -> Result<u64, DriverError> {
-        drop(self.log(format!("function {name}"))?);
-        self.create_stream(0)
+        let mut state = self.log(format!("function {name}"))?;
+        state.last += 1;
+        Ok(state.last)
     }
 
     fn allow_shared(&self, _function: u64, bytes: u32) -> Result<(), DriverError> {
         self.log(format!("shared {bytes}")).map(drop)
     }
 
-    fn launch(&self, launch: KernelLaunch<'_>, _stream: u64) -> Result<(), DriverError> {
-        let KernelLaunch { groups, group_size, shared_bytes, .. } = launch;
+    fn launch(&self, launch: KernelLaunch<'_>, stream: u64) -> Result<(), DriverError> {
+        let KernelLaunch { function, groups, group_size, shared_bytes, parameters } = launch;
         drop(self.log(format!("launch {groups:?} {group_size:?} {shared_bytes}"))?);
-        (self.kernel)(&launch, &mut |address| pointer(address));
+        let parameters = parameters.to_vec();
+        self.work(stream, Work::Launch { groups, group_size, shared_bytes, function, parameters });
         Ok(())
     }
 
-    fn copy(&self, to: u64, from: u64, bytes: u64, _stream: u64) -> Result<(), DriverError> {
+    fn begin_capture(&self, stream: u64) -> Result<(), DriverError> {
+        self.log("begin capture")?.captured = Some((stream, Vec::new()));
+        Ok(())
+    }
+
+    fn end_capture(&self, _stream: u64) -> Result<u64, DriverError> {
+        let graph = self.handle("end capture")?;
+        let mut state = self.lock();
+        let (_, work) = state.captured.take().ok_or(DriverError::Other("no capture".to_owned()))?;
+        state.graphs.insert(graph, work);
+        Ok(graph)
+    }
+
+    fn launch_graph(&self, graph: u64, _stream: u64) -> Result<(), DriverError> {
+        let work = self.log("graph")?.graphs.get(&graph).cloned();
+        work.ok_or(DriverError::Other("no such graph".to_owned()))?.iter().for_each(|work| self.run(work));
+        Ok(())
+    }
+
+    fn destroy_graph(&self, graph: u64) {
+        let mut state = self.lock();
+        state.graphs.remove(&graph);
+        state.handles -= 1;
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: u64, stream: u64) -> Result<(), DriverError> {
         drop(self.log(format!("copy {bytes}"))?);
-        // SAFETY: the device checked both ranges.
-        unsafe { pointer(from).copy_to(pointer(to), bytes as usize) };
+        self.work(stream, Work::Copy { to, from, bytes });
         Ok(())
     }
 
-    fn fill(&self, to: u64, value: u8, bytes: u64, _stream: u64) -> Result<(), DriverError> {
+    fn fill(&self, to: u64, value: u8, bytes: u64, stream: u64) -> Result<(), DriverError> {
         drop(self.log(format!("fill {value} {bytes}"))?);
-        // SAFETY: the device checked the range.
-        unsafe { pointer(to).write_bytes(value, bytes as usize) };
+        self.work(stream, Work::Fill { to, value, bytes });
         Ok(())
     }
 

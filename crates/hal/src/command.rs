@@ -86,6 +86,17 @@ pub enum Deadline {
     Never,
 }
 
+impl Deadline {
+    /// How long it is, with the device's default; `None`: without end.
+    pub fn after(self, default: std::time::Duration) -> Option<std::time::Duration> {
+        match self {
+            Deadline::Default => Some(default),
+            Deadline::After(after) => Some(after),
+            Deadline::Never => None,
+        }
+    }
+}
+
 /// One command.
 #[derive(Debug)]
 pub enum Command {

@@ -26,6 +26,7 @@ pub mod capabilities;
 pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "coarse_time_disabled.rs")]
 mod coarse_time;
+pub mod code_cache;
 pub mod command;
 pub mod command_failure;
 pub mod completion;

@@ -3,12 +3,15 @@
 //! Owns the [`Queue`] trait. Invariant: command buffers of one queue run one after the other in the order of
 //! their submission, each sees what the ones before it wrote; queues run beside each other.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
+use crate::clock::Clock;
 use crate::command::Submission;
-use crate::completion::Completion;
+use crate::completion::{Completion, CompletionSource};
 use crate::error::DeviceError;
+use crate::semaphore::Semaphore;
 
 /// Which queues go first when there is work for more than the device can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -89,4 +92,46 @@ pub trait Queue: Send + Sync + fmt::Debug {
 
     /// Its name; may be empty.
     fn label(&self) -> &str;
+}
+
+/// Admits a checked command buffer to a queue of a device: takes a place as [`QueueDescriptor::when_full`]
+/// says, and notes the work on the buffers. The place is to be released when the work has ended.
+///
+/// # Errors
+/// [`DeviceError::QueueFull`], or [`DeviceError::BufferMapped`]; then no place is taken.
+pub fn admit(
+    submission: &Submission,
+    descriptor: &QueueDescriptor,
+    space: &Semaphore,
+    clock: &dyn Clock,
+) -> Result<(CompletionSource, Completion), DeviceError> {
+    let free = space.try_acquire()
+        || match descriptor.when_full {
+            WhenFull::Refuse => false,
+            WhenFull::Wait(longest) => space.acquire_until(clock, clock.now().saturating_add(longest)),
+        };
+    if !free {
+        return Err(DeviceError::QueueFull { limit: space.capacity() });
+    }
+    let source = CompletionSource::new(None);
+    let completion = source.completion();
+    if let Err(mapped) = submission.note_submitted(&completion) {
+        space.release();
+        return Err(mapped);
+    }
+    Ok((source, completion))
+}
+
+/// Takes a command buffer out of those that have not started.
+///
+/// # Errors
+/// It is not among them; what [`Queue::cancel`] then gives.
+pub fn take_back<T>(
+    pending: &mut VecDeque<T>,
+    completion: &Completion,
+    source: impl Fn(&T) -> &CompletionSource,
+) -> Result<T, Cancellation> {
+    let at = pending.iter().position(|item| source(item).is_for(completion));
+    let removed = at.and_then(|at| pending.remove(at));
+    removed.ok_or_else(|| if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate })
 }

@@ -4,6 +4,11 @@
 //! change in constructs whose condition varies. A construct is *tracked* if its condition, or a jump out of
 //! it, varies and the lanes matter: an operation between lanes lies in it, or a jump leads to where one may
 //! follow. All lanes that enter a tracked construct meet at its end.
+//!
+//! A barrier of the threadgroup counts as such an operation if a construct around it would then be tracked:
+//! some lanes of a SIMD-group reach it while others wait at the construct's end, and the hardware's barrier
+//! would wait for those. Metal leaves that undefined; on Apple's GPUs the SIMD-group arrives with the lanes
+//! that it has, and so it is here. Where no barrier is in a tracked construct the hardware's does.
 
 use anymetal_ir::{BarrierScope, Block, Function, Inst, Label, Op};
 
@@ -15,6 +20,8 @@ pub(super) struct Convergence {
     tracked: Vec<bool>,
     /// The function has operations between lanes.
     is_needed: bool,
+    /// Some lanes of a SIMD-group may reach a barrier of the threadgroup without the others.
+    barriers_diverge: bool,
 }
 
 /// What a construct contains.
@@ -27,6 +34,8 @@ struct Contents {
 struct Marker<'a> {
     function: &'a Function,
     uniformity: &'a Uniformity,
+    /// The operations that need to know the active lanes.
+    needs_lanes: fn(&Op) -> bool,
     tracked: Vec<bool>,
     /// For each label of a construct around: whether its lanes matter.
     matters: Vec<bool>,
@@ -37,18 +46,36 @@ pub(super) fn exchanges_lanes(op: &Op) -> bool {
     matches!(op, Op::Simd(..) | Op::Matrix(..) | Op::Barrier(BarrierScope::Simdgroup, _))
 }
 
+fn is_threadgroup_barrier(op: &Op) -> bool {
+    matches!(op, Op::Barrier(BarrierScope::Threadgroup, _))
+}
+
 impl Convergence {
     /// Analyses a function.
     pub(super) fn new(function: &Function, order: &[Inst], uniformity: &Uniformity) -> Self {
-        let is_needed = order.iter().any(|&inst| exchanges_lanes(&function.inst(inst).op));
-        let tracked = vec![false; function.insts.len()];
-        if !is_needed {
-            return Self { tracked, is_needed };
+        let has = |is_one: fn(&Op) -> bool| order.iter().any(|&inst| is_one(&function.inst(inst).op));
+        let marked = |needs_lanes| {
+            let tracked = vec![false; function.insts.len()];
+            let matters = vec![false; function.labels as usize];
+            let mut marker = Marker { function, uniformity, needs_lanes, tracked, matters };
+            marker.block(function.body);
+            marker.tracked
+        };
+        if has(is_threadgroup_barrier) {
+            let tracked = marked(|op| exchanges_lanes(op) || is_threadgroup_barrier(op));
+            if has_barrier_in(function, function.body, &tracked, false) {
+                return Self { tracked, is_needed: true, barriers_diverge: true };
+            }
         }
-        let matters = vec![false; function.labels as usize];
-        let mut marker = Marker { function, uniformity, tracked, matters };
-        marker.block(function.body);
-        Self { tracked: marker.tracked, is_needed }
+        let is_needed = has(exchanges_lanes);
+        let tracked = if is_needed { marked(exchanges_lanes) } else { vec![false; function.insts.len()] };
+        Self { tracked, is_needed, barriers_diverge: false }
+    }
+
+    /// Whether some lanes of a SIMD-group may reach a barrier of the threadgroup without the others, which
+    /// have not ended.
+    pub(super) fn barriers_diverge(&self) -> bool {
+        self.barriers_diverge
     }
 
     /// Whether all lanes that enter the construct meet at its end.
@@ -106,7 +133,7 @@ impl Marker<'_> {
     ) {
         for &inst in self.function.block(block) {
             let op = &self.function.inst(inst).op;
-            contents.exchanges |= exchanges_lanes(op);
+            contents.exchanges |= (self.needs_lanes)(op);
             contents.returns |= matches!(op, Op::Return(_));
             if let Op::Break(label) | Op::Continue(label) = op
                 && !inner.contains(label)
@@ -142,6 +169,16 @@ impl Marker<'_> {
             }
         }
     }
+}
+
+/// Whether a tracked construct has a barrier of the threadgroup; `inside`: the block is in one.
+fn has_barrier_in(function: &Function, block: Block, tracked: &[bool], inside: bool) -> bool {
+    function.block(block).iter().any(|&inst| {
+        let op = &function.inst(inst).op;
+        let inside = inside || tracked[inst.index()];
+        inside && is_threadgroup_barrier(op)
+            || op.blocks().into_iter().any(|nested| has_barrier_in(function, nested, tracked, inside))
+    })
 }
 
 fn label_of(op: &Op) -> Option<Label> {

@@ -5,6 +5,7 @@
 //!
 //! | file | decides |
 //! |---|---|
+//! | `analysis` | what is known of a function before it is written |
 //! | `alignment` | the alignment that an address has by its computation |
 //! | `uniformity` | which values are equal in all active lanes of a SIMD-group |
 //! | `convergence` | the constructs after or in which the active lanes must be known |
@@ -15,6 +16,7 @@
 //! | `emit/memory`, `emit/copy`, `emit/atomic` | accesses |
 //! | `emit/control`, `emit/loops`, `emit/pieces` | branches, loops, lanes that meet again, the stop flag |
 //! | `emit/simd`, `emit/reduce`, `emit/matrix` | operations between lanes |
+//! | `emit/barrier` | barriers of the threadgroup |
 //! | `emit/value`, `emit/math` | arithmetic |
 //!
 //! Invariants: as long as checks are on, an access out of bounds is not executed and a misaligned one is done
@@ -22,6 +24,7 @@
 //! that NVPTX has no instruction for. Start with [`generate`].
 
 mod alignment;
+mod analysis;
 mod convergence;
 mod counted_loop;
 mod emit;
@@ -68,8 +71,11 @@ pub fn lower(
 pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxCode, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::default());
-    let order = checked_instructions(module, &function)?;
-    emit::generate(emit::Input { module, kernel, function: &function, order: &order, options })
+    let order = checked_instructions(&function)?;
+    let analysis = analysis::Analysis::new(&function, kernel, &order);
+    let static_bytes = checked_static_bytes(module, &analysis)?;
+    let input = emit::Input { module, kernel, function: &function, order: &order, options, static_bytes };
+    emit::generate(input, analysis)
 }
 
 /// What [`generate`] would tell of a kernel, without writing its code: the same errors, at the price of the
@@ -80,26 +86,37 @@ pub fn generate(module: &Module, kernel: &str, options: &PtxOptions) -> Result<P
 pub fn describe(module: &Module, kernel: &str, options: &PtxOptions) -> Result<PtxDescription, CodegenError> {
     let kernel = requested_kernel(module, kernel, options.group_size)?;
     let function = lower(module, kernel, options, &mut PassManager::default());
-    checked_instructions(module, &function)?;
-    Ok(PtxDescription { symbol: options.symbol.clone(), threadgroup_static_bytes: static_bytes(module) })
+    let order = checked_instructions(&function)?;
+    let analysis = analysis::Analysis::new(&function, kernel, &order);
+    let threadgroup_static_bytes = checked_static_bytes(module, &analysis)?;
+    Ok(PtxDescription { symbol: options.symbol.clone(), threadgroup_static_bytes })
 }
 
 /// The instructions of a lowered function in program order, if the code generator takes it.
-fn checked_instructions(module: &Module, function: &Function) -> Result<Vec<Inst>, CodegenError> {
+fn checked_instructions(function: &Function) -> Result<Vec<Inst>, CodegenError> {
     let order = walk::instructions(function)?;
     let bytes = function.locals.iter().fold(0_u64, |sum, local| sum.saturating_add(local.size));
     if bytes > MAX_PRIVATE_BYTES {
         return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_PRIVATE_BYTES });
     }
-    let bytes = static_bytes(module);
-    if bytes > MAX_STATIC_THREADGROUP_BYTES {
-        return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_STATIC_THREADGROUP_BYTES });
-    }
     Ok(order)
 }
 
+/// The bytes of static threadgroup memory, if the assembler takes that many.
+fn checked_static_bytes(module: &Module, analysis: &analysis::Analysis) -> Result<u64, CodegenError> {
+    let variables = variable_bytes(module);
+    let bytes = match analysis.convergence.barriers_diverge() {
+        true => variables.div_ceil(16).saturating_mul(16).saturating_add(emit::BARRIER_BYTES),
+        false => variables,
+    };
+    if bytes > MAX_STATIC_THREADGROUP_BYTES {
+        return Err(CodegenError::TooMuchMemory { bytes, limit: MAX_STATIC_THREADGROUP_BYTES });
+    }
+    Ok(bytes)
+}
+
 /// The bytes of all static threadgroup variables, each on a multiple of 16 as they are emitted.
-fn static_bytes(module: &Module) -> u64 {
+fn variable_bytes(module: &Module) -> u64 {
     module.threadgroup_vars.iter().fold(0, |end: u64, var| {
         let align = u64::from(var.align.max(16));
         end.div_ceil(align).saturating_mul(align).saturating_add(var.size)

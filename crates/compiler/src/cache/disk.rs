@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Object,
     /// A source's manifest.
     Manifest,
+    /// What a device's driver compiled.
+    DeviceCode,
 }
 
 impl Kind {
@@ -41,6 +43,7 @@ impl Kind {
         match self {
             Kind::Object => "objects",
             Kind::Manifest => "sources",
+            Kind::DeviceCode => "devices",
         }
     }
 }

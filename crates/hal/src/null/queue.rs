@@ -16,13 +16,13 @@ use super::memory::NullBuffer;
 use super::{NullPipeline, NullShared};
 use crate::artifact::KernelInfo;
 use crate::clock::AlarmId;
-use crate::command::{Command, Deadline, Submission};
+use crate::command::{Command, Submission};
 use crate::completion::{Completion, CompletionSource, Timing};
 use crate::error::DeviceError;
 use crate::fence::HostFence;
 use crate::indirect::HostIndirect;
 use crate::pipeline::Pipeline;
-use crate::queue::{Cancellation, Queue, QueueDescriptor, WhenFull};
+use crate::queue::{Cancellation, Queue, QueueDescriptor, admit, take_back};
 use crate::semaphore::Semaphore;
 use crate::single_runner::SingleRunner;
 use crate::validate;
@@ -152,11 +152,7 @@ impl QueueCore {
         let clock = &self.shared.clock;
         if item.timing.started_ns == 0 {
             item.timing.started_ns = self.shared.now_ns().max(1);
-            let after = match item.submission.deadline {
-                Deadline::Default => Some(DEFAULT_DEADLINE),
-                Deadline::After(after) => Some(after),
-                Deadline::Never => None,
-            };
+            let after = item.submission.deadline.after(DEFAULT_DEADLINE);
             let waits =
                 item.submission.commands.iter().any(|command| matches!(command, Command::WaitEvent { .. }));
             item.deadline = after.filter(|_| waits).map(|after| {
@@ -264,23 +260,8 @@ impl Queue for NullQueue {
     fn submit(&self, submission: Submission) -> Result<Completion, DeviceError> {
         let core = &self.0;
         core.validate(&submission)?;
-        let free = core.space.try_acquire()
-            || match core.descriptor.when_full {
-                WhenFull::Refuse => false,
-                WhenFull::Wait(longest) => {
-                    let clock = core.shared.clock.as_ref();
-                    core.space.acquire_until(clock, clock.now().saturating_add(longest))
-                }
-            };
-        if !free {
-            return Err(DeviceError::QueueFull { limit: core.space.capacity() });
-        }
-        let source = CompletionSource::new(None);
-        let completion = source.completion();
-        if let Err(mapped) = submission.note_submitted(&completion) {
-            core.space.release();
-            return Err(mapped);
-        }
+        let clock = core.shared.clock.as_ref();
+        let (source, completion) = admit(&submission, &core.descriptor, &core.space, clock)?;
         let timing = Timing { submitted_ns: core.shared.now_ns(), ..Timing::default() };
         let item = Item { submission, source, timing, deadline: None, position: 0 };
         core.lock().push_back(item);
@@ -289,12 +270,10 @@ impl Queue for NullQueue {
     }
 
     fn cancel(&self, completion: &Completion) -> Cancellation {
-        let mut pending = self.0.lock();
-        let at = pending.iter().position(|item| item.source.is_for(completion));
-        let removed = at.and_then(|at| pending.remove(at));
-        drop(pending);
-        let Some(item) = removed else {
-            return if completion.is_done() { Cancellation::Ended } else { Cancellation::TooLate };
+        let removed = take_back(&mut self.0.lock(), completion, |item| &item.source);
+        let item = match removed {
+            Ok(item) => item,
+            Err(outcome) => return outcome,
         };
         let label = item.submission.label.clone();
         self.0.finish(item, Err(DeviceError::Cancelled { label }));

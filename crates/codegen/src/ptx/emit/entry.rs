@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anymetal_ir::ArgKind;
 use anymetal_launch_abi::nvidia::{Parameter, parameters};
 
-use super::super::{PtxCode, static_bytes};
+use super::super::PtxCode;
 use super::Emitter;
 use crate::cpu::{CodegenError, argument_slots};
 use crate::llvm_text::Opd;
@@ -23,15 +23,17 @@ impl Emitter<'_> {
         let first = self.t.block();
         self.t.label(first);
         self.start_grid();
+        self.start_barriers();
         self.block(self.input.function.body)?;
         self.t.label(self.exit);
         self.record_fault();
+        self.end_barriers();
         self.t.terminator("ret void");
         let body = self.t.finish(&header, first);
         Ok(PtxCode {
             llvm_ir: self.module_text(&body),
             symbol: self.input.options.symbol.clone(),
-            threadgroup_static_bytes: static_bytes(self.input.module),
+            threadgroup_static_bytes: self.input.static_bytes,
             fault_sites: self.faults.sites,
         })
     }
@@ -94,6 +96,7 @@ impl Emitter<'_> {
                 "@am.threadgroup.{index} = internal addrspace(3) global [{size} x i8] undef, align {align}"
             );
         }
+        text += &self.barrier_variables();
         let has_dynamic = self.input.kernel.args.iter().any(|arg| arg.kind == ArgKind::ThreadgroupMemory);
         if has_dynamic {
             text += "@am_dynamic = external addrspace(3) global [0 x i8], align 16\n";

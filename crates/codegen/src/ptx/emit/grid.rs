@@ -28,6 +28,13 @@ pub(super) struct Grid {
     count: Opd,
 }
 
+impl Grid {
+    /// The number of threads of this threadgroup that exist.
+    pub(super) fn count(&self) -> Opd {
+        self.count.clone()
+    }
+}
+
 impl Default for Grid {
     fn default() -> Self {
         let zeros = || [Opd::Int(0), Opd::Int(0), Opd::Int(0)];
@@ -184,7 +191,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn divided_up(&mut self, count: &Opd, bits: i64) -> Opd {
+    /// `count` divided by a power of two, rounded up.
+    pub(super) fn divided_up(&mut self, count: &Opd, bits: i64) -> Opd {
         let sum = self.t.add("i32", count, &Opd::Int((1 << bits) - 1));
         match sum {
             Opd::Int(sum) => Opd::Int(sum >> bits),

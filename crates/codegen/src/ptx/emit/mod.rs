@@ -7,6 +7,7 @@
 
 mod allocation;
 mod atomic;
+mod barrier;
 mod control;
 mod copy;
 mod entry;
@@ -23,19 +24,20 @@ mod reduce;
 mod simd;
 mod value;
 
-use anymetal_ir::{BarrierScope, Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
+use anymetal_ir::{Block, Function, Inst, Kernel, Module, Op, Scalar, Type, Value};
 
 use super::alignment::Alignment;
+use super::analysis::Analysis;
 use super::convergence::Convergence;
 use super::loop_plan::LoopPlans;
 use super::target::PtxTarget;
-use super::uniformity::Uniformity;
 use super::{PtxCode, PtxOptions};
 use crate::cpu::CodegenError;
 use crate::cpu::math::Library;
 use crate::llvm_text::{BlockName, Opd, Text, scalar_type};
-use crate::roots::{Pointer, Root, Roots};
+use crate::roots::{Pointer, Root};
 use allocation::Places;
+pub(super) use barrier::BARRIER_BYTES;
 use faults::Faults;
 use frames::Frames;
 use grid::Grid;
@@ -51,6 +53,8 @@ pub(super) struct Input<'a> {
     /// Its instructions in program order.
     pub(super) order: &'a [Inst],
     pub(super) options: &'a PtxOptions,
+    /// Bytes of static threadgroup memory.
+    pub(super) static_bytes: u64,
 }
 
 /// The emission of one kernel.
@@ -80,16 +84,14 @@ struct Emitter<'a> {
 }
 
 /// Writes the kernel.
-pub(super) fn generate(input: Input<'_>) -> Result<PtxCode, CodegenError> {
-    Emitter::new(input).kernel()
+pub(super) fn generate(input: Input<'_>, analysis: Analysis) -> Result<PtxCode, CodegenError> {
+    Emitter::new(input, analysis).kernel()
 }
 
 impl<'a> Emitter<'a> {
-    fn new(input: Input<'a>) -> Self {
-        let Input { module, kernel, function, order, options } = input;
-        let pointers = Roots::solve(function, kernel, order).pointers;
-        let uniformity = Uniformity::new(function, kernel, &pointers);
-        let convergence = Convergence::new(function, order, &uniformity);
+    fn new(input: Input<'a>, analysis: Analysis) -> Self {
+        let Input { module, kernel, function, options, .. } = input;
+        let Analysis { pointers, convergence } = analysis;
         let target = PtxTarget::new(options);
         let loop_plans = LoopPlans::new(function, target.geometry(), &|inst| convergence.is_tracked(inst));
         let mut t = Text::new(0);
@@ -153,18 +155,6 @@ impl<'a> Emitter<'a> {
             _ => self.computation(inst),
         }
         Ok(())
-    }
-
-    fn barrier(&mut self, scope: BarrierScope) {
-        match scope {
-            BarrierScope::Threadgroup => self.call_void("llvm.nvvm.barrier0", &[]),
-            BarrierScope::Simdgroup => {
-                let mask = self.active_lanes();
-                self.call_void("llvm.nvvm.bar.warp.sync", &[("i32", &mask)]);
-            }
-            // Keeps what is stored before from what is computed after.
-            BarrierScope::Thread => self.t.line("call void asm sideeffect \"\", \"~{memory}\"()"),
-        }
     }
 
     // --- values

@@ -1,0 +1,147 @@
+//! Commands as what is put into a stream.
+//!
+//! Owns [`Step`]. Encoding looks up addresses and writes the parameters; nothing runs.
+
+use std::sync::Arc;
+
+use anymetal_hal::command::{Binding, BoundResource, Command, ThreadgroupMemory};
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::pipeline::Pipeline;
+use anymetal_hal::validate::{self, DispatchShape};
+
+use crate::arena::{Arena, Room, inline_room};
+use crate::device::DeviceShared;
+use crate::driver::{Driver, DriverError, KernelLaunch};
+use crate::launch::{self, Signals};
+use crate::pipeline::NvidiaPipeline;
+
+/// One thing that a stream does.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Launch {
+        function: u64,
+        shape: DispatchShape,
+        shared_bytes: u32,
+        parameters: Vec<u8>,
+    },
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: u64,
+    },
+    Fill {
+        to: u64,
+        value: u8,
+        bytes: u64,
+    },
+    /// Inline bytes of the launches that follow.
+    Upload {
+        to: u64,
+        bytes: Vec<u8>,
+    },
+}
+
+impl Step {
+    /// Puts it into the stream.
+    pub(crate) fn put(&self, driver: &dyn Driver, stream: u64) -> Result<(), DriverError> {
+        match self {
+            Step::Launch { function, shape, shared_bytes, parameters } => {
+                let launch = KernelLaunch {
+                    function: *function,
+                    groups: shape.groups,
+                    group_size: shape.group_size,
+                    shared_bytes: *shared_bytes,
+                    parameters,
+                };
+                driver.launch(launch, stream)
+            }
+            Step::Copy { to, from, bytes } => driver.copy(*to, *from, *bytes, stream),
+            Step::Fill { to, value, bytes } => driver.fill(*to, *value, *bytes, stream),
+            Step::Upload { to, bytes } => driver.upload(*to, bytes, stream),
+        }
+    }
+}
+
+/// What a dispatch binds.
+pub(crate) type Bound<'a> = (&'a [Binding], &'a [ThreadgroupMemory]);
+
+/// A dispatch that is encoded.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// The upload of its inline bytes, if it has any.
+    pub(crate) upload: Option<Step>,
+    pub(crate) launch: Step,
+    /// The number of its fault record; none if it cannot fault.
+    pub(crate) record: Option<usize>,
+}
+
+/// The bytes of an arena that a dispatch's inline bytes take.
+pub(crate) fn inline_bytes(bindings: &[Binding]) -> u64 {
+    let bytes = |binding: &Binding| match &binding.resource {
+        BoundResource::Bytes(bytes) => inline_room(bytes.len()),
+        _ => 0,
+    };
+    bindings.iter().map(bytes).sum()
+}
+
+/// Encodes a dispatch, which was checked; the arena must have room for it.
+pub(crate) fn dispatch(
+    device: &Arc<DeviceShared>,
+    pipeline: &NvidiaPipeline,
+    shape: &DispatchShape,
+    bound: Bound<'_>,
+    stop: u64,
+    (arena, room): (&Arena, &mut Room),
+) -> Result<Encoded, DeviceError> {
+    let (record, fault) = room.record(arena);
+    let inline = inline_bytes(bound.0);
+    let start = room.inline(arena, inline);
+    let mut bytes = Vec::with_capacity(inline as usize);
+    let put = |own: &[u8]| {
+        let at = start + bytes.len() as u64;
+        bytes.extend_from_slice(own);
+        bytes.resize(inline_room(bytes.len()) as usize, 0);
+        at
+    };
+    let signals = Signals { fault, stop };
+    let encoded = launch::encode(device, pipeline, bound, shape.grid_threads, signals, put)?;
+    let upload = (!bytes.is_empty()).then_some(Step::Upload { to: start, bytes });
+    let launch = Step::Launch {
+        function: pipeline.function,
+        shape: *shape,
+        shared_bytes: encoded.shared_bytes,
+        parameters: encoded.parameters,
+    };
+    Ok(Encoded { upload, launch, record: pipeline.can_fault().then_some(record) })
+}
+
+/// Encodes a copy or a fill, which was checked; none if it does nothing or is another command.
+pub(crate) fn blit(device: &Arc<DeviceShared>, command: &Command) -> Result<Option<Step>, DeviceError> {
+    let own = |buffer| launch::own(device, buffer).ok_or_else(|| device.wrong_device("buffer"));
+    Ok(match command {
+        Command::Copy(copy) if copy.length > 0 => {
+            let (source, destination) = (own(&copy.source)?, own(&copy.destination)?);
+            Some(Step::Copy {
+                to: destination.address() + copy.destination_offset,
+                from: source.address() + copy.source_offset,
+                bytes: copy.length,
+            })
+        }
+        Command::Fill(fill) if fill.length > 0 => {
+            let to = own(&fill.buffer)?.address() + fill.offset;
+            Some(Step::Fill { to, value: fill.value, bytes: fill.length })
+        }
+        _ => None,
+    })
+}
+
+/// The pipeline and the shape of a direct dispatch; no shape if its grid is empty.
+pub(crate) fn shape_of<'c>(
+    device: &Arc<DeviceShared>,
+    dispatch: &'c anymetal_hal::command::Dispatch,
+) -> Result<(&'c NvidiaPipeline, Option<DispatchShape>), DeviceError> {
+    let pipeline = launch::pipeline(device, &dispatch.pipeline)?;
+    let limits = &device.capabilities;
+    let shape = validate::dispatch_shape(pipeline.kernel(), dispatch.grid, dispatch.group_size, limits)?;
+    Ok((pipeline, shape))
+}

@@ -1,0 +1,161 @@
+//! Indirect command buffers as CUDA graphs: one call puts all their commands into a stream.
+//!
+//! Owns [`NvidiaIndirect`] and [`Graph`]. A graph is made when its commands are executed the second time on
+//! a queue, because making one costs as much as some executions. It holds addresses: if a buffer has moved since, it
+//! is made anew. Commands that read their counts from a buffer have no graph.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anymetal_hal::command::Command;
+use anymetal_hal::error::DeviceError;
+use anymetal_hal::indirect::IndirectCommandBuffer;
+use anymetal_hal::validate::DispatchShape;
+
+use crate::arena::{Arena, Room};
+use crate::device::DeviceShared;
+use crate::driver::DriverError;
+use crate::encode::{self, Step};
+use crate::lane::Lane;
+use crate::launch;
+use crate::owned::OwnedGraph;
+
+/// Fewer commands are put into a stream one by one.
+const MIN_COMMANDS: usize = 2;
+
+/// Commands, and their graph on each queue that executed them.
+#[derive(Debug)]
+pub(crate) struct NvidiaIndirect {
+    pub(crate) commands: Vec<Command>,
+    pub(crate) owner: Arc<DeviceShared>,
+    queues: Mutex<BTreeMap<NonZero<usize>, Replays>>,
+}
+
+/// What a queue knows of them.
+#[derive(Debug, Default)]
+struct Replays {
+    has_run: bool,
+    /// The driver makes no graph of them.
+    refused: bool,
+    graph: Option<Arc<Graph>>,
+}
+
+/// A graph of one queue.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    graph: OwnedGraph,
+    pub(crate) arena: Arena,
+    /// The dispatches that can fault: their commands, and the records.
+    pub(crate) faultable: Vec<(usize, DispatchShape, usize)>,
+    pub(crate) records: usize,
+    addresses: Vec<u64>,
+}
+
+impl NvidiaIndirect {
+    pub(crate) fn new(commands: Vec<Command>, owner: &Arc<DeviceShared>) -> Self {
+        NvidiaIndirect { commands, owner: Arc::clone(owner), queues: Mutex::default() }
+    }
+
+    /// The graph to launch on that queue's stream, if it is time for one.
+    pub(crate) fn graph(&self, lane: &Lane) -> Result<Option<Arc<Graph>>, DeviceError> {
+        let reads_counts = |command: &Command| matches!(command, Command::DispatchIndirect(_));
+        if self.commands.len() < MIN_COMMANDS || self.commands.iter().any(reads_counts) {
+            return Ok(None);
+        }
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let replays = queues.entry(lane.number).or_default();
+        if !std::mem::replace(&mut replays.has_run, true) || replays.refused {
+            return Ok(None);
+        }
+        let addresses = self.addresses()?;
+        if let Some(graph) = replays.graph.as_ref().filter(|graph| graph.addresses == addresses) {
+            return Ok(Some(Arc::clone(graph)));
+        }
+        // The old one may still run; whoever launched it holds it.
+        replays.graph = None;
+        match self.capture(lane, addresses)? {
+            Ok(graph) => Ok(Some(Arc::clone(replays.graph.insert(Arc::new(graph))))),
+            Err(DriverError::Lost(reason)) => {
+                Err(DeviceError::DeviceLost { device: self.owner.name.clone(), reason })
+            }
+            Err(_) => {
+                replays.refused = true;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Where the buffers are now.
+    fn addresses(&self) -> Result<Vec<u64>, DeviceError> {
+        let (mut addresses, mut is_foreign) = (Vec::new(), false);
+        for command in &self.commands {
+            command.each_buffer(&mut |buffer| match launch::own(&self.owner, buffer) {
+                Some(own) => addresses.push(own.address()),
+                None => is_foreign = true,
+            });
+        }
+        if is_foreign { Err(self.owner.wrong_device("buffer")) } else { Ok(addresses) }
+    }
+
+    /// Makes the graph. What is wrong with the commands is the outer error, what the driver refuses the inner.
+    fn capture(&self, lane: &Lane, addresses: Vec<u64>) -> Result<Result<Graph, DriverError>, DeviceError> {
+        let (device, stream) = (&self.owner, lane.stream());
+        let dispatches = || {
+            self.commands.iter().filter_map(|command| match command {
+                Command::Dispatch(dispatch) => Some(dispatch),
+                _ => None,
+            })
+        };
+        let inline = dispatches().map(|dispatch| encode::inline_bytes(&dispatch.bindings)).sum();
+        let arena = match Arena::new(device, dispatches().count(), inline, stream) {
+            Ok(arena) => arena,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (mut room, mut steps, mut faultable, mut records) = (Room::default(), Vec::new(), Vec::new(), 0);
+        for (at, command) in self.commands.iter().enumerate() {
+            let Command::Dispatch(dispatch) = command else {
+                steps.extend(encode::blit(device, command)?);
+                continue;
+            };
+            let (pipeline, Some(shape)) = encode::shape_of(device, dispatch)? else { continue };
+            let bound = (&*dispatch.bindings, &*dispatch.threadgroup_memory);
+            let encoded =
+                encode::dispatch(device, pipeline, &shape, bound, lane.stop(), (&arena, &mut room))?;
+            if let Some(upload) = &encoded.upload
+                && let Err(error) = upload.put(&*device.driver, stream)
+            {
+                return Ok(Err(error));
+            }
+            if let Some(record) = encoded.record {
+                faultable.push((at, shape, record));
+                records = record + 1;
+            }
+            steps.push(encoded.launch);
+        }
+        let put = || {
+            steps.iter().try_for_each(|step: &Step| step.put(&*device.driver, stream))?;
+            if records > 0 { arena.fetch(device, records, stream) } else { Ok(()) }
+        };
+        let graph = OwnedGraph::capture(device, stream, put);
+        Ok(graph.map(|graph| Graph { graph, arena, faultable, records, addresses }))
+    }
+}
+
+impl Graph {
+    /// Puts all of it into the stream, the copy of the records included.
+    pub(crate) fn launch(&self, device: &DeviceShared, stream: u64) -> Result<(), DriverError> {
+        device.driver.launch_graph(self.graph.number, stream)
+    }
+}
+
+impl IndirectCommandBuffer for NvidiaIndirect {
+    fn commands(&self) -> &[Command] {
+        &self.commands
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,60 @@
+//! Kernels that do not end by themselves.
+
+use std::time::Duration;
+
+use anymetal_hal::clock::ManualClock;
+use anymetal_hal::command::Deadline;
+
+use super::*;
+
+fn within(commands: Vec<Command>, limit: Duration) -> Submission {
+    Submission { commands, deadline: Deadline::After(limit), ..Submission::default() }
+}
+
+#[test]
+fn a_kernel_that_does_not_end_is_stopped_at_the_deadline() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    bench.driver.hang();
+    let submission = within(vec![dispatch(&pipeline, &x, 1, 1)], Duration::from_millis(1));
+    let error = bench.queue.submit(submission).unwrap().wait().unwrap_err();
+    assert!(matches!(&error, DeviceError::DeadlineExceeded { kernel: Some(name), .. } if name == "twice"));
+    bench.run(vec![dispatch(&pipeline, &x, 3, 1)]).unwrap();
+    assert_eq!(values(&x), [3]);
+}
+
+#[test]
+fn the_fault_of_a_stopped_command_buffer_is_not_told_to_the_next_one() {
+    let bench = Bench::new(multiply);
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1; 40]));
+    bench.driver.hang();
+    let submission = within(vec![dispatch(&pipeline, &x, 1, 50)], Duration::from_millis(1));
+    let stopped = bench.queue.submit(submission).unwrap().wait().unwrap_err();
+    assert!(matches!(stopped, DeviceError::DeadlineExceeded { .. }), "{stopped}");
+    bench.run(vec![dispatch(&pipeline, &x, 1, 40)]).unwrap();
+}
+
+#[test]
+fn a_kernel_that_does_not_stop_loses_the_device_and_is_waited_for_once() {
+    let clock = Arc::new(ManualClock::default());
+    let bench = Bench::with(multiply, &NvidiaOptions::default(), Arc::<ManualClock>::clone(&clock));
+    let (pipeline, x) = (bench.pipeline(), bench.buffer(&[1]));
+    let before = bench.driver.live_allocations();
+    bench.driver.hang_for_ever();
+    let submission = within(vec![dispatch(&pipeline, &x, 1, 1)], Duration::from_secs(1));
+    let completion = bench.queue.submit(submission).unwrap();
+    while !completion.is_done() {
+        clock.advance(Duration::from_secs(1));
+        std::thread::yield_now();
+    }
+    let lost = completion.wait().unwrap_err();
+    assert!(
+        matches!(&lost, DeviceError::DeviceLost { reason, .. } if reason.contains("asked to stop")),
+        "{lost}"
+    );
+    let calls = bench.driver.all_calls().len();
+    assert!(matches!(bench.run(vec![dispatch(&pipeline, &x, 1, 1)]), Err(DeviceError::DeviceLost { .. })));
+    assert_eq!(bench.driver.all_calls().len(), calls, "nothing is put after it, and nothing waits again");
+    drop((pipeline, x));
+    assert_eq!(bench.driver.live_allocations(), before, "the kernel may still use the buffer");
+}
