@@ -1,0 +1,81 @@
+//! Functions that CUDA has and Metal lacks. Each stands before the translation if it is called.
+//!
+//! The text is `prelude.metal`. A line `//@ NAMES` begins an entry of these names; `lane` after a colon means
+//! that calls pass the thread's index in its SIMD-group, `for S in a b` that the text is repeated with each
+//! word instead of `$S` (of `$N` with those that are called), and `with NAME` that another entry goes before it.
+
+use std::collections::BTreeSet;
+
+/// The hidden parameter that such functions get.
+pub(super) const LANE: &str = "lane_in_simdgroup";
+
+const TEXT: &str = include_str!("prelude.metal");
+
+struct Entry {
+    names: &'static str,
+    options: &'static str,
+    text: &'static str,
+}
+
+fn entries() -> impl Iterator<Item = Entry> {
+    TEXT.split("//@ ").skip(1).map(|entry| {
+        let (head, text) = entry.split_once('\n').unwrap_or((entry, ""));
+        let (names, options) = head.split_once(':').unwrap_or((head, ""));
+        Entry { names, options, text }
+    })
+}
+
+fn find(name: &str) -> Option<Entry> {
+    entries().find(|entry| entry.names.split_whitespace().any(|known| known == name))
+}
+
+/// Whether there is such a function here.
+pub(super) fn has(name: &str) -> bool {
+    find(name).is_some()
+}
+
+/// Whether calls of a function pass the thread's index in its SIMD-group.
+pub(super) fn needs_lane(name: &str) -> bool {
+    name.starts_with("__") && find(name).is_some_and(|entry| entry.options.split(' ').any(|word| word == "lane"))
+}
+
+/// The text of functions, in the order of the file.
+pub(super) fn text(names: &BTreeSet<String>) -> String {
+    let mut wanted = names.clone();
+    for entry in entries().filter(|entry| has_any(entry, names)) {
+        let with = entry.options.split("with ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+        wanted.extend(with.map(str::to_owned));
+    }
+    let mut out = String::new();
+    for entry in entries().filter(|entry| has_any(entry, &wanted)) {
+        out.push_str(&repeated(entry.text.trim_end(), entry.options, &wanted));
+        out.push('\n');
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn has_any(entry: &Entry, names: &BTreeSet<String>) -> bool {
+    entry.names.split_whitespace().any(|name| names.contains(name))
+}
+
+/// The text once for each word of each `for $X in …`; of the words of `$N` those that are wanted: by
+/// themselves, or with the suffix that the text gives them.
+fn repeated(text: &str, options: &str, wanted: &BTreeSet<String>) -> String {
+    let mut all = vec![text.to_owned()];
+    for clause in options.split("for ").skip(1) {
+        let Some((name, words)) = clause.split_once(" in ") else { continue };
+        let words = words.split(',').next().unwrap_or_default().split_whitespace();
+        let suffix = if text.contains("$Nf(") { "f" } else { "" };
+        let is_wanted = |word: &&str| name != "N" || wanted.contains(&format!("{word}{suffix}"));
+        let words: Vec<&str> = words.filter(is_wanted).collect();
+        let one = |text: &String| {
+            let with = |word: &&str| text.replace(&format!("${name}"), word);
+            words.iter().map(with).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(one).collect();
+    }
+    all.join("\n")
+}
