@@ -3,7 +3,7 @@
 //! `cargo run -p anymetal-translate --example suites -- FOLDER… [-I FOLDER] [-D NAME=VALUE] [--list]`
 //!
 //! A file counts as translated if the translation has no error, and as compiled if all its kernels have IR.
-//! `double` becomes `float`. Files without kernels are not counted.
+//! `double` becomes `float`. Files without kernels are not counted, nor those that others include.
 #![allow(clippy::print_stdout, reason = "a command line tool reports to its terminal")]
 
 use std::collections::BTreeMap;
@@ -59,6 +59,19 @@ fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
             all.push(path);
         }
     }
+}
+
+/// Leaves out the files that others include: they are no sources by themselves.
+fn without_included(all: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut included = std::collections::BTreeSet::new();
+    for path in &all {
+        let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+        for line in text.lines().filter(|line| line.trim_start().starts_with("#include")) {
+            let name = line.split(['"', '<', '>']).nth(1).unwrap_or_default();
+            included.extend(path.parent().and_then(|folder| folder.join(name).canonicalize().ok()));
+        }
+    }
+    all.into_iter().filter(|path| path.canonicalize().is_ok_and(|path| !included.contains(&path))).collect()
 }
 
 /// The reason in general: names are left out.
@@ -141,7 +154,7 @@ fn main() {
     for folder in folders {
         let (mut all, mut count) = (Vec::new(), Count::default());
         if folder.is_dir() { sources(&folder, &mut all) } else { all.push(folder.clone()) }
-        for path in all {
+        for path in without_included(all) {
             let result = file(&path, &mut files, &options, &mut count);
             if let Some(result) = result.filter(|_| is_listed) {
                 println!("{}: {result}", path.display());

@@ -96,10 +96,16 @@ impl Body {
                 _ => {}
             }
             let before = text.at(token - 1);
-            let begins = matches!(before, ";" | "{" | "}" | ":" | ")")
-                || (before == "(" && matches!(text.at(token.wrapping_sub(2)), "for" | "if" | "while"))
+            let begins = matches!(before, ";" | "{" | "}")
+                || (before == ":" && is_label(text, token - 1))
+                || (before == "(" && text.at(token.wrapping_sub(2)) == "for")
                 || text.in_directive(token - 1);
-            let found = if begins && text.is_word(token) { declarators(text, token, close) } else { None };
+            let is_condition = before == "(" && matches!(text.at(token.wrapping_sub(2)), "if" | "while");
+            let found = match text.is_word(token) && (begins || is_condition) {
+                true => declarators(text, token, close),
+                false => None,
+            };
+            let found = found.filter(|found| !is_condition || found.all.iter().all(|one| one.init.is_some()));
             let Some(declaration) = found else {
                 token += 1;
                 continue;
@@ -122,6 +128,20 @@ impl Body {
         }
     }
 
+    /// The declaration of a variable that is made by a constructor: the type's name and the parentheses.
+    pub(super) fn constructions<'t>(&'t self, text: &'t Text<'_>) -> impl Iterator<Item = (usize, usize, usize)> + 't {
+        self.slots.iter().flat_map(|slot| &slot.declarators).filter_map(|one| {
+            let (first, last) = one.init.filter(|(first, _)| matches!(text.at(*first), "(" | "{"))?;
+            let name = (one.ty.0..=one.ty.1).find(|&token| text.is_word(token))?;
+            Some((name, first, last))
+        })
+    }
+
+    /// The names of all variables.
+    pub(super) fn names<'t, 's>(&'t self, text: &'t Text<'s>) -> impl Iterator<Item = &'s str> + 't {
+        self.slots.iter().flat_map(|slot| &slot.declarators).map(|one| text.at(one.name))
+    }
+
     fn follows(&self, text: &Text<'_>, all: &[Declarator], word: &str) -> bool {
         all.first().is_some_and(|one| (one.ty.0..=one.ty.1).any(|token| text.at(token) == word))
     }
@@ -139,4 +159,12 @@ impl Body {
     pub(super) fn declarator(&self, local: Local) -> &Declarator {
         &self.slots[local.slot].declarators[local.index]
     }
+}
+
+/// Whether the colon ends a label.
+fn is_label(text: &Text<'_>, colon: usize) -> bool {
+    let start = (0..colon).rev().find(|&token| matches!(text.at(token), ";" | "{" | "}" | "?"));
+    start.is_some_and(|start| {
+        text.at(start) != "?" && (matches!(text.at(start + 1), "case" | "default") || start + 2 == colon)
+    })
 }

@@ -222,6 +222,9 @@ impl<N: Names> Reader<'_, '_, N> {
         {
             return (self.value(first + 1, close.saturating_sub(1), depth + 1), close + 1);
         }
+        if text.at(first).starts_with('"') {
+            return (Value::rvalue(Space::Constant, Space::Unknown), first + 1);
+        }
         if !text.is_word(first) {
             return (Value::rvalue(Space::Any, Space::Unknown), first + 1);
         }

@@ -29,6 +29,8 @@ pub(super) type Spaces = (Space, Space);
 pub(super) struct Instance {
     pub(super) function: usize,
     pub(super) signature: Vec<Spaces>,
+    /// Where the object of a method is.
+    pub(super) this: Space,
     /// Of each slot of its body.
     pub(super) slots: Vec<Spaces>,
     pub(super) returns: Spaces,
@@ -87,7 +89,7 @@ impl<'a, 's> Inference<'a, 's> {
         for number in 0..self.program.bodies.len() {
             if self.function(number).is_kernel && self.program.bodies[number].is_some() {
                 let params = self.function(number).params.len();
-                self.add(number, vec![(Space::Device, Space::Device); params]);
+                self.add(number, Space::Thread, vec![(Space::Device, Space::Device); params]);
             }
         }
     }
@@ -98,12 +100,12 @@ impl<'a, 's> Inference<'a, 's> {
             let is_made = self.instances.iter().any(|instance| instance.function == number);
             if self.program.bodies[number].is_some() && !is_made {
                 let signature = self.signature(number, &[]);
-                self.add(number, signature.unwrap_or_default());
+                self.add(number, Space::Thread, signature.unwrap_or_default());
             }
         }
     }
 
-    fn add(&mut self, function: usize, signature: Vec<Spaces>) {
+    fn add(&mut self, function: usize, this: Space, signature: Vec<Spaces>) {
         let Some(body) = &self.program.bodies[function] else { return };
         let copies = self.instances.iter().filter(|instance| instance.function == function).count();
         if copies >= MAX_COPIES || self.instances.len() >= MAX_INSTANCES {
@@ -114,7 +116,7 @@ impl<'a, 's> Inference<'a, 's> {
             given.copied().unwrap_or_default()
         });
         let slots = slots.collect();
-        self.instances.push(Instance { function, signature, slots, returns: Spaces::default() });
+        self.instances.push(Instance { function, signature, this, slots, returns: Spaces::default() });
     }
 
     fn rounds(&mut self) {
@@ -148,18 +150,19 @@ impl<'a, 's> Inference<'a, 's> {
         };
         let changed = (instance.slots.clone(), instance.returns) != old;
         self.instances[number] = instance;
-        for (function, signature) in wanted {
-            if self.find(function, &signature).is_none() {
-                self.add(function, signature);
+        for (function, this, signature) in wanted {
+            if self.find(function, this, &signature).is_none() {
+                self.add(function, this, signature);
             }
         }
         changed || self.instances.len() > before
     }
 
-    fn find(&self, function: usize, signature: &[Spaces]) -> Option<&Instance> {
-        self.instances
-            .iter()
-            .find(|instance| instance.function == function && instance.signature == signature)
+    fn find(&self, function: usize, this: Space, signature: &[Spaces]) -> Option<&Instance> {
+        let is_it = |instance: &&Instance| {
+            instance.function == function && instance.this == this && instance.signature == signature
+        };
+        self.instances.iter().find(is_it)
     }
 
     /// The address spaces of a call's parameters, or `None` while some are not known.
@@ -273,7 +276,7 @@ impl<'i> Context<'i, '_, '_> {
     }
 
     /// The functions that are called, with the address spaces of their parameters.
-    fn calls(&self) -> Vec<(usize, Vec<Spaces>)> {
+    fn calls(&self) -> Vec<(usize, Space, Vec<Spaces>)> {
         let text = self.inference.program.text;
         let function = self.inference.function(self.instance.function);
         let Some((open, close)) = function.body else { return Vec::new() };
@@ -285,10 +288,35 @@ impl<'i> Context<'i, '_, '_> {
             }
             let Some((open, close)) = call_parens(text, token) else { continue };
             for function in self.candidates(token, open, close) {
-                wanted.extend(self.call_signature(function, open, close, 0).map(|found| (function, found)));
+                let Some(this) = self.this_of(function, token) else { continue };
+                let found = self.call_signature(function, open, close, 0);
+                wanted.extend(found.map(|found| (function, this, found)));
+            }
+        }
+        for (name, open, close) in self.body().constructions(text) {
+            for function in self.candidates(name, open, close) {
+                let found = self.call_signature(function, open, close, 0);
+                wanted.extend(found.map(|found| (function, Space::Thread, found)));
             }
         }
         wanted
+    }
+
+    /// Where the object of a call is, or `None` while that is not known.
+    fn this_of(&self, function: usize, name: usize) -> Option<Space> {
+        let text = self.inference.program.text;
+        let called = self.inference.function(function);
+        let is_static = (called.first..called.at).any(|token| text.at(token) == "static");
+        if called.record.is_none() || is_static || called.returned_type(text).is_none() {
+            return Some(Space::Thread);
+        }
+        let space = match text.at(name.wrapping_sub(1)) {
+            "." => self.value(object_start(text, name - 1), name - 2).lives,
+            "->" => self.value(object_start(text, name - 1), name - 2).points,
+            _ if called.name == "operator()" => self.value(name, name).lives,
+            _ => self.instance.this,
+        };
+        if space == Space::Any { Some(Space::Thread) } else { self.inference.settled(space, Space::Thread) }
     }
 
     fn candidates(&self, name: usize, open: usize, close: usize) -> Vec<usize> {
@@ -368,7 +396,10 @@ impl Names for Context<'_, '_, '_> {
             return Some(*value);
         }
         let is_method = self.inference.function(self.instance.function).record.is_some();
-        (is_method && program.members.contains_key(word)).then(|| self.member(token, Space::Thread))
+        if word == "this" {
+            return Some(Value::rvalue(self.instance.this, Space::Unknown));
+        }
+        (is_method && program.members.contains_key(word)).then(|| self.member(token, self.instance.this))
     }
 
     fn member(&self, token: usize, lives: Space) -> Value {
@@ -387,8 +418,9 @@ impl Names for Context<'_, '_, '_> {
             if called.returned_stars(text) == 0 && !called.returns_reference(text) {
                 continue;
             }
-            let found = self.call_signature(function, open, close, depth);
-            let Some(instance) = found.and_then(|signature| self.inference.find(function, &signature)) else {
+            let found = self.call_signature(function, open, close, depth).zip(self.this_of(function, name));
+            let instance = found.and_then(|(signature, this)| self.inference.find(function, this, &signature));
+            let Some(instance) = instance else {
                 return Value::default();
             };
             let (points, then) = instance.returns;
@@ -398,6 +430,26 @@ impl Names for Context<'_, '_, '_> {
             };
         }
         Value::rvalue(Space::Any, Space::Unknown)
+    }
+}
+
+/// The first token of what stands before `.` or `->`.
+fn object_start(text: &Text<'_>, dot: usize) -> usize {
+    let mut token = dot.saturating_sub(1);
+    loop {
+        if matches!(text.at(token), "]" | ")")
+            && let Some(open) = text.opening(token)
+        {
+            let before = open.saturating_sub(1);
+            if !(text.is_word(before) || text.at(before) == "]") || open == 0 {
+                return open;
+            }
+            token = before;
+        } else if matches!(text.at(token.wrapping_sub(1)), "." | "->") {
+            token -= 2;
+        } else {
+            return token;
+        }
     }
 }
 

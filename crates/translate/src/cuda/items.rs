@@ -3,10 +3,13 @@
 //! Owns [`Items`]: functions with their parameters, records with their methods, aliases, variables,
 //! directives and namespaces, in the order of the text. Nothing is looked up: host code need not be understood.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::declarator::{Declarator, declarators, skip_type};
 use crate::token::Text;
+
+/// Before the names of namespaces that are used.
+pub(super) const NAMESPACE: &str = "namespace ";
 
 /// What stands at one place outside of functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +124,18 @@ impl Items {
             token = item.last.max(token) + 1;
             items.items.push(item);
         }
+        items.mark_declared();
         items
+    }
+
+    /// What a declaration says of a function holds for its definition.
+    fn mark_declared(&mut self) {
+        let is_declared = |function: &&Function| function.is_device && function.body.is_none();
+        let names: BTreeSet<String> =
+            self.functions.iter().filter(is_declared).map(|function| function.name.clone()).collect();
+        for function in self.functions.iter_mut().filter(|function| function.record.is_none()) {
+            function.is_device |= names.contains(&function.name);
+        }
     }
 
     fn find_macros(&mut self, text: &Text<'_>) {
@@ -163,7 +177,8 @@ impl Items {
             closes.pop();
             return item(first, Kind::Close);
         }
-        let opens = (first..first + 6).find(|&token| text.at(token) == "{");
+        let opens = (first..first + 6).find(|&token| matches!(text.at(token), "{" | ";" | "="));
+        let opens = opens.filter(|&token| text.at(token) == "{");
         if let (true, Some(open)) = (matches!(text.at(first), "namespace" | "inline" | "extern"), opens) {
             let is_namespace = (first..open).any(|token| text.at(token) == "namespace");
             let is_c = text.at(first) == "extern" && text.at(first + 1).starts_with('"') && open == first + 2;
@@ -229,7 +244,7 @@ impl Items {
         if text.at(at.wrapping_sub(1)) == "~" {
             name.insert(0, '~');
         }
-        let params = text.parts(open, close).into_iter().filter_map(|part| param(text, part)).collect();
+        let params = params(text, open, close).into_iter().filter_map(|part| param(text, part)).collect();
         let head = shape.head..at;
         let is_kernel = self.says(text, head.clone(), "__global__");
         let is_device = self.says(text, head.clone(), "__device__")
@@ -260,6 +275,33 @@ impl Items {
     }
 }
 
+/// First and last token of each parameter, without directives around it.
+fn params(text: &Text<'_>, open: usize, close: usize) -> Vec<(usize, usize)> {
+    let (mut parts, mut first, mut token) = (Vec::new(), open + 1, open + 1);
+    while token <= close {
+        match text.at(token) {
+            "(" | "[" | "{" => token = text.closing(token).unwrap_or(close),
+            "<" => token = text.angle_closing(token).unwrap_or(token),
+            _ => {}
+        }
+        if token >= close || text.at(token) == "," {
+            let mut end = token.min(close);
+            while first < end && text.in_directive(first) {
+                first = text.directive_end(first) + 1;
+            }
+            while end > first && text.in_directive(end - 1) {
+                end -= 1;
+            }
+            if first < end {
+                parts.push((first, end - 1));
+            }
+            first = token + 1;
+        }
+        token += 1;
+    }
+    parts
+}
+
 fn param(text: &Text<'_>, (first, last): (usize, usize)) -> Option<Param> {
     if first == last && text.at(first) == "void" {
         return None;
@@ -272,8 +314,12 @@ fn param(text: &Text<'_>, (first, last): (usize, usize)) -> Option<Param> {
 
 fn alias_names(text: &Text<'_>, first: usize, last: usize) -> Vec<String> {
     if text.at(first) == "using" {
-        let is_alias = text.at(first + 2) == "=";
-        return if is_alias { vec![text.at(first + 1).to_owned()] } else { Vec::new() };
+        return match text.at(first + 1) {
+            // Stays if the namespace does.
+            "namespace" => vec![NAMESPACE.to_owned() + text.at(last.saturating_sub(1))],
+            _ if text.at(first + 2) == "=" => vec![text.at(first + 1).to_owned()],
+            _ => vec![text.at(last.saturating_sub(1)).to_owned()],
+        };
     }
     // The words outside of types: of an `enum` those in braces, too.
     (first..=last).filter(|&token| text.is_word(token)).map(|token| text.at(token).to_owned()).collect()
@@ -386,7 +432,3 @@ impl Shape {
     }
 }
 
-/// Whether a declaration may begin with the token: its type is followed by a name.
-pub(super) fn begins_declaration(text: &Text<'_>, token: usize) -> bool {
-    skip_type(text, token).is_some()
-}

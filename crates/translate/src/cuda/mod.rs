@@ -55,6 +55,8 @@ struct Translator<'a, 's> {
     /// Names of functions that stay, and of methods.
     own_functions: BTreeSet<String>,
     own_methods: BTreeSet<String>,
+    /// Names of variables of functions.
+    variables: BTreeSet<String>,
     has_doubles: bool,
 }
 
@@ -100,6 +102,17 @@ pub fn cuda_to_msl(
     let items = Items::of(&text);
     let host = launches::Host { text: &text, items: &items };
     let mut instantiations = host.instantiations(&launches::find(&text));
+    let is_known = |word: &String| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            || words::is_builtin_type(word)
+            || words::word(word).is_some()
+            || declarator::is_qualifier(word)
+            || matches!(word.as_str(), "true" | "false" | "const" | "metal")
+            || items.macros.contains_key(word)
+            || items.items.iter().any(|item| item.names.contains(word))
+    };
+    // What is not known is the host's.
+    instantiations.retain(|(_, arguments)| words_of(arguments).iter().all(is_known));
     instantiations.extend(instantiate.iter().filter_map(|kernel| {
         let (name, arguments) = kernel.strip_suffix('>')?.split_once('<')?;
         Some((name.trim().to_owned(), arguments.trim().to_owned()))
@@ -122,6 +135,8 @@ pub fn cuda_to_msl(
     };
     let (mut own_functions, own_methods) = (names(false), names(true));
     own_functions.retain(|name| !name.starts_with("make_") || words::vector(&name[5..]).is_none());
+    let names_of = |body: &Body| body.names(&text).map(str::to_owned).collect::<Vec<_>>();
+    let variables = bodies.iter().flatten().flat_map(names_of).collect();
     let mut translator = Translator {
         text,
         flat: &flat,
@@ -135,6 +150,7 @@ pub fn cuda_to_msl(
         instantiations,
         own_functions,
         own_methods,
+        variables,
         has_doubles: false,
     };
     let body = translator.translate();

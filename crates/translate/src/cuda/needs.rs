@@ -43,7 +43,7 @@ const POSITIONS: &[(&str, &str, &str)] = &[
     ("blockDim", "uint3 blockDim", "dispatch_threads_per_threadgroup"),
     ("gridDim", "uint3 gridDim", "threadgroups_per_grid"),
     ("warpSize", "uint warpSize", "threads_per_simdgroup"),
-    (prelude::LANE, "uint lane_in_simdgroup", "thread_index_in_simdgroup"),
+    ("lane_in_simdgroup", "uint lane_in_simdgroup", "thread_index_in_simdgroup"),
 ];
 
 /// See the module's documentation.
@@ -57,10 +57,19 @@ pub(super) struct Needs {
 impl Needs {
     pub(super) fn of(text: &Text<'_>, items: &Items, reached: &Reached, bodies: &[Option<Body>]) -> Self {
         let mut needs = Self::default();
+        let own: BTreeSet<&String> = items.items.iter().flat_map(|item| &item.names).chain(items.macros.keys()).collect();
         for (word, parameter, attribute) in POSITIONS {
+            if own.contains(&(*word).to_owned()) {
+                continue;
+            }
             let (name, parameter) = ((*word).to_owned(), (*parameter).to_owned());
             needs.hidden.push(Hidden { name, parameter, origin: Origin::Attribute(attribute) });
         }
+        needs.hidden.push(Hidden {
+            name: "sync_scratch".to_owned(),
+            parameter: "threadgroup atomic_uint& sync_scratch".to_owned(),
+            origin: Origin::Local("threadgroup atomic_uint sync_scratch;".to_owned()),
+        });
         needs.variables(text, items, reached);
         let words: BTreeMap<String, usize> =
             needs.hidden.iter().enumerate().map(|(number, hidden)| (hidden.name.clone(), number)).collect();
@@ -92,11 +101,11 @@ impl Needs {
             for one in &found.all {
                 let ty = super::emit::plain_type(text, one.ty);
                 let (name, stars) = (text.at(one.name), "*".repeat(one.stars.len()));
-                let inner = if one.stars.is_empty() { "" } else { "device " };
+                let ty = if one.stars.is_empty() { format!("{space} {ty}") } else { format!("device {ty}{stars} {space}") };
                 let extents = text.between(one.name + 1, one.end);
                 let parameter = match one.arrays {
-                    0 => format!("{inner}{space} {ty}{stars}& {name}"),
-                    _ => format!("{inner}{space} {ty}{stars} (&{name}){extents}"),
+                    0 => format!("{ty}& {name}"),
+                    _ => format!("{ty} (&{name}){extents}"),
                 };
                 self.hidden.push(Hidden { name: name.to_owned(), parameter, origin: Origin::Buffer });
             }
@@ -202,8 +211,8 @@ fn note(
         }
         if let Some(&number) = words.get(word) {
             entry.0.insert(number);
-        } else if prelude::needs_lane(word) && call_parens(text, token).is_some() {
-            entry.0.extend(words.get(prelude::LANE));
+        } else if prelude::has(word) && call_parens(text, token).is_some() {
+            entry.0.extend(prelude::needs(word).filter_map(|name| words.get(name)));
         } else {
             entry.1.insert(word.to_owned());
         }

@@ -2,38 +2,51 @@
 inline void __syncwarp(uint mask = 0xffffffff) {
     simdgroup_barrier(mem_flags::mem_threadgroup);
 }
-//@ __shfl_sync: lane
-template <typename T> inline T __shfl_sync(uint lane, uint mask, T value, int source, int width = 32) {
-    return simd_shuffle(value, ushort((lane & ~uint(width - 1)) | (uint(source) & uint(width - 1))));
+//@ shuffled
+template <typename T> inline enable_if_t<sizeof(T) != 8 && !is_same<T, bool>::value, T> shuffled(T value, ushort lane) {
+    return simd_shuffle(value, lane);
 }
-//@ __shfl_up_sync: lane
+template <typename T> inline enable_if_t<sizeof(T) == 8 && is_integral<T>::value, T> shuffled(T value, ushort lane) {
+    return as_type<T>(simd_shuffle(as_type<uint2>(value), lane));
+}
+template <typename T> inline enable_if_t<sizeof(T) == 8 && !is_integral<T>::value, T> shuffled(T value, ushort lane) {
+    return simd_shuffle(value, lane);
+}
+template <typename T> inline enable_if_t<is_same<T, bool>::value, T> shuffled(T value, ushort lane) {
+    return simd_shuffle(int(value), lane) != 0;
+}
+//@ __shfl_sync: needs lane_in_simdgroup, with shuffled
+template <typename T> inline T __shfl_sync(uint lane, uint mask, T value, int source, int width = 32) {
+    return shuffled(value, ushort((lane & ~uint(width - 1)) | (uint(source) & uint(width - 1))));
+}
+//@ __shfl_up_sync: needs lane_in_simdgroup, with shuffled
 template <typename T> inline T __shfl_up_sync(uint lane, uint mask, T value, uint delta, int width = 32) {
     uint first = lane & ~uint(width - 1);
-    return simd_shuffle(value, ushort(lane >= first + delta ? lane - delta : lane));
+    return shuffled(value, ushort(lane >= first + delta ? lane - delta : lane));
 }
-//@ __shfl_down_sync: lane
+//@ __shfl_down_sync: needs lane_in_simdgroup, with shuffled
 template <typename T> inline T __shfl_down_sync(uint lane, uint mask, T value, uint delta, int width = 32) {
     uint last = lane | uint(width - 1);
-    return simd_shuffle(value, ushort(lane + delta <= last ? lane + delta : lane));
+    return shuffled(value, ushort(lane + delta <= last ? lane + delta : lane));
 }
-//@ __shfl_xor_sync: lane
+//@ __shfl_xor_sync: needs lane_in_simdgroup, with shuffled
 template <typename T> inline T __shfl_xor_sync(uint lane, uint mask, T value, int bits, int width = 32) {
     uint other = lane ^ uint(bits);
-    return simd_shuffle(value, ushort(other <= (lane | uint(width - 1)) ? other : lane));
+    return shuffled(value, ushort(other <= (lane | uint(width - 1)) ? other : lane));
 }
-//@ __shfl: lane, with __shfl_sync
+//@ __shfl: needs lane_in_simdgroup, with __shfl_sync
 template <typename T> inline T __shfl(uint lane, T value, int source, int width = 32) {
     return __shfl_sync(lane, 0xffffffff, value, source, width);
 }
-//@ __shfl_up: lane, with __shfl_up_sync
+//@ __shfl_up: needs lane_in_simdgroup, with __shfl_up_sync
 template <typename T> inline T __shfl_up(uint lane, T value, uint delta, int width = 32) {
     return __shfl_up_sync(lane, 0xffffffff, value, delta, width);
 }
-//@ __shfl_down: lane, with __shfl_down_sync
+//@ __shfl_down: needs lane_in_simdgroup, with __shfl_down_sync
 template <typename T> inline T __shfl_down(uint lane, T value, uint delta, int width = 32) {
     return __shfl_down_sync(lane, 0xffffffff, value, delta, width);
 }
-//@ __shfl_xor: lane, with __shfl_xor_sync
+//@ __shfl_xor: needs lane_in_simdgroup, with __shfl_xor_sync
 template <typename T> inline T __shfl_xor(uint lane, T value, int bits, int width = 32) {
     return __shfl_xor_sync(lane, 0xffffffff, value, bits, width);
 }
@@ -68,6 +81,24 @@ template <typename T> inline T __reduce_min_sync(uint mask, T value) {
 //@ __reduce_max_sync
 template <typename T> inline T __reduce_max_sync(uint mask, T value) {
     return simd_max(value);
+}
+//@ __syncthreads_count __syncthreads_or __syncthreads_and: needs sync_scratch threadIdx blockDim
+inline int __syncthreads_count(threadgroup atomic_uint& scratch, uint3 threadIdx, uint3 blockDim, int predicate) {
+    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+        atomic_store_explicit(&scratch, 0, memory_order_relaxed);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    atomic_fetch_add_explicit(&scratch, uint(predicate != 0), memory_order_relaxed);
+    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    return int(atomic_load_explicit(&scratch, memory_order_relaxed));
+}
+inline int __syncthreads_or(threadgroup atomic_uint& scratch, uint3 threadIdx, uint3 blockDim, int predicate) {
+    return __syncthreads_count(scratch, threadIdx, blockDim, predicate) != 0;
+}
+inline int __syncthreads_and(threadgroup atomic_uint& scratch, uint3 threadIdx, uint3 blockDim, int predicate) {
+    return __syncthreads_count(scratch, threadIdx, blockDim, predicate) ==
+           int(blockDim.x * blockDim.y * blockDim.z);
 }
 //@ __threadfence __threadfence_system
 #define __threadfence() atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device)
@@ -372,4 +403,163 @@ inline void memset($D void* to, int value, size_t bytes) {
 //@ lerp
 template <typename T, typename U> inline T lerp(T x, T y, U t) {
     return x + (y - x) * t;
+}
+//@ __float2half2_rn __float22half2_rn __halves2half2 __half2half2 __int2half_rn __uint2half_rn
+inline half2 __float2half2_rn(float x) {
+    return half2(half(x));
+}
+inline half2 __float22half2_rn(float2 x) {
+    return half2(x);
+}
+inline half2 __halves2half2(half x, half y) {
+    return half2(x, y);
+}
+inline half2 __half2half2(half x) {
+    return half2(x);
+}
+inline half __int2half_rn(int x) {
+    return half(x);
+}
+inline half __uint2half_rn(uint x) {
+    return half(x);
+}
+//@ __byte_perm
+inline uint __byte_perm(uint x, uint y, uint selector) {
+    ulong bytes = (ulong(y) << 32) | x;
+    uint result = 0;
+    for (uint i = 0; i < 4; i++) {
+        uint which = (selector >> (4 * i)) & 7;
+        result |= (uint(bytes >> (8 * which)) & 0xff) << (8 * i);
+    }
+    return result;
+}
+//@ __dp4a
+inline int __dp4a(int x, int y, int sum) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return sum + int(a.x) * b.x + int(a.y) * b.y + int(a.z) * b.z + int(a.w) * b.w;
+}
+//@ UINT64_C INT64_C UINT32_C INT32_C
+#define UINT64_C(x) x##ull
+#define INT64_C(x) x##ll
+#define UINT32_C(x) x##u
+#define INT32_C(x) x
+//@ cooperative_groups this_thread_block this_grid: needs threadIdx blockIdx blockDim gridDim, with __shfl_sync, with shuffled
+namespace cooperative_groups {
+struct thread_block {
+    uint3 thread_, group_, size_, grid_;
+    void sync() const {
+        threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    }
+    uint thread_rank() const {
+        return thread_.x + size_.x * (thread_.y + size_.y * thread_.z);
+    }
+    uint size() const {
+        return size_.x * size_.y * size_.z;
+    }
+    uint num_threads() const {
+        return size();
+    }
+    uint3 thread_index() const {
+        return thread_;
+    }
+    uint3 group_index() const {
+        return group_;
+    }
+    uint3 group_dim() const {
+        return size_;
+    }
+};
+template <uint N> struct thread_block_tile {
+    uint rank_, block_size_;
+    void sync() const {
+        simdgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    }
+    uint thread_rank() const {
+        return rank_ % N;
+    }
+    uint size() const {
+        return N;
+    }
+    uint num_threads() const {
+        return N;
+    }
+    uint meta_group_rank() const {
+        return rank_ / N;
+    }
+    uint meta_group_size() const {
+        return (block_size_ + N - 1) / N;
+    }
+    template <typename T> T shfl(T value, int source) const {
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, source, N);
+    }
+    template <typename T> T shfl_down(T value, uint delta) const {
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, int(rank_ % N + delta < N ? rank_ % N + delta : rank_ % N), N);
+    }
+    template <typename T> T shfl_up(T value, uint delta) const {
+        uint rank = rank_ % N;
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, int(rank >= delta ? rank - delta : rank), N);
+    }
+    template <typename T> T shfl_xor(T value, uint bits) const {
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, int((rank_ % N) ^ bits), N);
+    }
+    uint ballot(int predicate) const {
+        uint all = uint(ulong(simd_ballot(predicate != 0)));
+        return N == 32 ? all : (all >> ((rank_ % 32) / N * N)) & ((1u << (N % 32)) - 1);
+    }
+    bool any(int predicate) const {
+        return ballot(predicate) != 0;
+    }
+    bool all(int predicate) const {
+        return ballot(predicate == 0) == 0;
+    }
+};
+struct grid_group {
+    thread_block block_;
+    uint thread_rank() const {
+        uint3 g = block_.group_;
+        return (g.x + block_.grid_.x * (g.y + block_.grid_.y * g.z)) * block_.size() + block_.thread_rank();
+    }
+    uint size() const {
+        return block_.grid_.x * block_.grid_.y * block_.grid_.z * block_.size();
+    }
+    uint num_threads() const {
+        return size();
+    }
+};
+inline thread_block this_thread_block(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
+    return thread_block{threadIdx, blockIdx, blockDim, gridDim};
+}
+inline grid_group this_grid(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
+    return grid_group{thread_block{threadIdx, blockIdx, blockDim, gridDim}};
+}
+template <uint N> inline thread_block_tile<N> tiled_partition(thread_block block) {
+    return thread_block_tile<N>{block.thread_rank(), block.size()};
+}
+template <uint N, uint M> inline thread_block_tile<N> tiled_partition(thread_block_tile<M> tile) {
+    return thread_block_tile<N>{tile.rank_, tile.block_size_};
+}
+template <typename G> inline void sync(G group) {
+    group.sync();
+}
+template <typename T> struct plus {
+    T operator()(T x, T y) const {
+        return x + y;
+    }
+};
+template <typename T> struct less {
+    T operator()(T x, T y) const {
+        return min(x, y);
+    }
+};
+template <typename T> struct greater {
+    T operator()(T x, T y) const {
+        return max(x, y);
+    }
+};
+template <uint N, typename T, typename F> inline T reduce(thread_block_tile<N> tile, T value, F f) {
+    for (uint bits = N / 2; bits > 0; bits /= 2) {
+        value = f(value, tile.shfl_xor(value, bits));
+    }
+    return value;
+}
 }

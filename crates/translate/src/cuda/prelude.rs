@@ -1,13 +1,11 @@
 //! Functions that CUDA has and Metal lacks. Each stands before the translation if it is called.
 //!
-//! The text is `prelude.metal`. A line `//@ NAMES` begins an entry of these names; `lane` after a colon means
-//! that calls pass the thread's index in its SIMD-group, `for S in a b` that the text is repeated with each
+//! The text is `prelude.metal`. A line `//@ NAMES` begins an entry of these names; after a colon `needs X` means
+//! that calls pass hidden parameters first, `for S in a b` that the text is repeated with each
 //! word instead of `$S` (of `$N` with those that are called), and `with NAME` that another entry goes before it.
 
-use std::collections::BTreeSet;
-
-/// The hidden parameter that such functions get.
-pub(super) const LANE: &str = "lane_in_simdgroup";
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 const TEXT: &str = include_str!("prelude.metal");
 
@@ -17,16 +15,25 @@ struct Entry {
     text: &'static str,
 }
 
-fn entries() -> impl Iterator<Item = Entry> {
-    TEXT.split("//@ ").skip(1).map(|entry| {
-        let (head, text) = entry.split_once('\n').unwrap_or((entry, ""));
-        let (names, options) = head.split_once(':').unwrap_or((head, ""));
-        Entry { names, options, text }
+fn entries() -> &'static [Entry] {
+    static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
+    ENTRIES.get_or_init(|| {
+        let entry = |entry: &'static str| {
+            let (head, text) = entry.split_once('\n').unwrap_or((entry, ""));
+            let (names, options) = head.split_once(':').unwrap_or((head, ""));
+            Entry { names, options, text }
+        };
+        TEXT.split("//@ ").skip(1).map(entry).collect()
     })
 }
 
-fn find(name: &str) -> Option<Entry> {
-    entries().find(|entry| entry.names.split_whitespace().any(|known| known == name))
+fn find(name: &str) -> Option<&'static Entry> {
+    static BY_NAME: OnceLock<BTreeMap<&str, usize>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| {
+        let names = entries().iter().enumerate();
+        names.flat_map(|(number, entry)| entry.names.split_whitespace().map(move |name| (name, number))).collect()
+    });
+    by_name.get(name).map(|&number| &entries()[number])
 }
 
 /// Whether there is such a function here.
@@ -34,20 +41,22 @@ pub(super) fn has(name: &str) -> bool {
     find(name).is_some()
 }
 
-/// Whether calls of a function pass the thread's index in its SIMD-group.
-pub(super) fn needs_lane(name: &str) -> bool {
-    name.starts_with("__") && find(name).is_some_and(|entry| entry.options.split(' ').any(|word| word == "lane"))
+/// The hidden parameters that calls of a function pass first.
+pub(super) fn needs(name: &str) -> impl Iterator<Item = &'static str> {
+    let options = find(name).map_or("", |entry| entry.options);
+    let clause = options.split(',').find_map(|clause| clause.trim().strip_prefix("needs "));
+    clause.unwrap_or_default().split_whitespace()
 }
 
 /// The text of functions, in the order of the file.
 pub(super) fn text(names: &BTreeSet<String>) -> String {
     let mut wanted = names.clone();
-    for entry in entries().filter(|entry| has_any(entry, names)) {
+    for entry in entries().iter().filter(|entry| has_any(entry, names)) {
         let with = entry.options.split("with ").skip(1).filter_map(|rest| rest.split_whitespace().next());
         wanted.extend(with.map(str::to_owned));
     }
     let mut out = String::new();
-    for entry in entries().filter(|entry| has_any(entry, &wanted)) {
+    for entry in entries().iter().filter(|entry| has_any(entry, &wanted)) {
         out.push_str(&repeated(entry.text.trim_end(), entry.options, &wanted));
         out.push('\n');
     }

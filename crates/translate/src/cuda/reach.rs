@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::items::{Items, Kind};
+use super::items::{Items, Kind, NAMESPACE};
 use crate::token::Text;
 
 /// What stays.
@@ -28,6 +28,9 @@ impl Reached {
             match item.kind {
                 Kind::Function(function) if items.functions[function].is_kernel => pending.push(number),
                 // Conditions may be about any macro.
+                Kind::Alias if item.names.first().is_some_and(|name| is_used_namespace(text, items, name)) => {
+                    pending.push(number);
+                }
                 _ if item.names.iter().any(|name| more.contains(name)) => pending.push(number),
                 Kind::Directive if text.at(item.first + 1) != "define" => pending.push(number),
                 _ => {}
@@ -75,5 +78,14 @@ impl Reached {
             }
         }
         (item.first..=item.last).filter(|token| !dropped.contains(token)).collect()
+    }
+}
+
+/// Whether `using namespace` is of one that the source has, or the prelude.
+fn is_used_namespace(text: &Text<'_>, items: &Items, name: &str) -> bool {
+    let Some(name) = name.strip_prefix(NAMESPACE) else { return false };
+    name == "cooperative_groups" || {
+        let is_it = |token: usize| text.at(token) == "namespace" && text.at(token + 1) == name;
+        items.items.iter().any(|item| item.kind == Kind::Open && (item.first..item.last).any(is_it))
     }
 }

@@ -82,7 +82,15 @@ impl Translator<'_, '_> {
             "double" => self.double(token),
             _ if vector(word).is_some_and(|(scalar, _)| scalar == "double") => self.double(token),
             _ if self.is_shadowed(word) => self.text.replace(token, format!("{word}_")),
-            _ if self.is_own(word) => {}
+            _ if words::is_taken(word) && !self.is_type_of_metals(word) => {
+                self.text.replace(token, format!("{word}_"));
+            }
+            "cooperative_groups" => drop(self.helpers.insert(word.to_owned())),
+            _ if self.is_own(word) => {
+                if super::prelude::has(word) && self.is_overload(word) {
+                    self.helpers.insert(word.to_owned());
+                }
+            }
             _ if call_parens(&self.text, token).is_some() => self.called(token),
             _ => self.plain(token),
         }
@@ -112,9 +120,22 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// `half` and `uint` as types, which CUDA has under the same names.
+    /// `half` and `uint` as types, which CUDA has under the same names, unless variables have them.
     fn is_type_of_metals(&self, word: &str) -> bool {
-        matches!(word, "half" | "uint" | "bfloat")
+        matches!(word, "half" | "uint" | "bfloat") && !self.variables.contains(word)
+    }
+
+    /// Whether functions of the source take no numbers where those of CUDA that have the name do.
+    fn is_overload(&self, word: &str) -> bool {
+        let is_other = |function: &super::items::Function| {
+            let types = function.params.iter().filter_map(|param| Some(param.declarator.as_ref()?.ty));
+            types.into_iter().any(|(_, last)| {
+                let ty = self.text.at(last);
+                !words::is_builtin_type(ty) || vector(ty).is_some()
+            })
+        };
+        let mut own = self.items.functions.iter().filter(|function| function.name == word).peekable();
+        own.peek().is_some() && own.all(is_other)
     }
 
     fn refuse_word(&mut self, token: usize) {
@@ -199,9 +220,8 @@ impl Translator<'_, '_> {
     }
 
     pub(super) fn pack(&mut self, token: usize, is_in_memory: bool) {
-        if is_in_memory && let Some((scalar, 3)) = vector(self.text.at(token)) {
-            let scalar = scalar.replace("longlong", "long").replace("double", "float");
-            self.text.replace(token, format!("packed_{scalar}3"));
+        if is_in_memory && let Some(name) = words::packed(self.text.at(token)) {
+            self.text.replace(token, name);
         }
     }
 
@@ -231,8 +251,11 @@ impl Translator<'_, '_> {
                 self.text.remove(token + 1);
             }
         }
-        if (function.head..function.at).any(|token| matches!(self.text.at(token), "*" | "&")) {
-            (function.head..function.at).for_each(|token| self.pack(token, true));
+        if function.is_kernel && self.text.replacement(function.at) == Some(&format!("{}_", function.name)) {
+            let name = format!("[[host_name(\"{}\")]] ", function.name);
+            if function.template.is_none() {
+                self.text.insert_before(function.head, &name);
+            }
         }
     }
 
@@ -244,7 +267,9 @@ impl Translator<'_, '_> {
         let slots = body.slots.clone();
         for slot in slots {
             let Some(one) = slot.declarators.first().cloned() else { continue };
-            self.packed(slot.first, slot.last, slot.is_shared || (is_kernel && slot.param.is_some()));
+            if slot.is_shared || (is_kernel && slot.param.is_some() && slot.levels() == 0) {
+                self.packed(slot.first, slot.last, true);
+            }
             for token in slot.first..one.ty.0 {
                 match self.text.at(token) {
                     "static" => self.text.remove(token),
@@ -255,16 +280,15 @@ impl Translator<'_, '_> {
             if slot.is_shared && (slot.is_extern || !is_kernel) {
                 self.hoisted(&slot, number, &name);
             }
-            // Casts and `sizeof` are elsewhere.
         }
         let function = &self.items.functions[number];
         let Some((open, close)) = function.body else { return };
         for token in open..close {
-            let is_pointer = self.text.at(token + 1) == "*"
-                && matches!(self.text.at(token + 2), ")" | ">" | "*")
-                && matches!(self.text.at(token.wrapping_sub(1)), "(" | "<" | "const");
             let is_size = self.text.at(token.wrapping_sub(2)) == "sizeof" && self.text.at(token + 1) == ")";
-            self.pack(token, is_pointer || is_size);
+            self.pack(token, is_size);
+            if self.text.at(token) == "<<" && self.text.at(token + 1) == "<" {
+                self.refuse(token, "a kernel launches kernels", "launch them from the host");
+            }
         }
     }
 

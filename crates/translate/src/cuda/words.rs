@@ -101,6 +101,8 @@ const CALLS: &[(&str, &str)] = &[
     ("__double2int_rz", "int"),
     ("__saturatef", "saturate"),
     ("printf", "os_log_default.log"),
+    ("atomicAdd_system", "atomicAdd"),
+    ("atomicAdd_block", "atomicAdd"),
 ];
 
 /// What Metal does not have, and what to do.
@@ -191,6 +193,13 @@ pub(super) fn is_builtin_type(word: &str) -> bool {
             "void" | "unsigned" | "signed" | "size_t" | "ptrdiff_t" | "intptr_t" | "uintptr_t" | "ssize_t"
         )
         || (word.ends_with("_t") && (word.starts_with("int") || word.starts_with("uint")))
+}
+
+/// A vector of three as it is in CUDA's memory.
+pub(super) fn packed(word: &str) -> Option<String> {
+    let (scalar, _) = vector(word).filter(|(_, width)| *width == 3)?;
+    let scalar = scalar.replace("longlong", "long").replace("double", "float");
+    Some(format!("packed_{scalar}3"))
 }
 
 fn lookup(table: &'static [(&str, &'static str)], word: &str) -> Option<&'static str> {
