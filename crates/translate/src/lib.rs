@@ -22,5 +22,5 @@ mod cuda;
 mod opencl;
 mod token;
 
-pub use cuda::{Includes, cuda_to_msl};
+pub use cuda::{Amount, Argument, Includes, Launch, cuda_to_msl, launches_toml};
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};

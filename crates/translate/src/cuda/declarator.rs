@@ -56,6 +56,7 @@ pub(super) fn is_qualifier(word: &str) -> bool {
             | "__inline__"
             | "__inline"
             | "friend"
+            | "__grid_constant__"
             | "virtual"
             | "explicit"
     )
@@ -189,7 +190,7 @@ fn declarator(text: &Text<'_>, start: usize, end: usize, ty: (usize, usize)) -> 
         token = text.closing(token + 1)?;
         arrays += 1;
     }
-    if token > end {
+    if token > end || (wrapped.is_some() && arrays == 0) {
         return None;
     }
     let init = match text.at(token + 1) {

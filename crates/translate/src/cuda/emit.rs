@@ -213,6 +213,9 @@ impl Translator<'_, '_> {
         let (mut buffers, mut groups, mut start) = (0, 0, String::new());
         for (number, param) in function.params.iter().enumerate() {
             let Some(one) = &param.declarator else {
+                if function.body.is_none() {
+                    continue;
+                }
                 self.refuse(param.first, "a parameter without a name, or of a type that is not understood", "name it");
                 continue;
             };
@@ -432,6 +435,9 @@ impl Translator<'_, '_> {
     /// `make_float3(…)` and operators of vectors, which Metal has.
     fn is_builtin_function(&self, function: &Function) -> bool {
         let is_vector = |name: &str| words::vector(name).is_some_and(|(_, width)| width > 1);
+        if super::is_for_doubles(&self.text, function) {
+            return true;
+        }
         if let Some(ty) = function.name.strip_prefix("make_") {
             return is_vector(ty);
         }

@@ -240,7 +240,10 @@ impl Items {
         if shape.body.is_none() && (!is_declared || shape.has_equals) {
             return None;
         }
-        let mut name: String = (at..open).map(|token| text.at(token)).collect();
+        let mut name = match text.at(at) {
+            "operator" => (at..open).map(|token| text.at(token)).collect(),
+            word => word.to_owned(),
+        };
         if text.at(at.wrapping_sub(1)) == "~" {
             name.insert(0, '~');
         }
@@ -392,6 +395,16 @@ impl Shape {
                     && text.is_word(token - 1)
                     && !before.starts_with("__")
                     && !matches!(before, "alignas" | "decltype" | "noexcept" | "explicit");
+                // A specialisation: `name<arguments>(…)`.
+                let opens = |open: &usize| text.angle_closing(*open) == Some(token - 1);
+                let angle = match before {
+                    ">" | ">>" => (self.head..token).rev().take(64).find(opens),
+                    _ => None,
+                };
+                if let Some(name) = angle.and_then(|angle| angle.checked_sub(1)).filter(|&name| text.is_word(name)) {
+                    self.name = Some(name);
+                    return self.take_parens(text, token);
+                }
                 if is_name {
                     self.name = Some(token - 1);
                     return self.take_parens(text, token);
@@ -420,6 +433,14 @@ impl Shape {
     fn block(&mut self, text: &Text<'_>, open: usize) -> Option<usize> {
         let close = text.closing(open)?;
         self.last = close;
+        let before = text.at(open - 1);
+        let is_member_of_constructor = self.parens.is_some_and(|(_, end)| end + 1 < open)
+            && (text.is_word(open - 1) || before == ">")
+            && !matches!(before, "const" | "override" | "final" | "noexcept" | "volatile" | "try")
+            && self.parens.is_some_and(|(_, end)| text.at(end + 1) == ":");
+        if is_member_of_constructor {
+            return Some(close + 1);
+        }
         if self.parens.is_some() && !self.has_equals {
             self.body = Some((open, close));
             // What else branches of a conditional have of the body.

@@ -4,6 +4,7 @@
 //! code ([`reach`]). What stays keeps its tokens, of which some change ([`rewrite`]); pointers get address
 //! spaces by [`inference`], positions and variables outside of functions become parameters ([`needs`]).
 
+mod amount;
 mod body;
 mod declarator;
 mod emit;
@@ -14,6 +15,7 @@ mod items;
 mod kernel;
 mod launches;
 mod needs;
+mod note;
 mod prelude;
 mod reach;
 mod rewrite;
@@ -28,7 +30,9 @@ use crate::opencl::{Options, Translation};
 use crate::token::Text;
 use body::Body;
 use flatten::Flattened;
+pub use amount::Amount;
 pub use flatten::Includes;
+pub use note::{Argument, Launch, launches_toml};
 use inference::{Inference, Program};
 use items::{Items, Kind};
 use needs::Needs;
@@ -57,6 +61,8 @@ struct Translator<'a, 's> {
     own_methods: BTreeSet<String>,
     /// Names of variables of functions.
     variables: BTreeSet<String>,
+    /// Namespaces that functions give another name.
+    aliases: BTreeMap<String, String>,
     has_doubles: bool,
 }
 
@@ -101,7 +107,12 @@ pub fn cuda_to_msl(
     let text = Text::new(&flat.text);
     let items = Items::of(&text);
     let host = launches::Host { text: &text, items: &items };
-    let mut instantiations = host.instantiations(&launches::find(&text));
+    let found = launches::find(&text);
+    let notes = note::notes(&text, &items, &found, |token| {
+        let span = flat.span(text.range(token));
+        flat.map.location(span).map_or((String::new(), 0), |(file, at)| (file.to_owned(), at.line))
+    });
+    let mut instantiations = host.instantiations(&found);
     let is_known = |word: &String| {
         word.starts_with(|c: char| c.is_ascii_digit())
             || words::is_builtin_type(word)
@@ -113,10 +124,15 @@ pub fn cuda_to_msl(
     };
     // What is not known is the host's.
     instantiations.retain(|(_, arguments)| words_of(arguments).iter().all(is_known));
-    instantiations.extend(instantiate.iter().filter_map(|kernel| {
-        let (name, arguments) = kernel.strip_suffix('>')?.split_once('<')?;
-        Some((name.trim().to_owned(), arguments.trim().to_owned()))
-    }));
+    for kernel in instantiate {
+        let Some((name, arguments)) = kernel.strip_suffix('>').and_then(|kernel| kernel.split_once('<')) else {
+            continue;
+        };
+        // The caller's spelling counts.
+        let plain = |text: &str| text.split_whitespace().collect::<String>();
+        instantiations.retain(|(known, given)| known != name || plain(given) != plain(arguments));
+        instantiations.insert((name.to_owned(), arguments.to_owned()));
+    }
     let words = instantiations.iter().flat_map(|(_, arguments)| words_of(arguments)).collect();
     let reached = Reached::of(&text, &items, &words);
     let bodies: Vec<Option<Body>> = items
@@ -134,8 +150,12 @@ pub fn cuda_to_msl(
         all.filter(is_it).map(|(function, _)| function.name.clone()).collect::<BTreeSet<String>>()
     };
     let (mut own_functions, own_methods) = (names(false), names(true));
+    for function in items.functions.iter().filter(|function| is_for_doubles(&text, function)) {
+        own_functions.remove(&function.name);
+    }
     own_functions.retain(|name| !name.starts_with("make_") || words::vector(&name[5..]).is_none());
     let names_of = |body: &Body| body.names(&text).map(str::to_owned).collect::<Vec<_>>();
+    let aliases = local_aliases(&text, &items);
     let variables = bodies.iter().flatten().flat_map(names_of).collect();
     let mut translator = Translator {
         text,
@@ -151,6 +171,7 @@ pub fn cuda_to_msl(
         own_functions,
         own_methods,
         variables,
+        aliases,
         has_doubles: false,
     };
     let body = translator.translate();
@@ -164,7 +185,23 @@ pub fn cuda_to_msl(
     out.push_str(body.trim_start_matches('\n'));
     let mut map = flat.map;
     map.freeze();
-    Translation { text: out, map, diagnostics }
+    Translation { text: out, map, diagnostics, launches: notes }
+}
+
+/// An overload of one of CUDA's functions for `double`, as of `atomicAdd`: as a `float` it is there.
+fn is_for_doubles(text: &Text<'_>, function: &items::Function) -> bool {
+    let ty = function.params.first().and_then(|param| param.declarator.as_ref()).map(|one| one.ty);
+    function.record.is_none() && prelude::has(&function.name) && ty.is_some_and(|(_, last)| text.at(last) == "double")
+}
+
+/// Namespaces that functions give another name.
+fn local_aliases(text: &Text<'_>, items: &Items) -> BTreeMap<String, String> {
+    let bodies = items.functions.iter().filter_map(|function| function.body);
+    let all = bodies.flat_map(|(open, close)| open..close);
+    let is_alias = |token: &usize| {
+        text.at(*token) == "namespace" && text.at(token + 2) == "=" && text.at(token + 4) == ";"
+    };
+    all.filter(is_alias).map(|token| (text.at(token + 1).to_owned(), text.at(token + 3).to_owned())).collect()
 }
 
 fn words_of(text: &str) -> Vec<String> {

@@ -443,6 +443,7 @@ inline int __dp4a(int x, int y, int sum) {
 #define INT64_C(x) x##ll
 #define UINT32_C(x) x##u
 #define INT32_C(x) x
+//@ coalesced_threads: needs lane_in_simdgroup, with cooperative_groups
 //@ cooperative_groups this_thread_block this_grid: needs threadIdx blockIdx blockDim gridDim, with __shfl_sync, with shuffled
 namespace cooperative_groups {
 struct thread_block {
@@ -526,6 +527,31 @@ struct grid_group {
         return size();
     }
 };
+struct coalesced_group {
+    uint lanes_, lane_;
+    void sync() const {
+        simdgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    }
+    uint size() const {
+        return popcount(lanes_);
+    }
+    uint num_threads() const {
+        return size();
+    }
+    uint thread_rank() const {
+        return popcount(lanes_ & ((1u << lane_) - 1));
+    }
+    template <typename T> T shfl(T value, int source) const {
+        uint rest = lanes_;
+        for (int i = 0; i < source; i++) {
+            rest &= rest - 1;
+        }
+        return simd_shuffle(value, ushort(ctz(rest)));
+    }
+};
+inline coalesced_group coalesced_threads(uint lane) {
+    return coalesced_group{uint(ulong(simd_active_threads_mask())), lane};
+}
 inline thread_block this_thread_block(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
     return thread_block{threadIdx, blockIdx, blockDim, gridDim};
 }
@@ -563,3 +589,37 @@ template <uint N, typename T, typename F> inline T reduce(thread_block_tile<N> t
     return value;
 }
 }
+//@ frexp frexpf: for N in frexp frexpf
+inline float $N(float x, thread int* exponent) {
+    return metal::frexp(x, *exponent);
+}
+//@ modff modf: for N in modff modf
+inline float $N(float x, thread float* whole) {
+    return metal::modf(x, *whole);
+}
+//@ __match_any_sync: with shuffled
+template <typename T> inline uint __match_any_sync(uint mask, T value) {
+    uint same = 0;
+    for (ushort lane = 0; lane < 32; lane++) {
+        same |= uint(shuffled(value, lane) == value) << lane;
+    }
+    return same & mask;
+}
+//@ __hgt2 __hlt2 __hge2 __hle2
+inline half2 __hgt2(half2 x, half2 y) {
+    return half2(x > y);
+}
+inline half2 __hlt2(half2 x, half2 y) {
+    return half2(x < y);
+}
+inline half2 __hge2(half2 x, half2 y) {
+    return half2(x >= y);
+}
+inline half2 __hle2(half2 x, half2 y) {
+    return half2(x <= y);
+}
+//@ UINT8_C UINT16_C INT8_C INT16_C
+#define UINT8_C(x) x
+#define UINT16_C(x) x
+#define INT8_C(x) x
+#define INT16_C(x) x

@@ -51,9 +51,17 @@ pub(super) fn needs(name: &str) -> impl Iterator<Item = &'static str> {
 /// The text of functions, in the order of the file.
 pub(super) fn text(names: &BTreeSet<String>) -> String {
     let mut wanted = names.clone();
-    for entry in entries().iter().filter(|entry| has_any(entry, names)) {
-        let with = entry.options.split("with ").skip(1).filter_map(|rest| rest.split_whitespace().next());
-        wanted.extend(with.map(str::to_owned));
+    loop {
+        let before = wanted.len();
+        let with = |entry: &&Entry| {
+            let clauses = entry.options.split(',').filter_map(|clause| clause.trim().strip_prefix("with "));
+            clauses.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let more: Vec<String> = entries().iter().filter(|entry| has_any(entry, &wanted)).flat_map(|e| with(&e)).collect();
+        wanted.extend(more);
+        if wanted.len() == before {
+            break;
+        }
     }
     let mut out = String::new();
     for entry in entries().iter().filter(|entry| has_any(entry, &wanted)) {

@@ -76,6 +76,15 @@ impl Translator<'_, '_> {
                 self.text.replace(token, "threadgroup_barrier");
                 self.text.insert_after(token + 1, "mem_flags::mem_device | mem_flags::mem_threadgroup");
             }
+            _ if self.aliases.contains_key(word) && self.text.at(token + 1) == ":" => {
+                let namespace = self.aliases[word].clone();
+                self.helpers.insert(namespace.clone());
+                self.text.replace(token, namespace);
+            }
+            "namespace" if self.text.at(token + 2) == "=" && self.aliases.contains_key(self.text.at(token + 1)) => {
+                self.text.remove_all(token..=token + 4);
+                return token + 4;
+            }
             "__global__" => self.text.replace(token, "kernel"),
             "__shared__" => self.text.replace(token, "threadgroup"),
             "__constant__" => self.text.replace(token, "constant"),
@@ -153,6 +162,9 @@ impl Translator<'_, '_> {
             self.text.replace(token, ty.strip_suffix('1').unwrap_or(&ty).to_owned());
         } else if let Some(msl) = words::call(word) {
             self.text.replace(token, msl);
+            if super::prelude::has(msl) {
+                self.helpers.insert(msl.to_owned());
+            }
         } else if words::refused(word).is_some() {
             self.refuse_word(token);
         } else if super::prelude::has(word) {

@@ -10,6 +10,7 @@ const WORDS: &[(&str, &str)] = &[
     ("__inline__", "inline"),
     ("__inline", "inline"),
     ("__noinline__", ""),
+    ("__grid_constant__", ""),
     ("__restrict__", ""),
     ("__restrict", ""),
     ("restrict", ""),
@@ -102,6 +103,10 @@ const CALLS: &[(&str, &str)] = &[
     ("__saturatef", "saturate"),
     ("printf", "os_log_default.log"),
     ("atomicAdd_system", "atomicAdd"),
+    ("umin", "min"),
+    ("umax", "max"),
+    ("__habs", "fabs"),
+    ("fdivide", "fast::divide"),
     ("atomicAdd_block", "atomicAdd"),
 ];
 
