@@ -61,7 +61,7 @@ fn family(name: &str) -> Result<&'static DeviceFamily, String> {
 
 /// Does it.
 pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<(), Failure> {
-    let library = args.source.library(None)?;
+    let library = args.source.library(None, args.kernel.as_ref())?;
     let kernels = match &args.kernel {
         Some(kernel) => vec![kernel.clone()],
         None => library.kernel_names().to_vec(),

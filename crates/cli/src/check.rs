@@ -202,7 +202,7 @@ fn read_suppressions(paths: &[PathBuf]) -> Result<Suppressions, Failure> {
 
 fn run(args: &CheckArgs, session: &SharedSession) -> Result<(), Failure> {
     let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
-    let library = args.call.source.library(None)?;
+    let library = args.call.source.library(None, Some(&args.call.kernel))?;
     let specialisation = args.call.source.specialisation();
     choice.check_family(&library, &args.call.kernel, &specialisation)?;
     let compiled =

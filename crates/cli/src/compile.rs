@@ -97,7 +97,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let choice = device_choice::choose(args.device.as_deref(), args.family)?;
     let target = choice.target;
     let makes_code = matches!(args.emit, None | Some(Stage::Asm)) && args.print_after.is_none();
-    let library = match args.source.library(makes_code.then_some(target)) {
+    let library = match args.source.library(makes_code.then_some(target), args.kernel.as_ref()) {
         Err(failure) if args.json => return all::report_no_library(failure),
         other => other?,
     };
@@ -142,7 +142,7 @@ fn nvidia(device: Option<&str>) -> Result<Option<u32>, Failure> {
 /// Code or text for NVIDIA GPUs, for which none needs to be there.
 fn compile_for_nvidia(args: &CompileArgs, sm: u32) -> Result<(), Failure> {
     let target = Target::Nvidia { sm };
-    let library = match args.source.library(Some(target)) {
+    let library = match args.source.library(Some(target), args.kernel.as_ref()) {
         Err(failure) if args.json => return all::report_no_library(failure),
         other => other?,
     };

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 fn execute(args: &RunArgs) -> Result<Outcome, Failure> {
     let choice = device_choice::choose(args.call.device.as_deref(), args.call.family)?;
     let start = Instant::now();
-    let library = args.call.source.library(Some(choice.target))?;
+    let library = args.call.source.library(Some(choice.target), Some(&args.call.kernel))?;
     let specialisation =
         Specialisation { checks: args.checking.is_on(), ..args.call.source.specialisation() };
     choice.check_family(&library, &args.call.kernel, &specialisation)?;

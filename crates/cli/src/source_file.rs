@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 
 use crate::constant::Constant;
 use crate::failure::{Failure, report_notes};
-use crate::translate::{is_opencl, to_msl};
+use crate::translate::Foreign;
 
 /// Larger sources are refused; the front end has the same limit.
 const MAX_SOURCE_BYTES: u64 = 64 << 20;
@@ -19,8 +19,8 @@ const MAX_SOURCE_BYTES: u64 = 64 << 20;
 /// A source and how to read it.
 #[derive(Args, Debug)]
 pub(crate) struct SourceFile {
-    /// The source, in Metal Shading Language or OpenCL C
-    #[arg(value_name = "FILE.metal|FILE.cl")]
+    /// The source, in Metal Shading Language, OpenCL C or CUDA C++
+    #[arg(value_name = "FILE.metal|FILE.cl|FILE.cu")]
     file: PathBuf,
     /// Define a macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]", value_parser = parse_definition)]
@@ -85,11 +85,13 @@ impl SourceFile {
     }
 
     /// Reads and parses the source, of which kernels will be compiled for a target, if for any. Warnings go
-    /// to stderr.
-    pub(crate) fn library(&self, target: Option<Target>) -> Result<Library, Failure> {
+    /// to stderr. `kernel` is the one that will be compiled, if it is one: a template of CUDA's is
+    /// instantiated for it.
+    pub(crate) fn library(&self, target: Option<Target>, kernel: Option<&String>) -> Result<Library, Failure> {
         let (mut file, mut bytes) = (self.file.clone(), read(&self.file)?);
-        if is_opencl(&file) {
-            bytes = to_msl(&file, &bytes)?;
+        if Foreign::is_foreign(&file) {
+            let kernels = kernel.map(std::slice::from_ref).unwrap_or_default();
+            bytes = Foreign { path: &file, includes: &self.include, kernels }.to_msl(&bytes)?;
             file.as_mut_os_string().push(".metal");
         }
         let options = SourceOptions {

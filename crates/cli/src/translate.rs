@@ -1,27 +1,36 @@
-//! `anymetal translate`: kernels in OpenCL C as Metal Shading Language.
+//! `anymetal translate`: kernels in OpenCL C and CUDA C++ as Metal Shading Language.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anymetal_translate::{Doubles, Options, Translation, opencl_to_msl};
+use anymetal_translate::{Doubles, Options, Translation, cuda_to_msl, launches_toml, opencl_to_msl};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, stderr_has_colour};
 use crate::output;
 use crate::source_file::read;
 
-/// Translate kernels in OpenCL C to the Metal Shading Language.
+/// Translate kernels in OpenCL C or CUDA C++ to the Metal Shading Language.
 ///
-/// Names, comments and layout stay. `run`, `check`, `compile` and others take such files directly; errors in
-/// the translated text name it as FILE.cl.metal.
+/// Names, comments and layout stay; host code is left out. `run`, `check`, `compile` and `analyze` take such
+/// files directly; errors in the translated text name the line of the source.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  anymetal translate reduce.cl -o reduce.metal\n  anymetal translate physics.cl --double float\n  anymetal run saxpy.cl -k saxpy --threads 1000 --arg x=iota:f32:1000 --arg y=zeros:f32:1000 --arg a=f32:2"
+    after_help = "Examples:\n  anymetal translate reduce.cl -o reduce.metal\n  anymetal translate physics.cl --double float\n  anymetal translate scan.cu -o scan.metal --launches scan.toml\n  anymetal run saxpy.cl -k saxpy --threads 1000 --arg x=iota:f32:1000 --arg y=zeros:f32:1000 --arg a=f32:2"
 )]
 pub(crate) struct TranslateArgs {
-    /// The source, in OpenCL C
-    #[arg(value_name = "FILE.cl")]
+    /// The source, in OpenCL C or CUDA C++
+    #[arg(value_name = "FILE.cl|FILE.cu")]
     file: PathBuf,
+    /// Instantiate a kernel template, besides those that the source launches; may be repeated
+    #[arg(short, long, value_name = "NAME<ARGUMENTS>")]
+    kernel: Vec<String>,
+    /// Search this folder for files that a CUDA source includes
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+    /// Write the launches that a CUDA source has, as a workload for `anymetal trace`
+    #[arg(long, value_name = "OUT.toml")]
+    launches: Option<PathBuf>,
     /// Write here instead of to stdout
     #[arg(short = 'o', value_name = "OUT.metal")]
     output: Option<PathBuf>,
@@ -52,28 +61,62 @@ pub(crate) fn translate(args: &TranslateArgs) -> Result<(), Failure> {
         Double::Float => Doubles::Float,
     };
     let options = Options { doubles, line_directive: args.line };
-    let translation = translated(&args.file, &read(&args.file)?, &options);
+    let foreign = Foreign { path: &args.file, includes: &args.include, kernels: &args.kernel };
+    let translation = foreign.translated(&read(&args.file)?, &options);
     tell(&translation, args.json)?;
+    if let Some(path) = &args.launches {
+        let source = args.output.clone().unwrap_or_else(|| args.file.with_extension("metal"));
+        let source = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        output::file(path, &launches_toml(&translation.launches, &source))?;
+    }
     match &args.output {
         None => output::write(&translation.text),
         Some(path) => output::file(path, &translation.text),
     }
 }
 
-/// Whether a file is OpenCL C, by its name.
-pub(crate) fn is_opencl(path: &Path) -> bool {
-    path.extension() == Some(OsStr::new("cl"))
+/// A source in another language than MSL.
+pub(crate) struct Foreign<'a> {
+    /// Its file.
+    pub(crate) path: &'a Path,
+    /// Folders of files that it includes.
+    pub(crate) includes: &'a [PathBuf],
+    /// Kernels with template arguments that are to be there.
+    pub(crate) kernels: &'a [String],
 }
 
-/// The MSL of a source in OpenCL C: what `anymetal translate` prints.
-pub(crate) fn to_msl(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-    let translation = translated(path, bytes, &Options::default());
-    tell(&translation, false)?;
-    Ok(translation.text.into_bytes())
-}
+impl Foreign<'_> {
+    /// Whether it is one, by its name.
+    pub(crate) fn is_foreign(path: &Path) -> bool {
+        path.extension().is_some_and(|extension| extension == "cl" || extension == "cu")
+    }
 
-fn translated(path: &Path, bytes: &[u8], options: &Options) -> Translation {
-    opencl_to_msl(&path.display().to_string(), &String::from_utf8_lossy(bytes), options)
+    /// The MSL: what `anymetal translate` prints, with the lines of the source.
+    pub(crate) fn to_msl(&self, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+        let options = Options { line_directive: true, ..Options::default() };
+        let translation = self.translated(bytes, &options);
+        tell(&translation, false)?;
+        Ok(translation.text.into_bytes())
+    }
+
+    fn translated(&self, bytes: &[u8], options: &Options) -> Translation {
+        let (name, source) = (self.path.display().to_string(), String::from_utf8_lossy(bytes));
+        if self.path.extension() != Some(OsStr::new("cu")) {
+            return opencl_to_msl(&name, &source, options);
+        }
+        let includes = &mut |name: &str, _: bool, from: &str| self.included(name, from);
+        cuda_to_msl(&name, &source, includes, self.kernels, options)
+    }
+
+    /// A file beside the including one, or in one of the folders.
+    fn included(&self, name: &str, from: &str) -> Option<(String, String)> {
+        let beside = Path::new(from).parent().unwrap_or(Path::new(""));
+        let folders = std::iter::once(beside).chain(self.includes.iter().map(PathBuf::as_path));
+        folders.map(|folder| folder.join(name)).find_map(|path| {
+            let bytes = read(&path).ok()?;
+            Some((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
+        })
+    }
 }
 
 /// Tells what could not be translated.

@@ -16,5 +16,5 @@ mod suggest;
 pub use catalogue::{CATALOGUE, Entry, Group, Proof, catalogue_entry};
 pub use diagnostic::{Diagnostic, Label, Note, Severity, Sink};
 pub use render::{render_json, render_text};
-pub use source_map::{Expansion, ExpansionId, FileId, LineCol, SourceFile, SourceMap, Span};
+pub use source_map::{Expansion, ExpansionId, FileId, LineCol, LineMark, SourceFile, SourceMap, Span};
 pub use suggest::suggest;

@@ -4,6 +4,7 @@
 //! and expansions are only ever appended. Clones share file contents, so a parsed library's map
 //! is cheap to extend with one user's file.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -138,12 +139,25 @@ impl SourceFile {
     }
 }
 
+/// What a `#line` directive said of the text that follows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineMark {
+    /// The first byte that it is about.
+    pub from: u32,
+    /// Added to the number of a line in the file gives the number shown to users.
+    pub shift: i64,
+    /// The name shown to users instead of the file's.
+    pub name: Option<Arc<str>>,
+}
+
 /// Every file and macro expansion of one compilation.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<Arc<SourceFile>>,
     /// Where each file was first included; `Span::NONE` for those that were not.
     included_from: Vec<Span>,
+    /// What `#line` said, by file and the byte from which it holds, in order.
+    line_marks: BTreeMap<FileId, Vec<LineMark>>,
     /// The expansions with the lowest ids, shared by all clones.
     frozen: Arc<Vec<Expansion>>,
     expansions: Vec<Expansion>,
@@ -186,6 +200,33 @@ impl SourceMap {
         self.included_from.get(id.0 as usize).copied().unwrap_or(Span::NONE)
     }
 
+    /// Records a `#line` directive. The marks of a file are added in the order of their bytes; one that is
+    /// not after all others is dropped, as in a file that is read again.
+    pub fn add_line_mark(&mut self, id: FileId, mark: LineMark) {
+        let marks = self.line_marks.entry(id).or_default();
+        if marks.last().is_none_or(|last| last.from < mark.from) {
+            marks.push(mark);
+        }
+    }
+
+    fn line_mark(&self, id: FileId, offset: u32) -> Option<&LineMark> {
+        let marks = self.line_marks.get(&id)?;
+        marks.get(marks.partition_point(|mark| mark.from <= offset).checked_sub(1)?)
+    }
+
+    /// The name of the file in which users look for a byte, as `#line` has it.
+    pub fn shown_name(&self, id: FileId, offset: u32) -> &str {
+        let name = self.line_mark(id, offset).and_then(|mark| mark.name.as_deref());
+        name.unwrap_or_else(|| self.file(id).map_or("", |file| &file.name))
+    }
+
+    /// The number of the line in which users look for a byte, as `#line` has it.
+    pub fn shown_line(&self, id: FileId, offset: u32) -> u32 {
+        let line = self.file(id).map_or(0, |file| file.line_number(offset));
+        let shift = self.line_mark(id, offset).map_or(0, |mark| mark.shift);
+        u32::try_from(i64::from(line).saturating_add(shift).max(0)).unwrap_or(u32::MAX)
+    }
+
     /// All files in the order they were added.
     pub fn files(&self) -> &[Arc<SourceFile>] {
         &self.files
@@ -216,10 +257,11 @@ impl SourceMap {
         self.frozen = Arc::new(all);
     }
 
-    /// File name, line and column of a span's start, as spelled.
+    /// File name, line and column of a span's start, as spelled; name and line as `#line` has them.
     pub fn location(&self, span: Span) -> Option<(&str, LineCol)> {
-        let file = self.file(span.file)?;
-        Some((&file.name, file.line_col(span.lo)))
+        let column = self.file(span.file)?.line_col(span.lo).column;
+        let line = self.shown_line(span.file, span.lo);
+        Some((self.shown_name(span.file, span.lo), LineCol { line, column }))
     }
 
     /// The place a span comes from in the end, outside every macro: the span itself, or where the

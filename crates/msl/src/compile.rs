@@ -182,11 +182,13 @@ impl Library {
     pub fn marks(&self) -> Vec<MarkedLines> {
         let lines_of = |mark: &Mark| {
             let [from, to] = [mark.from, mark.to].map(|span| self.map.outermost(span));
-            let file = self.map.file(from.file)?;
-            let first = file.line_number(from.lo);
+            self.map.file(from.file)?;
+            let file = self.map.shown_name(from.file, from.lo);
+            let first = self.map.shown_line(from.file, from.lo);
             // What begins in one file and ends in another is cut off there.
-            let last = if to.file == from.file { file.line_number(to.lo).max(first) } else { first };
-            Some(MarkedLines { text: mark.text.clone(), file: file.name.clone(), lines: (first, last) })
+            let ends_here = self.map.shown_name(to.file, to.lo) == file;
+            let last = if ends_here { self.map.shown_line(to.file, to.lo).max(first) } else { first };
+            Some(MarkedLines { text: mark.text.clone(), file: file.to_owned(), lines: (first, last) })
         };
         self.marks.iter().filter_map(lines_of).collect()
     }

@@ -26,7 +26,7 @@ mod wide_vector;
 
 use crate::hir;
 use crate::token::MathMode;
-use anymetal_diag::{FileId, SourceMap, Span};
+use anymetal_diag::{SourceMap, Span};
 use anymetal_ir as ir;
 use recursion::{Cycles, Instance};
 use rustc_hash::FxHashMap;
@@ -79,7 +79,8 @@ struct Lowerer<'p> {
     /// Functions that have an id but no code yet.
     pending: Vec<(Instance, ir::FuncId)>,
     cycles: Cycles,
-    files: FxHashMap<FileId, u32>,
+    /// Numbers of files in the module, by the names shown to users.
+    files: FxHashMap<String, u32>,
     default_mode: ir::FpMode,
     for_sanitizer: bool,
 }
@@ -179,12 +180,16 @@ impl Lowerer<'_> {
 
     /// Where the text itself is: in a macro's definition, if it comes from there.
     fn spelled(&mut self, span: Span) -> ir::Loc {
-        let Some(file) = self.map.file(span.file) else { return ir::Loc::default() };
-        let index = *self.files.entry(span.file).or_insert_with(|| {
-            self.module.files.push(file.name.clone());
-            self.module.files.len() as u32 - 1
-        });
-        let at = file.line_col(span.lo);
+        let Some((file, at)) = self.map.location(span) else { return ir::Loc::default() };
+        let index = match self.files.get(file) {
+            Some(&index) => index,
+            None => {
+                self.module.files.push(file.to_owned());
+                let index = self.module.files.len() as u32 - 1;
+                self.files.insert(file.to_owned(), index);
+                index
+            }
+        };
         ir::Loc { file: index, line: at.line, column: at.column, origin: 0 }
     }
 }

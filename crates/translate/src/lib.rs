@@ -7,6 +7,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `token` | text to tokens with spaces and comments, and back with changes |
+//! | `brackets` | which bracket closes which, across conditionals |
 //! | `opencl/declarations` | functions, macros and types of a source |
 //! | `opencl/positions` | work-item functions, which become parameters |
 //! | `opencl/kernels` | parameters of kernels and functions |
@@ -16,7 +17,10 @@
 //! | `opencl/prelude` | functions that Metal lacks |
 #![forbid(unsafe_code)]
 
+mod brackets;
+mod cuda;
 mod opencl;
 mod token;
 
+pub use cuda::{Amount, Argument, Includes, Launch, cuda_to_msl, launches_toml};
 pub use opencl::{Doubles, Options, Translation, opencl_to_msl};

@@ -4,7 +4,9 @@
 //! without changes the text comes back byte for byte. Tokens are numbered without spaces and comments.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+
+use crate::brackets::Brackets;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,8 +23,8 @@ pub(crate) struct Token {
     pub(crate) kind: Kind,
     /// In bytes.
     pub(crate) range: Range<usize>,
-    /// Of a preprocessor directive.
-    pub(crate) in_directive: bool,
+    /// The number of the preprocessor directive that it is part of, from 1; 0 of none.
+    pub(crate) directive: u32,
 }
 
 /// See the module's documentation.
@@ -30,11 +32,15 @@ pub(crate) struct Token {
 pub(crate) struct Text<'s> {
     source: &'s str,
     tokens: Vec<Token>,
-    /// By token: what stands before it, instead of it, and after it.
-    changes: BTreeMap<usize, Change>,
+    brackets: Brackets,
+    changes: Changes,
 }
 
-#[derive(Default, Debug)]
+/// Changes to tokens: what stands before each, instead of it, and after it.
+#[derive(Default, Clone, Debug)]
+pub(crate) struct Changes(BTreeMap<usize, Change>);
+
+#[derive(Default, Clone, Debug)]
 struct Change {
     before: String,
     instead: Option<String>,
@@ -44,7 +50,9 @@ struct Change {
 
 impl<'s> Text<'s> {
     pub(crate) fn new(source: &'s str) -> Self {
-        Self { source, tokens: tokens(source), changes: BTreeMap::new() }
+        let tokens = tokens(source);
+        let brackets = Brackets::of(source, &tokens);
+        Self { source, tokens, brackets, changes: Changes::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -61,7 +69,19 @@ impl<'s> Text<'s> {
     }
 
     pub(crate) fn in_directive(&self, token: usize) -> bool {
-        self.tokens.get(token).is_some_and(|token| token.in_directive)
+        self.tokens.get(token).is_some_and(|token| token.directive != 0)
+    }
+
+    /// The last token of the directive that the token is part of; the token itself if there is none.
+    pub(crate) fn directive_end(&self, token: usize) -> usize {
+        let Some(number) = self.tokens.get(token).map(|token| token.directive) else { return token };
+        let rest = &self.tokens[token..];
+        token + rest.iter().take_while(|other| number != 0 && other.directive == number).count().max(1) - 1
+    }
+
+    /// The text that the tokens are of.
+    pub(crate) fn source(&self) -> &'s str {
+        self.source
     }
 
     pub(crate) fn range(&self, token: usize) -> Range<usize> {
@@ -80,20 +100,36 @@ impl<'s> Text<'s> {
         start - self.source[..start].rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// The token that closes the bracket at `open`, if it is closed.
+    /// The token that closes the bracket at `open`, if it is closed. Of the branches of a conditional that is
+    /// open in between the first one counts.
     pub(crate) fn closing(&self, open: usize) -> Option<usize> {
-        let mut depth = 0u32;
-        for token in open..self.len() {
+        self.brackets.partner(open).filter(|&partner| partner > open)
+    }
+
+    /// The token that opens the bracket at `close`, if there is one.
+    pub(crate) fn opening(&self, close: usize) -> Option<usize> {
+        self.brackets.partner(close).filter(|&partner| partner < close)
+    }
+
+    /// The token that closes the template arguments or parameters at `open`; `>>` may close two.
+    pub(crate) fn angle_closing(&self, open: usize) -> Option<usize> {
+        if self.at(open) != "<" {
+            return None;
+        }
+        let (mut token, mut depth) = (open, 0u32);
+        while token < self.len() {
             match self.at(token) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => {
-                    depth = depth.checked_sub(1)?;
-                    if depth == 0 {
-                        return Some(token);
-                    }
-                }
+                "<" => depth += 1,
+                ">" => depth -= 1,
+                ">>" => depth = depth.saturating_sub(2),
+                "(" | "[" => token = self.closing(token)?,
+                ";" | "{" | "}" | ")" | "]" | "<<" => return None,
                 _ => {}
             }
+            if depth == 0 {
+                return Some(token);
+            }
+            token += 1;
         }
         None
     }
@@ -121,8 +157,67 @@ impl<'s> Text<'s> {
         parts
     }
 
+    pub(crate) fn replace(&mut self, token: usize, with: impl Into<String>) {
+        self.changes.replace(token, with);
+    }
+
+    /// Takes it away with the spaces behind it.
+    pub(crate) fn remove(&mut self, token: usize) {
+        self.changes.remove(token);
+    }
+
+    /// Takes tokens away; the spaces behind the last stay.
+    pub(crate) fn remove_all(&mut self, tokens: RangeInclusive<usize>) {
+        self.changes.remove_all(tokens);
+    }
+
+    pub(crate) fn insert_before(&mut self, token: usize, text: &str) {
+        self.changes.insert_before(token, text);
+    }
+
+    pub(crate) fn insert_after(&mut self, token: usize, text: &str) {
+        self.changes.insert_after(token, text);
+    }
+
+    /// What the token is replaced by so far.
+    pub(crate) fn replacement(&self, token: usize) -> Option<&str> {
+        self.changes.0.get(&token)?.instead.as_deref()
+    }
+
+    /// The text with all changes.
+    pub(crate) fn finish(&self) -> String {
+        let mut out = String::with_capacity(self.source.len() + self.source.len() / 8);
+        let Some(last) = self.len().checked_sub(1) else { return self.source.to_owned() };
+        out.push_str(&self.source[..self.range(0).start]);
+        self.write(&mut out, 0..=last, &Changes::default());
+        out.push_str(&self.source[self.range(last).end..]);
+        out
+    }
+
+    /// Writes some tokens with all changes, and with more that are made in this place only.
+    pub(crate) fn write(&self, out: &mut String, tokens: RangeInclusive<usize>, more: &Changes) {
+        let (first, mut end, mut removed) = (*tokens.start(), 0, false);
+        for number in tokens {
+            let Some(token) = self.tokens.get(number) else { return };
+            let own = &self.source[token.range.clone()];
+            let gap = if number == first { "" } else { &self.source[end..token.range.start] };
+            if !(removed && gap.bytes().all(|byte| byte == b' ')) {
+                out.push_str(gap);
+            }
+            end = token.range.end;
+            let (base, more) = (self.changes.0.get(&number), more.0.get(&number));
+            let all = || base.into_iter().chain(more);
+            all().for_each(|change| out.push_str(&change.before));
+            out.push_str(all().rev().find_map(|change| change.instead.as_deref()).unwrap_or(own));
+            all().for_each(|change| out.push_str(&change.after));
+            removed = all().any(|change| change.eats_space);
+        }
+    }
+}
+
+impl Changes {
     fn change(&mut self, token: usize) -> &mut Change {
-        self.changes.entry(token).or_default()
+        self.0.entry(token).or_default()
     }
 
     pub(crate) fn replace(&mut self, token: usize, with: impl Into<String>) {
@@ -136,7 +231,7 @@ impl<'s> Text<'s> {
     }
 
     /// Takes tokens away; the spaces behind the last stay.
-    pub(crate) fn remove_all(&mut self, tokens: std::ops::RangeInclusive<usize>) {
+    pub(crate) fn remove_all(&mut self, tokens: RangeInclusive<usize>) {
         let last = *tokens.end();
         tokens.for_each(|token| self.remove(token));
         self.change(last).eats_space = false;
@@ -149,49 +244,17 @@ impl<'s> Text<'s> {
     pub(crate) fn insert_after(&mut self, token: usize, text: &str) {
         self.change(token).after.push_str(text);
     }
-
-    /// What the token is replaced by so far.
-    pub(crate) fn replacement(&self, token: usize) -> Option<&str> {
-        self.changes.get(&token)?.instead.as_deref()
-    }
-
-    /// The text with all changes.
-    pub(crate) fn finish(&self) -> String {
-        let mut out = String::with_capacity(self.source.len() + self.source.len() / 8);
-        let mut end = 0;
-        let mut removed = false;
-        for (number, token) in self.tokens.iter().enumerate() {
-            let gap = &self.source[end..token.range.start];
-            let is_plain = gap.bytes().all(|byte| byte == b' ');
-            if !(removed && is_plain) {
-                out.push_str(gap);
-            }
-            end = token.range.end;
-            removed = false;
-            match self.changes.get(&number) {
-                None => out.push_str(&self.source[token.range.clone()]),
-                Some(change) => {
-                    out.push_str(&change.before);
-                    out.push_str(change.instead.as_deref().unwrap_or(&self.source[token.range.clone()]));
-                    out.push_str(&change.after);
-                    removed = change.eats_space;
-                }
-            }
-        }
-        out.push_str(&self.source[end..]);
-        out
-    }
 }
 
 fn tokens(source: &str) -> Vec<Token> {
     let bytes = source.as_bytes();
     let mut tokens: Vec<Token> = Vec::new();
-    let (mut at, mut in_directive, mut line_is_empty) = (0, false, true);
+    let (mut at, mut directive, mut directives, mut line_is_empty) = (0, 0, 0, true);
     while at < bytes.len() {
         let start = at;
         let kind = match bytes[at] {
             b'\n' => {
-                in_directive = false;
+                directive = 0;
                 line_is_empty = true;
                 at += 1;
                 continue;
@@ -233,13 +296,16 @@ fn tokens(source: &str) -> Vec<Token> {
                 Kind::Word
             }
             byte => {
-                in_directive |= byte == b'#' && line_is_empty;
+                if byte == b'#' && line_is_empty {
+                    directives += 1;
+                    directive = directives;
+                }
                 at += mark(&bytes[at..]);
                 Kind::Mark
             }
         };
         line_is_empty = false;
-        tokens.push(Token { kind, range: start..at, in_directive });
+        tokens.push(Token { kind, range: start..at, directive });
     }
     tokens
 }

@@ -42,7 +42,8 @@ pub fn render_json(map: &SourceMap, diagnostics: &[Diagnostic]) -> String {
 
 fn convert<'a>(map: &'a SourceMap, diagnostic: &'a Diagnostic) -> JsonDiagnostic<'a> {
     let span = map.outermost(diagnostic.span);
-    let end = map.file(span.file).map(|file| file.line_col(span.hi.max(span.lo)));
+    let last = span.hi.max(span.lo);
+    let end = map.location(Span { lo: last, hi: last, ..span }).map(|(_, end)| end);
     let labels = diagnostic.labels.iter().map(|label| JsonRemark {
         place: place(map, map.outermost(label.span)),
         message: label.text.clone(),

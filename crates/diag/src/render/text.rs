@@ -61,6 +61,8 @@ fn add_remark<'a>(groups: &mut Vec<Group<'a>>, level: Level<'a>, text: &str, ele
 struct Mark<'a> {
     file: &'a SourceFile,
     line: u32,
+    /// The file's name and the line's number as users know them.
+    shown: (&'a str, u32),
     /// Byte offsets in the file; within the line, on character boundaries.
     range: Range<usize>,
     label: &'a str,
@@ -78,7 +80,8 @@ impl<'a> Mark<'a> {
         let hi = file.text.ceil_char_boundary(span.hi as usize).clamp(lo, end);
         // Something must be underlined.
         let hi = if hi == lo { file.text.ceil_char_boundary(lo + 1).min(end) } else { hi };
-        Some(Self { file, line, range: lo..hi, label, kind })
+        let shown = (map.shown_name(span.file, span.lo), map.shown_line(span.file, span.lo));
+        Some(Self { file, line, shown, range: lo..hi, label, kind })
     }
 }
 
@@ -97,10 +100,14 @@ fn excerpts(marks: Vec<Mark<'_>>) -> Vec<Element<'_>> {
     let mut elements = Vec::new();
     let mut rest = marks;
     while !rest.is_empty() {
-        let (file, line) = (rest[0].file, rest[0].line);
+        let (file, line, shown) = (rest[0].file, rest[0].line, rest[0].shown);
         let short = |mark: &Mark<'_>| mark.file.line(mark.line).len() <= LONGEST_LINE;
         let together = |mark: &Mark<'_>| {
-            std::ptr::eq(mark.file, file) && mark.line.abs_diff(line) <= TALLEST && short(mark)
+            std::ptr::eq(mark.file, file)
+                && mark.line.abs_diff(line) <= TALLEST
+                && mark.shown.0 == shown.0
+                && i64::from(mark.shown.1) - i64::from(shown.1) == i64::from(mark.line) - i64::from(line)
+                && short(mark)
         };
         if short(&rest[0]) {
             let (near, far) = rest.into_iter().partition(together);
@@ -120,9 +127,11 @@ fn excerpt(marks: Vec<Mark<'_>>) -> Element<'_> {
     let last = marks.iter().map(|mark| mark.line).max().unwrap_or(1);
     let start = file.line_start(first) as usize;
     let end = file.line_start(last) as usize + file.line(last).len();
+    // All marks have the same shift, and the topmost one's number is known.
+    let shown = marks.iter().map(|mark| mark.shown.1).min().unwrap_or(1);
     let mut snippet = Snippet::source(blank_controls(&file.text[start..end]))
-        .path(printable(&file.name).into_owned())
-        .line_start(first as usize);
+        .path(printable(marks[0].shown.0).into_owned())
+        .line_start(shown as usize);
     for mark in marks {
         let range = mark.range.start - start..mark.range.end - start;
         snippet = snippet.annotation(annotation(mark.kind, range, mark.label));
@@ -139,11 +148,11 @@ fn cut_excerpt<'a>(mark: &Mark<'a>) -> [Element<'a>; 2] {
     let start = file.text.floor_char_boundary(mark.range.start.saturating_sub(LEAD)).max(line_start);
     let end = file.text.floor_char_boundary((start + LONGEST_LINE).min(line_end)).max(mark.range.start);
     let column = file.line_col(mark.range.start as u32).column;
-    let origin = Origin::path(printable(&file.name).into_owned())
-        .line(mark.line as usize)
+    let origin = Origin::path(printable(mark.shown.0).into_owned())
+        .line(mark.shown.1 as usize)
         .char_column(column as usize);
     let range = mark.range.start - start..mark.range.end.min(end) - start;
-    let snippet = Snippet::source(blank_controls(&file.text[start..end])).line_start(mark.line as usize);
+    let snippet = Snippet::source(blank_controls(&file.text[start..end])).line_start(mark.shown.1 as usize);
     [origin.into(), snippet.annotation(annotation(mark.kind, range, mark.label)).into()]
 }
 

@@ -4,7 +4,7 @@ use super::pp_token::{PpKind, PpToken, spell_all};
 use super::state::Preprocessor;
 use crate::lexer::{Scanner, decode_string, parse_number};
 use crate::token::{Name, TokenKind};
-use anymetal_diag::{Diagnostic, Span, suggest};
+use anymetal_diag::{Diagnostic, LineMark, Span, suggest};
 
 /// The directives worth suggesting.
 const NAMES: &[&str] = &[
@@ -125,7 +125,15 @@ impl Preprocessor<'_> {
         let shown_name = shown_name.map(|token| Name::new(&decode_string(token.name.as_str()).value));
         let Some(frame) = self.frames.last_mut() else { return };
         // The number is that of the following line.
-        frame.line_shift = line - i64::from(frame.file.line_number(name.span.lo)) - 1;
+        let number = frame.file.line_number(name.span.lo);
+        frame.line_shift = line - i64::from(number) - 1;
         frame.shown_name = shown_name.or(frame.shown_name);
+        let mark = LineMark {
+            from: frame.file.line_start(number + 1),
+            shift: frame.line_shift,
+            name: frame.shown_name.map(|name| name.as_str().into()),
+        };
+        let id = frame.id;
+        self.map.add_line_mark(id, mark);
     }
 }

@@ -304,11 +304,7 @@ impl Translator<'_> {
     }
 
     fn end_of_directive(&self, start: usize) -> usize {
-        let mut end = start + 1;
-        while self.text.in_directive(end) && self.text.at(end) != "#" {
-            end += 1;
-        }
-        end
+        self.text.directive_end(start) + 1
     }
 
     /// Gives the token behind it.

@@ -43,6 +43,8 @@ pub struct Translation {
     pub map: SourceMap,
     /// What could not be translated.
     pub diagnostics: Vec<Diagnostic>,
+    /// The launches that the source has, of CUDA's.
+    pub launches: Vec<crate::Launch>,
 }
 
 impl Translation {
@@ -124,7 +126,7 @@ pub fn opencl_to_msl(name: &str, source: &str, options: &Options) -> Translation
     }
     out.push_str(&text.finish());
     map.freeze();
-    Translation { text: out, map, diagnostics }
+    Translation { text: out, map, diagnostics, launches: Vec::new() }
 }
 
 #[cfg(test)]

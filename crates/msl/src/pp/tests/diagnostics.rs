@@ -66,6 +66,20 @@ fn suggests_and_notes() {
 }
 
 #[test]
+fn line_directives_move_diagnostics() {
+    let run = run("int a;\n#line 40 \"sum.cl\"\n#bogus\nint b = 1x;\n#line 7\n#bogus\n");
+    let place = |index: usize| run.map.location(run.sink.diagnostics()[index].span);
+    let place = |index| place(index).map(|(file, at)| (file.to_owned(), at.line, at.column));
+    assert_eq!(place(0), Some(("sum.cl".to_owned(), 40, 2)));
+    assert_eq!(place(1), Some(("sum.cl".to_owned(), 41, 9)));
+    assert_eq!(place(2), Some(("sum.cl".to_owned(), 7, 2)));
+    let text = anymetal_diag::render_text(&run.map, run.sink.diagnostics(), false);
+    assert!(text.contains("--> sum.cl:41:9") && text.contains("41 | int b = 1x;"), "{text}");
+    let json = anymetal_diag::render_json(&run.map, run.sink.diagnostics());
+    assert!(json.contains("\"file\": \"sum.cl\"") && json.contains("\"end_line\": 41"), "{json}");
+}
+
+#[test]
 fn goes_on_after_each_mistake() {
     let run = run("#if 1 +\n#endif\n#bogus\nint a = 1x;\n#include \"nope.h\"\nb");
     assert_eq!(run.ids(), ["invalid-condition", "unknown-directive", "invalid-number", "missing-include"]);

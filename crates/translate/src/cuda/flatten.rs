@@ -1,0 +1,98 @@
+//! A source with the files that it includes, as one text.
+//!
+//! Owns [`Flattened`]: the text, and which part of it is from which file. A file is taken once, at its first
+//! `#include`; headers that are not found are CUDA's, C++'s or the host's, and stay out.
+
+use std::collections::BTreeSet;
+
+use anymetal_diag::{FileId, SourceMap, Span};
+
+/// Gives the name and text of the file that an `#include` in a file means: its name there, whether it is in
+/// angle brackets, and the including file.
+pub type Includes<'a> = &'a mut dyn FnMut(&str, bool, &str) -> Option<(String, String)>;
+
+/// The most bytes of all files together.
+const MAX_BYTES: usize = 16 << 20;
+/// The most files inside of one another.
+const MAX_DEPTH: usize = 64;
+
+/// See the module's documentation.
+pub(super) struct Flattened {
+    pub(super) text: String,
+    pub(super) map: SourceMap,
+    pieces: Vec<Piece>,
+}
+
+/// A part of the text: from its byte `start` on it is that of a file from the byte `from` on.
+struct Piece {
+    start: usize,
+    file: FileId,
+    from: usize,
+}
+
+impl Flattened {
+    pub(super) fn new(name: &str, source: &str, includes: Includes<'_>) -> Self {
+        let mut flat = Self { text: String::new(), map: SourceMap::new(), pieces: Vec::new() };
+        let mut seen = BTreeSet::from([name.to_owned()]);
+        flat.add(name, source, includes, &mut seen, 0);
+        flat
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        source: &str,
+        includes: Includes<'_>,
+        seen: &mut BTreeSet<String>,
+        depth: usize,
+    ) {
+        let file = self.map.add_file(name, source);
+        let mut at = 0;
+        self.pieces.push(Piece { start: self.text.len(), file, from: 0 });
+        for line in source.split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            let Some((wanted, is_angled)) = included(line) else {
+                self.text.push_str(line);
+                continue;
+            };
+            let found = includes(wanted, is_angled, name).filter(|(found, text)| {
+                depth < MAX_DEPTH && self.text.len() + text.len() < MAX_BYTES && seen.insert(found.clone())
+            });
+            let Some((found, text)) = found else {
+                self.text.push_str(line);
+                continue;
+            };
+            self.add(&found, &text, includes, seen, depth + 1);
+            if !self.text.ends_with('\n') {
+                self.text.push('\n');
+            }
+            let from = start + line.trim_end_matches(['\n', '\r']).len();
+            self.pieces.push(Piece { start: self.text.len(), file, from: from.min(at) });
+            self.text.push_str(&source[from.min(at)..at]);
+        }
+    }
+
+    fn piece(&self, at: usize) -> Option<&Piece> {
+        self.pieces.get(self.pieces.partition_point(|piece| piece.start <= at).checked_sub(1)?)
+    }
+
+    /// The place of some bytes in their file.
+    pub(super) fn span(&self, bytes: std::ops::Range<usize>) -> Span {
+        let Some(piece) = self.piece(bytes.start) else { return Span::NONE };
+        let place = |at: usize| (at.saturating_sub(piece.start) + piece.from) as u32;
+        Span::new(piece.file, place(bytes.start), place(bytes.end.max(bytes.start)))
+    }
+}
+
+/// The name in an `#include`, and whether it is in angle brackets.
+fn included(line: &str) -> Option<(&str, bool)> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let (close, is_angled) = match rest.as_bytes().first()? {
+        b'"' => ('"', false),
+        b'<' => ('>', true),
+        _ => return None,
+    };
+    let (name, _) = rest[1..].split_once(close)?;
+    Some((name, is_angled))
+}

@@ -1,0 +1,455 @@
+//! The declarations of a source outside of functions, found by the shape of the text.
+//!
+//! Owns [`Items`]: functions with their parameters, records with their methods, aliases, variables,
+//! directives and namespaces, in the order of the text. Nothing is looked up: host code need not be understood.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::declarator::{Declarator, declarators, skip_type};
+use crate::token::Text;
+
+/// Before the names of namespaces that are used.
+pub(super) const NAMESPACE: &str = "namespace ";
+
+/// What stands at one place outside of functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Directive,
+    /// `namespace x {`
+    Open,
+    /// `extern "C" {`
+    OpenC,
+    /// What closes the last one that is open.
+    Close,
+    /// The number of the function.
+    Function(usize),
+    /// The number of the record.
+    Record(usize),
+    /// `typedef`, `using` or `enum`.
+    Alias,
+    Variable,
+    Other,
+}
+
+/// Tokens of a declaration.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) kind: Kind,
+    /// What it declares.
+    pub(super) names: Vec<String>,
+}
+
+/// A parameter.
+#[derive(Debug, Clone)]
+pub(super) struct Param {
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// The end of its type and name, without a default.
+    pub(super) end: usize,
+    pub(super) declarator: Option<Declarator>,
+}
+
+/// A function, a declaration of one, or a method.
+#[derive(Debug, Clone)]
+pub(super) struct Function {
+    pub(super) name: String,
+    /// All of it, with `template <…>`.
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// The first token after `template <…>`.
+    pub(super) head: usize,
+    /// The token of its name.
+    pub(super) at: usize,
+    /// Of its parameters' parentheses.
+    pub(super) open: usize,
+    pub(super) close: usize,
+    pub(super) body: Option<(usize, usize)>,
+    pub(super) params: Vec<Param>,
+    pub(super) template: Option<(usize, usize)>,
+    pub(super) is_kernel: bool,
+    pub(super) is_device: bool,
+    /// The number of the record of which it is a method.
+    pub(super) record: Option<usize>,
+}
+
+impl Function {
+    /// The type that it returns, without stars; of constructors and operators of conversion there is none.
+    pub(super) fn returned_type(&self, text: &Text<'_>) -> Option<(usize, usize)> {
+        skip_type(text, self.head).filter(|&(_, last)| last < self.at)
+    }
+
+    /// The stars of the type that it returns.
+    pub(super) fn returned_stars(&self, text: &Text<'_>) -> usize {
+        let after = self.returned_type(text).map_or(self.at, |(_, last)| last + 1);
+        (after..self.at).filter(|&token| text.at(token) == "*").count()
+    }
+
+    /// Whether it returns a reference.
+    pub(super) fn returns_reference(&self, text: &Text<'_>) -> bool {
+        let after = self.returned_type(text).map_or(self.at, |(_, last)| last + 1);
+        (after..self.at).any(|token| text.at(token) == "&")
+    }
+}
+
+/// A structure, class or union.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) open: usize,
+    pub(super) close: usize,
+    pub(super) methods: Vec<usize>,
+    /// Its data: first and last token of each declaration.
+    pub(super) members: Vec<(usize, usize)>,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    pub(super) items: Vec<Item>,
+    pub(super) functions: Vec<Function>,
+    pub(super) records: Vec<Record>,
+    /// The tokens of each macro's body, by its name.
+    pub(super) macros: BTreeMap<String, Vec<usize>>,
+}
+
+impl Items {
+    pub(super) fn of(text: &Text<'_>) -> Self {
+        let mut items = Self::default();
+        items.find_macros(text);
+        let mut closes = Vec::new();
+        let mut token = 0;
+        while token < text.len() {
+            let item = items.item(text, token, text.len(), &mut closes);
+            token = item.last.max(token) + 1;
+            items.items.push(item);
+        }
+        items.mark_declared();
+        items
+    }
+
+    /// What a declaration says of a function holds for its definition.
+    fn mark_declared(&mut self) {
+        let is_declared = |function: &&Function| function.is_device && function.body.is_none();
+        let names: BTreeSet<String> =
+            self.functions.iter().filter(is_declared).map(|function| function.name.clone()).collect();
+        for function in self.functions.iter_mut().filter(|function| function.record.is_none()) {
+            function.is_device |= names.contains(&function.name);
+        }
+    }
+
+    fn find_macros(&mut self, text: &Text<'_>) {
+        for token in 0..text.len() {
+            let defines = text.at(token) == "#" && text.in_directive(token) && text.at(token + 1) == "define";
+            if !defines {
+                continue;
+            }
+            let end = text.directive_end(token);
+            let mut start = token + 3;
+            // Parameters follow without a space.
+            if text.at(start) == "(" && text.range(start).start == text.range(token + 2).end {
+                start = text.closing(start).map_or(start, |close| close + 1);
+            }
+            self.macros.entry(text.at(token + 2).to_owned()).or_default().extend(start..=end);
+        }
+    }
+
+    /// Whether one of the tokens is the word, itself or by a macro.
+    pub(super) fn says(&self, text: &Text<'_>, mut tokens: std::ops::Range<usize>, word: &str) -> bool {
+        tokens.any(|token| {
+            text.at(token) == word || {
+                let body = self.macros.get(text.at(token)).map(Vec::as_slice).unwrap_or_default();
+                body.len() <= 8 && body.iter().any(|&token| text.at(token) == word)
+            }
+        })
+    }
+
+    fn item(&mut self, text: &Text<'_>, first: usize, end: usize, closes: &mut Vec<usize>) -> Item {
+        let item = |last: usize, kind: Kind| Item { first, last, kind, names: Vec::new() };
+        if text.in_directive(first) {
+            let mut found = item(text.directive_end(first), Kind::Directive);
+            if text.at(first + 1) == "define" {
+                found.names.push(text.at(first + 2).to_owned());
+            }
+            return found;
+        }
+        if closes.last() == Some(&first) {
+            closes.pop();
+            return item(first, Kind::Close);
+        }
+        let opens = (first..first + 6).find(|&token| matches!(text.at(token), "{" | ";" | "="));
+        let opens = opens.filter(|&token| text.at(token) == "{");
+        if let (true, Some(open)) = (matches!(text.at(first), "namespace" | "inline" | "extern"), opens) {
+            let is_namespace = (first..open).any(|token| text.at(token) == "namespace");
+            let is_c = text.at(first) == "extern" && text.at(first + 1).starts_with('"') && open == first + 2;
+            if (is_namespace || is_c)
+                && let Some(close) = text.closing(open)
+            {
+                closes.push(close);
+                return item(open, if is_c { Kind::OpenC } else { Kind::Open });
+            }
+        }
+        self.declaration(text, first, end, None)
+    }
+
+    /// A declaration, in a record or outside.
+    fn declaration(&mut self, text: &Text<'_>, first: usize, end: usize, record: Option<usize>) -> Item {
+        let mut shape = Shape::of(text, first, end);
+        let mut item = Item { first, last: shape.last, kind: Kind::Other, names: Vec::new() };
+        if text.at(shape.head) == "using" || text.at(shape.head) == "typedef" || shape.word == "enum" {
+            item.kind = Kind::Alias;
+            item.names = alias_names(text, shape.head, shape.last);
+            return item;
+        }
+        if let Some((open, close)) = shape.record {
+            let number = self.records.len();
+            self.records.push(Record { open, close, methods: Vec::new(), members: Vec::new() });
+            item.kind = Kind::Record(number);
+            let name = (shape.head..open).take_while(|&token| text.at(token) != ":").filter(|&token| {
+                text.is_word(token) && !matches!(text.at(token), "struct" | "class" | "union" | "final")
+            });
+            item.names.extend(name.last().map(|token| text.at(token).to_owned()));
+            item.names.extend((close..=shape.last).filter(|&t| text.is_word(t)).map(|t| text.at(t).to_owned()));
+            self.members(text, number);
+            return item;
+        }
+        if let Some(function) = self.function(text, &mut shape, first, record) {
+            item.names.push(function.name.clone());
+            item.kind = Kind::Function(self.functions.len());
+            self.functions.push(function);
+            return item;
+        }
+        if let Some(found) = declarators(text, shape.head, shape.last) {
+            item.kind = Kind::Variable;
+            item.names = found.all.iter().map(|declarator| text.at(declarator.name).to_owned()).collect();
+        }
+        item
+    }
+
+    fn function(
+        &self,
+        text: &Text<'_>,
+        shape: &mut Shape,
+        first: usize,
+        record: Option<usize>,
+    ) -> Option<Function> {
+        let (open, close) = shape.parens?;
+        let at = shape.name?;
+        let is_declared = text.at(shape.last) == ";";
+        // `int x(3);` is a variable, but not one of kernels' sources.
+        if shape.body.is_none() && (!is_declared || shape.has_equals) {
+            return None;
+        }
+        let mut name = match text.at(at) {
+            "operator" => (at..open).map(|token| text.at(token)).collect(),
+            word => word.to_owned(),
+        };
+        if text.at(at.wrapping_sub(1)) == "~" {
+            name.insert(0, '~');
+        }
+        let params = params(text, open, close).into_iter().filter_map(|part| param(text, part)).collect();
+        let head = shape.head..at;
+        let is_kernel = self.says(text, head.clone(), "__global__");
+        let is_device = self.says(text, head.clone(), "__device__")
+            || self.says(text, head, "constexpr")
+            || (record.is_some() && (close..shape.last).any(|token| text.at(token) == "default"));
+        let (head, last, body, template) = (shape.head, shape.last, shape.body, shape.template);
+        Some(Function {
+            name, first, last, head, at, open, close, body, params, template, is_kernel, is_device, record,
+        })
+    }
+
+    fn members(&mut self, text: &Text<'_>, record: usize) {
+        let Record { open, close, .. } = self.records[record];
+        let mut token = open + 1;
+        while token < close {
+            if text.in_directive(token) || matches!(text.at(token + 1), ":") && text.at(token + 2) != ":" {
+                token = if text.in_directive(token) { text.directive_end(token) + 1 } else { token + 2 };
+                continue;
+            }
+            let item = self.declaration(text, token, close, Some(record));
+            match item.kind {
+                Kind::Function(function) => self.records[record].methods.push(function),
+                Kind::Variable => self.records[record].members.push((item.first, item.last)),
+                _ => {}
+            }
+            token = item.last.max(token) + 1;
+        }
+    }
+}
+
+/// First and last token of each parameter, without directives around it.
+fn params(text: &Text<'_>, open: usize, close: usize) -> Vec<(usize, usize)> {
+    let (mut parts, mut first, mut token) = (Vec::new(), open + 1, open + 1);
+    while token <= close {
+        match text.at(token) {
+            "(" | "[" | "{" => token = text.closing(token).unwrap_or(close),
+            "<" => token = text.angle_closing(token).unwrap_or(token),
+            _ => {}
+        }
+        if token >= close || text.at(token) == "," {
+            let mut end = token.min(close);
+            while first < end && text.in_directive(first) {
+                first = text.directive_end(first) + 1;
+            }
+            while end > first && text.in_directive(end - 1) {
+                end -= 1;
+            }
+            if first < end {
+                parts.push((first, end - 1));
+            }
+            first = token + 1;
+        }
+        token += 1;
+    }
+    parts
+}
+
+fn param(text: &Text<'_>, (first, last): (usize, usize)) -> Option<Param> {
+    if first == last && text.at(first) == "void" {
+        return None;
+    }
+    let equals = (first..=last).find(|&token| text.at(token) == "=");
+    let end = equals.map_or(last, |equals| equals.saturating_sub(1));
+    let declarator = declarators(text, first, end).and_then(|found| found.all.into_iter().next());
+    Some(Param { first, last, end, declarator })
+}
+
+fn alias_names(text: &Text<'_>, first: usize, last: usize) -> Vec<String> {
+    if text.at(first) == "using" {
+        return match text.at(first + 1) {
+            // Stays if the namespace does.
+            "namespace" => vec![NAMESPACE.to_owned() + text.at(last.saturating_sub(1))],
+            _ if text.at(first + 2) == "=" => vec![text.at(first + 1).to_owned()],
+            _ => vec![text.at(last.saturating_sub(1)).to_owned()],
+        };
+    }
+    // The words outside of types: of an `enum` those in braces, too.
+    (first..=last).filter(|&token| text.is_word(token)).map(|token| text.at(token).to_owned()).collect()
+}
+
+/// The parts of a declaration.
+struct Shape {
+    head: usize,
+    last: usize,
+    template: Option<(usize, usize)>,
+    /// The word `struct`, `class`, `union` or `enum`, if there is one before all brackets.
+    word: &'static str,
+    record: Option<(usize, usize)>,
+    name: Option<usize>,
+    parens: Option<(usize, usize)>,
+    body: Option<(usize, usize)>,
+    has_equals: bool,
+}
+
+impl Shape {
+    fn of(text: &Text<'_>, first: usize, end: usize) -> Self {
+        let mut shape = Self {
+            head: first,
+            last: first,
+            template: None,
+            word: "",
+            record: None,
+            name: None,
+            parens: None,
+            body: None,
+            has_equals: false,
+        };
+        while text.at(shape.head) == "template"
+            && let Some(close) = text.angle_closing(shape.head + 1)
+        {
+            shape.template = Some((shape.head + 1, close));
+            shape.head = close + 1;
+        }
+        let mut token = shape.head;
+        while token < end {
+            shape.last = token;
+            if text.in_directive(token) {
+                token = text.directive_end(token) + 1;
+                continue;
+            }
+            match shape.step(text, token) {
+                Some(next) => token = next,
+                None => break,
+            }
+        }
+        shape
+    }
+
+    /// Takes in one token; gives the next, or `None` at the end.
+    fn step(&mut self, text: &Text<'_>, token: usize) -> Option<usize> {
+        match text.at(token) {
+            ";" => return None,
+            "struct" | "class" | "union" if self.parens.is_none() => self.word = "struct",
+            "enum" if self.parens.is_none() => self.word = "enum",
+            "=" => self.has_equals = true,
+            "operator" if self.parens.is_none() => {
+                let open = if text.at(token + 1) == "(" { token + 3 } else { token + 1 };
+                let open = (open..open + 5).find(|&token| text.at(token) == "(")?;
+                self.name = Some(token);
+                return self.take_parens(text, open);
+            }
+            "(" if self.parens.is_none() && !self.has_equals => {
+                let before = text.at(token.wrapping_sub(1));
+                let is_name = token > self.head
+                    && text.is_word(token - 1)
+                    && !before.starts_with("__")
+                    && !matches!(before, "alignas" | "decltype" | "noexcept" | "explicit");
+                // A specialisation: `name<arguments>(…)`.
+                let opens = |open: &usize| text.angle_closing(*open) == Some(token - 1);
+                let angle = match before {
+                    ">" | ">>" => (self.head..token).rev().take(64).find(opens),
+                    _ => None,
+                };
+                if let Some(name) = angle.and_then(|angle| angle.checked_sub(1)).filter(|&name| text.is_word(name)) {
+                    self.name = Some(name);
+                    return self.take_parens(text, token);
+                }
+                if is_name {
+                    self.name = Some(token - 1);
+                    return self.take_parens(text, token);
+                }
+                return Some(text.closing(token)? + 1);
+            }
+            "(" | "[" => return Some(text.closing(token)? + 1),
+            "{" => return self.block(text, token),
+            "<" => {
+                if let Some(close) = text.angle_closing(token) {
+                    return Some(close + 1);
+                }
+            }
+            _ => {}
+        }
+        Some(token + 1)
+    }
+
+    fn take_parens(&mut self, text: &Text<'_>, open: usize) -> Option<usize> {
+        let close = text.closing(open)?;
+        self.parens = Some((open, close));
+        self.last = close;
+        Some(close + 1)
+    }
+
+    fn block(&mut self, text: &Text<'_>, open: usize) -> Option<usize> {
+        let close = text.closing(open)?;
+        self.last = close;
+        let before = text.at(open - 1);
+        let is_member_of_constructor = self.parens.is_some_and(|(_, end)| end + 1 < open)
+            && (text.is_word(open - 1) || before == ">")
+            && !matches!(before, "const" | "override" | "final" | "noexcept" | "volatile" | "try")
+            && self.parens.is_some_and(|(_, end)| text.at(end + 1) == ":");
+        if is_member_of_constructor {
+            return Some(close + 1);
+        }
+        if self.parens.is_some() && !self.has_equals {
+            self.body = Some((open, close));
+            // What else branches of a conditional have of the body.
+            return None;
+        }
+        if self.word == "struct" && self.record.is_none() && !self.has_equals {
+            self.record = Some((open, close));
+        }
+        Some(close + 1)
+    }
+}
+

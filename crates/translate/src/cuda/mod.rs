@@ -1,0 +1,272 @@
+//! Kernels in CUDA C++ to MSL.
+//!
+//! The source is taken apart into declarations ([`items`]); what kernels do not name is dropped with the host
+//! code ([`reach`]). What stays keeps its tokens, of which some change ([`rewrite`]); pointers get address
+//! spaces by [`inference`], positions and variables outside of functions become parameters ([`needs`]).
+
+mod amount;
+mod body;
+mod declarator;
+mod emit;
+mod expression;
+mod flatten;
+mod inference;
+mod items;
+mod kernel;
+mod launches;
+mod needs;
+mod note;
+mod prelude;
+mod reach;
+mod rewrite;
+mod space;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anymetal_diag::{Diagnostic, Span};
+
+use crate::opencl::{Options, Translation};
+use crate::token::Text;
+use body::Body;
+use flatten::Flattened;
+pub use amount::Amount;
+pub use flatten::Includes;
+pub use note::{Argument, Launch, launches_toml};
+use inference::{Inference, Program};
+use items::{Items, Kind};
+use needs::Needs;
+use reach::Reached;
+use space::{Space, Value};
+
+/// The most diagnostics that are kept.
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// The state of a translation.
+struct Translator<'a, 's> {
+    text: Text<'s>,
+    flat: &'a Flattened,
+    items: &'a Items,
+    reached: Reached,
+    bodies: Vec<Option<Body>>,
+    needs: Needs,
+    options: &'a Options,
+    diagnostics: Vec<Diagnostic>,
+    /// Functions of the prelude that are called.
+    helpers: BTreeSet<String>,
+    /// Template arguments of kernels, by name.
+    instantiations: BTreeSet<(String, String)>,
+    /// Names of functions that stay, and of methods.
+    own_functions: BTreeSet<String>,
+    own_methods: BTreeSet<String>,
+    /// Names of variables of functions.
+    variables: BTreeSet<String>,
+    /// Namespaces that functions give another name.
+    aliases: BTreeMap<String, String>,
+    has_doubles: bool,
+}
+
+impl Translator<'_, '_> {
+    fn span(&self, token: usize) -> Span {
+        self.flat.span(self.text.range(token))
+    }
+
+    /// Something that Metal does not have.
+    fn refuse(&mut self, token: usize, message: impl Into<String>, hint: &str) {
+        let diagnostic = Diagnostic::error("untranslatable", self.span(token), message);
+        self.tell(diagnostic.with_hint(hint.to_owned()));
+    }
+
+    fn tell(&mut self, diagnostic: Diagnostic) {
+        let is_known = |known: &Diagnostic| known.span == diagnostic.span && known.message == diagnostic.message;
+        if self.diagnostics.len() < MAX_DIAGNOSTICS && !self.diagnostics.iter().any(is_known) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+}
+
+/// Translates the kernels of a source in CUDA C++. `name` is its file's, for messages; `includes` finds the
+/// files that it includes, and `instantiate` lists kernels with template arguments, as in `scale<float>`,
+/// besides those that the source launches.
+///
+/// ```
+/// let source = "__global__ void twice(float* x) { x[threadIdx.x] *= 2; }";
+/// let none = &mut |_: &str, _: bool, _: &str| None;
+/// let translation = anymetal_translate::cuda_to_msl("twice.cu", source, none, &[], &Default::default());
+/// assert!(!translation.has_errors());
+/// assert!(translation.text.contains("kernel void twice(device float* x [[buffer(0)]]"));
+/// ```
+pub fn cuda_to_msl(
+    name: &str,
+    source: &str,
+    includes: Includes<'_>,
+    instantiate: &[String],
+    options: &Options,
+) -> Translation {
+    let flat = Flattened::new(name, source, includes);
+    let text = Text::new(&flat.text);
+    let items = Items::of(&text);
+    let host = launches::Host { text: &text, items: &items };
+    let found = launches::find(&text);
+    let notes = note::notes(&text, &items, &found, |token| {
+        let span = flat.span(text.range(token));
+        flat.map.location(span).map_or((String::new(), 0), |(file, at)| (file.to_owned(), at.line))
+    });
+    let mut instantiations = host.instantiations(&found);
+    let is_known = |word: &String| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            || words::is_builtin_type(word)
+            || words::word(word).is_some()
+            || declarator::is_qualifier(word)
+            || matches!(word.as_str(), "true" | "false" | "const" | "metal")
+            || items.macros.contains_key(word)
+            || items.items.iter().any(|item| item.names.contains(word))
+    };
+    // What is not known is the host's.
+    instantiations.retain(|(_, arguments)| words_of(arguments).iter().all(is_known));
+    for kernel in instantiate {
+        let Some((name, arguments)) = kernel.strip_suffix('>').and_then(|kernel| kernel.split_once('<')) else {
+            continue;
+        };
+        // The caller's spelling counts.
+        let plain = |text: &str| text.split_whitespace().collect::<String>();
+        instantiations.retain(|(known, given)| known != name || plain(given) != plain(arguments));
+        instantiations.insert((name.to_owned(), arguments.to_owned()));
+    }
+    let words = instantiations.iter().flat_map(|(_, arguments)| words_of(arguments)).collect();
+    let reached = Reached::of(&text, &items, &words);
+    let bodies: Vec<Option<Body>> = items
+        .functions
+        .iter()
+        .zip(&reached.functions)
+        .map(|(function, is_reached)| is_reached.then(|| Body::of(&text, function)))
+        .collect();
+    let needs = Needs::of(&text, &items, &reached, &bodies);
+    let names = |is_method: bool| {
+        let all = items.functions.iter().zip(&reached.functions);
+        let is_it = move |(function, is_reached): &(&items::Function, &bool)| {
+            **is_reached && (!is_method || function.record.is_some())
+        };
+        all.filter(is_it).map(|(function, _)| function.name.clone()).collect::<BTreeSet<String>>()
+    };
+    let (mut own_functions, own_methods) = (names(false), names(true));
+    for function in items.functions.iter().filter(|function| is_for_doubles(&text, function)) {
+        own_functions.remove(&function.name);
+    }
+    own_functions.retain(|name| !name.starts_with("make_") || words::vector(&name[5..]).is_none());
+    let names_of = |body: &Body| body.names(&text).map(str::to_owned).collect::<Vec<_>>();
+    let aliases = local_aliases(&text, &items);
+    let variables = bodies.iter().flatten().flat_map(names_of).collect();
+    let mut translator = Translator {
+        text,
+        flat: &flat,
+        items: &items,
+        reached,
+        bodies,
+        needs,
+        options,
+        diagnostics: Vec::new(),
+        helpers: BTreeSet::new(),
+        instantiations,
+        own_functions,
+        own_methods,
+        variables,
+        aliases,
+        has_doubles: false,
+    };
+    let body = translator.translate();
+    let Translator { helpers, diagnostics, .. } = translator;
+    let mut out = String::from("#include <metal_stdlib>\n");
+    if flat.text.contains("printf") {
+        out.push_str("#include <metal_logging>\n");
+    }
+    out.push_str("using namespace metal;\n\n");
+    out.push_str(&prelude::text(&helpers));
+    out.push_str(body.trim_start_matches('\n'));
+    let mut map = flat.map;
+    map.freeze();
+    Translation { text: out, map, diagnostics, launches: notes }
+}
+
+/// An overload of one of CUDA's functions for `double`, as of `atomicAdd`: as a `float` it is there.
+fn is_for_doubles(text: &Text<'_>, function: &items::Function) -> bool {
+    let ty = function.params.first().and_then(|param| param.declarator.as_ref()).map(|one| one.ty);
+    function.record.is_none() && prelude::has(&function.name) && ty.is_some_and(|(_, last)| text.at(last) == "double")
+}
+
+/// Namespaces that functions give another name.
+fn local_aliases(text: &Text<'_>, items: &Items) -> BTreeMap<String, String> {
+    let bodies = items.functions.iter().filter_map(|function| function.body);
+    let all = bodies.flat_map(|(open, close)| open..close);
+    let is_alias = |token: &usize| {
+        text.at(*token) == "namespace" && text.at(token + 2) == "=" && text.at(token + 4) == ";"
+    };
+    all.filter(is_alias).map(|token| (text.at(token + 1).to_owned(), text.at(token + 3).to_owned())).collect()
+}
+
+fn words_of(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+impl Translator<'_, '_> {
+    fn translate(&mut self) -> String {
+        self.rewrite();
+        let (members, globals) = (self.members(), self.globals());
+        let bodies = std::mem::take(&mut self.bodies);
+        let text = std::mem::replace(&mut self.text, Text::new(""));
+        let program = Program { text: &text, items: self.items, bodies: &bodies, members, globals };
+        let inference = Inference::of(program);
+        let instances = inference.instances.clone();
+        let mut changes = Vec::new();
+        let edits: Vec<_> = instances.iter().map(|instance| emit::spaces(&inference, instance)).collect();
+        drop(inference);
+        (self.text, self.bodies) = (text, bodies);
+        for (instance, (own, unclear)) in instances.iter().zip(edits) {
+            for (token, message) in unclear {
+                self.refuse(token, message, "give each use a pointer of its own");
+            }
+            changes.push((instance.function, self.finished(instance.function, own)));
+        }
+        self.emit(&changes)
+    }
+
+    /// Data of records: numbers of stars and extents by name.
+    fn members(&self) -> BTreeMap<String, (usize, usize)> {
+        let mut members = BTreeMap::new();
+        for record in &self.items.records {
+            for &(first, last) in &record.members {
+                let found = declarator::declarators(&self.text, first, last);
+                for one in found.into_iter().flat_map(|found| found.all) {
+                    let shape = members.entry(self.text.at(one.name).to_owned()).or_insert((0, 0));
+                    *shape = (one.stars.len().max(shape.0), one.arrays.max(shape.1));
+                }
+            }
+        }
+        members
+    }
+
+    fn globals(&self) -> BTreeMap<String, Value> {
+        let mut globals = BTreeMap::new();
+        for item in self.items.items.iter().filter(|item| item.kind == Kind::Variable) {
+            let lives = match needs::variable_space(&self.text, item) {
+                Some("device") => Space::Device,
+                _ => Space::Constant,
+            };
+            let found = declarator::declarators(&self.text, item.first, item.last);
+            for one in found.into_iter().flat_map(|found| found.all) {
+                let value = match (one.stars.len(), one.arrays) {
+                    (0, 0) => Value { points: Space::Any, then: Space::Unknown, lives, arrays: 0 },
+                    (0, arrays) => Value { points: lives, then: Space::Unknown, lives, arrays },
+                    (_, 0) => Value { points: Space::Device, then: Space::Device, lives, arrays: 0 },
+                    (_, arrays) => Value { points: lives, then: Space::Device, lives, arrays },
+                };
+                globals.insert(self.text.at(one.name).to_owned(), value);
+            }
+        }
+        globals
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! What functions need of their callers: positions of threads, and variables that CUDA has outside of kernels.
+//!
+//! In MSL a kernel is told its position by parameters, and its memory too; functions are passed both on. A
+//! [`Hidden`] parameter keeps the name that it has in CUDA, so that the text that uses it stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::body::Body;
+use super::items::{Item, Items, Kind};
+use super::prelude;
+use super::reach::Reached;
+use super::words::call_parens;
+use crate::token::Text;
+
+/// How a kernel comes by a hidden parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// By an attribute of Metal's.
+    Attribute(&'static str),
+    /// By the next buffer.
+    Buffer,
+    /// Dynamic threadgroup memory.
+    Dynamic,
+    /// A variable of its own; its declaration.
+    Local(String),
+}
+
+/// A parameter that functions pass on.
+#[derive(Debug, Clone)]
+pub(super) struct Hidden {
+    pub(super) name: String,
+    pub(super) parameter: String,
+    pub(super) origin: Origin,
+}
+
+/// Numbers of hidden parameters.
+pub(super) type Needed = BTreeSet<usize>;
+
+/// CUDA's words, the parameters, and Metal's attributes.
+const POSITIONS: &[(&str, &str, &str)] = &[
+    ("threadIdx", "uint3 threadIdx", "thread_position_in_threadgroup"),
+    ("blockIdx", "uint3 blockIdx", "threadgroup_position_in_grid"),
+    ("blockDim", "uint3 blockDim", "dispatch_threads_per_threadgroup"),
+    ("gridDim", "uint3 gridDim", "threadgroups_per_grid"),
+    ("warpSize", "uint warpSize", "threads_per_simdgroup"),
+    ("lane_in_simdgroup", "uint lane_in_simdgroup", "thread_index_in_simdgroup"),
+];
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    pub(super) hidden: Vec<Hidden>,
+    /// Of functions and macros, by name.
+    by_name: BTreeMap<String, Needed>,
+}
+
+impl Needs {
+    pub(super) fn of(text: &Text<'_>, items: &Items, reached: &Reached, bodies: &[Option<Body>]) -> Self {
+        let mut needs = Self::default();
+        let own: BTreeSet<&String> = items.items.iter().flat_map(|item| &item.names).chain(items.macros.keys()).collect();
+        for (word, parameter, attribute) in POSITIONS {
+            if own.contains(&(*word).to_owned()) {
+                continue;
+            }
+            let (name, parameter) = ((*word).to_owned(), (*parameter).to_owned());
+            needs.hidden.push(Hidden { name, parameter, origin: Origin::Attribute(attribute) });
+        }
+        needs.hidden.push(Hidden {
+            name: "sync_scratch".to_owned(),
+            parameter: "threadgroup atomic_uint& sync_scratch".to_owned(),
+            origin: Origin::Local("threadgroup atomic_uint sync_scratch;".to_owned()),
+        });
+        needs.variables(text, items, reached);
+        let words: BTreeMap<String, usize> =
+            needs.hidden.iter().enumerate().map(|(number, hidden)| (hidden.name.clone(), number)).collect();
+        let mut uses: BTreeMap<String, (Needed, BTreeSet<String>)> = BTreeMap::new();
+        for (number, function) in items.functions.iter().enumerate() {
+            let Some(body) = &bodies[number] else { continue };
+            let own = needs.shared(text, function.is_kernel, &function.name, body, items);
+            let entry = uses.entry(function.name.clone()).or_default();
+            entry.0.extend(own);
+            note(text, function.close..function.last + 1, &words, entry);
+        }
+        for (name, tokens) in &items.macros {
+            for &token in tokens {
+                note(text, token..token + 1, &words, uses.entry(name.clone()).or_default());
+            }
+        }
+        needs.spread(&uses);
+        needs
+    }
+
+    /// `__constant__` and `__device__` variables become buffers.
+    fn variables(&mut self, text: &Text<'_>, items: &Items, reached: &Reached) {
+        for (number, item) in items.items.iter().enumerate() {
+            if item.kind != Kind::Variable || !reached.items[number] {
+                continue;
+            }
+            let Some(space) = variable_space(text, item) else { continue };
+            let Some(found) = super::declarator::declarators(text, item.first, item.last) else { continue };
+            for one in &found.all {
+                let ty = super::emit::plain_type(text, one.ty);
+                let (name, stars) = (text.at(one.name), "*".repeat(one.stars.len()));
+                let ty = if one.stars.is_empty() { format!("{space} {ty}") } else { format!("device {ty}{stars} {space}") };
+                let extents = text.between(one.name + 1, one.end);
+                let parameter = match one.arrays {
+                    0 => format!("{ty}& {name}"),
+                    _ => format!("{ty} (&{name}){extents}"),
+                };
+                self.hidden.push(Hidden { name: name.to_owned(), parameter, origin: Origin::Buffer });
+            }
+        }
+    }
+
+    /// `__shared__` variables of functions, and dynamic ones of kernels, too.
+    fn shared(
+        &mut self,
+        text: &Text<'_>,
+        is_kernel: bool,
+        function: &str,
+        body: &Body,
+        _items: &Items,
+    ) -> Vec<usize> {
+        let mut own = Vec::new();
+        for slot in body.slots.iter().filter(|slot| slot.is_shared && (slot.is_extern || !is_kernel)) {
+            for one in &slot.declarators {
+                let ty = super::emit::plain_type(text, one.ty);
+                let name = text.at(one.name);
+                let stars = "*".repeat(one.stars.len());
+                let extents = text.between(one.name + 1, one.end);
+                let hidden = if slot.is_extern {
+                    let parameter = format!("threadgroup {ty}{stars}* {name}");
+                    Hidden { name: name.to_owned(), parameter, origin: Origin::Dynamic }
+                } else {
+                    let unique = format!("{function}_{name}");
+                    let parameter = match one.arrays {
+                        0 => format!("threadgroup {ty}{stars}& {unique}"),
+                        _ => format!("threadgroup {ty}{stars} (&{unique}){extents}"),
+                    };
+                    let local = format!("threadgroup {ty}{stars} {unique}{extents};");
+                    Hidden { name: unique, parameter, origin: Origin::Local(local) }
+                };
+                let known = self.hidden.iter().position(|known| known.parameter == hidden.parameter);
+                own.push(known.unwrap_or(self.hidden.len()));
+                if known.is_none() {
+                    self.hidden.push(hidden);
+                }
+            }
+        }
+        own
+    }
+
+    fn spread(&mut self, uses: &BTreeMap<String, (Needed, BTreeSet<String>)>) {
+        self.by_name = uses.iter().map(|(name, (needed, _))| (name.clone(), needed.clone())).collect();
+        loop {
+            let mut changed = false;
+            for (name, (_, used)) in uses {
+                let more: Needed =
+                    used.iter().filter_map(|used| self.by_name.get(used)).flatten().copied().collect();
+                let own = self.by_name.entry(name.clone()).or_default();
+                let before = own.len();
+                own.extend(more);
+                changed |= own.len() > before;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// What a function needs.
+    pub(super) fn of_function(&self, name: &str) -> impl Iterator<Item = &Hidden> {
+        self.by_name.get(name).into_iter().flatten().map(|&number| &self.hidden[number])
+    }
+}
+
+/// The address space of a variable outside of functions that the host can write.
+pub(super) fn variable_space(text: &Text<'_>, item: &Item) -> Option<&'static str> {
+    let says = |word: &str| (item.first..=item.last).take(8).any(|token| text.at(token) == word);
+    let is_initialised = (item.first..=item.last).any(|token| matches!(text.at(token), "=" | "{"));
+    let is_const = says("const") || says("constexpr");
+    match () {
+        // Those that the host does not write are constants of the program.
+        () if says("__constant__") && is_initialised && !is_copied(text, item) => None,
+        () if says("__constant__") => Some("constant"),
+        () if says("__device__") && is_const => None,
+        () if says("__device__") || says("__managed__") => Some("device"),
+        () => None,
+    }
+}
+
+/// Whether the host writes a variable: its name is an argument of a copy.
+fn is_copied(text: &Text<'_>, item: &Item) -> bool {
+    let is_name = |token: usize| item.names.iter().any(|name| name == text.at(token));
+    (0..text.len()).any(|token| {
+        text.at(token).ends_with("ToSymbol") || text.at(token).ends_with("ToSymbolAsync")
+            && text.closing(token + 1).is_some_and(|close| (token..close).any(is_name))
+    })
+}
+
+fn note(
+    text: &Text<'_>,
+    tokens: std::ops::Range<usize>,
+    words: &BTreeMap<String, usize>,
+    entry: &mut (Needed, BTreeSet<String>),
+) {
+    for token in tokens {
+        let word = text.at(token);
+        if !text.is_word(token) || (matches!(text.at(token.wrapping_sub(1)), "." | "->") && words.contains_key(word)) {
+            continue;
+        }
+        if let Some(&number) = words.get(word) {
+            entry.0.insert(number);
+        } else if prelude::has(word) && call_parens(text, token).is_some() {
+            entry.0.extend(prelude::needs(word).filter_map(|name| words.get(name)));
+        } else {
+            entry.1.insert(word.to_owned());
+        }
+    }
+}

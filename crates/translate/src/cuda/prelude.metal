@@ -1,0 +1,625 @@
+//@ __syncwarp
+inline void __syncwarp(uint mask = 0xffffffff) {
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+}
+//@ shuffled
+template <typename T> inline enable_if_t<sizeof(T) != 8 && !is_same<T, bool>::value, T> shuffled(T value, ushort lane) {
+    return simd_shuffle(value, lane);
+}
+template <typename T> inline enable_if_t<sizeof(T) == 8 && is_integral<T>::value, T> shuffled(T value, ushort lane) {
+    return as_type<T>(simd_shuffle(as_type<uint2>(value), lane));
+}
+template <typename T> inline enable_if_t<sizeof(T) == 8 && !is_integral<T>::value, T> shuffled(T value, ushort lane) {
+    return simd_shuffle(value, lane);
+}
+template <typename T> inline enable_if_t<is_same<T, bool>::value, T> shuffled(T value, ushort lane) {
+    return simd_shuffle(int(value), lane) != 0;
+}
+//@ __shfl_sync: needs lane_in_simdgroup, with shuffled
+template <typename T> inline T __shfl_sync(uint lane, uint mask, T value, int source, int width = 32) {
+    return shuffled(value, ushort((lane & ~uint(width - 1)) | (uint(source) & uint(width - 1))));
+}
+//@ __shfl_up_sync: needs lane_in_simdgroup, with shuffled
+template <typename T> inline T __shfl_up_sync(uint lane, uint mask, T value, uint delta, int width = 32) {
+    uint first = lane & ~uint(width - 1);
+    return shuffled(value, ushort(lane >= first + delta ? lane - delta : lane));
+}
+//@ __shfl_down_sync: needs lane_in_simdgroup, with shuffled
+template <typename T> inline T __shfl_down_sync(uint lane, uint mask, T value, uint delta, int width = 32) {
+    uint last = lane | uint(width - 1);
+    return shuffled(value, ushort(lane + delta <= last ? lane + delta : lane));
+}
+//@ __shfl_xor_sync: needs lane_in_simdgroup, with shuffled
+template <typename T> inline T __shfl_xor_sync(uint lane, uint mask, T value, int bits, int width = 32) {
+    uint other = lane ^ uint(bits);
+    return shuffled(value, ushort(other <= (lane | uint(width - 1)) ? other : lane));
+}
+//@ __shfl: needs lane_in_simdgroup, with __shfl_sync
+template <typename T> inline T __shfl(uint lane, T value, int source, int width = 32) {
+    return __shfl_sync(lane, 0xffffffff, value, source, width);
+}
+//@ __shfl_up: needs lane_in_simdgroup, with __shfl_up_sync
+template <typename T> inline T __shfl_up(uint lane, T value, uint delta, int width = 32) {
+    return __shfl_up_sync(lane, 0xffffffff, value, delta, width);
+}
+//@ __shfl_down: needs lane_in_simdgroup, with __shfl_down_sync
+template <typename T> inline T __shfl_down(uint lane, T value, uint delta, int width = 32) {
+    return __shfl_down_sync(lane, 0xffffffff, value, delta, width);
+}
+//@ __shfl_xor: needs lane_in_simdgroup, with __shfl_xor_sync
+template <typename T> inline T __shfl_xor(uint lane, T value, int bits, int width = 32) {
+    return __shfl_xor_sync(lane, 0xffffffff, value, bits, width);
+}
+//@ __ballot_sync
+inline uint __ballot_sync(uint mask, int predicate) {
+    return uint(ulong(simd_ballot(predicate != 0))) & mask;
+}
+//@ __ballot
+inline uint __ballot(int predicate) {
+    return uint(ulong(simd_ballot(predicate != 0)));
+}
+//@ __any_sync
+inline int __any_sync(uint mask, int predicate) {
+    return simd_any(predicate != 0);
+}
+//@ __all_sync
+inline int __all_sync(uint mask, int predicate) {
+    return simd_all(predicate != 0);
+}
+//@ __activemask
+inline uint __activemask() {
+    return uint(ulong(simd_active_threads_mask()));
+}
+//@ __reduce_add_sync
+template <typename T> inline T __reduce_add_sync(uint mask, T value) {
+    return simd_sum(value);
+}
+//@ __reduce_min_sync
+template <typename T> inline T __reduce_min_sync(uint mask, T value) {
+    return simd_min(value);
+}
+//@ __reduce_max_sync
+template <typename T> inline T __reduce_max_sync(uint mask, T value) {
+    return simd_max(value);
+}
+//@ __syncthreads_count __syncthreads_or __syncthreads_and: needs sync_scratch threadIdx blockDim
+inline int __syncthreads_count(threadgroup atomic_uint& scratch, uint3 threadIdx, uint3 blockDim, int predicate) {
+    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+        atomic_store_explicit(&scratch, 0, memory_order_relaxed);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    atomic_fetch_add_explicit(&scratch, uint(predicate != 0), memory_order_relaxed);
+    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    return int(atomic_load_explicit(&scratch, memory_order_relaxed));
+}
+inline int __syncthreads_or(threadgroup atomic_uint& scratch, uint3 threadIdx, uint3 blockDim, int predicate) {
+    return __syncthreads_count(scratch, threadIdx, blockDim, predicate) != 0;
+}
+inline int __syncthreads_and(threadgroup atomic_uint& scratch, uint3 threadIdx, uint3 blockDim, int predicate) {
+    return __syncthreads_count(scratch, threadIdx, blockDim, predicate) ==
+           int(blockDim.x * blockDim.y * blockDim.z);
+}
+//@ __threadfence __threadfence_system
+#define __threadfence() atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device)
+#define __threadfence_system() __threadfence()
+//@ __threadfence_block
+#define __threadfence_block() \
+    atomic_thread_fence(mem_flags::mem_device | mem_flags::mem_threadgroup, memory_order_seq_cst, thread_scope_threadgroup)
+//@ __ldg __ldcg __ldcs __ldca: for N in __ldg __ldcg __ldcs __ldca, for S in device constant
+template <typename T> inline T $N(const $S T* p) {
+    return *p;
+}
+//@ __stcs __stcg: for N in __stcs __stcg
+template <typename T, typename V> inline void $N(device T* p, V value) {
+    *p = value;
+}
+//@ assert
+#define assert(condition) ((void)0)
+//@ atomicAdd: for S in device threadgroup
+inline int atomicAdd(volatile $S int* p, int v) {
+    return atomic_fetch_add_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
+}
+inline uint atomicAdd(volatile $S uint* p, uint v) {
+    return atomic_fetch_add_explicit((volatile $S atomic_uint*)p, v, memory_order_relaxed);
+}
+inline float atomicAdd(volatile $S float* p, float v) {
+    volatile $S atomic_uint* bits = (volatile $S atomic_uint*)p;
+    uint old = atomic_load_explicit(bits, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(bits, &old, as_type<uint>(as_type<float>(old) + v),
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return as_type<float>(old);
+}
+//@ atomicSub: for S in device threadgroup, for T in int uint
+inline $T atomicSub(volatile $S $T* p, $T v) {
+    return atomic_fetch_sub_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+}
+//@ atomicMin: for S in device threadgroup, for T in int uint
+inline $T atomicMin(volatile $S $T* p, $T v) {
+    return atomic_fetch_min_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+}
+//@ atomicMax: for S in device threadgroup, for T in int uint
+inline $T atomicMax(volatile $S $T* p, $T v) {
+    return atomic_fetch_max_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+}
+//@ atomicAnd: for S in device threadgroup, for T in int uint
+inline $T atomicAnd(volatile $S $T* p, $T v) {
+    return atomic_fetch_and_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+}
+//@ atomicOr: for S in device threadgroup, for T in int uint
+inline $T atomicOr(volatile $S $T* p, $T v) {
+    return atomic_fetch_or_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+}
+//@ atomicXor: for S in device threadgroup, for T in int uint
+inline $T atomicXor(volatile $S $T* p, $T v) {
+    return atomic_fetch_xor_explicit((volatile $S atomic_$T*)p, v, memory_order_relaxed);
+}
+//@ atomicExch: for S in device threadgroup
+inline int atomicExch(volatile $S int* p, int v) {
+    return atomic_exchange_explicit((volatile $S atomic_int*)p, v, memory_order_relaxed);
+}
+inline uint atomicExch(volatile $S uint* p, uint v) {
+    return atomic_exchange_explicit((volatile $S atomic_uint*)p, v, memory_order_relaxed);
+}
+inline float atomicExch(volatile $S float* p, float v) {
+    return as_type<float>(
+        atomic_exchange_explicit((volatile $S atomic_uint*)p, as_type<uint>(v), memory_order_relaxed));
+}
+//@ atomicCAS: for S in device threadgroup, for T in int uint
+inline $T atomicCAS(volatile $S $T* p, $T expected, $T v) {
+    $T old = expected;
+    while (!atomic_compare_exchange_weak_explicit((volatile $S atomic_$T*)p, &old, v, memory_order_relaxed,
+                                                  memory_order_relaxed) &&
+           old == expected) {
+    }
+    return old;
+}
+//@ atomicInc: for S in device threadgroup
+inline uint atomicInc(volatile $S uint* p, uint last) {
+    volatile $S atomic_uint* value = (volatile $S atomic_uint*)p;
+    uint old = atomic_load_explicit(value, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(value, &old, old >= last ? 0 : old + 1, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+    return old;
+}
+//@ atomicDec: for S in device threadgroup
+inline uint atomicDec(volatile $S uint* p, uint last) {
+    volatile $S atomic_uint* value = (volatile $S atomic_uint*)p;
+    uint old = atomic_load_explicit(value, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(value, &old, old == 0 || old > last ? last : old - 1,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return old;
+}
+//@ expf exp2f exp10f logf log2f log10f sqrtf rsqrtf sinf cosf tanf asinf acosf atanf sinhf coshf tanhf asinhf acoshf atanhf fabsf floorf ceilf truncf roundf rintf: for N in exp exp2 exp10 log log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh fabs floor ceil trunc round rint
+inline float $Nf(float x) {
+    return $N(x);
+}
+//@ powf fmaxf fminf fmodf atan2f copysignf fdimf: for N in pow fmax fmin fmod atan2 copysign fdim
+inline float $Nf(float x, float y) {
+    return $N(x, y);
+}
+//@ fmaf __fmaf_rn __fmaf_rz: for N in fmaf __fmaf_rn __fmaf_rz
+inline float $N(float x, float y, float z) {
+    return fma(x, y, z);
+}
+//@ sqrt exp log sin cos tan floor ceil fabs log2 log10 exp2 rsqrt round trunc tanh atan acos asin rint: for N in sqrt exp log sin cos tan floor ceil fabs log2 log10 exp2 rsqrt round trunc tanh atan acos asin rint
+template <typename T> inline enable_if_t<is_integral<T>::value, float> $N(T x) {
+    return $N(float(x));
+}
+//@ pow
+template <typename T> inline enable_if_t<is_integral<T>::value, float> pow(float x, T y) {
+    return pow(x, float(y));
+}
+//@ max min: for N in max min
+template <typename T, typename U>
+inline enable_if_t<!is_same<T, U>::value && is_arithmetic<T>::value && is_arithmetic<U>::value, decltype(T() + U())>
+$N(T x, U y) {
+    using Common = decltype(T() + U());
+    return $N(Common(x), Common(y));
+}
+//@ fmax fmin fmod atan2: for N in fmax fmin fmod atan2
+template <typename T, typename U>
+inline enable_if_t<!is_same<T, U>::value && is_arithmetic<T>::value && is_arithmetic<U>::value, float> $N(T x, U y) {
+    return $N(float(x), float(y));
+}
+//@ cbrt cbrtf: for N in cbrt cbrtf
+inline float $N(float x) {
+    return copysign(powr(fabs(x), 1.0f / 3.0f), x);
+}
+//@ hypot hypotf: for N in hypot hypotf
+inline float $N(float x, float y) {
+    return sqrt(x * x + y * y);
+}
+//@ log1p log1pf: for N in log1p log1pf
+inline float $N(float x) {
+    float u = 1.0f + x;
+    return u == 1.0f ? x : log(u) * x / (u - 1.0f);
+}
+//@ expm1 expm1f: for N in expm1 expm1f
+inline float $N(float x) {
+    float u = exp(x);
+    if (u == 1.0f) {
+        return x;
+    }
+    float v = u - 1.0f;
+    return v == -1.0f || isinf(u) ? v : v * x / log(u);
+}
+//@ erf erff: for N in erf erff
+// Abramowitz and Stegun, 7.1.26: the absolute error is 1.5e-7 at most.
+inline float $N(float x) {
+    float t = 1.0f / (1.0f + 0.3275911f * fabs(x));
+    float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
+    return copysign(1.0f - p * exp(-x * x), x);
+}
+//@ erfc erfcf: for N in erfc erfcf
+// Abramowitz and Stegun, 7.1.26: the absolute error is 1.5e-7 at most.
+inline float $N(float x) {
+    float t = 1.0f / (1.0f + 0.3275911f * fabs(x));
+    float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
+    float tail = p * exp(-x * x);
+    return x < 0.0f ? 2.0f - tail : tail;
+}
+//@ sincosf sincos __sincosf: for N in sincosf sincos __sincosf, for S in thread device threadgroup
+inline void $N(float x, $S float* s, $S float* c) {
+    *s = sin(x);
+    *c = cos(x);
+}
+//@ __fdividef __fdiv_rn fdividef: for N in __fdividef __fdiv_rn fdividef
+inline float $N(float x, float y) {
+    return x / y;
+}
+//@ __frcp_rn __frsqrt_rn __fsqrt_rn __fsqrt_rd
+inline float __frcp_rn(float x) {
+    return 1.0f / x;
+}
+inline float __frsqrt_rn(float x) {
+    return rsqrt(x);
+}
+inline float __fsqrt_rn(float x) {
+    return sqrt(x);
+}
+//@ __fmul_rn __fadd_rn __fsub_rn
+inline float __fmul_rn(float x, float y) {
+    return x * y;
+}
+inline float __fadd_rn(float x, float y) {
+    return x + y;
+}
+inline float __fsub_rn(float x, float y) {
+    return x - y;
+}
+//@ __mul24 __umul24: for N in __mul24 __umul24
+template <typename T, typename U> inline auto $N(T x, U y) {
+    return x * y;
+}
+//@ __ffs __ffsll: for N in __ffs __ffsll
+template <typename T> inline int $N(T x) {
+    return x == 0 ? 0 : int(ctz(x)) + 1;
+}
+//@ __float2int_rn __float2uint_rn __float2int_rd __float2int_ru
+inline int __float2int_rn(float x) {
+    return int(rint(x));
+}
+inline uint __float2uint_rn(float x) {
+    return uint(rint(x));
+}
+inline int __float2int_rd(float x) {
+    return int(floor(x));
+}
+inline int __float2int_ru(float x) {
+    return int(ceil(x));
+}
+//@ __hadd __hsub __hmul __hdiv __hmax __hmin
+template <typename T> inline T __hadd(T x, T y) {
+    return x + y;
+}
+template <typename T> inline T __hsub(T x, T y) {
+    return x - y;
+}
+template <typename T> inline T __hmul(T x, T y) {
+    return x * y;
+}
+template <typename T> inline T __hdiv(T x, T y) {
+    return x / y;
+}
+template <typename T> inline T __hmax(T x, T y) {
+    return max(x, y);
+}
+template <typename T> inline T __hmin(T x, T y) {
+    return min(x, y);
+}
+//@ __hadd2 __hsub2 __hmul2 __hfma2 __hfma
+inline half2 __hadd2(half2 x, half2 y) {
+    return x + y;
+}
+inline half2 __hsub2(half2 x, half2 y) {
+    return x - y;
+}
+inline half2 __hmul2(half2 x, half2 y) {
+    return x * y;
+}
+inline half2 __hfma2(half2 x, half2 y, half2 z) {
+    return fma(x, y, z);
+}
+inline half __hfma(half x, half y, half z) {
+    return fma(x, y, z);
+}
+//@ __half22float2 __low2float __high2float
+inline float2 __half22float2(half2 x) {
+    return float2(x);
+}
+inline float __low2float(half2 x) {
+    return x.x;
+}
+inline float __high2float(half2 x) {
+    return x.y;
+}
+//@ nearbyintf nearbyint: for N in nearbyintf nearbyint
+inline float $N(float x) {
+    return rint(x);
+}
+//@ ldexpf
+inline float ldexpf(float x, int n) {
+    return ldexp(x, n);
+}
+//@ norm3df norm3d: for N in norm3df norm3d
+inline float $N(float x, float y, float z) {
+    return sqrt(x * x + y * y + z * z);
+}
+//@ lroundf lround llroundf llrintf lrintf: for N in lroundf lround llroundf llrintf lrintf
+inline long $N(float x) {
+    return long(round(x));
+}
+//@ normcdff normcdf: for N in normcdff normcdf, with erfcf
+inline float $N(float x) {
+    return 0.5f * erfcf(-x * 0.70710678f);
+}
+//@ labs llabs: for N in labs llabs
+inline long $N(long x) {
+    return abs(x);
+}
+//@ sinpif cospif sinpi cospi
+inline float sinpif(float x) {
+    return sinpi(x);
+}
+inline float cospif(float x) {
+    return cospi(x);
+}
+//@ memcpy: for D in thread device threadgroup, for S in thread device threadgroup constant
+inline void memcpy($D void* to, const $S void* from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++) {
+        (($D uchar*)to)[i] = ((const $S uchar*)from)[i];
+    }
+}
+//@ memset: for D in thread device threadgroup
+inline void memset($D void* to, int value, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++) {
+        (($D uchar*)to)[i] = uchar(value);
+    }
+}
+//@ lerp
+template <typename T, typename U> inline T lerp(T x, T y, U t) {
+    return x + (y - x) * t;
+}
+//@ __float2half2_rn __float22half2_rn __halves2half2 __half2half2 __int2half_rn __uint2half_rn
+inline half2 __float2half2_rn(float x) {
+    return half2(half(x));
+}
+inline half2 __float22half2_rn(float2 x) {
+    return half2(x);
+}
+inline half2 __halves2half2(half x, half y) {
+    return half2(x, y);
+}
+inline half2 __half2half2(half x) {
+    return half2(x);
+}
+inline half __int2half_rn(int x) {
+    return half(x);
+}
+inline half __uint2half_rn(uint x) {
+    return half(x);
+}
+//@ __byte_perm
+inline uint __byte_perm(uint x, uint y, uint selector) {
+    ulong bytes = (ulong(y) << 32) | x;
+    uint result = 0;
+    for (uint i = 0; i < 4; i++) {
+        uint which = (selector >> (4 * i)) & 7;
+        result |= (uint(bytes >> (8 * which)) & 0xff) << (8 * i);
+    }
+    return result;
+}
+//@ __dp4a
+inline int __dp4a(int x, int y, int sum) {
+    char4 a = as_type<char4>(x), b = as_type<char4>(y);
+    return sum + int(a.x) * b.x + int(a.y) * b.y + int(a.z) * b.z + int(a.w) * b.w;
+}
+//@ UINT64_C INT64_C UINT32_C INT32_C
+#define UINT64_C(x) x##ull
+#define INT64_C(x) x##ll
+#define UINT32_C(x) x##u
+#define INT32_C(x) x
+//@ coalesced_threads: needs lane_in_simdgroup, with cooperative_groups
+//@ cooperative_groups this_thread_block this_grid: needs threadIdx blockIdx blockDim gridDim, with __shfl_sync, with shuffled
+namespace cooperative_groups {
+struct thread_block {
+    uint3 thread_, group_, size_, grid_;
+    void sync() const {
+        threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    }
+    uint thread_rank() const {
+        return thread_.x + size_.x * (thread_.y + size_.y * thread_.z);
+    }
+    uint size() const {
+        return size_.x * size_.y * size_.z;
+    }
+    uint num_threads() const {
+        return size();
+    }
+    uint3 thread_index() const {
+        return thread_;
+    }
+    uint3 group_index() const {
+        return group_;
+    }
+    uint3 group_dim() const {
+        return size_;
+    }
+};
+template <uint N> struct thread_block_tile {
+    uint rank_, block_size_;
+    void sync() const {
+        simdgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    }
+    uint thread_rank() const {
+        return rank_ % N;
+    }
+    uint size() const {
+        return N;
+    }
+    uint num_threads() const {
+        return N;
+    }
+    uint meta_group_rank() const {
+        return rank_ / N;
+    }
+    uint meta_group_size() const {
+        return (block_size_ + N - 1) / N;
+    }
+    template <typename T> T shfl(T value, int source) const {
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, source, N);
+    }
+    template <typename T> T shfl_down(T value, uint delta) const {
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, int(rank_ % N + delta < N ? rank_ % N + delta : rank_ % N), N);
+    }
+    template <typename T> T shfl_up(T value, uint delta) const {
+        uint rank = rank_ % N;
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, int(rank >= delta ? rank - delta : rank), N);
+    }
+    template <typename T> T shfl_xor(T value, uint bits) const {
+        return __shfl_sync(rank_ % 32, 0xffffffff, value, int((rank_ % N) ^ bits), N);
+    }
+    uint ballot(int predicate) const {
+        uint all = uint(ulong(simd_ballot(predicate != 0)));
+        return N == 32 ? all : (all >> ((rank_ % 32) / N * N)) & ((1u << (N % 32)) - 1);
+    }
+    bool any(int predicate) const {
+        return ballot(predicate) != 0;
+    }
+    bool all(int predicate) const {
+        return ballot(predicate == 0) == 0;
+    }
+};
+struct grid_group {
+    thread_block block_;
+    uint thread_rank() const {
+        uint3 g = block_.group_;
+        return (g.x + block_.grid_.x * (g.y + block_.grid_.y * g.z)) * block_.size() + block_.thread_rank();
+    }
+    uint size() const {
+        return block_.grid_.x * block_.grid_.y * block_.grid_.z * block_.size();
+    }
+    uint num_threads() const {
+        return size();
+    }
+};
+struct coalesced_group {
+    uint lanes_, lane_;
+    void sync() const {
+        simdgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    }
+    uint size() const {
+        return popcount(lanes_);
+    }
+    uint num_threads() const {
+        return size();
+    }
+    uint thread_rank() const {
+        return popcount(lanes_ & ((1u << lane_) - 1));
+    }
+    template <typename T> T shfl(T value, int source) const {
+        uint rest = lanes_;
+        for (int i = 0; i < source; i++) {
+            rest &= rest - 1;
+        }
+        return simd_shuffle(value, ushort(ctz(rest)));
+    }
+};
+inline coalesced_group coalesced_threads(uint lane) {
+    return coalesced_group{uint(ulong(simd_active_threads_mask())), lane};
+}
+inline thread_block this_thread_block(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
+    return thread_block{threadIdx, blockIdx, blockDim, gridDim};
+}
+inline grid_group this_grid(uint3 threadIdx, uint3 blockIdx, uint3 blockDim, uint3 gridDim) {
+    return grid_group{thread_block{threadIdx, blockIdx, blockDim, gridDim}};
+}
+template <uint N> inline thread_block_tile<N> tiled_partition(thread_block block) {
+    return thread_block_tile<N>{block.thread_rank(), block.size()};
+}
+template <uint N, uint M> inline thread_block_tile<N> tiled_partition(thread_block_tile<M> tile) {
+    return thread_block_tile<N>{tile.rank_, tile.block_size_};
+}
+template <typename G> inline void sync(G group) {
+    group.sync();
+}
+template <typename T> struct plus {
+    T operator()(T x, T y) const {
+        return x + y;
+    }
+};
+template <typename T> struct less {
+    T operator()(T x, T y) const {
+        return min(x, y);
+    }
+};
+template <typename T> struct greater {
+    T operator()(T x, T y) const {
+        return max(x, y);
+    }
+};
+template <uint N, typename T, typename F> inline T reduce(thread_block_tile<N> tile, T value, F f) {
+    for (uint bits = N / 2; bits > 0; bits /= 2) {
+        value = f(value, tile.shfl_xor(value, bits));
+    }
+    return value;
+}
+}
+//@ frexp frexpf: for N in frexp frexpf
+inline float $N(float x, thread int* exponent) {
+    return metal::frexp(x, *exponent);
+}
+//@ modff modf: for N in modff modf
+inline float $N(float x, thread float* whole) {
+    return metal::modf(x, *whole);
+}
+//@ __match_any_sync: with shuffled
+template <typename T> inline uint __match_any_sync(uint mask, T value) {
+    uint same = 0;
+    for (ushort lane = 0; lane < 32; lane++) {
+        same |= uint(shuffled(value, lane) == value) << lane;
+    }
+    return same & mask;
+}
+//@ __hgt2 __hlt2 __hge2 __hle2
+inline half2 __hgt2(half2 x, half2 y) {
+    return half2(x > y);
+}
+inline half2 __hlt2(half2 x, half2 y) {
+    return half2(x < y);
+}
+inline half2 __hge2(half2 x, half2 y) {
+    return half2(x >= y);
+}
+inline half2 __hle2(half2 x, half2 y) {
+    return half2(x <= y);
+}
+//@ UINT8_C UINT16_C INT8_C INT16_C
+#define UINT8_C(x) x
+#define UINT16_C(x) x
+#define INT8_C(x) x
+#define INT16_C(x) x

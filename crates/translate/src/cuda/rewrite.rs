@@ -1,0 +1,326 @@
+//! Changes that do not depend on address spaces: words, calls, types, literals.
+
+use super::Translator;
+use super::items::Kind;
+use super::words::{self, call_parens, vector};
+use crate::opencl::Doubles;
+use anymetal_diag::Diagnostic;
+
+impl Translator<'_, '_> {
+    /// Rewrites what stays.
+    pub(super) fn rewrite(&mut self) {
+        for number in 0..self.items.items.len() {
+            if !self.reached.items[number] {
+                continue;
+            }
+            let item = &self.items.items[number];
+            let start = match item.kind {
+                Kind::Directive if self.text.at(item.first + 1) == "define" => item.first + 3,
+                Kind::Directive => continue,
+                _ => item.first,
+            };
+            self.rewrite_tokens(start, item.last);
+            if item.kind == Kind::Variable {
+                self.variable(item.first, item.last);
+            }
+        }
+        for number in 0..self.items.functions.len() {
+            if self.bodies[number].is_some() {
+                self.function_words(number);
+                self.locals(number);
+            }
+        }
+        for record in self.items.records.clone() {
+            for (first, last) in record.members {
+                self.packed(first, last, true);
+            }
+        }
+    }
+
+    fn rewrite_tokens(&mut self, first: usize, last: usize) {
+        let mut token = first;
+        while token <= last {
+            let is_inner = self.text.at(token) == "#" && self.text.in_directive(token) && token > first;
+            if is_inner {
+                if self.text.at(token + 1) == "pragma" && self.text.at(token + 2) != "unroll" {
+                    self.text.remove_all(token..=self.text.directive_end(token));
+                }
+                token = self.text.directive_end(token) + 1;
+                continue;
+            }
+            if self.text.is_word(token) && self.text.replacement(token).is_none() {
+                token = self.word(token);
+            }
+            token += 1;
+        }
+    }
+
+    /// Rewrites a word; gives the last token that was looked at.
+    fn word(&mut self, token: usize) -> usize {
+        let word = self.text.at(token);
+        let before = self.text.at(token.wrapping_sub(1));
+        if matches!(before, "." | "->") && token > 0 {
+            if words::is_taken(word) {
+                self.text.replace(token, format!("{word}_"));
+            }
+            return token;
+        }
+        match word {
+            "__launch_bounds__" | "__attribute__" | "__cluster_dims__" => return self.attribute(token),
+            "__align__" => self.text.replace(token, "alignas"),
+            "long" if self.text.at(token + 1) == "long" => {
+                self.text.remove(token + 1);
+                return token + 1;
+            }
+            "__syncthreads" if self.text.at(token + 1) == "(" => {
+                self.text.replace(token, "threadgroup_barrier");
+                self.text.insert_after(token + 1, "mem_flags::mem_device | mem_flags::mem_threadgroup");
+            }
+            _ if self.aliases.contains_key(word) && self.text.at(token + 1) == ":" => {
+                let namespace = self.aliases[word].clone();
+                self.helpers.insert(namespace.clone());
+                self.text.replace(token, namespace);
+            }
+            "namespace" if self.text.at(token + 2) == "=" && self.aliases.contains_key(self.text.at(token + 1)) => {
+                self.text.remove_all(token..=token + 4);
+                return token + 4;
+            }
+            "__global__" => self.text.replace(token, "kernel"),
+            "__shared__" => self.text.replace(token, "threadgroup"),
+            "__constant__" => self.text.replace(token, "constant"),
+            "double" => self.double(token),
+            _ if vector(word).is_some_and(|(scalar, _)| scalar == "double") => self.double(token),
+            _ if self.is_shadowed(word) => self.text.replace(token, format!("{word}_")),
+            _ if words::is_taken(word) && !self.is_type_of_metals(word) => {
+                self.text.replace(token, format!("{word}_"));
+            }
+            "cooperative_groups" => drop(self.helpers.insert(word.to_owned())),
+            _ if self.is_own(word) => {
+                if super::prelude::has(word) && self.is_overload(word) {
+                    self.helpers.insert(word.to_owned());
+                }
+            }
+            _ if call_parens(&self.text, token).is_some() => self.called(token),
+            _ => self.plain(token),
+        }
+        token
+    }
+
+    /// Whether the source defines a function or macro of the name.
+    pub(super) fn is_own(&self, word: &str) -> bool {
+        self.items.macros.contains_key(word) || self.own_functions.contains(word)
+    }
+
+    /// Whether a function of the source has the name of one of Metal's.
+    fn is_shadowed(&self, word: &str) -> bool {
+        words::is_taken_function(word) && self.own_functions.contains(word) && !self.own_methods.contains(word)
+    }
+
+    fn plain(&mut self, token: usize) {
+        let word = self.text.at(token);
+        match words::word(word) {
+            Some("") => self.text.remove(token),
+            Some(msl) => self.text.replace(token, msl),
+            None if words::is_taken(word) && !self.is_type_of_metals(word) => {
+                self.text.replace(token, format!("{word}_"));
+            }
+            None if matches!(word, "goto" | "asm" | "__asm__" | "new" | "delete") => self.refuse_word(token),
+            None => {}
+        }
+    }
+
+    /// `half` and `uint` as types, which CUDA has under the same names, unless variables have them.
+    fn is_type_of_metals(&self, word: &str) -> bool {
+        matches!(word, "half" | "uint" | "bfloat") && !self.variables.contains(word)
+    }
+
+    /// Whether functions of the source take no numbers where those of CUDA that have the name do.
+    fn is_overload(&self, word: &str) -> bool {
+        let is_other = |function: &super::items::Function| {
+            let types = function.params.iter().filter_map(|param| Some(param.declarator.as_ref()?.ty));
+            types.into_iter().any(|(_, last)| {
+                let ty = self.text.at(last);
+                !words::is_builtin_type(ty) || vector(ty).is_some()
+            })
+        };
+        let mut own = self.items.functions.iter().filter(|function| function.name == word).peekable();
+        own.peek().is_some() && own.all(is_other)
+    }
+
+    fn refuse_word(&mut self, token: usize) {
+        let word = self.text.at(token);
+        if let Some(hint) = words::refused(word) {
+            self.refuse(token, format!("Metal has no `{word}`"), hint);
+        }
+    }
+
+    fn called(&mut self, token: usize) {
+        let word = self.text.at(token);
+        let made = word.strip_prefix("make_").filter(|ty| vector(ty).is_some());
+        if let Some(ty) = made {
+            let ty = ty.replace("longlong", "long").replace("double", "float");
+            self.text.replace(token, ty.strip_suffix('1').unwrap_or(&ty).to_owned());
+        } else if let Some(msl) = words::call(word) {
+            self.text.replace(token, msl);
+            if super::prelude::has(msl) {
+                self.helpers.insert(msl.to_owned());
+            }
+        } else if words::refused(word).is_some() {
+            self.refuse_word(token);
+        } else if super::prelude::has(word) {
+            self.helpers.insert(word.to_owned());
+        } else {
+            self.plain(token);
+        }
+    }
+
+    /// Gives the last token of it.
+    fn attribute(&mut self, token: usize) -> usize {
+        match self.text.closing(token + 1) {
+            Some(close) => {
+                self.text.remove_all(token..=close);
+                self.text.remove(close);
+                close
+            }
+            None => token,
+        }
+    }
+
+    fn double(&mut self, token: usize) {
+        let word = self.text.at(token);
+        if !self.has_doubles {
+            let span = self.span(token);
+            let diagnostic = match self.options.doubles {
+                Doubles::Refuse => Diagnostic::error("untranslatable", span, "Metal has no `double`")
+                    .with_hint("`--double float` takes `float` everywhere".to_owned()),
+                Doubles::Float => Diagnostic::warning(
+                    "double-as-float",
+                    span,
+                    "`double` becomes `float`: 24 bits of 53 are left",
+                ),
+            };
+            self.tell(diagnostic);
+            self.has_doubles = true;
+        }
+        self.text.replace(token, word.replace("double", "float"));
+    }
+
+    /// A constant outside of functions is in constant memory.
+    fn variable(&mut self, first: usize, last: usize) {
+        let says = |word: &str| (first..=last).take(8).any(|token| self.text.at(token) == word);
+        let (is_const, is_marked) = (says("const") || says("constexpr"), says("__constant__"));
+        for token in first..(first + 4).min(last) {
+            if matches!(self.text.at(token), "static" | "extern") {
+                self.text.remove(token);
+            }
+        }
+        if is_const && !is_marked {
+            self.text.insert_before(first, "constant ");
+        }
+        self.packed(first, last, false);
+    }
+
+    /// Vectors of three take 12 bytes in CUDA's memory.
+    fn packed(&mut self, first: usize, last: usize, is_member: bool) {
+        let Some(found) = super::declarator::declarators(&self.text, first, last) else { return };
+        for one in &found.all {
+            let is_in_memory = is_member || !one.stars.is_empty() || one.reference.is_some() || one.arrays > 0;
+            for token in one.ty.0..=one.ty.1 {
+                self.pack(token, is_in_memory);
+            }
+        }
+    }
+
+    pub(super) fn pack(&mut self, token: usize, is_in_memory: bool) {
+        if is_in_memory && let Some(name) = words::packed(self.text.at(token)) {
+            self.text.replace(token, name);
+        }
+    }
+
+    /// Words of a function's head.
+    fn function_words(&mut self, number: usize) {
+        let function = self.items.functions[number].clone();
+        if function.is_kernel {
+            for token in function.first..function.at {
+                if matches!(self.text.at(token), "static" | "extern" | "inline" | "__forceinline__") {
+                    self.text.remove(token);
+                    if self.text.at(token + 1).starts_with('"') {
+                        self.text.remove(token + 1);
+                    }
+                }
+            }
+            let bounds = (function.first..function.at).find(|&token| self.text.at(token) == "__launch_bounds__");
+            if let Some((open, close)) = bounds.and_then(|bounds| call_parens(&self.text, bounds))
+                && let Some(&(first, last)) = self.text.parts(open, close).first()
+            {
+                let most = self.text.between(first, last).to_owned();
+                self.text.insert_before(function.head, &format!("[[max_total_threads_per_threadgroup({most})]] "));
+            }
+        }
+        for token in function.first..function.at {
+            if self.text.at(token) == "extern" && self.text.at(token + 1).starts_with('"') {
+                self.text.remove_all(token..=token + 1);
+                self.text.remove(token + 1);
+            }
+        }
+        if function.is_kernel && self.text.replacement(function.at) == Some(&format!("{}_", function.name)) {
+            let name = format!("[[host_name(\"{}\")]] ", function.name);
+            if function.template.is_none() {
+                self.text.insert_before(function.head, &name);
+            }
+        }
+    }
+
+    /// Variables of a function.
+    fn locals(&mut self, number: usize) {
+        let Some(body) = &self.bodies[number] else { return };
+        let is_kernel = self.items.functions[number].is_kernel;
+        let name = self.items.functions[number].name.clone();
+        let slots = body.slots.clone();
+        for slot in slots {
+            let Some(one) = slot.declarators.first().cloned() else { continue };
+            if slot.is_shared || (is_kernel && slot.param.is_some() && slot.levels() == 0) {
+                self.packed(slot.first, slot.last, true);
+            }
+            for token in slot.first..one.ty.0 {
+                match self.text.at(token) {
+                    "static" => self.text.remove(token),
+                    "__align__" | "alignas" if slot.is_shared => drop(self.attribute(token)),
+                    _ => {}
+                }
+            }
+            if slot.is_shared && (slot.is_extern || !is_kernel) {
+                self.hoisted(&slot, number, &name);
+            }
+        }
+        let function = &self.items.functions[number];
+        let Some((open, close)) = function.body else { return };
+        for token in open..close {
+            let is_size = self.text.at(token.wrapping_sub(2)) == "sizeof" && self.text.at(token + 1) == ")";
+            self.pack(token, is_size);
+            if self.text.at(token) == "<<" && self.text.at(token + 1) == "<" {
+                self.refuse(token, "a kernel launches kernels", "launch them from the host");
+            }
+        }
+    }
+
+    /// Takes away the declaration of a variable that comes as a parameter; its uses get that one's name.
+    fn hoisted(&mut self, slot: &super::body::Slot, number: usize, function: &str) {
+        self.text.remove_all(slot.first..=slot.last);
+        if slot.is_extern {
+            return;
+        }
+        let Some((open, close)) = self.items.functions[number].body else { return };
+        for one in &slot.declarators {
+            let name = self.text.at(one.name);
+            for token in open..close {
+                let is_it = self.text.at(token) == name
+                    && !(slot.first..=slot.last).contains(&token)
+                    && !matches!(self.text.at(token - 1), "." | "->");
+                if is_it {
+                    self.text.replace(token, format!("{function}_{name}"));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Translations of small sources, each rule by itself.
